@@ -1,0 +1,1 @@
+//! Plans, comparison with published tables, environment, reports and charts.

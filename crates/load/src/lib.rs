@@ -1,0 +1,1 @@
+//! Workloads and measurement: pkt-gen, ledgers, histograms, CPU, and the result schema.

@@ -1,0 +1,1 @@
+//! Ports: one file per kind, the port grammar, and wrappers.

@@ -1,0 +1,1 @@
+//! Running: waits, timers, clocks, threads and the event loop.

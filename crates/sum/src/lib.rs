@@ -1,0 +1,1 @@
+//! Checksums: the Internet checksum, alone and fused with a copy.

@@ -1,0 +1,1 @@
+//! Views and builders of packet formats: no state, no time, no I/O, no unsafe.
