@@ -1,1 +1,41 @@
-//! netmap's memory in user space: regions, rings, slots, buffers, and their hand-over between threads and processes.
+//! netmap's memory in user space: a [`Region`] holds rings of slots and the buffers they name, laid out as
+//! `netmap.h` lays them out, and may be shared between threads and between processes.
+//!
+//! The way of a frame: a user reserves slots of a [`TxRing`], writes frames into their buffers and commits them; an
+//! engine (a port) takes committed slots and gives them back when they were sent. On receive the engine delivers
+//! slots to an [`RxRing`], the user reads the frames and releases the slots. A [`Pipe`] joins a transmit ring to a
+//! receive ring of somebody else, which is all that a virtual cable is.
+//!
+//! What this crate refuses to do: it knows no protocol, no port, no policy and no clock.
+//!
+//! # Trust
+//! A region is *private* (one process maps it) or *shared*. Nothing that another process may have written is trusted:
+//! cursors, buffer indices and lengths are read once and checked where they are consumed, and no Rust reference ever
+//! points into buffer memory of a shared region; frames are copied in and out ([`Frame`]).
+
+mod bell;
+mod buffer;
+mod cell;
+mod copy;
+mod cursor;
+mod error;
+mod frame;
+pub mod layout;
+mod pipe;
+mod region;
+mod ring;
+mod rx;
+pub mod sys;
+mod tx;
+
+pub use bell::Bell;
+pub use buffer::Buffer;
+pub use cell::{Meta, SlotCell, SlotWord};
+pub use error::{BadSlot, RegionError};
+pub use frame::Frame;
+pub use layout::flags;
+pub use pipe::{Pipe, PipeRx, PipeTx, Reclaimed};
+pub use region::{BUFFERS_RESERVED, HEADROOM, Region, RegionConfig, RingPair, RingSpot, Sharing};
+pub use ring::RingStats;
+pub use rx::{RxBatch, RxRing, forward};
+pub use tx::{TxBatch, TxRing};

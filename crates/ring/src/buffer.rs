@@ -1,0 +1,38 @@
+//! A buffer outside any slot.
+
+/// The right to one buffer of a region that no slot holds: extra buffers, or one in an engine's hands.
+///
+/// It cannot be copied, so a buffer has one place at a time. Dropping it forgets the buffer until the region goes.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Buffer {
+    index: u32,
+    region: u32,
+}
+
+impl Buffer {
+    /// # Safety
+    /// No slot and no other `Buffer` of that region may hold this index; it must be below the region's buffer count.
+    #[must_use]
+    pub unsafe fn from_index(index: u32, region: &crate::Region) -> Self {
+        Self { index, region: region.id() }
+    }
+
+    /// Its index in the region.
+    #[inline]
+    #[must_use]
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Whether it is one of that region's.
+    #[inline]
+    #[must_use]
+    pub fn is_of(&self, region: &crate::Region) -> bool {
+        self.region == region.id()
+    }
+
+    #[inline]
+    pub(crate) fn replace(&mut self, index: u32) -> u32 {
+        std::mem::replace(&mut self.index, index)
+    }
+}

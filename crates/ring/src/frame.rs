@@ -1,0 +1,110 @@
+//! A frame, or its part, in a buffer.
+
+use crate::copy::copy;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// The bytes of one slot's buffer, in the hands of whoever owns the slot.
+///
+/// In a private region they can be borrowed as a slice; in a shared one only copied, because another process may write
+/// them meanwhile.
+#[derive(Debug)]
+pub struct Frame<'a> {
+    at: NonNull<u8>,
+    len: usize,
+    shared: bool,
+    life: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: a frame is the sole safe access of this process to its bytes, like `&mut [u8]`.
+unsafe impl Send for Frame<'_> {}
+
+impl<'a> Frame<'a> {
+    /// # Safety
+    /// `len` bytes at `at` must stay mapped for `'a`, and in a private region nobody else may touch them during `'a`.
+    #[inline]
+    pub(crate) unsafe fn new(at: NonNull<u8>, len: usize, shared: bool) -> Self {
+        Self { at, len, shared, life: PhantomData }
+    }
+
+    /// Bytes.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Copies bytes into the frame at an offset; false, and nothing done, if they do not fit.
+    #[inline]
+    #[must_use = "false means that nothing was written"]
+    pub fn write(&mut self, at: usize, bytes: &[u8]) -> bool {
+        if at > self.len || bytes.len() > self.len - at {
+            return false;
+        }
+        // SAFETY: checked to lie inside the buffer; `bytes` is private memory and cannot overlap a buffer that we own.
+        unsafe { copy(self.at.as_ptr().add(at), bytes.as_ptr(), bytes.len()) };
+        true
+    }
+
+    /// Copies bytes out of the frame from an offset; false, and nothing done, if there are not so many.
+    #[inline]
+    #[must_use = "false means that nothing was read"]
+    pub fn read(&self, at: usize, bytes: &mut [u8]) -> bool {
+        if at > self.len || bytes.len() > self.len - at {
+            return false;
+        }
+        // SAFETY: as in `write`, the other way round.
+        unsafe { copy(bytes.as_mut_ptr(), self.at.as_ptr().add(at), bytes.len()) };
+        true
+    }
+
+    /// The bytes themselves, if no other process can write them.
+    #[inline]
+    #[must_use]
+    pub fn bytes(&self) -> Option<&[u8]> {
+        // SAFETY: private, so nobody else touches the bytes while we own the slot.
+        (!self.shared).then(|| unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) })
+    }
+
+    /// The bytes themselves, to be changed in place, if no other process can read or write them.
+    #[inline]
+    #[must_use]
+    pub fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        // SAFETY: private, so nobody else touches the bytes while we own the slot.
+        (!self.shared).then(|| unsafe { std::slice::from_raw_parts_mut(self.at.as_ptr(), self.len) })
+    }
+
+    /// A copy on the heap, for those who are in no hurry.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.len];
+        let whole = self.read(0, &mut bytes);
+        debug_assert!(whole);
+        bytes
+    }
+
+    /// Where the bytes are, for system calls that fill or send them.
+    #[inline]
+    #[must_use]
+    pub fn as_ptr(&self) -> NonNull<u8> {
+        self.at
+    }
+
+    /// Copies another frame's bytes to the start of this one; false, and nothing done, if they do not fit.
+    #[must_use = "false means that nothing was written"]
+    pub fn copy_from(&mut self, from: &Frame<'_>) -> bool {
+        if from.len > self.len {
+            return false;
+        }
+        // SAFETY: both frames hold `from.len` bytes, and two slots never hold one buffer, so they do not overlap.
+        unsafe { copy(self.at.as_ptr(), from.at.as_ptr(), from.len) };
+        true
+    }
+}

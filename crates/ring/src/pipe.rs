@@ -1,0 +1,363 @@
+//! A pipe: what is committed to a transmit ring arrives in a receive ring, slot by slot, without a copy of the frames.
+//!
+//! Slot k of the transmit ring and slot k of the receive ring stand for each other and start with the same buffer. The
+//! producer writes the receive ring's slots and publishes them by batch; the consumer gives them back by batch. A slot
+//! comes back with its own buffer unless the consumer swapped it (BUF_CHANGED).
+//!
+//! # Trust
+//! In one process both sides may swap buffers. Between two processes the region's maker may swap and accepts no swap;
+//! the other side accepts any buffer inside the region and may not swap. So the maker always knows where each of its
+//! buffers is, whatever the other side does.
+
+use crate::bell;
+use crate::cell::{SlotCell, SlotWord};
+use crate::cursor::{Consumer, Producer};
+use crate::error::RegionError;
+use crate::layout::{MAX_FRAGS, flags};
+use crate::region::{BUFFERS_RESERVED, PipeLines, Region, RingPair, Sharing};
+use crate::ring::Raw;
+use crate::{RxRing, TxRing};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// Which side of a shared region this process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pipe {
+    /// Both sides are of this process.
+    Within,
+    /// This process made the region.
+    Maker,
+    /// Another process made the region.
+    Joiner,
+}
+
+/// What a sync moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reclaimed {
+    /// Slots handed over.
+    pub slots: u32,
+    /// Frames handed over.
+    pub frames: u32,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Frames refused because they had more than 64 fragments.
+    pub too_many_fragments: u32,
+}
+
+struct Lines {
+    at: NonNull<PipeLines>,
+    _region: Arc<Region>,
+}
+
+// SAFETY: the lines are atomics in the region that is kept alive.
+unsafe impl Send for Lines {}
+
+impl Lines {
+    #[inline]
+    fn get(&self) -> &PipeLines {
+        // SAFETY: checked to lie inside the region; all fields are atomics.
+        unsafe { self.at.as_ref() }
+    }
+}
+
+/// The producer's side of a pipe; the engine behind a [`TxRing`].
+pub struct PipeTx {
+    lines: Lines,
+    /// The far ring, which this side writes.
+    far: Raw,
+    producer: Producer,
+    accept_swaps: bool,
+    lies: u64,
+}
+
+/// The consumer's side of a pipe; the engine behind an [`RxRing`].
+pub struct PipeRx {
+    lines: Lines,
+    consumer: Consumer,
+    lies: u64,
+}
+
+impl Pipe {
+    fn may_swap(self) -> bool {
+        self != Self::Joiner
+    }
+
+    fn accepts_swaps(self) -> bool {
+        self != Self::Maker
+    }
+
+    fn check(self, region: &Region, pair: &RingPair) -> Result<(), RegionError> {
+        if self != Self::Within && region.sharing() == Sharing::Private {
+            return Err(RegionError::Foreign("a private region between processes"));
+        }
+        region.check_spot(&pair.tx)?;
+        region.check_spot(&pair.rx)?;
+        region.check_lines(pair.lines)?;
+        region.check_bufs(pair.first_buf, pair.tx.slots)?;
+        if pair.tx.slots != pair.rx.slots {
+            return Err(RegionError::Foreign("rings of two sizes"));
+        }
+        Ok(())
+    }
+
+    /// The sender's half of a pair, from cursor `start` on.
+    pub fn sender(self, region: &Arc<Region>, pair: &RingPair, start: u32) -> Result<(TxRing, PipeTx), RegionError> {
+        self.check(region, pair)?;
+        let mut ring = TxRing::over(region.clone(), pair.tx, pair.first_buf);
+        (ring.head, ring.taken, ring.done) = (start, start, start);
+        ring.may_swap = self.may_swap();
+        ring.reset_slots();
+        let engine = PipeTx {
+            lines: Lines { at: region.lines_at(pair.lines), _region: region.clone() },
+            far: Raw::new(region.clone(), pair.rx, pair.first_buf),
+            producer: Producer { published: start, released: start },
+            accept_swaps: self.accepts_swaps(),
+            lies: 0,
+        };
+        Ok((ring, engine))
+    }
+
+    /// The receiver's half of a pair, from cursor `start` on.
+    pub fn receiver(self, region: &Arc<Region>, pair: &RingPair, start: u32) -> Result<(RxRing, PipeRx), RegionError> {
+        self.check(region, pair)?;
+        let mut ring = RxRing::over(region.clone(), pair.rx, pair.first_buf);
+        (ring.head, ring.tail, ring.back) = (start, start, start);
+        (ring.may_swap, ring.accept_swaps) = (self.may_swap(), self.accepts_swaps());
+        ring.reset_slots();
+        let engine = PipeRx {
+            lines: Lines { at: region.lines_at(pair.lines), _region: region.clone() },
+            consumer: Consumer { seen: start, released: start },
+            lies: 0,
+        };
+        Ok((ring, engine))
+    }
+}
+
+impl PipeTx {
+    /// Takes back what the consumer released.
+    #[inline]
+    pub fn reclaim(&mut self, ring: &mut TxRing) {
+        let lines = self.lines.get();
+        let Ok(back) = self.producer.reclaim(&lines.consumer.released) else {
+            self.lies += 1;
+            return;
+        };
+        if back == 0 {
+            return;
+        }
+        // Written before the `released` that was just acquired, and never cleared while the pipe is up.
+        if lines.consumer.swaps.load(Relaxed) != 0 {
+            self.take_swapped(ring, back);
+        }
+        ring.complete(back);
+    }
+
+    #[cold]
+    fn take_swapped(&mut self, ring: &mut TxRing, back: u32) {
+        for i in 0..back {
+            let cursor = ring.done.wrapping_add(i);
+            let word = self.far.slot(cursor).word();
+            if !word.has(flags::BUF_CHANGED) {
+                continue;
+            }
+            let buf = word.buf_idx();
+            if self.accept_swaps && (BUFFERS_RESERVED..ring.raw.region.buffers()).contains(&buf) {
+                ring.raw.set_buf(cursor, buf);
+                ring.raw.slot(cursor).set(SlotWord::new(buf, 0, flags::BUF_CHANGED));
+            } else {
+                self.lies += 1;
+            }
+        }
+    }
+
+    /// Reclaims, then hands over all committed whole frames that `admit` lets pass; it is asked with each frame's
+    /// bytes, in order, and ends the batch by saying no.
+    #[inline]
+    pub fn sync(&mut self, ring: &mut TxRing, mut admit: impl FnMut(usize) -> bool) -> Reclaimed {
+        self.reclaim(ring);
+        let mut moved = Reclaimed::default();
+        let pending = ring.pending();
+        let (mut i, mut fragments, mut bytes) = (0, 0, 0usize);
+        while i < pending {
+            let cursor = ring.taken.wrapping_add(i);
+            let word = ring.word(cursor);
+            i += 1;
+            bytes += usize::from(word.len());
+            self.hand_over(ring, cursor, word);
+            if word.has(flags::MOREFRAG) {
+                fragments += 1;
+                if fragments < MAX_FRAGS {
+                    continue;
+                }
+                i = self.void(ring, moved.slots, pending);
+                moved.too_many_fragments += 1;
+            } else if admit(bytes) {
+                moved.frames += 1;
+                moved.bytes += bytes as u64;
+            } else {
+                break;
+            }
+            (fragments, bytes) = (0, 0);
+            moved.slots = i;
+        }
+        if moved.slots > 0 {
+            ring.take(moved.slots);
+            self.producer.publish(&self.lines.get().producer.published, moved.slots);
+        }
+        moved
+    }
+
+    #[inline]
+    fn hand_over(&mut self, ring: &TxRing, cursor: u32, word: SlotWord) {
+        let slot: &SlotCell = self.far.slot(cursor);
+        slot.set(word.with_flags(word.flags() & !flags::BUF_CHANGED));
+        if word.has(flags::META) {
+            self.far.set_meta(cursor, ring.raw.meta(cursor));
+        }
+    }
+
+    /// Makes void what was committed from `from` up to and including the frame's last slot; gives the slot after it.
+    #[cold]
+    fn void(&mut self, ring: &TxRing, from: u32, pending: u32) -> u32 {
+        let mut i = from;
+        while i < pending {
+            let cursor = ring.taken.wrapping_add(i);
+            let word = ring.word(cursor);
+            self.far.slot(cursor).set(SlotWord::new(word.buf_idx(), 0, 0));
+            i += 1;
+            if !word.has(flags::MOREFRAG) {
+                break;
+            }
+        }
+        i
+    }
+
+    /// Whether the consumer sleeps and must be woken now; says so once.
+    #[inline]
+    pub fn must_wake(&mut self) -> bool {
+        bell::must_ring(&self.lines.get().consumer_asleep.asleep)
+    }
+
+    /// About to sleep until slots come back. False: some have come back meanwhile, do not sleep.
+    pub fn fall_asleep(&mut self) -> bool {
+        let lines = self.lines.get();
+        bell::fall_asleep(&lines.producer_asleep.asleep);
+        let sleep = lines.consumer.released.load(Acquire) == self.producer.released;
+        if !sleep {
+            self.wake_up();
+        }
+        sleep
+    }
+
+    /// Awake again.
+    pub fn wake_up(&mut self) {
+        bell::wake_up(&self.lines.get().producer_asleep.asleep);
+    }
+
+    /// Cursors and swaps of the other side that could not be.
+    #[must_use]
+    pub fn lies(&self) -> u64 {
+        self.lies
+    }
+
+    /// The consumer is gone for good: takes all slots back as they were lent and makes the lines ready for the next
+    /// one. Gives the frames that were on their way, and the cursor from which the next consumer must start.
+    pub fn reset(&mut self, ring: &mut TxRing) -> (u64, u32) {
+        self.reclaim(ring);
+        let lost = (0..ring.in_flight())
+            .filter(|i| {
+                let word = ring.word(ring.done.wrapping_add(*i));
+                !word.has(flags::MOREFRAG) && !word.is_empty()
+            })
+            .count();
+        ring.complete(ring.in_flight());
+        let start = ring.taken;
+        self.producer = Producer { published: start, released: start };
+        let lines = self.lines.get();
+        lines.producer.published.store(start, Relaxed);
+        lines.consumer.swaps.store(0, Relaxed);
+        lines.consumer_asleep.asleep.store(0, Relaxed);
+        lines.consumer.released.store(start, Release);
+        (lost as u64, start)
+    }
+}
+
+impl PipeRx {
+    /// Gives back what the user released, then looks for new slots; returns how many came.
+    #[inline]
+    pub fn sync(&mut self, ring: &mut RxRing) -> u32 {
+        self.release(ring);
+        let Ok(new) = self.consumer.look(&self.lines.get().producer.published, ring.slots()) else {
+            self.lies += 1;
+            return 0;
+        };
+        if new > 0 {
+            ring.tail = ring.tail.wrapping_add(new);
+            ring.raw.show(ring.head, ring.tail);
+        }
+        new
+    }
+
+    /// Gives back what the user released; returns how many.
+    #[inline]
+    pub fn release(&mut self, ring: &mut RxRing) -> u32 {
+        let done = ring.head.wrapping_sub(self.consumer.released);
+        if done > 0 {
+            let line = &self.lines.get().consumer;
+            if ring.swapped {
+                ring.swapped = false;
+                // Sticky, and before the release below, which orders it.
+                line.swaps.store(1, Relaxed);
+            }
+            self.consumer.release(&line.released, done);
+            ring.back = ring.head;
+        }
+        done
+    }
+
+    /// Whether the producer sleeps and must be woken now; says so once.
+    #[inline]
+    pub fn must_wake(&mut self) -> bool {
+        bell::must_ring(&self.lines.get().producer_asleep.asleep)
+    }
+
+    /// About to sleep until slots arrive. False: some have arrived meanwhile, do not sleep.
+    pub fn fall_asleep(&mut self) -> bool {
+        let lines = self.lines.get();
+        bell::fall_asleep(&lines.consumer_asleep.asleep);
+        let sleep = lines.producer.published.load(Acquire) == self.consumer.seen;
+        if !sleep {
+            self.wake_up();
+        }
+        sleep
+    }
+
+    /// Awake again.
+    pub fn wake_up(&mut self) {
+        bell::wake_up(&self.lines.get().consumer_asleep.asleep);
+    }
+
+    /// Cursors of the other side that could not be.
+    #[must_use]
+    pub fn lies(&self) -> u64 {
+        self.lies
+    }
+
+    /// The producer is gone for good. While frames that it had published wait for the user: None. Then makes the lines
+    /// ready for the next one and gives the cursor from which it must start.
+    pub fn reset(&mut self, ring: &mut RxRing) -> Option<u32> {
+        self.sync(ring);
+        if ring.available() > 0 {
+            return None;
+        }
+        let start = ring.head;
+        self.consumer = Consumer { seen: start, released: start };
+        let lines = self.lines.get();
+        lines.producer.published.store(start, Relaxed);
+        lines.producer_asleep.asleep.store(0, Relaxed);
+        lines.consumer.swaps.store(0, Relaxed);
+        lines.consumer.released.store(start, Release);
+        Some(start)
+    }
+}

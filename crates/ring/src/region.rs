@@ -1,0 +1,429 @@
+//! A region: one mapping with interfaces, rings and, after them, the buffers.
+//!
+//! ```text
+//!  0        objects: netmap_if, netmap_ring, metadata, pipe lines; handed out upwards, 128-byte aligned
+//!  buf_area buffers: `buffers` of `buf_size` bytes each; 0 and 1 stay unused, as in netmap (0 says "none")
+//! ```
+//! Sizes are fixed when the region is made; untouched memory costs nothing.
+
+use crate::Buffer;
+use crate::cell::{MetaCell, SlotCell};
+use crate::error::RegionError;
+use crate::layout::{self, NetmapIf, NetmapRing};
+use crate::sys::{self, HUGE, Mapping, Page};
+use std::mem::{offset_of, size_of};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Room before each frame that users of netmap's layout do not see; AF_XDP keeps as much.
+pub const HEADROOM: usize = 256;
+/// Buffers 0 and 1 are never handed out.
+pub const BUFFERS_RESERVED: u32 = 2;
+/// Two cache lines: what neighbouring-line prefetchers fetch together.
+pub(crate) const LINES: usize = 128;
+
+/// Who maps a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// This process alone; frames may be borrowed as slices.
+    Private,
+    /// It can be handed to other processes; frames are copied in and out.
+    Shared,
+}
+
+/// What a region is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct RegionConfig {
+    /// Bytes of a buffer, headroom included: a power of two, 512 to 65536.
+    pub buf_size: u32,
+    /// Buffers wanted, without the two reserved ones.
+    pub buffers: u32,
+    /// Bytes for interfaces, rings and what belongs to them; see [`Region::ring_room`].
+    pub ring_bytes: usize,
+    /// Who maps it.
+    pub sharing: Sharing,
+    /// Take reserved 2 MiB pages if there are.
+    pub huge: bool,
+}
+
+/// Where a ring and what belongs to it lie, counted from the region's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingSpot {
+    /// `netmap_ring`.
+    pub ring: u64,
+    /// Its metadata records.
+    pub meta: u64,
+    /// Slots.
+    pub slots: u32,
+}
+
+/// A transmit ring, the receive ring at its far end, and the lines through which the two publish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingPair {
+    /// The sender's ring.
+    pub tx: RingSpot,
+    /// The receiver's ring.
+    pub rx: RingSpot,
+    /// The shared counters.
+    pub lines: u64,
+    /// First of the buffers that both start with, one a slot.
+    pub first_buf: u32,
+}
+
+/// Memory for rings and buffers; see the module's text.
+#[derive(Debug)]
+pub struct Region {
+    map: Mapping,
+    file: Option<OwnedFd>,
+    id: u32,
+    buf_area: usize,
+    buf_size: u32,
+    buffers: u32,
+    sharing: Sharing,
+    next: Mutex<Next>,
+}
+
+#[derive(Debug)]
+struct Next {
+    object: usize,
+    buffer: u32,
+}
+
+fn range(what: &'static str, got: u64, ok: bool, want: &'static str) -> Result<(), RegionError> {
+    if ok { Ok(()) } else { Err(RegionError::Config { what, got, want }) }
+}
+
+fn next_id() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    NEXT.fetch_add(1, Relaxed)
+}
+
+impl Region {
+    /// Bytes of `ring_bytes` that one ring of so many slots takes, with its metadata and shared lines.
+    #[must_use]
+    pub fn ring_room(slots: u32) -> usize {
+        let slots = slots as usize;
+        layout::ring_bytes(slots).next_multiple_of(LINES) + slots * size_of::<MetaCell>() + size_of::<PipeLines>()
+    }
+
+    /// Bytes of `ring_bytes` that one interface takes.
+    #[must_use]
+    pub fn if_room(tx: u32, rx: u32) -> usize {
+        layout::if_bytes(tx as usize, rx as usize).next_multiple_of(LINES)
+    }
+
+    /// Makes a region.
+    pub fn new(config: &RegionConfig) -> Result<Arc<Self>, RegionError> {
+        let RegionConfig { buf_size, buffers, ring_bytes, sharing, huge } = *config;
+        let size_fits = buf_size.is_power_of_two() && (512..=65536).contains(&buf_size);
+        range("the buffer size", buf_size.into(), size_fits, "a power of two from 512 to 65536")?;
+        let most = u32::MAX / 4;
+        range("the number of buffers", buffers.into(), buffers <= most, "at most 2^30")?;
+        range("the ring room", ring_bytes as u64, ring_bytes <= 1 << 34, "at most 16 GiB")?;
+        let buffers = buffers + BUFFERS_RESERVED;
+        let buf_area = (LINES + ring_bytes).next_multiple_of(if cfg!(miri) { 4096 } else { HUGE });
+        let len =
+            (buf_area + buffers as usize * buf_size as usize).next_multiple_of(if cfg!(miri) { 4096 } else { HUGE });
+        let oops = |what| move |source| RegionError::System { what, source };
+        let (map, file) = match sharing {
+            Sharing::Private => (Mapping::private(len, huge).map_err(oops("memory for the region"))?, None),
+            Sharing::Shared => {
+                let (map, file) = Self::shared_memory(len, huge).map_err(oops("shared memory for the region"))?;
+                (map, Some(file))
+            }
+        };
+        let next = Mutex::new(Next { object: LINES, buffer: BUFFERS_RESERVED });
+        Ok(Arc::new(Self { map, file, id: next_id(), buf_area, buf_size, buffers, sharing, next }))
+    }
+
+    fn shared_memory(len: usize, huge: bool) -> std::io::Result<(Mapping, OwnedFd)> {
+        if huge
+            && let Ok(file) = sys::memory_file(len, true)
+            && let Ok(map) = Mapping::shared(&file, len, Page::Huge)
+        {
+            return Ok((map, file));
+        }
+        let file = sys::memory_file(len, false)?;
+        Ok((Mapping::shared(&file, len, Page::Small)?, file))
+    }
+
+    /// Maps a region that another process made and described by `buf_area`, `buf_size` and `buffers`.
+    ///
+    /// Refuses a file that could shrink under us, and a description that does not fit the file.
+    pub fn join(file: OwnedFd, buf_area: u64, buf_size: u32, buffers: u32) -> Result<Arc<Self>, RegionError> {
+        let foreign = RegionError::Foreign;
+        let size = sys::sealed_size(&file).ok().flatten().ok_or(foreign("its size is not sealed"))?;
+        if !(buf_size.is_power_of_two() && (512..=65536).contains(&buf_size)) {
+            return Err(foreign("its buffer size"));
+        }
+        let end = u64::from(buffers).checked_mul(buf_size.into()).and_then(|b| b.checked_add(buf_area));
+        if buf_area % 4096 != 0 || buf_area == 0 || end.is_none_or(|end| end > size) || size > 1 << 40 {
+            return Err(foreign("its size"));
+        }
+        let oops = |source| RegionError::System { what: "mapping the other process's region", source };
+        let size = usize::try_from(size).map_err(|_| foreign("its size"))?;
+        let map = Mapping::shared(&file, size, Page::Small).map_err(oops)?;
+        let buf_area = usize::try_from(buf_area).map_err(|_| foreign("its size"))?;
+        // Nothing is left to hand out: the maker of the region does that.
+        let next = Mutex::new(Next { object: buf_area, buffer: buffers });
+        Ok(Arc::new(Self {
+            map,
+            file: Some(file),
+            id: next_id(),
+            buf_area,
+            buf_size,
+            buffers,
+            sharing: Sharing::Shared,
+            next,
+        }))
+    }
+
+    /// A number that tells this process's regions apart.
+    #[inline]
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Whether other processes may map it.
+    #[inline]
+    #[must_use]
+    pub fn sharing(&self) -> Sharing {
+        self.sharing
+    }
+
+    /// Bytes of a buffer, headroom included.
+    #[must_use]
+    pub fn buf_size(&self) -> u32 {
+        self.buf_size
+    }
+
+    /// Buffers, the two reserved ones included.
+    #[must_use]
+    pub fn buffers(&self) -> u32 {
+        self.buffers
+    }
+
+    /// Where buffer 0 begins, counted from the region's start.
+    #[must_use]
+    pub fn buf_area(&self) -> u64 {
+        self.buf_area as u64
+    }
+
+    /// Largest frame, or part of one, that a buffer holds.
+    #[inline]
+    #[must_use]
+    pub fn usable(&self) -> usize {
+        (self.buf_size as usize - HEADROOM).min(u16::MAX as usize)
+    }
+
+    /// The file behind a shared region, to be handed over.
+    #[must_use]
+    pub fn file(&self) -> Option<BorrowedFd<'_>> {
+        self.file.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Pages it got.
+    #[must_use]
+    pub fn page(&self) -> Page {
+        self.map.page()
+    }
+
+    /// Start and length of the buffers, for interfaces that register memory (AF_XDP's UMEM).
+    #[must_use]
+    pub fn buffer_memory(&self) -> (NonNull<u8>, usize) {
+        (self.at(self.buf_area), self.buffers as usize * self.buf_size as usize)
+    }
+
+    /// The start of a buffer's data (behind the headroom).
+    #[inline]
+    pub(crate) fn data(&self, index: u32) -> NonNull<u8> {
+        debug_assert!(index < self.buffers);
+        self.at(self.buf_area + index as usize * self.buf_size as usize + HEADROOM)
+    }
+
+    #[inline]
+    fn at(&self, offset: usize) -> NonNull<u8> {
+        debug_assert!(offset < self.map.len());
+        // SAFETY: callers pass offsets that were checked against the mapping when the object was made or offered.
+        unsafe { self.map.base().add(offset) }
+    }
+
+    fn object(&self, bytes: usize) -> Result<usize, RegionError> {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = bytes.next_multiple_of(LINES);
+        let left = self.buf_area - next.object;
+        if bytes > left {
+            return Err(RegionError::Exhausted { what: "ring bytes", left: left as u64, wanted: bytes as u64 });
+        }
+        let at = next.object;
+        next.object += bytes;
+        Ok(at)
+    }
+
+    fn take_buffers(&self, n: u32) -> Result<u32, RegionError> {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = self.buffers - next.buffer;
+        if n > left {
+            return Err(RegionError::Exhausted { what: "buffers", left: left.into(), wanted: n.into() });
+        }
+        let first = next.buffer;
+        next.buffer += n;
+        let from = self.buf_area + first as usize * self.buf_size as usize;
+        self.map.advise_huge(from, from + n as usize * self.buf_size as usize);
+        Ok(first)
+    }
+
+    /// Extra buffers, which belong to no slot.
+    pub fn extra_buffers(&self, n: u32) -> Result<Vec<Buffer>, RegionError> {
+        let first = self.take_buffers(n)?;
+        // SAFETY: each index is handed out once.
+        Ok((first..first + n).map(|i| unsafe { Buffer::from_index(i, self) }).collect())
+    }
+
+    /// A ring of `slots` slots (a power of two, 64 to 65536) without buffers; `dir` is 0 for transmit, 1 for receive.
+    pub(crate) fn ring(&self, dir: u16, id: u16, slots: u32) -> Result<RingSpot, RegionError> {
+        let fits = slots.is_power_of_two() && (64..=65536).contains(&slots);
+        range("the number of slots", slots.into(), fits, "a power of two from 64 to 65536")?;
+        let ring = self.object(layout::ring_bytes(slots as usize))?;
+        let meta = self.object(slots as usize * size_of::<MetaCell>())?;
+        let u16_at = |offset: usize, value: u16| {
+            let [lo, hi] = value.to_le_bytes();
+            self.u8_at(ring + offset).store(lo, Relaxed);
+            self.u8_at(ring + offset + 1).store(hi, Relaxed);
+        };
+        // `buf_ofs` counts from the ring to buffer 0's data: the headroom is hidden.
+        let buf_ofs = (self.buf_area + HEADROOM - ring) as u64;
+        self.u64_at(ring + offset_of!(NetmapRing, buf_ofs)).store(buf_ofs, Relaxed);
+        self.u32_at(ring + offset_of!(NetmapRing, num_slots)).store(slots, Relaxed);
+        self.u32_at(ring + offset_of!(NetmapRing, nr_buf_size)).store(self.buf_size, Relaxed);
+        self.u64_at(ring + offset_of!(NetmapRing, buf_align)).store(64, Relaxed);
+        u16_at(offset_of!(NetmapRing, ringid), id);
+        u16_at(offset_of!(NetmapRing, dir), dir);
+        Ok(RingSpot { ring: ring as u64, meta: meta as u64, slots })
+    }
+
+    /// A pair of rings and their shared lines; both start with the same buffers, one a slot.
+    pub fn ring_pair(&self, id: u16, slots: u32) -> Result<RingPair, RegionError> {
+        let (tx, rx) = (self.ring(0, id, slots)?, self.ring(1, id, slots)?);
+        let lines = self.object(size_of::<PipeLines>())? as u64;
+        let first_buf = self.take_buffers(slots)?;
+        Ok(RingPair { tx, rx, lines, first_buf })
+    }
+
+    /// A ring for one side alone, with a buffer in each slot; gives the first buffer's index.
+    pub(crate) fn ring_with_buffers(&self, dir: u16, id: u16, slots: u32) -> Result<(RingSpot, u32), RegionError> {
+        let spot = self.ring(dir, id, slots)?;
+        Ok((spot, self.take_buffers(slots)?))
+    }
+
+    /// A `netmap_if` over rings of this region; gives its offset. Ring offsets are relative to it.
+    pub fn interface(&self, name: &str, tx: &[RingSpot], rx: &[RingSpot]) -> Result<u64, RegionError> {
+        let at = self.object(layout::if_bytes(tx.len(), rx.len()))?;
+        for (i, byte) in name.bytes().take(15).enumerate() {
+            self.u8_at(at + i).store(byte, Relaxed);
+        }
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        self.u32_at(at + offset_of!(NetmapIf, version)).store(layout::API, Relaxed);
+        self.u32_at(at + offset_of!(NetmapIf, tx_rings)).store(count(tx.len()), Relaxed);
+        self.u32_at(at + offset_of!(NetmapIf, rx_rings)).store(count(rx.len()), Relaxed);
+        for (i, spot) in tx.iter().chain(rx).enumerate() {
+            let ofs = spot.ring.wrapping_sub(at as u64);
+            self.u64_at(at + layout::RING_OFS_OFFSET + i * 8).store(ofs, Relaxed);
+        }
+        Ok(at as u64)
+    }
+
+    /// Checks a spot that another process named: inside the object area, aligned, a legal number of slots.
+    pub(crate) fn check_spot(&self, spot: &RingSpot) -> Result<(), RegionError> {
+        let fits = spot.slots.is_power_of_two() && (64..=65536).contains(&spot.slots);
+        if !fits {
+            return Err(RegionError::Foreign("its slots"));
+        }
+        let slots = spot.slots as usize;
+        self.check_object(spot.ring, layout::ring_bytes(slots))?;
+        self.check_object(spot.meta, slots * size_of::<MetaCell>())
+    }
+
+    pub(crate) fn check_lines(&self, lines: u64) -> Result<(), RegionError> {
+        self.check_object(lines, size_of::<PipeLines>())
+    }
+
+    pub(crate) fn check_bufs(&self, first: u32, n: u32) -> Result<(), RegionError> {
+        let end = first.checked_add(n);
+        if first < BUFFERS_RESERVED || end.is_none_or(|end| end > self.buffers) {
+            return Err(RegionError::Foreign("its buffers"));
+        }
+        Ok(())
+    }
+
+    fn check_object(&self, at: u64, bytes: usize) -> Result<(), RegionError> {
+        let end = at.checked_add(bytes as u64);
+        if at % LINES as u64 != 0 || end.is_none_or(|end| end > self.buf_area as u64) {
+            return Err(RegionError::Foreign("where its rings lie"));
+        }
+        Ok(())
+    }
+
+    fn u8_at(&self, offset: usize) -> &AtomicU8 {
+        // SAFETY: inside the mapping; any bytes are a valid atomic.
+        unsafe { self.at(offset).cast().as_ref() }
+    }
+
+    pub(crate) fn u32_at(&self, offset: usize) -> &AtomicU32 {
+        debug_assert!(offset % 4 == 0);
+        // SAFETY: inside the mapping and aligned: objects are, and so are netmap's fields in them.
+        unsafe { self.at(offset).cast().as_ref() }
+    }
+
+    pub(crate) fn u64_at(&self, offset: usize) -> &AtomicU64 {
+        debug_assert!(offset % 8 == 0);
+        // SAFETY: inside the mapping and aligned: objects are, and so are netmap's fields in them.
+        unsafe { self.at(offset).cast().as_ref() }
+    }
+
+    pub(crate) fn slots_at(&self, spot: &RingSpot) -> NonNull<SlotCell> {
+        self.at(Self::offset(spot.ring) + layout::SLOTS_OFFSET).cast()
+    }
+
+    pub(crate) fn meta_at(&self, spot: &RingSpot) -> NonNull<MetaCell> {
+        self.at(Self::offset(spot.meta)).cast()
+    }
+
+    pub(crate) fn lines_at(&self, lines: u64) -> NonNull<PipeLines> {
+        self.at(Self::offset(lines)).cast()
+    }
+
+    pub(crate) fn offset(at: u64) -> usize {
+        usize::try_from(at).expect("offsets were checked against the mapping's size")
+    }
+}
+
+/// What the two sides of a pipe publish: each on lines of its own, so that a store by one does not steal the line that
+/// the other is writing.
+#[repr(C, align(128))]
+pub(crate) struct PipeLines {
+    pub(crate) producer: ProducerLine,
+    pub(crate) consumer: ConsumerLine,
+    pub(crate) producer_asleep: SleepLine,
+    pub(crate) consumer_asleep: SleepLine,
+}
+
+#[repr(C, align(128))]
+pub(crate) struct ProducerLine {
+    pub(crate) published: AtomicU32,
+}
+
+#[repr(C, align(128))]
+pub(crate) struct ConsumerLine {
+    pub(crate) released: AtomicU32,
+    /// Counts batches in which the consumer put other buffers into slots: then the producer must look.
+    pub(crate) swaps: AtomicU32,
+}
+
+#[repr(C, align(128))]
+pub(crate) struct SleepLine {
+    pub(crate) asleep: AtomicU32,
+}

@@ -1,0 +1,121 @@
+//! What transmit and receive rings have in common: the mapping of one `netmap_ring`, and whose buffer is where.
+
+use crate::cell::{Meta, MetaCell, SlotCell};
+use crate::frame::Frame;
+use crate::layout::NetmapRing;
+use crate::region::{Region, RingSpot, Sharing};
+use std::mem::offset_of;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Slots refused because another process wrote nonsense into them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RingStats {
+    /// Buffer index outside the region, or not lent.
+    pub bad_index: u64,
+    /// Length beyond what a buffer holds.
+    pub bad_length: u64,
+}
+
+/// One ring's memory. Which buffer each slot holds is kept in process-private memory; the shared slot is its mirror.
+pub(crate) struct Raw {
+    pub(crate) region: Arc<Region>,
+    pub(crate) spot: RingSpot,
+    slots: NonNull<SlotCell>,
+    meta: NonNull<MetaCell>,
+    /// The buffer of each slot; 0 is none.
+    pub(crate) own: Box<[u32]>,
+    pub(crate) mask: u32,
+    pub(crate) shared: bool,
+    pub(crate) usable: usize,
+}
+
+// SAFETY: the pointers go into the region that `region` keeps alive; slots and metadata are atomics.
+unsafe impl Send for Raw {}
+
+impl Raw {
+    /// `first_buf`: slot k starts with buffer `first_buf + k`.
+    pub(crate) fn new(region: Arc<Region>, spot: RingSpot, first_buf: u32) -> Self {
+        let own = (first_buf..first_buf + spot.slots).collect();
+        Self {
+            slots: region.slots_at(&spot),
+            meta: region.meta_at(&spot),
+            own,
+            mask: spot.slots - 1,
+            shared: region.sharing() == Sharing::Shared,
+            usable: region.usable(),
+            region,
+            spot,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn index(&self, cursor: u32) -> usize {
+        (cursor & self.mask) as usize
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self, cursor: u32) -> &SlotCell {
+        // SAFETY: masked, so inside the ring's slots; a SlotCell is atomics.
+        unsafe { self.slots.add(self.index(cursor)).as_ref() }
+    }
+
+    #[inline]
+    pub(crate) fn buf(&self, cursor: u32) -> u32 {
+        // SAFETY: `own` has mask + 1 entries.
+        unsafe { *self.own.get_unchecked(self.index(cursor)) }
+    }
+
+    #[inline]
+    pub(crate) fn set_buf(&mut self, cursor: u32, buf: u32) {
+        let k = self.index(cursor);
+        // SAFETY: `own` has mask + 1 entries.
+        unsafe { *self.own.get_unchecked_mut(k) = buf };
+    }
+
+    /// The slots from `cursor` on, in two runs.
+    pub(crate) fn slots(&self, cursor: u32, n: u32) -> (&[SlotCell], &[SlotCell]) {
+        let (from, n) = (self.index(cursor), n.min(self.mask + 1) as usize);
+        let first = n.min(self.own.len() - from);
+        // SAFETY: both runs lie inside the ring's slots, which are atomics.
+        unsafe {
+            let a = std::slice::from_raw_parts(self.slots.add(from).as_ptr(), first);
+            (a, std::slice::from_raw_parts(self.slots.as_ptr(), n - first))
+        }
+    }
+
+    pub(crate) fn meta(&self, cursor: u32) -> Meta {
+        // SAFETY: masked, so inside the ring's records, which are atomics.
+        unsafe { self.meta.add(self.index(cursor)).as_ref() }.load()
+    }
+
+    pub(crate) fn set_meta(&self, cursor: u32, meta: Meta) {
+        // SAFETY: masked, so inside the ring's records, which are atomics.
+        unsafe { self.meta.add(self.index(cursor)).as_ref() }.store(meta);
+    }
+
+    /// The frame in a buffer of this region.
+    ///
+    /// # Safety
+    /// The caller must own the slot that holds the buffer, for as long as the frame lives; `len` must be at most
+    /// `usable` and `buf` below the region's count.
+    #[inline]
+    pub(crate) unsafe fn frame(&self, buf: u32, len: usize) -> Frame<'_> {
+        debug_assert!(len <= self.usable && buf < self.region.buffers());
+        // SAFETY: the caller's promise.
+        unsafe { Frame::new(self.region.data(buf), len, self.shared) }
+    }
+
+    fn field(&self, offset: usize) -> &AtomicU32 {
+        self.region.u32_at(Region::offset(self.spot.ring) + offset)
+    }
+
+    /// Shows the cursors in the netmap header, for whoever looks at the mapping.
+    #[inline]
+    pub(crate) fn show(&self, head: u32, tail: u32) {
+        self.field(offset_of!(NetmapRing, head)).store(head & self.mask, Relaxed);
+        self.field(offset_of!(NetmapRing, cur)).store(head & self.mask, Relaxed);
+        self.field(offset_of!(NetmapRing, tail)).store(tail & self.mask, Relaxed);
+    }
+}

@@ -1,0 +1,358 @@
+//! The receive ring.
+//!
+//! ```text
+//!   back ≤ head ≤ tail ≤ back + slots - 1        (free-running cursors)
+//!   [head, tail)  delivered, the user's       [back, head)  released, not yet taken back by the engine
+//! ```
+
+use crate::Buffer;
+use crate::cell::{Meta, SlotCell, SlotWord};
+use crate::error::{BadSlot, RegionError};
+use crate::frame::Frame;
+use crate::layout::flags;
+use crate::region::{BUFFERS_RESERVED, Region, RingSpot};
+use crate::ring::{Raw, RingStats};
+use crate::tx::TxBatch;
+use std::sync::Arc;
+
+/// A receive ring in the hands of one thread: the engine's half delivers, the user's half reads and releases.
+pub struct RxRing {
+    pub(crate) raw: Raw,
+    pub(crate) head: u32,
+    pub(crate) tail: u32,
+    pub(crate) back: u32,
+    /// The user put other buffers into released slots since the last sync.
+    pub(crate) swapped: bool,
+    /// Slots may come with other buffers than they went with.
+    pub(crate) accept_swaps: bool,
+    /// This side may put other buffers into slots.
+    pub(crate) may_swap: bool,
+    pub(crate) stats: RingStats,
+}
+
+impl RxRing {
+    /// A ring of its own, with a buffer in each slot.
+    pub fn new(region: &Arc<Region>, id: u16, slots: u32) -> Result<Self, RegionError> {
+        let (spot, first) = region.ring_with_buffers(1, id, slots)?;
+        Ok(Self::over(region.clone(), spot, first))
+    }
+
+    pub(crate) fn over(region: Arc<Region>, spot: RingSpot, first_buf: u32) -> Self {
+        let raw = Raw::new(region, spot, first_buf);
+        let ring = Self {
+            raw,
+            head: 0,
+            tail: 0,
+            back: 0,
+            swapped: false,
+            accept_swaps: true,
+            may_swap: true,
+            stats: RingStats::default(),
+        };
+        ring.reset_slots();
+        ring
+    }
+
+    pub(crate) fn reset_slots(&self) {
+        for k in 0..=self.raw.mask {
+            let slot = self.raw.slot(k);
+            slot.set(SlotWord::new(self.raw.buf(k), 0, 0));
+            slot.set_ptr(0);
+        }
+        self.raw.show(self.head, self.tail);
+    }
+
+    /// Slots of the ring; one fewer can be in use at a time.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        self.raw.mask + 1
+    }
+
+    /// The region.
+    #[must_use]
+    pub fn region(&self) -> &Arc<Region> {
+        &self.raw.region
+    }
+
+    /// Where the ring lies.
+    #[must_use]
+    pub fn spot(&self) -> RingSpot {
+        self.raw.spot
+    }
+
+    /// Bytes that one slot can carry.
+    #[inline]
+    #[must_use]
+    pub fn usable(&self) -> usize {
+        self.raw.usable
+    }
+
+    /// Slots refused so far.
+    #[must_use]
+    pub fn stats(&self) -> RingStats {
+        self.stats
+    }
+
+    /// Delivered slots that wait for the user.
+    #[inline]
+    #[must_use]
+    pub fn available(&self) -> u32 {
+        self.tail.wrapping_sub(self.head)
+    }
+
+    /// Up to `n` delivered slots. (A frame of several slots may be cut by `n`; the last slot of a whole frame lacks
+    /// MOREFRAG, and engines deliver whole frames only.)
+    #[inline]
+    pub fn batch(&mut self, n: u32) -> RxBatch<'_> {
+        let n = n.min(self.available());
+        RxBatch { ring: self, n }
+    }
+
+    // ---- the engine's half ----
+
+    /// Slots that can be delivered into now, if their buffers are still there (copying engines never take them).
+    #[inline]
+    #[must_use]
+    pub fn room(&self) -> u32 {
+        self.raw.mask - self.available()
+    }
+
+    /// Largest frame that can be received now: the `i`th free slot's whole buffer. `i` must be below [`RxRing::room`].
+    #[inline]
+    #[must_use]
+    pub fn free_frame(&mut self, i: u32) -> Option<Frame<'_>> {
+        if i >= self.room() {
+            return None;
+        }
+        let buf = self.raw.buf(self.tail.wrapping_add(i));
+        // SAFETY: not delivered, so the slot is the engine's, on the same thread; a slot without a buffer is refused.
+        (buf >= BUFFERS_RESERVED).then(|| unsafe { self.raw.frame(buf, self.raw.usable) })
+    }
+
+    /// Sets what the `i`th free slot will be delivered with.
+    #[inline]
+    pub fn set_free(&mut self, i: u32, len: usize, flags: u16, meta: Option<Meta>) {
+        debug_assert!(i < self.room());
+        let cursor = self.tail.wrapping_add(i);
+        let len = u16::try_from(len.min(self.raw.usable)).unwrap_or(u16::MAX);
+        let flags = flags | if meta.is_some() { flags::META } else { 0 };
+        self.raw.slot(cursor).set(SlotWord::new(self.raw.buf(cursor), len, flags));
+        if let Some(meta) = meta {
+            self.raw.set_meta(cursor, meta);
+        }
+    }
+
+    /// Delivers the next `n` free slots, which were set before.
+    #[inline]
+    pub fn deliver(&mut self, n: u32) {
+        debug_assert!(n <= self.room());
+        self.tail = self.tail.wrapping_add(n.min(self.room()));
+        self.raw.show(self.head, self.tail);
+    }
+
+    /// Copies one whole frame into the next free slot, or as many as it needs; false, and nothing done, if there is no
+    /// room or it needs more than 64 slots.
+    pub fn deliver_copy(&mut self, bytes: &[u8], meta: Option<Meta>) -> bool {
+        let per = self.raw.usable;
+        let slots = bytes.len().div_ceil(per).max(1);
+        if slots > crate::layout::MAX_FRAGS || slots > self.room() as usize {
+            return false;
+        }
+        let mut at = 0;
+        let mut i = 0;
+        loop {
+            let n = (bytes.len() - at).min(per);
+            let Some(mut frame) = self.free_frame(i) else { return false };
+            let whole = frame.write(0, &bytes[at..at + n]);
+            debug_assert!(whole);
+            at += n;
+            let more = at < bytes.len();
+            self.set_free(i, n, if more { flags::MOREFRAG } else { 0 }, if i == 0 { meta } else { None });
+            i += 1;
+            if !more {
+                break;
+            }
+        }
+        self.deliver(i);
+        true
+    }
+
+    /// Takes the buffer out of the next released slot. At the start all slots count as released.
+    pub fn take_buffer(&mut self) -> Option<Buffer> {
+        // Taken slots are [head - slots .. back'), kept as `back` counting from a ring's length below.
+        let cursor = self.back;
+        if self.head.wrapping_add(self.raw.mask + 1).wrapping_sub(cursor) == 0 {
+            return None;
+        }
+        let buf = self.raw.buf(cursor);
+        self.back = self.back.wrapping_add(1);
+        self.raw.set_buf(cursor, 0);
+        // SAFETY: the slot gave its buffer up, so the index has one holder.
+        (buf >= BUFFERS_RESERVED).then(|| unsafe { Buffer::from_index(buf, &self.raw.region) })
+    }
+
+    /// Delivers a buffer that was taken before, in the next slot; gives it back if there is no room, or the slot still
+    /// has a buffer, or it is another region's.
+    pub fn deliver_buffer(&mut self, buffer: Buffer, len: usize, flags: u16, meta: Option<Meta>) -> Result<(), Buffer> {
+        let cursor = self.tail;
+        if self.room() == 0 || self.raw.buf(cursor) != 0 || !buffer.is_of(&self.raw.region) || len > self.raw.usable {
+            return Err(buffer);
+        }
+        self.raw.set_buf(cursor, buffer.index());
+        self.set_free(0, len, flags, meta);
+        self.deliver(1);
+        Ok(())
+    }
+}
+
+/// Delivered slots: read the frames, then release as many as were read.
+pub struct RxBatch<'a> {
+    pub(crate) ring: &'a mut RxRing,
+    n: u32,
+}
+
+impl RxBatch<'_> {
+    /// Slots.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.n
+    }
+
+    /// Whether nothing has arrived.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// The slots in memory order, in two runs.
+    #[must_use]
+    pub fn slots(&self) -> (&[SlotCell], &[SlotCell]) {
+        self.ring.raw.slots(self.ring.head, self.n)
+    }
+
+    #[inline]
+    fn cursor(&self, i: u32) -> u32 {
+        assert!(i < self.n, "slot {i} of a batch of {}", self.n);
+        self.ring.head.wrapping_add(i)
+    }
+
+    /// The `i`th slot's word, read once and checked; a bad one is counted and gives None.
+    #[inline]
+    fn checked(&mut self, i: u32) -> Option<SlotWord> {
+        let cursor = self.cursor(i);
+        let word = self.ring.raw.slot(cursor).word();
+        match self.check(cursor, word) {
+            Ok(()) => Some(word),
+            Err(BadSlot::Void) => None,
+            Err(BadSlot::Length) => {
+                self.ring.stats.bad_length += 1;
+                None
+            }
+            Err(_) => {
+                self.ring.stats.bad_index += 1;
+                None
+            }
+        }
+    }
+
+    #[inline]
+    fn check(&mut self, cursor: u32, word: SlotWord) -> Result<(), BadSlot> {
+        if usize::from(word.len()) > self.ring.raw.usable {
+            return Err(BadSlot::Length);
+        }
+        let buf = word.buf_idx();
+        if word.is_empty() && !word.has(flags::MOREFRAG) {
+            return Err(BadSlot::Void);
+        }
+        if buf != self.ring.raw.buf(cursor) {
+            if !self.ring.accept_swaps {
+                return Err(BadSlot::NotLent);
+            }
+            if buf < BUFFERS_RESERVED || buf >= self.ring.raw.region.buffers() {
+                return Err(BadSlot::Index);
+            }
+            self.ring.raw.set_buf(cursor, buf);
+        } else if buf < BUFFERS_RESERVED {
+            return Err(BadSlot::Index);
+        }
+        Ok(())
+    }
+
+    /// The `i`th slot's frame and flags; None if the slot is void (a frame that the sender took back) or bad, which is
+    /// counted.
+    #[inline]
+    #[must_use]
+    pub fn frame(&mut self, i: u32) -> Option<(Frame<'_>, u16)> {
+        let word = self.checked(i)?;
+        // SAFETY: delivered and not released, so the slot is the user's as long as the batch is borrowed; index and
+        // length were checked on the value that is used.
+        Some((unsafe { self.ring.raw.frame(word.buf_idx(), word.len().into()) }, word.flags()))
+    }
+
+    /// The `i`th slot's metadata, if it carries any.
+    #[must_use]
+    pub fn meta(&self, i: u32) -> Option<Meta> {
+        let cursor = self.cursor(i);
+        self.ring.raw.slot(cursor).word().has(flags::META).then(|| self.ring.raw.meta(cursor))
+    }
+
+    /// Puts another buffer of the same region into the `i`th slot and gives out the one that was there; false, and
+    /// nothing done, if the slot is bad, the buffer is another region's, or the region is another process's.
+    pub fn swap(&mut self, i: u32, buffer: &mut Buffer) -> bool {
+        if !buffer.is_of(&self.ring.raw.region) || !self.ring.may_swap {
+            return false;
+        }
+        let Some(word) = self.checked(i) else { return false };
+        let mine = buffer.replace(word.buf_idx());
+        self.put_buf(i, mine);
+        true
+    }
+
+    #[inline]
+    fn put_buf(&mut self, i: u32, buf: u32) {
+        let cursor = self.cursor(i);
+        self.ring.raw.set_buf(cursor, buf);
+        self.ring.raw.slot(cursor).set(SlotWord::new(buf, 0, flags::BUF_CHANGED));
+        self.ring.swapped = true;
+    }
+
+    /// Gives the first `n` slots back. The port gets them with the next sync.
+    #[inline]
+    pub fn release(self, n: u32) {
+        debug_assert!(n <= self.n);
+        self.ring.head = self.ring.head.wrapping_add(n.min(self.n));
+        self.ring.raw.show(self.ring.head, self.ring.tail);
+    }
+}
+
+/// Moves the first `n` frames from a receive batch to a transmit batch by swapping their buffers, and commits and
+/// releases both. None, and nothing done, when they cannot be swapped (two regions, or another process's): then copy.
+///
+/// Gives how many slots were released and how many of those were committed; bad and void slots are not sent on.
+pub fn forward(mut rx: RxBatch<'_>, tx: TxBatch<'_>, n: u32) -> Option<(u32, u32)> {
+    if rx.ring.raw.region.id() != tx.ring.raw.region.id() || !rx.ring.may_swap || !tx.ring.may_swap {
+        return None;
+    }
+    let n = n.min(rx.len()).min(tx.len());
+    let mut sent = 0;
+    for i in 0..n {
+        let Some(word) = rx.checked(i) else { continue };
+        let to = tx.ring.head.wrapping_add(sent);
+        let from = rx.ring.head.wrapping_add(i);
+        let spare = tx.ring.raw.buf(to);
+        tx.ring.raw.set_buf(to, word.buf_idx());
+        tx.ring.raw.slot(to).set(word.with_flags(word.flags() | flags::BUF_CHANGED));
+        if word.has(flags::META) {
+            tx.ring.raw.set_meta(to, rx.ring.raw.meta(from));
+        }
+        rx.ring.raw.set_buf(from, spare);
+        rx.ring.raw.slot(from).set(SlotWord::new(spare, 0, flags::BUF_CHANGED));
+        sent += 1;
+    }
+    rx.ring.swapped |= sent > 0;
+    tx.commit(sent);
+    rx.release(n);
+    Some((n, sent))
+}

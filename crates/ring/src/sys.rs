@@ -1,0 +1,238 @@
+//! System calls for memory and doorbells: memfd, mmap, eventfd. Nothing else in this crate talks to the system.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+
+/// A mapping of memory; unmapped when dropped.
+#[derive(Debug)]
+pub struct Mapping {
+    base: NonNull<u8>,
+    len: usize,
+    page: Page,
+}
+
+/// What pages a mapping got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Page {
+    /// 2 MiB pages reserved by the administrator (hugetlbfs).
+    Huge,
+    /// Pages of the system's size, which the kernel may join to 2 MiB (transparent huge pages).
+    Small,
+}
+
+// SAFETY: a mapping is plain memory; what may be done with it concurrently is decided by those who hand out pointers.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; `Mapping` itself offers no access to the bytes.
+unsafe impl Sync for Mapping {}
+
+/// Bytes of a 2 MiB page.
+pub const HUGE: usize = 2 << 20;
+
+impl Mapping {
+    /// First byte.
+    #[must_use]
+    pub fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Never true: an empty mapping cannot be made.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The pages it got.
+    #[must_use]
+    pub fn page(&self) -> Page {
+        self.page
+    }
+}
+
+#[cfg(not(miri))]
+mod real {
+    use super::*;
+
+    fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    }
+
+    fn map(len: usize, flags: libc::c_int, fd: libc::c_int, page: Page) -> io::Result<Mapping> {
+        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
+        let p = unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, fd, 0) };
+        if p == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(p.cast()).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        Ok(Mapping { base, len, page })
+    }
+
+    impl Mapping {
+        /// Zeroed memory of this process alone: reserved huge pages when `huge` and there are, else small ones.
+        pub fn private(len: usize, huge: bool) -> io::Result<Self> {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            #[cfg(target_os = "linux")]
+            if huge && let Ok(m) = map(len, flags | libc::MAP_HUGETLB, -1, Page::Huge) {
+                return Ok(m);
+            }
+            let _ = huge;
+            // Overlong by one huge page, then cut to its boundary, so that the kernel can join small pages to huge ones.
+            let m = map(len + HUGE, flags | libc::MAP_NORESERVE, -1, Page::Small)?;
+            let lead = m.base.as_ptr().align_offset(HUGE);
+            let base = m.base.as_ptr().wrapping_add(lead);
+            std::mem::forget(m);
+            // SAFETY: both ends of the fresh mapping beyond [base, base + len) belong to nobody else.
+            unsafe {
+                if lead > 0 {
+                    libc::munmap(base.wrapping_sub(lead).cast(), lead);
+                }
+                if HUGE > lead {
+                    libc::munmap(base.wrapping_add(len).cast(), HUGE - lead);
+                }
+            }
+            let base = NonNull::new(base).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
+            Ok(Self { base, len, page: Page::Small })
+        }
+
+        /// Maps a file whole, shared.
+        pub fn shared(fd: &OwnedFd, len: usize, page: Page) -> io::Result<Self> {
+            map(len, libc::MAP_SHARED, fd.as_raw_fd(), page)
+        }
+
+        /// Asks for 2 MiB pages under `[from, to)`; the kernel may decline.
+        pub fn advise_huge(&self, from: usize, to: usize) {
+            let (from, to) = (from / HUGE * HUGE, to.next_multiple_of(HUGE).min(self.len / HUGE * HUGE));
+            if self.page == Page::Huge || from >= to {
+                return;
+            }
+            #[cfg(target_os = "linux")]
+            // SAFETY: the range lies inside the mapping; both advices keep its contents.
+            unsafe {
+                let at = self.base.as_ptr().add(from).cast();
+                libc::madvise(at, to - from, libc::MADV_HUGEPAGE);
+                libc::madvise(at, to - from, libc::MADV_COLLAPSE);
+            }
+        }
+    }
+
+    impl Drop for Mapping {
+        fn drop(&mut self) {
+            // SAFETY: this mapping is ours, and whoever held pointers into it also held this value alive.
+            unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+        }
+    }
+
+    /// Memory as a file: sized once and sealed against change of size, so that nobody can take it away under a reader.
+    pub fn memory_file(len: usize, huge: bool) -> io::Result<OwnedFd> {
+        #[cfg(target_os = "linux")]
+        let extra = if huge { libc::MFD_HUGETLB } else { 0 };
+        #[cfg(not(target_os = "linux"))]
+        let extra = {
+            if huge {
+                return Err(io::Error::from(io::ErrorKind::Unsupported));
+            }
+            0
+        };
+        // SAFETY: the name is a C string; the descriptor that comes back is new and ours.
+        let file = unsafe {
+            let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING | extra;
+            File::from_raw_fd(check(libc::memfd_create(c"linerate".as_ptr(), flags))?)
+        };
+        file.set_len(len as u64)?;
+        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+        // SAFETY: fcntl with integer arguments on a descriptor of ours.
+        check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) })?;
+        Ok(file.into())
+    }
+
+    /// Size of a file that somebody else sent, if it is sealed against change of size.
+    pub fn sealed_size(fd: &OwnedFd) -> io::Result<Option<u64>> {
+        // SAFETY: fcntl with integer arguments on a descriptor of ours.
+        let seals = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS) };
+        let wanted = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
+        if seals < 0 || seals & wanted != wanted {
+            return Ok(None);
+        }
+        Ok(Some(File::from(fd.try_clone()?).metadata()?.len()))
+    }
+
+    /// A new eventfd, non-blocking.
+    pub fn event() -> io::Result<OwnedFd> {
+        // SAFETY: no pointers; the descriptor that comes back is new and ours.
+        Ok(unsafe { OwnedFd::from_raw_fd(check(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?) })
+    }
+}
+
+#[cfg(miri)]
+mod real {
+    //! Under miri memory is the heap's, and there are no files.
+    use super::*;
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
+
+    fn layout(len: usize) -> Layout {
+        Layout::from_size_align(len, 4096).expect("a size that fits")
+    }
+
+    impl Mapping {
+        /// Zeroed memory.
+        pub fn private(len: usize, _huge: bool) -> io::Result<Self> {
+            // SAFETY: the size is not zero.
+            let base = NonNull::new(unsafe { alloc_zeroed(layout(len)) }).expect("memory");
+            Ok(Self { base, len, page: Page::Small })
+        }
+
+        /// Not under miri.
+        pub fn shared(_: &OwnedFd, _: usize, _: Page) -> io::Result<Self> {
+            Err(io::Error::from(io::ErrorKind::Unsupported))
+        }
+
+        /// Nothing to ask for.
+        pub fn advise_huge(&self, _: usize, _: usize) {}
+    }
+
+    impl Drop for Mapping {
+        fn drop(&mut self) {
+            // SAFETY: allocated above with the same layout.
+            unsafe { dealloc(self.base.as_ptr(), layout(self.len)) };
+        }
+    }
+
+    /// Not under miri.
+    pub fn memory_file(_: usize, _: bool) -> io::Result<OwnedFd> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    /// Not under miri.
+    pub fn sealed_size(_: &OwnedFd) -> io::Result<Option<u64>> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    /// A pipe's end stands in for an eventfd.
+    pub fn event() -> io::Result<OwnedFd> {
+        Ok(io::pipe()?.1.into())
+    }
+}
+
+pub use real::{event, memory_file, sealed_size};
+
+/// Adds one to an eventfd: whoever polls it wakes.
+pub fn signal(fd: &OwnedFd) {
+    let one = 1u64.to_ne_bytes();
+    // A full counter (EAGAIN) means that a wake-up is pending already; no other error can come of a valid descriptor.
+    // SAFETY: eight readable bytes.
+    unsafe { libc::write(fd.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+}
+
+/// Clears an eventfd.
+pub fn clear(fd: &OwnedFd) {
+    let mut count = [0u8; 8];
+    // SAFETY: eight writable bytes; EAGAIN says that it was clear.
+    unsafe { libc::read(fd.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
+}

@@ -1,0 +1,269 @@
+//! The transmit ring.
+//!
+//! ```text
+//!   done ≤ taken ≤ head ≤ tail = done + slots - 1        (free-running cursors)
+//!   [done, taken)  in the engine's hands      [taken, head)  committed, not yet taken
+//!   [head, tail)   the user's, to be filled
+//! ```
+
+use crate::Buffer;
+use crate::cell::{Meta, SlotCell, SlotWord};
+use crate::error::RegionError;
+use crate::frame::Frame;
+use crate::layout::flags;
+use crate::region::{Region, RingSpot};
+use crate::ring::Raw;
+use std::sync::Arc;
+
+/// A transmit ring in the hands of one thread: the user's half fills and commits, the engine's half takes and completes.
+pub struct TxRing {
+    pub(crate) raw: Raw,
+    pub(crate) head: u32,
+    pub(crate) taken: u32,
+    pub(crate) done: u32,
+    /// This side may put other buffers into slots.
+    pub(crate) may_swap: bool,
+}
+
+impl TxRing {
+    /// A ring of its own, with a buffer in each slot.
+    pub fn new(region: &Arc<Region>, id: u16, slots: u32) -> Result<Self, RegionError> {
+        let (spot, first) = region.ring_with_buffers(0, id, slots)?;
+        Ok(Self::over(region.clone(), spot, first))
+    }
+
+    pub(crate) fn over(region: Arc<Region>, spot: RingSpot, first_buf: u32) -> Self {
+        let ring = Self { raw: Raw::new(region, spot, first_buf), head: 0, taken: 0, done: 0, may_swap: true };
+        ring.reset_slots();
+        ring
+    }
+
+    /// Writes each slot anew from what is known privately.
+    pub(crate) fn reset_slots(&self) {
+        for k in 0..=self.raw.mask {
+            let slot = self.raw.slot(k);
+            slot.set(SlotWord::new(self.raw.buf(k), 0, 0));
+            slot.set_ptr(0);
+        }
+        self.raw.show(self.head, self.tail());
+    }
+
+    #[inline]
+    fn tail(&self) -> u32 {
+        self.done.wrapping_add(self.raw.mask)
+    }
+
+    /// Slots of the ring; one fewer can be in use at a time.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        self.raw.mask + 1
+    }
+
+    /// The region.
+    #[must_use]
+    pub fn region(&self) -> &Arc<Region> {
+        &self.raw.region
+    }
+
+    /// Where the ring lies.
+    #[must_use]
+    pub fn spot(&self) -> RingSpot {
+        self.raw.spot
+    }
+
+    /// Bytes that one slot can carry.
+    #[inline]
+    #[must_use]
+    pub fn usable(&self) -> usize {
+        self.raw.usable
+    }
+
+    /// Slots that the user can fill now.
+    #[inline]
+    #[must_use]
+    pub fn free(&self) -> u32 {
+        self.tail().wrapping_sub(self.head)
+    }
+
+    /// Slots committed and not yet completed.
+    #[inline]
+    #[must_use]
+    pub fn outstanding(&self) -> u32 {
+        self.head.wrapping_sub(self.done)
+    }
+
+    /// Up to `n` slots to fill.
+    #[inline]
+    pub fn reserve(&mut self, n: u32) -> TxBatch<'_> {
+        let n = n.min(self.free());
+        TxBatch { ring: self, n }
+    }
+
+    /// What slot `k` says, its buffer included.
+    #[must_use]
+    pub fn slot_word(&self, k: u32) -> SlotWord {
+        self.word(k)
+    }
+
+    // ---- the engine's half ----
+
+    /// Slots committed and not yet taken.
+    #[inline]
+    #[must_use]
+    pub fn pending(&self) -> u32 {
+        self.head.wrapping_sub(self.taken)
+    }
+
+    /// The `i`th pending slot: length and flags as the user left them, the length cut to what a buffer holds.
+    #[inline]
+    #[must_use]
+    pub fn pending_word(&self, i: u32) -> SlotWord {
+        debug_assert!(i < self.pending());
+        self.word(self.taken.wrapping_add(i))
+    }
+
+    /// Private truth on the buffer, the slot's own length and flags.
+    #[inline]
+    pub(crate) fn word(&self, cursor: u32) -> SlotWord {
+        let word = self.raw.slot(cursor).word();
+        let len = word.len().min(u16::try_from(self.raw.usable).unwrap_or(u16::MAX));
+        SlotWord::new(self.raw.buf(cursor), len, word.flags())
+    }
+
+    /// The `i`th pending slot's frame.
+    #[inline]
+    #[must_use]
+    pub fn pending_frame(&mut self, i: u32) -> Frame<'_> {
+        debug_assert!(i < self.pending());
+        let word = self.pending_word(i);
+        // SAFETY: committed and not taken, so the slot is this thread's; the length was cut.
+        unsafe { self.raw.frame(word.buf_idx(), word.len().into()) }
+    }
+
+    /// The `i`th pending slot's metadata, if it carries any.
+    #[must_use]
+    pub fn pending_meta(&self, i: u32) -> Option<Meta> {
+        self.pending_word(i).has(flags::META).then(|| self.raw.meta(self.taken.wrapping_add(i)))
+    }
+
+    /// Takes the next `n` pending slots.
+    #[inline]
+    pub fn take(&mut self, n: u32) {
+        debug_assert!(n <= self.pending());
+        self.taken = self.taken.wrapping_add(n.min(self.pending()));
+    }
+
+    /// Slots taken and not yet completed.
+    #[inline]
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.taken.wrapping_sub(self.done)
+    }
+
+    /// Gives the oldest `n` taken slots back to the user.
+    #[inline]
+    pub fn complete(&mut self, n: u32) {
+        debug_assert!(n <= self.in_flight());
+        self.done = self.done.wrapping_add(n.min(self.in_flight()));
+        self.raw.show(self.head, self.tail());
+    }
+}
+
+/// Slots to be filled: write frames, then commit as many as were filled. What is not committed stays the user's.
+pub struct TxBatch<'a> {
+    pub(crate) ring: &'a mut TxRing,
+    n: u32,
+}
+
+impl TxBatch<'_> {
+    /// Slots.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.n
+    }
+
+    /// Whether the ring was full.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// The slots in memory order, in two runs.
+    #[must_use]
+    pub fn slots(&self) -> (&[SlotCell], &[SlotCell]) {
+        self.ring.raw.slots(self.ring.head, self.n)
+    }
+
+    #[inline]
+    fn cursor(&self, i: u32) -> u32 {
+        assert!(i < self.n, "slot {i} of a batch of {}", self.n);
+        self.ring.head.wrapping_add(i)
+    }
+
+    /// The `i`th slot's whole buffer, to be written.
+    #[inline]
+    #[must_use]
+    pub fn frame(&mut self, i: u32) -> Frame<'_> {
+        let buf = self.ring.raw.buf(self.cursor(i));
+        // SAFETY: reserved, so the slot is the user's as long as the batch is borrowed.
+        unsafe { self.ring.raw.frame(buf, self.ring.raw.usable) }
+    }
+
+    /// Sets the `i`th slot's length, cut to what a buffer holds, and flags.
+    #[inline]
+    pub fn set(&mut self, i: u32, len: usize, flags: u16) {
+        let cursor = self.cursor(i);
+        let len = u16::try_from(len.min(self.ring.raw.usable)).unwrap_or(u16::MAX);
+        self.ring.raw.slot(cursor).set(SlotWord::new(self.ring.raw.buf(cursor), len, flags));
+    }
+
+    /// Copies a frame into the `i`th slot; false, and nothing done, if it is longer than a buffer.
+    #[inline]
+    #[must_use = "false means that nothing was written"]
+    pub fn put(&mut self, i: u32, bytes: &[u8]) -> bool {
+        let fits = self.frame(i).write(0, bytes);
+        if fits {
+            self.set(i, bytes.len(), 0);
+        }
+        fits
+    }
+
+    /// Sets the `i`th slot's metadata. Call it after [`TxBatch::set`].
+    pub fn set_meta(&mut self, i: u32, meta: Meta) {
+        let cursor = self.cursor(i);
+        self.ring.raw.set_meta(cursor, meta);
+        let slot = self.ring.raw.slot(cursor);
+        let word = slot.word();
+        slot.set(word.with_flags(word.flags() | flags::META));
+    }
+
+    /// Puts another buffer of the same region into the `i`th slot and gives out the one that was there; false, and
+    /// nothing done, if the buffer is another region's, or the region is another process's.
+    pub fn swap(&mut self, i: u32, buffer: &mut Buffer) -> bool {
+        let cursor = self.cursor(i);
+        if !buffer.is_of(&self.ring.raw.region) || !self.ring.may_swap {
+            return false;
+        }
+        let mine = buffer.replace(self.ring.raw.buf(cursor));
+        self.put_buf(cursor, mine);
+        true
+    }
+
+    #[inline]
+    pub(crate) fn put_buf(&mut self, cursor: u32, buf: u32) {
+        self.ring.raw.set_buf(cursor, buf);
+        let slot = self.ring.raw.slot(cursor);
+        let word = slot.word();
+        slot.set(SlotWord::new(buf, word.len(), word.flags() | flags::BUF_CHANGED));
+    }
+
+    /// Hands the first `n` slots on. They leave with the next sync.
+    #[inline]
+    pub fn commit(self, n: u32) {
+        debug_assert!(n <= self.n);
+        self.ring.head = self.ring.head.wrapping_add(n.min(self.n));
+        self.ring.raw.show(self.ring.head, self.ring.tail());
+    }
+}
