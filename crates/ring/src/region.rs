@@ -159,7 +159,7 @@ impl Region {
             return Err(foreign("its buffer size"));
         }
         let end = u64::from(buffers).checked_mul(buf_size.into()).and_then(|b| b.checked_add(buf_area));
-        if buf_area % 4096 != 0 || buf_area == 0 || end.is_none_or(|end| end > size) || size > 1 << 40 {
+        if !buf_area.is_multiple_of(4096) || buf_area == 0 || end.is_none_or(|end| end > size) || size > 1 << 40 {
             return Err(foreign("its size"));
         }
         let oops = |source| RegionError::System { what: "mapping the other process's region", source };
@@ -361,7 +361,7 @@ impl Region {
 
     fn check_object(&self, at: u64, bytes: usize) -> Result<(), RegionError> {
         let end = at.checked_add(bytes as u64);
-        if at % LINES as u64 != 0 || end.is_none_or(|end| end > self.buf_area as u64) {
+        if !at.is_multiple_of(LINES as u64) || end.is_none_or(|end| end > self.buf_area as u64) {
             return Err(RegionError::Foreign("where its rings lie"));
         }
         Ok(())
@@ -373,13 +373,13 @@ impl Region {
     }
 
     pub(crate) fn u32_at(&self, offset: usize) -> &AtomicU32 {
-        debug_assert!(offset % 4 == 0);
+        debug_assert!(offset.is_multiple_of(4));
         // SAFETY: inside the mapping and aligned: objects are, and so are netmap's fields in them.
         unsafe { self.at(offset).cast().as_ref() }
     }
 
     pub(crate) fn u64_at(&self, offset: usize) -> &AtomicU64 {
-        debug_assert!(offset % 8 == 0);
+        debug_assert!(offset.is_multiple_of(8));
         // SAFETY: inside the mapping and aligned: objects are, and so are netmap's fields in them.
         unsafe { self.at(offset).cast().as_ref() }
     }

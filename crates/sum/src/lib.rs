@@ -1,1 +1,15 @@
 //! Checksums: the Internet checksum, alone and fused with a copy.
+//!
+//! Each algorithm has a portable form and wider ones (AVX2, AVX-512) chosen at run time by what the CPU has; all forms
+//! give the same answer. This crate knows no packet format: which octets are covered, and where the result goes, is
+//! the business of `wire`.
+//!
+//! ```
+//! // The example of RFC 1071, section 3.
+//! let data = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+//! assert_eq!(linerate_sum::checksum(&data), !0xddf2);
+//! ```
+
+mod internet;
+
+pub use internet::{Sum, checksum, copy_and_sum, form, update};

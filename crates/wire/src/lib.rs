@@ -1,1 +1,66 @@
 //! Views and builders of packet formats: no state, no time, no I/O, no unsafe.
+//!
+//! One file holds one protocol, in two shapes:
+//!
+//! - A *view* (`EthernetFrame`, `Ipv4Packet`, …) over octets that stay where they are. `new_checked` verifies once that
+//!   the lengths in the header fit the octets there are; after that the getters do not fail. Over mutable octets it has
+//!   setters, which write a field and nothing else.
+//! - A *representation* (`EthernetRepr`, `Ipv4Repr`, …): the header parsed into a plain struct. `parse` makes one from a
+//!   view, `emit` writes it to the front of a buffer and returns the rest, where the payload belongs.
+//!
+//! Values are in host order, the octets in network order. Whatever the octets are, nothing here panics.
+//!
+//! ```
+//! use linerate_wire::*;
+//! # fn main() -> Result<(), Error> {
+//! let (src, dst) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+//! let ethernet = EthernetRepr {
+//!     dst: "02:00:00:00:00:02".parse()?,
+//!     src: "02-00-00-00-00-01".parse()?,
+//!     ethertype: EtherType::IPV4,
+//! };
+//! let udp = UdpRepr { src_port: 1234, dst_port: 9, payload_len: 18 };
+//! let ip = Ipv4Repr { payload_len: 26, ..Ipv4Repr::new(src, dst, IpProtocol::UDP) };
+//!
+//! let mut frame = [0; 60];
+//! let packet = ethernet.emit(&mut frame)?;
+//! let datagram = ip.emit(packet)?;
+//! udp.emit(datagram)?.fill(0x2a);
+//! UdpDatagram::new_checked(datagram)?.fill_checksum_v4(src, dst);
+//!
+//! assert_eq!(
+//!     summary(&frame),
+//!     "02:00:00:00:00:01 > 02:00:00:00:00:02, IPv4 (0x0800), length 60: 10.0.0.1.1234 > 10.0.0.2.9: UDP, length 18"
+//! );
+//!
+//! let ethernet = EthernetFrame::new_checked(&frame[..])?;
+//! let ip = Ipv4Packet::new_checked(ethernet.payload())?;
+//! let udp = UdpDatagram::new_checked(ip.payload())?;
+//! assert!(ip.verify_checksum() && udp.verify_checksum_v4(ip.src(), ip.dst()));
+//! assert_eq!(udp.payload(), [0x2a; 18]);
+//! # Ok(())
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod arp;
+mod error;
+mod ethernet;
+mod field;
+mod ip;
+mod ipv4;
+mod ipv6;
+mod summary;
+mod udp;
+mod vlan;
+
+pub use arp::{ArpOperation, ArpPacket, ArpRepr};
+pub use error::Error;
+pub use ethernet::{EtherType, EthernetFrame, EthernetRepr, MacAddr};
+pub use ip::{IpProtocol, pseudo_header_v4, pseudo_header_v6};
+pub use ipv4::{Ipv4Packet, Ipv4Repr};
+pub use ipv6::{Ipv6Packet, Ipv6Repr};
+pub use summary::summary;
+pub use udp::{UdpDatagram, UdpRepr};
+pub use vlan::{VlanHeader, VlanRepr, VlanTag};

@@ -1,0 +1,311 @@
+//! Ethernet II frames, without preamble and frame check sequence.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Error;
+use crate::field::{array_at, put, put_u16, u16_at};
+
+const NAME: &str = "ethernet";
+
+/// A view of an Ethernet frame (IEEE 802.3-2022, clause 3).
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                      destination address                      |
+/// +                               +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                               |                               |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+                               +
+/// |                        source address                         |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |         type / length         |           payload …
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EthernetFrame<T> {
+    buffer: T,
+}
+
+impl<T: AsRef<[u8]>> EthernetFrame<T> {
+    /// Octets of the header.
+    pub const HEADER_LEN: usize = 14;
+
+    /// Views `buffer` as a frame.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter than the header.
+    pub fn new_checked(buffer: T) -> Result<Self, Error> {
+        if buffer.as_ref().len() < Self::HEADER_LEN {
+            return Err(Error::Truncated(NAME));
+        }
+        Ok(Self { buffer })
+    }
+
+    /// The viewed buffer back.
+    pub fn into_inner(self) -> T {
+        self.buffer
+    }
+
+    /// The station or group the frame is for.
+    pub fn dst(&self) -> MacAddr {
+        MacAddr(array_at(self.buffer.as_ref(), 0))
+    }
+
+    /// The station that sent the frame.
+    pub fn src(&self) -> MacAddr {
+        MacAddr(array_at(self.buffer.as_ref(), 6))
+    }
+
+    /// The type of the payload; a VLAN tag's when the frame is tagged.
+    pub fn ethertype(&self) -> EtherType {
+        EtherType(u16_at(self.buffer.as_ref(), 12))
+    }
+}
+
+impl<'a, T: AsRef<[u8]> + ?Sized> EthernetFrame<&'a T> {
+    /// All octets after the header, padding included.
+    pub fn payload(&self) -> &'a [u8] {
+        &self.buffer.as_ref()[EthernetFrame::<&T>::HEADER_LEN..]
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> EthernetFrame<T> {
+    /// Sets the destination address.
+    pub fn set_dst(&mut self, dst: MacAddr) {
+        put(self.buffer.as_mut(), 0, &dst.0);
+    }
+
+    /// Sets the source address.
+    pub fn set_src(&mut self, src: MacAddr) {
+        put(self.buffer.as_mut(), 6, &src.0);
+    }
+
+    /// Sets the type of the payload.
+    pub fn set_ethertype(&mut self, ethertype: EtherType) {
+        put_u16(self.buffer.as_mut(), 12, ethertype.0);
+    }
+
+    /// All octets after the header, to write.
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer.as_mut()[Self::HEADER_LEN..]
+    }
+}
+
+/// An Ethernet header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EthernetRepr {
+    /// The station or group the frame is for.
+    pub dst: MacAddr,
+    /// The station that sends the frame.
+    pub src: MacAddr,
+    /// The type of the payload.
+    pub ethertype: EtherType,
+}
+
+impl EthernetRepr {
+    /// The header of `frame`.
+    pub fn parse<T: AsRef<[u8]>>(frame: &EthernetFrame<T>) -> Self {
+        Self { dst: frame.dst(), src: frame.src(), ethertype: frame.ethertype() }
+    }
+
+    /// Octets that [`emit`](Self::emit) writes.
+    pub const fn buffer_len(&self) -> usize {
+        EthernetFrame::<&[u8]>::HEADER_LEN
+    }
+
+    /// Writes the header to the front of `buffer`; returns the rest.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when the header does not fit; nothing is written then.
+    pub fn emit<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a mut [u8], Error> {
+        let (header, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
+        let mut frame = EthernetFrame { buffer: header };
+        frame.set_dst(self.dst);
+        frame.set_src(self.src);
+        frame.set_ethertype(self.ethertype);
+        Ok(rest)
+    }
+}
+
+/// A MAC address (EUI-48), in the order its octets are sent.
+///
+/// ```
+/// use linerate_wire::MacAddr;
+///
+/// let mac: MacAddr = "0A-1B-2C-3D-4E-5F".parse()?;
+/// assert_eq!(mac, MacAddr([0x0a, 0x1b, 0x2c, 0x3d, 0x4e, 0x5f]));
+/// assert_eq!(mac.to_string(), "0a:1b:2c:3d:4e:5f");
+/// # Ok::<(), linerate_wire::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct MacAddr(pub [u8; 6]);
+
+impl MacAddr {
+    /// All stations: ff:ff:ff:ff:ff:ff.
+    pub const BROADCAST: Self = Self([0xff; 6]);
+
+    /// No station: 00:00:00:00:00:00.
+    pub const UNSPECIFIED: Self = Self([0; 6]);
+
+    /// Whether this is the broadcast address.
+    pub const fn is_broadcast(self) -> bool {
+        matches!(self.0, [0xff, 0xff, 0xff, 0xff, 0xff, 0xff])
+    }
+
+    /// Whether this names a group of stations (I/G bit); broadcast is such a group.
+    pub const fn is_multicast(self) -> bool {
+        self.0[0] & 1 != 0
+    }
+
+    /// Whether this was assigned locally, not by a manufacturer (U/L bit).
+    pub const fn is_local(self) -> bool {
+        self.0[0] & 2 != 0
+    }
+}
+
+impl fmt::Display for MacAddr {
+    /// Lower-case pairs between colons.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+impl fmt::Debug for MacAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for MacAddr {
+    type Err = Error;
+
+    /// Reads six pairs of hexadecimal digits, all separated by `:` or all by `-`.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let separator = if text.contains('-') { '-' } else { ':' };
+        let mut octets = [0; 6];
+        let mut pairs = text.split(separator);
+        for octet in &mut octets {
+            let pair = pairs.next().filter(|pair| pair.len() == 2 && pair.bytes().all(|c| c.is_ascii_hexdigit()));
+            *octet = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()).ok_or(Error::MacAddr)?;
+        }
+        if pairs.next().is_some() { Err(Error::MacAddr) } else { Ok(Self(octets)) }
+    }
+}
+
+impl From<[u8; 6]> for MacAddr {
+    fn from(octets: [u8; 6]) -> Self {
+        Self(octets)
+    }
+}
+
+/// The type of an Ethernet payload (IANA, IEEE 802 Numbers).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EtherType(pub u16);
+
+impl EtherType {
+    /// Internet Protocol version 4.
+    pub const IPV4: Self = Self(0x0800);
+    /// Address Resolution Protocol.
+    pub const ARP: Self = Self(0x0806);
+    /// Customer VLAN tag (IEEE 802.1Q).
+    pub const VLAN: Self = Self(0x8100);
+    /// Internet Protocol version 6.
+    pub const IPV6: Self = Self(0x86dd);
+    /// MAC control: PAUSE and priority-based flow control (IEEE 802.3, annex 31).
+    pub const MAC_CONTROL: Self = Self(0x8808);
+    /// Service VLAN tag (IEEE 802.1ad).
+    pub const QINQ: Self = Self(0x88a8);
+    /// Link Layer Discovery Protocol (IEEE 802.1AB), which carries DCBX.
+    pub const LLDP: Self = Self(0x88cc);
+    /// Fibre Channel over Ethernet (T11 FC-BB-5).
+    pub const FCOE: Self = Self(0x8906);
+    /// FCoE Initialization Protocol (T11 FC-BB-5).
+    pub const FIP: Self = Self(0x8914);
+
+    /// Whether a VLAN tag follows.
+    pub const fn is_vlan(self) -> bool {
+        matches!(self, Self::VLAN | Self::QINQ)
+    }
+
+    /// The payload's octets when the field is an 802.3 length (at most 1500) and not a type.
+    pub const fn length(self) -> Option<u16> {
+        if self.0 <= 1500 { Some(self.0) } else { None }
+    }
+
+    const fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::IPV4 => "IPv4",
+            Self::ARP => "ARP",
+            Self::VLAN => "802.1Q",
+            Self::IPV6 => "IPv6",
+            Self::MAC_CONTROL => "MAC control",
+            Self::QINQ => "802.1ad",
+            Self::LLDP => "LLDP",
+            Self::FCOE => "FCoE",
+            Self::FIP => "FIP",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for EtherType {
+    /// The name, where there is one, and the number: `IPv4 (0x0800)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.name(), self.length()) {
+            (Some(name), _) => write!(f, "{name} (0x{:04x})", self.0),
+            (None, Some(length)) => write!(f, "802.3 length {length}"),
+            (None, None) => write!(f, "ethertype 0x{:04x}", self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mac_addresses_read_and_write() {
+        let mac = MacAddr([0xaa, 0xbb, 0xcc, 0x00, 0x01, 0x0f]);
+        for text in ["aa:bb:cc:00:01:0f", "AA:BB:CC:00:01:0F", "aa-bb-cc-00-01-0f"] {
+            assert_eq!(text.parse(), Ok(mac), "{text}");
+        }
+        assert_eq!(mac.to_string(), "aa:bb:cc:00:01:0f");
+        for text in [
+            "",
+            "aa",
+            "aa:bb:cc:00:01",
+            "aa:bb:cc:00:01:0f:",
+            "aa:bb:cc:00:01:0f:22",
+            "aa:bb:cc:00:01:f",
+            "aa:bb-cc:00:01:0f",
+            "aabbcc00010f",
+            "+a:bb:cc:00:01:0f",
+            "aa:bb:cc:00:01:0g",
+            " aa:bb:cc:00:01:0f",
+            "éa:bb:cc:00:01:0f",
+        ] {
+            assert_eq!(text.parse::<MacAddr>(), Err(Error::MacAddr), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn mac_address_bits() {
+        assert!(MacAddr::BROADCAST.is_broadcast() && MacAddr::BROADCAST.is_multicast());
+        let group = MacAddr([0x01, 0x00, 0x5e, 0, 0, 1]);
+        assert!(group.is_multicast() && !group.is_broadcast() && !group.is_local());
+        assert!(MacAddr([2, 0, 0, 0, 0, 1]).is_local() && !MacAddr::UNSPECIFIED.is_multicast());
+    }
+
+    #[test]
+    fn ethertypes_name_themselves() {
+        assert_eq!(EtherType::FCOE.to_string(), "FCoE (0x8906)");
+        assert_eq!(EtherType(0x88b5).to_string(), "ethertype 0x88b5");
+        assert_eq!(EtherType(38).to_string(), "802.3 length 38");
+        assert_eq!(EtherType(1501).length(), None);
+    }
+}

@@ -1,0 +1,342 @@
+//! IPv4 packets. Options are stepped over, not read; fragments are described, not joined.
+
+use std::net::Ipv4Addr;
+
+use linerate_sum::checksum;
+
+use crate::field::{array_at, put, put_u16, u16_at};
+use crate::{Error, IpProtocol};
+
+const NAME: &str = "ipv4";
+
+const DONT_FRAGMENT: u16 = 0x4000;
+const MORE_FRAGMENTS: u16 = 0x2000;
+const FRAGMENT_OFFSET: u16 = 0x1fff;
+
+/// A view of an IPv4 packet (RFC 791, section 3.1).
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |version|  IHL  |type of service|         total length          |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |        identification         |0|D|M|    fragment offset      |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |  time to live |   protocol    |        header checksum        |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                        source address                         |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                      destination address                      |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                 options …, then the payload …
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ipv4Packet<T> {
+    buffer: T,
+}
+
+impl<T: AsRef<[u8]>> Ipv4Packet<T> {
+    /// Octets of a header without options.
+    pub const MIN_HEADER_LEN: usize = 20;
+
+    /// Views `buffer` as a packet and, after its total length, padding. The checksum is not verified here: an adapter
+    /// may have done it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter than the header or than the total length, [`Error::Malformed`] when the
+    /// version is not 4 or the lengths contradict each other.
+    pub fn new_checked(buffer: T) -> Result<Self, Error> {
+        let len = buffer.as_ref().len();
+        if len < Self::MIN_HEADER_LEN {
+            return Err(Error::Truncated(NAME));
+        }
+        let packet = Self { buffer };
+        if packet.version() != 4 {
+            return Err(Error::Malformed(NAME, "version"));
+        }
+        if packet.header_len() < Self::MIN_HEADER_LEN {
+            return Err(Error::Malformed(NAME, "header length"));
+        }
+        if usize::from(packet.total_len()) < packet.header_len() {
+            return Err(Error::Malformed(NAME, "total length"));
+        }
+        if len < usize::from(packet.total_len()) {
+            return Err(Error::Truncated(NAME));
+        }
+        Ok(packet)
+    }
+
+    /// The viewed buffer back.
+    pub fn into_inner(self) -> T {
+        self.buffer
+    }
+
+    fn version(&self) -> u8 {
+        self.buffer.as_ref()[0] >> 4
+    }
+
+    /// Octets of the header with its options.
+    pub fn header_len(&self) -> usize {
+        usize::from(self.buffer.as_ref()[0] & 0xf) * 4
+    }
+
+    /// Type of service: differentiated services code point (6 bits) and congestion notification (2).
+    pub fn tos(&self) -> u8 {
+        self.buffer.as_ref()[1]
+    }
+
+    /// Octets of header and payload.
+    pub fn total_len(&self) -> u16 {
+        u16_at(self.buffer.as_ref(), 2)
+    }
+
+    /// Identification, common to the fragments of a packet.
+    pub fn ident(&self) -> u16 {
+        u16_at(self.buffer.as_ref(), 4)
+    }
+
+    /// Whether the packet must not be fragmented.
+    pub fn dont_fragment(&self) -> bool {
+        u16_at(self.buffer.as_ref(), 6) & DONT_FRAGMENT != 0
+    }
+
+    /// Whether this is a fragment that others follow.
+    pub fn more_fragments(&self) -> bool {
+        u16_at(self.buffer.as_ref(), 6) & MORE_FRAGMENTS != 0
+    }
+
+    /// Where this fragment belongs in its packet's payload, in octets.
+    pub fn fragment_offset(&self) -> u16 {
+        (u16_at(self.buffer.as_ref(), 6) & FRAGMENT_OFFSET) << 3
+    }
+
+    /// Whether this is one of several fragments.
+    pub fn is_fragment(&self) -> bool {
+        self.more_fragments() || self.fragment_offset() != 0
+    }
+
+    /// Hops left.
+    pub fn ttl(&self) -> u8 {
+        self.buffer.as_ref()[8]
+    }
+
+    /// The protocol of the payload.
+    pub fn protocol(&self) -> IpProtocol {
+        IpProtocol(self.buffer.as_ref()[9])
+    }
+
+    /// The header checksum as received.
+    pub fn checksum(&self) -> u16 {
+        u16_at(self.buffer.as_ref(), 10)
+    }
+
+    /// The sender.
+    pub fn src(&self) -> Ipv4Addr {
+        array_at::<4>(self.buffer.as_ref(), 12).into()
+    }
+
+    /// The receiver.
+    pub fn dst(&self) -> Ipv4Addr {
+        array_at::<4>(self.buffer.as_ref(), 16).into()
+    }
+
+    /// Whether the header checksum is right.
+    pub fn verify_checksum(&self) -> bool {
+        checksum(self.header()) == 0
+    }
+
+    /// The header with its options; within the buffer even when the length was damaged since it was checked.
+    fn header(&self) -> &[u8] {
+        let bytes = self.buffer.as_ref();
+        &bytes[..self.header_len().min(bytes.len())]
+    }
+
+    /// Where the payload lies; within the buffer even when a setter changed the total length.
+    fn payload_range(&self) -> std::ops::Range<usize> {
+        let end = usize::from(self.total_len()).min(self.buffer.as_ref().len());
+        self.header_len().min(end)..end
+    }
+}
+
+impl<'a, T: AsRef<[u8]> + ?Sized> Ipv4Packet<&'a T> {
+    /// The octets after header and options, padding excluded.
+    pub fn payload(&self) -> &'a [u8] {
+        &self.buffer.as_ref()[self.payload_range()]
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4Packet<T> {
+    /// Sets the type of service.
+    pub fn set_tos(&mut self, tos: u8) {
+        self.buffer.as_mut()[1] = tos;
+    }
+
+    /// Sets the octets of header and payload.
+    pub fn set_total_len(&mut self, len: u16) {
+        put_u16(self.buffer.as_mut(), 2, len);
+    }
+
+    /// Sets the identification.
+    pub fn set_ident(&mut self, ident: u16) {
+        put_u16(self.buffer.as_mut(), 4, ident);
+    }
+
+    /// Sets whether the packet must not be fragmented.
+    pub fn set_dont_fragment(&mut self, set: bool) {
+        self.set_flag(DONT_FRAGMENT, set);
+    }
+
+    /// Sets whether other fragments follow.
+    pub fn set_more_fragments(&mut self, set: bool) {
+        self.set_flag(MORE_FRAGMENTS, set);
+    }
+
+    /// Sets where this fragment belongs, in octets, rounded down to a multiple of 8.
+    pub fn set_fragment_offset(&mut self, octets: u16) {
+        let flags = u16_at(self.buffer.as_ref(), 6) & !FRAGMENT_OFFSET;
+        put_u16(self.buffer.as_mut(), 6, flags | octets >> 3);
+    }
+
+    /// Sets the hops left.
+    pub fn set_ttl(&mut self, ttl: u8) {
+        self.buffer.as_mut()[8] = ttl;
+    }
+
+    /// Sets the protocol of the payload.
+    pub fn set_protocol(&mut self, protocol: IpProtocol) {
+        self.buffer.as_mut()[9] = protocol.0;
+    }
+
+    /// Sets the header checksum.
+    pub fn set_checksum(&mut self, checksum: u16) {
+        put_u16(self.buffer.as_mut(), 10, checksum);
+    }
+
+    /// Sets the sender.
+    pub fn set_src(&mut self, src: Ipv4Addr) {
+        put(self.buffer.as_mut(), 12, &src.octets());
+    }
+
+    /// Sets the receiver.
+    pub fn set_dst(&mut self, dst: Ipv4Addr) {
+        put(self.buffer.as_mut(), 16, &dst.octets());
+    }
+
+    /// Computes the header checksum and sets it.
+    pub fn fill_checksum(&mut self) {
+        self.set_checksum(0);
+        let sum = checksum(self.header());
+        self.set_checksum(sum);
+    }
+
+    /// The octets after header and options, padding excluded, to write.
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        let range = self.payload_range();
+        &mut self.buffer.as_mut()[range]
+    }
+
+    fn set_flag(&mut self, flag: u16, set: bool) {
+        let others = u16_at(self.buffer.as_ref(), 6) & !flag;
+        put_u16(self.buffer.as_mut(), 6, if set { others | flag } else { others });
+    }
+}
+
+/// An IPv4 header without options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ipv4Repr {
+    /// The sender.
+    pub src: Ipv4Addr,
+    /// The receiver.
+    pub dst: Ipv4Addr,
+    /// The protocol of the payload.
+    pub protocol: IpProtocol,
+    /// Octets of payload.
+    pub payload_len: usize,
+    /// Hops left.
+    pub ttl: u8,
+    /// Type of service.
+    pub tos: u8,
+    /// Identification.
+    pub ident: u16,
+    /// Whether the packet must not be fragmented.
+    pub dont_fragment: bool,
+    /// Whether other fragments follow.
+    pub more_fragments: bool,
+    /// Where this fragment belongs, in octets: a multiple of 8.
+    pub fragment_offset: u16,
+}
+
+impl Ipv4Repr {
+    /// The header of an unfragmented packet without payload, 64 hops to live, not to be fragmented.
+    pub const fn new(src: Ipv4Addr, dst: Ipv4Addr, protocol: IpProtocol) -> Self {
+        Self {
+            src,
+            dst,
+            protocol,
+            payload_len: 0,
+            ttl: 64,
+            tos: 0,
+            ident: 0,
+            dont_fragment: true,
+            more_fragments: false,
+            fragment_offset: 0,
+        }
+    }
+
+    /// The header of `packet`; its options are left out.
+    pub fn parse<T: AsRef<[u8]>>(packet: &Ipv4Packet<T>) -> Self {
+        Self {
+            src: packet.src(),
+            dst: packet.dst(),
+            protocol: packet.protocol(),
+            payload_len: packet.payload_range().len(),
+            ttl: packet.ttl(),
+            tos: packet.tos(),
+            ident: packet.ident(),
+            dont_fragment: packet.dont_fragment(),
+            more_fragments: packet.more_fragments(),
+            fragment_offset: packet.fragment_offset(),
+        }
+    }
+
+    /// Octets that [`emit`](Self::emit) writes.
+    pub const fn buffer_len(&self) -> usize {
+        Ipv4Packet::<&[u8]>::MIN_HEADER_LEN
+    }
+
+    /// Writes the header, checksum included, to the front of `buffer`; returns the payload's octets, or as many of them
+    /// as `buffer` has: a header may be written apart from its payload.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when the header does not fit, [`Error::TooLarge`] when header and payload exceed 65535
+    /// octets, [`Error::Malformed`] when the fragment offset is not a multiple of 8; nothing is written then.
+    pub fn emit<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a mut [u8], Error> {
+        let too_large = Error::TooLarge(NAME, "payload");
+        let total_len = self.payload_len.checked_add(self.buffer_len()).ok_or(too_large)?;
+        let total_len = u16::try_from(total_len).map_err(|_| too_large)?;
+        if !self.fragment_offset.is_multiple_of(8) {
+            return Err(Error::Malformed(NAME, "fragment offset"));
+        }
+        let (header, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
+        // Version 4, five 32-bit words; the fields not set below are zero.
+        header.fill(0);
+        header[0] = 0x45;
+        let mut packet = Ipv4Packet { buffer: header };
+        packet.set_tos(self.tos);
+        packet.set_total_len(total_len);
+        packet.set_ident(self.ident);
+        packet.set_dont_fragment(self.dont_fragment);
+        packet.set_more_fragments(self.more_fragments);
+        packet.set_fragment_offset(self.fragment_offset);
+        packet.set_ttl(self.ttl);
+        packet.set_protocol(self.protocol);
+        packet.set_src(self.src);
+        packet.set_dst(self.dst);
+        packet.fill_checksum();
+        let end = self.payload_len.min(rest.len());
+        Ok(&mut rest[..end])
+    }
+}

@@ -1,0 +1,207 @@
+//! UDP datagrams on IPv4 and IPv6.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use linerate_sum::Sum;
+
+use crate::field::{put_u16, u16_at};
+use crate::{Error, IpProtocol, pseudo_header_v4, pseudo_header_v6};
+
+const NAME: &str = "udp";
+
+/// A view of a UDP datagram (RFC 768).
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |          source port          |       destination port        |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |            length             |           checksum            |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                           payload …
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UdpDatagram<T> {
+    buffer: T,
+}
+
+impl<T: AsRef<[u8]>> UdpDatagram<T> {
+    /// Octets of the header.
+    pub const HEADER_LEN: usize = 8;
+
+    /// Views `buffer` as a datagram and octets after it. The checksum is not verified here: an adapter may have done
+    /// it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter than the header or than the length in it, [`Error::Malformed`] when that
+    /// length does not even count the header.
+    pub fn new_checked(buffer: T) -> Result<Self, Error> {
+        let octets = buffer.as_ref().len();
+        if octets < Self::HEADER_LEN {
+            return Err(Error::Truncated(NAME));
+        }
+        let datagram = Self { buffer };
+        let len = usize::from(datagram.len());
+        if len < Self::HEADER_LEN {
+            return Err(Error::Malformed(NAME, "length"));
+        }
+        if octets < len {
+            return Err(Error::Truncated(NAME));
+        }
+        Ok(datagram)
+    }
+
+    /// The viewed buffer back.
+    pub fn into_inner(self) -> T {
+        self.buffer
+    }
+
+    /// The sender's port.
+    pub fn src_port(&self) -> u16 {
+        u16_at(self.buffer.as_ref(), 0)
+    }
+
+    /// The receiver's port.
+    pub fn dst_port(&self) -> u16 {
+        u16_at(self.buffer.as_ref(), 2)
+    }
+
+    /// Octets of header and payload.
+    #[expect(clippy::len_without_is_empty, reason = "the length field counts the header: it is never empty")]
+    pub fn len(&self) -> u16 {
+        u16_at(self.buffer.as_ref(), 4)
+    }
+
+    /// The checksum as received; zero when the sender made none.
+    pub fn checksum(&self) -> u16 {
+        u16_at(self.buffer.as_ref(), 6)
+    }
+
+    /// Whether the checksum is right for a datagram between these addresses, or was not made: IPv4 permits that.
+    pub fn verify_checksum_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> bool {
+        self.checksum() == 0 || self.sum(pseudo_header_v4(src, dst, IpProtocol::UDP, self.len())) == 0
+    }
+
+    /// Whether the checksum is right for a datagram between these addresses. Without one it is not (RFC 8200, section
+    /// 8.1).
+    pub fn verify_checksum_v6(&self, src: Ipv6Addr, dst: Ipv6Addr) -> bool {
+        self.checksum() != 0 && self.sum(pseudo_header_v6(src, dst, IpProtocol::UDP, u32::from(self.len()))) == 0
+    }
+
+    fn sum(&self, mut pseudo_header: Sum) -> u16 {
+        let bytes = self.buffer.as_ref();
+        pseudo_header.add_bytes(&bytes[..self.end()]).finish()
+    }
+
+    /// Where the datagram ends; within the buffer, and not before the header's end, even when a setter changed the
+    /// length.
+    fn end(&self) -> usize {
+        usize::from(self.len()).clamp(Self::HEADER_LEN, self.buffer.as_ref().len())
+    }
+}
+
+impl<'a, T: AsRef<[u8]> + ?Sized> UdpDatagram<&'a T> {
+    /// The octets after the header that the length counts.
+    pub fn payload(&self) -> &'a [u8] {
+        &self.buffer.as_ref()[UdpDatagram::<&T>::HEADER_LEN..self.end()]
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> UdpDatagram<T> {
+    /// Sets the sender's port.
+    pub fn set_src_port(&mut self, port: u16) {
+        put_u16(self.buffer.as_mut(), 0, port);
+    }
+
+    /// Sets the receiver's port.
+    pub fn set_dst_port(&mut self, port: u16) {
+        put_u16(self.buffer.as_mut(), 2, port);
+    }
+
+    /// Sets the octets of header and payload.
+    pub fn set_len(&mut self, len: u16) {
+        put_u16(self.buffer.as_mut(), 4, len);
+    }
+
+    /// Sets the checksum; zero says that there is none.
+    pub fn set_checksum(&mut self, checksum: u16) {
+        put_u16(self.buffer.as_mut(), 6, checksum);
+    }
+
+    /// Computes the checksum for a datagram between these addresses and sets it.
+    pub fn fill_checksum_v4(&mut self, src: Ipv4Addr, dst: Ipv4Addr) {
+        self.fill_checksum(pseudo_header_v4(src, dst, IpProtocol::UDP, self.len()));
+    }
+
+    /// Computes the checksum for a datagram between these addresses and sets it.
+    pub fn fill_checksum_v6(&mut self, src: Ipv6Addr, dst: Ipv6Addr) {
+        self.fill_checksum(pseudo_header_v6(src, dst, IpProtocol::UDP, u32::from(self.len())));
+    }
+
+    /// The octets after the header that the length counts, to write.
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        let end = self.end();
+        &mut self.buffer.as_mut()[Self::HEADER_LEN..end]
+    }
+
+    fn fill_checksum(&mut self, pseudo_header: Sum) {
+        self.set_checksum(0);
+        // A sum of zero is sent as its equal, all ones: zero means no checksum (RFC 768, "Fields").
+        let checksum = match self.sum(pseudo_header) {
+            0 => 0xffff,
+            sum => sum,
+        };
+        self.set_checksum(checksum);
+    }
+}
+
+/// A UDP header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UdpRepr {
+    /// The sender's port.
+    pub src_port: u16,
+    /// The receiver's port.
+    pub dst_port: u16,
+    /// Octets of payload.
+    pub payload_len: usize,
+}
+
+impl UdpRepr {
+    /// The header of `datagram`.
+    pub fn parse<T: AsRef<[u8]>>(datagram: &UdpDatagram<T>) -> Self {
+        Self {
+            src_port: datagram.src_port(),
+            dst_port: datagram.dst_port(),
+            payload_len: datagram.end() - UdpDatagram::<&[u8]>::HEADER_LEN,
+        }
+    }
+
+    /// Octets that [`emit`](Self::emit) writes.
+    pub const fn buffer_len(&self) -> usize {
+        UdpDatagram::<&[u8]>::HEADER_LEN
+    }
+
+    /// Writes the header to the front of `buffer`, without a checksum; returns the payload's octets, or as many of them
+    /// as `buffer` has: a header may be written apart from its payload. When the payload stands, let
+    /// [`UdpDatagram::fill_checksum_v4`] or [`UdpDatagram::fill_checksum_v6`] complete the datagram.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when the header does not fit, [`Error::TooLarge`] when header and payload exceed 65535
+    /// octets; nothing is written then.
+    pub fn emit<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a mut [u8], Error> {
+        let too_large = Error::TooLarge(NAME, "payload");
+        let len = self.payload_len.checked_add(self.buffer_len()).ok_or(too_large)?;
+        let len = u16::try_from(len).map_err(|_| too_large)?;
+        let (header, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
+        let mut datagram = UdpDatagram { buffer: header };
+        datagram.set_src_port(self.src_port);
+        datagram.set_dst_port(self.dst_port);
+        datagram.set_len(len);
+        datagram.set_checksum(0);
+        let end = self.payload_len.min(rest.len());
+        Ok(&mut rest[..end])
+    }
+}
