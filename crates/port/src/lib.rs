@@ -1,1 +1,42 @@
-//! Ports: one file per kind, the port grammar, and wrappers.
+//! Ports: where frames come in and go out, whatever carries them.
+//!
+//! A port is opened by name (`cable:x{1`, `xdp:eth0`, `pcap:file.pcap`, see [`KINDS`]) and gives queues. A queue is a
+//! netmap ring and an engine: fill or read the ring's slots, then [`TxQueue::sync`] or [`RxQueue::sync`]. Kinds differ
+//! only in their engines; one file and one row of [`KINDS`] make one.
+//!
+//! ```
+//! use linerate_port::open_all;
+//! let mut ports = open_all(&["cable:demo{1", "cable:demo}1"])?;
+//! let (mut tx, mut rx) = (ports[0].take_tx(0).unwrap(), ports[1].take_rx(0).unwrap());
+//! let mut batch = tx.ring.reserve(1);
+//! assert!(batch.put(0, &[0xff; 60]));
+//! batch.commit(1);
+//! tx.sync();
+//! rx.sync();
+//! let mut batch = rx.ring.batch(1);
+//! assert_eq!(batch.frame(0).unwrap().0.len(), 60);
+//! batch.release(1);
+//! # Ok::<(), linerate_port::OpenError>(())
+//! ```
+//!
+//! What this crate refuses to do: it knows no protocol above Ethernet, starts no work of its own but for the thread
+//! that watches a cable between processes, and never sleeps inside a sync.
+
+mod cable;
+mod counters;
+mod error;
+mod info;
+mod kinds;
+mod null;
+mod open;
+mod queue;
+mod spec;
+pub mod sys;
+
+pub use counters::{DropReason, Drops, RxCounters, TxCounters};
+pub use error::{Cause, OpenError};
+pub use info::{Caps, Filter, Info, Link};
+pub use kinds::{KINDS, Kind, OptionRow};
+pub use open::{Demand, Port, open, open_all};
+pub use queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
+pub use spec::{COMMON, Spec};

@@ -288,6 +288,12 @@ impl PipeRx {
     #[inline]
     pub fn sync(&mut self, ring: &mut RxRing) -> u32 {
         self.release(ring);
+        self.look(ring)
+    }
+
+    /// Looks for new slots; returns how many came.
+    #[inline]
+    pub fn look(&mut self, ring: &mut RxRing) -> u32 {
         let Ok(new) = self.consumer.look(&self.lines.get().producer.published, ring.slots()) else {
             self.lies += 1;
             return 0;

@@ -108,6 +108,11 @@ impl RxRing {
         RxBatch { ring: self, n }
     }
 
+    /// Takes over the counts of a ring that this one replaces.
+    pub fn inherit(&mut self, from: &Self) {
+        self.stats = from.stats;
+    }
+
     // ---- the engine's half ----
 
     /// Slots that can be delivered into now, if their buffers are still there (copying engines never take them).

@@ -105,6 +105,28 @@ impl TxRing {
         self.word(k)
     }
 
+    /// Takes over what is committed and not yet taken in another ring, by copying. Frames beyond this ring's room or its
+    /// buffers stay behind; gives how many frames did.
+    pub fn carry_over(&mut self, from: &mut Self) -> u32 {
+        let mut left = 0;
+        for i in 0..from.pending() {
+            let (word, meta) = (from.pending_word(i), from.pending_meta(i));
+            let frame = from.pending_frame(i);
+            let mut batch = self.reserve(1);
+            if batch.is_empty() || !batch.frame(0).copy_from(&frame) {
+                left += u32::from(!word.has(flags::MOREFRAG));
+                continue;
+            }
+            batch.set(0, frame.len(), word.flags() & !flags::BUF_CHANGED);
+            if let Some(meta) = meta {
+                batch.set_meta(0, meta);
+            }
+            batch.commit(1);
+        }
+        from.take(from.pending());
+        left
+    }
+
     // ---- the engine's half ----
 
     /// Slots committed and not yet taken.

@@ -1,0 +1,259 @@
+//! `cable:NAME{ID` and `cable:NAME}ID`: the two ends of a virtual cable (netmap's pipe), in one process or in two.
+//!
+//! Both ends opened together are joined in memory. An end opened alone looks for the other in other processes of the
+//! same user ([`between`]), and waits for it if there is none.
+
+mod engine;
+mod side;
+mod wire;
+
+use crate::error::{Cause, OpenError};
+use crate::info::{Caps, Info, Link};
+use crate::kinds::{Kind, OptionRow};
+use crate::open::{Context, Demand, Device, Parts};
+use crate::queue::{RxQueue, TxQueue};
+use crate::spec::Spec;
+use engine::{CableRx, CableTx};
+use linerate_ring::{Bell, Pipe, Region, RegionError, RingPair, RingSpot};
+use side::Side;
+use std::sync::Arc;
+use wire::Wire;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "cable",
+    about: "a virtual cable between two programs, or two ports of one (netmap's pipe)",
+    example: "cable:NAME{ID and cable:NAME}ID",
+    needs_name: true,
+    queue_suffix: false,
+    options: &[
+        OptionRow { key: "queues", value: "N", about: "queues each way, 1 to 128 (1)" },
+        OptionRow { key: "rate", value: "BIT/S", about: "rate of the wire, framing included (none)" },
+    ],
+    demand,
+    open,
+};
+
+/// Which end, and of which cable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct End {
+    cable: String,
+    left: bool,
+}
+
+/// What both ends must agree on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    queues: u32,
+    slots: u32,
+    mtu: usize,
+    buf_size: u32,
+    rate: Option<u64>,
+}
+
+impl End {
+    fn parse(spec: &Spec) -> Result<Self, OpenError> {
+        let oops = || {
+            spec.oops("that names no end of a cable", "write cable:NAME{ID for one end, cable:NAME}ID for the other")
+        };
+        let (at, brace) = spec.name.char_indices().find(|(_, c)| matches!(c, '{' | '}')).ok_or_else(oops)?;
+        let (name, id) = (&spec.name[..at], &spec.name[at + 1..]);
+        let fit = |s: &str| s.len() <= 64 && s.chars().all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c));
+        if id.is_empty() || !fit(name) || !fit(id) {
+            return Err(spec.oops("a cable's name and ID are letters, digits and ._-+", "write cable:lab{1"));
+        }
+        Ok(Self { cable: format!("{name}#{id}"), left: brace == '{' })
+    }
+
+    fn other(&self) -> Self {
+        Self { cable: self.cable.clone(), left: !self.left }
+    }
+
+    fn key(&self) -> String {
+        format!("{}{}", self.cable, if self.left { "{" } else { "}" })
+    }
+}
+
+impl Shape {
+    fn parse(spec: &Spec) -> Result<Self, OpenError> {
+        let queues = spec.number("queues", 1, 1, 128)?;
+        Ok(Self {
+            queues: u32::try_from(queues).unwrap_or(1),
+            slots: spec.slots()?,
+            mtu: spec.mtu()?,
+            buf_size: spec.buf_size()?,
+            rate: spec.rate()?,
+        })
+    }
+}
+
+/// Whether the other end of a cable is opened in the same call.
+pub(crate) fn both_ends_in(spec: &Spec, specs: &[Spec]) -> bool {
+    let other = End::parse(spec).map(|end| end.other());
+    specs.iter().filter(|s| s.kind.name == KIND.name).any(|s| End::parse(s).ok() == other.as_ref().ok().cloned())
+}
+
+fn demand(spec: &Spec) -> Result<Demand, OpenError> {
+    End::parse(spec)?;
+    let shape = Shape::parse(spec)?;
+    // Both ends' rings: whichever end is opened first makes them all.
+    let mut demand = Demand::rings(2 * shape.queues, 2 * shape.queues, shape.slots, shape.buf_size);
+    demand.buffers = 2 * shape.queues * shape.slots;
+    demand.ring_bytes += Region::if_room(shape.queues, shape.queues);
+    Ok(demand)
+}
+
+/// The rings of both directions, a pair a queue, and the interfaces over them.
+struct Pairs {
+    /// From the left end to the right one.
+    right: Vec<RingPair>,
+    /// From the right end to the left one.
+    left: Vec<RingPair>,
+}
+
+impl Pairs {
+    fn new(region: &Arc<Region>, end: &End, shape: &Shape) -> Result<Self, RegionError> {
+        let some = || -> Result<Vec<RingPair>, RegionError> {
+            (0..shape.queues).map(|q| region.ring_pair(u16::try_from(q).unwrap_or(0), shape.slots)).collect()
+        };
+        let pairs = Self { right: some()?, left: some()? };
+        for end in [end.clone(), end.other()] {
+            let spots = |pairs: &[RingPair], tx: bool| -> Vec<RingSpot> {
+                pairs.iter().map(|pair| if tx { pair.tx } else { pair.rx }).collect()
+            };
+            region.interface(&end.key(), &spots(pairs.out(end.left), true), &spots(pairs.out(!end.left), false))?;
+        }
+        Ok(pairs)
+    }
+
+    /// The pairs through which an end sends; it receives through the other end's.
+    fn out(&self, left: bool) -> &[RingPair] {
+        if left { &self.right } else { &self.left }
+    }
+}
+
+/// An end that is ready to be used.
+struct Ready {
+    side: Arc<Side>,
+    tx: Vec<TxQueue>,
+    rx: Vec<RxQueue>,
+}
+
+/// One end's queues over rings that lie ready.
+fn queues(
+    pipe: Pipe,
+    region: &Arc<Region>,
+    pairs: (&[RingPair], &[RingPair]),
+    side: &Arc<Side>,
+    far: &dyn Fn(bool, usize) -> Bell,
+    wire: Option<&Wire>,
+) -> Result<(Vec<TxQueue>, Vec<RxQueue>), RegionError> {
+    let tx = pairs.0.iter().enumerate().map(|(q, pair)| {
+        let (ring, pipe) = pipe.sender(region, pair, 0)?;
+        // What wakes the consumer of these frames is its receive bell.
+        Ok(TxQueue::new(ring, Box::new(CableTx::new(pipe, side, q, far(false, q), wire.cloned()))))
+    });
+    let rx = pairs.1.iter().enumerate().map(|(q, pair)| {
+        let (ring, pipe) = pipe.receiver(region, pair, 0)?;
+        Ok(RxQueue::new(ring, Box::new(CableRx::new(pipe, side, q, far(true, q)))))
+    });
+    Ok((tx.collect::<Result<_, RegionError>>()?, rx.collect::<Result<_, RegionError>>()?))
+}
+
+/// Both ends at once, within this process.
+fn both(spec: &Spec, region: &Arc<Region>, end: &End, shape: &Shape) -> Result<(Ready, Ready), OpenError> {
+    let oops = |e: &dyn std::fmt::Display| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
+    let count = shape.queues as usize;
+    let pairs = Pairs::new(region, end, shape).map_err(|e| oops(&e))?;
+    let sides = [Side::new(count, true).map_err(|e| oops(&e))?, Side::new(count, true).map_err(|e| oops(&e))?];
+    let [near, far] = sides.map(Arc::new);
+    near.hang_up(&far);
+    far.hang_up(&near);
+    let ready = |side: &Arc<Side>, other: &Arc<Side>, left: bool| {
+        let bells = |tx, q| if tx { other.tx_bell(q) } else { other.rx_bell(q) };
+        let wire = shape.rate.map(Wire::new);
+        let pairs = (pairs.out(left), pairs.out(!left));
+        queues(Pipe::Within, region, pairs, side, &bells, wire.as_ref())
+            .map(|(tx, rx)| Ready { side: side.clone(), tx, rx })
+            .map_err(|e| oops(&e))
+    };
+    Ok((ready(&near, &far, end.left)?, ready(&far, &near, !end.left)?))
+}
+
+/// What one end leaves for the other that is opened in the same call.
+struct Left {
+    ready: Ready,
+    shape: Shape,
+}
+
+fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
+    let (end, shape) = (End::parse(spec)?, Shape::parse(spec)?);
+    if !both_ends_in(spec, context.specs) {
+        return Err(spec.oops("the other end is not opened with this one", "open both ends"));
+    }
+    let here = context.left.remove(&end.key()).and_then(|left| left.downcast::<Left>().ok());
+    if let Some(left) = here {
+        shape.agree(spec, &left.shape)?;
+        return Ok(left.ready.parts(spec, &left.shape, "cable within this process".into()));
+    }
+    let (near, far) = both(spec, context.region, &end, &shape)?;
+    if context.left.insert(end.other().key(), Box::new(Left { ready: far, shape })).is_some() {
+        return Err(OpenError::new(
+            spec,
+            Cause::Busy,
+            "this end is open already",
+            "open the other end, or use another ID",
+        ));
+    }
+    Ok(near.parts(spec, &shape, "cable within this process".into()))
+}
+
+impl Shape {
+    /// The first end's shape stands; the second may leave options out, but not contradict.
+    fn agree(&self, spec: &Spec, first: &Shape) -> Result<(), OpenError> {
+        let rate = |shape: &Shape| shape.rate.unwrap_or(0);
+        for (key, mine, theirs) in [
+            ("queues", u64::from(self.queues), u64::from(first.queues)),
+            ("slots", self.slots.into(), first.slots.into()),
+            ("mtu", self.mtu as u64, first.mtu as u64),
+            ("buf", self.buf_size.into(), first.buf_size.into()),
+            ("rate", rate(self), rate(first)),
+        ] {
+            if spec.option(key).is_some() && mine != theirs {
+                let what = format!("the cable was opened with {key}={theirs} at its other end");
+                return Err(OpenError::new(spec, Cause::Peer, what, format!("give {key}={theirs}, or leave it out")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Ready {
+    fn parts(self, spec: &Spec, shape: &Shape, path: String) -> Parts {
+        let info = Info {
+            name: spec.to_string(),
+            path,
+            largest: shape.mtu + 22,
+            mac: None,
+            caps: Caps { scatter: true, metadata: true, ..Caps::default() },
+            tx_queues: self.tx.len(),
+            rx_queues: self.rx.len(),
+            slots: shape.slots,
+            rate: shape.rate,
+            notes: Vec::new(),
+        };
+        Parts { info, tx: self.tx, rx: self.rx, device: Box::new(Cable { side: self.side }) }
+    }
+}
+
+struct Cable {
+    side: Arc<Side>,
+}
+
+impl Device for Cable {
+    fn link(&self) -> Link {
+        self.side.link()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+use crate::{DropReason, Link, open, open_all};
+
+fn send(tx: &mut crate::TxQueue, bytes: &[u8]) -> bool {
+    let mut batch = tx.ring.reserve(1);
+    let ok = !batch.is_empty() && batch.put(0, bytes);
+    batch.commit(ok.into());
+    tx.sync();
+    ok
+}
+
+fn receive(rx: &mut crate::RxQueue) -> Option<Vec<u8>> {
+    rx.sync();
+    let mut batch = rx.ring.batch(1);
+    let frame = (!batch.is_empty()).then(|| batch.frame(0).map(|(f, _)| f.to_vec())).flatten();
+    let n = batch.len();
+    batch.release(n);
+    frame
+}
+
+#[test]
+fn both_ends_of_one_process_talk_both_ways() {
+    let mut ports = open_all(&["cable:t{1,queues=2", "cable:t}1"]).unwrap();
+    assert_eq!(ports[1].info().tx_queues, 2, "the first end's options stand");
+    for q in 0..2 {
+        let (mut tx, mut rx) = (ports[0].take_tx(q).unwrap(), ports[1].take_rx(q).unwrap());
+        assert!(send(&mut tx, b"to the right end"));
+        assert_eq!(receive(&mut rx).unwrap(), b"to the right end");
+        let (mut tx, mut rx) = (ports[1].take_tx(q).unwrap(), ports[0].take_rx(q).unwrap());
+        assert!(send(&mut tx, b"to the left end"));
+        assert_eq!(receive(&mut rx).unwrap(), b"to the left end");
+        assert_eq!((tx.counters().frames, tx.counters().bytes), (1, 15));
+    }
+    assert!(ports[0].take_tx(2).is_none());
+}
+
+#[test]
+fn a_closed_end_takes_the_link_down_and_costs_what_it_had_not_read() {
+    let mut ports = open_all(&["cable:t{1", "cable:t}1"]).unwrap();
+    let mut tx = ports[0].take_tx(0).unwrap();
+    for _ in 0..5 {
+        send(&mut tx, b"frame");
+    }
+    assert_eq!(tx.link(), Link::Up);
+    ports.pop();
+    assert_eq!(tx.link(), Link::Down);
+    tx.sync();
+    assert_eq!(tx.counters().dropped.of(DropReason::PeerDied), 5);
+    assert_eq!(tx.ring.outstanding(), 0, "all slots are back");
+}
+
+#[test]
+fn wrong_names_and_conflicts_are_named() {
+    for (names, word) in [
+        (&["cable:x"][..], "names no end"),
+        (&["cable:x{"], "letters, digits"),
+        (&["cable:x/y{1"], "letters, digits"),
+        (&["cable:x{1,rate=fast", "cable:x}1"], "rate=fast"),
+        (&["cable:x{1,queues=200", "cable:x}1"], "queues=200"),
+        (&["cable:x{1,slots=64", "cable:x}1,slots=128"], "slots=64 at its other end"),
+    ] {
+        let line = open_all(names).err().unwrap().to_string();
+        assert!(line.contains(word) && !line.contains('\n'), "{names:?}: {line}");
+    }
+    let _ = open;
+}

@@ -1,0 +1,134 @@
+//! What is counted, where it happens. A frame that is not carried has a reason.
+
+/// Why a frame was not carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum DropReason {
+    /// It was on its way when the other end of the cable died or closed.
+    PeerDied,
+    /// More than 64 fragments.
+    TooManyFragments,
+    /// Longer than the port or the link can carry.
+    TooLong,
+    /// Shorter than an Ethernet header.
+    TooShort,
+    /// The other process named a buffer that is not its to name.
+    BadIndex,
+    /// The other process named a length beyond the buffer.
+    BadLength,
+    /// The receive ring had no room when it came.
+    NoRoom,
+    /// It came longer than what could be received.
+    Truncated,
+    /// The system refused to send it.
+    Refused,
+    /// Nobody received at the other side.
+    NoReceiver,
+    /// A wrapper dropped it on purpose.
+    Fault,
+    /// A record of a capture file that is no frame or is damaged.
+    BadRecord,
+}
+
+/// All reasons, in order.
+const REASONS: [(DropReason, &str); 12] = [
+    (DropReason::PeerDied, "peer_died"),
+    (DropReason::TooManyFragments, "too_many_fragments"),
+    (DropReason::TooLong, "too_long"),
+    (DropReason::TooShort, "too_short"),
+    (DropReason::BadIndex, "bad_index"),
+    (DropReason::BadLength, "bad_length"),
+    (DropReason::NoRoom, "no_room"),
+    (DropReason::Truncated, "truncated"),
+    (DropReason::Refused, "refused"),
+    (DropReason::NoReceiver, "no_receiver"),
+    (DropReason::Fault, "fault"),
+    (DropReason::BadRecord, "bad_record"),
+];
+
+impl DropReason {
+    /// Its name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        REASONS[self as usize].1
+    }
+}
+
+/// Frames not carried, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drops([u64; REASONS.len()]);
+
+impl Drops {
+    /// Counts `n` frames.
+    pub fn add(&mut self, reason: DropReason, n: u64) {
+        self.0[reason as usize] += n;
+    }
+
+    /// Sets a count that somebody else keeps (the kernel, a ring).
+    pub fn set(&mut self, reason: DropReason, n: u64) {
+        self.0[reason as usize] = n;
+    }
+
+    /// Frames of one reason.
+    #[must_use]
+    pub fn of(&self, reason: DropReason) -> u64 {
+        self.0[reason as usize]
+    }
+
+    /// All together.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The reasons that occurred, with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        REASONS.iter().map(|(reason, name)| (*name, self.of(*reason))).filter(|(_, n)| *n > 0)
+    }
+}
+
+/// What a transmit queue did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TxCounters {
+    /// Frames that left: the next hop (far ring, kernel, file) has them.
+    pub frames: u64,
+    /// Their bytes, without FCS.
+    pub bytes: u64,
+    /// Syncs that moved something.
+    pub batches: u64,
+    /// System calls made on the way of frames.
+    pub syscalls: u64,
+    /// Frames committed and then not carried.
+    pub dropped: Drops,
+}
+
+/// What a receive queue did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RxCounters {
+    /// Slots delivered to the ring (a frame has one or more).
+    pub slots: u64,
+    /// Syncs that moved something.
+    pub batches: u64,
+    /// System calls made on the way of frames.
+    pub syscalls: u64,
+    /// Frames that reached the port and not the ring.
+    pub dropped: Drops,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_stands_at_its_place() {
+        for (i, (reason, name)) in REASONS.iter().enumerate() {
+            assert_eq!(*reason as usize, i);
+            assert_eq!(reason.name(), *name);
+        }
+        let mut drops = Drops::default();
+        drops.add(DropReason::NoRoom, 3);
+        drops.add(DropReason::Fault, 2);
+        assert_eq!(drops.iter().collect::<Vec<_>>(), [("no_room", 3), ("fault", 2)]);
+        assert_eq!(drops.total(), 5);
+    }
+}

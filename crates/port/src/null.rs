@@ -1,0 +1,105 @@
+//! `null:` swallows what is sent and always has something to receive: it measures the harness itself.
+
+use crate::counters::{RxCounters, TxCounters};
+use crate::error::{Cause, OpenError};
+use crate::info::{Caps, Info};
+use crate::kinds::{Kind, OptionRow};
+use crate::open::{Context, Demand, Device, Parts};
+use crate::queue::{RxEngine, RxQueue, TxEngine, TxQueue};
+use crate::spec::Spec;
+use linerate_ring::{RxRing, TxRing, flags};
+
+pub(crate) const KIND: Kind = Kind {
+    name: "null",
+    about: "a sink and source, to measure the harness itself",
+    example: "null:",
+    needs_name: false,
+    queue_suffix: false,
+    options: &[
+        OptionRow { key: "queues", value: "N", about: "queues each way, 1 to 128 (1)" },
+        OptionRow { key: "size", value: "BYTES", about: "bytes of each received frame, 14 to the MTU and 14 (60)" },
+    ],
+    demand,
+    open,
+};
+
+fn queues(spec: &Spec) -> Result<u32, OpenError> {
+    spec.number("queues", 1, 1, 128).map(|n| u32::try_from(n).unwrap_or(1))
+}
+
+fn size(spec: &Spec) -> Result<usize, OpenError> {
+    let most = (spec.mtu()? + 14).min(spec.buf_size()? as usize - linerate_ring::HEADROOM);
+    spec.number("size", 60, 14, most as u64).map(|n| usize::try_from(n).unwrap_or(60))
+}
+
+fn demand(spec: &Spec) -> Result<Demand, OpenError> {
+    size(spec)?;
+    let queues = queues(spec)?;
+    Ok(Demand::rings(queues, queues, spec.slots()?, spec.buf_size()?))
+}
+
+fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
+    let (queues, slots, size) = (queues(spec)?, spec.slots()?, size(spec)?);
+    let oops = |e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
+    let (mut tx, mut rx) = (Vec::new(), Vec::new());
+    for id in (0..queues).map(|q| u16::try_from(q).unwrap_or(0)) {
+        tx.push(TxQueue::new(TxRing::new(context.region, id, slots).map_err(oops)?, Box::new(Sink)));
+        rx.push(RxQueue::new(RxRing::new(context.region, id, slots).map_err(oops)?, Box::new(Source { size })));
+    }
+    let info = Info {
+        name: spec.to_string(),
+        path: "null, in memory".into(),
+        largest: spec.mtu()? + 14,
+        mac: None,
+        caps: Caps { scatter: true, ..Caps::default() },
+        tx_queues: tx.len(),
+        rx_queues: rx.len(),
+        slots,
+        rate: None,
+        notes: Vec::new(),
+    };
+    Ok(Parts { info, tx, rx, device: Box::new(Null) })
+}
+
+struct Null;
+
+impl Device for Null {}
+
+struct Sink;
+
+impl TxEngine for Sink {
+    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+        let mut whole = 0;
+        for i in 0..ring.pending() {
+            let word = ring.pending_word(i);
+            count.bytes += u64::from(word.len());
+            if !word.has(flags::MOREFRAG) {
+                count.frames += 1;
+                whole = i + 1;
+            }
+        }
+        // The bytes of an unfinished chain are counted when it is whole.
+        for i in whole..ring.pending() {
+            count.bytes -= u64::from(ring.pending_word(i).len());
+        }
+        count.batches += u64::from(whole > 0);
+        ring.take(whole);
+        ring.complete(whole);
+    }
+}
+
+struct Source {
+    size: usize,
+}
+
+impl RxEngine for Source {
+    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+        let n = ring.room();
+        for i in 0..n {
+            ring.set_free(i, self.size, 0, None);
+        }
+        ring.deliver(n);
+        count.slots += u64::from(n);
+        count.batches += u64::from(n > 0);
+    }
+}

@@ -1,0 +1,150 @@
+//! Opening ports: all at once over one region, so that frames pass between them by a swap of buffers.
+
+use crate::error::{Cause, OpenError};
+use crate::info::{Filter, Info, Link};
+use crate::queue::{RxQueue, TxQueue};
+use crate::spec::Spec;
+use linerate_ring::{Region, RegionConfig, RegionError, Sharing};
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a port needs of the region.
+#[derive(Clone, Copy, Debug)]
+pub struct Demand {
+    /// Bytes for rings and interfaces.
+    pub ring_bytes: usize,
+    /// Buffers.
+    pub buffers: u32,
+    /// Bytes of a buffer.
+    pub buf_size: u32,
+    /// Other processes will map it.
+    pub shared: bool,
+}
+
+impl Demand {
+    /// For so many rings, each with a buffer a slot.
+    #[must_use]
+    pub fn rings(tx: u32, rx: u32, slots: u32, buf_size: u32) -> Self {
+        let rings = tx + rx;
+        let ring_bytes = Region::ring_room(slots) * rings as usize + Region::if_room(tx, rx);
+        Self { ring_bytes, buffers: rings * slots, buf_size, shared: false }
+    }
+}
+
+/// What a kind's `open` works with.
+pub(crate) struct Context<'a> {
+    /// The region of all ports opened together.
+    pub(crate) region: &'a Arc<Region>,
+    /// All ports that are being opened.
+    pub(crate) specs: &'a [Spec],
+    /// What one port leaves for another that is opened with it, by name.
+    pub(crate) left: HashMap<String, Box<dyn Any>>,
+}
+
+/// What a kind's `open` gives.
+pub(crate) struct Parts {
+    pub(crate) info: Info,
+    pub(crate) tx: Vec<TxQueue>,
+    pub(crate) rx: Vec<RxQueue>,
+    pub(crate) device: Box<dyn Device>,
+}
+
+/// What a port is beside its queues.
+pub(crate) trait Device: Send + Sync {
+    /// Whether frames can pass.
+    fn link(&self) -> Link {
+        Link::Up
+    }
+
+    /// Chooses what is delivered.
+    fn filter(&self, _: &Filter) -> Result<(), String> {
+        Err("this kind of port delivers all that arrives".into())
+    }
+
+    /// Raw counters that somebody else keeps (the kernel), by name.
+    fn raw_counters(&self) -> Vec<(String, u64)> {
+        Vec::new()
+    }
+}
+
+/// An open port. Its queues are taken out and used by one thread each; the port itself may stay elsewhere.
+pub struct Port {
+    info: Info,
+    tx: Vec<Option<TxQueue>>,
+    rx: Vec<Option<RxQueue>>,
+    device: Box<dyn Device>,
+}
+
+impl Port {
+    /// What it is.
+    #[must_use]
+    pub fn info(&self) -> &Info {
+        &self.info
+    }
+
+    /// Takes a transmit queue; None if there is no such queue, or it was taken.
+    pub fn take_tx(&mut self, queue: usize) -> Option<TxQueue> {
+        self.tx.get_mut(queue)?.take()
+    }
+
+    /// Takes a receive queue; None if there is no such queue, or it was taken.
+    pub fn take_rx(&mut self, queue: usize) -> Option<RxQueue> {
+        self.rx.get_mut(queue)?.take()
+    }
+
+    /// Whether frames can pass.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        self.device.link()
+    }
+
+    /// Chooses what is delivered. The error says why not.
+    pub fn filter(&self, filter: &Filter) -> Result<(), OpenError> {
+        self.device.filter(filter).map_err(|why| {
+            OpenError::new(&self.info.name, Cause::Capability, why, "leave the filter out, or use packet: or xdp:")
+        })
+    }
+
+    /// Raw counters that somebody else keeps (the kernel), by name.
+    #[must_use]
+    pub fn raw_counters(&self) -> Vec<(String, u64)> {
+        self.device.raw_counters()
+    }
+}
+
+/// Opens one port.
+pub fn open(name: &str) -> Result<Port, OpenError> {
+    open_all(&[name])?.pop().ok_or_else(|| OpenError::usage(name, "nothing to open", "give a port"))
+}
+
+/// Opens ports that share one region, in the order given.
+pub fn open_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<Port>, OpenError> {
+    let specs = names.iter().map(|name| Spec::parse(name.as_ref())).collect::<Result<Vec<_>, _>>()?;
+    let mut config = RegionConfig { buf_size: 512, buffers: 0, ring_bytes: 0, sharing: Sharing::Private, huge: true };
+    for spec in &specs {
+        let demand = (spec.kind.demand)(spec)?;
+        config.ring_bytes += demand.ring_bytes;
+        config.buffers += demand.buffers;
+        config.buf_size = config.buf_size.max(demand.buf_size);
+        let alone = spec.kind.name == "cable" && !crate::cable::both_ends_in(spec, &specs);
+        if demand.shared || alone {
+            config.sharing = Sharing::Shared;
+        }
+    }
+    let region = Region::new(&config).map_err(|e| region_error(&specs, &e))?;
+    let mut context = Context { region: &region, specs: &specs, left: HashMap::new() };
+    specs
+        .iter()
+        .map(|spec| {
+            let parts = (spec.kind.open)(spec, &mut context)?;
+            let (tx, rx) = (parts.tx.into_iter().map(Some).collect(), parts.rx.into_iter().map(Some).collect());
+            Ok(Port { info: parts.info, tx, rx, device: parts.device })
+        })
+        .collect()
+}
+
+fn region_error(specs: &[Spec], error: &RegionError) -> OpenError {
+    let names: Vec<_> = specs.iter().map(ToString::to_string).collect();
+    OpenError::new(names.join(" "), Cause::System, error, "use smaller rings (slots=) or fewer queues")
+}

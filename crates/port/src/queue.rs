@@ -1,0 +1,190 @@
+//! Queues: a ring in the hands of one thread, and the engine that joins it to what carries the frames.
+
+use crate::counters::{DropReason, RxCounters, TxCounters};
+use crate::info::Link;
+use linerate_ring::{RxRing, TxRing};
+use std::os::fd::BorrowedFd;
+use std::time::Instant;
+
+/// What to wait for on a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// It can be read.
+    Readable,
+    /// It can be written.
+    Writable,
+}
+
+/// What carries a transmit ring's frames.
+pub trait TxEngine: Send {
+    /// Takes committed slots, sends what can be sent now, completes what has been sent. Never sleeps.
+    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters);
+
+    /// Whether frames can pass.
+    fn link(&self) -> Link {
+        Link::Up
+    }
+
+    /// About to sleep until slots come free: true if the caller should sleep, false if some have come free meanwhile.
+    fn fall_asleep(&mut self) -> bool {
+        true
+    }
+
+    /// Awake again.
+    fn wake_up(&mut self) {}
+
+    /// What to sleep on; None if this engine never makes its user wait, or can only be asked again later.
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        None
+    }
+
+    /// When a sync can do more although nothing happens meanwhile (a wire's rate, a delay, a capture's pace).
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+}
+
+/// What fills a receive ring.
+pub trait RxEngine: Send {
+    /// Takes back released slots and delivers what has arrived. Never sleeps.
+    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters);
+
+    /// Whether frames can pass.
+    fn link(&self) -> Link {
+        Link::Up
+    }
+
+    /// About to sleep until frames arrive: true if the caller should sleep, false if some have arrived meanwhile.
+    fn fall_asleep(&mut self) -> bool {
+        true
+    }
+
+    /// Awake again.
+    fn wake_up(&mut self) {}
+
+    /// What to sleep on; None if this engine never makes its user wait, or can only be asked again later.
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        None
+    }
+
+    /// When a sync can do more although nothing happens meanwhile (a wire's rate, a delay, a capture's pace).
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+}
+
+/// A transmit queue.
+pub struct TxQueue {
+    /// The ring: reserve, fill, commit.
+    pub ring: TxRing,
+    pub(crate) engine: Box<dyn TxEngine>,
+    pub(crate) count: TxCounters,
+}
+
+/// A receive queue.
+pub struct RxQueue {
+    /// The ring: look at a batch, release it.
+    pub ring: RxRing,
+    pub(crate) engine: Box<dyn RxEngine>,
+    pub(crate) count: RxCounters,
+}
+
+impl TxQueue {
+    /// A queue of a ring and what carries it.
+    #[must_use]
+    pub fn new(ring: TxRing, engine: Box<dyn TxEngine>) -> Self {
+        Self { ring, engine, count: TxCounters::default() }
+    }
+
+    /// Sends what was committed, as far as it can be sent now, and gets sent slots back.
+    #[inline]
+    pub fn sync(&mut self) {
+        self.engine.sync(&mut self.ring, &mut self.count);
+    }
+
+    /// What it did so far.
+    #[must_use]
+    pub fn counters(&self) -> TxCounters {
+        self.count
+    }
+
+    /// Whether frames can pass.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        self.engine.link()
+    }
+
+    /// See [`TxEngine::fall_asleep`].
+    pub fn fall_asleep(&mut self) -> bool {
+        self.engine.fall_asleep()
+    }
+
+    /// See [`TxEngine::wake_up`].
+    pub fn wake_up(&mut self) {
+        self.engine.wake_up();
+    }
+
+    /// See [`TxEngine::waits_on`].
+    #[must_use]
+    pub fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        self.engine.waits_on()
+    }
+
+    /// See [`TxEngine::due`] and [`RxEngine::due`].
+    #[must_use]
+    pub fn due(&self) -> Option<Instant> {
+        self.engine.due()
+    }
+}
+
+impl RxQueue {
+    /// A queue of a ring and what fills it.
+    #[must_use]
+    pub fn new(ring: RxRing, engine: Box<dyn RxEngine>) -> Self {
+        Self { ring, engine, count: RxCounters::default() }
+    }
+
+    /// Gives released slots back and gets what has arrived.
+    #[inline]
+    pub fn sync(&mut self) {
+        self.engine.sync(&mut self.ring, &mut self.count);
+    }
+
+    /// What it did so far, with the slots that the ring refused.
+    #[must_use]
+    pub fn counters(&self) -> RxCounters {
+        let mut count = self.count;
+        let bad = self.ring.stats();
+        count.dropped.add(DropReason::BadIndex, bad.bad_index);
+        count.dropped.add(DropReason::BadLength, bad.bad_length);
+        count
+    }
+
+    /// Whether frames can pass.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        self.engine.link()
+    }
+
+    /// See [`RxEngine::fall_asleep`].
+    pub fn fall_asleep(&mut self) -> bool {
+        self.engine.fall_asleep()
+    }
+
+    /// See [`RxEngine::wake_up`].
+    pub fn wake_up(&mut self) {
+        self.engine.wake_up();
+    }
+
+    /// See [`RxEngine::waits_on`].
+    #[must_use]
+    pub fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        self.engine.waits_on()
+    }
+
+    /// See [`TxEngine::due`] and [`RxEngine::due`].
+    #[must_use]
+    pub fn due(&self) -> Option<Instant> {
+        self.engine.due()
+    }
+}

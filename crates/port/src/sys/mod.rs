@@ -1,0 +1,1 @@
+//! System calls of ports. `unsafe` of this crate stands here and nowhere else.
