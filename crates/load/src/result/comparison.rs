@@ -17,7 +17,7 @@ pub struct Comparison {
     pub source: String,
     /// The published or peer figure, in `unit`.
     pub value: Number,
-    /// Unit of `value` and `ours`; see [`super::unit`].
+    /// Unit of `value` and `ours`; see [`mod@super::unit`].
     pub unit: String,
     /// Our median, in `unit`.
     pub ours: Number,

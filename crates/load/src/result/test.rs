@@ -114,7 +114,7 @@ pub struct Summary {
     pub least: Number,
     /// The greatest.
     pub greatest: Number,
-    /// See [`unit`].
+    /// See [`mod@unit`].
     pub unit: String,
 }
 
