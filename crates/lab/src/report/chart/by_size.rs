@@ -1,0 +1,145 @@
+//! Packet rate by frame size, a line a workload and path, with the line rates of Ethernet behind.
+
+use std::collections::BTreeMap;
+
+use linerate_load::result::{Role, RunResult, Test, unit};
+use maud::html;
+
+use super::plot::{self, Anchor, Area, SERIES};
+use super::scale::Scale;
+use super::{Chart, Drawing, Page};
+use crate::quantity::{line_rate_pps, per_cent, value};
+use crate::table::Table;
+
+pub(super) const CHART: Chart = Chart {
+    id: "rate-by-size",
+    title: "Packet rate by frame size",
+    reading: "Points are medians, whiskers run from the least to the greatest valid repeat. Both axes are logarithmic. \
+              Dashed: what one Ethernet link of that speed can carry.",
+    draw,
+};
+
+/// Links whose line rate is drawn where it is in range: name and bit/s.
+const LINKS: [(&str, f64); 3] = [("10 GbE", 10e9), ("40 GbE", 40e9), ("100 GbE", 100e9)];
+
+struct Point {
+    bytes: f64,
+    median: f64,
+    least: f64,
+    greatest: f64,
+}
+
+fn draw(run: &RunResult, page: Page) -> Drawing {
+    let series = series(run);
+    let points = || series.iter().flat_map(|(_, points)| points);
+    if points().next().is_none() {
+        return Drawing::nothing("No packet rate was measured at a known frame size.");
+    }
+    let fold = |value: fn(&Point) -> f64, pick: fn(f64, f64) -> f64, start| points().map(value).fold(start, pick);
+    let (smallest, largest) = (fold(|p| p.bytes, f64::min, f64::MAX), fold(|p| p.bytes, f64::max, 0.0));
+    let (lowest, highest) = (fold(|p| p.least, f64::min, f64::MAX), fold(|p| p.greatest, f64::max, 0.0));
+
+    let height = page.pick(400.0, 320.0);
+    let area = Area { left: 66.0, right: page.width() - 62.0, top: 30.0, bottom: height - 46.0 };
+    let x = Scale::logarithmic(smallest / 1.15, largest * 1.15, area.left, area.right);
+    let y = Scale::logarithmic(lowest / 1.6, highest * 1.6, area.bottom, area.top);
+
+    let mut sizes: Vec<f64> = points().map(|point| point.bytes).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    let marks: Vec<_> = sizes.iter().map(|&bytes| (x.at(bytes), format!("{bytes}"))).collect();
+
+    let mut table =
+        Table::new(&["Series", "#Frame", "#Median", "#Least", "#Greatest", "#Of 10 GbE", "#Of 40 GbE", "#Of 100 GbE"]);
+    let pps = |rate: f64| value(rate.into(), unit::PPS);
+    for (name, points) in &series {
+        for point in points {
+            let share = |link: f64| per_cent((point.median / line_rate_pps(link, point.bytes)).into()).into();
+            let [ten, forty, hundred] = LINKS.map(|(_, bits)| share(bits));
+            let frame = format!("{} B", point.bytes).into();
+            let rates = [point.median, point.least, point.greatest].map(|rate| pps(rate).into());
+            let [median, least, greatest] = rates;
+            table.row([name.as_str().into(), frame, median, least, greatest, ten, forty, hundred]);
+        }
+    }
+
+    let body = html! {
+        (plot::label(0.0, 14.0, Anchor::Start, "unit", "Packet rate, Mpps"))
+        (plot::rows(area, &y, &y.ticks(page.pick(9, 7)), |rate| format!("{}", (rate / 1e6 * 1e6).round() / 1e6)))
+        (plot::columns(area, &marks))
+        (plot::label(area.right, height - 6.0, Anchor::End, "unit", "Frame size with FCS, bytes"))
+        @for (name, bits) in LINKS { (reference(name, bits, area, &x, &y, (smallest / 1.15, largest * 1.15))) }
+        @for (index, (name, points)) in series.iter().take(SERIES).enumerate() {
+            @let places: Vec<_> = points.iter().map(|point| (x.at(point.bytes), y.at(point.median))).collect();
+            (plot::path(&places, &format!("series s{index}")))
+            @for (point, &place) in points.iter().zip(&places) {
+                (plot::whisker(index, place.0, y.at(point.least), y.at(point.greatest)))
+                @let spread = format!("{} to {}", pps(point.least), pps(point.greatest));
+                (plot::mark(index, place, &format!("{name}, {} B: {} ({spread})", point.bytes, pps(point.median))))
+            }
+        }
+    };
+    let mut legend: Vec<String> = series.iter().take(SERIES).map(|(name, _)| name.clone()).collect();
+    if series.len() > SERIES {
+        legend.push(format!("and {} more in the table", series.len() - SERIES));
+    }
+    let description = format!(
+        "{} lines over frames of {smallest} to {largest} bytes; rates from {} to {}.",
+        series.len(),
+        pps(lowest),
+        pps(highest)
+    );
+    Drawing { height, body, description, legend, table }
+}
+
+/// The part of a link's line rate that lies in the area, named where it leaves.
+fn reference(name: &str, bits: f64, area: Area, x: &Scale, y: &Scale, (from, to): (f64, f64)) -> maud::Markup {
+    let sizes = (0..=96u32).map(|step| from * (to / from).powf(f64::from(step) / 96.0));
+    let places: Vec<_> = sizes
+        .map(|bytes| (bytes, line_rate_pps(bits, bytes)))
+        .filter(|&(_, rate)| y.holds(rate))
+        .map(|(bytes, rate)| (x.at(bytes), y.at(rate)))
+        .collect();
+    html! {
+        (plot::path(&places, "reference"))
+        @if let Some(&(right, low)) = places.last() && places.len() > 8 {
+            // Beside its end; above the axis if it ends there.
+            (plot::label(right + 6.0, (low + 4.0).min(area.bottom - 6.0), Anchor::Start, "reference-name", name))
+        }
+    }
+}
+
+/// Rates in the order of size, by what makes one comparable with the next.
+fn series(run: &RunResult) -> Vec<(String, Vec<Point>)> {
+    let mut series: Vec<(String, Vec<Point>)> = Vec::new();
+    let mut places = BTreeMap::new();
+    for test in &run.tests {
+        let Some(point) = point(test) else { continue };
+        let name = name(test);
+        let place = *places.entry(name.clone()).or_insert_with(|| {
+            series.push((name, Vec::new()));
+            series.len() - 1
+        });
+        series[place].1.push(point);
+    }
+    for (_, points) in &mut series {
+        points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
+    }
+    series
+}
+
+fn point(test: &Test) -> Option<Point> {
+    let value = test.value.as_ref().filter(|value| value.unit == unit::PPS)?;
+    let median = value.median.known().filter(|&rate| rate > 0.0)?;
+    let positive = |rate: linerate_load::result::Number| rate.known().filter(|&rate| rate > 0.0).unwrap_or(median);
+    let bytes = f64::from(test.wire_bytes.filter(|&bytes| bytes > 0)?);
+    Some(Point { bytes, median, least: positive(value.least), greatest: positive(value.greatest) })
+}
+
+/// Workload, path of the first sender (or first port), and how many sent if it was not one.
+fn name(test: &Test) -> String {
+    let port = test.ports.iter().find(|port| port.role != Role::Rx).or(test.ports.first());
+    let path = port.map_or("", |port| if port.path.is_empty() { &port.name } else { &port.path });
+    let ports = if test.senders() > 1 { format!("{} ports", test.senders()) } else { String::new() };
+    [test.workload.as_str(), path, &ports].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,72 @@
+//! This run's values beside published and peers' figures: pairs of bars from nought.
+
+use linerate_load::result::{Comparison, RunResult};
+use maud::html;
+
+use super::plot::{self, Anchor};
+use super::scale::Scale;
+use super::{Chart, Drawing, Page};
+use crate::quantity::{ratio, value};
+use crate::tables;
+
+pub(super) const CHART: Chart = Chart {
+    id: "compared",
+    title: "Beside published and peers' figures",
+    reading: "Each pair of bars has its own scale, which starts at zero. Published figures were measured by others, on their \
+              hardware.",
+    draw,
+};
+
+/// Pairs drawn; more are in the table.
+const PAIRS: usize = 16;
+
+fn draw(run: &RunResult, page: Page) -> Drawing {
+    let known =
+        |c: &&Comparison| [c.ours, c.value].iter().all(|number| number.known().is_some_and(|number| number >= 0.0));
+    let pairs: Vec<&Comparison> = run.comparisons.iter().filter(known).collect();
+    if pairs.is_empty() {
+        return Drawing::nothing("Nothing was compared.");
+    }
+    let higher = |pair: &Comparison| [pair.ours, pair.value].iter().filter_map(|n| n.known()).fold(0.0, f64::max);
+    let pair_height = 92.0;
+    // Room to the right of the longest bar for its value.
+    let room = page.width() - 110.0;
+    let body = html! {
+        @for (pair, index) in pairs.iter().take(PAIRS).zip(0u32..) {
+            @let top = f64::from(index) * pair_height;
+            @let scale = Scale::linear(0.0, higher(pair), 0.0, room);
+            @let title = run.tests.iter().find(|test| test.id == pair.test && !test.title.is_empty()).map_or(pair.test.as_str(), |test| &test.title);
+            (plot::label(0.0, top + 14.0, Anchor::Start, "panel", &plot::fit(title, page.width() - 70.0)))
+            (plot::label(page.width(), top + 14.0, Anchor::End, "panel", &ratio(pair.ratio)))
+            @for (place, number, name, class) in [(0.0, pair.ours, "this run", "ours"), (1.0, pair.value, pair.name.as_str(), "peer")] {
+                @let y = top + 22.0 + place * 27.0;
+                @let end = number.known().map_or(0.0, |number| scale.at(number));
+                rect x="0" y=(plot::px(y)) width=(plot::px(end.max(1.0))) height="23" rx="2" class=(format!("bar {class}")) {
+                    title { (format!("{name}: {}", value(number, &pair.unit))) }
+                }
+                // The name stands in the bar if that is long enough, otherwise after the value.
+                @let inside = end > plot::width(name) + 12.0;
+                @if inside { (plot::label(8.0, y + 16.0, Anchor::Start, &format!("in-bar on-{class}"), name)) }
+                @let after = value(number, &pair.unit);
+                @let after = if inside { after } else { plot::fit(&format!("{after}  {name}"), page.width() - end - 8.0) };
+                (plot::label(end.max(1.0) + 8.0, y + 16.0, Anchor::Start, "value", &after))
+            }
+        }
+    };
+    let shown = u32::try_from(pairs.len().min(PAIRS)).unwrap_or(u32::MAX);
+    let more = pairs.len().saturating_sub(PAIRS);
+    let first = pairs[0];
+    Drawing {
+        height: f64::from(shown) * pair_height - 10.0,
+        body,
+        description: format!(
+            "{} comparisons; the first: {} here, {} for {}.",
+            pairs.len(),
+            value(first.ours, &first.unit),
+            value(first.value, &first.unit),
+            first.name
+        ),
+        legend: if more > 0 { vec![format!("The first {PAIRS}; {more} more in the table")] } else { Vec::new() },
+        table: tables::comparisons(run),
+    }
+}

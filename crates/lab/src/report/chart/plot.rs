@@ -1,0 +1,135 @@
+//! Parts of a drawing: lines, marks, labels, axes. Looks are classes of the page's style sheet.
+
+use maud::{Markup, html};
+
+use super::scale::Scale;
+
+/// Series that are told apart by colour, dash and mark. More are left to the table.
+pub(super) const SERIES: usize = 6;
+
+/// Where the values of a drawing stand, leaving room for labels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Area {
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+}
+
+/// A coordinate with a tenth of a pixel.
+pub(super) fn px(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+/// Where a label stands relative to its point.
+#[derive(Clone, Copy)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+pub(super) fn label(x: f64, y: f64, anchor: Anchor, class: &str, text: &str) -> Markup {
+    let anchor = match anchor {
+        Anchor::Start => "start",
+        Anchor::Middle => "middle",
+        Anchor::End => "end",
+    };
+    html! { text x=(px(x)) y=(px(y)) text-anchor=(anchor) class=(class) { (text) } }
+}
+
+pub(super) fn line(from: (f64, f64), to: (f64, f64), class: &str) -> Markup {
+    html! { line x1=(px(from.0)) y1=(px(from.1)) x2=(px(to.0)) y2=(px(to.1)) class=(class) {} }
+}
+
+/// A line through points; nothing for fewer than two.
+pub(super) fn path(points: &[(f64, f64)], class: &str) -> Markup {
+    html! { @if points.len() > 1 { polyline points=(joined(points)) class=(class) {} } }
+}
+
+/// A filled shape.
+pub(super) fn shape(points: &[(f64, f64)], class: &str) -> Markup {
+    html! { @if points.len() > 2 { polygon points=(joined(points)) class=(class) {} } }
+}
+
+fn joined(points: &[(f64, f64)]) -> String {
+    points.iter().map(|&(x, y)| format!("{},{}", px(x), px(y))).collect::<Vec<_>>().join(" ")
+}
+
+/// The mark of series `index` at a point; `title` is shown when the pointer rests on it.
+pub(super) fn mark(index: usize, (x, y): (f64, f64), title: &str) -> Markup {
+    let corner = |dx: f64, dy: f64| (x + dx, y + dy);
+    let class = format!("mark s{}", index % SERIES);
+    html! {
+        g class=(class) {
+            @match index % SERIES {
+                0 => circle cx=(px(x)) cy=(px(y)) r="4.5" {},
+                1 => rect x=(px(x - 4.0)) y=(px(y - 4.0)) width="8" height="8" {},
+                2 => (shape(&[corner(0.0, -5.5), corner(5.0, 4.0), corner(-5.0, 4.0)], "")),
+                3 => (shape(&[corner(0.0, -5.5), corner(5.5, 0.0), corner(0.0, 5.5), corner(-5.5, 0.0)], "")),
+                4 => (shape(&[corner(0.0, 5.5), corner(5.0, -4.0), corner(-5.0, -4.0)], "")),
+                _ => rect x=(px(x - 5.5)) y=(px(y - 2.5)) width="11" height="5" {},
+            }
+            @if !title.is_empty() { title { (title) } }
+        }
+    }
+}
+
+/// A bar from the least to the greatest value, with ends.
+pub(super) fn whisker(index: usize, x: f64, least: f64, greatest: f64) -> Markup {
+    let class = format!("whisker s{}", index % SERIES);
+    html! {
+        (line((x, least), (x, greatest), &class))
+        (line((x - 4.0, least), (x + 4.0, least), &class))
+        (line((x - 4.0, greatest), (x + 4.0, greatest), &class))
+    }
+}
+
+/// Horizontal grid lines with their labels to the left.
+pub(super) fn rows(area: Area, scale: &Scale, ticks: &[f64], text: impl Fn(f64) -> String) -> Markup {
+    html! {
+        @for &tick in ticks {
+            (line((area.left, scale.at(tick)), (area.right, scale.at(tick)), "grid"))
+            (label(area.left - 8.0, scale.at(tick) + 4.0, Anchor::End, "tick", &text(tick)))
+        }
+    }
+}
+
+/// Ticks below the area, at places given with their labels. Labels that would touch the one before are left out.
+pub(super) fn columns(area: Area, marks: &[(f64, String)]) -> Markup {
+    let mut free = f64::MIN;
+    let labelled = marks.iter().filter(|(x, text)| {
+        let half = width(text) / 2.0;
+        let fits = x - half > free;
+        if fits {
+            free = x + half + 5.0;
+        }
+        fits
+    });
+    html! {
+        (line((area.left, area.bottom), (area.right, area.bottom), "axis"))
+        @for (x, _) in marks { (line((*x, area.bottom), (*x, area.bottom + 4.0), "axis")) }
+        @for (x, text) in labelled { (label(*x, area.bottom + 19.0, Anchor::Middle, "tick", text)) }
+    }
+}
+
+/// About how wide a label is, in the style sheet's 13 px.
+pub(super) fn width(text: &str) -> f64 {
+    f64::from(u32::try_from(text.chars().count()).unwrap_or(u32::MAX)) * 7.2
+}
+
+/// The text, cut to what fits into `room` pixels.
+pub(super) fn fit(text: &str, room: f64) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let mut kept: String = text
+        .chars()
+        .scan(0.0, |used, c| {
+            *used += 7.2;
+            (*used <= room - 7.2).then_some(c)
+        })
+        .collect();
+    kept.push('…');
+    kept
+}

@@ -1,0 +1,66 @@
+//! Everything about each test, folded away.
+
+use linerate_load::result::{RunResult, Test};
+use maud::{Markup, html};
+
+use super::tables::{pairs, ports, table};
+use crate::quantity::{count, value};
+use crate::tables;
+
+/// The tests, one below the other.
+pub(super) fn tests(run: &RunResult) -> Markup {
+    html! {
+        @if !run.tests.is_empty() {
+            section {
+                h2 { "Tests in detail" }
+                @for (index, one) in run.tests.iter().enumerate() { (test(index, one)) }
+            }
+        }
+    }
+}
+
+fn test(index: usize, test: &Test) -> Markup {
+    let title = if test.title.is_empty() { &test.id } else { &test.title };
+    html! {
+        details class="test" {
+            summary {
+                span { (title) }
+                span class="number" {
+                    @match (&test.skipped, &test.value) {
+                        (Some(_), _) => "skipped",
+                        (None, Some(summary)) => (value(summary.median, &summary.unit)),
+                        (None, None) => "no value",
+                    }
+                }
+            }
+            // The anchor stands inside, so that following it opens the test.
+            div id=(tables::anchor(index)) {
+                (pairs(&facts_of(test)))
+                (ports(test.ports.iter()))
+                @if let Some(why) = &test.skipped { p { "Skipped: " (why) } }
+                @for warning in &test.warnings { p class="bad" { (warning) } }
+                @if !test.repeats.is_empty() { h4 { "Repeats" } (table(&tables::repeats(test), "Repeats")) }
+                @if let Some(latency) = &test.latency {
+                    h4 { "Latency of " (count(latency.count)) " frames" }
+                    @let quantiles: Vec<_> = latency.quantiles().into_iter().chain([("mean", latency.mean)])
+                        .map(|(name, ns)| (name, value(ns, "ns"))).collect();
+                    (pairs(&quantiles))
+                }
+                @if let Some(ledger) = &test.ledger { h4 { "Ledger" } (table(&tables::ledger(ledger), "Ledger")) }
+                @if !test.counters.is_empty() { h4 { "Raw counters" } (table(&tables::counters(test), "Raw counters")) }
+            }
+        }
+    }
+}
+
+fn facts_of(test: &Test) -> Vec<(&str, String)> {
+    let bytes = |bytes: Option<u32>| bytes.map(|bytes| format!("{bytes} B"));
+    let fixed = [
+        ("Id", Some(test.id.clone())),
+        ("Workload", Some(test.workload.clone())),
+        ("Frame in memory", bytes(test.frame_bytes)),
+        ("Frame with FCS", bytes(test.wire_bytes)),
+    ];
+    let fixed = fixed.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    fixed.chain(test.parameters.iter().map(|(name, value)| (name.as_str(), value.clone()))).collect()
+}

@@ -1,0 +1,175 @@
+//! Results on disk: one directory a run, with `result.json` and `report.html`.
+//!
+//! Each file is written beside its place and renamed into it, `result.json` last: a directory that has one is complete.
+
+use std::env;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+
+use linerate_load::result::{LoadError, RunResult};
+use thiserror::Error;
+
+use crate::report;
+
+/// Name of the document in a run's directory.
+pub const RESULT: &str = "result.json";
+
+/// Name of the page in a run's directory.
+pub const REPORT: &str = "report.html";
+
+/// The largest document that [`load`] reads, bytes.
+const LARGEST: u64 = 256 << 20;
+
+/// Where a run was stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The document.
+    pub result: PathBuf,
+    /// The page.
+    pub report: PathBuf,
+}
+
+/// Why a run could not be stored or read.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// Neither `XDG_DATA_HOME` nor `HOME` says where the user's data are.
+    #[error("no directory for results: neither XDG_DATA_HOME nor HOME is an absolute path; name one with --out DIR")]
+    NoHome,
+    /// The directory could not be made.
+    #[error("cannot make directory {path:?}: {why}; name another with --out DIR")]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The system's answer.
+        why: io::Error,
+    },
+    /// A file could not be written.
+    #[error("cannot write {path:?}: {why}; name another directory with --out DIR")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        why: io::Error,
+    },
+    /// A file could not be read.
+    #[error("cannot read {path:?}: {why}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        why: io::Error,
+    },
+    /// A file holds no result of this version.
+    #[error("{path:?}: {why}")]
+    Load {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: LoadError,
+    },
+}
+
+/// Writes `run` as [`RESULT`] and [`REPORT`] into `directory`, or into [`default_directory`], making parents as needed.
+/// Files that are there are replaced as a whole.
+///
+/// # Errors
+/// No directory, or the system's answer with the path.
+pub fn save(run: &RunResult, directory: Option<&Path>) -> Result<Stored, StoreError> {
+    let directory = match directory {
+        Some(directory) => directory.to_path_buf(),
+        None => default_directory(run)?,
+    };
+    fs::create_dir_all(&directory).map_err(|why| StoreError::Directory { path: directory.clone(), why })?;
+    let stored = Stored { result: directory.join(RESULT), report: directory.join(REPORT) };
+    replace(&stored.report, &report::render(run))?;
+    replace(&stored.result, &run.to_json())?;
+    Ok(stored)
+}
+
+/// Reads a stored document: the file itself, or [`RESULT`] in the directory `path`.
+///
+/// # Errors
+/// The system's answer, or what is wrong with the document; documents above 256 MiB are refused.
+pub fn load(path: &Path) -> Result<RunResult, StoreError> {
+    let path = if path.is_dir() { path.join(RESULT) } else { path.to_path_buf() };
+    let mut text = String::new();
+    let read = File::open(&path).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
+    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {} MiB", LARGEST >> 20));
+    let read = read.and_then(|bytes| if bytes as u64 > LARGEST { Err(too_large()) } else { Ok(()) });
+    read.map_err(|why| StoreError::Read { path: path.clone(), why })?;
+    RunResult::from_json(&text).map_err(|why| StoreError::Load { path, why })
+}
+
+/// `linerate/runs/<UTC time>-<run id>` in the user's data directory: `$XDG_DATA_HOME`, or `~/.local/share` (XDG Base
+/// Directory Specification 0.8, which has relative paths ignored).
+///
+/// # Errors
+/// [`StoreError::NoHome`].
+pub fn default_directory(run: &RunResult) -> Result<PathBuf, StoreError> {
+    let data = data_home(env::var_os("XDG_DATA_HOME").map(PathBuf::from), env::var_os("HOME").map(PathBuf::from));
+    Ok(data.ok_or(StoreError::NoHome)?.join("linerate").join("runs").join(directory_name(run)))
+}
+
+fn data_home(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let absolute = |path: &PathBuf| path.is_absolute();
+    xdg.filter(absolute).or_else(|| Some(home.filter(absolute)?.join(".local/share")))
+}
+
+/// The run id is text from outside: only what is harmless in a file name goes into one.
+fn directory_name(run: &RunResult) -> String {
+    let harmless = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let id: String = run.run_id.chars().take(64).map(harmless).collect();
+    format!("{}-{id}", run.start.compact())
+}
+
+/// Writes beside `path` and renames into it, so that a reader sees the old file or the new one and nothing between.
+fn replace(path: &Path, text: &str) -> Result<(), StoreError> {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.part", process::id()));
+    let part = path.with_file_name(name);
+    let written = (|| {
+        // What an earlier process of this number left; `create_new` then follows no link that somebody put there.
+        let _ = fs::remove_file(&part);
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&part)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&part, path)
+    })();
+    written.map_err(|why| {
+        // Best effort: the error that matters is the one before.
+        let _ = fs::remove_file(&part);
+        StoreError::Write { path: path.to_path_buf(), why }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use linerate_load::result::RunResult;
+
+    use super::{data_home, directory_name};
+
+    #[test]
+    fn the_data_directory_follows_xdg() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(data_home(path("/x"), path("/h")), path("/x"));
+        assert_eq!(data_home(path("relative"), path("/h")), path("/h/.local/share"));
+        assert_eq!(data_home(path(""), path("/h")), path("/h/.local/share"));
+        assert_eq!(data_home(None, path("/h")), path("/h/.local/share"));
+        assert_eq!(data_home(None, path("h")), None);
+        assert_eq!(data_home(None, None), None);
+    }
+
+    #[test]
+    fn a_run_id_cannot_leave_its_directory() {
+        let time = "2001-02-03T04:05:06Z".parse().unwrap();
+        let name = |id: &str| directory_name(&RunResult::new(id.to_owned(), Vec::new(), time));
+        assert_eq!(name("7f3a-9c"), "20010203T040506Z-7f3a-9c");
+        assert_eq!(name("../../etc/x\0"), "20010203T040506Z-______etc_x_");
+        assert!(name(&"x".repeat(1000)).len() < 100);
+    }
+}

@@ -1,0 +1,75 @@
+//! A table before it has a look: the report and the terminal draw the same ones.
+
+/// A table. Every row is as long as `columns`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Vec<Cell>>,
+}
+
+/// A column's heading, and whether its cells are numbers, which stand to the right.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    pub(crate) title: &'static str,
+    pub(crate) numbers: bool,
+}
+
+/// One cell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    /// What the text is about, smaller, where there is room.
+    pub(crate) note: Option<String>,
+    /// Where more is said: an anchor in the report.
+    pub(crate) anchor: Option<String>,
+    pub(crate) tone: Tone,
+}
+
+/// What a cell's colour says. It never says what the text does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tone {
+    #[default]
+    Plain,
+    Good,
+    Bad,
+    Quiet,
+    /// Nothing to say here: a narrow page leaves the cell out.
+    Absent,
+}
+
+impl Table {
+    /// A table without rows; a title that starts with `#` heads a column of numbers.
+    pub(crate) fn new(titles: &[&'static str]) -> Self {
+        let column = |title: &'static str| match title.strip_prefix('#') {
+            Some(title) => Column { title, numbers: true },
+            None => Column { title, numbers: false },
+        };
+        Self { columns: titles.iter().copied().map(column).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub(crate) fn row<const N: usize>(&mut self, cells: [Cell; N]) {
+        debug_assert_eq!(N, self.columns.len());
+        self.rows.push(cells.into());
+    }
+}
+
+impl Cell {
+    pub(crate) fn note(self, note: impl Into<String>) -> Self {
+        Self { note: Some(note.into()), ..self }
+    }
+
+    pub(crate) fn anchor(self, anchor: String) -> Self {
+        Self { anchor: Some(anchor), ..self }
+    }
+
+    pub(crate) fn tone(self, tone: Tone) -> Self {
+        Self { tone, ..self }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}

@@ -1,0 +1,198 @@
+//! The tables of a result, one function each.
+
+use linerate_load::result::{Comparison, Kind, Ledger, RunResult, Test};
+
+use crate::quantity::{UNKNOWN, count, count_if_known, difference, per_cent, ratio, seconds, value};
+use crate::table::{Cell, Table, Tone};
+
+/// The anchor of a test's details in the report.
+pub(crate) fn anchor(index: usize) -> String {
+    format!("test-{}", index + 1)
+}
+
+fn test_cell(index: usize, test: &Test) -> Cell {
+    let title = if test.title.is_empty() { &test.id } else { &test.title };
+    let cell = Cell::from(title.as_str()).anchor(anchor(index));
+    if test.title.is_empty() { cell } else { cell.note(test.id.as_str()) }
+}
+
+/// Every test's value beside the figure it is compared with first, and its unexplained frames.
+pub(crate) fn summary(run: &RunResult) -> Table {
+    let mut table = Table::new(&[
+        "Test",
+        "#Frame",
+        "#Median",
+        "#Least",
+        "#Greatest",
+        "#Published or peer",
+        "#Ratio",
+        "#Unexplained",
+    ]);
+    for (index, test) in run.tests.iter().enumerate() {
+        let unknown = || Cell::from(UNKNOWN).tone(Tone::Absent);
+        let frame = test.wire_bytes.map_or_else(unknown, |bytes| format!("{bytes} B").into());
+        let (median, least, greatest) = match &test.value {
+            Some(summary) => (
+                value(summary.median, &summary.unit).into(),
+                value(summary.least, &summary.unit).into(),
+                value(summary.greatest, &summary.unit).into(),
+            ),
+            None if test.skipped.is_some() => (Cell::from("skipped").tone(Tone::Quiet), unknown(), unknown()),
+            None => (unknown(), unknown(), unknown()),
+        };
+        let compared = run.comparisons.iter().find(|comparison| comparison.test == test.id);
+        let (figure, times) = compared.map_or_else(
+            || (unknown(), unknown()),
+            |c| (Cell::from(value(c.value, &c.unit)).note(c.name.as_str()), ratio(c.ratio).into()),
+        );
+        let left = test.ledger.as_ref().map_or_else(unknown, unexplained);
+        table.row([test_cell(index, test), frame, median, least, greatest, figure, times, left]);
+    }
+    table
+}
+
+/// Frames that nobody answers for: green at nought, red otherwise, grey when not counted.
+fn unexplained(ledger: &Ledger) -> Cell {
+    match ledger.settle().frames() {
+        None => Cell::from("not counted").tone(Tone::Quiet),
+        Some(0) => Cell::from("0").tone(Tone::Good),
+        Some(frames) => Cell::from(count(frames)).tone(Tone::Bad),
+    }
+}
+
+/// Every comparison.
+pub(crate) fn comparisons(run: &RunResult) -> Table {
+    let mut table = Table::new(&["Test", "#This run", "#Figure", "Of", "#Ratio"]);
+    for comparison in &run.comparisons {
+        let test = run.tests.iter().enumerate().find(|(_, test)| test.id == comparison.test);
+        table.row([
+            test.map_or_else(|| Cell::from(comparison.test.as_str()), |(index, test)| test_cell(index, test)),
+            value(comparison.ours, &comparison.unit).into(),
+            value(comparison.value, &comparison.unit).into(),
+            Cell::from(comparison.name.as_str()).note(comparison.source.as_str()),
+            ratio_cell(comparison),
+        ]);
+    }
+    table
+}
+
+fn ratio_cell(comparison: &Comparison) -> Cell {
+    let cell = Cell::from(ratio(comparison.ratio));
+    match comparison.kind {
+        Kind::Published => cell.note("published"),
+        Kind::Peer => cell.note(format!("{} to {}", ratio(comparison.ratio_least), ratio(comparison.ratio_greatest))),
+    }
+}
+
+/// Every ledger, a row a test.
+pub(crate) fn ledgers(run: &RunResult) -> Table {
+    let mut table = Table::new(&[
+        "Test",
+        "#Offered",
+        "#Refused",
+        "#Sent",
+        "#Dropped",
+        "#In flight",
+        "#Received",
+        "#Twice",
+        "#Foreign",
+        "#Unexplained",
+    ]);
+    let sum =
+        |terms: &std::collections::BTreeMap<String, u64>| count(terms.values().fold(0, |a, b| a.saturating_add(*b)));
+    for (index, test) in run.tests.iter().enumerate() {
+        let Some(ledger) = &test.ledger else { continue };
+        table.row([
+            test_cell(index, test),
+            count_if_known(ledger.offered).into(),
+            sum(&ledger.refused).into(),
+            count_if_known(ledger.sent).into(),
+            sum(&ledger.dropped).into(),
+            count(ledger.in_flight).into(),
+            count_if_known(ledger.received).into(),
+            count(ledger.duplicated).into(),
+            count(ledger.foreign).into(),
+            unexplained(ledger),
+        ]);
+    }
+    table
+}
+
+/// One ledger, term by term, with the reasons.
+pub(crate) fn ledger(ledger: &Ledger) -> Table {
+    let mut table = Table::new(&["Frames", "#Count"]);
+    let left = ledger.settle();
+    let side = |frames: Option<i64>| match frames {
+        None => Cell::from("not counted").tone(Tone::Quiet),
+        Some(0) => Cell::from("0").tone(Tone::Good),
+        Some(frames) => Cell::from(difference(frames)).tone(Tone::Bad),
+    };
+    table.row(["offered".into(), count_if_known(ledger.offered).into()]);
+    for (reason, frames) in &ledger.refused {
+        table.row([Cell::from(format!("refused: {reason}")), count(*frames).into()]);
+    }
+    table.row(["sent".into(), count_if_known(ledger.sent).into()]);
+    table.row(["unexplained: offered − sent − refused".into(), side(left.sending)]);
+    for (reason, frames) in &ledger.dropped {
+        table.row([Cell::from(format!("dropped: {reason}")), count(*frames).into()]);
+    }
+    table.row(["in flight after the drain".into(), count(ledger.in_flight).into()]);
+    table.row(["received".into(), count_if_known(ledger.received).into()]);
+    table.row(["unexplained: sent − received − dropped − in flight".into(), side(left.receiving)]);
+    table.row(["received again (duplicated)".into(), count(ledger.duplicated).into()]);
+    table.row(["foreign (not of this run)".into(), count(ledger.foreign).into()]);
+    table
+}
+
+/// Processor time of every thread of every test.
+pub(crate) fn cpu(run: &RunResult) -> Table {
+    let mut table =
+        Table::new(&["Test", "Thread", "#Core", "#User", "#System", "#Soft interrupts", "#Polls", "#That found work"]);
+    for (index, test) in run.tests.iter().enumerate() {
+        for cpu in &test.cpu {
+            let polls = cpu.busy_polls.zip(cpu.empty_polls).map(|(busy, empty)| busy.saturating_add(empty));
+            table.row([
+                Cell { note: None, ..test_cell(index, test) },
+                cpu.thread.as_str().into(),
+                cpu.core.map_or_else(|| "any".to_owned(), |core| core.to_string()).into(),
+                seconds(cpu.user_s).into(),
+                seconds(cpu.system_s).into(),
+                seconds(cpu.softirq_s).into(),
+                count_if_known(polls).into(),
+                per_cent(cpu.busy_share()).into(),
+            ]);
+        }
+    }
+    table
+}
+
+/// The repeats of one test, the discarded ones too.
+pub(crate) fn repeats(test: &Test) -> Table {
+    let unit = test.value.as_ref().map_or("", |value| value.unit.as_str());
+    let mut table = Table::new(&["#Repeat", "#Value", "#Time", "#Core to core before", "#After", "Counts"]);
+    for (index, repeat) in test.repeats.iter().enumerate() {
+        let counts = match (&repeat.why_invalid, repeat.valid) {
+            (_, true) => Cell::from("yes"),
+            (Some(why), false) => Cell::from(format!("no: {why}")).tone(Tone::Bad),
+            (None, false) => Cell::from("no").tone(Tone::Bad),
+        };
+        table.row([
+            (index + 1).to_string().into(),
+            value(repeat.value, unit).into(),
+            seconds(repeat.seconds).into(),
+            value(repeat.rtt_ns_before, "ns").into(),
+            value(repeat.rtt_ns_after, "ns").into(),
+            counts,
+        ]);
+    }
+    table
+}
+
+/// The raw counters of one test.
+pub(crate) fn counters(test: &Test) -> Table {
+    let mut table = Table::new(&["Counter", "#Count"]);
+    for (name, frames) in &test.counters {
+        table.row([Cell::from(name.as_str()), count(*frames).into()]);
+    }
+    table
+}

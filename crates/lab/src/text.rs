@@ -1,0 +1,140 @@
+//! A result on a terminal: plain text, aligned columns, colour only if asked for.
+//!
+//! Names and reasons come from outside; control characters in them would be commands to the terminal, so they are replaced.
+
+use std::fmt::Write;
+
+use linerate_load::result::{Outcome, RunResult};
+
+use crate::table::{Cell, Table, Tone};
+use crate::{facts, quantity, tables};
+
+const GREEN: &str = "32";
+const RED: &str = "31";
+const YELLOW: &str = "33";
+const BOLD: &str = "1";
+const FAINT: &str = "2";
+
+/// The whole result as lines of text, the last one ended. With `colour`, ANSI colours mark what is good and what is not;
+/// without, the text holds no escape sequence.
+#[must_use]
+pub fn render(run: &RunResult, colour: bool) -> String {
+    let paint = |text: &str, code: &str| if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() };
+    let mut lines = vec![format!(
+        "{}  {}",
+        paint(
+            run.outcome.word(),
+            match run.outcome {
+                Outcome::Pass => GREEN,
+                Outcome::Failed => RED,
+                Outcome::Gate | Outcome::Partial => YELLOW,
+            }
+        ),
+        paint(&plain(&facts::headline(run)), BOLD)
+    )];
+    lines.push(facts::verdict(run));
+    lines.extend(run.reasons.iter().map(|reason| format!("  {}", plain(reason))));
+    lines.push(String::new());
+
+    let machine: Vec<String> =
+        facts::machine(&run.environment).into_iter().map(|(name, value)| format!("{name} {}", plain(&value))).collect();
+    if !machine.is_empty() {
+        lines.push(format!("on     {}", machine.join(", ")));
+    }
+    lines.push(format!(
+        "run    {}, {}, {}",
+        plain(&run.run_id),
+        run.start.readable(),
+        quantity::duration(run.elapsed_s)
+    ));
+    for alike in facts::ports(run.tests.iter().flat_map(|test| &test.ports)) {
+        let parts = [alike.path, &alike.shape].map(plain);
+        let parts: Vec<_> = parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect();
+        lines.push(format!("port   {}: {}", plain(&alike.names.join(", ")), parts.join(", ")));
+    }
+
+    section(&mut lines, "", &tables::summary(run), colour);
+    if !run.comparisons.is_empty() {
+        section(&mut lines, "Compared", &tables::comparisons(run), colour);
+    }
+    if facts::unexplained(run).is_some_and(|frames| frames > 0) {
+        section(&mut lines, "Ledgers", &tables::ledgers(run), colour);
+    }
+    let of_tests = |pick: fn(&linerate_load::result::Test) -> Vec<&String>| -> Vec<String> {
+        let line = |test| move |text: &String| format!("  {}: {}", plain(test), plain(text));
+        run.tests.iter().flat_map(|test| pick(test).into_iter().map(line(test.id.as_str()))).collect()
+    };
+    let warnings = of_tests(|test| test.warnings.iter().collect());
+    let skipped = of_tests(|test| test.skipped.iter().collect());
+    for (title, list) in [("Warnings", warnings), ("Skipped", skipped)] {
+        if !list.is_empty() {
+            lines.extend([String::new(), paint(title, BOLD)]);
+            lines.extend(list);
+        }
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// A heading, if there is one, and a table.
+fn section(lines: &mut Vec<String>, title: &str, table: &Table, colour: bool) {
+    if table.rows.is_empty() {
+        return;
+    }
+    lines.push(String::new());
+    if !title.is_empty() {
+        lines.push(if colour { format!("\x1b[{BOLD}m{title}\x1b[0m") } else { title.to_owned() });
+    }
+    let texts: Vec<Vec<String>> =
+        table.rows.iter().map(|row| row.iter().map(|cell| plain(&cell.text)).collect()).collect();
+    let widths: Vec<usize> = (0..table.columns.len())
+        .map(|at| {
+            let cells = texts.iter().map(|row| row[at].chars().count());
+            cells.chain([table.columns[at].title.chars().count()]).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |texts: &mut dyn Iterator<Item = (&str, Option<&str>)>| {
+        let mut line = String::new();
+        for ((text, code), (column, &width)) in texts.zip(table.columns.iter().zip(&widths)) {
+            // Colours take no room: pad by the text's own length.
+            let pad = " ".repeat(width.saturating_sub(text.chars().count()));
+            let text = match code.filter(|_| colour) {
+                Some(code) => format!("\x1b[{code}m{text}\x1b[0m"),
+                None => text.to_owned(),
+            };
+            let _ = if column.numbers { write!(line, "{pad}{text}  ") } else { write!(line, "{text}{pad}  ") };
+        }
+        line.trim_end().to_owned()
+    };
+    lines.push(line(&mut table.columns.iter().map(|column| (column.title, Some(FAINT)))));
+    for (row, texts) in table.rows.iter().zip(&texts) {
+        lines.push(line(&mut row.iter().zip(texts).map(|(cell, text)| (text.as_str(), code(cell)))));
+    }
+}
+
+fn code(cell: &Cell) -> Option<&'static str> {
+    match cell.tone {
+        Tone::Plain => None,
+        Tone::Good => Some(GREEN),
+        Tone::Bad => Some(RED),
+        Tone::Quiet | Tone::Absent => Some(FAINT),
+    }
+}
+
+/// The text with everything replaced that moves a cursor, breaks a line or turns the writing direction.
+fn plain(text: &str) -> String {
+    let harmful = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|c| if harmful(c) { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn what_would_drive_the_terminal_is_replaced() {
+        assert_eq!(plain("a\x1b[2Jb\r\n\u{9b}c\u{202e}d µ→"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}\u{fffd}c\u{fffd}d µ→");
+    }
+}

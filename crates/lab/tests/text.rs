@@ -1,0 +1,75 @@
+//! The terminal's table.
+
+mod sample;
+
+use linerate_lab::text;
+use linerate_load::result::{RunResult, Timestamp};
+
+#[test]
+fn columns_line_up_and_nothing_is_coloured() {
+    let text = text::render(&sample::passed(), false);
+    assert!(!text.contains('\x1b'));
+    let lines: Vec<&str> = text.lines().collect();
+    let head = lines.iter().position(|line| line.starts_with("Test ")).unwrap();
+    let end_of = |line: &str, word: &str| line.find(word).map(|at| line[..at].chars().count() + word.chars().count());
+    let median = end_of(lines[head], "Median").unwrap();
+    for line in &lines[head + 1..head + 11] {
+        assert_eq!(end_of(line, "Mpps"), Some(median), "{line}");
+    }
+    for told in ["pass ", "44.567 Mpps", "×1.1", "Skipped", "/dev/netmap is not there", "shared memory"] {
+        assert!(text.contains(told), "{told}\n{text}");
+    }
+    assert!(!text.contains("Ledgers"), "ledgers are shown when they do not add up");
+    println!("{text}");
+}
+
+#[test]
+fn losses_are_shown_with_their_ledger() {
+    let text = text::render(&sample::failed(), false);
+    for told in ["failed", "Ledgers", "37", "Signal 2"] {
+        assert!(text.contains(told), "{told}\n{text}");
+    }
+}
+
+#[test]
+fn colour_changes_nothing_but_colours() {
+    let run = sample::failed();
+    let coloured = text::render(&run, true);
+    let mut bare = String::new();
+    for (index, part) in coloured.split("\x1b[").enumerate() {
+        bare.push_str(if index == 0 { part } else { part.split_once('m').unwrap().1 });
+    }
+    assert!(coloured.contains("\x1b[31m37\x1b[0m"));
+    assert_eq!(bare, text::render(&run, false));
+}
+
+#[test]
+fn outsiders_cannot_drive_the_terminal() {
+    let mut run = sample::failed();
+    let hostile = "x\x1b]0;owned\x07\r\n\u{202e}";
+    run.run_id = hostile.to_owned();
+    run.reasons = vec![hostile.to_owned()];
+    run.environment.cpu = Some(hostile.to_owned());
+    for test in &mut run.tests {
+        (test.id, test.title) = (hostile.to_owned(), hostile.to_owned());
+        test.ports.iter_mut().for_each(|port| (port.name, port.path) = (hostile.to_owned(), hostile.to_owned()));
+        test.warnings = vec![hostile.to_owned()];
+        test.skipped = Some(hostile.to_owned());
+        if let Some(value) = &mut test.value {
+            hostile.clone_into(&mut value.unit);
+        }
+    }
+    for comparison in &mut run.comparisons {
+        (comparison.name, comparison.source, comparison.unit) =
+            (hostile.to_owned(), hostile.to_owned(), hostile.to_owned());
+    }
+    let text = text::render(&run, false);
+    assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{text:?}");
+    assert_eq!(text.lines().next().map(|line| line.starts_with("failed")), Some(true));
+}
+
+#[test]
+fn an_empty_run_is_told() {
+    let text = text::render(&RunResult::new("r".to_owned(), Vec::new(), Timestamp::default()), false);
+    assert!(text.starts_with("partial  Nothing was measured\n"), "{text}");
+}
