@@ -19,7 +19,7 @@ use crate::ring::Raw;
 use crate::{RxRing, TxRing};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Which side of a shared region this process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -255,6 +255,12 @@ impl PipeTx {
         bell::wake_up(&self.lines.get().producer_asleep.asleep);
     }
 
+    /// Next slot to be published.
+    #[must_use]
+    pub fn cursor(&self) -> u32 {
+        self.producer.published
+    }
+
     /// Cursors and swaps of the other side that could not be.
     #[must_use]
     pub fn lies(&self) -> u64 {
@@ -274,11 +280,7 @@ impl PipeTx {
         ring.complete(ring.in_flight());
         let start = ring.taken;
         self.producer = Producer { published: start, released: start };
-        let lines = self.lines.get();
-        lines.producer.published.store(start, Relaxed);
-        lines.consumer.swaps.store(0, Relaxed);
-        lines.consumer_asleep.asleep.store(0, Relaxed);
-        lines.consumer.released.store(start, Release);
+        self.lines.get().renew(start);
         (lost as u64, start)
     }
 }
@@ -344,6 +346,12 @@ impl PipeRx {
         bell::wake_up(&self.lines.get().consumer_asleep.asleep);
     }
 
+    /// First slot not yet seen.
+    #[must_use]
+    pub fn cursor(&self) -> u32 {
+        self.consumer.seen
+    }
+
     /// Cursors of the other side that could not be.
     #[must_use]
     pub fn lies(&self) -> u64 {
@@ -359,11 +367,7 @@ impl PipeRx {
         }
         let start = ring.head;
         self.consumer = Consumer { seen: start, released: start };
-        let lines = self.lines.get();
-        lines.producer.published.store(start, Relaxed);
-        lines.producer_asleep.asleep.store(0, Relaxed);
-        lines.consumer.swaps.store(0, Relaxed);
-        lines.consumer.released.store(start, Release);
+        self.lines.get().renew(start);
         Some(start)
     }
 }

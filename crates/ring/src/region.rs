@@ -336,6 +336,15 @@ impl Region {
         Ok(at as u64)
     }
 
+    /// Makes a pair's shared lines ready for a pairing that starts at a cursor. Nobody may be using the pair; an offset
+    /// that is none is ignored.
+    pub fn renew(&self, pair: &RingPair, start: u32) {
+        if self.check_lines(pair.lines).is_ok() {
+            // SAFETY: inside the region and aligned; the lines are atomics.
+            unsafe { self.lines_at(pair.lines).as_ref() }.renew(start);
+        }
+    }
+
     /// Checks a spot that another process named: inside the object area, aligned, a legal number of slots.
     pub(crate) fn check_spot(&self, spot: &RingSpot) -> Result<(), RegionError> {
         let fits = spot.slots.is_power_of_two() && (64..=65536).contains(&spot.slots);
@@ -426,4 +435,16 @@ pub(crate) struct ConsumerLine {
 #[repr(C, align(128))]
 pub(crate) struct SleepLine {
     pub(crate) asleep: AtomicU32,
+}
+
+impl PipeLines {
+    /// Both counters at one cursor, nobody asleep, nothing swapped.
+    pub(crate) fn renew(&self, start: u32) {
+        self.producer.published.store(start, Relaxed);
+        self.consumer.swaps.store(0, Relaxed);
+        self.producer_asleep.asleep.store(0, Relaxed);
+        self.consumer_asleep.asleep.store(0, Relaxed);
+        // Whoever pairs next learns of it through a socket or a lock, which orders all of this before.
+        self.consumer.released.store(start, Relaxed);
+    }
 }

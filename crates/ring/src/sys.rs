@@ -60,6 +60,12 @@ impl Mapping {
 mod real {
     use super::*;
 
+    /// FreeBSD never reserves swap for a mapping and has no such flag any more.
+    #[cfg(target_os = "linux")]
+    const NO_RESERVE: libc::c_int = libc::MAP_NORESERVE;
+    #[cfg(not(target_os = "linux"))]
+    const NO_RESERVE: libc::c_int = 0;
+
     fn check(result: libc::c_int) -> io::Result<libc::c_int> {
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
     }
@@ -84,7 +90,7 @@ mod real {
             }
             let _ = huge;
             // Overlong by one huge page, then cut to its boundary, so that the kernel can join small pages to huge ones.
-            let m = map(len + HUGE, flags | libc::MAP_NORESERVE, -1, Page::Small)?;
+            let m = map(len + HUGE, flags | NO_RESERVE, -1, Page::Small)?;
             let lead = m.base.as_ptr().align_offset(HUGE);
             let base = m.base.as_ptr().wrapping_add(lead);
             std::mem::forget(m);

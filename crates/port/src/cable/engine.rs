@@ -1,6 +1,6 @@
 //! The engines of a cable's queues: a pipe, a bell for each side, a wire's rate.
 
-use super::side::{FreshRx, FreshTx, Side};
+use super::side::Side;
 use super::wire::Wire;
 use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::info::Link;
@@ -9,6 +9,9 @@ use linerate_ring::{Bell, PipeRx, PipeTx, RxRing, TxRing};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Instant;
+
+/// The state that a queue has acted on before its first sync: down, and no generation that will come.
+const NEVER: u32 = u32::MAX - 1;
 
 pub(super) struct CableTx {
     pipe: PipeTx,
@@ -24,30 +27,40 @@ pub(super) struct CableTx {
 impl CableTx {
     pub(super) fn new(pipe: PipeTx, side: &Arc<Side>, queue: usize, far: Bell, wire: Option<Wire>) -> Self {
         let near = side.tx_bell(queue);
-        Self { pipe, side: side.clone(), queue, seen: side.state(), near, far, wire }
+        Self { pipe, side: side.clone(), queue, seen: NEVER, near, far, wire }
     }
 
+    /// Leaves the last pairing, enters the next.
     #[cold]
     fn follow(&mut self, state: u32, ring: &mut TxRing, count: &mut TxCounters) {
-        if self.seen & 1 == 1 {
+        let mut desk = self.side.desk();
+        let seat = &mut desk.tx[self.queue];
+        if seat.claimed && self.seen & 1 == 1 {
             let (lost, start) = self.pipe.reset(ring);
             count.dropped.add(DropReason::PeerDied, lost);
-            self.seen = self.seen.wrapping_add(1);
-            self.side.report(true, self.queue, start);
+            seat.start = Some(start);
+            self.side.reported();
         }
+        seat.claimed = true;
         if state & 1 == 1 {
-            match self.side.desk().tx[self.queue].take() {
-                Some(FreshTx::Bell(far)) => self.far = far,
-                Some(FreshTx::Ends(ends, far)) => {
-                    let (mut fresh, pipe) = *ends;
-                    let left = fresh.carry_over(ring);
-                    count.dropped.add(DropReason::TooLong, left.into());
-                    (*ring, self.pipe, self.far) = (fresh, pipe, far);
-                }
-                None => {}
+            if let Some(ends) = seat.fresh.ends.take() {
+                let (mut fresh, pipe) = *ends;
+                let left = fresh.carry_over(ring);
+                count.dropped.add(DropReason::TooLong, left.into());
+                (*ring, self.pipe) = (fresh, pipe);
             }
-            self.seen = state;
+            if let Some(far) = seat.fresh.far.take() {
+                self.far = far;
+            }
         }
+        self.seen = state;
+    }
+}
+
+impl Drop for CableTx {
+    fn drop(&mut self) {
+        self.side.desk().tx[self.queue].leave(self.pipe.cursor());
+        self.side.reported();
     }
 }
 
@@ -114,30 +127,39 @@ pub(super) struct CableRx {
 impl CableRx {
     pub(super) fn new(pipe: PipeRx, side: &Arc<Side>, queue: usize, far: Bell) -> Self {
         let near = side.rx_bell(queue);
-        Self { pipe, side: side.clone(), queue, seen: side.state(), near, far }
+        Self { pipe, side: side.clone(), queue, seen: NEVER, near, far }
     }
 
-    /// False while frames of the last generation wait for the user.
+    /// Leaves the last pairing, enters the next. False while frames of the last one wait for the user.
     #[cold]
     fn follow(&mut self, state: u32, ring: &mut RxRing) -> bool {
-        if self.seen & 1 == 1 {
+        let mut desk = self.side.desk();
+        let seat = &mut desk.rx[self.queue];
+        if seat.claimed && self.seen & 1 == 1 {
             let Some(start) = self.pipe.reset(ring) else { return false };
-            self.seen = self.seen.wrapping_add(1);
-            self.side.report(false, self.queue, start);
+            seat.start = Some(start);
+            self.side.reported();
         }
+        seat.claimed = true;
         if state & 1 == 1 {
-            match self.side.desk().rx[self.queue].take() {
-                Some(FreshRx::Bell(far)) => self.far = far,
-                Some(FreshRx::Ends(ends, far)) => {
-                    let (mut fresh, pipe) = *ends;
-                    fresh.inherit(ring);
-                    (*ring, self.pipe, self.far) = (fresh, pipe, far);
-                }
-                None => {}
+            if let Some(ends) = seat.fresh.ends.take() {
+                let (mut fresh, pipe) = *ends;
+                fresh.inherit(ring);
+                (*ring, self.pipe) = (fresh, pipe);
             }
-            self.seen = state;
+            if let Some(far) = seat.fresh.far.take() {
+                self.far = far;
+            }
         }
+        self.seen = state;
         true
+    }
+}
+
+impl Drop for CableRx {
+    fn drop(&mut self) {
+        self.side.desk().rx[self.queue].leave(self.pipe.cursor());
+        self.side.reported();
     }
 }
 

@@ -3,7 +3,9 @@
 //! Both ends opened together are joined in memory. An end opened alone looks for the other in other processes of the
 //! same user ([`between`]), and waits for it if there is none.
 
+mod between;
 mod engine;
+mod message;
 mod side;
 mod wire;
 
@@ -188,7 +190,7 @@ struct Left {
 fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let (end, shape) = (End::parse(spec)?, Shape::parse(spec)?);
     if !both_ends_in(spec, context.specs) {
-        return Err(spec.oops("the other end is not opened with this one", "open both ends"));
+        return between::open(spec, context.region, &end, &shape);
     }
     let here = context.left.remove(&end.key()).and_then(|left| left.downcast::<Left>().ok());
     if let Some(left) = here {

@@ -6,33 +6,56 @@
 
 use crate::info::Link;
 use linerate_ring::{Bell, PipeRx, PipeTx, RxRing, TxRing};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-/// What a new generation brings a transmit queue.
-pub(super) enum FreshTx {
-    /// The ring stays; the other end has another bell.
-    Bell(Bell),
-    /// Everything is new.
-    Ends(Box<(TxRing, PipeTx)>, Bell),
+/// What a new generation brings a queue: another bell at the far side, and new rings if the region is another.
+#[derive(Default)]
+pub(super) struct Fresh<Ends> {
+    pub(super) ends: Option<Box<Ends>>,
+    pub(super) far: Option<Bell>,
 }
 
-/// What a new generation brings a receive queue.
-pub(super) enum FreshRx {
-    /// The ring stays; the other end has another bell.
-    Bell(Bell),
-    /// Everything is new.
-    Ends(Box<(RxRing, PipeRx)>, Bell),
+pub(super) type FreshTx = Fresh<(TxRing, PipeTx)>;
+pub(super) type FreshRx = Fresh<(RxRing, PipeRx)>;
+
+/// One queue's place at the desk.
+pub(super) struct Seat<Ends> {
+    /// The queue was synced once.
+    pub(super) claimed: bool,
+    /// The queue was dropped.
+    gone: bool,
+    /// Where the next pairing may start; known when the queue has let go of the last one.
+    pub(super) start: Option<u32>,
+    pub(super) fresh: Fresh<Ends>,
+}
+
+impl<Ends> Seat<Ends> {
+    fn new() -> Self {
+        Self { claimed: false, gone: false, start: Some(0), fresh: Fresh { ends: None, far: None } }
+    }
+
+    /// Whether somebody syncs this queue.
+    pub(super) fn in_use(&self) -> bool {
+        self.claimed && !self.gone
+    }
+
+    pub(super) fn freshen(&mut self, with: impl FnOnce(&mut Fresh<Ends>)) {
+        with(&mut self.fresh);
+    }
+
+    /// The queue is dropped at this cursor.
+    pub(super) fn leave(&mut self, cursor: u32) {
+        (self.gone, self.start) = (true, Some(cursor));
+    }
 }
 
 /// What queues and watcher leave for each other; looked at only when the link changes.
-#[derive(Default)]
 pub(super) struct Desk {
-    pub(super) tx_start: Vec<Option<u32>>,
-    pub(super) rx_start: Vec<Option<u32>>,
-    pub(super) tx: Vec<Option<FreshTx>>,
-    pub(super) rx: Vec<Option<FreshRx>>,
+    pub(super) tx: Vec<Seat<(TxRing, PipeTx)>>,
+    pub(super) rx: Vec<Seat<(RxRing, PipeRx)>>,
 }
 
 /// See the module's text.
@@ -46,6 +69,8 @@ pub(super) struct Side {
     queues: usize,
     /// The other end, if it is of this process: it learns when this one is gone.
     far: OnceLock<Weak<Side>>,
+    /// The socket file to be removed at the end.
+    listens_at: Mutex<Option<PathBuf>>,
     /// The other process lied; the watcher is told once.
     accused: AtomicBool,
     /// What the watcher sleeps on besides its sockets.
@@ -55,11 +80,8 @@ pub(super) struct Side {
 impl Side {
     pub(super) fn new(queues: usize, up: bool) -> std::io::Result<Self> {
         let bells = (0..2 * queues).map(|_| Bell::new()).collect::<Result<_, _>>()?;
-        let mut desk = Desk::default();
-        desk.tx_start.resize(queues, None);
-        desk.rx_start.resize(queues, None);
-        desk.tx.resize_with(queues, || None);
-        desk.rx.resize_with(queues, || None);
+        let desk =
+            Desk { tx: (0..queues).map(|_| Seat::new()).collect(), rx: (0..queues).map(|_| Seat::new()).collect() };
         Ok(Self {
             state: AtomicU32::new(up.into()),
             desk: Mutex::new(desk),
@@ -67,6 +89,7 @@ impl Side {
             bells,
             queues,
             far: OnceLock::new(),
+            listens_at: Mutex::new(None),
             accused: AtomicBool::new(false),
             watcher: Bell::new()?,
         })
@@ -75,6 +98,11 @@ impl Side {
     /// Tells the other end of the same process when this one is gone.
     pub(super) fn hang_up(&self, far: &Arc<Side>) {
         let _ = self.far.set(Arc::downgrade(far));
+    }
+
+    /// The socket file that stands for this end.
+    pub(super) fn listens_at(&self, path: &Path) {
+        *self.listens_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_owned());
     }
 
     /// The other process wrote what cannot be: the watcher shall part from it.
@@ -88,6 +116,11 @@ impl Side {
     /// Whether there was an accusation since the last time that this was asked.
     pub(super) fn accused(&self) -> bool {
         self.accused.swap(false, Relaxed)
+    }
+
+    /// All bells of this end: transmit queues, then receive queues.
+    pub(super) fn bells(&self) -> &[Bell] {
+        &self.bells
     }
 
     pub(super) fn tx_bell(&self, queue: usize) -> Bell {
@@ -115,12 +148,20 @@ impl Side {
         }
     }
 
-    /// The other end is gone.
+    /// The other end is gone. Queues in use have to report anew.
     pub(super) fn down(&self) {
         let state = self.state();
-        if state & 1 == 1 {
-            self.set(state.wrapping_add(1));
+        if state & 1 == 0 {
+            return;
         }
+        let mut desk = self.desk();
+        for seat in desk.tx.iter_mut().filter(|s| s.in_use()) {
+            seat.start = None;
+        }
+        for seat in desk.rx.iter_mut().filter(|s| s.in_use()) {
+            seat.start = None;
+        }
+        self.set(state.wrapping_add(1));
     }
 
     /// Paired: what is fresh lies on the desk.
@@ -135,22 +176,22 @@ impl Side {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A queue has taken its slots back.
-    pub(super) fn report(&self, tx: bool, queue: usize, start: u32) {
-        let mut desk = self.desk();
-        let starts = if tx { &mut desk.tx_start } else { &mut desk.rx_start };
-        starts[queue] = Some(start);
+    /// Somebody has reported.
+    pub(super) fn reported(&self) {
         self.reported.notify_all();
     }
 
     /// Waits a while for all queues' reports: their cursors, transmit then receive.
     pub(super) fn reports(&self, patience: Duration) -> Option<(Vec<u32>, Vec<u32>)> {
-        let missing = |desk: &mut Desk| desk.tx_start.iter().chain(&desk.rx_start).any(Option::is_none);
-        let desk = self.desk();
-        let (desk, _) =
-            self.reported.wait_timeout_while(desk, patience, missing).unwrap_or_else(PoisonError::into_inner);
-        let all = |starts: &[Option<u32>]| starts.iter().copied().collect::<Option<Vec<_>>>();
-        Some((all(&desk.tx_start)?, all(&desk.rx_start)?))
+        let all = |desk: &Desk| {
+            let tx = desk.tx.iter().map(|seat| seat.start).collect::<Option<Vec<_>>>()?;
+            Some((tx, desk.rx.iter().map(|seat| seat.start).collect::<Option<Vec<_>>>()?))
+        };
+        let (desk, _) = self
+            .reported
+            .wait_timeout_while(self.desk(), patience, |desk| all(desk).is_none())
+            .unwrap_or_else(PoisonError::into_inner);
+        all(&desk)
     }
 }
 
@@ -160,5 +201,11 @@ impl Drop for Side {
         if let Some(far) = self.far.get().and_then(Weak::upgrade) {
             far.down();
         }
+        let path = self.listens_at.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(path) = path.take() {
+            // Somebody may have removed it; then there is nothing to do.
+            let _ = std::fs::remove_file(path);
+        }
+        self.watcher.ring();
     }
 }

@@ -1,0 +1,185 @@
+//! What the two processes of a cable say to each other, once, when they meet.
+//!
+//! ```text
+//!   joiner                                   maker (listens)
+//!     Hello { magic, version, which end }  ─►
+//!                                          ◄─  Offer { shape, region, rings of each queue, cursors } + memfd
+//!                                          ◄─  its bells, up to 128 a message
+//!     its bells                            ─►
+//! ```
+//! After that the socket is silent, and its end tells that the other process is gone. All words are little-endian
+//! u64; every word of an offer is checked before it is used.
+
+use super::Shape;
+use linerate_ring::{RingPair, RingSpot};
+
+const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
+/// Changes whenever the messages or the layout of shared lines do.
+const VERSION: u64 = 1;
+/// Longest message.
+pub(super) const LONGEST: usize = 8 * (12 + 2 * 128 * PAIR);
+const PAIR: usize = 7;
+
+/// Why the maker sends no offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// Not linerate, or another version of it.
+    Version,
+    /// The same end is open there.
+    SameEnd,
+    /// Both ends are open.
+    Busy,
+}
+
+/// One direction of a queue: its rings and the cursor from which both sides start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OfferedPair {
+    pub(super) pair: RingPair,
+    pub(super) start: u32,
+}
+
+/// What the maker offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub(super) shape: Shape,
+    pub(super) buf_area: u64,
+    pub(super) buffers: u32,
+    /// From the left end to the right one.
+    pub(super) right: Vec<OfferedPair>,
+    /// From the right end to the left one.
+    pub(super) left: Vec<OfferedPair>,
+}
+
+struct Words<'a>(&'a [u8]);
+
+impl Words<'_> {
+    fn next(&mut self) -> Option<u64> {
+        let (word, rest) = self.0.split_first_chunk::<8>()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*word))
+    }
+
+    fn next_u32(&mut self) -> Option<u32> {
+        self.next().and_then(|w| u32::try_from(w).ok())
+    }
+}
+
+fn bytes(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|w| w.to_le_bytes()).collect()
+}
+
+/// A joiner's first words.
+pub(super) fn hello(left: bool) -> Vec<u8> {
+    bytes(&[MAGIC, VERSION, left.into()])
+}
+
+/// Reads a joiner's first words: which end it is.
+pub(super) fn read_hello(message: &[u8]) -> Option<bool> {
+    let mut words = Words(message);
+    let right_kind = words.next()? == MAGIC && words.next()? == VERSION;
+    let left = words.next()?;
+    (right_kind && left <= 1 && words.0.is_empty()).then_some(left == 1)
+}
+
+impl Refusal {
+    pub(super) fn write(self) -> Vec<u8> {
+        bytes(&[MAGIC, VERSION, 1 + self as u64])
+    }
+}
+
+impl Offer {
+    pub(super) fn write(&self) -> Vec<u8> {
+        let s = &self.shape;
+        let mut words = vec![MAGIC, VERSION, 0];
+        words.extend([s.queues.into(), s.slots.into(), s.mtu as u64, s.buf_size.into(), s.rate.unwrap_or(0)]);
+        words.extend([self.buf_area, self.buffers.into()]);
+        for OfferedPair { pair, start } in self.right.iter().chain(&self.left) {
+            words.extend([pair.tx.ring, pair.tx.meta, pair.rx.ring, pair.rx.meta, pair.lines]);
+            words.extend([pair.first_buf.into(), u64::from(*start)]);
+        }
+        bytes(&words)
+    }
+
+    /// Reads what a maker answered. None: it cannot be read. The region checks where the rings lie.
+    pub(super) fn read(message: &[u8]) -> Option<Result<Self, Refusal>> {
+        let mut words = Words(message);
+        if words.next()? != MAGIC || words.next()? != VERSION {
+            return Some(Err(Refusal::Version));
+        }
+        match words.next()? {
+            0 => {}
+            2 => return Some(Err(Refusal::SameEnd)),
+            3 => return Some(Err(Refusal::Busy)),
+            _ => return Some(Err(Refusal::Version)),
+        }
+        let (queues, slots) = (words.next_u32()?, words.next_u32()?);
+        let (mtu, buf_size) = (usize::try_from(words.next()?).ok()?, words.next_u32()?);
+        let rate = words.next()?;
+        if !(1..=128).contains(&queues) || !(64..=65000).contains(&mtu) || !(rate == 0 || rate >= 1000) {
+            return None;
+        }
+        let shape = Shape { queues, slots, mtu, buf_size, rate: (rate > 0).then_some(rate) };
+        let (buf_area, buffers) = (words.next()?, words.next_u32()?);
+        let mut pairs = || -> Option<Vec<OfferedPair>> {
+            let mut pair = || {
+                let spot = |words: &mut Words<'_>| Some(RingSpot { ring: words.next()?, meta: words.next()?, slots });
+                let (tx, rx) = (spot(&mut words)?, spot(&mut words)?);
+                let (lines, first_buf, start) = (words.next()?, words.next_u32()?, words.next_u32()?);
+                Some(OfferedPair { pair: RingPair { tx, rx, lines, first_buf }, start })
+            };
+            (0..queues).map(|_| pair()).collect()
+        };
+        let (right, left) = (pairs()?, pairs()?);
+        words.0.is_empty().then_some(Ok(Self { shape, buf_area, buffers, right, left }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn offer(queues: u32) -> Offer {
+        let shape = Shape { queues, slots: 64, mtu: 1500, buf_size: 2048, rate: Some(10_000_000_000) };
+        let spot = |ring| RingSpot { ring, meta: ring + 4096, slots: 64 };
+        let pair = |n| {
+            let pair = RingPair { tx: spot(n), rx: spot(n + 128), lines: n + 256, first_buf: 7 };
+            OfferedPair { pair, start: 99 }
+        };
+        let some = |from: u64| (0..u64::from(queues)).map(|q| pair(from + 1024 * q)).collect();
+        Offer { shape, buf_area: 2 << 20, buffers: 1000, right: some(128), left: some(65536) }
+    }
+
+    #[test]
+    fn an_offer_survives_the_wire() {
+        for queues in [1, 3, 128] {
+            let offer = offer(queues);
+            let message = offer.write();
+            assert!(message.len() <= LONGEST);
+            assert_eq!(Offer::read(&message), Some(Ok(offer)));
+        }
+    }
+
+    #[test]
+    fn refusals_and_hellos_survive_the_wire() {
+        for refusal in [Refusal::Version, Refusal::SameEnd, Refusal::Busy] {
+            assert_eq!(Offer::read(&refusal.write()), Some(Err(refusal)));
+        }
+        assert_eq!(read_hello(&hello(true)), Some(true));
+        assert_eq!(read_hello(&hello(false)), Some(false));
+        assert_eq!(read_hello(b"GET / HTTP/1.0\r\n\r\n"), None);
+        assert_eq!(read_hello(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_arrives_panics(message in prop::collection::vec(any::<u8>(), 0..400), at in 0usize..400, byte: u8) {
+            let _ = (read_hello(&message), Offer::read(&message));
+            let mut bent = offer(2).write();
+            let at = at % bent.len();
+            bent[at] = byte;
+            let _ = Offer::read(&bent);
+            let _ = Offer::read(&bent[..at]);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! UNIX sequenced-packet sockets that carry descriptors: how two processes find each other.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Descriptors that one message carries at the most (the kernel's limit is 253).
+pub(crate) const MOST_FDS: usize = 128;
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// The effective user.
+pub(crate) fn user() -> u32 {
+    // SAFETY: no arguments, cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// A directory of this user alone, made if need be: `$XDG_RUNTIME_DIR/linerate`, or `/tmp/linerate-UID`.
+pub(crate) fn runtime_dir() -> io::Result<PathBuf> {
+    let dir = match std::env::var_os("XDG_RUNTIME_DIR").filter(|d| Path::new(d).is_absolute()) {
+        Some(runtime) => PathBuf::from(runtime).join("linerate"),
+        None if user() == 0 && Path::new("/run").is_dir() => PathBuf::from("/run/linerate"),
+        None => std::env::temp_dir().join(format!("linerate-{}", user())),
+    };
+    if let Err(e) = DirBuilder::new().mode(0o700).create(&dir)
+        && e.kind() != io::ErrorKind::AlreadyExists
+    {
+        return Err(io::Error::new(e.kind(), format!("{}: {e}", dir.display())));
+    }
+    let meta = fs::symlink_metadata(&dir)?;
+    if !meta.is_dir() || meta.uid() != user() || meta.permissions().mode() & 0o077 != 0 {
+        let what = format!("{} is not a directory of yours alone (mode 0700)", dir.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+    }
+    Ok(dir)
+}
+
+/// Holds a directory's lock until dropped.
+pub(crate) struct DirLock(#[expect(dead_code, reason = "closing it unlocks")] File);
+
+impl DirLock {
+    pub(crate) fn take(dir: &Path) -> io::Result<Self> {
+        let dir = File::open(dir)?;
+        // SAFETY: integer arguments on a descriptor of ours. Holders keep it for a few system calls only.
+        check(unsafe { libc::flock(dir.as_raw_fd(), libc::LOCK_EX) })?;
+        Ok(Self(dir))
+    }
+}
+
+fn socket() -> io::Result<OwnedFd> {
+    // SAFETY: integer arguments; the descriptor that comes back is new and ours.
+    unsafe {
+        let fd =
+            OwnedFd::from_raw_fd(check(libc::socket(libc::AF_UNIX, libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC, 0))?);
+        Ok(fd)
+    }
+}
+
+fn address(path: &Path) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
+    // SAFETY: all zeroes is a valid socket address.
+    let mut address: libc::sockaddr_un = unsafe { zeroed() };
+    address.sun_family = libc::AF_UNIX.try_into().unwrap_or(1);
+    let bytes = path.as_os_str().as_bytes();
+    if bytes.len() >= address.sun_path.len() {
+        let what = format!("{} is too long for a socket: use a shorter name", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
+    for (to, from) in address.sun_path.iter_mut().zip(bytes) {
+        *to = from.cast_signed();
+    }
+    Ok((address, libc::socklen_t::try_from(size_of::<libc::sockaddr_un>()).unwrap_or(0)))
+}
+
+/// Binds and listens; only this user can connect.
+pub(crate) fn listen(path: &Path) -> io::Result<OwnedFd> {
+    let fd = socket()?;
+    let (address, len) = address(path)?;
+    // SAFETY: the address is valid for its length; descriptors are ours. The directory is 0700 already.
+    unsafe {
+        check(libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len))?;
+        check(libc::listen(fd.as_raw_fd(), 16))?;
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    Ok(fd)
+}
+
+/// Connects to whoever listens.
+pub(crate) fn connect(path: &Path) -> io::Result<OwnedFd> {
+    let fd = socket()?;
+    let (address, len) = address(path)?;
+    patience(&fd, Duration::from_secs(2))?;
+    // SAFETY: the address is valid for its length.
+    check(unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), len) })?;
+    Ok(fd)
+}
+
+/// Accepts a connection that `poll` has announced.
+pub(crate) fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
+    // SAFETY: null is allowed for the address; the descriptor that comes back is new and ours.
+    let fd = unsafe {
+        let fd = libc::accept4(listener.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC);
+        OwnedFd::from_raw_fd(check(fd)?)
+    };
+    patience(&fd, Duration::from_secs(2))?;
+    Ok(fd)
+}
+
+/// How long sends and receives may take.
+fn patience(fd: &OwnedFd, time: Duration) -> io::Result<()> {
+    let seconds = libc::time_t::try_from(time.as_secs()).unwrap_or(1);
+    let value = libc::timeval { tv_sec: seconds, tv_usec: 0 };
+    let len = libc::socklen_t::try_from(size_of::<libc::timeval>()).unwrap_or(0);
+    for option in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
+        // SAFETY: the value is valid for its length.
+        check(unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const value).cast(), len) })?;
+    }
+    Ok(())
+}
+
+/// The user at the other side.
+#[cfg(target_os = "linux")]
+pub(crate) fn peer_user(fd: &OwnedFd) -> io::Result<u32> {
+    let mut cred = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut len = libc::socklen_t::try_from(size_of::<libc::ucred>()).unwrap_or(0);
+    // SAFETY: the value is writable for its length.
+    check(unsafe {
+        let at = (&raw mut cred).cast();
+        libc::getsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, at, &raw mut len)
+    })?;
+    Ok(cred.uid)
+}
+
+/// The user at the other side.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn peer_user(fd: &OwnedFd) -> io::Result<u32> {
+    let (mut uid, mut gid) = (u32::MAX, u32::MAX);
+    // SAFETY: both values are writable.
+    check(unsafe { libc::getpeereid(fd.as_raw_fd(), &raw mut uid, &raw mut gid) })?;
+    Ok(uid)
+}
+
+/// Room for one message's descriptors.
+const CONTROL: usize = 64 + MOST_FDS * size_of::<libc::c_int>();
+
+#[repr(align(16))]
+struct Control([u8; CONTROL]);
+
+/// Sends one message with up to [`MOST_FDS`] descriptors.
+pub(crate) fn send(socket: &OwnedFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    if fds.len() > MOST_FDS {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    let mut control = Control([0; CONTROL]);
+    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let room = u32::try_from(size_of_val(fds)).unwrap_or(0);
+    // SAFETY: the message names one readable part and a control buffer with room for `fds`; CMSG_* compute inside it.
+    let sent = unsafe {
+        let mut message: libc::msghdr = zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        if !fds.is_empty() {
+            message.msg_control = control.0.as_mut_ptr().cast();
+            message.msg_controllen = libc::CMSG_SPACE(room) as _;
+            let head = libc::CMSG_FIRSTHDR(&raw const message);
+            (*head).cmsg_level = libc::SOL_SOCKET;
+            (*head).cmsg_type = libc::SCM_RIGHTS;
+            (*head).cmsg_len = libc::CMSG_LEN(room) as _;
+            let data = libc::CMSG_DATA(head).cast::<libc::c_int>();
+            for (i, fd) in fds.iter().enumerate() {
+                data.add(i).write_unaligned(fd.as_raw_fd());
+            }
+        }
+        libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL)
+    };
+    match usize::try_from(sent) {
+        Err(_) => Err(io::Error::last_os_error()),
+        Ok(n) if n == bytes.len() => Ok(()),
+        Ok(_) => Err(io::Error::from(io::ErrorKind::WriteZero)),
+    }
+}
+
+/// Receives one message of up to `most` bytes with its descriptors; no bytes: the other side is gone.
+pub(crate) fn receive(socket: &OwnedFd, most: usize) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
+    let mut control = Control([0; CONTROL]);
+    let mut bytes = vec![0u8; most];
+    let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let mut fds = Vec::new();
+    // SAFETY: the message names one writable part and a control buffer; the kernel writes control messages that CMSG_*
+    // walk, and descriptors in them are new and ours.
+    let (got, flags) = unsafe {
+        let mut message: libc::msghdr = zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_controllen = CONTROL as _;
+        let got = libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC);
+        if got >= 0 {
+            let mut head = libc::CMSG_FIRSTHDR(&raw const message);
+            while !head.is_null() {
+                if (*head).cmsg_level == libc::SOL_SOCKET && (*head).cmsg_type == libc::SCM_RIGHTS {
+                    let n = ((*head).cmsg_len as usize).saturating_sub(libc::CMSG_LEN(0) as usize) / 4;
+                    let data = libc::CMSG_DATA(head).cast::<libc::c_int>();
+                    for i in 0..n {
+                        fds.push(OwnedFd::from_raw_fd(data.add(i).read_unaligned()));
+                    }
+                }
+                head = libc::CMSG_NXTHDR(&raw const message, head);
+            }
+        }
+        (got, message.msg_flags)
+    };
+    let got = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
+    if flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0 {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the message was cut"));
+    }
+    bytes.truncate(got);
+    Ok((bytes, fds))
+}
+
+/// Waits until one of the descriptors can be read or is hung up; says which are.
+pub(crate) fn poll<const N: usize>(fds: [Option<BorrowedFd<'_>>; N], patience: Option<Duration>) -> [bool; N] {
+    let raw = |fd: &Option<BorrowedFd<'_>>| fd.map_or(-1, |fd| fd.as_raw_fd());
+    let mut list = fds.each_ref().map(|fd| libc::pollfd { fd: raw(fd), events: libc::POLLIN, revents: 0 });
+    let ms = patience.map_or(-1, |p| i32::try_from(p.as_millis()).unwrap_or(i32::MAX));
+    let n = libc::nfds_t::try_from(N).unwrap_or(0);
+    // SAFETY: N entries; negative descriptors are ignored by poll. An interrupted poll reports nothing.
+    unsafe { libc::poll(list.as_mut_ptr(), n, ms) };
+    list.map(|entry| entry.revents != 0)
+}
+
+/// Borrows a descriptor if there is one.
+pub(crate) fn borrow(fd: Option<&OwnedFd>) -> Option<BorrowedFd<'_>> {
+    fd.map(AsFd::as_fd)
+}

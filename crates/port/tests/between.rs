@@ -1,0 +1,275 @@
+//! Cables between processes: two mappings of one region, peers that die, peers that lie.
+//!
+//! Other processes are this test binary, started again with a role in its environment.
+
+use linerate_port::{DropReason, Link, Port, RxQueue, TxQueue, open};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A cable name of this test run alone.
+fn name(test: &str, end: &str) -> String {
+    format!("cable:{test}-{}{end}1", std::process::id())
+}
+
+fn send(tx: &mut TxQueue, bytes: &[u8]) -> bool {
+    let mut batch = tx.ring.reserve(1);
+    let ok = !batch.is_empty() && batch.put(0, bytes);
+    batch.commit(ok.into());
+    tx.sync();
+    ok
+}
+
+fn receive(rx: &mut RxQueue) -> Option<Vec<u8>> {
+    rx.sync();
+    let mut batch = rx.ring.batch(1);
+    let frame = (!batch.is_empty()).then(|| batch.frame(0).map(|(f, _)| f.to_vec())).flatten();
+    let n = batch.len();
+    batch.release(n);
+    frame
+}
+
+fn until<T>(what: &str, mut try_it: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(done) = try_it() {
+            return done;
+        }
+        assert!(Instant::now() < deadline, "{what}: not within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+fn linked(port: &Port, link: Link) {
+    until("link", || (port.link() == link).then_some(()));
+}
+
+fn queues(port: &mut Port, queue: usize) -> (TxQueue, RxQueue) {
+    (port.take_tx(queue).unwrap(), port.take_rx(queue).unwrap())
+}
+
+#[test]
+fn two_mappings_of_one_region_carry_frames_both_ways() {
+    let mut a = open(&format!("{},slots=64,queues=2", name("both", "{"))).unwrap();
+    assert_eq!(a.link(), Link::Down, "nobody is there");
+    let mut b = open(&name("both", "}")).unwrap();
+    assert_eq!((b.info().slots, b.info().tx_queues), (64, 2), "the first one's options stand");
+    linked(&a, Link::Up);
+    for q in 0..2 {
+        let ((mut atx, mut arx), (mut btx, mut brx)) = (queues(&mut a, q), queues(&mut b, q));
+        for i in 0..1000u32 {
+            assert!(send(&mut atx, &i.to_le_bytes()));
+            assert_eq!(until("frame", || receive(&mut brx)), i.to_le_bytes());
+            assert!(send(&mut btx, &[i.to_le_bytes(), [7; 4]].concat()));
+            assert_eq!(until("frame", || receive(&mut arx)), [i.to_le_bytes(), [7; 4]].concat());
+        }
+    }
+}
+
+#[test]
+fn shared_frames_are_copied_never_borrowed() {
+    let mut a = open(&name("copied", "{")).unwrap();
+    let (mut tx, _) = queues(&mut a, 0);
+    let mut batch = tx.ring.reserve(1);
+    assert!(batch.frame(0).bytes().is_none());
+    assert!(batch.frame(0).bytes_mut().is_none());
+}
+
+#[test]
+fn the_same_end_twice_and_a_third_process_are_refused() {
+    let _a = open(&name("twice", "{")).unwrap();
+    let line = open(&name("twice", "{")).err().unwrap().to_string();
+    assert!(line.contains("this end is open") && !line.contains('\n'), "{line}");
+    let _b = open(&name("twice", "}")).unwrap();
+    let line = open(&name("twice", "}")).err().unwrap().to_string();
+    assert!(line.contains("both ends are open"), "{line}");
+    let _c = open(&format!("{},slots=64", name("options", "{"))).unwrap();
+    let line = open(&format!("{},slots=128", name("options", "}"))).err().unwrap().to_string();
+    assert!(line.contains("slots=64 at its other end"), "{line}");
+}
+
+#[test]
+fn a_joiner_that_closes_is_replaced_by_the_next() {
+    let mut a = open(&format!("{},slots=64", name("joiner", "{"))).unwrap();
+    let (mut tx, mut rx) = queues(&mut a, 0);
+    for round in 0..20u8 {
+        let mut b = open(&name("joiner", "}")).unwrap();
+        linked(&a, Link::Up);
+        let (mut btx, mut brx) = queues(&mut b, 0);
+        assert!(send(&mut tx, &[round, 1]));
+        assert_eq!(until("frame", || receive(&mut brx)), [round, 1]);
+        assert!(send(&mut btx, &[round, 2]));
+        assert_eq!(until("frame", || receive(&mut rx)), [round, 2]);
+        tx.sync();
+        for _ in 0..3 {
+            assert!(send(&mut tx, b"never read"));
+        }
+        assert!(send(&mut btx, b"published, then gone"));
+        brx.sync();
+        drop((b, btx, brx));
+        linked(&a, Link::Down);
+        assert_eq!(until("last frame", || receive(&mut rx)), b"published, then gone");
+        tx.sync();
+        rx.sync();
+        assert_eq!(tx.counters().dropped.of(DropReason::PeerDied), 3 * (u64::from(round) + 1));
+        assert_eq!(tx.ring.free(), 63, "all slots are back");
+    }
+}
+
+#[test]
+fn a_maker_that_closes_leaves_a_cable_that_pairs_anew() {
+    let mut a = open(&format!("{},slots=64", name("maker", "{"))).unwrap();
+    let mut b = open(&name("maker", "}")).unwrap();
+    let (mut btx, mut brx) = queues(&mut b, 0);
+    {
+        let (mut tx, _rx) = queues(&mut a, 0);
+        linked(&a, Link::Up);
+        assert!(send(&mut tx, b"from the maker"));
+        assert_eq!(until("frame", || receive(&mut brx)), b"from the maker");
+        assert!(send(&mut tx, b"last words"));
+    }
+    btx.sync();
+    drop(a);
+    linked(&b, Link::Down);
+    let mut batch = btx.ring.reserve(1);
+    assert!(batch.put(0, b"committed while alone"));
+    batch.commit(1);
+    assert_eq!(until("frame", || receive(&mut brx)), b"last words");
+    btx.sync();
+    brx.sync();
+    let mut a = until("the next maker or joiner", || open(&name("maker", "{")).ok());
+    linked(&a, Link::Up);
+    linked(&b, Link::Up);
+    let (mut tx, mut rx) = queues(&mut a, 0);
+    let carried = until("carried over", || {
+        btx.sync();
+        receive(&mut rx)
+    });
+    assert_eq!(carried, b"committed while alone");
+    assert!(send(&mut tx, b"hello again"));
+    assert_eq!(until("frame", || receive(&mut brx)), b"hello again");
+}
+
+/// Starts this binary again; it runs the test `role` with LINERATE_ROLE set.
+fn child(role: &str, cable: &str) -> (Child, BufReader<std::process::ChildStdout>) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args([role, "--exact", "--nocapture", "--test-threads=1", "--ignored"])
+        .env("LINERATE_ROLE", cable)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    (child, out)
+}
+
+fn wait_for_line(out: &mut impl BufRead, word: &str) {
+    let mut line = String::new();
+    while out.read_line(&mut line).unwrap() > 0 {
+        if line.contains(word) {
+            return;
+        }
+        line.clear();
+    }
+    panic!("the child ended before it said {word}");
+}
+
+/// The role of a peer that floods both ways until it is killed.
+#[test]
+#[ignore = "a role of other tests"]
+fn flooding_peer() {
+    let Ok(cable) = std::env::var("LINERATE_ROLE") else { return };
+    let mut port = until("open", || open(&cable).ok());
+    let (mut tx, mut rx) = queues(&mut port, 0);
+    println!("ready");
+    let mut n = 0u64;
+    // Nobody outlives the test by long, should it die before it can kill.
+    let end = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < end {
+        let mut batch = tx.ring.reserve(16);
+        for i in 0..batch.len() {
+            assert!(batch.put(i, &n.to_le_bytes()));
+            n += 1;
+        }
+        let filled = batch.len();
+        batch.commit(filled);
+        tx.sync();
+        rx.sync();
+        let batch = rx.ring.batch(7);
+        let n = batch.len();
+        batch.release(n);
+        if filled == 0 && n == 0 {
+            std::thread::sleep(Duration::from_micros(50));
+        }
+    }
+}
+
+fn kills(test: &str, rounds: u32, maker_dies: bool) {
+    let (mine, theirs) = (name(test, "{"), name(test, "}"));
+    let mut first = maker_dies.then(|| {
+        let (child, mut out) = child("flooding_peer", &theirs);
+        wait_for_line(&mut out, "ready");
+        (child, out)
+    });
+    let mut port = open(&mine).unwrap();
+    let (mut tx, mut rx) = queues(&mut port, 0);
+    let slots = tx.ring.slots();
+    for round in 0..rounds {
+        let (mut peer, _out) = first.take().unwrap_or_else(|| child("flooding_peer", &theirs));
+        until("link up", || {
+            tx.sync();
+            rx.sync();
+            (port.link() == Link::Up).then_some(())
+        });
+        let end = Instant::now() + Duration::from_micros(u64::from(round) * 7919 % 20_000);
+        let mut received = 0u64;
+        while Instant::now() < end || received == 0 {
+            send(&mut tx, &[0; 60]);
+            if let Some(frame) = receive(&mut rx) {
+                assert_eq!(frame.len(), 8);
+                received += 1;
+            }
+        }
+        peer.kill().unwrap();
+        peer.wait().unwrap();
+        let killed = Instant::now();
+        until("link down", || (port.link() == Link::Down).then_some(()));
+        assert!(killed.elapsed() < Duration::from_secs(1), "link down within a second");
+        until("drained", || receive(&mut rx).is_none().then_some(()));
+        until("all slots are back", || {
+            tx.sync();
+            (tx.ring.in_flight() == 0).then_some(())
+        });
+        assert_eq!(tx.ring.free() + tx.ring.pending(), slots - 1);
+    }
+}
+
+/// How often peers are killed: a few times here, a thousand in the soak.
+fn rounds() -> u32 {
+    std::env::var("LINERATE_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(12)
+}
+
+#[test]
+fn joiners_killed_under_load_leave_nothing_behind() {
+    kills("kill-joiner", rounds(), false);
+}
+
+#[test]
+fn makers_killed_under_load_leave_nothing_behind() {
+    kills("kill-maker", rounds(), true);
+}
+
+#[test]
+fn a_stale_socket_does_not_stop_the_next_start() {
+    let cable = name("stale", "{");
+    let (mut peer, mut out) = child("flooding_peer", &cable);
+    wait_for_line(&mut out, "ready");
+    peer.kill().unwrap();
+    peer.wait().unwrap();
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    let port = open(&cable).unwrap();
+    assert!(port.info().path.contains("this one's memory"), "{}", port.info().path);
+}
