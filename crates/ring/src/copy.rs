@@ -6,32 +6,33 @@
 /// Bytes that [`copy`] moves per step.
 const LINE: usize = 64;
 
-/// Copies `len` bytes.
+/// Copies `len` bytes. `SHARED`: the source is buffer memory, which others may be writing; otherwise it is private and
+/// perhaps read-only.
 ///
 /// # Safety
 /// Both ranges must be mapped, `src` readable and `dst` writable, and they must not overlap. Others may write or read
 /// them at the same time only if they are memory of a shared mapping.
 #[inline]
-pub(crate) unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
+pub(crate) unsafe fn copy<const SHARED: bool>(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller's promise; each step stays inside [0, len).
     unsafe {
         if len >= LINE {
             let last = len - LINE;
             let mut at = 0;
             while at < last {
-                step::line(dst.add(at), src.add(at));
+                step::line::<SHARED>(dst.add(at), src.add(at));
                 at += LINE;
             }
             // The last line may overlap the one before it: every byte is copied, some twice.
-            step::line(dst.add(last), src.add(last));
+            step::line::<SHARED>(dst.add(last), src.add(last));
         } else if len >= 32 {
-            step::half(dst, src, len - 32);
+            step::half::<SHARED>(dst, src, len - 32);
         } else if len >= 16 {
-            step::sixteen(dst, src);
-            step::sixteen(dst.add(len - 16), src.add(len - 16));
+            step::sixteen::<SHARED>(dst, src);
+            step::sixteen::<SHARED>(dst.add(len - 16), src.add(len - 16));
         } else {
             for at in 0..len {
-                step::one(dst.add(at), src.add(at));
+                step::one::<SHARED>(dst.add(at), src.add(at));
             }
         }
     }
@@ -42,7 +43,7 @@ mod step {
     use std::arch::asm;
 
     #[inline(always)]
-    pub(super) unsafe fn line(dst: *mut u8, src: *const u8) {
+    pub(super) unsafe fn line<const SHARED: bool>(dst: *mut u8, src: *const u8) {
         // SAFETY: 64 bytes each, by the caller's promise.
         unsafe {
             asm!(
@@ -57,7 +58,7 @@ mod step {
 
     /// 32 bytes at the start and 32 bytes `tail` later.
     #[inline(always)]
-    pub(super) unsafe fn half(dst: *mut u8, src: *const u8, tail: usize) {
+    pub(super) unsafe fn half<const SHARED: bool>(dst: *mut u8, src: *const u8, tail: usize) {
         // SAFETY: 32 + tail bytes each, by the caller's promise.
         unsafe {
             asm!(
@@ -71,7 +72,7 @@ mod step {
     }
 
     #[inline(always)]
-    pub(super) unsafe fn sixteen(dst: *mut u8, src: *const u8) {
+    pub(super) unsafe fn sixteen<const SHARED: bool>(dst: *mut u8, src: *const u8) {
         // SAFETY: 16 bytes each, by the caller's promise.
         unsafe {
             asm!("movups {a}, [{s}]", "movups [{t}], {a}", s = in(reg) src, t = in(reg) dst, a = out(xmm_reg) _,
@@ -80,7 +81,7 @@ mod step {
     }
 
     #[inline(always)]
-    pub(super) unsafe fn one(dst: *mut u8, src: *const u8) {
+    pub(super) unsafe fn one<const SHARED: bool>(dst: *mut u8, src: *const u8) {
         // SAFETY: one byte each, by the caller's promise.
         unsafe {
             asm!("mov {a}, byte ptr [{s}]", "mov byte ptr [{t}], {a}", s = in(reg) src, t = in(reg) dst,
@@ -93,43 +94,52 @@ mod step {
 mod step {
     use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
-    unsafe fn words(dst: *mut u8, src: *const u8, len: usize) {
+    unsafe fn words<const SHARED: bool>(dst: *mut u8, src: *const u8, len: usize) {
         // SAFETY: len bytes each, by the caller's promise; atomics may race.
         unsafe {
-            if dst.addr() % 8 == 0 && src.addr() % 8 == 0 && len % 8 == 0 {
+            // Miri allows no atomic accesses of two sizes to the same bytes.
+            if SHARED
+                && !cfg!(miri)
+                && dst.addr().is_multiple_of(8)
+                && src.addr().is_multiple_of(8)
+                && len.is_multiple_of(8)
+            {
                 for at in (0..len).step_by(8) {
                     let word = (*src.add(at).cast::<AtomicU64>()).load(Relaxed);
                     (*dst.add(at).cast::<AtomicU64>()).store(word, Relaxed);
                 }
             } else {
                 for at in 0..len {
-                    one(dst.add(at), src.add(at));
+                    one::<SHARED>(dst.add(at), src.add(at));
                 }
             }
         }
     }
 
-    pub(super) unsafe fn line(dst: *mut u8, src: *const u8) {
+    pub(super) unsafe fn line<const SHARED: bool>(dst: *mut u8, src: *const u8) {
         // SAFETY: the caller's promise.
-        unsafe { words(dst, src, 64) }
+        unsafe { words::<SHARED>(dst, src, 64) }
     }
 
-    pub(super) unsafe fn half(dst: *mut u8, src: *const u8, tail: usize) {
+    pub(super) unsafe fn half<const SHARED: bool>(dst: *mut u8, src: *const u8, tail: usize) {
         // SAFETY: the caller's promise.
         unsafe {
-            words(dst, src, 32);
-            words(dst.add(tail), src.add(tail), 32);
+            words::<SHARED>(dst, src, 32);
+            words::<SHARED>(dst.add(tail), src.add(tail), 32);
         }
     }
 
-    pub(super) unsafe fn sixteen(dst: *mut u8, src: *const u8) {
+    pub(super) unsafe fn sixteen<const SHARED: bool>(dst: *mut u8, src: *const u8) {
         // SAFETY: the caller's promise.
-        unsafe { words(dst, src, 16) }
+        unsafe { words::<SHARED>(dst, src, 16) }
     }
 
-    pub(super) unsafe fn one(dst: *mut u8, src: *const u8) {
-        // SAFETY: one byte each, by the caller's promise; atomics may race. A load through `AtomicU8` does not write.
-        unsafe { (*dst.cast::<AtomicU8>()).store((*src.cast::<AtomicU8>()).load(Relaxed), Relaxed) }
+    pub(super) unsafe fn one<const SHARED: bool>(dst: *mut u8, src: *const u8) {
+        // SAFETY: one byte each, by the caller's promise; atomics may race, and private memory does not.
+        unsafe {
+            let byte = if SHARED { (*src.cast::<AtomicU8>()).load(Relaxed) } else { *src };
+            (*dst.cast::<AtomicU8>()).store(byte, Relaxed);
+        }
     }
 }
 
@@ -145,7 +155,7 @@ mod tests {
                 let mut src: Vec<u8> = (0..len + shift).map(|i| u8::try_from(i * 7 % 251).unwrap()).collect();
                 let mut dst = vec![0xa5u8; len + shift + 1];
                 // SAFETY: both vectors hold shift + len bytes.
-                unsafe { copy(dst.as_mut_ptr().add(shift), src.as_mut_ptr().add(shift), len) };
+                unsafe { copy::<false>(dst.as_mut_ptr().add(shift), src.as_mut_ptr().add(shift), len) };
                 assert_eq!(dst[shift..shift + len], src[shift..], "{len} bytes at {shift}");
                 assert_eq!(dst[shift + len], 0xa5, "not a byte more");
                 assert!(dst[..shift].iter().all(|b| *b == 0xa5), "not a byte before");

@@ -49,7 +49,7 @@ impl<'a> Frame<'a> {
             return false;
         }
         // SAFETY: checked to lie inside the buffer; `bytes` is private memory and cannot overlap a buffer that we own.
-        unsafe { copy(self.at.as_ptr().add(at), bytes.as_ptr(), bytes.len()) };
+        unsafe { copy::<false>(self.at.as_ptr().add(at), bytes.as_ptr(), bytes.len()) };
         true
     }
 
@@ -61,7 +61,7 @@ impl<'a> Frame<'a> {
             return false;
         }
         // SAFETY: as in `write`, the other way round.
-        unsafe { copy(bytes.as_mut_ptr(), self.at.as_ptr().add(at), bytes.len()) };
+        unsafe { copy::<true>(bytes.as_mut_ptr(), self.at.as_ptr().add(at), bytes.len()) };
         true
     }
 
@@ -104,7 +104,7 @@ impl<'a> Frame<'a> {
             return false;
         }
         // SAFETY: both frames hold `from.len` bytes, and two slots never hold one buffer, so they do not overlap.
-        unsafe { copy(self.at.as_ptr(), from.at.as_ptr(), from.len) };
+        unsafe { copy::<true>(self.at.as_ptr(), from.at.as_ptr(), from.len) };
         true
     }
 }

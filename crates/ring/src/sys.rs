@@ -1,8 +1,7 @@
 //! System calls for memory and doorbells: memfd, mmap, eventfd. Nothing else in this crate talks to the system.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 
 /// A mapping of memory; unmapped when dropped.
@@ -59,6 +58,8 @@ impl Mapping {
 #[cfg(not(miri))]
 mod real {
     use super::*;
+    use std::fs::File;
+    use std::os::fd::FromRawFd;
 
     /// FreeBSD never reserves swap for a mapping and has no such flag any more.
     #[cfg(target_os = "linux")]

@@ -138,7 +138,7 @@ fn swapped_buffers_travel_and_come_home() {
         all
     };
     let before = buffers(&tx1, &tx2);
-    for n in 0..200u32 {
+    for n in 0..if cfg!(miri) { 70 } else { 200u32 } {
         send(&mut tx1, &n.to_le_bytes(), false);
         a1.sync(&mut tx1, |_| true);
         b1.sync(&mut rx1);
@@ -180,7 +180,7 @@ fn extra_buffers_are_swapped_in_and_out() {
 
 #[test]
 fn threads_hand_over_every_frame_once_and_in_order() {
-    let frames: u32 = if cfg!(miri) { 300 } else { 200_000 };
+    let frames: u32 = if cfg!(miri) { 150 } else { 200_000 };
     let region = region(64, 1, Sharing::Private);
     let ((mut tx, mut a), (mut rx, mut b)) = pipe(&region, 64, Pipe::Within, Pipe::Within);
     let sender = std::thread::spawn(move || {
@@ -294,9 +294,9 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 4 } else { 256 }, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 2 } else { 256 }, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn a_pipe_is_a_queue(ops in prop::collection::vec(op(), 1..400)) {
+    fn a_pipe_is_a_queue(ops in prop::collection::vec(op(), 1..if cfg!(miri) { 60 } else { 400 })) {
         let region = region(64, 1, Sharing::Private);
         let ((mut tx, mut a), (mut rx, mut b)) = pipe(&region, 64, Pipe::Within, Pipe::Within);
         let (mut committed, mut published) = (VecDeque::new(), VecDeque::new());
