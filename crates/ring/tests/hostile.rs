@@ -120,7 +120,7 @@ mod safe_code {
         a.sync(&mut tx, |_| true);
         b.sync(&mut rx);
         assert_eq!(a.reset(&mut tx), (0, 1));
-        region.renew(&pair, 1);
+        region.renew(&pair, 1, None);
         a.reclaim(&mut tx);
         assert_eq!(tx.in_flight(), 1);
         drop(b);
@@ -249,6 +249,37 @@ mod another_process {
         let (mut rx, mut b) = Pipe::Joiner.receiver(&joined, &pair, 0).unwrap();
         b.sync(&mut rx);
         assert_eq!(receive(&mut rx).unwrap(), b"early");
+    }
+
+    /// The maker keeps other buffers in a ring than it was made with; the next joiner must send with those.
+    #[test]
+    fn that_joins_after_the_maker_has_swapped_is_told_of_its_buffers() {
+        let region = region(2, Sharing::Shared);
+        let (pair, other) = (region.ring_pair(0, 64).unwrap(), region.ring_pair(1, 64).unwrap());
+        let (mut rx, mut b) = Pipe::Maker.receiver(&region, &pair, 0).unwrap();
+        let (mut tx, _) = Pipe::Maker.sender(&region, &other, 0).unwrap();
+        let join = |start| {
+            let file = region.file().unwrap().try_clone_to_owned().unwrap();
+            let joined = Region::join(file, region.buf_area(), region.buf_size(), region.buffers()).unwrap();
+            Pipe::Joiner.sender(&joined, &pair, start).unwrap()
+        };
+        let mut start = 0;
+        for round in 0..3u8 {
+            let (mut far, mut a) = join(start);
+            for n in 0..40 {
+                send(&mut far, &[round, n], 0);
+            }
+            a.sync(&mut far, |_| true);
+            b.sync(&mut rx);
+            if round == 0 {
+                assert_eq!(forward(rx.batch(40), tx.reserve(40), 40), Some((40, 40)));
+            }
+            for n in 0..rx.available() {
+                assert_eq!(receive(&mut rx).unwrap(), [round, u8::try_from(n).unwrap()]);
+            }
+            start = b.reset(&mut rx).unwrap();
+        }
+        assert_eq!(rx.stats(), Default::default(), "nothing refused");
     }
 
     fn refused(region: &Region, pairs: &[RingPair]) -> bool {
