@@ -1,0 +1,56 @@
+//! The quantiles of one latency distribution.
+
+use serde::{Deserialize, Serialize};
+
+use super::Number;
+
+/// A latency distribution in nanoseconds. What was timed (one way, round trip) is said by the test's title.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Latency {
+    /// How many frames were timed.
+    pub count: u64,
+    /// The unit of every number below: always `ns`.
+    pub unit: LatencyUnit,
+    /// The smallest, ns.
+    pub min: Number,
+    /// The median, ns.
+    pub p50: Number,
+    /// The 90th percentile, ns.
+    pub p90: Number,
+    /// The 99th percentile, ns.
+    pub p99: Number,
+    /// The 99.9th percentile, ns.
+    pub p99_9: Number,
+    /// The 99.99th percentile, ns.
+    pub p99_99: Number,
+    /// The greatest, ns.
+    pub max: Number,
+    /// The arithmetic mean, ns.
+    pub mean: Number,
+}
+
+/// The unit of a [`Latency`]: a type, so that a file in another unit is refused rather than misread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LatencyUnit {
+    /// Nanoseconds.
+    #[default]
+    #[serde(rename = "ns")]
+    Nanoseconds,
+}
+
+impl Latency {
+    /// The quantiles in rising order with the names they are shown by; the mean is not one of them.
+    #[must_use]
+    pub fn quantiles(&self) -> [(&'static str, Number); 7] {
+        [
+            ("min", self.min),
+            ("50 %", self.p50),
+            ("90 %", self.p90),
+            ("99 %", self.p99),
+            ("99.9 %", self.p99_9),
+            ("99.99 %", self.p99_99),
+            ("max", self.max),
+        ]
+    }
+}

@@ -1,0 +1,225 @@
+//! One test of a run: what was asked, on which ports, and every figure taken.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Latency, Ledger, Number, Queues};
+
+/// Units of a test's value. Values are written in the unit itself; prefixes (Mpps) are the reader's.
+pub mod unit {
+    /// Packets per second, summed over the test's sending ports.
+    pub const PPS: &str = "pps";
+    /// Bits per second.
+    pub const BITS: &str = "bit/s";
+    /// Bytes per second.
+    pub const BYTES: &str = "B/s";
+    /// Nanoseconds.
+    pub const NS: &str = "ns";
+    /// Parts of one.
+    pub const RATIO: &str = "ratio";
+}
+
+/// One test.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Test {
+    /// Short and unique in the run, as `tx-64-1p`.
+    pub id: String,
+    /// One line for people.
+    pub title: String,
+    /// Workload by its name in the table of workloads: `tx`, `rx`, `latency`, `paced`, `faults` ...
+    pub workload: String,
+    /// Ports used, in the order typed.
+    pub ports: Vec<PortUsed>,
+    /// Frame length in memory: Ethernet header and payload without the frame check sequence, bytes.
+    pub frame_bytes: Option<u32>,
+    /// Frame length with the frame check sequence (4 bytes), as sizes are quoted; without preamble and gap, bytes.
+    pub wire_bytes: Option<u32>,
+    /// Parameters by name, as they would be typed.
+    pub parameters: BTreeMap<String, String>,
+    /// Every repeat, in order, the discarded ones too.
+    pub repeats: Vec<Repeat>,
+    /// Median and spread of the valid repeats; `null` when there is none.
+    pub value: Option<Summary>,
+    /// Latency over all valid repeats, if it was measured.
+    pub latency: Option<Latency>,
+    /// What became of every frame, if frames were counted.
+    pub ledger: Option<Ledger>,
+    /// Raw counters of ports, adapters and kernels by name, counted over the test.
+    pub counters: BTreeMap<String, u64>,
+    /// Processor time of each thread that took part, both ends.
+    pub cpu: Vec<Cpu>,
+    /// The value over time, in the unit of `value`.
+    pub samples: Vec<Sample>,
+    /// Things to know before trusting the figures, a line each.
+    pub warnings: Vec<String>,
+    /// Why the test did not run; `null` when it ran.
+    pub skipped: Option<String>,
+}
+
+/// A port as it was asked for and as it came.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PortUsed {
+    /// The name as typed.
+    pub name: String,
+    /// What it did in the test.
+    pub role: Role,
+    /// The path it really got, in the port's own words, as `AF_XDP zero-copy, native`.
+    pub path: String,
+    /// Largest layer 3 packet, bytes.
+    pub mtu: Option<u32>,
+    /// Queues that the test used.
+    pub queues: Option<Queues>,
+}
+
+/// What a port did in a test. JSON: `tx`, `rx` or `both`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Sent.
+    Tx,
+    /// Received.
+    Rx,
+    /// Sent and received.
+    #[default]
+    Both,
+}
+
+/// One repeat of the measurement.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Repeat {
+    /// The value, in the unit of the test's summary.
+    pub value: Number,
+    /// Measured time, seconds.
+    pub seconds: Number,
+    /// Round trip of a cache line between the two cores before the repeat, ns.
+    pub rtt_ns_before: Number,
+    /// The same after the repeat, ns.
+    pub rtt_ns_after: Number,
+    /// Whether the repeat counts.
+    pub valid: bool,
+    /// Why it does not count; `null` when it does.
+    pub why_invalid: Option<String>,
+}
+
+/// Median and spread of a test's valid repeats, in `unit`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The median; of an even number of repeats, the mean of the middle two.
+    pub median: Number,
+    /// The smallest.
+    pub least: Number,
+    /// The greatest.
+    pub greatest: Number,
+    /// See [`unit`].
+    pub unit: String,
+}
+
+/// Processor time of one thread over the test.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cpu {
+    /// The thread's name.
+    pub thread: String,
+    /// The core it was pinned to, if it was.
+    pub core: Option<u32>,
+    /// In user mode, seconds.
+    pub user_s: Number,
+    /// In the kernel on the thread's behalf, seconds.
+    pub system_s: Number,
+    /// In soft interrupts on that core, seconds.
+    pub softirq_s: Number,
+    /// Polls that found work.
+    pub busy_polls: Option<u64>,
+    /// Polls that found none.
+    pub empty_polls: Option<u64>,
+}
+
+/// The value at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Since the test's start, seconds.
+    pub t_s: Number,
+    /// The value since the sample before, in the unit of the test's summary.
+    pub value: Number,
+}
+
+impl Test {
+    /// Sets `value` from the valid repeats.
+    pub fn summarize(&mut self, unit: &str) {
+        self.value = Summary::of(&self.repeats, unit);
+    }
+
+    /// How many ports sent.
+    #[must_use]
+    pub fn senders(&self) -> usize {
+        self.ports.iter().filter(|port| port.role != Role::Rx).count()
+    }
+}
+
+impl Summary {
+    /// Median, least and greatest of the repeats that are valid and have a value; `None` when there is none.
+    #[must_use]
+    pub fn of(repeats: &[Repeat], unit: &str) -> Option<Self> {
+        let mut values: Vec<f64> =
+            repeats.iter().filter(|repeat| repeat.valid).filter_map(|repeat| repeat.value.known()).collect();
+        values.sort_by(f64::total_cmp);
+        let (&least, &greatest) = (values.first()?, values.last()?);
+        let upper = values[values.len() / 2];
+        let lower = values[(values.len() - 1) / 2];
+        // Halved before they are added, so that two huge values do not overflow.
+        let median = if values.len() % 2 == 1 { upper } else { lower / 2.0 + upper / 2.0 };
+        Some(Self { median: median.into(), least: least.into(), greatest: greatest.into(), unit: unit.to_owned() })
+    }
+}
+
+impl Cpu {
+    /// Share of the polls that found work, 0..=1; unknown when polls were not counted or there were none.
+    #[must_use]
+    pub fn busy_share(&self) -> Number {
+        let (Some(busy), Some(empty)) = (self.busy_polls, self.empty_polls) else { return Number::UNKNOWN };
+        #[expect(clippy::cast_precision_loss, reason = "a share to a few digits")]
+        Number::new(busy as f64 / (busy as f64 + empty as f64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cpu, Number, Repeat, Summary};
+
+    fn repeats(values: &[f64]) -> Vec<Repeat> {
+        values.iter().map(|&value| Repeat { value: value.into(), valid: true, ..Repeat::default() }).collect()
+    }
+
+    #[test]
+    fn the_summary_is_of_valid_repeats_only() {
+        let mut list = repeats(&[5.0, 1.0, 4.0, 1000.0]);
+        list[3].valid = false;
+        let summary = Summary::of(&list, "pps").unwrap();
+        assert_eq!(summary.median, Number::new(4.0));
+        assert_eq!((summary.least, summary.greatest), (Number::new(1.0), Number::new(5.0)));
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_is_the_mean_of_the_middle() {
+        assert_eq!(Summary::of(&repeats(&[4.0, 1.0, 2.0, 9.0]), "pps").unwrap().median, Number::new(3.0));
+        assert_eq!(Summary::of(&repeats(&[f64::MAX, f64::MAX]), "pps").unwrap().median, Number::new(f64::MAX));
+    }
+
+    #[test]
+    fn without_a_known_value_there_is_no_summary() {
+        assert_eq!(Summary::of(&[], "pps"), None);
+        assert_eq!(Summary::of(&repeats(&[f64::NAN]), "pps"), None);
+    }
+
+    #[test]
+    fn the_busy_share_needs_counted_polls() {
+        let cpu = Cpu { busy_polls: Some(3), empty_polls: Some(1), ..Cpu::default() };
+        assert_eq!(cpu.busy_share(), Number::new(0.75));
+        assert_eq!(Cpu { busy_polls: Some(0), empty_polls: Some(0), ..Cpu::default() }.busy_share(), Number::UNKNOWN);
+        assert_eq!(Cpu::default().busy_share(), Number::UNKNOWN);
+    }
+}

@@ -1,0 +1,166 @@
+//! The document as a whole: there and back, and what is refused.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+/// A document with every field set. All figures are invented.
+fn full() -> RunResult {
+    let mut run = RunResult::new(
+        "00c0ffee".to_owned(),
+        vec!["linerate".to_owned(), "qualify".to_owned()],
+        "2001-02-03T04:05:06.789Z".parse().unwrap(),
+    );
+    run.elapsed_s = 12.25.into();
+    run.outcome = Outcome::Gate;
+    run.reasons = vec!["a gate".to_owned()];
+    run.environment = Environment {
+        linerate: Some("0.0.0".to_owned()),
+        kernel: Some("Linux 1.2.3".to_owned()),
+        os: Some("An OS".to_owned()),
+        cpu: Some("A CPU".to_owned()),
+        cores: Some(2),
+        memory_bytes: Some(u64::MAX),
+        hypervisor: Some("none".to_owned()),
+        huge_pages_2m: Some(HugePages { total: 8, free: 7 }),
+        interfaces: BTreeMap::from([(
+            "eth0".to_owned(),
+            Interface {
+                driver: Some("d".to_owned()),
+                firmware: Some("f".to_owned()),
+                mtu: Some(1500),
+                speed_mbps: Some(10_000),
+                state: Some("up".to_owned()),
+                numa_node: Some(0),
+                offloads: Some(BTreeMap::from([("tx-checksumming".to_owned(), true)])),
+                queues: Some(Queues { tx: 4, rx: 2 }),
+            },
+        )]),
+    };
+    let repeat = |value: f64, valid: bool| Repeat {
+        value: value.into(),
+        seconds: 1.0.into(),
+        rtt_ns_before: 80.5.into(),
+        rtt_ns_after: Number::UNKNOWN,
+        valid,
+        why_invalid: (!valid).then(|| "moved".to_owned()),
+    };
+    let mut test = Test {
+        id: "tx-64-1p".to_owned(),
+        title: "a title".to_owned(),
+        workload: "tx".to_owned(),
+        ports: vec![PortUsed {
+            name: "cable:a{1".to_owned(),
+            role: Role::Tx,
+            path: "shared memory".to_owned(),
+            mtu: Some(1500),
+            queues: Some(Queues { tx: 1, rx: 1 }),
+        }],
+        frame_bytes: Some(60),
+        wire_bytes: Some(64),
+        parameters: BTreeMap::from([("burst".to_owned(), "512".to_owned())]),
+        repeats: vec![repeat(1.0 / 3.0, true), repeat(1e7 / 7.0, true), repeat(f64::NAN, false)],
+        latency: Some(Latency { count: 3, min: 1.0.into(), max: 2.0.into(), ..Latency::default() }),
+        ledger: Some(Ledger { offered: Some(u64::MAX), sent: Some(u64::MAX), ..Ledger::default() }),
+        counters: BTreeMap::from([("c".to_owned(), u64::MAX)]),
+        cpu: vec![Cpu { thread: "tx".to_owned(), core: Some(1), user_s: 0.5.into(), ..Cpu::default() }],
+        samples: vec![Sample { t_s: 0.1.into(), value: 0.3.into() }],
+        warnings: vec!["w".to_owned()],
+        ..Test::default()
+    };
+    test.summarize(unit::PPS);
+    run.comparisons =
+        vec![Comparison::new(Kind::Peer, "tx-64-1p", "n", "s", unit::PPS, 2.0.into(), 3.0.into()).with_rounds(&[
+            (3.0.into(), 2.0.into()),
+            (1.0.into(), 0.0.into()),
+            (3.0.into(), 1.0.into()),
+        ])];
+    run.tests = vec![test, Test { id: "rx".to_owned(), skipped: Some("no port".to_owned()), ..Test::default() }];
+    run
+}
+
+#[test]
+fn a_full_document_comes_back_as_it_was() {
+    let run = full();
+    let json = run.to_json();
+    assert_eq!(RunResult::from_json(&json).unwrap(), run);
+    assert!(json.contains("18446744073709551615"), "counters keep all 64 bits");
+    assert!(json.starts_with("{\n  \"schema\": \"linerate.result\",\n  \"version\": 1,\n"));
+    assert!(!json.contains("NaN") && !json.contains("inf"));
+}
+
+#[test]
+fn an_empty_document_comes_back_as_it_was() {
+    let run = RunResult::new(String::new(), Vec::new(), Timestamp::default());
+    assert_eq!(RunResult::from_json(&run.to_json()).unwrap(), run);
+}
+
+#[test]
+fn every_finite_number_comes_back_to_the_bit() {
+    let mut run = full();
+    for bits in (0..=u64::MAX).step_by(0x0003_1415_9265_3589) {
+        run.elapsed_s = f64::from_bits(bits).into();
+        let value = serde_json::to_string(&run.elapsed_s).unwrap();
+        assert_eq!(serde_json::from_str::<Number>(&value).unwrap(), run.elapsed_s, "{value}");
+    }
+}
+
+#[test]
+fn ratios_and_their_spread_are_computed() {
+    let comparison = full().comparisons.remove(0);
+    assert_eq!(comparison.ratio, Number::new(1.5));
+    assert_eq!(comparison.ratio_least, Number::new(1.5));
+    assert_eq!(comparison.ratio_greatest, Number::new(3.0));
+}
+
+#[test]
+fn exit_codes_follow_the_outcome_and_the_signal() {
+    let mut run = full();
+    for (outcome, code) in [(Outcome::Pass, 0), (Outcome::Failed, 1), (Outcome::Gate, 3), (Outcome::Partial, 4)] {
+        run.outcome = outcome;
+        assert_eq!(run.exit_code(), code);
+        assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.word());
+    }
+    run.signal = Some(2);
+    assert_eq!(run.exit_code(), 130);
+}
+
+#[test]
+fn another_version_or_schema_is_refused_in_one_line_that_names_both() {
+    let json = full().to_json();
+    let newer = json.replacen("\"version\": 1", "\"version\": 2", 1);
+    let error = RunResult::from_json(&newer).unwrap_err().to_string();
+    assert!(error.contains("linerate.result version 2") && error.contains("linerate.result version 1"), "{error}");
+    for schema in ["\"other\"", "\"a\\nb\"", "[1]", "null"] {
+        let other = json.replacen("\"linerate.result\"", schema, 1);
+        let error = RunResult::from_json(&other).unwrap_err();
+        assert!(matches!(error, LoadError::Schema { .. }), "{error}");
+        assert!(!error.to_string().contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn serde_alone_refuses_another_version_too() {
+    let newer = full().to_json().replacen("\"version\": 1", "\"version\": 2", 1);
+    assert!(serde_json::from_str::<RunResult>(&newer).is_err());
+}
+
+#[test]
+fn damaged_documents_are_refused() {
+    let json = full().to_json();
+    for cut in (0..json.trim_end().len()).step_by(97) {
+        assert!(RunResult::from_json(&json[..cut]).is_err());
+    }
+    assert!(RunResult::from_json(&json.replacen("\"unit\": \"ns\"", "\"unit\": \"ms\"", 1)).is_err());
+    assert!(
+        RunResult::from_json(&json.replacen("\"pass\"", "\"splendid\"", 1).replacen("\"gate\"", "\"splendid\"", 1))
+            .is_err()
+    );
+    assert!(RunResult::from_json(&json.replacen("2001-02-03T", "2001-02-30T", 1)).is_err());
+}
+
+#[test]
+fn fields_of_a_later_writer_are_passed_over() {
+    let json = full().to_json().replacen("\"run_id\"", "\"from_the_future\": {\"a\": [1]},\n  \"run_id\"", 1);
+    assert_eq!(RunResult::from_json(&json).unwrap(), full());
+}
