@@ -1,1 +1,8 @@
 //! System calls of ports. `unsafe` of this crate stands here and nowhere else.
+
+#[cfg(target_os = "linux")]
+pub(crate) mod ethtool;
+#[cfg(target_os = "linux")]
+pub(crate) mod netlink;
+#[cfg(target_os = "linux")]
+pub(crate) mod netns;
