@@ -34,6 +34,8 @@ mod spec;
 pub mod sys;
 #[cfg(target_os = "linux")]
 mod veth;
+#[cfg(target_os = "linux")]
+mod xdp;
 
 pub use counters::{DropReason, Drops, RxCounters, TxCounters};
 pub use error::{Cause, OpenError};

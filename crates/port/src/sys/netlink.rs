@@ -8,11 +8,16 @@ use std::time::{Duration, Instant};
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
+const IFLA_LINK: u16 = 5;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_STATS64: u16 = 23;
 const IFLA_AF_SPEC: u16 = 26;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_NUM_RX_QUEUES: u16 = 32;
+const IFLA_LINK_NETNSID: u16 = 37;
+const IFLA_XDP: u16 = 43;
+const IFLA_XDP_ATTACHED: u16 = 2;
+const IFLA_XDP_PROG_ID: u16 = 4;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
@@ -84,6 +89,10 @@ pub struct LinkState {
     pub tx_queues: u32,
     /// Receive queues.
     pub rx_queues: u32,
+    /// The number of the far end (of a `veth`) or of the link below, if it is in the same network namespace.
+    pub peer: Option<u32>,
+    /// The XDP program that is attached to it, by the kernel's number.
+    pub xdp_program: Option<u32>,
     /// Its counters.
     pub stats: LinkStats,
 }
@@ -117,10 +126,19 @@ impl Netlink {
         Ok(Self { fd, sequence: 0 })
     }
 
-    /// What a link is now; `NotFound` if there is none of that name.
+    /// What a link is now; `ENODEV` if there is none of that name.
     pub(crate) fn link(&mut self, name: &str) -> io::Result<LinkState> {
         let mut message = Message::new(libc::RTM_GETLINK, 0, 0, None);
         message.name(name);
+        self.describe(message)
+    }
+
+    /// What the link of that number is now.
+    pub(crate) fn link_at(&mut self, index: u32) -> io::Result<LinkState> {
+        self.describe(Message::new(libc::RTM_GETLINK, 0, index, None))
+    }
+
+    fn describe(&mut self, message: Message) -> io::Result<LinkState> {
         let answer = self.ask(message)?.ok_or_else(bad_answer)?;
         LinkState::parse(&answer).ok_or_else(bad_answer)
     }
@@ -305,7 +323,19 @@ impl LinkState {
             let end = value.iter().position(|b| *b == 0).unwrap_or(value.len());
             String::from_utf8_lossy(&value[..end]).into_owned()
         };
+        let mut elsewhere = false;
         attributes(rest, |kind, value| match kind {
+            IFLA_LINK => link.peer = Some(word(value, 0)).filter(|peer| *peer != 0 && *peer != link.index),
+            IFLA_LINK_NETNSID => elsewhere = true,
+            IFLA_XDP => {
+                let (mut attached, mut program) = (false, 0);
+                attributes(value, |kind, value| match kind {
+                    IFLA_XDP_ATTACHED => attached = value.first().is_some_and(|mode| *mode != 0),
+                    IFLA_XDP_PROG_ID => program = word(value, 0),
+                    _ => {}
+                });
+                link.xdp_program = attached.then_some(program);
+            }
             IFLA_IFNAME => link.name = text(value),
             IFLA_ADDRESS => link.mac = value.try_into().ok(),
             IFLA_MTU => link.mtu = word(value, 0),
@@ -319,6 +349,9 @@ impl LinkState {
             }),
             _ => {}
         });
+        if elsewhere {
+            link.peer = None;
+        }
         Some(link)
     }
 }
