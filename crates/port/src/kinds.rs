@@ -3,6 +3,8 @@
 use crate::error::OpenError;
 use crate::open::{Context, Demand, Parts};
 use crate::spec::Spec;
+#[cfg(target_os = "linux")]
+use crate::xdp;
 use crate::{cable, null};
 
 /// One option of a kind.
@@ -37,4 +39,9 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub static KINDS: &[Kind] = &[cable::KIND, null::KIND];
+pub static KINDS: &[Kind] = &[
+    cable::KIND,
+    null::KIND,
+    #[cfg(target_os = "linux")]
+    xdp::KIND,
+];

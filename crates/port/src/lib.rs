@@ -32,6 +32,10 @@ mod open;
 mod queue;
 mod spec;
 pub mod sys;
+#[cfg(target_os = "linux")]
+mod veth;
+#[cfg(target_os = "linux")]
+mod xdp;
 
 pub use counters::{DropReason, Drops, RxCounters, TxCounters};
 pub use error::{Cause, OpenError};
@@ -40,3 +44,5 @@ pub use kinds::{KINDS, Kind, OptionRow};
 pub use open::{Demand, Port, open, open_all};
 pub use queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
 pub use spec::{COMMON, Spec};
+#[cfg(target_os = "linux")]
+pub use veth::{LinkState, LinkStats, Namespace, Offloads, VethPair};

@@ -1,0 +1,185 @@
+//! The receive engine: released buffers to the fill ring, received descriptors to slots.
+
+use super::MOST_SLOTS;
+use super::device::Socket;
+use crate::counters::{DropReason, RxCounters};
+use crate::info::Link;
+use crate::queue::{Interest, RxEngine};
+use crate::sys::umem::{Lent, Umem};
+use crate::sys::xsk_ring::{Consumer, Desc, Producer};
+use linerate_ring::{Buffer, HEADROOM, RxRing, flags};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Syncs between two looks at the kernel's counters: when the kernel may have had no buffer meanwhile, and otherwise.
+const LOOK_SOON: u32 = 64;
+const LOOK_ANYWAY: u32 = 4096;
+
+pub(super) struct XdpRx {
+    socket: Arc<Socket>,
+    rx: Consumer<Desc>,
+    fill: Producer<u64>,
+    umem: Umem,
+    lent: Lent,
+    /// Syncs since the kernel's counters were looked at.
+    since: u32,
+    /// The kernel has been without buffers since then, so it may have dropped frames.
+    dry: bool,
+    scratch: Box<[u8]>,
+}
+
+impl XdpRx {
+    /// Gives the kernel all buffers of the ring at once.
+    pub(super) fn new(
+        socket: &Arc<Socket>,
+        (rx, fill): (Consumer<Desc>, Producer<u64>),
+        umem: &Umem,
+        ring: &mut RxRing,
+    ) -> Self {
+        let mut engine = Self {
+            socket: socket.clone(),
+            rx,
+            fill,
+            umem: umem.clone(),
+            lent: Lent::new(umem),
+            since: 0,
+            dry: false,
+            scratch: vec![0; ring.usable()].into(),
+        };
+        engine.refill(ring);
+        engine
+    }
+
+    /// Lends released buffers to the kernel. The fill ring has an entry for each buffer of the ring, so there is room.
+    #[inline]
+    fn refill(&mut self, ring: &mut RxRing) {
+        self.dry |= self.fill.unread() == 0;
+        while let Some(buffer) = ring.take_buffer() {
+            self.lend(buffer);
+        }
+        self.fill.publish();
+    }
+
+    #[inline]
+    fn lend(&mut self, buffer: Buffer) {
+        // A buffer of another region cannot be among ours: rings refuse to swap it in.
+        if let Ok(addr) = self.lent.lend(buffer) {
+            self.fill.put(addr);
+        }
+    }
+
+    /// Delivers whole frames as long as there is room; gives how many slots.
+    #[inline]
+    fn deliver(&mut self, ring: &mut RxRing, count: &mut RxCounters) -> u32 {
+        let n = self.rx.available();
+        let (mut at, mut delivered) = (0, 0);
+        while at < n {
+            let Some(last) = (at..n).find(|i| !self.rx.peek(*i).has_more()) else { break };
+            let slots = last + 1 - at;
+            let bearable = slots <= MOST_SLOTS && slots < ring.slots();
+            if bearable && slots > ring.room() {
+                break;
+            }
+            match (at..=last).try_for_each(|i| self.check(self.rx.peek(i), ring.usable())) {
+                Ok(()) if bearable => {
+                    for i in at..=last {
+                        delivered += self.hand_over(ring, self.rx.peek(i));
+                    }
+                }
+                verdict => self.refuse(at, last, verdict.err().unwrap_or(DropReason::TooManyFragments), count),
+            }
+            at = last + 1;
+        }
+        self.rx.release(at);
+        delivered
+    }
+
+    /// Whether a descriptor names a buffer of ours, and bytes inside it.
+    #[inline]
+    fn check(&self, desc: Desc, usable: usize) -> Result<(), DropReason> {
+        let (_, offset) = self.lent.find(desc.addr).ok_or(DropReason::BadIndex)?;
+        let len = desc.len as usize;
+        if len == 0 || len > usable || offset + len > self.umem.chunk() as usize {
+            return Err(DropReason::BadLength);
+        }
+        Ok(())
+    }
+
+    /// Delivers one descriptor that was checked; there is room.
+    #[inline]
+    fn hand_over(&mut self, ring: &mut RxRing, desc: Desc) -> u32 {
+        let found = self.lent.find(desc.addr);
+        let Some((mut buffer, offset)) = found.and_then(|(index, offset)| Some((self.lent.take_back(index)?, offset)))
+        else {
+            return 0;
+        };
+        let len = desc.len as usize;
+        if offset != HEADROOM {
+            // A driver that puts something of its own before the data (a time-stamp, say).
+            self.umem.realign(&mut buffer, offset, len, &mut self.scratch);
+        }
+        let more = if desc.has_more() { flags::MOREFRAG } else { 0 };
+        match ring.deliver_buffer(buffer, len, more, None) {
+            Ok(()) => 1,
+            Err(buffer) => {
+                self.lend(buffer);
+                0
+            }
+        }
+    }
+
+    /// Drops a frame; its buffers go back to the kernel.
+    #[cold]
+    fn refuse(&mut self, first: u32, last: u32, reason: DropReason, count: &mut RxCounters) {
+        count.dropped.add(reason, 1);
+        for i in first..=last {
+            match self.lent.find(self.rx.peek(i).addr).and_then(|(index, _)| self.lent.take_back(index)) {
+                Some(buffer) => self.lend(buffer),
+                None => drop(self.socket.nonsense.fetch_add(1, Relaxed)),
+            }
+        }
+        self.fill.publish();
+    }
+
+    /// What the kernel dropped for want of a buffer or of room, and whether the link is up.
+    #[cold]
+    fn look(&mut self, count: &mut RxCounters) {
+        (self.since, self.dry) = (0, false);
+        count.syscalls += 2;
+        if let Ok(kernel) = self.socket.xsk.statistics() {
+            count.dropped.set(DropReason::NoRoom, kernel.rx_dropped + kernel.rx_ring_full);
+        }
+        self.socket.interface.look();
+    }
+}
+
+impl RxEngine for XdpRx {
+    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+        self.refill(ring);
+        let delivered = self.deliver(ring, count);
+        if self.fill.wants_kick() {
+            count.syscalls += 1;
+            // The driver looks; an error says that it cannot now, and the next sync asks again.
+            let _ = self.socket.xsk.kick_rx();
+        }
+        count.slots += u64::from(delivered);
+        count.batches += u64::from(delivered > 0);
+        self.since += 1;
+        if self.since >= if self.dry { LOOK_SOON } else { LOOK_ANYWAY } {
+            self.look(count);
+        }
+    }
+
+    fn link(&self) -> Link {
+        self.socket.interface.link()
+    }
+
+    fn fall_asleep(&mut self) -> bool {
+        self.rx.available() == 0
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        Some((self.socket.xsk.as_fd(), Interest::Readable))
+    }
+}
