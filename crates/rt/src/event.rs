@@ -31,7 +31,7 @@ pub trait Machine {
 }
 
 /// Runs a machine until it is done. Gives how it waited.
-pub fn run<M: Machine>(machine: &mut M, waiter: &mut Waiter, stop: &Stop) -> WaitStats {
+pub fn run<M: Machine + ?Sized>(machine: &mut M, waiter: &mut Waiter, stop: &Stop) -> WaitStats {
     let mut clock = Clock::new();
     let mut stopping = false;
     loop {

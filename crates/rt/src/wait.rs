@@ -10,6 +10,7 @@ use crate::signal::Stop;
 use crate::sys::poll::PollSet;
 use crate::thread::cpus;
 use linerate_port::{Interest, RxQueue, TxQueue};
+use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -30,6 +31,13 @@ impl WaitMode {
     /// The modes by name.
     pub const ALL: [(&'static str, Self); 3] =
         [("busy", Self::Busy), ("adaptive", Self::Adaptive), ("sleep", Self::Sleep)];
+}
+
+impl fmt::Display for WaitMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::ALL.iter().find(|(_, mode)| mode == self).map_or("", |(name, _)| name);
+        f.write_str(name)
+    }
 }
 
 /// Something that can be slept on; see `linerate_port`'s queues.
@@ -195,16 +203,18 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX / 2)
 }
 
-/// Sleeps until a time of [`crate::monotonic_ns`], or for ever, but not longer than until `stop` is asked.
-pub fn pause(stop: &Stop, until: Option<u64>) {
+/// Sleeps until a time of [`crate::monotonic_ns`], or for ever, but not longer than until one of the stops is asked for.
+pub fn pause(stops: &[&Stop], until: Option<u64>) {
     let mut set = PollSet::new();
-    while !stop.asked() {
+    while !stops.iter().any(|stop| stop.asked()) {
         let now = crate::monotonic_ns();
         if until.is_some_and(|at| at <= now) {
             return;
         }
         set.clear();
-        set.add(stop.as_fd(), Interest::Readable);
+        for stop in stops {
+            set.add(stop.as_fd(), Interest::Readable);
+        }
         set.sleep(until.map(|at| Duration::from_nanos(at - now)));
     }
 }

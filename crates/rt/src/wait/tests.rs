@@ -114,8 +114,8 @@ fn a_timed_machine_sleeps_between_its_times() {
 fn a_pause_ends_at_its_time_or_when_asked() {
     let stop = Stop::new().unwrap();
     let at = crate::monotonic_ns() + 5_000_000;
-    pause(&stop, Some(at));
+    pause(&[&stop], Some(at));
     assert!(crate::monotonic_ns() >= at);
     stop.ask(0);
-    pause(&stop, None);
+    pause(&[&Stop::new().unwrap(), &stop], None);
 }
