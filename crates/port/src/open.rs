@@ -122,12 +122,16 @@ pub fn open(name: &str) -> Result<Port, OpenError> {
 pub fn open_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<Port>, OpenError> {
     let specs = names.iter().map(|name| Spec::parse(name.as_ref())).collect::<Result<Vec<_>, _>>()?;
     let mut config = RegionConfig { buf_size: 512, buffers: 0, ring_bytes: 0, sharing: Sharing::Private, huge: true };
-    for spec in &specs {
+    for (i, spec) in specs.iter().enumerate() {
         let demand = (spec.kind.demand)(spec)?;
-        config.ring_bytes += demand.ring_bytes;
-        config.buffers += demand.buffers;
+        // Of a cable, whichever end comes first makes both directions, by its own options.
+        let cable = spec.kind.name == "cable";
+        let alone = cable && !crate::cable::both_ends_in(spec, &specs);
+        let second = cable && crate::cable::both_ends_in(spec, &specs[..i]);
+        let ends = if second { 0 } else { 1 + usize::from(cable) };
+        config.ring_bytes += ends * demand.ring_bytes;
+        config.buffers += u32::try_from(ends).unwrap_or(1) * demand.buffers;
         config.buf_size = config.buf_size.max(demand.buf_size);
-        let alone = spec.kind.name == "cable" && !crate::cable::both_ends_in(spec, &specs);
         if demand.shared || alone {
             config.sharing = Sharing::Shared;
         }
