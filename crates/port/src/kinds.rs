@@ -3,7 +3,7 @@
 use crate::error::OpenError;
 use crate::open::{Context, Demand, Parts};
 use crate::spec::Spec;
-use crate::{cable, null};
+use crate::{cable, null, pcap};
 
 /// One option of a kind.
 #[derive(Debug)]
@@ -37,4 +37,4 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub static KINDS: &[Kind] = &[cable::KIND, null::KIND];
+pub static KINDS: &[Kind] = &[cable::KIND, pcap::KIND, null::KIND];
