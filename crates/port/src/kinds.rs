@@ -5,7 +5,7 @@ use crate::open::{Context, Demand, Parts};
 use crate::spec::Spec;
 #[cfg(target_os = "linux")]
 use crate::xdp;
-use crate::{cable, null};
+use crate::{cable, null, pcap};
 
 /// One option of a kind.
 #[derive(Debug)]
@@ -41,6 +41,7 @@ pub struct Kind {
 /// All kinds.
 pub static KINDS: &[Kind] = &[
     cable::KIND,
+    pcap::KIND,
     null::KIND,
     #[cfg(target_os = "linux")]
     xdp::KIND,

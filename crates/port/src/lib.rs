@@ -29,11 +29,13 @@ mod info;
 mod kinds;
 mod null;
 mod open;
+mod pcap;
 mod queue;
 mod spec;
 pub mod sys;
 #[cfg(target_os = "linux")]
 mod veth;
+mod wrap;
 #[cfg(target_os = "linux")]
 mod xdp;
 
@@ -42,7 +44,9 @@ pub use error::{Cause, OpenError};
 pub use info::{Caps, Filter, Info, Link};
 pub use kinds::{KINDS, Kind, OptionRow};
 pub use open::{Demand, Port, open, open_all};
+pub use pcap::capture;
 pub use queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
-pub use spec::{COMMON, Spec};
+pub use spec::{COMMON, Spec, option_rows};
 #[cfg(target_os = "linux")]
 pub use veth::{LinkState, LinkStats, Namespace, Offloads, VethPair};
+pub use wrap::{WRAPPERS, Wrapper};

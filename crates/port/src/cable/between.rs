@@ -417,11 +417,8 @@ impl Watcher {
                 (memory, None)
             }
             Met::Joined { peer, memory, offer, tx_far, rx_far } => {
-                if offer.shape != self.shape {
-                    // A successor with other options is no successor.
-                    std::thread::sleep(Duration::from_millis(50));
-                    return None;
-                }
+                // A successor has as many queues (`join` sees to it); rings and rate may be others, and are the first's.
+                self.shape = offer.shape;
                 self.peer = Some(peer);
                 (memory, Some((offer, tx_far, rx_far)))
             }
@@ -440,12 +437,12 @@ impl Watcher {
             return None;
         };
         {
-            let mut desk = side.desk();
+            let (mut desk, wire) = (side.desk(), self.shape.rate.map(Wire::new));
             for (seat, ends) in desk.tx.iter_mut().zip(tx) {
-                seat.freshen(|fresh: &mut FreshTx| fresh.ends = Some(Box::new(ends)));
+                seat.freshen(|fresh: &mut FreshTx| fresh.ends = Some((Box::new(ends), wire.clone())));
             }
             for (seat, ends) in desk.rx.iter_mut().zip(rx) {
-                seat.freshen(|fresh: &mut FreshRx| fresh.ends = Some(Box::new(ends)));
+                seat.freshen(|fresh: &mut FreshRx| fresh.ends = Some((Box::new(ends), None)));
             }
         }
         self.memory = memory;

@@ -43,8 +43,9 @@ impl CableTx {
         }
         seat.claimed = true;
         if state & 1 == 1 {
-            if let Some(ends) = seat.fresh.ends.take() {
+            if let Some((ends, wire)) = seat.fresh.ends.take() {
                 let (mut fresh, pipe) = *ends;
+                self.wire = wire;
                 let left = fresh.carry_over(ring);
                 count.dropped.add(DropReason::TooLong, left.into());
                 (*ring, self.pipe) = (fresh, pipe);
@@ -142,7 +143,7 @@ impl CableRx {
         }
         seat.claimed = true;
         if state & 1 == 1 {
-            if let Some(ends) = seat.fresh.ends.take() {
+            if let Some((ends, _)) = seat.fresh.ends.take() {
                 let (mut fresh, pipe) = *ends;
                 fresh.inherit(ring);
                 (*ring, self.pipe) = (fresh, pipe);

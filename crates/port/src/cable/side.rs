@@ -4,6 +4,7 @@
 //! sync, takes its slots back, and reports from which cursor the next pairing may start. Only when all queues have
 //! reported does the watcher pair anew.
 
+use super::wire::Wire;
 use crate::info::Link;
 use linerate_ring::{Bell, PipeRx, PipeTx, RxRing, TxRing};
 use std::path::{Path, PathBuf};
@@ -11,10 +12,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Acquire, Ordering::Rela
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-/// What a new generation brings a queue: another bell at the far side, and new rings if the region is another.
+/// What a new generation brings a queue: another bell at the far side, and new rings, with the rate of the wire that
+/// comes with them, if the region is another.
 #[derive(Default)]
 pub(super) struct Fresh<Ends> {
-    pub(super) ends: Option<Box<Ends>>,
+    pub(super) ends: Option<(Box<Ends>, Option<Wire>)>,
     pub(super) far: Option<Bell>,
 }
 
