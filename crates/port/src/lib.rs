@@ -25,16 +25,26 @@
 mod cable;
 mod counters;
 mod error;
+#[cfg(target_os = "linux")]
+mod frames;
 mod info;
 mod kinds;
 mod null;
 mod open;
+#[cfg(target_os = "linux")]
+mod packet;
 mod pcap;
 mod queue;
 mod spec;
 pub mod sys;
 #[cfg(target_os = "linux")]
+mod tap;
+#[cfg(target_os = "linux")]
+mod unix;
+#[cfg(target_os = "linux")]
 mod veth;
+#[cfg(target_os = "linux")]
+mod vnet;
 mod wrap;
 #[cfg(target_os = "linux")]
 mod xdp;

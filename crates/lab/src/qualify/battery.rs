@@ -20,7 +20,12 @@ pub struct Row {
 
 /// All tests.
 pub const BATTERY: &[Row] = &[
-    Row { workload: "tx", title: "rate by frame size, one port: sent, received, every byte checked", second_pair: false, run: by_size },
+    Row {
+        workload: "tx",
+        title: "rate by frame size, one port: sent, received, every byte checked",
+        second_pair: false,
+        run: by_size,
+    },
     Row { workload: "tx", title: "rate of 64-byte frames, two ports at once", second_pair: true, run: two_ports },
     Row { workload: "latency", title: "round trip of a ping", second_pair: false, run: latency },
     Row { workload: "paced", title: "a rate that was asked for", second_pair: false, run: paced },
@@ -210,7 +215,10 @@ fn judge(test: &mut Test) {
     let sum = |suffix: &str| -> u64 {
         test.counters.iter().filter(|(name, _)| name.ends_with(suffix)).map(|(_, n)| *n).sum()
     };
-    let dropped = test.ledger.as_ref().map_or(0, |ledger| ledger.dropped.values().sum::<u64>() + ledger.refused.values().sum::<u64>());
+    let dropped = test
+        .ledger
+        .as_ref()
+        .map_or(0, |ledger| ledger.dropped.values().sum::<u64>() + ledger.refused.values().sum::<u64>());
     let duplicates = test.ledger.as_ref().map_or(0, |ledger| ledger.duplicated);
     let mut wrong = Vec::new();
     for (what, put_in, found) in [

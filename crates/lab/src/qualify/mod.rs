@@ -86,13 +86,18 @@ fn faults_of(test: &Test) -> Vec<String> {
             faults.push(format!("{}: {} frames are unexplained", test.id, left.frames().unwrap_or(0)));
         }
     }
-    faults.extend(test.warnings.iter().filter_map(|w| w.strip_prefix(measure::FAULT)).map(|w| format!("{}: {w}", test.id)));
+    faults.extend(
+        test.warnings.iter().filter_map(|w| w.strip_prefix(measure::FAULT)).map(|w| format!("{}: {w}", test.id)),
+    );
     faults
 }
 
 fn interfaces(order: &Order) -> Vec<&str> {
     let ports = order.ports.iter().flatten();
-    ports.filter_map(|port| port.split_once(':')).map(|(_, name)| name.split([',', '@']).next().unwrap_or(name)).collect()
+    ports
+        .filter_map(|port| port.split_once(':'))
+        .map(|(_, name)| name.split([',', '@']).next().unwrap_or(name))
+        .collect()
 }
 
 fn run_id() -> String {

@@ -1,9 +1,9 @@
 //! Where tests play: two ports that reach each other.
 
 use super::Order;
+use linerate_load::result::Test;
 #[cfg(target_os = "linux")]
 use linerate_port::{Namespace, VethPair};
-use linerate_load::result::Test;
 
 /// Two ports that reach each other, and perhaps a second such pair.
 pub struct Stage {
@@ -48,7 +48,13 @@ pub(super) fn of(order: &Order) -> Vec<Result<Stage, Test>> {
 }
 
 fn skipped(row: &StageRow, why: String) -> Test {
-    Test { id: row.key.into(), title: row.about.into(), workload: "stage".into(), skipped: Some(why), ..Test::default() }
+    Test {
+        id: row.key.into(),
+        title: row.about.into(),
+        workload: "stage".into(),
+        skipped: Some(why),
+        ..Test::default()
+    }
 }
 
 fn stage(key: &'static str, pair: [String; 2], second: Option<[String; 2]>, kernel: bool) -> Stage {
@@ -70,7 +76,8 @@ fn cable(key: &'static str) -> Result<Stage, String> {
 #[cfg(target_os = "linux")]
 fn veth(key: &'static str) -> Result<Stage, String> {
     let space = Namespace::new().map_err(|e| e.to_string())?;
-    let pair = space.run_in(|| VethPair::new(["qv0", "qv1"], 1, 1500)).and_then(|pair| pair).map_err(|e| e.to_string())?;
+    let pair =
+        space.run_in(|| VethPair::new(["qv0", "qv1"], 1, 1500)).and_then(|pair| pair).map_err(|e| e.to_string())?;
     let names = pair.names().map(|name| format!("{key}:{name}"));
     Ok(Stage { place: Some((space, pair)), ..stage(key, names, None, true) })
 }

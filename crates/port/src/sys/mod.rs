@@ -10,9 +10,17 @@ pub(crate) mod interface;
 pub(crate) mod netlink;
 #[cfg(target_os = "linux")]
 pub(crate) mod netns;
+#[cfg(target_os = "linux")]
+pub(crate) mod packet;
 pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
+pub(crate) mod socket;
+#[cfg(target_os = "linux")]
+pub(crate) mod tap;
+#[cfg(target_os = "linux")]
 pub(crate) mod umem;
+#[cfg(target_os = "linux")]
+pub(crate) mod unix;
 #[cfg(target_os = "linux")]
 pub(crate) mod xsk;
 #[cfg(target_os = "linux")]
