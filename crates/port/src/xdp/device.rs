@@ -27,9 +27,9 @@ impl Interface {
         Self { control, joined: Mutex::default(), down, _attachment: attachment }
     }
 
-    /// As it was when somebody last looked.
+    /// Up unless a queue has found otherwise; then the kernel is asked whether it still is so.
     pub(super) fn link(&self) -> Link {
-        if self.down.load(Relaxed) { Link::Down } else { Link::Up }
+        if self.down.load(Relaxed) { self.look() } else { Link::Up }
     }
 
     pub(super) fn set_down(&self, down: bool) {
@@ -41,8 +41,9 @@ impl Interface {
 
     /// Asks the kernel.
     pub(super) fn look(&self) -> Link {
-        self.set_down(!self.control.running().unwrap_or(false));
-        self.link()
+        let running = self.control.running().unwrap_or(false);
+        self.set_down(!running);
+        if running { Link::Up } else { Link::Down }
     }
 }
 

@@ -12,8 +12,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Syncs between two looks at the kernel's counters: when the kernel may have had no buffer meanwhile, and otherwise.
-const LOOK_SOON: u32 = 64;
+/// Syncs between two looks at the kernel's counters: when the kernel has been without buffers, and otherwise.
+const LOOK_SOON: u32 = 256;
 const LOOK_ANYWAY: u32 = 4096;
 
 pub(super) struct XdpRx {
@@ -142,15 +142,18 @@ impl XdpRx {
         self.fill.publish();
     }
 
-    /// What the kernel dropped for want of a buffer or of room, and whether the link is up.
+    /// What the kernel dropped for want of a buffer or of room, and, if there was no haste, whether the link is up.
     #[cold]
     fn look(&mut self, count: &mut RxCounters) {
-        (self.since, self.dry) = (0, false);
-        count.syscalls += 2;
+        count.syscalls += 1;
         if let Ok(kernel) = self.socket.xsk.statistics() {
             count.dropped.set(DropReason::NoRoom, kernel.rx_dropped + kernel.rx_ring_full);
         }
-        self.socket.interface.look();
+        if !self.dry {
+            count.syscalls += 1;
+            self.socket.interface.look();
+        }
+        (self.since, self.dry) = (0, false);
     }
 }
 
