@@ -1,11 +1,11 @@
 //! What the queues of an `xdp:` port have in common, and what the port says when asked.
 
-use super::attach::Attachment;
 use crate::info::{Filter, Link};
 use crate::open::Device;
 use crate::sys::interface::{Control, Membership};
 use crate::sys::netlink::Netlink;
 use crate::sys::xsk::Xsk;
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,8 @@ pub(super) struct Interface {
     control: Control,
     joined: Mutex<Vec<Membership>>,
     down: AtomicBool,
-    _attachment: Arc<Attachment>,
+    /// The program at the interface.
+    _attachment: Arc<dyn Any + Send + Sync>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -22,7 +23,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Interface {
-    pub(super) fn new(control: Control, attachment: Arc<Attachment>) -> Self {
+    pub(super) fn new(control: Control, attachment: Arc<dyn Any + Send + Sync>) -> Self {
         let down = AtomicBool::new(!control.running().unwrap_or(false));
         Self { control, joined: Mutex::default(), down, _attachment: attachment }
     }
