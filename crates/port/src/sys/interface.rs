@@ -62,6 +62,12 @@ impl Control {
         Ok(Self { fd, name, index })
     }
 
+    /// Of no interface: every call on it fails.
+    #[cfg(test)]
+    pub(crate) fn nowhere() -> Self {
+        Self { fd: std::fs::File::open("/dev/null").unwrap().into(), name: [0; libc::IFNAMSIZ], index: 0 }
+    }
+
     /// Whether the interface is switched on and has a carrier.
     pub(crate) fn running(&self) -> io::Result<bool> {
         #[repr(C)]

@@ -12,6 +12,7 @@ const IFLA_LINK: u16 = 5;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_STATS64: u16 = 23;
 const IFLA_AF_SPEC: u16 = 26;
+const IFLA_PROMISCUITY: u16 = 30;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_NUM_RX_QUEUES: u16 = 32;
 const IFLA_LINK_NETNSID: u16 = 37;
@@ -85,6 +86,8 @@ pub struct LinkState {
     pub up: bool,
     /// Switched on, and the other side is there.
     pub running: bool,
+    /// Somebody has it receive frames to all addresses.
+    pub promiscuous: bool,
     /// Transmit queues.
     pub tx_queues: u32,
     /// Receive queues.
@@ -339,6 +342,7 @@ impl LinkState {
             IFLA_IFNAME => link.name = text(value),
             IFLA_ADDRESS => link.mac = value.try_into().ok(),
             IFLA_MTU => link.mtu = word(value, 0),
+            IFLA_PROMISCUITY => link.promiscuous = word(value, 0) != 0,
             IFLA_NUM_TX_QUEUES => link.tx_queues = word(value, 0),
             IFLA_NUM_RX_QUEUES => link.rx_queues = word(value, 0),
             IFLA_STATS64 => link.stats = LinkStats::parse(value),

@@ -78,6 +78,16 @@ impl Umem {
         unsafe { self.memory().0.add(((buffer as usize) << self.shift) + offset) }
     }
 
+    /// What a kernel or NIC does: writes bytes at an address of its choice.
+    #[cfg(test)]
+    pub(crate) fn dma(&self, addr: u64, bytes: &[u8]) {
+        let (buffer, offset) = self.split(addr).unwrap();
+        for (k, byte) in bytes.iter().enumerate() {
+            // SAFETY: `at` checks that it is inside the memory; the test has no reference to the bytes meanwhile.
+            unsafe { self.at(buffer, offset + k).cast::<AtomicU8>().as_ref() }.store(*byte, Relaxed);
+        }
+    }
+
     /// By atomics, because another process may have the region mapped. The caller has the buffer.
     fn write(&self, buffer: u32, bytes: &[u8]) {
         assert!(bytes.len() <= self.chunk() as usize - HEADROOM);
@@ -117,23 +127,18 @@ impl Lent {
         Ok(self.umem.addr(index))
     }
 
-    /// The buffer that an address names, and where in it; None if that one was not lent.
+    /// Takes back the buffer that an address names, and tells how far behind its start the address is; None if that one
+    /// was not lent.
     #[inline]
-    pub(crate) fn find(&self, addr: u64) -> Option<(u32, usize)> {
-        self.umem.split(addr).filter(|(index, _)| self.bits[*index as usize / 64] >> (index % 64) & 1 == 1)
-    }
-
-    /// Takes a buffer back; None if it was not lent.
-    #[inline]
-    pub(crate) fn take_back(&mut self, index: u32) -> Option<Buffer> {
-        let word = self.bits.get_mut(index as usize / 64)?;
-        let bit = 1u64 << (index % 64);
+    pub(crate) fn take_back(&mut self, addr: u64) -> Option<(Buffer, usize)> {
+        let (index, offset) = self.umem.split(addr)?;
+        let (word, bit) = (&mut self.bits[index as usize / 64], 1u64 << (index % 64));
         if *word & bit == 0 {
             return None;
         }
         *word &= !bit;
         // SAFETY: the bit was set by `lend`, which consumed the one `Buffer` of this index and region, and it is clear
         // now: there is one again.
-        Some(unsafe { Buffer::from_index(index, &self.umem.region) })
+        Some((unsafe { Buffer::from_index(index, &self.umem.region) }, offset))
     }
 }

@@ -46,6 +46,12 @@ impl Xsk {
         Ok(Self { fd })
     }
 
+    /// A socket that is none: every call on it fails.
+    #[cfg(test)]
+    pub(crate) fn nowhere() -> Self {
+        Self { fd: std::fs::File::open("/dev/null").unwrap().into() }
+    }
+
     fn set<T: Copy>(&self, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
         let len = u32::try_from(size_of::<T>()).unwrap_or(0);
         // SAFETY: `value` is readable for its size.

@@ -191,3 +191,50 @@ impl<T: Copy> Consumer<T> {
         }
     }
 }
+
+/// A ring of memory alone, with the test in the kernel's place.
+#[cfg(test)]
+pub(crate) fn ring<T: Copy>(size: u32) -> (Producer<T>, Consumer<T>) {
+    use std::os::fd::AsFd;
+    let file = linerate_ring::sys::memory_file(192 + size as usize * size_of::<T>(), false).unwrap();
+    let at = libc::xdp_ring_offset { producer: 0, consumer: 64, flags: 128, desc: 192 };
+    // SAFETY: the file is as long as this layout is, and tests use numbers only.
+    unsafe {
+        let one = Mapped::new(file.as_fd(), 0, &at, size).unwrap();
+        (Producer::over(one), Consumer::over(Mapped::new(file.as_fd(), 0, &at, size).unwrap()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_pass_in_order_and_room_is_known() {
+        let (mut producer, mut consumer) = ring::<u64>(4);
+        assert_eq!((producer.free(), consumer.available()), (4, 0));
+        for n in 0..1000 {
+            producer.put(n * 2);
+            producer.put(n * 2 + 1);
+            assert_eq!((consumer.available(), producer.unread(), producer.free()), (0, 0, 2), "not published");
+            producer.publish();
+            assert_eq!((consumer.available(), producer.unread(), producer.free()), (2, 2, 2));
+            assert_eq!((consumer.peek(0), consumer.peek(1)), (n * 2, n * 2 + 1));
+            consumer.release(2);
+            assert_eq!(producer.free(), 4);
+        }
+    }
+
+    #[test]
+    fn an_index_that_cannot_be_is_not_believed() {
+        let (producer, mut consumer) = ring::<u64>(4);
+        for lie in [5, u32::MAX, 1 << 31] {
+            consumer.ring.index(consumer.ring.producer).store(lie, Release);
+            assert_eq!(consumer.available(), 0);
+        }
+        consumer.release(0);
+        producer.ring.index(producer.ring.consumer).store(77, Release);
+        assert_eq!(producer.unread(), 4);
+        assert_eq!(producer.free(), 0);
+    }
+}

@@ -1,11 +1,11 @@
 //! What the queues of an `xdp:` port have in common, and what the port says when asked.
 
-use super::attach::Attachment;
 use crate::info::{Filter, Link};
 use crate::open::Device;
 use crate::sys::interface::{Control, Membership};
 use crate::sys::netlink::Netlink;
 use crate::sys::xsk::Xsk;
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,8 @@ pub(super) struct Interface {
     control: Control,
     joined: Mutex<Vec<Membership>>,
     down: AtomicBool,
-    _attachment: Arc<Attachment>,
+    /// The program at the interface.
+    _attachment: Arc<dyn Any + Send + Sync>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -22,14 +23,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Interface {
-    pub(super) fn new(control: Control, attachment: Arc<Attachment>) -> Self {
+    pub(super) fn new(control: Control, attachment: Arc<dyn Any + Send + Sync>) -> Self {
         let down = AtomicBool::new(!control.running().unwrap_or(false));
         Self { control, joined: Mutex::default(), down, _attachment: attachment }
     }
 
-    /// As it was when somebody last looked.
+    /// Up unless a queue has found otherwise; then the kernel is asked whether it still is so.
     pub(super) fn link(&self) -> Link {
-        if self.down.load(Relaxed) { Link::Down } else { Link::Up }
+        if self.down.load(Relaxed) { self.look() } else { Link::Up }
     }
 
     pub(super) fn set_down(&self, down: bool) {
@@ -41,8 +42,9 @@ impl Interface {
 
     /// Asks the kernel.
     pub(super) fn look(&self) -> Link {
-        self.set_down(!self.control.running().unwrap_or(false));
-        self.link()
+        let running = self.control.running().unwrap_or(false);
+        self.set_down(!running);
+        if running { Link::Up } else { Link::Down }
     }
 }
 

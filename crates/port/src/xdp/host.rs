@@ -45,6 +45,9 @@ impl Host {
             _ => system(e),
         })?;
         let mut notes = Vec::new();
+        if !link.up {
+            notes.push(format!("{name} is off: nothing passes until you type 'ip link set {name} up'"));
+        }
         let queues = queues(spec, &link, &control, &mut notes)?;
         let mtu = match spec.option("mtu") {
             None => link.mtu as usize,
@@ -138,14 +141,17 @@ pub(super) fn denied(spec: &Spec) -> OpenError {
 }
 
 fn queues(spec: &Spec, link: &LinkState, control: &Control, notes: &mut Vec<String>) -> Result<Vec<u16>, OpenError> {
-    let told = control.channels().ok().map(|channels| channels.combined + channels.rx.min(channels.tx));
+    let channels = control.channels().ok();
+    let told = channels.map(|channels| channels.combined + channels.rx.min(channels.tx));
     let limit = u16::try_from(link.rx_queues.min(link.tx_queues)).unwrap_or(u16::MAX).max(1);
     let (have, known) = match told.and_then(|n| u16::try_from(n).ok()) {
         Some(n) if n > 0 => (n.min(limit), true),
         _ => (limit, limit == 1),
     };
     let what = |wanted: u16| {
-        let mend = format!("give a smaller number, or type 'ethtool -L {} combined {wanted}'", link.name);
+        let apart = channels.is_some_and(|channels| channels.combined == 0);
+        let kinds = if apart { format!("rx {wanted} tx {wanted}") } else { format!("combined {wanted}") };
+        let mend = format!("give a smaller number, or type 'ethtool -L {} {kinds}'", link.name);
         spec.oops(format!("{} has {have} queues that both receive and transmit", link.name), mend)
     };
     let asked = spec.number("queues", 0, 1, 4096)?;

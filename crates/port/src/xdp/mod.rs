@@ -19,6 +19,8 @@ mod attach;
 mod device;
 mod host;
 mod rx;
+#[cfg(test)]
+mod tests;
 mod tx;
 
 use crate::error::{Cause, OpenError};

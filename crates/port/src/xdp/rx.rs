@@ -12,9 +12,18 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Syncs between two looks at the kernel's counters: when the kernel may have had no buffer meanwhile, and otherwise.
-const LOOK_SOON: u32 = 64;
+/// Syncs between two looks at the kernel's counters: when the kernel has been without buffers, and otherwise.
+const LOOK_SOON: u32 = 256;
 const LOOK_ANYWAY: u32 = 4096;
+
+/// A descriptor's buffer.
+struct Part {
+    buffer: Buffer,
+    /// Where the bytes begin.
+    offset: usize,
+    len: usize,
+    more: bool,
+}
 
 pub(super) struct XdpRx {
     socket: Arc<Socket>,
@@ -22,6 +31,8 @@ pub(super) struct XdpRx {
     fill: Producer<u64>,
     umem: Umem,
     lent: Lent,
+    /// The frame in hand; empty between frames.
+    parts: Vec<Part>,
     /// Syncs since the kernel's counters were looked at.
     since: u32,
     /// The kernel has been without buffers since then, so it may have dropped frames.
@@ -43,6 +54,7 @@ impl XdpRx {
             fill,
             umem: umem.clone(),
             lent: Lent::new(umem),
+            parts: Vec::with_capacity(ring.slots() as usize),
             since: 0,
             dry: false,
             scratch: vec![0; ring.usable()].into(),
@@ -77,17 +89,18 @@ impl XdpRx {
         while at < n {
             let Some(last) = (at..n).find(|i| !self.rx.peek(*i).has_more()) else { break };
             let slots = last + 1 - at;
-            let bearable = slots <= MOST_SLOTS && slots < ring.slots();
-            if bearable && slots > ring.room() {
+            let mut verdict = Ok(());
+            if slots > MOST_SLOTS || slots >= ring.slots() {
+                verdict = Err(DropReason::TooManyFragments);
+            } else if slots > ring.room() {
                 break;
             }
-            match (at..=last).try_for_each(|i| self.check(self.rx.peek(i), ring.usable())) {
-                Ok(()) if bearable => {
-                    for i in at..=last {
-                        delivered += self.hand_over(ring, self.rx.peek(i));
-                    }
-                }
-                verdict => self.refuse(at, last, verdict.err().unwrap_or(DropReason::TooManyFragments), count),
+            for i in at..=last {
+                verdict = verdict.and(self.collect(self.rx.peek(i), ring.usable()));
+            }
+            match verdict {
+                Ok(()) => delivered += self.hand_over(ring),
+                Err(reason) => self.refuse(reason, count),
             }
             at = last + 1;
         }
@@ -95,62 +108,57 @@ impl XdpRx {
         delivered
     }
 
-    /// Whether a descriptor names a buffer of ours, and bytes inside it.
+    /// Takes back the buffer that a descriptor names, if it names one that is out and bytes inside it.
     #[inline]
-    fn check(&self, desc: Desc, usable: usize) -> Result<(), DropReason> {
-        let (_, offset) = self.lent.find(desc.addr).ok_or(DropReason::BadIndex)?;
-        let len = desc.len as usize;
-        if len == 0 || len > usable || offset + len > self.umem.chunk() as usize {
-            return Err(DropReason::BadLength);
-        }
-        Ok(())
-    }
-
-    /// Delivers one descriptor that was checked; there is room.
-    #[inline]
-    fn hand_over(&mut self, ring: &mut RxRing, desc: Desc) -> u32 {
-        let found = self.lent.find(desc.addr);
-        let Some((mut buffer, offset)) = found.and_then(|(index, offset)| Some((self.lent.take_back(index)?, offset)))
-        else {
-            return 0;
+    fn collect(&mut self, desc: Desc, usable: usize) -> Result<(), DropReason> {
+        let Some((buffer, offset)) = self.lent.take_back(desc.addr) else {
+            self.socket.nonsense.fetch_add(1, Relaxed);
+            return Err(DropReason::BadIndex);
         };
         let len = desc.len as usize;
-        if offset != HEADROOM {
-            // A driver that puts something of its own before the data (a time-stamp, say).
-            self.umem.realign(&mut buffer, offset, len, &mut self.scratch);
-        }
-        let more = if desc.has_more() { flags::MOREFRAG } else { 0 };
-        match ring.deliver_buffer(buffer, len, more, None) {
-            Ok(()) => 1,
-            Err(buffer) => {
-                self.lend(buffer);
-                0
-            }
-        }
+        self.parts.push(Part { buffer, offset, len, more: desc.has_more() });
+        let fits = (1..=usable).contains(&len) && offset + len <= self.umem.chunk() as usize;
+        if fits { Ok(()) } else { Err(DropReason::BadLength) }
     }
 
-    /// Drops a frame; its buffers go back to the kernel.
-    #[cold]
-    fn refuse(&mut self, first: u32, last: u32, reason: DropReason, count: &mut RxCounters) {
-        count.dropped.add(reason, 1);
-        for i in first..=last {
-            match self.lent.find(self.rx.peek(i).addr).and_then(|(index, _)| self.lent.take_back(index)) {
-                Some(buffer) => self.lend(buffer),
-                None => drop(self.socket.nonsense.fetch_add(1, Relaxed)),
+    /// Delivers the collected frame, for which there is room; gives how many slots.
+    #[inline]
+    fn hand_over(&mut self, ring: &mut RxRing) -> u32 {
+        let mut delivered = 0;
+        for Part { mut buffer, offset, len, more } in self.parts.drain(..) {
+            if offset != HEADROOM {
+                // A driver that puts something of its own before the data (a time-stamp, say).
+                self.umem.realign(&mut buffer, offset, len, &mut self.scratch);
             }
+            let done = ring.deliver_buffer(buffer, len, if more { flags::MOREFRAG } else { 0 }, None);
+            debug_assert!(done.is_ok(), "free slots have no buffers, for all were lent");
+            delivered += u32::from(done.is_ok());
+        }
+        delivered
+    }
+
+    /// Drops the collected frame; its buffers go back to the kernel.
+    #[cold]
+    fn refuse(&mut self, reason: DropReason, count: &mut RxCounters) {
+        count.dropped.add(reason, 1);
+        while let Some(part) = self.parts.pop() {
+            self.lend(part.buffer);
         }
         self.fill.publish();
     }
 
-    /// What the kernel dropped for want of a buffer or of room, and whether the link is up.
+    /// What the kernel dropped for want of a buffer or of room, and, if there was no haste, whether the link is up.
     #[cold]
     fn look(&mut self, count: &mut RxCounters) {
-        (self.since, self.dry) = (0, false);
-        count.syscalls += 2;
+        count.syscalls += 1;
         if let Ok(kernel) = self.socket.xsk.statistics() {
             count.dropped.set(DropReason::NoRoom, kernel.rx_dropped + kernel.rx_ring_full);
         }
-        self.socket.interface.look();
+        if !self.dry {
+            count.syscalls += 1;
+            self.socket.interface.look();
+        }
+        (self.since, self.dry) = (0, false);
     }
 }
 
