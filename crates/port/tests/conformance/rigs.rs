@@ -69,6 +69,7 @@ type Setup = fn(&Shape) -> Result<Rig, Skipped>;
 pub(crate) static RIGS: &[(&str, Setup)] = &[
     ("cable", cable),
     ("null", null),
+    ("pcap", pcap),
     #[cfg(target_os = "linux")]
     ("packet", packet),
     #[cfg(target_os = "linux")]
@@ -115,6 +116,26 @@ fn null(shape: &Shape) -> Result<Rig, Skipped> {
     let again = Some(Again { open: Box::new(move || open_all(&[&name])), must_fail: false });
     let (sinks, sources) = (vec![ports[0].take_tx(0).unwrap()], vec![ports[0].take_rx(0).unwrap()]);
     Ok(Rig { sinks, sources, again, keep: vec![Box::new(ports)], ..Rig::default() })
+}
+
+/// Written first, read when it is closed.
+fn pcap(shape: &Shape) -> Result<Rig, Skipped> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("way.pcap").display().to_string();
+    let (out, back) = (format!("pcap:{file},mode=w{}", shape.options()), format!("pcap:{file}{}", shape.options()));
+    let mut writer = open_all(&[&out]).map_err(skip_or_panic)?;
+    let tx = writer[0].take_tx(0).unwrap();
+    let read = move || open_all(&[&back]).unwrap()[0].take_rx(0).unwrap();
+    // A file that is being written is nobody else's.
+    let again = Some(Again {
+        open: Box::new({
+            let out = out.clone();
+            move || open_all(&[&out])
+        }),
+        must_fail: true,
+    });
+    let way = Way { name: out, tx, far: Far::Later(Box::new(read)), blocks: true };
+    Ok(Rig { ways: vec![way], again, keep: vec![Box::new(dir)], ..Rig::default() })
 }
 
 #[cfg(target_os = "linux")]
