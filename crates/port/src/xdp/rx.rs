@@ -66,7 +66,6 @@ impl XdpRx {
     /// Lends released buffers to the kernel. The fill ring has an entry for each buffer of the ring, so there is room.
     #[inline]
     fn refill(&mut self, ring: &mut RxRing) {
-        self.dry |= self.fill.unread() == 0;
         while let Some(buffer) = ring.take_buffer() {
             self.lend(buffer);
         }
@@ -105,6 +104,8 @@ impl XdpRx {
             at = last + 1;
         }
         self.rx.release(at);
+        // All that are out have come back filled: the kernel has none to receive into.
+        self.dry |= self.lent.count() == n - at;
         delivered
     }
 
