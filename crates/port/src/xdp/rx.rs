@@ -148,18 +148,14 @@ impl XdpRx {
         self.fill.publish();
     }
 
-    /// What the kernel dropped for want of a buffer or of room, and, if there was no haste, whether the link is up.
+    /// What the kernel dropped for want of a buffer or of room.
     #[cold]
     fn look(&mut self, count: &mut RxCounters) {
+        (self.since, self.dry) = (0, false);
         count.syscalls += 1;
         if let Ok(kernel) = self.socket.xsk.statistics() {
             count.dropped.set(DropReason::NoRoom, kernel.rx_dropped + kernel.rx_ring_full);
         }
-        if !self.dry {
-            count.syscalls += 1;
-            self.socket.interface.look();
-        }
-        (self.since, self.dry) = (0, false);
     }
 }
 
