@@ -108,12 +108,13 @@ impl Umem {
 pub(crate) struct Lent {
     umem: Umem,
     bits: Box<[u64]>,
+    count: u32,
 }
 
 impl Lent {
     pub(crate) fn new(umem: &Umem) -> Self {
         let words = (umem.region.buffers() as usize).div_ceil(64);
-        Self { umem: umem.clone(), bits: vec![0; words].into() }
+        Self { umem: umem.clone(), bits: vec![0; words].into(), count: 0 }
     }
 
     /// Gives a buffer away; its address is for the fill ring. A buffer of another region is given back.
@@ -124,6 +125,7 @@ impl Lent {
         }
         let index = buffer.index();
         self.bits[index as usize / 64] |= 1 << (index % 64);
+        self.count += 1;
         Ok(self.umem.addr(index))
     }
 
@@ -137,8 +139,15 @@ impl Lent {
             return None;
         }
         *word &= !bit;
+        self.count -= 1;
         // SAFETY: the bit was set by `lend`, which consumed the one `Buffer` of this index and region, and it is clear
         // now: there is one again.
         Some((unsafe { Buffer::from_index(index, &self.umem.region) }, offset))
+    }
+
+    /// How many are lent.
+    #[inline]
+    pub(crate) fn count(&self) -> u32 {
+        self.count
     }
 }

@@ -291,7 +291,7 @@ fn no_socket(spec: &Spec, host: &Host, umem: &Umem, e: &io::Error) -> OpenError 
         ),
         Some(libc::ENOBUFS | libc::ENOMEM) => OpenError::new(
             spec,
-            Cause::System,
+            Cause::Capability,
             format!("{} MiB of buffers cannot be locked in memory", umem.memory().1.div_ceil(1 << 20)),
             "type 'ulimit -l unlimited' (RLIMIT_MEMLOCK), run with CAP_IPC_LOCK, or give fewer slots= or queues=",
         ),

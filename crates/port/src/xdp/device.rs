@@ -8,12 +8,19 @@ use crate::sys::xsk::Xsk;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// How old an answer about the link may be.
+const FRESH_MS: u128 = 20;
 
 /// The interface, as long as the port or one of its queues lives.
 pub(super) struct Interface {
     control: Control,
     joined: Mutex<Vec<Membership>>,
     down: AtomicBool,
+    made: Instant,
+    /// The moment of the last look, in units of [`FRESH_MS`] since it was made.
+    looked: AtomicU64,
     /// The program at the interface.
     _attachment: Arc<dyn Any + Send + Sync>,
 }
@@ -25,12 +32,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Interface {
     pub(super) fn new(control: Control, attachment: Arc<dyn Any + Send + Sync>) -> Self {
         let down = AtomicBool::new(!control.running().unwrap_or(false));
-        Self { control, joined: Mutex::default(), down, _attachment: attachment }
+        let (made, looked) = (Instant::now(), AtomicU64::new(0));
+        Self { control, joined: Mutex::default(), down, made, looked, _attachment: attachment }
     }
 
-    /// Up unless a queue has found otherwise; then the kernel is asked whether it still is so.
+    /// As it was a moment ago at most: queues are asked often, the kernel seldom.
     pub(super) fn link(&self) -> Link {
-        if self.down.load(Relaxed) { self.look() } else { Link::Up }
+        let moment = u64::try_from(self.made.elapsed().as_millis() / FRESH_MS).unwrap_or(u64::MAX);
+        if self.looked.swap(moment, Relaxed) != moment {
+            return self.look();
+        }
+        if self.down.load(Relaxed) { Link::Down } else { Link::Up }
     }
 
     pub(super) fn set_down(&self, down: bool) {

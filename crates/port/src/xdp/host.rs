@@ -135,7 +135,7 @@ pub(super) fn denied(spec: &Spec) -> OpenError {
     OpenError::new(
         spec,
         Cause::Capability,
-        "not permitted: AF_XDP takes CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF",
+        "not permitted: AF_XDP takes CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF (which no user namespace gives)",
         "run as root, or type 'setcap cap_net_raw,cap_net_admin,cap_bpf+ep' and the program's path",
     )
 }

@@ -66,7 +66,6 @@ impl XdpRx {
     /// Lends released buffers to the kernel. The fill ring has an entry for each buffer of the ring, so there is room.
     #[inline]
     fn refill(&mut self, ring: &mut RxRing) {
-        self.dry |= self.fill.unread() == 0;
         while let Some(buffer) = ring.take_buffer() {
             self.lend(buffer);
         }
@@ -105,6 +104,8 @@ impl XdpRx {
             at = last + 1;
         }
         self.rx.release(at);
+        // All that are out have come back filled: the kernel has none to receive into.
+        self.dry |= self.lent.count() == n - at;
         delivered
     }
 
@@ -147,18 +148,14 @@ impl XdpRx {
         self.fill.publish();
     }
 
-    /// What the kernel dropped for want of a buffer or of room, and, if there was no haste, whether the link is up.
+    /// What the kernel dropped for want of a buffer or of room.
     #[cold]
     fn look(&mut self, count: &mut RxCounters) {
+        (self.since, self.dry) = (0, false);
         count.syscalls += 1;
         if let Ok(kernel) = self.socket.xsk.statistics() {
             count.dropped.set(DropReason::NoRoom, kernel.rx_dropped + kernel.rx_ring_full);
         }
-        if !self.dry {
-            count.syscalls += 1;
-            self.socket.interface.look();
-        }
-        (self.since, self.dry) = (0, false);
     }
 }
 

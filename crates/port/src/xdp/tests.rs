@@ -130,6 +130,16 @@ fn chains_take_the_shape_that_the_kernel_takes() {
     }
 }
 
+#[test]
+fn a_frame_that_the_ring_cannot_hold_does_not_stop_it() {
+    let mut bench = TxBench::new(Shape::Socket);
+    bench.commit(&[(20, flags::MOREFRAG); SLOTS as usize - 1]);
+    assert_eq!((bench.ring.free(), bench.ring.pending()), (SLOTS - 1, 0));
+    bench.commit(&[(20, flags::MOREFRAG), (20, 0), (60, 0)]);
+    assert_eq!(bench.take().iter().map(|desc| desc.len).collect::<Vec<_>>(), [60]);
+    assert_eq!(bench.count.dropped.iter().collect::<Vec<_>>(), [("too_many_fragments", 1)]);
+}
+
 struct RxBench {
     engine: XdpRx,
     ring: RxRing,

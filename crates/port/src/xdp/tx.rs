@@ -112,6 +112,7 @@ impl XdpTx {
         self.taken.wrapping_add(i) as usize & (self.state.len() - 1)
     }
 
+    /// Notes what becomes of pending slots that the kernel does not get.
     #[inline]
     fn skip(&mut self, slots: std::ops::Range<u32>, as_what: State) {
         for i in slots {
@@ -137,6 +138,8 @@ impl XdpTx {
     #[inline]
     fn load(&mut self, ring: &mut TxRing, count: &mut TxCounters) -> u32 {
         let pending = ring.pending();
+        // An unfinished frame of so many slots cannot become one that is carried.
+        let hopeless = MOST_SLOTS.min(ring.slots() - 1);
         let mut i = 0;
         while i < pending {
             let word = ring.pending_word(i);
@@ -152,7 +155,7 @@ impl XdpTx {
             }
             let end = (i..pending).find(|k| !ring.pending_word(*k).has(flags::MOREFRAG));
             let slots = end.map_or(pending, |end| end + 1) - i;
-            if self.skipping || slots > MOST_SLOTS || (end.is_none() && slots == MOST_SLOTS) {
+            if self.skipping || slots > MOST_SLOTS || (end.is_none() && slots >= hopeless) {
                 if !self.skipping {
                     count.dropped.add(DropReason::TooManyFragments, 1);
                 }
@@ -186,29 +189,28 @@ impl XdpTx {
     }
 
     /// A whole frame of several slots.
-    #[cold]
     fn load_chain(&mut self, ring: &mut TxRing, first: u32, slots: u32, count: &mut TxCounters) {
-        let lens = |ring: &TxRing| (first..first + slots).map(|i| usize::from(ring.pending_word(i).len())).sum();
-        let bytes: usize = lens(ring);
-        // A chain is never void: its slots say that there is more.
+        let all = first..first + slots;
+        let bytes: usize = all.clone().map(|i| usize::from(ring.pending_word(i).len())).sum();
+        let filled = all.clone().filter(|i| !ring.pending_word(*i).is_empty()).count();
         let usable = ring.usable();
-        let filled = (first..first + slots).filter(|i| !ring.pending_word(*i).is_empty()).count();
         let most = self.shape.most(bytes, usable);
-        let packed = bytes.div_ceil(usable);
+        // A chain is never void: its slots say that there is more.
         if bytes == 0 {
             count.dropped.add(DropReason::TooShort, 1);
         }
-        if !self.fits(bytes, count) || packed > most {
-            if packed > most && bytes <= self.largest {
-                count.dropped.add(DropReason::TooLong, 1);
-            }
-            return self.skip(first..first + slots, State::Skipped);
+        if !self.fits(bytes, count) {
+            return self.skip(all, State::Skipped);
+        }
+        if bytes.div_ceil(usable) > most {
+            count.dropped.add(DropReason::TooLong, 1);
+            return self.skip(all, State::Skipped);
         }
         // Slots that carry nothing themselves come back with the rest.
-        self.skip(first..first + slots, State::Sent);
+        self.skip(all.clone(), State::Sent);
         if filled <= most {
             let mut left = bytes;
-            for i in first..first + slots {
+            for i in all {
                 let len = usize::from(ring.pending_word(i).len());
                 // The kernel refuses descriptors of no bytes.
                 if len > 0 {
@@ -220,7 +222,7 @@ impl XdpTx {
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
-        for i in first..first + slots {
+        for i in all {
             let at = scratch.len();
             let frame = ring.pending_frame(i);
             scratch.resize(at + frame.len(), 0);
@@ -266,7 +268,9 @@ impl XdpTx {
             let buffer = self.umem.split(self.completion.peek(i)).map(|(buffer, _)| buffer as usize);
             match buffer.map(|buffer| std::mem::replace(&mut self.slot_of[buffer], NONE)) {
                 Some(slot) if slot != NONE => self.state[slot as usize] = State::Sent,
-                _ => drop(self.socket.nonsense.fetch_add(1, Relaxed)),
+                _ => {
+                    self.socket.nonsense.fetch_add(1, Relaxed);
+                }
             }
         }
         self.completion.release(n);
