@@ -20,6 +20,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::panic::resume_unwind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// A network namespace of its own, its loopback up. It has no name anywhere: the kernel ends it when this value and all
 /// sockets and threads in it are gone, whatever became of the process.
@@ -65,7 +66,8 @@ pub struct VethPair {
 }
 
 impl VethPair {
-    /// Makes a pair in the calling thread's network namespace with so many queues each way and switches both ends on.
+    /// Makes a pair in the calling thread's network namespace with so many queues each way and switches both ends on;
+    /// gives it when both have a carrier.
     /// They get no addresses and send nothing by themselves. Needs CAP_NET_ADMIN.
     ///
     /// `mtu` is in bytes, 68 to 65535; names have 1 to 15 bytes.
@@ -103,6 +105,14 @@ impl VethPair {
                     _ => links.change(index, LinkChange { up: Some(true), ..LinkChange::default() })?,
                 }
             }
+            // The kernel says so a little later.
+            let until = Instant::now() + Duration::from_secs(5);
+            while !names.iter().all(|name| pair.links().link(name).is_ok_and(|link| link.running)) {
+                if Instant::now() > until {
+                    return Err(io::Error::from(io::ErrorKind::TimedOut));
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
             Ok(pair)
         };
         make().map_err(|e| oops(&subject, "making it", &e))
@@ -119,7 +129,8 @@ impl VethPair {
         self.links().link(name).map_err(|e| oops(name, "reading its state", &e))
     }
 
-    /// Switches one end on or off. Off at one end takes the carrier from the other.
+    /// Switches one end on or off. Off at one end takes the carrier from the other, which the kernel may be up to a
+    /// second late to say.
     pub fn set_up(&self, name: &str, up: bool) -> Result<(), OpenError> {
         let mut links = self.links();
         let change = LinkChange { up: Some(up), ..LinkChange::default() };
@@ -194,7 +205,12 @@ mod tests {
             assert_eq!(link.stats, LinkStats::default());
         }
         pair.set_up("va", false).unwrap();
-        assert!(!pair.link("va").unwrap().up && !pair.link("vb").unwrap().running);
+        assert!(!pair.link("va").unwrap().up);
+        let until = Instant::now() + Duration::from_secs(20);
+        while pair.link("vb").unwrap().running {
+            assert!(Instant::now() < until, "the far end keeps its carrier");
+            thread::sleep(Duration::from_millis(1));
+        }
         assert!(pair.link("lo").unwrap().up);
         let again = ns.run_in(|| VethPair::new(["va", "vc"], 1, 1500)).unwrap().err().unwrap();
         assert_eq!(again.cause, Cause::Busy, "{again}");

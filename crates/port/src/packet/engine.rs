@@ -9,7 +9,7 @@ use crate::sys::interface::Control;
 use crate::sys::packet::BlockRing;
 use crate::sys::socket::{MOST, Messages};
 use linerate_ring::layout::MAX_FRAGS;
-use linerate_ring::{RxRing, TxRing};
+use linerate_ring::{Meta, RxRing, TxRing};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,14 +20,16 @@ const FULL: Duration = Duration::from_micros(50);
 const HOPELESS: Duration = Duration::from_millis(200);
 
 pub(super) struct PacketTx {
-    /// Past the queueing discipline, and through it. Past it the kernel drops what the driver cannot segment itself.
-    direct: OwnedFd,
-    queued: OwnedFd,
+    /// For frames that ask for nothing: past the queueing discipline.
+    plain: OwnedFd,
+    /// For frames that ask for a checksum or segments: with virtio headers, and through the queueing discipline, past
+    /// which the kernel drops what the driver cannot segment itself.
+    asking: OwnedFd,
     control: Arc<Control>,
     plan: Plan,
     messages: Messages,
-    /// Which of the two was used last.
-    through: bool,
+    /// The frames sent last asked for something.
+    asked: bool,
     /// The interface's queue was full: nothing tells when it is not, so it has to be tried.
     again: Option<Instant>,
     /// Since when it has been full.
@@ -35,10 +37,15 @@ pub(super) struct PacketTx {
 }
 
 impl PacketTx {
-    pub(super) fn new(direct: OwnedFd, queued: OwnedFd, control: &Arc<Control>, largest: usize) -> Self {
+    pub(super) fn new(plain: OwnedFd, asking: OwnedFd, control: &Arc<Control>, largest: usize) -> Self {
         let (plan, messages) = (Plan::new(largest, true), Messages::new());
-        Self { direct, queued, control: control.clone(), plan, messages, through: false, again: None, full_since: None }
+        Self { plain, asking, control: control.clone(), plan, messages, asked: false, again: None, full_since: None }
     }
+}
+
+/// Whether a frame asks the kernel for anything.
+fn asks(frame: &Outgoing) -> bool {
+    frame.meta.is_some_and(|meta| meta.gso_type != 0 || meta.flags & Meta::NEEDS_CSUM != 0)
 }
 
 impl TxEngine for PacketTx {
@@ -51,11 +58,10 @@ impl TxEngine for PacketTx {
                 break;
             }
             count.syscalls += 1;
-            let is_super = |frame: &Outgoing| frame.meta.is_some_and(|meta| meta.gso_type != 0);
-            self.through = is_super(&frames[0]);
-            let alike = frames.iter().position(|frame| is_super(frame) != self.through).unwrap_or(frames.len());
-            let socket = if self.through { &self.queued } else { &self.direct };
-            let error = match self.messages.send(socket.as_fd(), ring, &frames[..alike], true) {
+            self.asked = asks(&frames[0]);
+            let alike = frames.iter().position(|frame| asks(frame) != self.asked).unwrap_or(frames.len());
+            let socket = if self.asked { &self.asking } else { &self.plain };
+            let error = match self.messages.send(socket.as_fd(), ring, &frames[..alike], self.asked) {
                 Ok(n) => {
                     self.full_since = None;
                     self.plan.sent(ring, count, n);
@@ -90,7 +96,7 @@ impl TxEngine for PacketTx {
     }
 
     fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        let socket = if self.through { &self.queued } else { &self.direct };
+        let socket = if self.asked { &self.asking } else { &self.plain };
         self.again.is_none().then(|| (socket.as_fd(), Interest::Writable))
     }
 

@@ -6,9 +6,11 @@
 //! TPACKET_V2. Sending is by sendmmsg past the queueing discipline, which gathers frames where they lie and was never
 //! slower than a mapped transmit ring (TPACKET_V2 or V3) with its extra copy.
 //!
-//! Frames carry virtio headers both ways: a checksum that the sender left open (CHECKSUM_PARTIAL, the rule on veth
-//! pairs) or a super-frame comes with the request in its slot's metadata, as it is. It is not completed here: whoever
-//! reads the payload loses nothing by an open checksum, and whoever forwards it can hand the request on.
+//! A frame whose slot asks for a checksum or segments is sent with a virtio header and through the queueing discipline,
+//! which is where the kernel segments in software. Received frames all come with a virtio header: a checksum that the
+//! sender left open (CHECKSUM_PARTIAL, the rule on veth pairs) or a super-frame comes with the request in its slot's
+//! metadata, as it is. It is not completed here: whoever reads the payload loses nothing by an open checksum, and
+//! whoever forwards it can hand the request on.
 
 mod engine;
 
@@ -82,10 +84,10 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let control = Arc::new(Control::open(&link.name, link.index).map_err(oops)?);
     let (mut tx, mut rx) = (Vec::new(), Vec::new());
     for (id, blocks) in (0..).zip(rings) {
-        let direct = packet::sender(link.index, true).map_err(oops)?;
-        let queued = packet::sender(link.index, false).map_err(oops)?;
+        let plain = packet::sender(link.index).map_err(oops)?;
+        let asking = packet::asking_sender(link.index).map_err(oops)?;
         let ring = TxRing::new(context.region, id, slots).map_err(memory)?;
-        tx.push(TxQueue::new(ring, Box::new(PacketTx::new(direct, queued, &control, mtu + ETHERNET_AND_TAG))));
+        tx.push(TxQueue::new(ring, Box::new(PacketTx::new(plain, asking, &control, mtu + ETHERNET_AND_TAG))));
         let ring = RxRing::new(context.region, id, slots).map_err(memory)?;
         rx.push(RxQueue::new(ring, Box::new(PacketRx::new(blocks, &control))));
     }

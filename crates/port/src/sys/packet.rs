@@ -48,11 +48,17 @@ fn bind(fd: &OwnedFd, index: u32, protocol: libc::c_int) -> io::Result<()> {
     check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len) }).map(drop)
 }
 
-/// A socket that only sends, each message with a virtio header before the frame; past the queueing discipline if
-/// `direct`.
-pub(crate) fn sender(index: u32, direct: bool) -> io::Result<OwnedFd> {
+/// A socket that only sends, past the queueing discipline.
+pub(crate) fn sender(index: u32) -> io::Result<OwnedFd> {
     let fd = socket()?;
-    set_option(fd.as_fd(), SOL_PACKET, libc::PACKET_QDISC_BYPASS, &libc::c_int::from(direct))?;
+    set_option(fd.as_fd(), SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;
+    bind(&fd, index, 0)?;
+    Ok(fd)
+}
+
+/// A socket that only sends, each message with a virtio header before the frame.
+pub(crate) fn asking_sender(index: u32) -> io::Result<OwnedFd> {
+    let fd = socket()?;
     set_option(fd.as_fd(), SOL_PACKET, libc::PACKET_VNET_HDR, &1)?;
     bind(&fd, index, 0)?;
     Ok(fd)
