@@ -8,7 +8,7 @@ use crate::cursor::Counter;
 use crate::sys;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// An eventfd that wakes one sleeper; cheap to clone and to hand to another process.
 #[derive(Clone, Debug)]
@@ -17,13 +17,16 @@ pub struct Bell(Arc<OwnedFd>);
 impl Bell {
     /// A new one.
     pub fn new() -> std::io::Result<Self> {
-        Ok(Self::from_fd(sys::event()?))
+        Ok(Self(Arc::new(sys::event()?)))
     }
 
-    /// One that came from another process. Should it be no eventfd, the sleepers of that cable oversleep, no more.
-    #[must_use]
-    pub fn from_fd(fd: OwnedFd) -> Self {
-        Self(Arc::new(fd))
+    /// One that came from another process. Refuses what is no eventfd: ringing it could block or raise a signal.
+    ///
+    /// The other process keeps the same open file. It can make it block again and fill its counter, which stops whoever
+    /// rings; being of the same user, it can do the same with SIGSTOP.
+    pub fn from_fd(fd: OwnedFd) -> std::io::Result<Self> {
+        sys::check_event(&fd)?;
+        Ok(Self(Arc::new(fd)))
     }
 
     /// Wakes the sleeper, now or when it goes to sleep.
@@ -58,7 +61,7 @@ pub(crate) fn wake_up<C: Counter>(asleep: &C) {
 #[inline]
 pub(crate) fn must_ring<C: Counter>(asleep: &C) -> bool {
     C::fence();
-    asleep.load(Relaxed) != 0 && asleep.swap(0, SeqCst) != 0
+    asleep.load(Relaxed) != 0 && asleep.swap(0, Relaxed) != 0
 }
 
 #[cfg(all(test, loom))]

@@ -6,7 +6,7 @@
 #[derive(Debug, PartialEq, Eq)]
 pub struct Buffer {
     index: u32,
-    region: u32,
+    region: u64,
 }
 
 impl Buffer {

@@ -10,8 +10,8 @@ const LINE: usize = 64;
 /// perhaps read-only.
 ///
 /// # Safety
-/// Both ranges must be mapped, `src` readable and `dst` writable, and they must not overlap. Others may write or read
-/// them at the same time only if they are memory of a shared mapping.
+/// Both ranges must be mapped, `src` readable and `dst` writable. Others may write or read them at the same time, and
+/// they may overlap, only if they are memory of a shared mapping; then the bytes that arrive are some bytes.
 #[inline]
 pub(crate) unsafe fn copy<const SHARED: bool>(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller's promise; each step stays inside [0, len).

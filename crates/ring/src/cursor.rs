@@ -103,15 +103,12 @@ pub(crate) struct Consumer {
 }
 
 impl Consumer {
-    /// Looks how many slots were published since the last look; never more than a ring of `slots` can hold.
+    /// Looks how many slots were published since the last look; no more than `most` can be out at a time.
     #[inline]
-    pub(crate) fn look(&mut self, shared: &impl Counter, slots: u32) -> Result<u32, Lied> {
+    pub(crate) fn look(&mut self, shared: &impl Counter, most: u32) -> Result<u32, Lied> {
         let now = shared.load(Ordering::Acquire);
-        if now.wrapping_sub(self.released) > slots {
-            return Err(Lied);
-        }
-        let new = now.wrapping_sub(self.seen);
-        if new > slots {
+        let (out, new) = (now.wrapping_sub(self.released), now.wrapping_sub(self.seen));
+        if out > most || new > out {
             return Err(Lied);
         }
         self.seen = now;

@@ -33,6 +33,12 @@ pub enum RegionError {
         /// Wanted.
         wanted: u64,
     },
+    /// A half of a pair of rings that is not to be had: in a private region it is taken once, from cursor 0.
+    #[error("the {half} of these rings is in use or of another region: take each end once, from where it starts")]
+    Taken {
+        /// Sender or receiver.
+        half: &'static str,
+    },
     /// A region of another process does not hold what it says.
     #[error("the other process offers a region that cannot be right ({0}): both must be linerate of the same version")]
     Foreign(&'static str),

@@ -103,7 +103,8 @@ impl<'a> Frame<'a> {
         if from.len > self.len {
             return false;
         }
-        // SAFETY: both frames hold `from.len` bytes, and two slots never hold one buffer, so they do not overlap.
+        // SAFETY: both frames hold `from.len` bytes. In a private region no two slots hold one buffer; in a shared one
+        // another process may have named ours, and then both may be the same bytes, which `copy` bears.
         unsafe { copy::<true>(self.at.as_ptr(), from.at.as_ptr(), from.len) };
         true
     }

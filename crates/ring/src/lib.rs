@@ -16,6 +16,7 @@
 mod bell;
 mod buffer;
 mod cell;
+mod claim;
 mod copy;
 mod cursor;
 mod error;

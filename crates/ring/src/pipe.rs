@@ -8,9 +8,14 @@
 //! In one process both sides may swap buffers. Between two processes the region's maker may swap and accepts no swap;
 //! the other side accepts any buffer inside the region and may not swap. So the maker always knows where each of its
 //! buffers is, whatever the other side does.
+//!
+//! In one process frames are borrowed, so safe code must not be able to give one buffer two holders: each half of a
+//! pair is taken once, from cursor 0; a pipe serves no ring but its own, and its ring no engine but the pipe; and
+//! nothing is reset while the other half lives. Between processes none of this can be enforced, and frames are copied.
 
 use crate::bell;
 use crate::cell::{SlotCell, SlotWord};
+use crate::claim::{Claim, Half, next_id};
 use crate::cursor::{Consumer, Producer};
 use crate::error::RegionError;
 use crate::layout::{MAX_FRAGS, flags};
@@ -68,7 +73,10 @@ pub struct PipeTx {
     far: Raw,
     producer: Producer,
     accept_swaps: bool,
+    /// The rest of a chain that was refused is still to come.
+    refusing: bool,
     lies: u64,
+    id: u64,
 }
 
 /// The consumer's side of a pipe; the engine behind an [`RxRing`].
@@ -76,6 +84,7 @@ pub struct PipeRx {
     lines: Lines,
     consumer: Consumer,
     lies: u64,
+    id: u64,
 }
 
 impl Pipe {
@@ -87,57 +96,76 @@ impl Pipe {
         self != Self::Maker
     }
 
-    fn check(self, region: &Region, pair: &RingPair) -> Result<(), RegionError> {
+    fn claim(self, region: &Region, pair: &RingPair, half: Half, start: u32) -> Result<Option<Claim>, RegionError> {
         if self != Self::Within && region.sharing() == Sharing::Private {
             return Err(RegionError::Foreign("a private region between processes"));
         }
-        region.check_spot(&pair.tx)?;
-        region.check_spot(&pair.rx)?;
-        region.check_lines(pair.lines)?;
-        region.check_bufs(pair.first_buf, pair.tx.slots)?;
-        if pair.tx.slots != pair.rx.slots {
-            return Err(RegionError::Foreign("rings of two sizes"));
-        }
-        Ok(())
+        region.check_pair(pair)?;
+        region.claim(pair, half, start)
     }
 
     /// The sender's half of a pair, from cursor `start` on.
+    ///
+    /// In a private region: once, and from cursor 0.
     pub fn sender(self, region: &Arc<Region>, pair: &RingPair, start: u32) -> Result<(TxRing, PipeTx), RegionError> {
-        self.check(region, pair)?;
+        let claim = self.claim(region, pair, Half::Sender, start)?;
         let mut ring = TxRing::over(region.clone(), pair.tx, pair.first_buf);
         (ring.head, ring.taken, ring.done) = (start, start, start);
         ring.may_swap = self.may_swap();
+        (ring.raw.pipe, ring.raw.claim) = (next_id(), claim);
+        let far = Raw::new(region.clone(), pair.rx, pair.first_buf);
+        if self == Self::Joiner {
+            // The maker may have swapped buffers in an earlier pairing, and takes no others than it knows of.
+            for k in 0..pair.rx.slots {
+                let buf = far.slot(k).word().buf_idx();
+                if (BUFFERS_RESERVED..region.buffers()).contains(&buf) {
+                    ring.raw.set_buf(k, buf);
+                }
+            }
+        }
         ring.reset_slots();
         let engine = PipeTx {
             lines: Lines { at: region.lines_at(pair.lines), _region: region.clone() },
-            far: Raw::new(region.clone(), pair.rx, pair.first_buf),
+            far,
             producer: Producer { published: start, released: start },
             accept_swaps: self.accepts_swaps(),
+            refusing: false,
             lies: 0,
+            id: ring.raw.pipe,
         };
         Ok((ring, engine))
     }
 
     /// The receiver's half of a pair, from cursor `start` on.
+    ///
+    /// In a private region: once, and from cursor 0.
     pub fn receiver(self, region: &Arc<Region>, pair: &RingPair, start: u32) -> Result<(RxRing, PipeRx), RegionError> {
-        self.check(region, pair)?;
+        let claim = self.claim(region, pair, Half::Receiver, start)?;
         let mut ring = RxRing::over(region.clone(), pair.rx, pair.first_buf);
         (ring.head, ring.tail, ring.back) = (start, start, start);
         (ring.may_swap, ring.accept_swaps) = (self.may_swap(), self.accepts_swaps());
-        ring.reset_slots();
+        (ring.raw.pipe, ring.raw.claim) = (next_id(), claim);
+        // Who joins finds slots that the maker, if it was quick, has published already.
+        if self != Self::Joiner {
+            ring.reset_slots();
+        }
         let engine = PipeRx {
             lines: Lines { at: region.lines_at(pair.lines), _region: region.clone() },
             consumer: Consumer { seen: start, released: start },
             lies: 0,
+            id: ring.raw.pipe,
         };
         Ok((ring, engine))
     }
 }
 
 impl PipeTx {
-    /// Takes back what the consumer released.
+    /// Takes back what the consumer released. Does nothing to a ring that is not this pipe's.
     #[inline]
     pub fn reclaim(&mut self, ring: &mut TxRing) {
+        if ring.raw.pipe != self.id {
+            return;
+        }
         let lines = self.lines.get();
         let Ok(back) = self.producer.reclaim(&lines.consumer.released) else {
             self.lies += 1;
@@ -150,7 +178,7 @@ impl PipeTx {
         if lines.consumer.swaps.load(Relaxed) != 0 {
             self.take_swapped(ring, back);
         }
-        ring.complete(back);
+        ring.give_back(back);
     }
 
     #[cold]
@@ -172,13 +200,19 @@ impl PipeTx {
     }
 
     /// Reclaims, then hands over all committed whole frames that `admit` lets pass; it is asked with each frame's
-    /// bytes, in order, and ends the batch by saying no.
+    /// bytes, in order, and ends the batch by saying no. Does nothing to a ring that is not this pipe's.
     #[inline]
     pub fn sync(&mut self, ring: &mut TxRing, mut admit: impl FnMut(usize) -> bool) -> Reclaimed {
-        self.reclaim(ring);
         let mut moved = Reclaimed::default();
+        if ring.raw.pipe != self.id {
+            return moved;
+        }
+        self.reclaim(ring);
         let pending = ring.pending();
-        let (mut i, mut fragments, mut bytes) = (0, 0, 0usize);
+        if self.refusing {
+            moved.slots = self.refuse(ring, 0, pending);
+        }
+        let (mut i, mut fragments, mut bytes) = (moved.slots, 0, 0usize);
         while i < pending {
             let cursor = ring.taken.wrapping_add(i);
             let word = ring.word(cursor);
@@ -187,10 +221,11 @@ impl PipeTx {
             self.hand_over(ring, cursor, word);
             if word.has(flags::MOREFRAG) {
                 fragments += 1;
-                if fragments < MAX_FRAGS {
+                // A chain that fills the ring can never be finished.
+                if fragments < MAX_FRAGS.min(ring.raw.mask as usize) {
                     continue;
                 }
-                i = self.void(ring, moved.slots, pending);
+                i = self.refuse(ring, moved.slots, pending);
                 moved.too_many_fragments += 1;
             } else if bytes == 0 {
                 // Void: it travels, because slots stand for each other, but it is no frame.
@@ -204,7 +239,7 @@ impl PipeTx {
             moved.slots = i;
         }
         if moved.slots > 0 {
-            ring.take(moved.slots);
+            ring.advance(moved.slots);
             self.producer.publish(&self.lines.get().producer.published, moved.slots);
         }
         moved
@@ -219,20 +254,25 @@ impl PipeTx {
         }
     }
 
-    /// Makes void what was committed from `from` up to and including the frame's last slot; gives the slot after it.
+    /// Makes void what was committed from `from` up to and including the frame's last slot, which may be still to come;
+    /// gives the slot after it.
     #[cold]
-    fn void(&mut self, ring: &TxRing, from: u32, pending: u32) -> u32 {
+    fn refuse(&mut self, ring: &TxRing, from: u32, pending: u32) -> u32 {
         let mut i = from;
-        while i < pending {
+        self.refusing = true;
+        while self.refusing && i < pending {
             let cursor = ring.taken.wrapping_add(i);
             let word = ring.word(cursor);
             self.far.slot(cursor).set(SlotWord::new(word.buf_idx(), 0, 0));
+            self.refusing = word.has(flags::MOREFRAG);
             i += 1;
-            if !word.has(flags::MOREFRAG) {
-                break;
-            }
         }
         i
+    }
+
+    /// Takes over from the pipe that this one replaces: the rest of a refused chain stays refused.
+    pub fn inherit(&mut self, from: &Self) {
+        self.refusing = from.refusing;
     }
 
     /// Whether the consumer sleeps and must be woken now; says so once.
@@ -270,8 +310,12 @@ impl PipeTx {
     }
 
     /// The consumer is gone for good: takes all slots back as they were lent and makes the lines ready for the next
-    /// one. Gives the frames that were on their way, and the cursor from which the next consumer must start.
+    /// one. Gives the frames that were on their way, and the cursor from which the next consumer must start. While the
+    /// consumer lives in this process, or if the ring is not this pipe's, nothing is taken back and nothing lost.
     pub fn reset(&mut self, ring: &mut TxRing) -> (u64, u32) {
+        if ring.raw.pipe != self.id || !ring.raw.is_alone() {
+            return (0, self.producer.published);
+        }
         self.reclaim(ring);
         let lost = (0..ring.in_flight())
             .filter(|i| {
@@ -279,7 +323,11 @@ impl PipeTx {
                 !word.has(flags::MOREFRAG) && !word.is_empty()
             })
             .count();
-        ring.complete(ring.in_flight());
+        if !ring.raw.shared {
+            // Swapped but never released: the other buffers stand in the slots all the same.
+            self.take_swapped(ring, ring.in_flight());
+        }
+        ring.give_back(ring.in_flight());
         let start = ring.taken;
         self.producer = Producer { published: start, released: start };
         self.lines.get().renew(start);
@@ -295,10 +343,13 @@ impl PipeRx {
         self.look(ring)
     }
 
-    /// Looks for new slots; returns how many came.
+    /// Looks for new slots; returns how many came: none to a ring that is not this pipe's.
     #[inline]
     pub fn look(&mut self, ring: &mut RxRing) -> u32 {
-        let Ok(new) = self.consumer.look(&self.lines.get().producer.published, ring.slots()) else {
+        if ring.raw.pipe != self.id {
+            return 0;
+        }
+        let Ok(new) = self.consumer.look(&self.lines.get().producer.published, ring.raw.mask) else {
             self.lies += 1;
             return 0;
         };
@@ -309,9 +360,12 @@ impl PipeRx {
         new
     }
 
-    /// Gives back what the user released; returns how many.
+    /// Gives back what the user released; returns how many: none of a ring that is not this pipe's.
     #[inline]
     pub fn release(&mut self, ring: &mut RxRing) -> u32 {
+        if ring.raw.pipe != self.id {
+            return 0;
+        }
         let done = ring.head.wrapping_sub(self.consumer.released);
         if done > 0 {
             let line = &self.lines.get().consumer;
@@ -321,7 +375,6 @@ impl PipeRx {
                 line.swaps.store(1, Relaxed);
             }
             self.consumer.release(&line.released, done);
-            ring.back = ring.head;
         }
         done
     }
@@ -361,15 +414,24 @@ impl PipeRx {
     }
 
     /// The producer is gone for good. While frames that it had published wait for the user: None. Then makes the lines
-    /// ready for the next one and gives the cursor from which it must start.
+    /// ready for the next one and gives the cursor from which it must start. While the producer lives in this process,
+    /// or if the ring is not this pipe's, the lines stay as they are.
     pub fn reset(&mut self, ring: &mut RxRing) -> Option<u32> {
+        if ring.raw.pipe != self.id {
+            return Some(self.consumer.seen);
+        }
         self.sync(ring);
         if ring.available() > 0 {
             return None;
         }
+        if !ring.raw.is_alone() {
+            return Some(self.consumer.seen);
+        }
         let start = ring.head;
         self.consumer = Consumer { seen: start, released: start };
         self.lines.get().renew(start);
+        // The next producer learns from the slots which buffers are lent to it.
+        ring.reset_slots();
         Some(start)
     }
 }

@@ -7,7 +7,8 @@
 //! Sizes are fixed when the region is made; untouched memory costs nothing.
 
 use crate::Buffer;
-use crate::cell::{MetaCell, SlotCell};
+use crate::cell::{MetaCell, SlotCell, SlotWord};
+use crate::claim::{Claim, Half, next_id};
 use crate::error::RegionError;
 use crate::layout::{self, NetmapIf, NetmapRing};
 use crate::sys::{self, HUGE, Mapping, Page};
@@ -77,12 +78,14 @@ pub struct RingPair {
 pub struct Region {
     map: Mapping,
     file: Option<OwnedFd>,
-    id: u32,
+    id: u64,
     buf_area: usize,
     buf_size: u32,
     buffers: u32,
     sharing: Sharing,
     next: Mutex<Next>,
+    /// Pairs of a private region whose halves are still to be had.
+    pairs: Mutex<Vec<(RingPair, [Option<Claim>; 2])>>,
 }
 
 #[derive(Debug)]
@@ -93,11 +96,6 @@ struct Next {
 
 fn range(what: &'static str, got: u64, ok: bool, want: &'static str) -> Result<(), RegionError> {
     if ok { Ok(()) } else { Err(RegionError::Config { what, got, want }) }
-}
-
-fn next_id() -> u32 {
-    static NEXT: AtomicU32 = AtomicU32::new(1);
-    NEXT.fetch_add(1, Relaxed)
 }
 
 impl Region {
@@ -135,7 +133,8 @@ impl Region {
             }
         };
         let next = Mutex::new(Next { object: LINES, buffer: BUFFERS_RESERVED });
-        Ok(Arc::new(Self { map, file, id: next_id(), buf_area, buf_size, buffers, sharing, next }))
+        let pairs = Mutex::default();
+        Ok(Arc::new(Self { map, file, id: next_id(), buf_area, buf_size, buffers, sharing, next, pairs }))
     }
 
     fn shared_memory(len: usize, huge: bool) -> std::io::Result<(Mapping, OwnedFd)> {
@@ -177,13 +176,14 @@ impl Region {
             buffers,
             sharing: Sharing::Shared,
             next,
+            pairs: Mutex::default(),
         }))
     }
 
     /// A number that tells this process's regions apart.
     #[inline]
     #[must_use]
-    pub fn id(&self) -> u32 {
+    pub fn id(&self) -> u64 {
         self.id
     }
 
@@ -310,7 +310,25 @@ impl Region {
         let (tx, rx) = (self.ring(0, id, slots)?, self.ring(1, id, slots)?);
         let lines = self.object(size_of::<PipeLines>())? as u64;
         let first_buf = self.take_buffers(slots)?;
-        Ok(RingPair { tx, rx, lines, first_buf })
+        let pair = RingPair { tx, rx, lines, first_buf };
+        if self.sharing == Sharing::Private {
+            self.pairs.lock().unwrap_or_else(PoisonError::into_inner).push((pair, Claim::both()));
+        }
+        Ok(pair)
+    }
+
+    /// Takes a half of a pair that this region made, once; a shared region keeps no such account.
+    pub(crate) fn claim(&self, pair: &RingPair, half: Half, start: u32) -> Result<Option<Claim>, RegionError> {
+        if self.sharing == Sharing::Shared {
+            return Ok(None);
+        }
+        let mut pairs = self.pairs.lock().unwrap_or_else(PoisonError::into_inner);
+        let claim = pairs
+            .iter_mut()
+            .find(|(made, _)| made == pair && start == 0)
+            .and_then(|(_, halves)| halves[half as usize].take());
+        let half = if half == Half::Sender { "sender" } else { "receiver" };
+        claim.map(Some).ok_or(RegionError::Taken { half })
     }
 
     /// A ring for one side alone, with a buffer in each slot; gives the first buffer's index.
@@ -336,17 +354,58 @@ impl Region {
         Ok(at as u64)
     }
 
-    /// Makes a pair's shared lines ready for a pairing that starts at a cursor. Nobody may be using the pair; an offset
-    /// that is none is ignored.
+    /// Makes a pair ready for a pairing that starts at a cursor: its lines, and the buffers in the receiver's slots.
+    /// Nobody may be using the pair, nor have swapped its buffers. A pair that is none is ignored, and so is a pair of a private region, where lines are as old as their two halves.
     pub fn renew(&self, pair: &RingPair, start: u32) {
-        if self.check_lines(pair.lines).is_ok() {
+        if self.sharing == Sharing::Shared && self.check_pair(pair).is_ok() {
             // SAFETY: inside the region and aligned; the lines are atomics.
             unsafe { self.lines_at(pair.lines).as_ref() }.renew(start);
+            for k in 0..pair.rx.slots {
+                // SAFETY: inside the region and aligned; slots are atomics.
+                unsafe { self.slots_at(&pair.rx).add(k as usize).as_ref() }.set(SlotWord::new(
+                    pair.first_buf + k,
+                    0,
+                    0,
+                ));
+            }
         }
     }
 
+    /// Checks pairs that another process named: everything inside the region, aligned, legal in size, and no byte in two
+    /// places.
+    pub fn check_pairs<'a>(&self, pairs: impl IntoIterator<Item = &'a RingPair>) -> Result<(), RegionError> {
+        let (mut objects, mut buffers) = (Vec::new(), Vec::new());
+        for pair in pairs {
+            self.check_pair(pair)?;
+            for spot in [&pair.tx, &pair.rx] {
+                objects.push((spot.ring, spot.ring + layout::ring_bytes(spot.slots as usize) as u64));
+                objects.push((spot.meta, spot.meta + u64::from(spot.slots) * size_of::<MetaCell>() as u64));
+            }
+            objects.push((pair.lines, pair.lines + size_of::<PipeLines>() as u64));
+            buffers.push((u64::from(pair.first_buf), u64::from(pair.first_buf) + u64::from(pair.tx.slots)));
+        }
+        for list in [&mut objects, &mut buffers] {
+            list.sort_unstable();
+            if list.windows(2).any(|two| two[0].1 > two[1].0) {
+                return Err(RegionError::Foreign("rings or buffers in one place"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_pair(&self, pair: &RingPair) -> Result<(), RegionError> {
+        self.check_spot(&pair.tx)?;
+        self.check_spot(&pair.rx)?;
+        self.check_lines(pair.lines)?;
+        self.check_bufs(pair.first_buf, pair.tx.slots)?;
+        if pair.tx.slots != pair.rx.slots {
+            return Err(RegionError::Foreign("rings of two sizes"));
+        }
+        Ok(())
+    }
+
     /// Checks a spot that another process named: inside the object area, aligned, a legal number of slots.
-    pub(crate) fn check_spot(&self, spot: &RingSpot) -> Result<(), RegionError> {
+    fn check_spot(&self, spot: &RingSpot) -> Result<(), RegionError> {
         let fits = spot.slots.is_power_of_two() && (64..=65536).contains(&spot.slots);
         if !fits {
             return Err(RegionError::Foreign("its slots"));
@@ -356,11 +415,11 @@ impl Region {
         self.check_object(spot.meta, slots * size_of::<MetaCell>())
     }
 
-    pub(crate) fn check_lines(&self, lines: u64) -> Result<(), RegionError> {
+    fn check_lines(&self, lines: u64) -> Result<(), RegionError> {
         self.check_object(lines, size_of::<PipeLines>())
     }
 
-    pub(crate) fn check_bufs(&self, first: u32, n: u32) -> Result<(), RegionError> {
+    fn check_bufs(&self, first: u32, n: u32) -> Result<(), RegionError> {
         let end = first.checked_add(n);
         if first < BUFFERS_RESERVED || end.is_none_or(|end| end > self.buffers) {
             return Err(RegionError::Foreign("its buffers"));

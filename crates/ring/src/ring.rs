@@ -1,6 +1,7 @@
 //! What transmit and receive rings have in common: the mapping of one `netmap_ring`, and whose buffer is where.
 
 use crate::cell::{Meta, MetaCell, SlotCell};
+use crate::claim::Claim;
 use crate::frame::Frame;
 use crate::layout::NetmapRing;
 use crate::region::{Region, RingSpot, Sharing};
@@ -29,6 +30,10 @@ pub(crate) struct Raw {
     pub(crate) mask: u32,
     pub(crate) shared: bool,
     pub(crate) usable: usize,
+    /// The pipe that is this ring's engine, and nobody else; 0: whoever holds the ring.
+    pub(crate) pipe: u64,
+    /// In a private region, this ring's half of its pair.
+    pub(crate) claim: Option<Claim>,
 }
 
 // SAFETY: the pointers go into the region that `region` keeps alive; slots and metadata are atomics.
@@ -45,9 +50,17 @@ impl Raw {
             mask: spot.slots - 1,
             shared: region.sharing() == Sharing::Shared,
             usable: region.usable(),
+            pipe: 0,
+            claim: None,
             region,
             spot,
         }
+    }
+
+    /// Whether the other half of the pair cannot touch frames any more, or cannot harm by it: between processes frames
+    /// are never borrowed.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.shared || self.claim.as_ref().is_some_and(Claim::other_is_gone)
     }
 
     #[inline]

@@ -1,8 +1,9 @@
 //! The receive ring.
 //!
 //! ```text
-//!   back ≤ head ≤ tail ≤ back + slots - 1        (free-running cursors)
-//!   [head, tail)  delivered, the user's       [back, head)  released, not yet taken back by the engine
+//!   head ≤ tail ≤ back ≤ head + slots        (free-running cursors)
+//!   [head, tail)  delivered, the user's       [tail, back)  free, and the engine has taken the buffers out
+//!   [back, head + slots)  free, with a buffer each (`back` stays behind `tail` where nobody takes buffers)
 //! ```
 
 use crate::Buffer;
@@ -34,23 +35,23 @@ impl RxRing {
     /// A ring of its own, with a buffer in each slot.
     pub fn new(region: &Arc<Region>, id: u16, slots: u32) -> Result<Self, RegionError> {
         let (spot, first) = region.ring_with_buffers(1, id, slots)?;
-        Ok(Self::over(region.clone(), spot, first))
+        let ring = Self::over(region.clone(), spot, first);
+        ring.reset_slots();
+        Ok(ring)
     }
 
     pub(crate) fn over(region: Arc<Region>, spot: RingSpot, first_buf: u32) -> Self {
         let raw = Raw::new(region, spot, first_buf);
-        let ring = Self {
+        Self {
             raw,
             head: 0,
             tail: 0,
             back: 0,
             swapped: false,
-            accept_swaps: true,
+            accept_swaps: false,
             may_swap: true,
             stats: RingStats::default(),
-        };
-        ring.reset_slots();
-        ring
+        }
     }
 
     pub(crate) fn reset_slots(&self) {
@@ -93,6 +94,12 @@ impl RxRing {
         self.stats
     }
 
+    /// What slot `k` says; its buffer is the one that this side knows to be there, 0 being none.
+    #[must_use]
+    pub fn slot_word(&self, k: u32) -> SlotWord {
+        self.raw.slot(k).word().with_buf(self.raw.buf(k))
+    }
+
     /// Delivered slots that wait for the user.
     #[inline]
     #[must_use]
@@ -113,13 +120,14 @@ impl RxRing {
         self.stats = from.stats;
     }
 
-    // ---- the engine's half ----
+    // ---- the engine's half; a pipe's ring has the pipe for its engine, and takes orders of nobody else ----
 
-    /// Slots that can be delivered into now, if their buffers are still there (copying engines never take them).
+    /// Slots that can be delivered into now, if their buffers are still there (copying engines never take them). None
+    /// in the ring of a pipe.
     #[inline]
     #[must_use]
     pub fn room(&self) -> u32 {
-        self.raw.mask - self.available()
+        if self.raw.pipe == 0 { self.raw.mask - self.available() } else { 0 }
     }
 
     /// Largest frame that can be received now: the `i`th free slot's whole buffer. `i` must be below [`RxRing::room`].
@@ -134,10 +142,12 @@ impl RxRing {
         (buf >= BUFFERS_RESERVED).then(|| unsafe { self.raw.frame(buf, self.raw.usable) })
     }
 
-    /// Sets what the `i`th free slot will be delivered with.
+    /// Sets what the `i`th free slot will be delivered with; nothing if there is no such slot.
     #[inline]
     pub fn set_free(&mut self, i: u32, len: usize, flags: u16, meta: Option<Meta>) {
-        debug_assert!(i < self.room());
+        if i >= self.room() {
+            return;
+        }
         let cursor = self.tail.wrapping_add(i);
         let len = u16::try_from(len.min(self.raw.usable)).unwrap_or(u16::MAX);
         let flags = flags | if meta.is_some() { flags::META } else { 0 };
@@ -150,6 +160,9 @@ impl RxRing {
     /// Delivers the next `n` free slots, which were set before.
     #[inline]
     pub fn deliver(&mut self, n: u32) {
+        if self.raw.pipe != 0 {
+            return;
+        }
         debug_assert!(n <= self.room());
         self.tail = self.tail.wrapping_add(n.min(self.room()));
         self.raw.show(self.head, self.tail);
@@ -182,15 +195,19 @@ impl RxRing {
         true
     }
 
-    /// Takes the buffer out of the next released slot. At the start all slots count as released.
+    /// Takes the buffer out of the next slot that is neither delivered nor empty already. At the start that is all slots.
     pub fn take_buffer(&mut self) -> Option<Buffer> {
-        // Taken slots are [head - slots .. back'), kept as `back` counting from a ring's length below.
-        let cursor = self.back;
-        if self.head.wrapping_add(self.raw.mask + 1).wrapping_sub(cursor) == 0 {
+        // Free slots are [tail, head + slots), and [tail, back) of them are empty; a ring that was delivered into by
+        // copying has left `back` behind.
+        let free = self.raw.mask + 1 - self.available();
+        let empty = self.back.wrapping_sub(self.tail);
+        let empty = if empty > free { 0 } else { empty };
+        if self.raw.pipe != 0 || empty == free {
             return None;
         }
+        let cursor = self.tail.wrapping_add(empty);
         let buf = self.raw.buf(cursor);
-        self.back = self.back.wrapping_add(1);
+        self.back = cursor.wrapping_add(1);
         self.raw.set_buf(cursor, 0);
         // SAFETY: the slot gave its buffer up, so the index has one holder.
         (buf >= BUFFERS_RESERVED).then(|| unsafe { Buffer::from_index(buf, &self.raw.region) })

@@ -170,6 +170,44 @@ mod real {
         Ok(Some(File::from(fd.try_clone()?).metadata()?.len()))
     }
 
+    /// Refuses a descriptor from another process that is no eventfd, and makes it non-blocking.
+    pub fn check_event(fd: &OwnedFd) -> io::Result<()> {
+        // Linux gives nameless files of the kernel (eventfd, timerfd, epoll…) no type, and a write to one that is no
+        // eventfd fails at once; FreeBSD shows an eventfd as a FIFO.
+        #[cfg(target_os = "linux")]
+        const KIND: libc::mode_t = 0;
+        #[cfg(not(target_os = "linux"))]
+        const KIND: libc::mode_t = libc::S_IFIFO;
+        // SAFETY: all zeroes is a valid `stat`, which fstat writes.
+        let kind = unsafe {
+            let mut stat: libc::stat = std::mem::zeroed();
+            check(libc::fstat(fd.as_raw_fd(), &raw mut stat))?;
+            stat.st_mode & libc::S_IFMT
+        };
+        if kind != KIND {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a bell that is no eventfd"));
+        }
+        // SAFETY: fcntl with integer arguments on a descriptor of ours.
+        check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) })?;
+        Ok(())
+    }
+
+    /// Clears an eventfd; never blocks, even if another process that has it too made it blocking again.
+    pub fn clear(fd: &OwnedFd) {
+        let mut count = [0u8; 8];
+        let part = libc::iovec { iov_base: count.as_mut_ptr().cast(), iov_len: count.len() };
+        #[cfg(target_os = "linux")]
+        // SAFETY: one part of eight writable bytes.
+        if unsafe { libc::preadv2(fd.as_raw_fd(), &raw const part, 1, -1, libc::RWF_NOWAIT) } >= 0
+            || io::Error::last_os_error().raw_os_error() != Some(libc::EOPNOTSUPP)
+        {
+            return;
+        }
+        // Before Linux 5.8 no read says so for itself; the descriptor was made non-blocking.
+        // SAFETY: one part of eight writable bytes; EAGAIN says that it was clear.
+        unsafe { libc::readv(fd.as_raw_fd(), &raw const part, 1) };
+    }
+
     /// A new eventfd, non-blocking.
     pub fn event() -> io::Result<OwnedFd> {
         // SAFETY: no pointers; the descriptor that comes back is new and ours.
@@ -221,13 +259,21 @@ mod real {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
+    /// Not under miri.
+    pub fn check_event(_: &OwnedFd) -> io::Result<()> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    /// What stands in for an eventfd is never read.
+    pub fn clear(_: &OwnedFd) {}
+
     /// A pipe's end stands in for an eventfd.
     pub fn event() -> io::Result<OwnedFd> {
         Ok(io::pipe()?.1.into())
     }
 }
 
-pub use real::{event, memory_file, sealed_size};
+pub use real::{check_event, clear, event, memory_file, sealed_size};
 
 /// Adds one to an eventfd: whoever polls it wakes.
 pub fn signal(fd: &OwnedFd) {
@@ -235,11 +281,4 @@ pub fn signal(fd: &OwnedFd) {
     // A full counter (EAGAIN) means that a wake-up is pending already; no other error can come of a valid descriptor.
     // SAFETY: eight readable bytes.
     unsafe { libc::write(fd.as_raw_fd(), one.as_ptr().cast(), one.len()) };
-}
-
-/// Clears an eventfd.
-pub fn clear(fd: &OwnedFd) {
-    let mut count = [0u8; 8];
-    // SAFETY: eight writable bytes; EAGAIN says that it was clear.
-    unsafe { libc::read(fd.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
 }

@@ -29,13 +29,13 @@ impl TxRing {
     /// A ring of its own, with a buffer in each slot.
     pub fn new(region: &Arc<Region>, id: u16, slots: u32) -> Result<Self, RegionError> {
         let (spot, first) = region.ring_with_buffers(0, id, slots)?;
-        Ok(Self::over(region.clone(), spot, first))
+        let ring = Self::over(region.clone(), spot, first);
+        ring.reset_slots();
+        Ok(ring)
     }
 
     pub(crate) fn over(region: Arc<Region>, spot: RingSpot, first_buf: u32) -> Self {
-        let ring = Self { raw: Raw::new(region, spot, first_buf), head: 0, taken: 0, done: 0, may_swap: true };
-        ring.reset_slots();
-        ring
+        Self { raw: Raw::new(region, spot, first_buf), head: 0, taken: 0, done: 0, may_swap: true }
     }
 
     /// Writes each slot anew from what is known privately.
@@ -123,11 +123,11 @@ impl TxRing {
             }
             batch.commit(1);
         }
-        from.take(from.pending());
+        from.advance(from.pending());
         left
     }
 
-    // ---- the engine's half ----
+    // ---- the engine's half; a pipe's ring has the pipe for its engine, and takes orders of nobody else ----
 
     /// Slots committed and not yet taken.
     #[inline]
@@ -152,11 +152,11 @@ impl TxRing {
         SlotWord::new(self.raw.buf(cursor), len, word.flags())
     }
 
-    /// The `i`th pending slot's frame.
+    /// The `i`th pending slot's frame. `i` must be below [`TxRing::pending`].
     #[inline]
     #[must_use]
     pub fn pending_frame(&mut self, i: u32) -> Frame<'_> {
-        debug_assert!(i < self.pending());
+        assert!(i < self.pending(), "slot {i} of {} pending ones", self.pending());
         let word = self.pending_word(i);
         // SAFETY: committed and not taken, so the slot is this thread's; the length was cut.
         unsafe { self.raw.frame(word.buf_idx(), word.len().into()) }
@@ -171,6 +171,13 @@ impl TxRing {
     /// Takes the next `n` pending slots.
     #[inline]
     pub fn take(&mut self, n: u32) {
+        if self.raw.pipe == 0 {
+            self.advance(n);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn advance(&mut self, n: u32) {
         debug_assert!(n <= self.pending());
         self.taken = self.taken.wrapping_add(n.min(self.pending()));
     }
@@ -185,6 +192,13 @@ impl TxRing {
     /// Gives the oldest `n` taken slots back to the user.
     #[inline]
     pub fn complete(&mut self, n: u32) {
+        if self.raw.pipe == 0 {
+            self.give_back(n);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn give_back(&mut self, n: u32) {
         debug_assert!(n <= self.in_flight());
         self.done = self.done.wrapping_add(n.min(self.in_flight()));
         self.raw.show(self.head, self.tail());

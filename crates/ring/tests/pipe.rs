@@ -216,8 +216,9 @@ fn threads_hand_over_every_frame_once_and_in_order() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "miri has no shared memory")]
 fn a_dead_consumer_costs_only_what_was_on_its_way() {
-    let region = region(64, 1, Sharing::Private);
+    let region = region(64, 1, Sharing::Shared);
     let pair = region.ring_pair(0, 64).unwrap();
     let (mut tx, mut a) = Pipe::Within.sender(&region, &pair, 0).unwrap();
     let (mut rx, mut b) = Pipe::Within.receiver(&region, &pair, 0).unwrap();
@@ -242,8 +243,9 @@ fn a_dead_consumer_costs_only_what_was_on_its_way() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "miri has no shared memory")]
 fn a_dead_producer_leaves_what_it_had_published() {
-    let region = region(64, 1, Sharing::Private);
+    let region = region(64, 1, Sharing::Shared);
     let pair = region.ring_pair(0, 64).unwrap();
     let (mut tx, mut a) = Pipe::Within.sender(&region, &pair, 0).unwrap();
     let (mut rx, mut b) = Pipe::Within.receiver(&region, &pair, 0).unwrap();

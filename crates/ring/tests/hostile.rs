@@ -1,0 +1,306 @@
+//! What safe code of this process cannot do, and what another process cannot do to it.
+
+use linerate_ring::{Buffer, Pipe, PipeRx, PipeTx, Region, RegionConfig, RegionError, RxRing, Sharing, TxRing};
+use linerate_ring::{flags, forward};
+use std::sync::Arc;
+
+#[cfg(not(miri))]
+mod script;
+
+fn region(pairs: u32, sharing: Sharing) -> Arc<Region> {
+    let ring_bytes = Region::ring_room(64) * 2 * pairs as usize + 4096;
+    let config = RegionConfig { buf_size: 512, buffers: 64 * pairs + 8, ring_bytes, sharing, huge: false };
+    Region::new(&config).unwrap()
+}
+
+type Ends = ((TxRing, PipeTx), (RxRing, PipeRx));
+
+fn pipe(region: &Arc<Region>) -> Ends {
+    let pair = region.ring_pair(0, 64).unwrap();
+    (Pipe::Within.sender(region, &pair, 0).unwrap(), Pipe::Within.receiver(region, &pair, 0).unwrap())
+}
+
+fn send(ring: &mut TxRing, bytes: &[u8], flags: u16) {
+    let mut batch = ring.reserve(1);
+    assert!(batch.put(0, bytes));
+    batch.set(0, bytes.len(), flags);
+    batch.commit(1);
+}
+
+fn receive(ring: &mut RxRing) -> Option<Vec<u8>> {
+    let mut batch = ring.batch(1);
+    let frame = (!batch.is_empty()).then(|| batch.frame(0).map(|(frame, _)| frame.to_vec())).flatten();
+    let n = batch.len();
+    batch.release(n);
+    frame
+}
+
+/// The buffers of a transmit ring, each of which must be in one place.
+fn buffers(ring: &TxRing) -> Vec<u32> {
+    let mut all: Vec<u32> = (0..64).map(|k| ring.slot_word(k).buf_idx()).collect();
+    all.sort_unstable();
+    all
+}
+
+mod safe_code {
+    use super::*;
+
+    #[test]
+    fn takes_each_half_of_a_private_pair_once() {
+        let (region, other) = (region(2, Sharing::Private), region(2, Sharing::Private));
+        let (pair, second) = (region.ring_pair(0, 64).unwrap(), region.ring_pair(1, 64).unwrap());
+        let mut forged = pair;
+        forged.first_buf = second.first_buf;
+        let mut crossed = pair;
+        crossed.rx = second.rx;
+        for bad in [forged, crossed] {
+            assert!(matches!(Pipe::Within.sender(&region, &bad, 0), Err(RegionError::Taken { half: "sender" })));
+            assert!(matches!(Pipe::Within.receiver(&region, &bad, 0), Err(RegionError::Taken { half: "receiver" })));
+        }
+        assert!(Pipe::Within.sender(&region, &pair, 1).is_err(), "cursors start where the lines do");
+        assert!(Pipe::Within.sender(&other, &pair, 0).is_err(), "another region's");
+        assert!(Pipe::Maker.sender(&region, &pair, 0).is_err(), "a private region between processes");
+        let sender = Pipe::Within.sender(&region, &pair, 0).unwrap();
+        assert!(Pipe::Within.sender(&region, &pair, 0).is_err());
+        drop(sender);
+        assert!(Pipe::Within.sender(&region, &pair, 0).is_err(), "its buffers may be anywhere by now");
+        let _receiver = Pipe::Within.receiver(&region, &pair, 0).unwrap();
+        assert!(Pipe::Within.receiver(&region, &pair, 0).is_err());
+    }
+
+    #[test]
+    fn cannot_play_the_engine_of_a_pipes_ring() {
+        let region = region(1, Sharing::Private);
+        let ((mut tx, mut a), (mut rx, mut b)) = pipe(&region);
+        send(&mut tx, b"lent", 0);
+        tx.take(1);
+        assert_eq!(tx.pending(), 1);
+        a.sync(&mut tx, |_| true);
+        tx.complete(1);
+        assert_eq!(tx.in_flight(), 1, "the receiver has it");
+        assert_eq!(rx.room(), 0);
+        assert!(rx.free_frame(0).is_none());
+        rx.set_free(0, 100, 0, None);
+        rx.deliver(1);
+        assert_eq!(rx.available(), 0);
+        assert!(!rx.deliver_copy(b"forged", None));
+        assert!(rx.take_buffer().is_none());
+        b.sync(&mut rx);
+        assert_eq!(receive(&mut rx).unwrap(), b"lent");
+    }
+
+    #[test]
+    fn cannot_use_a_pipe_with_another_ring() {
+        let region = region(3, Sharing::Private);
+        let ((mut tx, mut a), (mut rx, mut b)) = pipe(&region);
+        let ((mut tx2, _a2), (mut rx2, _b2)) = pipe(&region);
+        let (mut own_tx, mut own_rx) = (TxRing::new(&region, 0, 64), RxRing::new(&region, 0, 64));
+        for other in [&mut tx2].into_iter().chain(own_tx.as_mut().ok()) {
+            send(other, b"not this pipe's", 0);
+            assert_eq!(a.sync(other, |_| true).slots, 0);
+            assert_eq!(a.reset(other), (0, 0));
+            assert_eq!(other.pending(), 1);
+        }
+        send(&mut tx, b"mine", 0);
+        a.sync(&mut tx, |_| true);
+        for other in [&mut rx2].into_iter().chain(own_rx.as_mut().ok()) {
+            assert_eq!(b.sync(other), 0);
+            assert_eq!(other.available(), 0);
+        }
+        assert_eq!(b.sync(&mut rx), 1);
+    }
+
+    #[test]
+    fn cannot_take_slots_back_from_a_receiver_that_lives() {
+        let region = region(1, Sharing::Private);
+        let pair = region.ring_pair(0, 64).unwrap();
+        let (mut tx, mut a) = Pipe::Within.sender(&region, &pair, 0).unwrap();
+        let (mut rx, mut b) = Pipe::Within.receiver(&region, &pair, 0).unwrap();
+        send(&mut tx, b"lent", 0);
+        a.sync(&mut tx, |_| true);
+        b.sync(&mut rx);
+        assert_eq!(a.reset(&mut tx), (0, 1));
+        region.renew(&pair, 1);
+        a.reclaim(&mut tx);
+        assert_eq!(tx.in_flight(), 1);
+        drop(b);
+        assert_eq!(a.reset(&mut tx), (0, 1), "the ring alone holds frames");
+        assert_eq!(rx.batch(1).frame(0).unwrap().0.bytes().unwrap(), b"lent");
+        drop(rx);
+        assert_eq!(a.reset(&mut tx), (1, 1));
+        assert_eq!(tx.free(), 63);
+    }
+
+    #[test]
+    fn gets_no_buffer_twice_from_a_receiver_that_died_with_swapped_slots() {
+        let region = region(2, Sharing::Private);
+        let ((mut tx, mut a), (mut rx, mut b)) = pipe(&region);
+        let ((mut tx2, _a2), _) = pipe(&region);
+        let mut before = [buffers(&tx), buffers(&tx2)].concat();
+        for n in 0..8u8 {
+            send(&mut tx, &[n], 0);
+        }
+        a.sync(&mut tx, |_| true);
+        b.sync(&mut rx);
+        assert_eq!(forward(rx.batch(5), tx2.reserve(5), 5), Some((5, 5)));
+        drop((rx, b));
+        a.reset(&mut tx);
+        let mut after = [buffers(&tx), buffers(&tx2)].concat();
+        before.sort_unstable();
+        after.sort_unstable();
+        assert_eq!(before, after);
+    }
+
+    #[test]
+    fn gets_no_buffer_twice_by_taking_it_from_a_delivered_slot() {
+        let region = region(1, Sharing::Private);
+        let mut rx = RxRing::new(&region, 0, 64).unwrap();
+        assert!(rx.deliver_copy(b"copied", None) && rx.deliver_copy(b"twice", None));
+        let delivered = [rx.slot_word(0).buf_idx(), rx.slot_word(1).buf_idx()];
+        let taken: Vec<Buffer> = std::iter::from_fn(|| rx.take_buffer()).collect();
+        assert_eq!(taken.len(), 62, "all but the delivered ones");
+        assert!(taken.iter().all(|buffer| !delivered.contains(&buffer.index())));
+        assert_eq!(receive(&mut rx).unwrap(), b"copied");
+        assert_eq!(rx.take_buffer().unwrap().index(), delivered[0]);
+        // Slots without buffers are delivered as they are, with the words of old: nothing can be read from them.
+        assert_eq!(receive(&mut rx).unwrap(), b"twice");
+        rx.deliver(63);
+        for _ in 0..63 {
+            assert_eq!(receive(&mut rx), None);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "slot 1 of 1 pending ones")]
+    fn cannot_reach_beyond_pending_slots() {
+        let region = region(1, Sharing::Private);
+        let mut tx = TxRing::new(&region, 0, 64).unwrap();
+        send(&mut tx, b"one", 0);
+        let _ = tx.pending_frame(1);
+    }
+}
+
+#[test]
+fn a_refused_chain_stays_refused_when_it_comes_in_parts() {
+    let region = region(1, Sharing::Private);
+    let ((mut tx, mut a), (mut rx, mut b)) = pipe(&region);
+    for _ in 0..63 {
+        send(&mut tx, b"x", flags::MOREFRAG);
+    }
+    let moved = a.sync(&mut tx, |_| true);
+    assert_eq!((moved.slots, moved.frames, moved.too_many_fragments), (63, 0, 1), "it fills the ring: never whole");
+    b.sync(&mut rx);
+    while rx.available() > 0 {
+        assert_eq!(receive(&mut rx), None);
+    }
+    b.sync(&mut rx);
+    a.reclaim(&mut tx);
+    send(&mut tx, b"the rest", flags::MOREFRAG);
+    a.sync(&mut tx, |_| true);
+    send(&mut tx, b"its end", 0);
+    send(&mut tx, b"another", 0);
+    let moved = a.sync(&mut tx, |_| true);
+    assert_eq!((moved.slots, moved.frames, moved.too_many_fragments), (2, 1, 0));
+    b.sync(&mut rx);
+    let got: Vec<_> = std::iter::from_fn(|| (rx.available() > 0).then(|| receive(&mut rx))).flatten().collect();
+    assert_eq!(got, [b"another"]);
+}
+
+#[cfg(not(miri))]
+mod another_process {
+    use super::*;
+    use crate::script;
+    use linerate_ring::{Bell, RingPair};
+    use proptest::prelude::*;
+    use std::fs::File;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::fs::FileExt;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn scribbles_in_vain(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+            script::run(&bytes);
+        }
+    }
+
+    #[test]
+    fn cannot_make_a_full_ring_fuller() {
+        let region = region(1, Sharing::Shared);
+        let pair = region.ring_pair(0, 64).unwrap();
+        let (mut rx, mut b) = Pipe::Maker.receiver(&region, &pair, 0).unwrap();
+        let file = File::from(region.file().unwrap().try_clone_to_owned().unwrap());
+        file.write_all_at(&64u32.to_le_bytes(), pair.lines).unwrap();
+        assert_eq!((b.sync(&mut rx), b.lies()), (0, 1), "one more than can be out");
+        file.write_all_at(&63u32.to_le_bytes(), pair.lines).unwrap();
+        assert_eq!((b.sync(&mut rx), b.lies()), (63, 1));
+    }
+
+    /// A joiner must not wipe out what the maker published between the hand-shake and the joiner's first look.
+    #[test]
+    fn that_joins_late_finds_what_was_published_early() {
+        let region = region(1, Sharing::Shared);
+        let pair = region.ring_pair(0, 64).unwrap();
+        let (mut tx, mut a) = Pipe::Maker.sender(&region, &pair, 0).unwrap();
+        send(&mut tx, b"early", 0);
+        a.sync(&mut tx, |_| true);
+        let file = region.file().unwrap().try_clone_to_owned().unwrap();
+        let joined = Region::join(file, region.buf_area(), region.buf_size(), region.buffers()).unwrap();
+        let (mut rx, mut b) = Pipe::Joiner.receiver(&joined, &pair, 0).unwrap();
+        b.sync(&mut rx);
+        assert_eq!(receive(&mut rx).unwrap(), b"early");
+    }
+
+    fn refused(region: &Region, pairs: &[RingPair]) -> bool {
+        region.check_pairs(pairs).is_err()
+    }
+
+    #[test]
+    fn cannot_offer_rings_that_overlap_or_stick_out() {
+        let region = region(2, Sharing::Shared);
+        let good = [region.ring_pair(0, 64).unwrap(), region.ring_pair(1, 64).unwrap()];
+        assert!(!refused(&region, &good));
+        assert!(refused(&region, &[good[0], good[0]]), "one pair twice");
+        let with = |change: &dyn Fn(&mut RingPair)| {
+            let mut pairs = good;
+            change(&mut pairs[0]);
+            pairs
+        };
+        type Change = fn(&mut RingPair);
+        let changes: [(&str, Change); 13] = [
+            ("a ring for both", |p| p.rx = p.tx),
+            ("metadata over slots", |p| p.tx.meta = p.tx.ring),
+            ("lines over slots", |p| p.lines = p.rx.ring + 256),
+            ("unaligned", |p| p.tx.ring += 64),
+            ("unaligned lines", |p| p.lines += 4),
+            ("in the buffers", |p| p.tx.ring = 2 << 20),
+            ("far away", |p| p.tx.ring = u64::MAX - 127),
+            ("no power of two", |p| (p.tx.slots, p.rx.slots) = (65, 65)),
+            ("no slots", |p| (p.tx.slots, p.rx.slots) = (0, 0)),
+            ("two sizes", |p| p.rx.slots = 128),
+            ("reserved buffers", |p| p.first_buf = 1),
+            ("buffers beyond", |p| p.first_buf = u32::MAX - 3),
+            ("buffers of another ring", |p| p.first_buf += 1),
+        ];
+        for (what, change) in changes {
+            assert!(refused(&region, &with(&change)), "{what}");
+        }
+    }
+
+    #[test]
+    fn cannot_pass_something_else_for_a_bell() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let (left, _right) = std::os::unix::net::UnixStream::pair().unwrap();
+        let file = File::open("/proc/self/exe").unwrap();
+        let bad: [OwnedFd; 5] =
+            [reader.into(), writer.into(), left.into(), file.into(), File::open("/dev/null").unwrap().into()];
+        for fd in bad {
+            assert!(Bell::from_fd(fd).is_err());
+        }
+        let bell = Bell::new().unwrap();
+        let theirs = Bell::from_fd(std::os::fd::AsFd::as_fd(&bell).try_clone_to_owned().unwrap()).unwrap();
+        theirs.ring();
+        bell.clear();
+        bell.clear();
+    }
+}
