@@ -238,7 +238,7 @@ fn receive_bells(peer: &OwnedFd, wanted: usize) -> Result<Vec<Bell>, Trouble> {
         if word != b"bells" || fds.is_empty() || bells.len() + fds.len() > wanted {
             return Err(Trouble::Again);
         }
-        bells.extend(fds.into_iter().map(Bell::from_fd));
+        bells.extend(fds.into_iter().map(Bell::from_fd).collect::<io::Result<Vec<_>>>()?);
     }
     Ok(bells)
 }
