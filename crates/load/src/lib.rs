@@ -1,5 +1,6 @@
 //! Workloads and measurement: pkt-gen, ledgers, histograms, CPU, and the result schema.
 
+pub mod bridge;
 pub mod check;
 pub mod frame;
 pub mod pktgen;

@@ -1,6 +1,5 @@
 //! System calls of ports. `unsafe` of this crate stands here and nowhere else.
 
-pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
 pub(crate) mod bpf;
 #[cfg(target_os = "linux")]
@@ -11,6 +10,7 @@ pub(crate) mod interface;
 pub(crate) mod netlink;
 #[cfg(target_os = "linux")]
 pub(crate) mod netns;
+pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
 pub(crate) mod umem;
 #[cfg(target_os = "linux")]
