@@ -108,7 +108,7 @@ impl Flows {
 
     /// The next frame's flow.
     #[inline]
-    pub fn next(&mut self) -> Flow {
+    pub fn pick(&mut self) -> Flow {
         let flow = self.now;
         let again = if self.random_src {
             (self.now.src, self.now.src_port) = self.dice.address(flow.src);

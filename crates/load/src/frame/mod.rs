@@ -17,7 +17,7 @@ mod template;
 pub(crate) use flow::Dice;
 pub use flow::{Flow, FlowRange, Flows};
 pub use mark::{Mark, RUN_BITS, SEQUENCE_MASK};
-pub use template::{Head, Heads, Layout, Template, pattern};
+pub use template::{Head, Heads, Layout, Payload, Template, pattern};
 
 #[cfg(test)]
 mod tests;

@@ -81,6 +81,17 @@ impl Layout {
     }
 }
 
+/// What stands behind the UDP header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// The mark, and the pattern.
+    Marked,
+    /// The mark, a time-stamp, and the pattern.
+    Stamped,
+    /// 32 bits of sequence, as netmap's `txseq` writes them, over the pattern's beginning.
+    Numbered,
+}
+
 /// What all frames of a stream have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
@@ -92,21 +103,21 @@ pub struct Template {
     pub dst_mac: [u8; 6],
     /// The stream's number.
     pub stream: u16,
-    /// Frames long enough carry a time-stamp.
-    pub stamped: bool,
+    /// What stands behind the UDP header, where there is room.
+    pub payload: Payload,
 }
 
 impl Template {
     /// Whether frames of this length carry the mark.
     #[must_use]
     pub fn marks(&self, len: usize) -> bool {
-        len >= self.layout.end()
+        self.payload != Payload::Numbered && len >= self.layout.end()
     }
 
     /// Whether frames of this length carry a time-stamp.
     #[must_use]
     pub fn stamps(&self, len: usize) -> bool {
-        self.stamped && len >= self.layout.stamp_end()
+        self.payload == Payload::Stamped && len >= self.layout.stamp_end()
     }
 
     /// Where the pattern begins in frames of this length.
@@ -137,6 +148,23 @@ impl Template {
         self.emit(&mut bytes[layout.vnet..], flow).expect("the buffer holds the headers and IP's longest payload");
         bytes.truncate(len);
         bytes
+    }
+
+    /// Numbers a whole frame that was made without: netmap's sequence, and the checksum with it (RFC 1624).
+    pub(crate) fn number(&self, frame: &mut [u8], sequence: u64) {
+        let (at, csum) = (self.layout.mark(), self.layout.udp() + 6);
+        if self.payload != Payload::Numbered || frame.len() < at + 4 {
+            return;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "netmap's sequence has 32 bits and wraps")]
+        let number = (sequence as u32).to_be_bytes();
+        let u16_at = |b: &[u8], at: usize| u16::from_be_bytes([b[at], b[at + 1]]);
+        let mut sum = u16_at(frame, csum);
+        for k in [0, 2] {
+            sum = linerate_sum::update(sum, u16_at(frame, at + k), u16_at(&number, k));
+        }
+        frame[at..at + 4].copy_from_slice(&number);
+        frame[csum..csum + 2].copy_from_slice(&(if sum == 0 { 0xffff } else { sum }).to_be_bytes());
     }
 
     /// Writes the headers before a payload that stands already.
@@ -188,8 +216,8 @@ impl Template {
         let flow = Flow::of(frame, layout)?;
         let mac = |at: usize| frame[layout.vnet + at..layout.vnet + at + 6].try_into().unwrap_or([0; 6]);
         let (src_mac, dst_mac) = (mac(6), mac(0));
-        [false, true].into_iter().find_map(|stamped| {
-            let template = Self { layout, src_mac, dst_mac, stream: mark.stream, stamped };
+        [Payload::Marked, Payload::Stamped].into_iter().find_map(|payload| {
+            let template = Self { layout, src_mac, dst_mac, stream: mark.stream, payload };
             let stamp = if template.stamps(frame.len()) { Mark::word_at(frame, layout.end())? } else { 0 };
             let same = template.frame(frame.len(), &flow, mark.run, mark.sequence, stamp) == frame;
             same.then_some((template, flow))

@@ -67,6 +67,8 @@ pub enum Style {
 pub struct Config {
     /// Port, as it is opened.
     pub port: String,
+    /// What is opened otherwise than typed, a line each.
+    pub remarks: Vec<String>,
     /// The port at which this process receives and checks what it sends.
     pub to: Option<String>,
     /// `-f`
@@ -146,6 +148,7 @@ impl Config {
         let range = |addr: [u8; 4]| FlowRange { addrs: (IpAddr::from(addr), IpAddr::from(addr)), ports: (1234, 1234) };
         Self {
             port: port.to_owned(),
+            remarks: Vec::new(),
             to: None,
             mode: &MODES[0],
             count: 0,

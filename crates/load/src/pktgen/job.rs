@@ -2,6 +2,7 @@
 
 use super::config::Config;
 use super::output::Output;
+use super::source::Cut;
 use crate::check::Received;
 use crate::frame::Template;
 use crate::result::Ledger;
@@ -33,6 +34,8 @@ pub(super) struct Setup {
     pub(super) template: Template,
     /// The frame that is sent instead, if it comes from a capture.
     pub(super) packet: Option<Arc<Vec<u8>>>,
+    /// How frames are cut into slots.
+    pub(super) cut: Cut,
     /// This thread's share of `-n` and `-R`; 0 is no limit.
     pub(super) count: u64,
     pub(super) rate: u64,

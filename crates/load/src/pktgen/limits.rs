@@ -1,10 +1,11 @@
 //! Whether what was asked for can be done on the ports that were opened.
 
 use super::config::Config;
-use super::modes::Role;
 use super::run::Refusal;
+use super::source::Cut;
 use crate::frame::Layout;
 use linerate_port::Port;
+use linerate_ring::TxRing;
 use linerate_ring::layout::MAX_FRAGS;
 
 /// Checks sizes, queues and slots.
@@ -18,15 +19,23 @@ pub(super) fn check(config: &Config, ports: &[Port]) -> Result<(), Refusal> {
             config.threads, info.name
         ));
     }
-    if config.mode.role == Role::Receiver {
+    if !config.mode.sends() {
         return Ok(());
     }
-    let needed = Layout { vnet: 0, v6: config.v6 }.stamp_end();
+    let layout = Layout { vnet: 0, v6: config.v6 };
     let shortest = config.sizes.shortest();
-    if config.stamps() && shortest < needed && config.mode.role == Role::Sender {
-        return refuse(format!(
-            "--latency: frames of {shortest} bytes have no room for a time-stamp; give -l {needed} or more"
-        ));
+    let room = |what: &str, needed: usize| {
+        if shortest >= needed { Ok(()) } else { refuse(format!("{what}; give -l {needed} or more")) }
+    };
+    match config.mode.name {
+        "ping" => room(&format!("-f ping: frames of {shortest} bytes have no room for the mark"), layout.end())?,
+        "txseq" => {
+            room(&format!("-f txseq: frames of {shortest} bytes have no room for the number"), layout.mark() + 4)?
+        }
+        _ if config.stamps() => {
+            room(&format!("--latency: frames of {shortest} bytes have no room for a time-stamp"), layout.stamp_end())?;
+        }
+        _ => {}
     }
     for port in ports {
         let (longest, most) = (config.sizes.longest() + config.vnet, port.info().largest);
@@ -40,16 +49,19 @@ pub(super) fn check(config: &Config, ports: &[Port]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Checks how frames are cut, once the rings are known.
-pub(super) fn check_cut(config: &Config, slots_of_longest: usize, slots: u32) -> Result<(), Refusal> {
-    let most = MAX_FRAGS.min(slots as usize - 1);
-    if slots_of_longest > most {
+/// Checks how frames are cut into slots of a ring, and says how.
+pub(super) fn cut(config: &Config, ring: &TxRing) -> Result<Cut, Refusal> {
+    let (usable, longest) = (ring.usable(), config.sizes.longest() + config.vnet);
+    let cut = Cut { slots: config.frags, most: config.frag_size.unwrap_or(usable).min(usable) };
+    let (_, slots) = cut.of(longest);
+    let most = MAX_FRAGS.min(ring.slots() as usize - 1);
+    if slots > most {
         return Err(Refusal::Usage(format!(
-            "a frame of {} bytes would take {slots_of_longest} slots of at most {most}; give a larger -M, or buf=",
-            config.sizes.longest()
+            "-l {longest}: such a frame takes {slots} slots of {} bytes, {most} are the most; give a larger -M, or buf=",
+            cut.most
         )));
     }
-    Ok(())
+    Ok(cut)
 }
 
 /// How many processors the threads may use.

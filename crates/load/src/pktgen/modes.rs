@@ -1,7 +1,7 @@
 //! The functions that `-f` names.
 
 use super::job::{Job, Lane, Setup};
-use super::{rx, tx};
+use super::{ping, pong, rx, rxseq, tx, txseq};
 use linerate_port::Info;
 
 /// What a mode's threads do with a port; it chooses words and lines.
@@ -33,6 +33,18 @@ pub struct Mode {
 }
 
 impl Mode {
+    /// Whether it makes frames.
+    #[must_use]
+    pub fn sends(&self) -> bool {
+        self.role == Role::Sender || self.name == "ping"
+    }
+
+    /// Whether it receives streams.
+    #[must_use]
+    pub fn receives(&self) -> bool {
+        self.role == Role::Receiver
+    }
+
     /// Queues of a port that it can use.
     #[must_use]
     pub fn queues(&self, info: &Info) -> usize {
@@ -45,4 +57,4 @@ impl Mode {
 }
 
 /// All functions; the first is the default.
-pub static MODES: &[Mode] = &[rx::MODE, tx::MODE];
+pub static MODES: &[Mode] = &[rx::MODE, tx::MODE, ping::MODE, pong::MODE, txseq::MODE, rxseq::MODE];

@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::run::Refusal;
-use linerate_port::{KINDS, Spec};
+use linerate_port::Spec;
 
 /// What a name after `-i` means, and a line to say so if it is not what was typed: netmap's `null` and `valeS:P`, and
 /// bare names of interfaces, which linerate opens by AF_XDP (TAP interfaces as such).
@@ -57,12 +57,6 @@ pub(super) fn with_rings(config: &Config, port: &str) -> Result<String, Refusal>
         name += &format!(",queues={tx_rings}");
     }
     Ok(name)
-}
-
-/// Whether the name is of a kind that exists.
-#[must_use]
-pub fn is_known_kind(port: &str) -> bool {
-    port.split_once(':').is_some_and(|(kind, _)| KINDS.iter().any(|row| row.name == kind))
 }
 
 #[cfg(test)]

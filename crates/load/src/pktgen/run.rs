@@ -10,7 +10,7 @@ use super::report::{Progressed, Teller, float};
 use super::rx;
 use super::settle::{Facts, Finished, settle};
 use super::team::{Common, Team};
-use crate::frame::{Layout, Template};
+use crate::frame::{Layout, Payload, Template};
 use crate::result::{Number, Sample, Timestamp};
 use linerate_port::{Link, OpenError, Port, open_all};
 use linerate_rt::{Stop, Timers, monotonic_ns, pause};
@@ -51,7 +51,6 @@ const SHORTEST_REPORT_US: u64 = 10_000;
 /// # Errors
 /// [`Refusal`], before anything was sent.
 pub fn run(config: Config, command: Vec<String>, stop: &Stop, output: &Arc<Output>) -> Result<Finished, Refusal> {
-    let system = |what| move |source| Refusal::System { what, source };
     let (start, began) = (Timestamp::now(), monotonic_ns());
     let names: Vec<String> = std::iter::once(&config.port)
         .chain(&config.to)
@@ -78,11 +77,10 @@ pub fn run(config: Config, command: Vec<String>, stop: &Stop, output: &Arc<Outpu
         Some(port) => {
             let streams = u16::try_from(queues).unwrap_or(u16::MAX);
             let place = places.get(config.threads).cloned().into_iter().collect::<Vec<_>>();
-            Some(Team::start(&common, &rx::MODE, port, 1, &place, Some(streams)).map_err(system("threads"))?)
+            Some(Team::start(&common, &rx::MODE, port, 1, &place, Some(streams))?)
         }
     };
-    let main = Team::start(&common, config.mode, &mut ports[0], config.threads, &places, None);
-    let main = main.map_err(system("threads"))?;
+    let main = Team::start(&common, config.mode, &mut ports[0], config.threads, &places, None)?;
     let samples = Watch::new(&common).until_ended(&main, stop);
     if let Some(far) = &far {
         drain(&main, far);
@@ -109,7 +107,11 @@ fn template(config: &Config, port: &Port) -> Template {
         src_mac: config.src_mac.or(port.info().mac).unwrap_or([0; 6]),
         dst_mac: config.dst_mac,
         stream: 0,
-        stamped: config.stamps(),
+        payload: match config.mode.name {
+            "txseq" => Payload::Numbered,
+            _ if config.stamps() => Payload::Stamped,
+            _ => Payload::Marked,
+        },
     }
 }
 
@@ -121,6 +123,7 @@ fn introduce(common: &Common, ports: &[Port]) {
         Role::Receiver => "Receiving from",
         Role::Other => "Working on",
     };
+    config.remarks.iter().for_each(|remark| output.remark("main", 2890, remark));
     let queues = config.mode.queues(ports[0].info());
     let (threads, cpus) = (config.threads, limits::cpus_used(config));
     output.line(&format!("{verb} {}: {queues} queues, {threads} threads and {cpus} cpus.", config.port));

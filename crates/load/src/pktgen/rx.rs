@@ -1,14 +1,17 @@
 //! `-f rx`: receives, and checks every byte of what linerate sent.
 
+use super::config::options;
+use super::dump::dump;
 use super::job::{Done, Job, Lane, Setup, Tally, histogram};
 use super::modes::{Mode, Role};
+use super::output::Output;
 use super::tx;
-use crate::check::Check;
+use crate::check::{Check, Received};
 use crate::frame::Template;
 use hdrhistogram::Histogram;
 use linerate_port::RxQueue;
 use linerate_ring::{Frame, flags};
-use linerate_rt::{Machine, Progress, Sleeper};
+use linerate_rt::{Clock, Machine, Progress, Sleeper};
 use std::sync::Arc;
 
 pub(super) const MODE: Mode = Mode {
@@ -17,16 +20,51 @@ pub(super) const MODE: Mode = Mode {
     role: Role::Receiver,
     burst: 512,
     single: false,
-    job: |setup, lanes| Box::new(Rx::new(setup, lanes)),
+    job: |setup, lanes| Box::new(Rx::new(setup, lanes, check(setup))),
 };
 
 /// Silence after which `-W` ends the run.
 const SILENCE_NS: u64 = 1_000_000_000;
 
-pub(super) struct Rx {
+/// What looks at the frames.
+pub(super) trait Verify: Send {
+    /// A frame in a ring's buffer.
+    fn frame(&mut self, frame: &Frame<'_>);
+    /// A frame that was put together.
+    fn bytes(&mut self, frame: &[u8]);
+    /// Frames and bytes so far, cheaply.
+    fn counted(&self) -> Received;
+    /// All that is known.
+    fn received(&self) -> Received;
+    /// The last frame's time-stamp.
+    fn stamp(&self) -> Option<u64>;
+}
+
+impl Verify for Check {
+    #[inline]
+    fn frame(&mut self, frame: &Frame<'_>) {
+        Self::frame(self, frame);
+    }
+    fn bytes(&mut self, frame: &[u8]) {
+        Self::bytes(self, frame);
+    }
+    #[inline]
+    fn counted(&self) -> Received {
+        Self::counted(self)
+    }
+    fn received(&self) -> Received {
+        Self::received(self)
+    }
+    #[inline]
+    fn stamp(&self) -> Option<u64> {
+        Self::stamp(self)
+    }
+}
+
+pub(super) struct Rx<V> {
     lanes: Vec<RxLane>,
     /// One for all queues: a NIC may spread a stream over them.
-    check: Check,
+    check: V,
     burst: u32,
     /// Frames still wanted.
     left: u64,
@@ -36,7 +74,10 @@ pub(super) struct Rx {
     exit_idle: bool,
     stopped: bool,
     latency: Option<Histogram<u64>>,
+    /// Tells when frames arrived, to the moment; read only if latency is measured.
+    clock: Clock,
     tally: Arc<Tally>,
+    dump: Option<Arc<Output>>,
 }
 
 struct RxLane {
@@ -50,12 +91,12 @@ struct RxLane {
 /// Longest chain that is put together: more than 64 slots never come.
 const LONGEST: usize = 64 * 65536;
 
-impl Rx {
-    pub(super) fn new(setup: &Setup, lanes: Vec<Lane>) -> Self {
+impl<V: Verify> Rx<V> {
+    pub(super) fn new(setup: &Setup, lanes: Vec<Lane>, check: V) -> Self {
         let lane = |lane: Lane| Some(RxLane { index: lane.index, queue: lane.rx?, chain: Vec::new(), in_chain: false });
         Self {
             lanes: lanes.into_iter().filter_map(lane).collect(),
-            check: check(setup),
+            check,
             burst: setup.config.burst(),
             left: if setup.count == 0 { u64::MAX } else { setup.count },
             events: 0,
@@ -64,7 +105,9 @@ impl Rx {
             exit_idle: setup.config.exit_idle,
             stopped: false,
             latency: setup.config.latency.then(histogram),
+            clock: Clock::new(),
             tally: setup.tally.clone(),
+            dump: setup.config.has(options::DUMP).then(|| setup.output.clone()),
         }
     }
 
@@ -88,9 +131,21 @@ fn check(setup: &Setup) -> Check {
 }
 
 impl RxLane {
+    /// Dumps what is about to be taken.
+    #[cold]
+    fn show(&mut self, most: u32, output: &Output) {
+        let ring = format!("rx{}", self.index);
+        let mut batch = self.queue.ring.batch(most);
+        for i in 0..batch.len() {
+            if let Some((frame, flags)) = batch.frame(i) {
+                dump(output, &ring, i, flags, &frame);
+            }
+        }
+    }
+
     /// Looks at up to `most` slots; gives how many there were.
     #[inline]
-    fn take(&mut self, most: u32, check: &mut Check, arrived: u64, latency: &mut Option<Histogram<u64>>) -> u32 {
+    fn take(&mut self, most: u32, check: &mut impl Verify, arrived: u64, latency: &mut Option<Histogram<u64>>) -> u32 {
         let mut batch = self.queue.ring.batch(most);
         let n = batch.len();
         for i in 0..n {
@@ -113,7 +168,7 @@ impl RxLane {
 
 /// Adds a slot to a chain; true when that made a whole frame, which was then checked.
 #[cold]
-fn gather(chain: &mut Vec<u8>, in_chain: &mut bool, check: &mut Check, frame: &Frame<'_>, slot: u16) -> bool {
+fn gather(chain: &mut Vec<u8>, in_chain: &mut bool, check: &mut impl Verify, frame: &Frame<'_>, slot: u16) -> bool {
     let at = chain.len();
     if at + frame.len() <= LONGEST {
         chain.resize(at + frame.len(), 0);
@@ -128,7 +183,7 @@ fn gather(chain: &mut Vec<u8>, in_chain: &mut bool, check: &mut Check, frame: &F
     !*in_chain
 }
 
-impl Machine for Rx {
+impl<V: Verify> Machine for Rx<V> {
     fn handle(&mut self, now: u64) -> Progress {
         let mut slots = 0;
         for lane in &mut self.lanes {
@@ -137,7 +192,11 @@ impl Machine for Rx {
             self.tally.space(ring.slots() - ring.available());
             let most = self.burst.min(u32::try_from(self.left).unwrap_or(u32::MAX));
             let before = self.check.counted().frames;
-            let n = lane.take(most, &mut self.check, now, &mut self.latency);
+            if let Some(output) = &self.dump {
+                lane.show(most, output);
+            }
+            let arrived = if self.latency.is_some() { self.clock.now() } else { now };
+            let n = lane.take(most, &mut self.check, arrived, &mut self.latency);
             slots += n;
             self.left = self.left.saturating_sub(self.check.counted().frames - before);
             self.events += u64::from(n > 0);
@@ -171,12 +230,15 @@ impl Machine for Rx {
         }
     }
 
+    /// What has arrived by now is still taken, but no more than the rings hold: a port may always have something.
     fn stop(&mut self, _: u64) {
         self.stopped = true;
+        let arrived: u64 = self.lanes.iter().map(|lane| u64::from(lane.queue.ring.slots())).sum();
+        self.left = self.left.min(arrived);
     }
 }
 
-impl Job for Rx {
+impl<V: Verify> Job for Rx<V> {
     fn finish(self: Box<Self>) -> Done {
         let mut done = Done {
             events: self.events,
@@ -193,7 +255,7 @@ impl Job for Rx {
 }
 
 /// Adds what a checker saw to the receiver's side of the ledger.
-pub(super) fn account(done: &mut Done, check: &Check) {
+pub(super) fn account(done: &mut Done, check: &impl Verify) {
     let received = check.received();
     done.frames += received.frames;
     done.bytes += received.bytes;

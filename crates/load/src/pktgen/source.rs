@@ -1,17 +1,17 @@
 //! What fills a transmit ring: the frames of one stream.
 
 use super::sizes::Sizes;
-use crate::frame::{Dice, Flows, Heads, Mark, Template, pattern};
+use crate::frame::{Dice, Flows, Heads, Mark, Payload, Template, pattern};
 use linerate_ring::{Frame, TxBatch, TxRing, flags};
 use linerate_rt::Clock;
 
 /// How a frame is cut into slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub(super) struct Cut {
     /// Slots wanted.
-    pub slots: usize,
+    pub(super) slots: usize,
     /// Most bytes of a slot.
-    pub most: usize,
+    pub(super) most: usize,
 }
 
 impl Cut {
@@ -19,9 +19,9 @@ impl Cut {
     /// they would be longer than they may be, and fewer if there are not so many bytes.
     #[inline]
     #[must_use]
-    pub fn of(self, len: usize) -> (usize, usize) {
+    pub(super) fn of(self, len: usize) -> (usize, usize) {
         let each = len / self.slots;
-        if each > self.most || (each == self.most && len % self.slots != 0) {
+        if each > self.most || (each == self.most && !len.is_multiple_of(self.slots)) {
             (self.most, len.div_ceil(self.most))
         } else if each == 0 {
             (1, len.max(1))
@@ -32,7 +32,7 @@ impl Cut {
 }
 
 /// What a stream's frames are.
-pub enum Content {
+pub(super) enum Content {
     /// linerate's own, made from a template.
     Made {
         /// What they have in common.
@@ -50,15 +50,15 @@ pub enum Content {
 
 /// What was put into a ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Filled {
+pub(super) struct Filled {
     /// Frames.
-    pub frames: u32,
+    pub(super) frames: u32,
     /// Slots.
-    pub slots: u32,
+    pub(super) slots: u32,
 }
 
 /// The frames of one stream. It allocates nothing once its lengths were seen.
-pub struct Source {
+pub(super) struct Source {
     way: Way,
     sizes: Sizes,
     vnet: usize,
@@ -82,9 +82,9 @@ enum Way {
     /// Headers by length and flow, mark, stamp and pattern written one after the other.
     Varied {
         heads: Heads,
-        flows: Flows,
+        flows: Box<Flows>,
         run: u16,
-        clock: Clock,
+        clock: Box<Clock>,
     },
     Copied(Vec<u8>),
     Rubbish,
@@ -93,15 +93,15 @@ enum Way {
 impl Source {
     /// Frames of these lengths (without virtio-net header), cut so.
     #[must_use]
-    pub fn new(content: Content, sizes: Sizes, vnet: usize, cut: Cut, seed: u64) -> Self {
+    pub(super) fn new(content: Content, sizes: Sizes, vnet: usize, cut: Cut, seed: u64) -> Self {
         let way = match content {
             Content::Made { template, flows, run } => match (&sizes, flows.single()) {
-                (Sizes::Fixed(len), Some(flow)) if !template.stamped => {
+                (Sizes::Fixed(len), Some(flow)) if template.payload == Payload::Marked => {
                     let len = len + vnet;
                     let words = template.marks(len).then_some(template.layout.words());
                     Way::Alike { whole: template.frame(len, &flow, run, 0, 0), words, run }
                 }
-                _ => Way::Varied { heads: Heads::new(template), flows, run, clock: Clock::new() },
+                _ => Way::Varied { heads: Heads::new(template), flows: Box::new(flows), run, clock: Box::default() },
             },
             Content::Copied(bytes) => Way::Copied(bytes),
             Content::Rubbish => Way::Rubbish,
@@ -120,25 +120,25 @@ impl Source {
     }
 
     /// Fetches each buffer's line some frames ahead of its use.
-    pub fn prefetch(&mut self, on: bool) {
+    pub(super) fn prefetch(&mut self, on: bool) {
         self.prefetch = on;
     }
 
     /// Copies with the C library's memcpy where memory is private.
-    pub fn copy_by_libc(&mut self, on: bool) {
+    pub(super) fn copy_by_libc(&mut self, on: bool) {
         self.libc_copy = on;
     }
 
     /// Slots of the longest frame.
     #[must_use]
-    pub fn slots_of_longest(&self) -> usize {
+    pub(super) fn slots_of_longest(&self) -> usize {
         let len = if let Way::Copied(bytes) = &self.way { bytes.len() } else { self.sizes.longest() + self.vnet };
         self.cut.of(len).1
     }
 
     /// Puts up to `most` frames into a ring, as many as it has room for, and commits them.
     #[inline]
-    pub fn fill(&mut self, ring: &mut TxRing, most: u32) -> Filled {
+    pub(super) fn fill(&mut self, ring: &mut TxRing, most: u32) -> Filled {
         let one_slot = self.slots_of_longest() == 1;
         let mut batch = ring.reserve(if one_slot { most } else { u32::MAX });
         let filled = match (&self.way, one_slot && !self.libc_copy) {
@@ -221,7 +221,7 @@ impl Way {
                 }
             }
             Self::Varied { heads, flows, run, clock } => {
-                let flow = flows.next();
+                let flow = flows.pick();
                 let template = heads.template();
                 let (layout, begin) = (template.layout, template.body(len));
                 let (marks, stamps) = (template.marks(len), template.stamps(len));
@@ -235,6 +235,7 @@ impl Way {
                 let head = heads.of(len);
                 head.set(&flow);
                 to[..head.bytes().len()].copy_from_slice(head.bytes());
+                heads.template().number(to, sequence);
             }
             Self::Copied(bytes) => to.copy_from_slice(bytes),
             Self::Rubbish => {}

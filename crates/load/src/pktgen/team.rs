@@ -2,12 +2,14 @@
 
 use super::config::Config;
 use super::job::{Done, Lane, Reading, Setup, Tally};
+use super::limits;
 use super::modes::Mode;
 use super::output::Output;
+use super::run::Refusal;
+use super::source::Cut;
 use crate::frame::Template;
 use linerate_port::Port;
 use linerate_rt::{Stop, ThreadTime, WaitStats, Waiter, run, spawn};
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::AcqRel};
 use std::thread::JoinHandle;
@@ -59,11 +61,13 @@ impl Team {
         threads: usize,
         places: &[Vec<usize>],
         streams: Option<u16>,
-    ) -> io::Result<Self> {
-        let (stop, ended) = (Stop::new()?, Stop::new()?);
+    ) -> Result<Self, Refusal> {
+        let system = |source| Refusal::System { what: "threads", source };
+        let (stop, ended) = (Stop::new().map_err(system)?, Stop::new().map_err(system)?);
         let running = Arc::new(AtomicUsize::new(threads));
         let queues = Self::queues(mode, threads, port);
-        let mut workers = Vec::new();
+        // Dropped on an error, it ends the threads that run already.
+        let mut team = Self { workers: Vec::new(), stop, ended };
         for k in 0..threads {
             let lanes = (k..queues).step_by(threads).map(|q| Lane {
                 index: u16::try_from(q).unwrap_or(u16::MAX),
@@ -71,6 +75,10 @@ impl Team {
                 rx: port.take_rx(q),
             });
             let lanes: Vec<Lane> = lanes.collect();
+            let cut = match lanes.first().and_then(|lane| lane.tx.as_ref()).filter(|_| mode.sends()) {
+                Some(tx) => limits::cut(&common.config, &tx.ring)?,
+                None => Cut { slots: 1, most: usize::MAX },
+            };
             let tally = Arc::new(Tally::new());
             // A receiver of what this process sends goes on until it is told.
             let share = |all: u64| if streams.is_some() { 0 } else { share(all, threads, k) };
@@ -82,13 +90,14 @@ impl Team {
                 count: share(common.config.count),
                 rate: share(common.config.rate.unwrap_or(0)),
                 streams,
+                cut,
                 tally: tally.clone(),
                 output: common.output.clone(),
             };
             let name = format!("{}{k}", mode.name);
             let on = places.get(k).cloned().unwrap_or_default();
-            let (asked, wait) = (stop.clone(), common.config.wait);
-            let (running, ended) = (running.clone(), ended.clone());
+            let (asked, wait) = (team.stop.clone(), common.config.wait);
+            let (running, ended) = (running.clone(), team.ended.clone());
             let thread = {
                 let (name, core) = (name.clone(), on.first().copied().filter(|_| on.len() == 1));
                 spawn(&name.clone(), &on, move || {
@@ -98,11 +107,12 @@ impl Team {
                     let waits = run(&mut *job, &mut Waiter::new(wait), &asked);
                     let cpu = ThreadTime::of_this_thread().since(before);
                     Worked { name, core, done: job.finish(), cpu, waits }
-                })?
+                })
+                .map_err(system)?
             };
-            workers.push(Worker { tally, thread });
+            team.workers.push(Worker { tally, thread });
         }
-        Ok(Self { workers, stop, ended })
+        Ok(team)
     }
 
     /// What they did so far; the least room since the last reading.
@@ -119,9 +129,15 @@ impl Team {
     }
 
     /// What each did; waits for their end.
-    pub(super) fn join(self) -> Vec<Worked> {
+    pub(super) fn join(mut self) -> Vec<Worked> {
         let join = |worker: Worker| worker.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        self.workers.into_iter().map(join).collect()
+        std::mem::take(&mut self.workers).into_iter().map(join).collect()
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        self.stop.ask(0);
     }
 }
 

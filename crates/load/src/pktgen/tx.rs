@@ -1,10 +1,12 @@
 //! `-f tx`: sends.
 
 use super::config::options;
+use super::dump::dump;
 use super::job::{Done, Job, Lane, Setup, Tally};
 use super::modes::{Mode, Role};
+use super::output::Output;
 use super::pace::Pace;
-use super::source::{Content, Cut, Source};
+use super::source::{Content, Source};
 use crate::frame::{Flows, Template};
 use linerate_port::{DropReason, TxQueue};
 use linerate_rt::{Machine, Progress, Sleeper};
@@ -36,6 +38,7 @@ pub(super) struct Tx {
     patience: Option<u64>,
     lingers: Option<u64>,
     tally: Arc<Tally>,
+    dump: Option<Arc<Output>>,
 }
 
 struct TxLane {
@@ -46,8 +49,22 @@ struct TxLane {
     offered: u64,
 }
 
+impl TxLane {
+    /// Dumps the slots committed last.
+    #[cold]
+    fn show(&mut self, slots: u32, output: &Output) {
+        let (name, ring) = (format!("tx{}", self.index), &mut self.queue.ring);
+        let pending = ring.pending();
+        for i in pending - slots..pending {
+            let word = ring.pending_word(i);
+            let all = ring.pending_frame(i);
+            dump(output, &name, i, word.flags(), &all);
+        }
+    }
+}
+
 /// The frames of one queue.
-pub(super) fn source(setup: &Setup, index: u16, usable: usize) -> Source {
+pub(super) fn source(setup: &Setup, index: u16) -> Source {
     let config = &setup.config;
     let seed = u64::from(setup.run) << 32 | u64::from(index) << 1;
     let content = match &setup.packet {
@@ -59,8 +76,7 @@ pub(super) fn source(setup: &Setup, index: u16, usable: usize) -> Source {
             run: setup.run,
         },
     };
-    let cut = Cut { slots: config.frags, most: config.frag_size.unwrap_or(usable).min(usable) };
-    let mut source = Source::new(content, config.sizes.clone(), config.vnet, cut, seed);
+    let mut source = Source::new(content, config.sizes.clone(), config.vnet, setup.cut, seed);
     source.prefetch(config.has(options::PREFETCH));
     source.copy_by_libc(config.has(options::MEMCPY));
     source
@@ -74,10 +90,10 @@ pub(super) fn flows(setup: &Setup, seed: u64) -> Flows {
 }
 
 impl Tx {
-    fn new(setup: &Setup, lanes: Vec<Lane>) -> Self {
+    pub(super) fn new(setup: &Setup, lanes: Vec<Lane>) -> Self {
         let lane = |lane: Lane| {
             let queue = lane.tx?;
-            let source = source(setup, lane.index, queue.ring.usable());
+            let source = source(setup, lane.index);
             let slots = u32::try_from(source.slots_of_longest()).unwrap_or(u32::MAX);
             Some(TxLane { index: lane.index, queue, source, slots, offered: 0 })
         };
@@ -91,6 +107,7 @@ impl Tx {
             patience: None,
             lingers: None,
             tally: setup.tally.clone(),
+            dump: setup.config.has(options::DUMP).then(|| setup.output.clone()),
         }
     }
 
@@ -128,6 +145,9 @@ impl Machine for Tx {
             let most = u32::try_from(most).unwrap_or(u32::MAX);
             self.tally.space(lane.queue.ring.free());
             let filled = lane.source.fill(&mut lane.queue.ring, most);
+            if let Some(output) = &self.dump {
+                lane.show(filled.slots, output);
+            }
             if filled.frames > 0 {
                 worked = true;
                 self.pace.pass(filled.frames);

@@ -10,6 +10,7 @@ pub(crate) mod interface;
 pub(crate) mod netlink;
 #[cfg(target_os = "linux")]
 pub(crate) mod netns;
+pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
 pub(crate) mod packet;
 pub(crate) mod seqpacket;
