@@ -1,8 +1,10 @@
 //! The commands: one file and one row each.
 
+mod bench;
 mod bridge;
 mod pkt_gen;
 mod ports;
+mod qualify;
 
 use crate::trouble::{Trouble, print};
 use clap::Parser;
@@ -22,7 +24,8 @@ pub(crate) struct Command {
 }
 
 /// All commands.
-pub(crate) static COMMANDS: &[Command] = &[pkt_gen::COMMAND, bridge::COMMAND, ports::COMMAND];
+pub(crate) static COMMANDS: &[Command] =
+    &[qualify::COMMAND, pkt_gen::COMMAND, bridge::COMMAND, ports::COMMAND, bench::COMMAND];
 
 /// Parses arguments; None if help was asked for, and printed.
 fn parse<P: Parser>(name: &str, arguments: &[String]) -> Result<Option<P>, Trouble> {

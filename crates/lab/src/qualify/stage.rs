@@ -6,7 +6,7 @@ use linerate_load::result::Test;
 use linerate_port::{Namespace, VethPair};
 
 /// Two ports that reach each other, and perhaps a second such pair.
-pub struct Stage {
+pub(super) struct Stage {
     /// Short and unique in the run.
     pub(super) key: &'static str,
     /// The ports.

@@ -15,7 +15,7 @@ mod sys;
 mod veth;
 
 pub use peer::{How, Peer};
-pub use round::{Compared, Figure, compare};
+pub use round::{Compared, Figure, compare, spread};
 
 use crate::pktgen::{Config, Finished, MODES, Output, Sizes};
 use linerate_rt::{Stop, WaitMode};

@@ -28,6 +28,8 @@ pub struct Mode {
     pub burst: u32,
     /// Whether there can be but one thread.
     pub single: bool,
+    /// What is done at the far port, if that is of this process too (`Config::to`).
+    pub(super) far: Option<&'static Mode>,
     /// A thread's work over its queues.
     pub(super) job: fn(&Setup, Vec<Lane>) -> Box<dyn Job>,
 }

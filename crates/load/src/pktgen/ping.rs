@@ -22,6 +22,7 @@ pub(super) const MODE: Mode = Mode {
     role: Role::Other,
     burst: 1,
     single: true,
+    far: Some(&super::pong::MODE),
     job: |setup, lanes| Box::new(Ping::new(setup, lanes)),
 };
 

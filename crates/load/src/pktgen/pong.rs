@@ -15,6 +15,7 @@ pub(super) const MODE: Mode = Mode {
     role: Role::Other,
     burst: 1,
     single: true,
+    far: None,
     job: |setup, lanes| Box::new(Pong::new(setup, lanes)),
 };
 

@@ -7,7 +7,6 @@ use super::modes::Role;
 use super::name;
 use super::output::Output;
 use super::report::{Progressed, Teller, float};
-use super::rx;
 use super::settle::{Facts, Finished, settle};
 use super::team::{Common, Team};
 use crate::frame::{Layout, Payload, Template};
@@ -72,13 +71,17 @@ pub fn run(config: Config, command: Vec<String>, stop: &Stop, output: &Arc<Outpu
 
     let queues = Team::queues(config.mode, config.threads, &ports[0]);
     // The receiver is there first.
-    let far = match ports.get_mut(1) {
-        None => None,
-        Some(port) => {
+    let far = match (ports.get_mut(1), config.mode.far) {
+        (Some(port), Some(mode)) => {
             let streams = u16::try_from(queues).unwrap_or(u16::MAX);
             let place = places.get(config.threads).cloned().into_iter().collect::<Vec<_>>();
-            Some(Team::start(&common, &rx::MODE, port, 1, &place, Some(streams))?)
+            Some(Team::start(&common, mode, port, 1, &place, Some(streams))?)
         }
+        (Some(port), None) => {
+            let (port, mode) = (&port.info().name, config.mode.name);
+            return Err(Refusal::Usage(format!("{port}: nothing is done at the far port of -f {mode}; leave it out")));
+        }
+        (None, _) => None,
     };
     let main = Team::start(&common, config.mode, &mut ports[0], config.threads, &places, None)?;
     let samples = Watch::new(&common).until_ended(&main, stop);

@@ -20,6 +20,7 @@ pub(super) const MODE: Mode = Mode {
     role: Role::Receiver,
     burst: 512,
     single: false,
+    far: None,
     job: |setup, lanes| Box::new(Rx::new(setup, lanes, check(setup))),
 };
 

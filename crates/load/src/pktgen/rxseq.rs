@@ -15,6 +15,7 @@ pub(super) const MODE: Mode = Mode {
     role: Role::Receiver,
     burst: 512,
     single: false,
+    far: None,
     job: |setup, lanes| Box::new(Rx::new(setup, lanes, Numbers::new(setup.config.vnet, setup.output.clone()))),
 };
 

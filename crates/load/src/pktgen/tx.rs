@@ -18,6 +18,7 @@ pub(super) const MODE: Mode = Mode {
     role: Role::Sender,
     burst: 512,
     single: false,
+    far: Some(&super::rx::MODE),
     job: |setup, lanes| Box::new(Tx::new(setup, lanes)),
 };
 

@@ -10,5 +10,6 @@ pub(super) const MODE: Mode = Mode {
     role: Role::Sender,
     burst: 512,
     single: true,
+    far: Some(&super::rxseq::MODE),
     job: |setup, lanes| Box::new(Tx::new(setup, lanes)),
 };

@@ -10,10 +10,8 @@ pub(crate) mod interface;
 pub(crate) mod netlink;
 #[cfg(target_os = "linux")]
 pub(crate) mod netns;
-pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
 pub(crate) mod packet;
-pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
 pub(crate) mod socket;
 #[cfg(target_os = "linux")]
@@ -26,3 +24,5 @@ pub(crate) mod unix;
 pub(crate) mod xsk;
 #[cfg(target_os = "linux")]
 pub(crate) mod xsk_ring;
+
+pub(crate) mod seqpacket;
