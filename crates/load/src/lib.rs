@@ -1,3 +1,10 @@
 //! Workloads and measurement: pkt-gen, ledgers, histograms, CPU, and the result schema.
 
+pub mod bench;
+pub mod bridge;
+pub mod check;
+pub mod frame;
+pub mod pktgen;
 pub mod result;
+
+mod sys;

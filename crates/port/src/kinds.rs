@@ -3,7 +3,9 @@
 use crate::error::OpenError;
 use crate::open::{Context, Demand, Parts};
 use crate::spec::Spec;
-use crate::{cable, null};
+use crate::{cable, null, pcap};
+#[cfg(target_os = "linux")]
+use crate::{packet, tap, unix, xdp};
 
 /// One option of a kind.
 #[derive(Debug)]
@@ -37,4 +39,16 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub static KINDS: &[Kind] = &[cable::KIND, null::KIND];
+pub static KINDS: &[Kind] = &[
+    cable::KIND,
+    #[cfg(target_os = "linux")]
+    packet::KIND,
+    #[cfg(target_os = "linux")]
+    tap::KIND,
+    #[cfg(target_os = "linux")]
+    unix::KIND,
+    pcap::KIND,
+    null::KIND,
+    #[cfg(target_os = "linux")]
+    xdp::KIND,
+];

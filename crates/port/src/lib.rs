@@ -25,18 +25,38 @@
 mod cable;
 mod counters;
 mod error;
+#[cfg(target_os = "linux")]
+mod frames;
 mod info;
 mod kinds;
 mod null;
 mod open;
+#[cfg(target_os = "linux")]
+mod packet;
+mod pcap;
 mod queue;
 mod spec;
 pub mod sys;
+#[cfg(target_os = "linux")]
+mod tap;
+#[cfg(target_os = "linux")]
+mod unix;
+#[cfg(target_os = "linux")]
+mod veth;
+#[cfg(target_os = "linux")]
+mod vnet;
+mod wrap;
+#[cfg(target_os = "linux")]
+mod xdp;
 
 pub use counters::{DropReason, Drops, RxCounters, TxCounters};
 pub use error::{Cause, OpenError};
 pub use info::{Caps, Filter, Info, Link};
 pub use kinds::{KINDS, Kind, OptionRow};
 pub use open::{Demand, Port, open, open_all};
+pub use pcap::capture;
 pub use queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
-pub use spec::{COMMON, Spec};
+pub use spec::{COMMON, Spec, option_rows};
+#[cfg(target_os = "linux")]
+pub use veth::{LinkState, LinkStats, Namespace, Offloads, VethPair};
+pub use wrap::{WRAPPERS, Wrapper};

@@ -69,18 +69,17 @@ struct Sink;
 
 impl TxEngine for Sink {
     fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
-        let mut whole = 0;
+        let (mut whole, mut bytes) = (0, 0);
         for i in 0..ring.pending() {
             let word = ring.pending_word(i);
-            count.bytes += u64::from(word.len());
-            if !word.has(flags::MOREFRAG) {
-                count.frames += 1;
-                whole = i + 1;
+            bytes += u64::from(word.len());
+            if word.has(flags::MOREFRAG) {
+                continue;
             }
-        }
-        // The bytes of an unfinished chain are counted when it is whole.
-        for i in whole..ring.pending() {
-            count.bytes -= u64::from(ring.pending_word(i).len());
+            // Void slots have no bytes and are no frames.
+            count.frames += u64::from(bytes > 0);
+            count.bytes += bytes;
+            (whole, bytes) = (i + 1, 0);
         }
         count.batches += u64::from(whole > 0);
         ring.take(whole);

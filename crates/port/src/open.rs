@@ -4,6 +4,7 @@ use crate::error::{Cause, OpenError};
 use crate::info::{Filter, Info, Link};
 use crate::queue::{RxQueue, TxQueue};
 use crate::spec::Spec;
+use crate::wrap;
 use linerate_ring::{Region, RegionConfig, RegionError, Sharing};
 use std::any::Any;
 use std::collections::HashMap;
@@ -62,9 +63,14 @@ pub(crate) trait Device: Send + Sync {
         Err("this kind of port delivers all that arrives".into())
     }
 
-    /// Raw counters that somebody else keeps (the kernel), by name.
+    /// Raw counters that somebody else keeps (the kernel, a file, a wrapper), by name.
     fn raw_counters(&self) -> Vec<(String, u64)> {
         Vec::new()
+    }
+
+    /// What went wrong since it was opened, in one line.
+    fn trouble(&self) -> Option<String> {
+        None
     }
 }
 
@@ -111,6 +117,13 @@ impl Port {
     pub fn raw_counters(&self) -> Vec<(String, u64)> {
         self.device.raw_counters()
     }
+
+    /// What went wrong since it was opened (a disk is full, a file is damaged), in one line for the user: why the link
+    /// is down, or why a trace is not whole.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.device.trouble()
+    }
 }
 
 /// Opens one port.
@@ -122,12 +135,17 @@ pub fn open(name: &str) -> Result<Port, OpenError> {
 pub fn open_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<Port>, OpenError> {
     let specs = names.iter().map(|name| Spec::parse(name.as_ref())).collect::<Result<Vec<_>, _>>()?;
     let mut config = RegionConfig { buf_size: 512, buffers: 0, ring_bytes: 0, sharing: Sharing::Private, huge: true };
-    for spec in &specs {
+    for (i, spec) in specs.iter().enumerate() {
         let demand = (spec.kind.demand)(spec)?;
-        config.ring_bytes += demand.ring_bytes;
-        config.buffers += demand.buffers;
+        let wrapped = wrap::demand(spec, demand)?;
+        // Of a cable, whichever end comes first makes both directions, by its own options.
+        let cable = spec.kind.name == "cable";
+        let alone = cable && !crate::cable::both_ends_in(spec, &specs);
+        let second = cable && crate::cable::both_ends_in(spec, &specs[..i]);
+        let ends = if second { 0 } else { 1 + usize::from(cable) };
+        config.ring_bytes += ends * demand.ring_bytes + (wrapped.ring_bytes - demand.ring_bytes);
+        config.buffers += u32::try_from(ends).unwrap_or(1) * demand.buffers + (wrapped.buffers - demand.buffers);
         config.buf_size = config.buf_size.max(demand.buf_size);
-        let alone = spec.kind.name == "cable" && !crate::cable::both_ends_in(spec, &specs);
         if demand.shared || alone {
             config.sharing = Sharing::Shared;
         }
@@ -137,7 +155,7 @@ pub fn open_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<Port>, OpenError> {
     specs
         .iter()
         .map(|spec| {
-            let parts = (spec.kind.open)(spec, &mut context)?;
+            let parts = wrap::wrap(spec, &region, (spec.kind.open)(spec, &mut context)?)?;
             let (tx, rx) = (parts.tx.into_iter().map(Some).collect(), parts.rx.into_iter().map(Some).collect());
             Ok(Port { info: parts.info, tx, rx, device: parts.device })
         })

@@ -6,10 +6,11 @@
 //!   name   = what the kind wants: an interface, a file, two socket paths, NAME{ID or NAME}ID
 //! ```
 //! Sizes take K, M, G (binary for counts and bytes: `slots=1K` is 1024; decimal for bit/s: `rate=10G` is 10^10).
-//! Which keys exist is in the kind's row and in [`COMMON`].
+//! Which keys exist is in the kind's row, in [`COMMON`] and in [`WRAPPERS`]: see [`option_rows`].
 
 use crate::error::OpenError;
 use crate::kinds::{KINDS, Kind, OptionRow};
+use crate::wrap::WRAPPERS;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -23,6 +24,11 @@ pub const COMMON: &[OptionRow] = &[
         about: "bytes of a buffer with its headroom, a power of two (from the MTU)",
     },
 ];
+
+/// All options of a kind: the common ones, those of wrappers, its own.
+pub fn option_rows(kind: &Kind) -> impl Iterator<Item = &'static OptionRow> + use<> {
+    COMMON.iter().chain(WRAPPERS.iter().map(|wrapper| &wrapper.option)).chain(kind.options)
+}
 
 /// Longest port name that is looked at.
 const LONGEST: usize = 4096;
@@ -84,8 +90,8 @@ impl Spec {
         let mut options = BTreeMap::new();
         for part in parts {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
-            let Some(row) = COMMON.iter().chain(kind.options).find(|row| row.key == key) else {
-                let keys: Vec<_> = COMMON.iter().chain(kind.options).map(|row| row.key).collect();
+            let Some(row) = option_rows(kind).find(|row| row.key == key) else {
+                let keys: Vec<_> = option_rows(kind).map(|row| row.key).collect();
                 return Err(oops(
                     format!("{}: has no option '{}'", kind.name, tidy(key)),
                     format!("it has {}", keys.join(", ")),

@@ -140,6 +140,7 @@ fn a_maker_that_closes_leaves_a_cable_that_pairs_anew() {
     btx.sync();
     brx.sync();
     let mut a = until("the next maker or joiner", || open(&name("maker", "{")).ok());
+    // Either may have come first, with its own idea of the rings' size.
     linked(&a, Link::Up);
     linked(&b, Link::Up);
     let (mut tx, mut rx) = queues(&mut a, 0);

@@ -227,6 +227,8 @@ impl PipeTx {
                 }
                 i = self.refuse(ring, moved.slots, pending);
                 moved.too_many_fragments += 1;
+            } else if bytes == 0 {
+                // Void: it travels, because slots stand for each other, but it is no frame.
             } else if admit(bytes) {
                 moved.frames += 1;
                 moved.bytes += bytes as u64;

@@ -206,6 +206,28 @@ fn a_refused_chain_stays_refused_when_it_comes_in_parts() {
     assert_eq!(got, [b"another"]);
 }
 
+/// Regression: the part of it that fitted was carried over and went on with the next frame.
+#[test]
+fn a_chain_that_does_not_fit_a_successors_ring_stays_behind_whole() {
+    let region = region(4, Sharing::Private);
+    let mut old = TxRing::new(&region, 0, 128).unwrap();
+    let ((mut tx, mut a), (mut rx, mut b)) = pipe(&region);
+    for _ in 0..40 {
+        send(&mut old, b"single", 0);
+    }
+    for _ in 0..29 {
+        send(&mut old, b"chain", flags::MOREFRAG);
+    }
+    send(&mut old, b"chain", 0);
+    send(&mut old, b"short", 0);
+    assert_eq!(tx.carry_over(&mut old), 1);
+    assert_eq!((old.pending(), tx.pending()), (0, 41));
+    assert_eq!(a.sync(&mut tx, |_| true).frames, 41);
+    b.sync(&mut rx);
+    let got: Vec<_> = std::iter::from_fn(|| receive(&mut rx)).collect();
+    assert_eq!(got[40], b"short");
+}
+
 #[cfg(not(miri))]
 mod another_process {
     use super::*;

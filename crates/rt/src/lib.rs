@@ -1,1 +1,23 @@
-//! Running: waits, timers, clocks, threads and the event loop.
+//! Running: clocks, waits, timers, threads, signals, and the loop that joins a machine to its queues.
+//!
+//! A [`Machine`] does a batch of work at a time and says when it wants to be asked again; [`run`] asks it, and while
+//! there is nothing to do lets a [`Waiter`] spin or sleep. One machine has one thread.
+//!
+//! What this crate refuses to do: it knows no protocol and prints nothing.
+
+mod clock;
+mod cpu;
+mod event;
+mod signal;
+mod sys;
+mod thread;
+mod timer;
+mod wait;
+
+pub use clock::{Clock, monotonic_ns, wall};
+pub use cpu::{CoreTime, ThreadTime, core_times};
+pub use event::{Machine, Progress, run};
+pub use signal::{Stop, forward_signals};
+pub use thread::{cpus, pin, spawn};
+pub use timer::Timers;
+pub use wait::{Sleeper, WaitMode, WaitStats, Waiter, pause};

@@ -43,8 +43,9 @@ impl CableTx {
             count.dropped.add(DropReason::PeerDied, lost);
             seat.start = Some(start);
         }
-        if let Some(ends) = seat.fresh.ends.take() {
+        if let Some((ends, wire)) = seat.fresh.ends.take() {
             let (mut fresh, mut pipe) = *ends;
+            self.wire = wire;
             let left = fresh.carry_over(ring);
             count.dropped.add(DropReason::TooLong, left.into());
             pipe.inherit(&self.pipe);
@@ -153,7 +154,7 @@ impl CableRx {
             // From here on the last pairing is left, whatever the rest of this says.
             self.seen = NEVER;
         }
-        if let Some(ends) = seat.fresh.ends.take() {
+        if let Some((ends, _)) = seat.fresh.ends.take() {
             let (mut fresh, pipe) = *ends;
             fresh.inherit(ring);
             (*ring, self.pipe) = (fresh, pipe);

@@ -99,10 +99,9 @@ pub(crate) fn both_ends_in(spec: &Spec, specs: &[Spec]) -> bool {
 fn demand(spec: &Spec) -> Result<Demand, OpenError> {
     End::parse(spec)?;
     let shape = Shape::parse(spec)?;
-    // Both ends' rings: whichever end is opened first makes them all.
-    let mut demand = Demand::rings(2 * shape.queues, 2 * shape.queues, shape.slots, shape.buf_size);
-    demand.buffers = 2 * shape.queues * shape.slots;
-    demand.ring_bytes += Region::if_room(shape.queues, shape.queues);
+    // The pairs of one direction; whichever end comes first makes both, so it is counted twice (`open_all`).
+    let mut demand = Demand::rings(shape.queues, shape.queues, shape.slots, shape.buf_size);
+    demand.buffers = shape.queues * shape.slots;
     Ok(demand)
 }
 

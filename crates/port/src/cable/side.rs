@@ -4,6 +4,7 @@
 //! sync, takes its slots back, and reports from which cursor the next pairing may start. Only when all queues have
 //! reported does the watcher pair anew.
 
+use super::wire::Wire;
 use crate::info::Link;
 use linerate_ring::{Bell, PipeRx, PipeTx, RxRing, TxRing};
 use std::path::{Path, PathBuf};
@@ -14,10 +15,11 @@ use std::time::Duration;
 /// The state that a queue has acted on before its first sync: down, and no generation that will come.
 pub(super) const NEVER: u32 = u32::MAX - 1;
 
-/// What a new generation brings a queue: another bell at the far side, and new rings if the region is another.
+/// What a new generation brings a queue: another bell at the far side, and new rings, with the rate of the wire that
+/// comes with them, if the region is another.
 #[derive(Default)]
 pub(super) struct Fresh<Ends> {
-    pub(super) ends: Option<Box<Ends>>,
+    pub(super) ends: Option<(Box<Ends>, Option<Wire>)>,
     pub(super) far: Option<Bell>,
 }
 

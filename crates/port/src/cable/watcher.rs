@@ -8,6 +8,7 @@ use super::between::{Meeting, Memory, Met, send_bells};
 use super::message::{Offer, OfferedPair, Refusal};
 use super::side::{FreshRx, FreshTx, Side};
 use super::visitor::{Visitor, Visitors, Wish};
+use super::wire::Wire;
 use super::{Pairs, Shape};
 use crate::sys::seqpacket as socket;
 use linerate_ring::{Bell, Pipe, Region, RegionConfig, RegionError, RingPair, Sharing};
@@ -188,7 +189,7 @@ impl Watcher {
             return true;
         }
         // The region was the other's. Pair with a successor, or make one of our own.
-        let shape = self.shape;
+        let queues = self.shape.queues;
         // Makers that go as fast as they come shall not keep this thread busy.
         let mut wait = if place.is_none() && self.paired.elapsed() < RETRY { RETRY } else { Duration::ZERO };
         loop {
@@ -197,7 +198,7 @@ impl Watcher {
             // A successor with other options is no successor.
             let met = match place.take() {
                 Some(listener) => Ok(Met::First(listener)),
-                None => self.meeting.meet(&side, &|offered| *offered == shape),
+                None => self.meeting.meet(&side, &|offered| offered.queues == queues),
             };
             if let Ok(met) = met
                 && self.succeed(&side, met).is_some()
@@ -229,6 +230,8 @@ impl Watcher {
                 (memory, None)
             }
             Met::Joined { peer, memory, offer, tx_far, rx_far } => {
+                // A successor has as many queues; rings and rate may be others, and are the first's.
+                self.shape = offer.shape;
                 self.peer = Some(peer);
                 (memory, Some((offer, tx_far, rx_far)))
             }
@@ -248,12 +251,12 @@ impl Watcher {
             return None;
         };
         {
-            let mut desk = side.desk();
+            let (mut desk, wire) = (side.desk(), self.shape.rate.map(Wire::new));
             for (seat, ends) in desk.tx.iter_mut().zip(tx) {
-                seat.freshen(|fresh: &mut FreshTx| fresh.ends = Some(Box::new(ends)));
+                seat.freshen(|fresh: &mut FreshTx| fresh.ends = Some((Box::new(ends), wire.clone())));
             }
             for (seat, ends) in desk.rx.iter_mut().zip(rx) {
-                seat.freshen(|fresh: &mut FreshRx| fresh.ends = Some(Box::new(ends)));
+                seat.freshen(|fresh: &mut FreshRx| fresh.ends = Some((Box::new(ends), None)));
             }
         }
         self.memory = memory;

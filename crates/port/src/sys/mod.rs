@@ -1,3 +1,28 @@
 //! System calls of ports. `unsafe` of this crate stands here and nowhere else.
 
+#[cfg(target_os = "linux")]
+pub(crate) mod bpf;
+#[cfg(target_os = "linux")]
+pub(crate) mod ethtool;
+#[cfg(target_os = "linux")]
+pub(crate) mod interface;
+#[cfg(target_os = "linux")]
+pub(crate) mod netlink;
+#[cfg(target_os = "linux")]
+pub(crate) mod netns;
+#[cfg(target_os = "linux")]
+pub(crate) mod packet;
+#[cfg(target_os = "linux")]
+pub(crate) mod socket;
+#[cfg(target_os = "linux")]
+pub(crate) mod tap;
+#[cfg(target_os = "linux")]
+pub(crate) mod umem;
+#[cfg(target_os = "linux")]
+pub(crate) mod unix;
+#[cfg(target_os = "linux")]
+pub(crate) mod xsk;
+#[cfg(target_os = "linux")]
+pub(crate) mod xsk_ring;
+
 pub(crate) mod seqpacket;

@@ -1,0 +1,72 @@
+//! `linerate bridge`.
+
+use super::{Command, parse};
+use crate::trouble::Trouble;
+use clap::Parser;
+use linerate_load::bridge::{BridgeConfig, bridge};
+use linerate_load::pktgen::{Output, resolve};
+use linerate_port::{Link, open_all};
+use linerate_rt::{Stop, WaitMode, forward_signals, monotonic_ns, pause};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(super) const COMMAND: Command =
+    Command { name: "bridge", about: "forward all frames between two ports", alone: false, run };
+
+/// Forward all frames between two ports, both ways, until Ctrl-C.
+#[derive(Parser)]
+struct Arguments {
+    /// The two ports (KIND:NAME; a bare name is xdp:NAME).
+    #[arg(short, value_name = "PORT", required = true)]
+    i: Vec<String>,
+    /// Slots moved at a time.
+    #[arg(short, value_name = "BURST", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    b: u32,
+    /// Seconds to wait for links before starting; it starts as soon as both are up.
+    #[arg(short, value_name = "SECONDS", default_value_t = 4, value_parser = clap::value_parser!(u64).range(0..=86400))]
+    w: u64,
+    /// Print a line each way so often, in milliseconds; 0 is never.
+    #[arg(short = 'T', value_name = "MS", default_value_t = 0)]
+    report: u64,
+    /// How the thread waits: busy, adaptive or sleep.
+    #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait)]
+    wait: WaitMode,
+}
+
+fn wait(text: &str) -> Result<WaitMode, String> {
+    let mode = WaitMode::ALL.iter().find(|(name, _)| *name == text);
+    mode.map(|(_, mode)| *mode).ok_or_else(|| "give busy, adaptive or sleep".to_owned())
+}
+
+fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
+    let Some(arguments) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
+    let [a, b] = &arguments.i[..] else {
+        let n = arguments.i.len();
+        return Err(Trouble::usage(format!("-i: {n} ports, a bridge has two; give -i A -i B")));
+    };
+    let named = [resolve(a), resolve(b)];
+    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
+    let stop = Stop::new().map_err(system)?;
+    forward_signals(&stop).map_err(system)?;
+    let output = Arc::new(Output::standard(false, &stop));
+    let ports = open_all(&[&named[0].0, &named[1].0])?;
+    let mut ports: [_; 2] = ports.try_into().map_err(|_| Trouble::failed("a port is missing; open it again"))?;
+    named.iter().filter_map(|(_, said)| said.as_ref()).for_each(|said| output.remark("main", 100, said));
+    let until = monotonic_ns() + arguments.w * 1_000_000_000;
+    while !stop.asked() && monotonic_ns() < until && ports.iter().any(|port| port.link() == Link::Down) {
+        pause(&[&stop], Some(monotonic_ns() + 10_000_000));
+    }
+    let config = BridgeConfig {
+        burst: arguments.b,
+        wait: arguments.wait,
+        report: (arguments.report > 0).then(|| Duration::from_millis(arguments.report)),
+    };
+    let [there, back] = bridge(&mut ports, config, &stop, &output).map_err(Trouble::usage)?;
+    let [a, b] = ports.each_ref().map(|port| port.info().name.clone());
+    for (from, to, way) in [(&a, &b, there), (&b, &a, back)] {
+        let how = if way.by_swap { "exchanging buffers" } else { "copy" };
+        output.line(&format!("Forwarded {from} -> {to}: {} packets {} bytes by {how}.", way.frames, way.bytes));
+    }
+    Ok(stop.signal().map_or(ExitCode::SUCCESS, |signal| ExitCode::from(128u8.saturating_add(signal))))
+}

@@ -1,0 +1,41 @@
+//! The commands: one file and one row each.
+
+mod bench;
+mod bridge;
+mod pkt_gen;
+mod ports;
+mod qualify;
+
+use crate::trouble::{Trouble, print};
+use clap::Parser;
+use clap::error::ErrorKind;
+use std::process::ExitCode;
+
+/// One command.
+pub(crate) struct Command {
+    /// What it is called.
+    pub(crate) name: &'static str,
+    /// What it does.
+    pub(crate) about: &'static str,
+    /// Whether a link to the binary by this name runs it.
+    pub(crate) alone: bool,
+    /// Does it.
+    pub(crate) run: fn(&[String]) -> Result<ExitCode, Trouble>,
+}
+
+/// All commands.
+pub(crate) static COMMANDS: &[Command] =
+    &[qualify::COMMAND, pkt_gen::COMMAND, bridge::COMMAND, ports::COMMAND, bench::COMMAND];
+
+/// Parses arguments; None if help was asked for, and printed.
+fn parse<P: Parser>(name: &str, arguments: &[String]) -> Result<Option<P>, Trouble> {
+    let words = std::iter::once(format!("linerate {name}")).chain(arguments.iter().cloned());
+    match P::try_parse_from(words) {
+        Ok(parsed) => Ok(Some(parsed)),
+        Err(help) if matches!(help.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            print(&help.to_string());
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}

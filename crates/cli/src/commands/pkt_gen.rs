@@ -1,0 +1,43 @@
+//! `linerate pkt-gen`, and `pkt-gen`.
+
+use super::Command;
+use crate::trouble::{Trouble, print};
+use linerate_lab::environment;
+use linerate_load::pktgen::{self, Config, Output, run};
+use linerate_rt::{Stop, forward_signals};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+pub(super) const COMMAND: Command = Command {
+    name: "pkt-gen",
+    about: "netmap's packet generator and receiver, flag for flag, with every frame accounted for",
+    alone: true,
+    run: pkt_gen,
+};
+
+fn pkt_gen(arguments: &[String]) -> Result<ExitCode, Trouble> {
+    let config = match Config::parse(arguments).map_err(Trouble::usage)? {
+        pktgen::Command::Help(text) => {
+            print(&text);
+            return Ok(ExitCode::SUCCESS);
+        }
+        pktgen::Command::Run(config) => *config,
+    };
+    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
+    let stop = Stop::new().map_err(system)?;
+    forward_signals(&stop).map_err(system)?;
+    let (json, ndjson) = (config.json, config.ndjson);
+    let output = Arc::new(Output::standard(json || ndjson, &stop));
+    let command = std::iter::once("pkt-gen".to_owned()).chain(arguments.iter().cloned()).collect();
+    let mut result = run(config, command, &stop, &output)?.result;
+    if json || ndjson {
+        result.environment = environment::read(&[]);
+        if ndjson {
+            let event = serde_json::json!({"event": "result", "result": result});
+            output.document(&event.to_string());
+        } else {
+            output.document(&result.to_json());
+        }
+    }
+    Ok(ExitCode::from(result.exit_code()))
+}

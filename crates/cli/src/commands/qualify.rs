@@ -1,0 +1,69 @@
+//! `linerate qualify`.
+
+use super::{Command, parse};
+use crate::trouble::{Trouble, print};
+use clap::Parser;
+use linerate_lab::qualify::{Order, qualify};
+use linerate_lab::{store, text};
+use linerate_rt::{Stop, forward_signals};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+pub(super) const COMMAND: Command = Command {
+    name: "qualify",
+    about: "the main job: a battery of tests on a pair of ports, a table and a report",
+    alone: false,
+    run,
+};
+
+/// Test a pair of ports that reach each other: rates by frame size, round trips, pacing, faults; every frame accounted
+/// for. Without ports: a virtual cable within this process, and, as root, packet: and xdp: on veth pairs.
+#[derive(Parser)]
+struct Arguments {
+    /// The port that sends.
+    #[arg(value_name = "PORT", requires = "peer")]
+    port: Option<String>,
+    /// The port that receives.
+    #[arg(value_name = "PEER")]
+    peer: Option<String>,
+    /// Milliseconds that each repeat measures, 10 to 600000.
+    #[arg(long, value_name = "MS", default_value_t = 400, value_parser = clap::value_parser!(u64).range(10..=600_000))]
+    time: u64,
+    /// Repeats of each test, 1 to 1000.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    repeats: u16,
+    /// Where the result and the report go (a new folder in the user's data directory).
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the result document instead of the table.
+    #[arg(long)]
+    json: bool,
+}
+
+fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
+    let Some(parsed) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
+    let ports = parsed.port.zip(parsed.peer).map(|(port, peer)| [port, peer]);
+    if let Some(ports) = &ports {
+        // What is wrong with a name is said before anything is measured.
+        for port in ports {
+            linerate_port::Spec::parse(port)?;
+        }
+    }
+    let order = Order { ports, time: Duration::from_millis(parsed.time), repeats: parsed.repeats.into() };
+    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
+    let stop = Stop::new().map_err(system)?;
+    forward_signals(&stop).map_err(system)?;
+    let command = ["linerate".into(), COMMAND.name.into()].into_iter().chain(arguments.iter().cloned()).collect();
+    let run = qualify(&order, command, &stop, |line| eprintln!("{line}"));
+    let stored = store::save(&run, parsed.out.as_deref()).map_err(|e| Trouble::failed(e.to_string()))?;
+    if parsed.json {
+        print(&run.to_json());
+    } else {
+        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        print(&text::render(&run, colour));
+        print(&format!("\nResult: {}\nReport: {}\n", stored.result.display(), stored.report.display()));
+    }
+    Ok(ExitCode::from(run.exit_code()))
+}

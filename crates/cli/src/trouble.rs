@@ -1,0 +1,67 @@
+//! Why a command did not do what was asked: one line on standard error, and an exit code.
+
+use linerate_load::pktgen::Refusal;
+use linerate_port::{Cause, OpenError};
+use std::fmt;
+use std::io::Write;
+
+/// One line, and whether it is the user's to mend on the command line.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    line: String,
+    usage: bool,
+}
+
+impl Trouble {
+    /// Something is wrong with what was typed.
+    pub(crate) fn usage(line: impl Into<String>) -> Self {
+        Self { line: line.into(), usage: true }
+    }
+
+    /// Something else failed.
+    pub(crate) fn failed(line: impl Into<String>) -> Self {
+        Self { line: line.into(), usage: false }
+    }
+
+    /// 2 for usage, otherwise 1.
+    pub(crate) fn exit_code(&self) -> u8 {
+        if self.usage { 2 } else { 1 }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Whatever went into it, it is one line.
+        f.write_str(&self.line.replace(['\n', '\r'], " "))
+    }
+}
+
+impl From<OpenError> for Trouble {
+    fn from(error: OpenError) -> Self {
+        Self { usage: matches!(error.cause, Cause::Usage | Cause::Missing | Cause::Peer), line: error.to_string() }
+    }
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Open(error) => error.into(),
+            Refusal::Usage(line) => Self::usage(line),
+            other @ Refusal::System { .. } => Self::failed(other.to_string()),
+        }
+    }
+}
+
+/// clap's errors say more than a line; the first says what is wrong.
+impl From<clap::Error> for Trouble {
+    fn from(error: clap::Error) -> Self {
+        let text = error.to_string();
+        let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        Self::usage(format!("{what}; --help lists what there is"))
+    }
+}
+
+/// Prints to standard output; a reader that is gone is no trouble.
+pub(crate) fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}

@@ -1,0 +1,85 @@
+//! The walls of the house: imports run downwards only, and `unsafe` stands where it may.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Each crate and what it may know.
+const WALLS: &[(&str, &[&str])] = &[
+    ("linerate-sum", &[]),
+    ("linerate-wire", &["sum"]),
+    ("linerate-ring", &[]),
+    ("linerate-port", &["ring"]),
+    ("linerate-rt", &["ring", "port"]),
+    ("linerate-load", &["wire", "sum", "ring", "port", "rt"]),
+    ("linerate-lab", &["load"]),
+    ("linerate", &["ring", "port", "rt", "load", "lab"]),
+];
+
+/// Crates without any `unsafe`.
+const FORBIDDEN: &[&str] = &["wire", "lab", "cli"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+#[test]
+fn imports_run_downwards_only() {
+    let out = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    assert_eq!(packages.len(), WALLS.len(), "a crate without a row");
+    for package in packages {
+        let name = package["name"].as_str().unwrap();
+        let (_, may) = WALLS.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("{name} has no row"));
+        for dependency in package["dependencies"].as_array().unwrap() {
+            // Tests may look anywhere.
+            if dependency["kind"] == "dev" {
+                continue;
+            }
+            if let Some(known) = dependency["name"].as_str().unwrap().strip_prefix("linerate-") {
+                assert!(may.contains(&known), "{name} must not know {known}");
+            }
+        }
+    }
+}
+
+fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn unsafe_stands_where_it_may() {
+    for name in FORBIDDEN {
+        let dir = root().join("crates").join(name).join("src");
+        let main = ["lib.rs", "main.rs"].map(|f| dir.join(f)).into_iter().find(|p| p.exists()).unwrap();
+        let text = std::fs::read_to_string(&main).unwrap();
+        assert!(text.contains("#![forbid(unsafe_code)]"), "{} must forbid unsafe", main.display());
+    }
+    for name in ["port", "rt", "load"] {
+        let (dir, mut files) = (root().join("crates").join(name).join("src"), Vec::new());
+        sources(&dir, &mut files);
+        assert!(!files.is_empty());
+        for file in files {
+            let inside = file.strip_prefix(&dir).unwrap();
+            let may = inside.components().any(|c| matches!(c.as_os_str().to_str(), Some("sys" | "sys.rs")));
+            let text = std::fs::read_to_string(&file).unwrap();
+            let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));
+            let has = code
+                .into_iter()
+                .any(|l| l.contains("unsafe {") || l.contains("unsafe fn") || l.contains("unsafe impl"));
+            assert!(may || !has, "{}: unsafe outside sys", file.display());
+        }
+    }
+}

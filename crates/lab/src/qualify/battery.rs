@@ -1,0 +1,236 @@
+//! The tests that every stage goes through.
+
+use super::Order;
+use super::measure::{FAULT, add, config, mode, once, repeated};
+use super::stage::Stage;
+use linerate_load::result::{Number, Repeat, Role, Test, unit};
+use linerate_rt::{Stop, WaitMode};
+use std::time::Duration;
+
+/// One test, or a family of them.
+pub struct Row {
+    /// Its name in the result.
+    pub workload: &'static str,
+    /// What it is.
+    pub title: &'static str,
+    /// It needs two pairs of ports.
+    pub(super) second_pair: bool,
+    pub(super) run: fn(&Stage, &Row, &Order, &Stop) -> Vec<Test>,
+}
+
+/// All tests.
+pub const BATTERY: &[Row] = &[
+    Row {
+        workload: "tx",
+        title: "rate by frame size, one port: sent, received, every byte checked",
+        second_pair: false,
+        run: by_size,
+    },
+    Row { workload: "tx", title: "rate of 64-byte frames, two ports at once", second_pair: true, run: two_ports },
+    Row { workload: "latency", title: "round trip of a ping", second_pair: false, run: latency },
+    Row { workload: "paced", title: "a rate that was asked for", second_pair: false, run: paced },
+    Row { workload: "faults", title: "faults put in on purpose, found by the ledger", second_pair: false, run: faults },
+];
+
+/// Frame lengths with FCS.
+const SIZES: [u32; 6] = [64, 128, 256, 512, 1024, 1518];
+/// What is asked for in `paced`, frames per second, over a cable and over a kernel's interface.
+const PACE: [u64; 2] = [1_000_000, 50_000];
+/// Faults of the `faults` test: parts of all frames, and what the counters call them.
+const FAULTS: &str = "faults=drop:0.01/dup:0.01/corrupt:0.01/seed:7";
+/// Frames of the `faults` test.
+const FAULTY: u64 = 100_000;
+
+fn named(mut test: Test, stage: &Stage, row: &Row, id: &str, title: String) -> Test {
+    test.id = format!("{}-{id}", stage.key);
+    test.title = title;
+    test.workload = row.workload.into();
+    test
+}
+
+fn missing(stage: &Stage, row: &Row, id: &str, why: String) -> Test {
+    named(Test { skipped: Some(why), ..Test::default() }, stage, row, id, row.title.into())
+}
+
+/// For each length two tests of the same run: what the sender put on the port, what the receiver took off it.
+fn by_size(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
+    let mut tests = Vec::new();
+    for wire in SIZES {
+        if stop.asked() {
+            break;
+        }
+        let measured = repeated(order.repeats, stop, || {
+            let mut config = config(stage, &stage.pair, wire);
+            config.seconds = Some(order.time);
+            once(stage, config, stop)
+        });
+        let id = format!("tx-{wire}-1p");
+        match measured {
+            Err(why) => tests.push(missing(stage, row, &id, why)),
+            Ok(mut test) => {
+                let title = format!("{}: {wire}-byte frames, one port, sent", stage.key);
+                test.wire_bytes = Some(wire);
+                test.summarize(unit::PPS);
+                tests.push(received(&test, stage, wire));
+                tests.insert(tests.len() - 1, named(test, stage, row, &id, title));
+            }
+        }
+    }
+    tests
+}
+
+/// The receiver's side of a test: what arrived of what was sent, over the same time.
+fn received(sent: &Test, stage: &Stage, wire: u32) -> Test {
+    let mut test = sent.clone();
+    let share = sent.ledger.as_ref().and_then(|ledger| Some((ledger.received?, ledger.sent?)));
+    for repeat in &mut test.repeats {
+        #[expect(clippy::cast_precision_loss, reason = "a share to fifteen digits")]
+        let value = repeat.value.known().zip(share).map(|(rate, (got, out))| rate * got as f64 / out.max(1) as f64);
+        repeat.value = value.map_or(Number::UNKNOWN, Number::new);
+    }
+    test.samples.clear();
+    test.cpu.retain(|cpu| cpu.thread.starts_with("rx"));
+    test.warnings.clear();
+    test.ports.rotate_left(1);
+    test.summarize(unit::PPS);
+    let row = Row { workload: "rx", title: "", second_pair: false, run: by_size };
+    let title = format!("{}: {wire}-byte frames, one port, received and checked (the same run)", stage.key);
+    named(test, stage, &row, &format!("rx-{wire}-1p"), title)
+}
+
+/// Two pkt-gens at once, as published.
+fn two_ports(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
+    let Some(second) = &stage.second else { return Vec::new() };
+    let measured = repeated(order.repeats, stop, || {
+        let run = |pair: &[String; 2]| {
+            let mut config = config(stage, pair, 64);
+            config.seconds = Some(order.time);
+            // Four threads: pinned or spinning they would stand in each other's way.
+            (config.affinity, config.wait) = (None, WaitMode::Adaptive);
+            once(stage, config, stop)
+        };
+        let (one, two) = std::thread::scope(|scope| {
+            let other = scope.spawn(|| run(second));
+            (run(&stage.pair), other.join())
+        });
+        let two = two.map_err(|_| "a measurement panicked")??;
+        Ok(side_by_side(one?, two))
+    });
+    let id = "tx-64-2p";
+    vec![match measured {
+        Err(why) => missing(stage, row, id, why),
+        Ok(mut test) => {
+            test.summarize(unit::PPS);
+            test.wire_bytes = Some(64);
+            named(test, stage, row, id, format!("{}: 64-byte frames, two ports at once, sent", stage.key))
+        }
+    }]
+}
+
+/// Two runs at the same time: their rates add up.
+fn side_by_side(mut one: Test, mut two: Test) -> Test {
+    let other = std::mem::take(&mut two.repeats);
+    for (mine, theirs) in one.repeats.iter_mut().zip(other) {
+        let sum = mine.value.known().zip(theirs.value.known()).map(|(a, b)| a + b);
+        mine.value = sum.map_or(Number::UNKNOWN, Number::new);
+        mine.valid &= theirs.valid;
+    }
+    for (mine, theirs) in one.samples.iter_mut().zip(std::mem::take(&mut two.samples)) {
+        let sum = mine.value.known().zip(theirs.value.known()).map(|(a, b)| a + b);
+        mine.value = sum.map_or(Number::UNKNOWN, Number::new);
+    }
+    one.ports.append(&mut two.ports);
+    add(&mut one, two);
+    one
+}
+
+fn latency(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
+    let mut config = config(stage, &stage.pair, 64);
+    config.mode = mode("ping");
+    config.seconds = Some(2 * order.time);
+    config.latency = true;
+    let id = "ping";
+    vec![match repeated(1, stop, || once(stage, config.clone(), stop)) {
+        Err(why) => missing(stage, row, id, why),
+        Ok(mut test) => {
+            let median = test.latency.as_ref().map_or(Number::UNKNOWN, |latency| latency.p50);
+            for repeat in &mut test.repeats {
+                repeat.value = median;
+            }
+            test.ports.iter_mut().for_each(|port| port.role = Role::Both);
+            test.summarize(unit::NS);
+            test.samples.clear();
+            named(test, stage, row, id, format!("{}: round trip of a 64-byte ping, median", stage.key))
+        }
+    }]
+}
+
+fn paced(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
+    let rate = PACE[usize::from(stage.kernel)];
+    let measured = repeated(1, stop, || {
+        let mut config = config(stage, &stage.pair, 64);
+        config.rate = Some(rate);
+        config.seconds = Some((2 * order.time).max(Duration::from_millis(500)));
+        once(stage, config, stop)
+    });
+    let id = "paced";
+    vec![match measured {
+        Err(why) => missing(stage, row, id, why),
+        Ok(mut test) => {
+            test.parameters.insert("-R".into(), rate.to_string());
+            test.summarize(unit::PPS);
+            named(test, stage, row, id, format!("{}: {rate} frames/s asked for", stage.key))
+        }
+    }]
+}
+
+/// A sender whose port loses, doubles and damages frames: the receiver's checks must find exactly as many.
+fn faults(stage: &Stage, row: &Row, _: &Order, stop: &Stop) -> Vec<Test> {
+    let pair = [format!("{},{FAULTS}", stage.pair[0]), stage.pair[1].clone()];
+    let measured = repeated(1, stop, || {
+        let mut config = config(stage, &pair, 64);
+        config.count = FAULTY;
+        // Slowly enough for the kernel to lose nothing of its own accord.
+        config.rate = stage.kernel.then_some(PACE[1]);
+        once(stage, config, stop)
+    });
+    let id = "faults";
+    vec![match measured {
+        Err(why) => missing(stage, row, id, why),
+        Ok(mut test) => {
+            judge(&mut test);
+            let found = test.warnings.iter().filter(|w| w.starts_with(FAULT)).count() == 0;
+            let value = Number::new(if found { 1.0 } else { 0.0 });
+            test.repeats = vec![Repeat { value, valid: true, ..Repeat::default() }];
+            test.samples.clear();
+            test.parameters.insert("faults".into(), FAULTS.into());
+            test.summarize(unit::RATIO);
+            named(test, stage, row, id, format!("{}: {FAULTY} frames with faults, share of faults found", stage.key))
+        }
+    }]
+}
+
+/// Compares what the faulty port did with what the receiver found.
+fn judge(test: &mut Test) {
+    let sum = |suffix: &str| -> u64 {
+        test.counters.iter().filter(|(name, _)| name.ends_with(suffix)).map(|(_, n)| *n).sum()
+    };
+    let dropped = test
+        .ledger
+        .as_ref()
+        .map_or(0, |ledger| ledger.dropped.values().sum::<u64>() + ledger.refused.values().sum::<u64>());
+    let duplicates = test.ledger.as_ref().map_or(0, |ledger| ledger.duplicated);
+    let mut wrong = Vec::new();
+    for (what, put_in, found) in [
+        ("dropped", sum("fault_dropped"), dropped),
+        ("duplicated", sum("fault_duplicated"), duplicates),
+        ("corrupted", sum("fault_corrupted"), sum("check.corrupt")),
+    ] {
+        if put_in != found || put_in == 0 {
+            wrong.push(format!("{FAULT}{put_in} frames were {what} on purpose, {found} were found"));
+        }
+    }
+    // That frames arrive damaged is what was asked for here.
+    test.warnings.retain(|w| !(w.starts_with(FAULT) && w.contains("other bytes")));
+    test.warnings.extend(wrong);
+}

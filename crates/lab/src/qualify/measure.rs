@@ -1,0 +1,105 @@
+//! One measurement: pkt-gen from one port to the other, quietly, with the cores' state around it.
+
+use super::stage::Stage;
+use linerate_load::bench::probe::{round_trip, same_state};
+use linerate_load::pktgen::{Config, MODES, Mode, Output, Sizes};
+use linerate_load::result::{Number, Repeat, Test};
+use linerate_rt::{Stop, WaitMode, cpus};
+use std::sync::Arc;
+
+/// What a warning starts with that fails the run.
+pub(super) const FAULT: &str = "failed: ";
+
+/// A mode of pkt-gen.
+pub(super) fn mode(name: &str) -> &'static Mode {
+    MODES.iter().find(|mode| mode.name == name).unwrap_or(&MODES[0])
+}
+
+/// pkt-gen from one port to another; `wire` is the frames' length with FCS.
+pub(super) fn config(stage: &Stage, pair: &[String; 2], wire: u32) -> Config {
+    let mut config = Config::new(&pair[0]);
+    config.to = Some(pair[1].clone());
+    config.mode = mode("tx");
+    config.sizes = Sizes::Fixed(wire as usize - 4);
+    config.wait = if stage.kernel { WaitMode::Adaptive } else { WaitMode::Busy };
+    config.affinity = cpus().first().copied();
+    config
+}
+
+/// Runs pkt-gen once where the stage's ports are; its one test.
+pub(super) fn once(stage: &Stage, config: Config, stop: &Stop) -> Result<Test, String> {
+    stage.run_in(|| {
+        let output = Output::new(Box::new(std::io::sink()), Box::new(std::io::sink()), false, stop);
+        let finished = linerate_load::pktgen::run(config, Vec::new(), stop, &Arc::new(output));
+        let mut result = finished.map_err(|e| e.to_string())?.result;
+        let mut test = result.tests.pop().ok_or("nothing was measured")?;
+        test.warnings.extend(result.reasons.iter().map(|reason| format!("{FAULT}{reason}")));
+        Ok(test)
+    })?
+}
+
+/// Repeats a measurement and makes one test of it; a repeat during which the cores changed state does not count.
+pub(super) fn repeated(
+    repeats: usize,
+    stop: &Stop,
+    mut measure: impl FnMut() -> Result<Test, String>,
+) -> Result<Test, String> {
+    let pair: Option<[usize; 2]> = cpus().first_chunk().copied();
+    let probe = || pair.and_then(round_trip);
+    let mut whole: Option<Test> = None;
+    let mut before = probe();
+    for _ in 0..repeats {
+        if stop.asked() {
+            break;
+        }
+        let mut test = measure()?;
+        let after = probe();
+        for repeat in &mut test.repeats {
+            note_state(repeat, before, after);
+        }
+        before = after;
+        match &mut whole {
+            None => whole = Some(test),
+            Some(whole) => add(whole, test),
+        }
+    }
+    whole.ok_or_else(|| "stopped before it was measured".into())
+}
+
+fn note_state(repeat: &mut Repeat, before: Option<f64>, after: Option<f64>) {
+    repeat.rtt_ns_before = before.map_or(Number::UNKNOWN, Number::new);
+    repeat.rtt_ns_after = after.map_or(Number::UNKNOWN, Number::new);
+    if let (Some(before), Some(after)) = (before, after)
+        && !same_state(&[before, after])
+    {
+        repeat.valid = false;
+        repeat.why_invalid = Some(format!("the cores changed state: round trip {before:.0} ns, then {after:.0} ns"));
+    }
+}
+
+/// Adds what another repeat, or another port's run, counted.
+pub(super) fn add(whole: &mut Test, more: Test) {
+    let offset = whole.samples.last().and_then(|sample| sample.t_s.known()).unwrap_or(0.0);
+    whole.repeats.extend(more.repeats);
+    match (&mut whole.ledger, more.ledger) {
+        (Some(ledger), Some(more)) => ledger.add(&more),
+        (ledger @ None, more) => *ledger = more,
+        _ => {}
+    }
+    for (name, n) in more.counters {
+        *whole.counters.entry(name).or_default() += n;
+    }
+    whole.cpu.extend(more.cpu);
+    whole.samples.extend(more.samples.into_iter().map(|mut sample| {
+        sample.t_s = sample.t_s.known().map_or(Number::UNKNOWN, |t| Number::new(t + offset));
+        sample
+    }));
+    for warning in more.warnings {
+        if !whole.warnings.contains(&warning) {
+            whole.warnings.push(warning);
+        }
+    }
+    if whole.latency.is_none() {
+        whole.latency = more.latency;
+    }
+}

@@ -1,0 +1,115 @@
+//! `linerate qualify`: a battery of tests on one or more stages (a pair of ports that reach each other), beside
+//! published figures.
+//!
+//! A stage is made by one function and one row of [`STAGES`], a test by one function and one row of [`BATTERY`].
+
+mod battery;
+mod measure;
+mod stage;
+
+pub use battery::BATTERY;
+pub use stage::STAGES;
+
+use crate::{environment, published};
+use linerate_load::result::{Number, Outcome, RunResult, Test, Timestamp};
+use linerate_rt::{Stop, monotonic_ns};
+use stage::Stage;
+use std::time::Duration;
+
+/// What to qualify, and how thoroughly.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// Two ports that reach each other; none: the stages that this program makes itself.
+    pub ports: Option<[String; 2]>,
+    /// How long one repeat measures.
+    pub time: Duration,
+    /// Repeats of each test.
+    pub repeats: usize,
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Self { ports: None, time: Duration::from_millis(400), repeats: 3 }
+    }
+}
+
+/// Runs the battery. `tell` gets one line at the start of each test.
+#[must_use]
+pub fn qualify(order: &Order, command: Vec<String>, stop: &Stop, mut tell: impl FnMut(&str)) -> RunResult {
+    let began = monotonic_ns();
+    let mut run = RunResult::new(run_id(), command, Timestamp::now());
+    run.environment = environment::read(&interfaces(order));
+    for stage in stage::of(order) {
+        match stage {
+            Ok(stage) => run.tests.extend(on_stage(&stage, order, stop, &mut tell)),
+            Err(skipped) => run.tests.push(skipped),
+        }
+    }
+    run.elapsed_s = Number::new(seconds(monotonic_ns() - began));
+    run.comparisons = published::compare(&run.tests).unwrap_or_default();
+    run.signal = stop.signal();
+    run.reasons = run.tests.iter().flat_map(faults_of).collect();
+    run.outcome = match (run.signal, run.reasons.is_empty(), measured(&run.tests)) {
+        (Some(_), ..) | (None, true, false) => Outcome::Partial,
+        (None, true, true) => Outcome::Pass,
+        (None, false, _) => Outcome::Failed,
+    };
+    run
+}
+
+fn on_stage(stage: &Stage, order: &Order, stop: &Stop, tell: &mut impl FnMut(&str)) -> Vec<Test> {
+    let mut tests = Vec::new();
+    for row in BATTERY.iter().filter(|row| !row.second_pair || stage.second.is_some()) {
+        if stop.asked() {
+            break;
+        }
+        tell(&format!("{}: {}", stage.key, row.title));
+        tests.extend((row.run)(stage, row, order, stop));
+    }
+    tests
+}
+
+/// Whether anything was measured at all.
+fn measured(tests: &[Test]) -> bool {
+    tests.iter().any(|test| test.skipped.is_none() && test.value.is_some())
+}
+
+/// Why a test fails the run.
+fn faults_of(test: &Test) -> Vec<String> {
+    let mut faults = Vec::new();
+    if test.skipped.is_some() {
+        return faults;
+    }
+    if let Some(ledger) = &test.ledger {
+        let left = ledger.settle();
+        if left.frames().is_some_and(|n| n > 0) {
+            faults.push(format!("{}: {} frames are unexplained", test.id, left.frames().unwrap_or(0)));
+        }
+    }
+    faults.extend(
+        test.warnings.iter().filter_map(|w| w.strip_prefix(measure::FAULT)).map(|w| format!("{}: {w}", test.id)),
+    );
+    faults
+}
+
+fn interfaces(order: &Order) -> Vec<&str> {
+    let ports = order.ports.iter().flatten();
+    ports
+        .filter_map(|port| port.split_once(':'))
+        .map(|(_, name)| name.split([',', '@']).next().unwrap_or(name))
+        .collect()
+}
+
+fn run_id() -> String {
+    use std::hash::{BuildHasher, Hasher};
+    // The standard library's hasher is seeded at random.
+    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    format!("{:08x}", random & 0xffff_ffff)
+}
+
+fn seconds(ns: u64) -> f64 {
+    Duration::from_nanos(ns).as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests;

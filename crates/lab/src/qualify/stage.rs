@@ -1,0 +1,100 @@
+//! Where tests play: two ports that reach each other.
+
+use super::Order;
+use linerate_load::result::Test;
+#[cfg(target_os = "linux")]
+use linerate_port::{Namespace, VethPair};
+
+/// Two ports that reach each other, and perhaps a second such pair.
+pub(super) struct Stage {
+    /// Short and unique in the run.
+    pub(super) key: &'static str,
+    /// The ports.
+    pub(super) pair: [String; 2],
+    /// Another pair, for tests on two ports at once.
+    pub(super) second: Option<[String; 2]>,
+    /// The kernel carries the frames: its side may drop, threads sleep rather than spin.
+    pub(super) kernel: bool,
+    /// Where the ports are.
+    #[cfg(target_os = "linux")]
+    place: Option<(Namespace, VethPair)>,
+}
+
+/// One way to a stage.
+pub struct StageRow {
+    /// Short and unique.
+    pub key: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    make: fn(&'static str) -> Result<Stage, String>,
+}
+
+/// The stages that are made when no ports are named.
+pub const STAGES: &[StageRow] = &[
+    StageRow { key: "cable", about: "a virtual cable within this process", make: cable },
+    #[cfg(target_os = "linux")]
+    StageRow { key: "packet", about: "packet: on a veth pair in a network namespace of its own", make: veth },
+    #[cfg(target_os = "linux")]
+    StageRow { key: "xdp", about: "xdp: on a veth pair in a network namespace of its own", make: veth },
+];
+
+/// The stages of an order; those that cannot be made are skipped tests that say why.
+pub(super) fn of(order: &Order) -> Vec<Result<Stage, Test>> {
+    if let Some(pair) = &order.ports {
+        let kernel = pair.iter().any(|port| !port.starts_with("cable:") && !port.starts_with("null:"));
+        return vec![Ok(stage("ports", pair.clone(), None, kernel))];
+    }
+    STAGES.iter().map(|row| (row.make)(row.key).map_err(|why| skipped(row, why))).collect()
+}
+
+fn skipped(row: &StageRow, why: String) -> Test {
+    Test {
+        id: row.key.into(),
+        title: row.about.into(),
+        workload: "stage".into(),
+        skipped: Some(why),
+        ..Test::default()
+    }
+}
+
+fn stage(key: &'static str, pair: [String; 2], second: Option<[String; 2]>, kernel: bool) -> Stage {
+    Stage {
+        key,
+        pair,
+        second,
+        kernel,
+        #[cfg(target_os = "linux")]
+        place: None,
+    }
+}
+
+fn cable(key: &'static str) -> Result<Stage, String> {
+    let pair = |id| [format!("cable:qualify{{{id}"), format!("cable:qualify}}{id}")];
+    Ok(stage(key, pair(1), Some(pair(2)), false))
+}
+
+#[cfg(target_os = "linux")]
+fn veth(key: &'static str) -> Result<Stage, String> {
+    let space = Namespace::new().map_err(|e| e.to_string())?;
+    let pair =
+        space.run_in(|| VethPair::new(["qv0", "qv1"], 1, 1500)).and_then(|pair| pair).map_err(|e| e.to_string())?;
+    let names = pair.names().map(|name| format!("{key}:{name}"));
+    Ok(Stage { place: Some((space, pair)), ..stage(key, names, None, true) })
+}
+
+impl Stage {
+    /// Does something where the ports are.
+    #[cfg(target_os = "linux")]
+    pub(super) fn run_in<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, String> {
+        match &self.place {
+            None => Ok(work()),
+            Some((space, _)) => space.run_in(work).map_err(|e| e.to_string()),
+        }
+    }
+
+    /// Does something where the ports are.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn run_in<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, String> {
+        Ok(work())
+    }
+}

@@ -1,0 +1,147 @@
+//! The bench: linerate against the machine's roof and its peers, side by side, as ratios.
+//!
+//! [`BENCHES`] is the table; a bench is one function and one row. A round measures linerate and then each peer, with the
+//! core-to-core round trip between any two measurements; a ratio counts only if the cores stayed in one state.
+
+mod cable;
+mod forward;
+mod null;
+mod peer;
+pub mod probe;
+pub mod roof;
+mod round;
+mod sys;
+#[cfg(target_os = "linux")]
+mod veth;
+
+pub use peer::{How, Peer};
+pub use round::{Compared, Figure, compare, spread};
+
+use crate::pktgen::{Config, Finished, MODES, Output, Sizes};
+use linerate_rt::{Stop, WaitMode};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use thiserror::Error;
+
+/// How benches are run.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The two cores.
+    pub cores: [usize; 2],
+    /// How long one measurement of linerate takes.
+    pub time: Duration,
+    /// Rounds wanted in which all counts.
+    pub rounds: usize,
+    /// Where the script `peer` lies; without it, peers that need it are skipped.
+    pub peers: Option<PathBuf>,
+}
+
+/// Why a figure is not to be had.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Missing {
+    /// Something that it needs is not here: no failure.
+    #[error("skipped: {0}")]
+    Skipped(String),
+    /// It ran and came out wrong.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Frames per second; more is better.
+    Pps,
+    /// Nanoseconds a frame; less is better.
+    Ns,
+    /// Bytes; less is better.
+    Bytes,
+}
+
+impl Unit {
+    /// As it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pps => "packets/s",
+            Self::Ns => "ns",
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
+/// One bench.
+pub struct Bench {
+    /// Its name.
+    pub name: &'static str,
+    /// What is measured.
+    pub about: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// Whether two cores work together, so that their state matters.
+    pub two_cores: bool,
+    /// The bound on the figure itself: at least for rates, at most for the others.
+    pub bound: Option<f64>,
+    /// Measures linerate once.
+    pub run: fn(&Setting) -> Result<f64, Missing>,
+    /// What it is compared with.
+    pub peers: &'static [Peer],
+}
+
+/// All benches.
+pub const BENCHES: &[Bench] = &[
+    cable::TWO_THREADS,
+    cable::TWO_PROCESSES,
+    forward::BENCH,
+    null::BENCH,
+    #[cfg(target_os = "linux")]
+    veth::PACKET,
+    #[cfg(target_os = "linux")]
+    veth::XDP,
+    #[cfg(target_os = "linux")]
+    cable::MEMORY,
+];
+
+/// A quiet pkt-gen.
+fn quietly(config: Config) -> Result<Finished, Missing> {
+    let failed = |e: &dyn std::fmt::Display| Missing::Failed(e.to_string());
+    let stop = Stop::new().map_err(|e| failed(&e))?;
+    let output = Arc::new(Output::new(Box::new(std::io::sink()), Box::new(std::io::sink()), false, &stop));
+    let finished = crate::pktgen::run(config, vec!["bench".into()], &stop, &output).map_err(|e| failed(&e))?;
+    match finished.result.reasons.as_slice() {
+        [] => Ok(finished),
+        reasons => Err(Missing::Failed(reasons.join("; "))),
+    }
+}
+
+/// Rate and number of the frames that a run sent.
+fn rate_and_frames(finished: &Finished) -> Result<(f64, u64), Missing> {
+    let test = finished.result.tests.first();
+    let rate = test.and_then(|test| test.value.as_ref()).and_then(|value| value.median.known());
+    let frames = test.and_then(|test| test.ledger.as_ref()).and_then(|ledger| ledger.sent);
+    rate.zip(frames).filter(|(_, n)| *n > 0).ok_or_else(|| Missing::Failed("nothing was sent".into()))
+}
+
+/// Sends from one port to another and checks every byte there: frames received per second of sending.
+fn sent_and_checked(config: Config) -> Result<f64, Missing> {
+    let finished = quietly(config)?;
+    let (rate, frames) = rate_and_frames(&finished)?;
+    let arrived = finished.received.unwrap_or_default().ours;
+    if arrived == 0 {
+        return Err(Missing::Failed("nothing arrived".into()));
+    }
+    Ok(rate * arrived as f64 / frames as f64)
+}
+
+/// pkt-gen's configuration for a bench: 64 bytes in memory, spinning.
+fn config(setting: &Setting, port: &str) -> Config {
+    let mut config = Config::new(port);
+    config.mode = MODES.iter().find(|mode| mode.name == "tx").unwrap_or(&MODES[0]);
+    config.sizes = Sizes::Fixed(64);
+    config.seconds = Some(setting.time);
+    config.affinity = Some(setting.cores[0]);
+    config.burst = Some(256);
+    config.wait = WaitMode::Busy;
+    config
+}

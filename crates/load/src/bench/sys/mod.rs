@@ -1,0 +1,3 @@
+//! Raw memory for the roof. `unsafe` of measurements stands here.
+
+pub(super) mod roof;

@@ -1,0 +1,133 @@
+//! The roof's ring, in plain memory between two threads.
+
+use crate::bench::roof::Roof;
+use linerate_ring::sys::Mapping;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+#[repr(align(128))]
+#[derive(Default)]
+struct Counter(AtomicU64);
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Slot {
+    index: u32,
+    length: u16,
+    flags: u16,
+    pointer: u64,
+}
+
+/// What both threads see.
+pub(crate) struct Shared {
+    /// Published by the producer.
+    head: Counter,
+    /// Published by the consumer.
+    tail: Counter,
+    stop: AtomicBool,
+    slots: Mapping,
+    buffers: Mapping,
+    roof: Roof,
+}
+
+/// What the consumer saw.
+pub(crate) struct Seen {
+    pub(crate) frames: u64,
+    pub(crate) sum: u64,
+}
+
+impl Shared {
+    pub(crate) fn new(roof: Roof) -> Option<Self> {
+        let page = |bytes: usize| bytes.next_multiple_of(linerate_ring::sys::HUGE);
+        let buffers = Mapping::private(page(roof.slots * roof.stride), true).ok()?;
+        buffers.advise_huge(0, buffers.len());
+        let slots = Mapping::private(page(roof.slots * size_of::<Slot>()), false).ok()?;
+        Some(Self {
+            head: Counter::default(),
+            tail: Counter::default(),
+            stop: AtomicBool::new(false),
+            slots,
+            buffers,
+            roof,
+        })
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    #[inline]
+    fn slot(&self, n: u64) -> *mut Slot {
+        let k = usize::try_from(n).unwrap_or(0) & (self.roof.slots - 1);
+        self.slots.base().as_ptr().cast::<Slot>().wrapping_add(k)
+    }
+
+    #[inline]
+    fn buffer(&self, k: usize) -> *mut u64 {
+        self.buffers.base().as_ptr().wrapping_add(k * self.roof.stride).cast()
+    }
+}
+
+/// Hands over frame after frame until told to stop; frame n holds n in every word.
+pub(crate) fn produce(shared: &Shared) {
+    let Roof { size, slots, batch, .. } = shared.roof;
+    let (mut mine, mut theirs) = (0u64, 0u64);
+    let (all, batch) = (slots as u64, batch as u64);
+    let length = u16::try_from(size).unwrap_or(0);
+    while !shared.stop.load(Relaxed) {
+        if all - (mine - theirs) < batch {
+            // Pairs with the consumer's release: it has read what is overwritten below.
+            theirs = shared.tail.0.load(Acquire);
+            if all - (mine - theirs) < batch {
+                std::hint::spin_loop();
+                continue;
+            }
+        }
+        for n in mine..mine + batch {
+            let k = usize::try_from(n).unwrap_or(0) & (slots - 1);
+            let buffer = shared.buffer(k);
+            for line in (0..size / 8).step_by(8) {
+                // SAFETY: inside buffer k, which is this thread's until it is published.
+                unsafe { buffer.add(line).cast::<[u64; 8]>().write([n; 8]) };
+            }
+            let index = u32::try_from(k).unwrap_or(0);
+            // SAFETY: slot k is this thread's until it is published.
+            unsafe { shared.slot(n).write(Slot { index, length, flags: 0, pointer: 0 }) };
+        }
+        mine += batch;
+        shared.head.0.store(mine, Release);
+    }
+}
+
+/// Takes frames over and adds up all their words until told to stop.
+pub(crate) fn consume(shared: &Shared) -> Seen {
+    let size = shared.roof.size;
+    let batch = shared.roof.batch as u64;
+    let (mut mine, mut theirs) = (0u64, 0u64);
+    let mut sums = [0u64; 8];
+    while !shared.stop.load(Relaxed) {
+        if theirs == mine {
+            // Pairs with the producer's release: slots and frames are written.
+            theirs = shared.head.0.load(Acquire);
+            if theirs == mine {
+                std::hint::spin_loop();
+                continue;
+            }
+        }
+        let n = (theirs - mine).min(batch);
+        for i in mine..mine + n {
+            // SAFETY: published and not released: slot and buffer are this thread's to read.
+            let slot = unsafe { shared.slot(i).read() };
+            let buffer = shared.buffer(slot.index as usize);
+            for line in (0..size / 8).step_by(8) {
+                // SAFETY: as above, inside the buffer.
+                let words = unsafe { buffer.add(line).cast::<[u64; 8]>().read() };
+                for (sum, word) in sums.iter_mut().zip(words) {
+                    *sum = sum.wrapping_add(word);
+                }
+            }
+        }
+        mine += n;
+        shared.tail.0.store(mine, Release);
+    }
+    Seen { frames: mine, sum: sums.iter().fold(0u64, |a, b| a.wrapping_add(*b)) }
+}

@@ -1,0 +1,209 @@
+//! Forwards all frames between two ports, both ways: by exchanging buffers where the ports share a region, else by copy.
+
+use crate::pktgen::Output;
+use linerate_port::{Port, RxQueue, TxQueue};
+use linerate_ring::{flags, forward};
+use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a bridge works.
+#[derive(Clone, Copy, Debug)]
+pub struct BridgeConfig {
+    /// Slots moved at a time.
+    pub burst: u32,
+    /// How its thread waits.
+    pub wait: WaitMode,
+    /// Between two lines; none if it is nothing.
+    pub report: Option<Duration>,
+}
+
+/// What went one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forwarded {
+    /// Frames.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whether buffers were exchanged rather than copied.
+    pub by_swap: bool,
+}
+
+/// One way between two queues.
+struct Way {
+    from: usize,
+    rx: RxQueue,
+    tx: TxQueue,
+    count: Forwarded,
+    /// Frames wait for room in the other ring.
+    full: bool,
+}
+
+struct Bridge {
+    ways: Vec<Way>,
+    names: [String; 2],
+    burst: u32,
+    stopped: bool,
+    patience: u64,
+    report: Option<u64>,
+    next: u64,
+    output: Arc<Output>,
+}
+
+/// How long frames already taken may take to leave when the bridge is told to stop.
+const FLUSH_NS: u64 = 200_000_000;
+
+impl Way {
+    /// Moves what there is and what there is room for; gives the slots taken.
+    fn pass(&mut self, burst: u32) -> u32 {
+        self.rx.sync();
+        self.full = self.rx.ring.available() > 0 && self.tx.ring.free() == 0;
+        let swapped = {
+            let (rx, tx) = (self.rx.ring.batch(burst), self.tx.ring.reserve(burst));
+            forward(rx, tx, burst)
+        };
+        let taken = match swapped {
+            Some((released, sent)) => {
+                self.count.by_swap |= sent > 0;
+                released
+            }
+            None => self.copy(burst),
+        };
+        self.tx.sync();
+        let counters = self.tx.counters();
+        (self.count.frames, self.count.bytes) = (counters.frames, counters.bytes);
+        taken
+    }
+
+    fn copy(&mut self, burst: u32) -> u32 {
+        let mut from = self.rx.ring.batch(burst);
+        let mut to = self.tx.ring.reserve(u32::MAX);
+        let (mut taken, mut put) = (0, 0);
+        while taken < from.len() && put < to.len() {
+            let meta = from.meta(taken);
+            let Some((frame, slot)) = from.frame(taken) else {
+                taken += 1;
+                continue;
+            };
+            let first = put;
+            if to.frame(put).copy_from(&frame) {
+                to.set(put, frame.len(), slot & flags::MOREFRAG);
+                put += 1;
+            } else {
+                // The other region's buffers are smaller: one slot becomes several.
+                let (bytes, each) = (frame.to_vec(), to.frame(put).len());
+                let parts = bytes.chunks(each);
+                if parts.len() > (to.len() - put) as usize {
+                    self.full = taken == 0;
+                    break;
+                }
+                let last = parts.len() - 1;
+                for (k, part) in parts.enumerate() {
+                    let fits = to.frame(put).write(0, part);
+                    debug_assert!(fits, "cut to what a buffer holds");
+                    to.set(put, part.len(), if k < last { flags::MOREFRAG } else { slot & flags::MOREFRAG });
+                    put += 1;
+                }
+            }
+            if let Some(meta) = meta {
+                to.set_meta(first, meta);
+            }
+            taken += 1;
+        }
+        to.commit(put);
+        from.release(taken);
+        taken
+    }
+}
+
+impl Bridge {
+    fn line(&self, way: &Way) -> String {
+        let (from, to) = (&self.names[way.from], &self.names[1 - way.from]);
+        let how = if way.count.by_swap { "buffers exchanged" } else { "copied" };
+        format!("{from} -> {to}: {} packets {} bytes, {how}", way.count.frames, way.count.bytes)
+    }
+}
+
+impl Machine for Bridge {
+    fn handle(&mut self, now: u64) -> Progress {
+        let burst = self.burst;
+        let taken: u32 = self.ways.iter_mut().map(|way| way.pass(burst)).sum();
+        if let Some(every) = self.report
+            && now >= self.next
+        {
+            if self.next > 0 {
+                self.ways.iter().for_each(|way| self.output.remark("main", 210, &self.line(way)));
+            }
+            self.next = now + every;
+        }
+        let pending: u32 = self.ways.iter().map(|way| way.tx.ring.pending()).sum();
+        if self.stopped && (pending == 0 || now >= self.patience) {
+            return Progress::Done;
+        }
+        if taken > 0 { Progress::Worked } else { Progress::Idle }
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        if self.stopped { Some(self.patience) } else { self.report.map(|_| self.next) }
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        for way in &mut self.ways {
+            if way.full || way.tx.ring.pending() > 0 {
+                visit(&mut way.tx);
+            }
+            if !way.full {
+                visit(&mut way.rx);
+            }
+        }
+    }
+
+    fn stop(&mut self, now: u64) {
+        self.stopped = true;
+        self.patience = now + FLUSH_NS;
+    }
+}
+
+/// Forwards between two open ports, queue by queue, until it is told to stop. Gives what went from the first to the
+/// second, and back.
+///
+/// # Errors
+/// One line, when the ports have not the same number of queues.
+pub fn bridge(
+    ports: &mut [Port; 2],
+    config: BridgeConfig,
+    stop: &Stop,
+    output: &Arc<Output>,
+) -> Result<[Forwarded; 2], String> {
+    let names = [ports[0].info().name.clone(), ports[1].info().name.clone()];
+    let queues = |port: &Port| port.info().tx_queues.min(port.info().rx_queues);
+    let (a, b) = (queues(&ports[0]), queues(&ports[1]));
+    if a != b {
+        return Err(format!("{} has {a} queues, {} has {b}; open both with as many (queues=, @N)", names[0], names[1]));
+    }
+    let mut ways = Vec::new();
+    for q in 0..a {
+        for from in [0, 1] {
+            let (rx, tx) = (ports[from].take_rx(q), ports[1 - from].take_tx(q));
+            let (Some(rx), Some(tx)) = (rx, tx) else { continue };
+            ways.push(Way { from, rx, tx, count: Forwarded::default(), full: false });
+        }
+    }
+    for way in &ways {
+        let shared = way.rx.ring.region().id() == way.tx.ring.region().id();
+        let how = if shared { "by exchanging buffers" } else { "by copy: the ports have a region each" };
+        output.remark("main", 200, &format!("{} -> {}: {how}", names[way.from], names[1 - way.from]));
+    }
+    let report = config.report.map(|every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX / 2));
+    let output = output.clone();
+    let mut machine = Bridge { ways, names, burst: config.burst, stopped: false, patience: 0, report, next: 0, output };
+    run(&mut machine, &mut Waiter::new(config.wait), stop);
+    let mut sums = [Forwarded::default(); 2];
+    for way in &machine.ways {
+        let sum = &mut sums[way.from];
+        sum.frames += way.count.frames;
+        sum.bytes += way.count.bytes;
+        sum.by_swap |= way.count.by_swap;
+    }
+    Ok(sums)
+}

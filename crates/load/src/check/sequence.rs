@@ -1,0 +1,143 @@
+//! The order of one stream: what is missing, what came late, what came twice.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Gaps that are remembered; when there are more, the oldest is given up, and what comes from it later counts as late
+/// without being looked up.
+const GAPS: usize = 4096;
+
+/// How a frame came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The one after the last.
+    Next,
+    /// Later than expected: there is a gap before it.
+    Ahead,
+    /// From a gap.
+    Late,
+    /// Received before.
+    Again,
+}
+
+/// What came of a stream that numbers its frames from 0.
+#[derive(Clone, Debug, Default)]
+pub struct Sequence {
+    first: u64,
+    expected: u64,
+    received: u64,
+    duplicates: u64,
+    reordered: u64,
+    /// Missing ranges in rising order.
+    gaps: VecDeque<Range<u64>>,
+    /// Frames of gaps that were given up.
+    given_up: u64,
+    /// Below this, gaps were given up.
+    forgotten: u64,
+}
+
+impl Sequence {
+    /// A stream whose first frame is this one: what was sent before is nobody's loss.
+    #[must_use]
+    pub fn from(first: u64) -> Self {
+        Self { expected: first, first, forgotten: first, ..Self::default() }
+    }
+
+    /// The first number expected.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The number after the last.
+    #[must_use]
+    pub fn expected(&self) -> u64 {
+        self.expected
+    }
+
+    /// A frame with this number came.
+    #[inline]
+    pub fn next(&mut self, number: u64) -> Order {
+        if number == self.expected {
+            self.expected += 1;
+            self.received += 1;
+            return Order::Next;
+        }
+        self.out_of_order(number)
+    }
+
+    #[cold]
+    fn out_of_order(&mut self, number: u64) -> Order {
+        if number > self.expected {
+            self.gaps.push_back(self.expected..number);
+            self.bound();
+            self.expected = number + 1;
+            self.received += 1;
+            return Order::Ahead;
+        }
+        if self.fill(number) {
+            self.received += 1;
+            self.reordered += 1;
+            Order::Late
+        } else {
+            self.duplicates += 1;
+            Order::Again
+        }
+    }
+
+    /// Gives the oldest gap up when there are too many.
+    fn bound(&mut self) {
+        if self.gaps.len() > GAPS
+            && let Some(oldest) = self.gaps.pop_front()
+        {
+            self.given_up += oldest.end - oldest.start;
+            self.forgotten = oldest.end;
+        }
+    }
+
+    /// Takes a number out of its gap; false if it is in none.
+    fn fill(&mut self, number: u64) -> bool {
+        if number < self.forgotten && self.given_up > 0 {
+            self.given_up -= 1;
+            return true;
+        }
+        let at = self.gaps.partition_point(|gap| gap.end <= number);
+        let Some(gap) = self.gaps.get_mut(at).filter(|gap| gap.contains(&number)) else { return false };
+        let (before, after) = (gap.start..number, number + 1..gap.end);
+        match (before.is_empty(), after.is_empty()) {
+            (true, true) => drop(self.gaps.remove(at)),
+            (true, false) => *gap = after,
+            (false, true) => *gap = before,
+            (false, false) => {
+                *gap = before;
+                self.gaps.insert(at + 1, after);
+                self.bound();
+            }
+        }
+        true
+    }
+
+    /// Frames, each counted once.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Further arrivals of frames received before.
+    #[must_use]
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// Frames that came after a later one.
+    #[must_use]
+    pub fn reordered(&self) -> u64 {
+        self.reordered
+    }
+
+    /// Frames missing before the last one that came.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.given_up + self.gaps.iter().map(|gap| gap.end - gap.start).sum::<u64>()
+    }
+}

@@ -1,0 +1,60 @@
+//! The mark: which run, which stream, which frame.
+
+use super::template::Layout;
+
+/// Bits of a run's number; they stand above the sequence in a word of 64.
+pub const RUN_BITS: u32 = 16;
+/// The sequence's bits of that word.
+pub const SEQUENCE_MASK: u64 = (1 << (64 - RUN_BITS)) - 1;
+
+/// What a frame says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The run that sent it, drawn at random for each.
+    pub run: u16,
+    /// The stream within the run: one for each transmit queue.
+    pub stream: u16,
+    /// Its place in the stream, from 0.
+    pub sequence: u64,
+}
+
+impl Mark {
+    /// Run and sequence as one word.
+    #[inline]
+    #[must_use]
+    pub fn word(run: u16, sequence: u64) -> u64 {
+        u64::from(run) << (64 - RUN_BITS) | sequence & SEQUENCE_MASK
+    }
+
+    /// The 16 bytes of the mark that differ from frame to frame.
+    #[inline]
+    #[must_use]
+    pub fn bytes(word: u64) -> [u8; 16] {
+        ((u128::from(word) << 64) | u128::from(!word)).to_be_bytes()
+    }
+
+    /// The word and its complement at a place, if that is what stands there.
+    #[inline]
+    #[must_use]
+    pub fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
+        let pair: [u8; 16] = bytes.get(at..at + 16)?.try_into().ok()?;
+        let pair = u128::from_be_bytes(pair);
+        #[expect(clippy::cast_possible_truncation, reason = "the halves are wanted")]
+        let (word, complement) = ((pair >> 64) as u64, pair as u64);
+        (word == !complement).then_some(word)
+    }
+
+    /// A frame's mark, if it carries one.
+    #[must_use]
+    pub fn of(frame: &[u8], layout: Layout) -> Option<Self> {
+        let word = Self::word_at(frame, layout.words())?;
+        let stream = u16::from_be_bytes(frame.get(layout.mark()..layout.words())?.try_into().ok()?);
+        Some(Self { run: Self::run_of(word), stream, sequence: word & SEQUENCE_MASK })
+    }
+
+    /// The run in a word.
+    #[must_use]
+    pub fn run_of(word: u64) -> u16 {
+        u16::try_from(word >> (64 - RUN_BITS)).unwrap_or(0)
+    }
+}

@@ -1,0 +1,564 @@
+//! The command line: one row a flag, from which parsing, help and the refusal of what has no effect derive.
+//!
+//! Flags are netmap's, and behave as getopt's: `-l60`, `-l 60` and `-AB` all work. What netmap's pkt-gen accepts and then
+//! ignores is refused here by name.
+
+use super::address;
+use super::config::{Config, Style, options};
+use super::modes::MODES;
+use super::name::resolve;
+use super::sizes::{LIMITS, Sizes};
+use linerate_rt::WaitMode;
+use linerate_wire::MacAddr;
+use std::fmt::Write as _;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Whether a flag takes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// None.
+    Nothing,
+    /// One, called so in help.
+    Value(&'static str),
+    /// One, if what follows begins with a digit.
+    Maybe(&'static str),
+}
+
+/// Where a flag has an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// In all modes.
+    All,
+    /// Where frames are made: tx, txseq, ping.
+    Sends,
+    /// Where a stream is sent: tx, txseq.
+    Streams,
+    /// Where frames are made from addresses, so not from a capture, nor from rubbish.
+    Makes,
+    /// Where a stream is received: rx, rxseq.
+    Receives,
+    /// tx, txseq, rx and rxseq.
+    Threads,
+    /// Where frames are sent or received by their time: all but pong.
+    Times,
+    /// tx alone.
+    Tx,
+}
+
+/// One flag.
+pub struct Flag {
+    /// After one dash.
+    pub short: Option<char>,
+    /// After two.
+    pub long: Option<&'static str>,
+    /// Its value.
+    pub takes: Takes,
+    /// What it does.
+    pub about: &'static str,
+    /// Where it does it.
+    pub scope: Scope,
+    /// Takes note of it. The error says what is wrong and what to do.
+    set: fn(&mut Parse, &str) -> Result<(), String>,
+}
+
+/// What is known while flags are read.
+struct Parse {
+    config: Config,
+    port: Option<String>,
+    src: Option<String>,
+    dst: Option<String>,
+    len: Option<usize>,
+    least: Option<usize>,
+    mix: Option<Sizes>,
+}
+
+/// What a command line asks for.
+#[derive(Debug)]
+pub enum Command {
+    /// To run.
+    Run(Box<Config>),
+    /// Help.
+    Help(String),
+}
+
+const fn flag(
+    short: char,
+    takes: Takes,
+    scope: Scope,
+    about: &'static str,
+    set: fn(&mut Parse, &str) -> Result<(), String>,
+) -> Flag {
+    Flag { short: Some(short), long: None, takes, about, scope, set }
+}
+
+const fn long(
+    long: &'static str,
+    takes: Takes,
+    scope: Scope,
+    about: &'static str,
+    set: fn(&mut Parse, &str) -> Result<(), String>,
+) -> Flag {
+    Flag { short: None, long: Some(long), takes, about, scope, set }
+}
+
+use Scope::{All, Makes, Receives, Sends, Streams, Threads, Times};
+use Takes::{Maybe, Nothing, Value};
+
+/// All flags, in the order of help.
+pub static FLAGS: &[Flag] = &[
+    flag('h', Nothing, All, "show this and exit", |_, _| Ok(())),
+    flag('i', Value("port"), All, "port: KIND:NAME (see `linerate ports`); a bare name is xdp:NAME", |p, v| {
+        let (port, line) = resolve(v);
+        p.config.remarks.extend(line);
+        p.port = Some(port);
+        Ok(())
+    }),
+    flag('f', Value("function"), All, "tx, rx, ping, pong, txseq or rxseq (rx)", |p, v| {
+        let names: Vec<_> = MODES.iter().map(|mode| mode.name).collect();
+        let mode = MODES.iter().find(|mode| mode.name == v);
+        p.config.mode = mode.ok_or_else(|| format!("there is no such function; give one of {}", names.join(", ")))?;
+        Ok(())
+    }),
+    flag('n', Value("count"), All, "frames to send or receive, or to ping with; 0 is no end (0)", |p, v| {
+        number(v, 0..=u64::MAX).map(|n| p.config.count = n)
+    }),
+    flag(
+        'l',
+        Value("size"),
+        Sends,
+        "bytes of a frame without CRC (60); a second -l: random sizes from it up, below the first",
+        |p, v| {
+            let size = number(v, *LIMITS.start()..=*LIMITS.end())?;
+            if p.len.is_none() {
+                p.len = Some(size)
+            } else {
+                p.least = Some(size)
+            }
+            Ok(())
+        },
+    ),
+    flag('b', Value("burst"), All, "frames a sync (512; ping and pong 1); -R cuts it to rate/300", |p, v| {
+        number(v, 0..=65_536).map(|n: u32| p.config.burst = (n > 0).then_some(n))
+    }),
+    flag('4', Nothing, Makes, "IPv4 (the default)", |p, _| {
+        p.config.v6 = false;
+        Ok(())
+    }),
+    flag('6', Nothing, Makes, "IPv6; the mark needs frames of 80 bytes then", |p, _| {
+        p.config.v6 = true;
+        Ok(())
+    }),
+    flag('d', Value("addr[-addr][:port[-port]]"), Makes, "destination addresses and ports (10.1.0.1:1234)", |p, v| {
+        p.dst = Some(v.to_owned());
+        Ok(())
+    }),
+    flag('s', Value("addr[-addr][:port[-port]]"), Makes, "source addresses and ports (10.0.0.1:1234)", |p, v| {
+        p.src = Some(v.to_owned());
+        Ok(())
+    }),
+    flag('D', Value("mac"), Makes, "destination MAC address (ff:ff:ff:ff:ff:ff)", |p, v| {
+        mac(v).map(|mac| p.config.dst_mac = mac)
+    }),
+    flag('S', Value("mac"), Makes, "source MAC address (the port's own)", |p, v| {
+        mac(v).map(|mac| p.config.src_mac = Some(mac))
+    }),
+    flag('a', Value("cpu"), All, "pin the first thread to this processor, further ones to the following", |p, v| {
+        number(v, 0..=4095).map(|cpu| p.config.affinity = Some(cpu))
+    }),
+    flag('c', Value("cpus"), All, "use the first so many processors only; 0 is all (0)", |p, v| {
+        number(v, 0..=4096).map(|n| p.config.cpus = Some(n))
+    }),
+    flag(
+        'p',
+        Value("threads"),
+        Threads,
+        "threads, each with a queue of its own (1, which serves all queues)",
+        |p, v| number(v, 1..=256).map(|n| p.config.threads = n),
+    ),
+    flag('T', Value("ms"), All, "milliseconds between reports, 10 or more (1000)", |p, v| {
+        number(v, 10..=86_400_000).map(|ms| p.config.report = Duration::from_millis(ms))
+    }),
+    flag('w', Value("seconds"), All, "wait before starting (until a physical link is up, but 2 s at most)", |p, v| {
+        number(v, 0..=86_400).map(|s| p.config.wait_link = Some(Duration::from_secs(s)))
+    }),
+    flag('R', Value("rate"), Sends, "frames per second, of all threads together; 0 is no limit (0)", |p, v| {
+        number(v, 0..=1_000_000_000_000).map(|rate: u64| p.config.rate = (rate > 0).then_some(rate))
+    }),
+    flag('X', Nothing, Threads, "dump each frame", |p, _| option(p, options::DUMP)),
+    flag('H', Value("bytes"), All, "virtio-net header before each frame: 0, 10 or 12 (0)", |p, v| {
+        let n = number(v, 0..=12)?;
+        if ![0, 10, 12].contains(&n) {
+            return Err("a virtio-net header has 0, 10 or 12 bytes; give one of them".into());
+        }
+        p.config.vnet = n;
+        Ok(())
+    }),
+    flag('z', Nothing, Makes, "random source addresses and ports", |p, _| option(p, options::RANDOM_SRC)),
+    flag('Z', Nothing, Makes, "random destination addresses and ports", |p, _| option(p, options::RANDOM_DST)),
+    flag('N', Nothing, All, "do not normalize units: pps rather than Mpps", |p, _| {
+        p.config.normalize = false;
+        Ok(())
+    }),
+    flag('F', Value("fragments"), Streams, "slots of each frame, 1 to 63 (1)", |p, v| {
+        number(v, 1..=63).map(|n| p.config.frags = n)
+    }),
+    flag('M', Value("bytes"), Streams, "most bytes of a slot (a buffer)", |p, v| {
+        number(v, 1..=65_536).map(|n| p.config.frag_size = Some(n))
+    }),
+    flag('W', Nothing, Receives, "exit after a second of silence that follows the first frame", |p, _| {
+        p.config.exit_idle = true;
+        Ok(())
+    }),
+    flag('v', Nothing, All, "tell more", |p, _| {
+        p.config.verbose = p.config.verbose.saturating_add(1);
+        Ok(())
+    }),
+    flag('r', Nothing, Scope::Tx, "send whatever the buffers contain", |p, _| option(p, options::RUBBISH)),
+    flag('A', Nothing, All, "mean and standard deviation of the rate over the last 15 reports", |p, _| {
+        option(p, options::PPS_STATS)
+    }),
+    flag('B', Nothing, All, "count 24 bytes of framing and CRC a frame in the bandwidth", |p, _| {
+        p.config.framing = true;
+        Ok(())
+    }),
+    flag('C', Value("slots[,slots[,rings[,rings]]]"), All, "slots and rings each way; 0 is the default", |p, v| {
+        rings(v).map(|rings| p.config.rings = Some(rings))
+    }),
+    flag(
+        'o',
+        Value("bits"),
+        All,
+        "sum of: 1 prefetch, 4 copy (linerate's own), 8 memcpy (the C library's), 16 time-stamp, 64 dump, 256 rubbish, 512 random source, 1024 random destination, 2048 rate statistics, 4096 right checksums in captured frames",
+        |p, v| {
+            let bits = number(v, 0..=u32::MAX)?;
+            bits_known(bits)?;
+            p.config.options |= bits;
+            Ok(())
+        },
+    ),
+    long("to", Value("port"), Scope::Tx, "receive and check in this process, at this port, what is sent", |p, v| {
+        let (port, line) = resolve(v);
+        p.config.remarks.extend(line);
+        p.config.to = Some(port);
+        Ok(())
+    }),
+    long("imix", Maybe("len:weight[,...]"), Streams, "lengths in turn by weight (60:7,590:4,1514:1)", |p, v| {
+        let weights = if v.is_empty() { Sizes::IMIX.to_vec() } else { mix(v)? };
+        p.mix = Some(Sizes::mix(&weights));
+        Ok(())
+    }),
+    long("seconds", Value("s"), All, "end after so long", |p, v| {
+        let s = f64::from_str(v).ok().filter(|s| (0.001..=1e7).contains(s)).ok_or("give seconds, as 10 or 0.5")?;
+        p.config.seconds = Some(Duration::from_secs_f64(s));
+        Ok(())
+    }),
+    long(
+        "latency",
+        Nothing,
+        Times,
+        "percentiles of latency: time-stamps in the frames sent (76 bytes, IPv6 96), read where they arrive",
+        |p, _| {
+            p.config.latency = true;
+            Ok(())
+        },
+    ),
+    long("wait", Value("how"), All, "how threads wait: busy, adaptive or sleep (adaptive)", |p, v| {
+        let names: Vec<_> = WaitMode::ALL.iter().map(|(name, _)| *name).collect();
+        let mode = WaitMode::ALL.iter().find(|(name, _)| *name == v);
+        p.config.wait = mode.ok_or_else(|| format!("there is no such way; give one of {}", names.join(", ")))?.1;
+        Ok(())
+    }),
+    long(
+        "run",
+        Value("number"),
+        All,
+        "the run that frames are marked with, or that is received: others are foreign (random; any)",
+        |p, v| number(v, 1..=u16::MAX).map(|run| p.config.run = Some(run)),
+    ),
+    long("classic", Nothing, All, "periodic lines as older pkt-gens print them", |p, _| {
+        p.config.style = Style::Classic;
+        Ok(())
+    }),
+    long("json", Nothing, All, "the result document on standard output, lines on standard error", |p, _| {
+        p.config.json = true;
+        Ok(())
+    }),
+    long("ndjson", Nothing, All, "events as they happen on standard output, a JSON line each", |p, _| {
+        p.config.ndjson = true;
+        Ok(())
+    }),
+];
+
+impl Flag {
+    /// As it is typed.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match (self.short, self.long) {
+            (Some(c), _) => format!("-{c}"),
+            (None, long) => format!("--{}", long.unwrap_or_default()),
+        }
+    }
+}
+
+impl Config {
+    /// What a command line (without the program's name) asks for.
+    ///
+    /// # Errors
+    /// One line that names the flag and the mend.
+    pub fn parse(arguments: &[String]) -> Result<Command, String> {
+        let mut parse =
+            Parse { config: Self::new(""), port: None, src: None, dst: None, len: None, least: None, mix: None };
+        let mut used = Vec::new();
+        let mut words = Words { arguments, at: 0, cluster: "" };
+        while let Some((flag, value)) = words.next()? {
+            if flag.short == Some('h') {
+                return Ok(Command::Help(help()));
+            }
+            let shown = if value.is_empty() { flag.name() } else { format!("{} {}", flag.name(), tidy(&value)) };
+            (flag.set)(&mut parse, &value).map_err(|why| format!("{shown}: {why}"))?;
+            used.push(flag);
+        }
+        parse.finish(&used)
+    }
+}
+
+/// Flags and their values, one after the other, as getopt finds them.
+struct Words<'a> {
+    arguments: &'a [String],
+    at: usize,
+    /// What is left of a word with several short flags.
+    cluster: &'a str,
+}
+
+impl<'a> Words<'a> {
+    fn next(&mut self) -> Result<Option<(&'static Flag, String)>, String> {
+        if self.cluster.is_empty() {
+            let Some(word) = self.arguments.get(self.at) else { return Ok(None) };
+            self.at += 1;
+            if let Some(name) = word.strip_prefix("--") {
+                return self.long(name).map(Some);
+            }
+            self.cluster = match word.strip_prefix('-') {
+                Some(cluster) if !cluster.is_empty() => cluster,
+                _ => return Err(format!("{}: not a flag; flags begin with a dash, -h lists them", tidy(word))),
+            };
+        }
+        let mut chars = self.cluster.chars();
+        let c = chars.next().unwrap_or('-');
+        let flag = FLAGS.iter().find(|flag| flag.short == Some(c)).ok_or_else(|| unknown(&format!("-{c}")))?;
+        self.cluster = chars.as_str();
+        let Takes::Value(value) = flag.takes else { return Ok(Some((flag, String::new()))) };
+        let attached = std::mem::take(&mut self.cluster);
+        let given = if attached.is_empty() { self.argument() } else { Some(attached.to_owned()) };
+        given.map(|v| Some((flag, v))).ok_or_else(|| format!("-{c}: no value; give -{c} {value}"))
+    }
+
+    fn long(&mut self, word: &str) -> Result<(&'static Flag, String), String> {
+        let (name, attached) =
+            word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value.to_owned())));
+        let flag = FLAGS.iter().find(|flag| flag.long == Some(name)).ok_or_else(|| unknown(&format!("--{name}")))?;
+        let value = match (flag.takes, attached) {
+            (Nothing, Some(_)) => return Err(format!("--{name}: takes no value; leave it out")),
+            (Nothing, None) => String::new(),
+            (_, Some(value)) => value,
+            (Value(value), None) => {
+                self.argument().ok_or_else(|| format!("--{name}: no value; give --{name} {value}"))?
+            }
+            (Maybe(_), None) => {
+                let follows = self.arguments.get(self.at).is_some_and(|a| a.starts_with(|c: char| c.is_ascii_digit()));
+                if follows { self.argument().unwrap_or_default() } else { String::new() }
+            }
+        };
+        Ok((flag, value))
+    }
+
+    fn argument(&mut self) -> Option<String> {
+        let word = self.arguments.get(self.at)?;
+        self.at += 1;
+        Some(word.clone())
+    }
+}
+
+/// Why a flag that netmap knows, or nobody knows, is not taken.
+fn unknown(name: &str) -> String {
+    match name {
+        "-I" => "-I: linerate has no indirect buffers, frames are always copied into the ring; leave it out".into(),
+        _ => format!("{}: no such flag; -h lists them", tidy(name)),
+    }
+}
+
+fn bits_known(bits: u32) -> Result<(), String> {
+    for (bit, why) in [
+        (2, "ACCESS (2): every byte received is read and checked anyway; leave it out"),
+        (32, "INDIRECT (32): linerate has no indirect buffers; leave it out"),
+    ] {
+        if bits & bit != 0 {
+            return Err(why.into());
+        }
+    }
+    let known = options::ALL.iter().fold(0, |all, (_, bit)| all | bit);
+    if bits & !known != 0 {
+        return Err(format!("bit {} means nothing; -h lists the bits", 1u32 << (bits & !known).trailing_zeros()));
+    }
+    Ok(())
+}
+
+impl Parse {
+    fn finish(mut self, used: &[&'static Flag]) -> Result<Command, String> {
+        let config = &mut self.config;
+        config.port = self.port.ok_or("no port; give one with -i, as -i cable:lab{1")?;
+        if let Some(flag) = used.iter().find(|flag| !has_effect(config, flag.scope)) {
+            let (name, mode) = (flag.name(), config.mode.name);
+            return Err(match flag.scope {
+                Makes if config.mode.sends() => format!("{name}: the frames come as they are; leave it out"),
+                _ => format!("{name}: has no effect with -f {mode}; leave it out"),
+            });
+        }
+        bits_have_effect(config)?;
+        if config.mode.single && config.threads > 1 {
+            return Err(format!("-p {}: -f {} has one thread; leave it out", config.threads, config.mode.name));
+        }
+        config.sizes = match (self.len, self.least, self.mix) {
+            (None, _, Some(mix)) => mix,
+            (Some(_), _, Some(_)) => return Err("--imix: -l says other sizes; give one of them".into()),
+            (Some(len), Some(least), None) if least < len => Sizes::Range(least, len - 1),
+            (Some(len), Some(least), None) if least > len => {
+                return Err(format!("-l {least}: the second -l is the smaller; give -l {least} -l {len}"));
+            }
+            (Some(len), ..) => Sizes::Fixed(len),
+            (None, ..) => config.sizes.clone(),
+        };
+        let (src, dst) = if config.v6 { ("fd00::1", "fd00::2") } else { ("10.0.0.1", "10.1.0.1") };
+        config.src_text = self.src.unwrap_or_else(|| src.into());
+        config.dst_text = self.dst.unwrap_or_else(|| dst.into());
+        config.src = address::range(&config.src_text, config.v6)
+            .map_err(|why| format!("-s {}: {why}", tidy(&config.src_text)))?;
+        config.dst = address::range(&config.dst_text, config.v6)
+            .map_err(|why| format!("-d {}: {why}", tidy(&config.dst_text)))?;
+        Ok(Command::Run(Box::new(self.config)))
+    }
+}
+
+fn has_effect(config: &Config, scope: Scope) -> bool {
+    let (sends, receives) = (config.mode.sends(), config.mode.receives());
+    let streams = sends && !config.mode.single || config.mode.name == "txseq";
+    match scope {
+        All => true,
+        Sends => sends,
+        Streams => streams,
+        Makes => sends && config.packet_file.is_none() && !config.has(options::RUBBISH),
+        Receives => receives,
+        Threads => streams || receives,
+        Times => sends || receives,
+        Scope::Tx => config.mode.name == "tx",
+    }
+}
+
+/// Bits of `-o` that would do nothing here.
+fn bits_have_effect(config: &Config) -> Result<(), String> {
+    use options::{COPY, MEMCPY, PREFETCH, RANDOM_DST, RANDOM_SRC, RUBBISH, TS, UPDATE_CSUM};
+    let no = |bit: u32, why: &str| if config.has(bit) { Err(format!("-o {bit}: {why}; leave it out")) } else { Ok(()) };
+    let mode = config.mode.name;
+    let tx = mode == "tx" || mode == "txseq";
+    if !tx {
+        for bit in [PREFETCH, COPY, MEMCPY, RUBBISH] {
+            no(bit, &format!("has no effect with -f {mode}"))?;
+        }
+    }
+    if !has_effect(config, Makes) {
+        for bit in [RANDOM_SRC, RANDOM_DST, TS] {
+            no(bit, &format!("no frames are made with -f {mode} here"))?;
+        }
+    }
+    if config.has(COPY) && config.has(MEMCPY) {
+        return Err("-o 12: COPY (4) and MEMCPY (8) are two ways to copy; give one of them".into());
+    }
+    if config.has(RUBBISH) {
+        no(COPY | MEMCPY, "rubbish is not copied")?;
+    }
+    if config.packet_file.is_none() {
+        no(UPDATE_CSUM, "frames made here always have right checksums, it is for captured ones (-P)")?;
+    }
+    Ok(())
+}
+
+fn option(parse: &mut Parse, bit: u32) -> Result<(), String> {
+    parse.config.options |= bit;
+    Ok(())
+}
+
+/// A decimal number inside a range.
+fn number<N>(text: &str, range: RangeInclusive<N>) -> Result<N, String>
+where
+    N: FromStr + PartialOrd + std::fmt::Display,
+{
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let n = if digits { text.parse::<N>().ok() } else { None };
+    n.filter(|n| range.contains(n)).ok_or_else(|| format!("give a number from {} to {}", range.start(), range.end()))
+}
+
+fn mac(text: &str) -> Result<[u8; 6], String> {
+    text.parse::<MacAddr>().map(|mac| mac.0).map_err(|e| e.to_string())
+}
+
+fn rings(text: &str) -> Result<[u32; 4], String> {
+    let parts: Vec<&str> = text.split(',').collect();
+    let form = || "give one to four numbers, as 1024 or 1024,1024,2,2".to_owned();
+    if parts.len() > 4 {
+        return Err(form());
+    }
+    let n = parts.iter().map(|part| if part.is_empty() { Ok(0) } else { number(part, 0..=65_536) });
+    let n: Vec<u32> = n.collect::<Result<_, _>>().map_err(|_| form())?;
+    let at = |k: usize| n.get(k).copied();
+    let (slots, rings) = (at(0).unwrap_or(0), at(2).unwrap_or(0));
+    Ok([slots, at(1).unwrap_or(slots), rings, at(3).unwrap_or(rings)])
+}
+
+fn mix(text: &str) -> Result<Vec<(usize, usize)>, String> {
+    let one = |part: &str| -> Option<(usize, usize)> {
+        let (len, weight) = part.split_once(':')?;
+        Some((number(len, *LIMITS.start()..=*LIMITS.end()).ok()?, number(weight, 1..=1000).ok()?))
+    };
+    let list: Option<Vec<_>> = text.split(',').map(one).collect();
+    list.filter(|list| list.len() <= 64).ok_or_else(|| "give lengths and weights, as 60:7,590:4,1514:1".into())
+}
+
+/// User text fit for one line.
+fn tidy(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(60).collect()
+}
+
+/// The text of `-h`.
+#[must_use]
+pub fn help() -> String {
+    let mut text = String::from("Usage: pkt-gen -i port [-f function] [flags]\n\n");
+    for flag in FLAGS {
+        let value = match flag.takes {
+            Nothing => String::new(),
+            Value(v) => format!(" {v}"),
+            Maybe(v) => format!(" [{v}]"),
+        };
+        let _ = writeln!(text, "  {}{value}", flag.name());
+        for line in wrapped(flag.about, 88) {
+            let _ = writeln!(text, "          {line}");
+        }
+    }
+    text.push_str("\nFunctions\n");
+    for mode in MODES {
+        let _ = writeln!(text, "  {:6} {}", mode.name, mode.about);
+    }
+    text
+}
+
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= width => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}

@@ -1,0 +1,38 @@
+//! pkt-gen: netmap's packet generator and receiver, flag for flag, with every frame accounted for.
+//!
+//! One file holds one function of `-f` ([`MODES`]), which is a [`Machine`](linerate_rt::Machine) a thread; [`run`]
+//! opens the port, starts the threads, reports while they run, and settles the ledger.
+
+mod address;
+mod config;
+mod dump;
+mod flags;
+mod job;
+mod limits;
+mod modes;
+mod name;
+mod output;
+mod pace;
+mod ping;
+mod pong;
+mod report;
+mod run;
+mod rx;
+mod rxseq;
+mod settle;
+mod sizes;
+mod source;
+mod team;
+mod tx;
+mod txseq;
+
+pub use config::{Config, Style, options};
+pub use flags::{Command, FLAGS, Flag, Scope, Takes, help};
+pub use modes::{MODES, Mode, Role};
+pub use name::resolve;
+pub use output::Output;
+pub use pace::Pace;
+pub use report::{Progressed, Teller};
+pub use run::{Refusal, run};
+pub use settle::Finished;
+pub use sizes::{LIMITS, Sizes};

@@ -1,0 +1,83 @@
+//! Port names as pkt-gen takes them, made into names that linerate opens.
+
+use super::config::Config;
+use super::run::Refusal;
+use linerate_port::Spec;
+
+/// What a name after `-i` means, and a line to say so if it is not what was typed: netmap's `null` and `valeS:P`, and
+/// bare names of interfaces, which linerate opens by AF_XDP (TAP interfaces as such).
+#[must_use]
+pub fn resolve(typed: &str) -> (String, Option<String>) {
+    let says = |port: String| {
+        let line = format!("{typed} is opened as {port}");
+        (port, Some(line))
+    };
+    match typed.split_once(':') {
+        None if typed == "null" => says("null:".into()),
+        None if typed.starts_with("tap") => says(format!("tap:{typed}")),
+        None if typed.is_empty() => (typed.to_owned(), None),
+        None => says(format!("xdp:{typed}")),
+        Some((switch, port)) if is_vale(switch) => says(format!("vale:{}:{port}", &switch["vale".len()..])),
+        Some(_) => (typed.to_owned(), None),
+    }
+}
+
+/// netmap's switches are called `vale` and something.
+fn is_vale(switch: &str) -> bool {
+    switch.len() > "vale".len() && switch.starts_with("vale")
+}
+
+/// Whether a port has a link that takes its time to come up.
+pub(super) fn is_physical(port: &str) -> bool {
+    ["xdp:", "packet:", "netmap:", "tap:"].iter().any(|kind| port.starts_with(kind))
+}
+
+/// The name with what `-C` asks for as options.
+pub(super) fn with_rings(config: &Config, port: &str) -> Result<String, Refusal> {
+    let Some([tx_slots, rx_slots, tx_rings, rx_rings]) = config.rings else { return Ok(port.to_owned()) };
+    let usage = |text: String| Err(Refusal::Usage(text));
+    if tx_slots != rx_slots || tx_rings != rx_rings {
+        return usage(format!(
+            "-C {tx_slots},{rx_slots},{tx_rings},{rx_rings}: linerate's rings are the same both ways; give one number of \
+             slots, and one of rings after two commas, as -C 1024,1024,2"
+        ));
+    }
+    let spec = Spec::parse(port)?;
+    let takes = |key: &str| spec.kind.options.iter().any(|row| row.key == key);
+    let mut name = port.to_owned();
+    if tx_slots > 0 {
+        name += &format!(",slots={tx_slots}");
+    }
+    if tx_rings > 0 {
+        if !takes("queues") {
+            return usage(format!(
+                "-C with {tx_rings} rings: {port} has as many as it has; leave the third number out"
+            ));
+        }
+        name += &format!(",queues={tx_rings}");
+    }
+    Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn netmaps_names_become_linerates() {
+        for (typed, port) in [
+            ("null", "null:"),
+            ("eth0", "xdp:eth0"),
+            ("tap3", "tap:tap3"),
+            ("vale0:a", "vale:0:a"),
+            ("valeXY:1", "vale:XY:1"),
+        ] {
+            let (name, line) = resolve(typed);
+            assert_eq!(name, port);
+            assert_eq!(line.unwrap(), format!("{typed} is opened as {port}"));
+        }
+        for typed in ["cable:x{1", "netmap:eth0", "vale:sw:p", "pcap:f", "nonsense:x"] {
+            assert_eq!(resolve(typed), (typed.to_owned(), None));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Where lines go: results to one stream, remarks to the other, each line at once and whole.
+
+use linerate_rt::{Stop, wall};
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+
+/// What a broken pipe ends a program with.
+const SIGPIPE: u8 = 13;
+
+/// Two streams of lines. Threads may share it.
+pub struct Output {
+    streams: Mutex<Streams>,
+    /// Asked when nobody reads any more.
+    stop: Stop,
+    /// Standard output is for documents: lines go where remarks go.
+    documents: bool,
+}
+
+struct Streams {
+    out: Box<dyn Write + Send>,
+    log: Box<dyn Write + Send>,
+}
+
+impl Output {
+    /// Results to `out`, remarks to `log`; when `documents` is set, `out` gets documents only. When the reader of `out` is
+    /// gone, `stop` is asked.
+    #[must_use]
+    pub fn new(out: Box<dyn Write + Send>, log: Box<dyn Write + Send>, documents: bool, stop: &Stop) -> Self {
+        Self { streams: Mutex::new(Streams { out, log }), stop: stop.clone(), documents }
+    }
+
+    /// To the process's standard output and error.
+    #[must_use]
+    pub fn standard(documents: bool, stop: &Stop) -> Self {
+        Self::new(Box::new(std::io::stdout()), Box::new(std::io::stderr()), documents, stop)
+    }
+
+    fn write(&self, to_out: bool, text: &str) {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let to = if to_out { &mut streams.out } else { &mut streams.log };
+        if writeln!(to, "{text}").and_then(|()| to.flush()).is_err() && to_out {
+            self.stop.ask(SIGPIPE);
+        }
+    }
+
+    /// A result.
+    pub fn line(&self, text: &str) {
+        self.write(!self.documents, text);
+    }
+
+    /// A document, or an event, in JSON.
+    pub fn document(&self, text: &str) {
+        self.write(true, text.trim_end_matches('\n'));
+    }
+
+    /// A remark, as netmap's programs make it: time, function, line. (Scripts look for the function's name.)
+    pub fn remark(&self, function: &str, line: u32, text: &str) {
+        let now = wall();
+        self.write(
+            false,
+            &format!("{:03}.{:06} {function} [{line}] {text}", now.as_secs() % 1000, now.subsec_micros()),
+        );
+    }
+}

@@ -1,0 +1,292 @@
+//! A run: opens the ports, starts the threads, reports while they work, stops them in order, settles the ledger.
+
+use super::config::{Config, options};
+use super::job::Reading;
+use super::limits;
+use super::modes::Role;
+use super::name;
+use super::output::Output;
+use super::report::{Progressed, Teller, float};
+use super::settle::{Facts, Finished, settle};
+use super::team::{Common, Team};
+use crate::frame::{Layout, Payload, Template};
+use crate::result::{Number, Sample, Timestamp};
+use linerate_port::{Link, OpenError, Port, open_all};
+use linerate_rt::{Stop, Timers, monotonic_ns, pause};
+use linerate_wire::MacAddr;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Why a run did not take place: one line that names the thing and the mend.
+#[derive(Debug, Error)]
+pub enum Refusal {
+    /// A flag, or flags that do not go together.
+    #[error("{0}")]
+    Usage(String),
+    /// A port.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The system.
+    #[error("{what}: {source}; free some memory, threads or descriptors")]
+    System {
+        /// What was wanted of it.
+        what: &'static str,
+        /// What it said.
+        source: std::io::Error,
+    },
+}
+
+const MS: u64 = 1_000_000;
+/// How long frames on their way are waited for when nothing arrives any more, and at most.
+const QUIET_NS: u64 = 200 * MS;
+const DRAIN_NS: u64 = 2_000 * MS;
+/// How long an interface may take to bring its link up, if `-w` does not say: netmap's default.
+const LINK_UP_NS: u64 = 2_000 * MS;
+/// Reports over less time than this mean nothing.
+const SHORTEST_REPORT_US: u64 = 10_000;
+
+/// Opens what was asked for, runs it to its end, and gives what came of it.
+///
+/// # Errors
+/// [`Refusal`], before anything was sent.
+pub fn run(config: Config, command: Vec<String>, stop: &Stop, output: &Arc<Output>) -> Result<Finished, Refusal> {
+    let (start, began) = (Timestamp::now(), monotonic_ns());
+    let names: Vec<String> = std::iter::once(&config.port)
+        .chain(&config.to)
+        .map(|port| name::with_rings(&config, port))
+        .collect::<Result<_, _>>()?;
+    let mut ports = open_all(&names)?;
+    limits::check(&config, &ports)?;
+    let places = limits::places(&config)?;
+    let common = Common {
+        run: config.run.unwrap_or_else(random_run),
+        template: template(&config, &ports[0]),
+        packet: None,
+        output: output.clone(),
+        config: Arc::new(config),
+    };
+    let config = &common.config;
+    introduce(&common, &ports);
+    wait_for_link(config, &ports, stop, output);
+
+    let queues = Team::queues(config.mode, config.threads, &ports[0]);
+    // The receiver is there first.
+    let far = match (ports.get_mut(1), config.mode.far) {
+        (Some(port), Some(mode)) => {
+            let streams = u16::try_from(queues).unwrap_or(u16::MAX);
+            let place = places.get(config.threads).cloned().into_iter().collect::<Vec<_>>();
+            Some(Team::start(&common, mode, port, 1, &place, Some(streams))?)
+        }
+        (Some(port), None) => {
+            let (port, mode) = (&port.info().name, config.mode.name);
+            return Err(Refusal::Usage(format!("{port}: nothing is done at the far port of -f {mode}; leave it out")));
+        }
+        (None, _) => None,
+    };
+    let main = Team::start(&common, config.mode, &mut ports[0], config.threads, &places, None)?;
+    let samples = Watch::new(&common).until_ended(&main, stop);
+    if let Some(far) = &far {
+        drain(&main, far);
+        far.stop.ask(0);
+    }
+    let (main, far) = (main.join(), far.map(Team::join));
+    let elapsed = monotonic_ns() - began;
+    let facts =
+        Facts { common: &common, command, start, elapsed, ports: &ports, main, far, samples, signal: stop.signal() };
+    Ok(settle(facts))
+}
+
+/// A number that tells this run's frames from all others'.
+fn random_run() -> u16 {
+    use std::hash::{BuildHasher, Hasher};
+    // The standard library's hasher is seeded at random. 0 would make the first mark all zeros and all ones.
+    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    u16::try_from(random % 0xffff).unwrap_or(0) + 1
+}
+
+fn template(config: &Config, port: &Port) -> Template {
+    Template {
+        layout: Layout { vnet: config.vnet, v6: config.v6 },
+        src_mac: config.src_mac.or(port.info().mac).unwrap_or([0; 6]),
+        dst_mac: config.dst_mac,
+        stream: 0,
+        payload: match config.mode.name {
+            "txseq" => Payload::Numbered,
+            _ if config.stamps() => Payload::Stamped,
+            _ => Payload::Marked,
+        },
+    }
+}
+
+/// The lines at the start.
+fn introduce(common: &Common, ports: &[Port]) {
+    let (config, output) = (&common.config, &common.output);
+    let verb = match config.mode.role {
+        Role::Sender => "Sending on",
+        Role::Receiver => "Receiving from",
+        Role::Other => "Working on",
+    };
+    config.remarks.iter().for_each(|remark| output.remark("main", 2890, remark));
+    let queues = config.mode.queues(ports[0].info());
+    let (threads, cpus) = (config.threads, limits::cpus_used(config));
+    output.line(&format!("{verb} {}: {queues} queues, {threads} threads and {cpus} cpus.", config.port));
+    if config.mode.role == Role::Sender {
+        let (src, dst) = (MacAddr(common.template.src_mac), MacAddr(common.template.dst_mac));
+        output.line(&format!("{} -> {} ({src} -> {dst})", config.src_text, config.dst_text));
+    }
+    for port in ports {
+        let info = port.info();
+        output.remark("main", 2900, &format!("{}: {}, frames up to {} bytes", info.name, info.path, info.largest));
+        for note in &info.notes {
+            output.remark("main", 2901, &format!("{}: {note}", info.name));
+        }
+        if config.verbose > 0 {
+            let (tx, rx, slots) = (info.tx_queues, info.rx_queues, info.slots);
+            output.remark("main", 2902, &format!("{}: {tx} tx and {rx} rx rings of {slots} slots", info.name));
+        }
+    }
+    let special = options::names(config.options);
+    if !special.is_empty() {
+        output.remark("main", 2910, &format!("--- SPECIAL OPTIONS: {}", special.join(" ")));
+    }
+    if config.mode.role == Role::Sender {
+        let burst = config.burst();
+        let ns =
+            config.rate.map_or(0, |rate| u128::from(burst) * 1_000_000_000 * config.threads as u128 / u128::from(rate));
+        let text = format!("Sending {burst} packets every  {}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000);
+        output.remark("main", 2920, &text);
+    }
+    if config.ndjson {
+        let ports: Vec<_> =
+            ports.iter().map(|p| serde_json::json!({"name": p.info().name, "path": p.info().path})).collect();
+        let event = serde_json::json!({"event": "start", "mode": config.mode.name, "run": common.run, "ports": ports});
+        output.document(&event.to_string());
+    }
+}
+
+/// Waits for `-w` seconds as netmap does, or, if it was not given, until a physical port's link is up.
+fn wait_for_link(config: &Config, ports: &[Port], stop: &Stop, output: &Output) {
+    let now = monotonic_ns();
+    if let Some(wait) = config.wait_link {
+        output.remark("start_threads", 2500, &format!("Wait {} secs for phy reset", wait.as_secs()));
+        pause(&[stop], Some(now + u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX / 2)));
+    } else if name::is_physical(&config.port) {
+        let until = now + LINK_UP_NS;
+        while !stop.asked() && monotonic_ns() < until && ports.iter().any(|port| port.link() == Link::Down) {
+            pause(&[stop], Some(monotonic_ns() + 10 * MS));
+        }
+    }
+    output.remark("start_threads", 2501, "Ready...");
+}
+
+/// Waits until the receiver has all that was sent, or nothing comes any more.
+fn drain(sender: &Team, receiver: &Team) {
+    let (start, sent) = (monotonic_ns(), sender.read().frames);
+    let mut last = (start, receiver.read().frames);
+    while last.1 < sent && monotonic_ns() < start + DRAIN_NS {
+        pause(&[&receiver.ended], Some(monotonic_ns() + MS));
+        let (now, received) = (monotonic_ns(), receiver.read().frames);
+        if received != last.1 {
+            last = (now, received);
+        } else if now > last.0 + QUIET_NS || receiver.ended.asked() {
+            return;
+        }
+    }
+}
+
+/// What is to be done while the threads work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Task {
+    Report,
+    End,
+}
+
+/// Reports while the threads work.
+struct Watch<'a> {
+    common: &'a Common,
+    teller: Teller,
+    samples: Vec<Sample>,
+    began: u64,
+    last: (u64, Reading),
+}
+
+/// Most samples kept: more than a day's at one a second.
+const SAMPLES: usize = 100_000;
+
+impl<'a> Watch<'a> {
+    fn new(common: &'a Common) -> Self {
+        let now = monotonic_ns();
+        let teller = teller(&common.config);
+        Self { common, teller, samples: Vec::new(), began: now, last: (now, Reading::default()) }
+    }
+
+    /// Until all threads have ended. When the time is over, or somebody asks, they are told to end.
+    fn until_ended(mut self, team: &Team, stop: &Stop) -> Vec<Sample> {
+        let config = &self.common.config;
+        let every = u64::try_from(config.report.as_nanos()).unwrap_or(u64::MAX / 2);
+        let mut timers = Timers::new();
+        timers.add(self.began + every, Task::Report);
+        if let Some(seconds) = config.seconds {
+            timers.add(self.began + u64::try_from(seconds.as_nanos()).unwrap_or(u64::MAX / 2), Task::End);
+        }
+        while !team.ended.asked() {
+            if stop.asked() && !team.stop.asked() {
+                self.common.output.remark("sigint_h", 2400, "asked to stop");
+                team.stop.ask(0);
+            }
+            let both = [&team.ended, stop];
+            // Once it has been asked, the stop would end each pause at once.
+            pause(if stop.asked() { &both[..1] } else { &both }, timers.next());
+            let now = monotonic_ns();
+            while let Some((at, task)) = timers.due(now) {
+                match task {
+                    Task::Report => {
+                        self.report(team, now);
+                        // Reports that were missed are not made up for.
+                        timers.add(at + every * ((now - at) / every + 1), Task::Report);
+                    }
+                    Task::End => team.stop.ask(0),
+                }
+            }
+        }
+        self.report(team, monotonic_ns());
+        self.samples
+    }
+
+    fn report(&mut self, team: &Team, now: u64) {
+        let (then, before) = self.last;
+        let usec = (now - then) / 1000;
+        if usec < SHORTEST_REPORT_US {
+            return;
+        }
+        let reading = team.read();
+        let x = Progressed {
+            frames: reading.frames - before.frames,
+            bytes: reading.bytes - before.bytes,
+            events: reading.events - before.events,
+            min_space: reading.min_space,
+            usec,
+        };
+        self.last = (now, reading);
+        let (line, text) = self.teller.periodic(&x);
+        self.common.output.remark("main_thread", line, &text);
+        let t_s = float((now - self.began) / 1000) / 1e6;
+        let pps = float(x.frames) * 1e6 / float(usec);
+        if self.samples.len() < SAMPLES {
+            self.samples.push(Sample { t_s: Number::new(t_s), value: Number::new(pps) });
+        }
+        if self.common.config.ndjson {
+            let bits = float(x.bytes) * 8e6 / float(usec);
+            let event = serde_json::json!({
+                "event": "report", "t_s": t_s, "usec": usec, "frames": x.frames, "bytes": x.bytes, "events": x.events,
+                "min_space": x.min_space, "pps": pps, "bit_s": bits,
+            });
+            self.common.output.document(&event.to_string());
+        }
+    }
+}
+
+/// The words for this configuration's figures.
+pub(super) fn teller(config: &Config) -> Teller {
+    Teller::new(config.style, config.normalize, config.framing, config.has(options::PPS_STATS))
+}

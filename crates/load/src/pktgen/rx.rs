@@ -1,0 +1,283 @@
+//! `-f rx`: receives, and checks every byte of what linerate sent.
+
+use super::config::options;
+use super::dump::dump;
+use super::job::{Done, Job, Lane, Setup, Tally, histogram};
+use super::modes::{Mode, Role};
+use super::output::Output;
+use super::tx;
+use crate::check::{Check, Received};
+use crate::frame::Template;
+use hdrhistogram::Histogram;
+use linerate_port::RxQueue;
+use linerate_ring::{Frame, flags};
+use linerate_rt::{Clock, Machine, Progress, Sleeper};
+use std::sync::Arc;
+
+pub(super) const MODE: Mode = Mode {
+    name: "rx",
+    about: "receive and check",
+    role: Role::Receiver,
+    burst: 512,
+    single: false,
+    far: None,
+    job: |setup, lanes| Box::new(Rx::new(setup, lanes, check(setup))),
+};
+
+/// Silence after which `-W` ends the run.
+const SILENCE_NS: u64 = 1_000_000_000;
+
+/// What looks at the frames.
+pub(super) trait Verify: Send {
+    /// A frame in a ring's buffer.
+    fn frame(&mut self, frame: &Frame<'_>);
+    /// A frame that was put together.
+    fn bytes(&mut self, frame: &[u8]);
+    /// Frames and bytes so far, cheaply.
+    fn counted(&self) -> Received;
+    /// All that is known.
+    fn received(&self) -> Received;
+    /// The last frame's time-stamp.
+    fn stamp(&self) -> Option<u64>;
+}
+
+impl Verify for Check {
+    #[inline]
+    fn frame(&mut self, frame: &Frame<'_>) {
+        Self::frame(self, frame);
+    }
+    fn bytes(&mut self, frame: &[u8]) {
+        Self::bytes(self, frame);
+    }
+    #[inline]
+    fn counted(&self) -> Received {
+        Self::counted(self)
+    }
+    fn received(&self) -> Received {
+        Self::received(self)
+    }
+    #[inline]
+    fn stamp(&self) -> Option<u64> {
+        Self::stamp(self)
+    }
+}
+
+pub(super) struct Rx<V> {
+    lanes: Vec<RxLane>,
+    /// One for all queues: a NIC may spread a stream over them.
+    check: V,
+    burst: u32,
+    /// Frames still wanted.
+    left: u64,
+    events: u64,
+    first: Option<u64>,
+    last: u64,
+    exit_idle: bool,
+    stopped: bool,
+    latency: Option<Histogram<u64>>,
+    /// Tells when frames arrived, to the moment; read only if latency is measured.
+    clock: Clock,
+    tally: Arc<Tally>,
+    dump: Option<Arc<Output>>,
+}
+
+struct RxLane {
+    index: u16,
+    queue: RxQueue,
+    /// The parts of a frame of several slots that came so far.
+    chain: Vec<u8>,
+    in_chain: bool,
+}
+
+/// Longest chain that is put together: more than 64 slots never come.
+const LONGEST: usize = 64 * 65536;
+
+impl<V: Verify> Rx<V> {
+    pub(super) fn new(setup: &Setup, lanes: Vec<Lane>, check: V) -> Self {
+        let lane = |lane: Lane| Some(RxLane { index: lane.index, queue: lane.rx?, chain: Vec::new(), in_chain: false });
+        Self {
+            lanes: lanes.into_iter().filter_map(lane).collect(),
+            check,
+            burst: setup.config.burst(),
+            left: if setup.count == 0 { u64::MAX } else { setup.count },
+            events: 0,
+            first: None,
+            last: 0,
+            exit_idle: setup.config.exit_idle,
+            stopped: false,
+            latency: setup.config.latency.then(histogram),
+            clock: Clock::new(),
+            tally: setup.tally.clone(),
+            dump: setup.config.has(options::DUMP).then(|| setup.output.clone()),
+        }
+    }
+
+    fn tell(&self) {
+        let counted = self.check.counted();
+        self.tally.set(counted.frames, counted.bytes, self.events);
+    }
+}
+
+/// A checker that knows as much of the streams as this process does.
+fn check(setup: &Setup) -> Check {
+    let config = &setup.config;
+    let run = setup.streams.map(|_| setup.run).or(config.run);
+    let mut check = Check::new(config.vnet, run);
+    for stream in 0..setup.streams.unwrap_or(0) {
+        let template = Template { stream, ..setup.template.clone() };
+        let flow = tx::flows(setup, 1).single();
+        check.expect(&template, setup.run, flow, config.sizes.longest() + config.vnet);
+    }
+    check
+}
+
+impl RxLane {
+    /// Dumps what is about to be taken.
+    #[cold]
+    fn show(&mut self, most: u32, output: &Output) {
+        let ring = format!("rx{}", self.index);
+        let mut batch = self.queue.ring.batch(most);
+        for i in 0..batch.len() {
+            if let Some((frame, flags)) = batch.frame(i) {
+                dump(output, &ring, i, flags, &frame);
+            }
+        }
+    }
+
+    /// Looks at up to `most` slots; gives how many there were.
+    #[inline]
+    fn take(&mut self, most: u32, check: &mut impl Verify, arrived: u64, latency: &mut Option<Histogram<u64>>) -> u32 {
+        let mut batch = self.queue.ring.batch(most);
+        let n = batch.len();
+        for i in 0..n {
+            let Some((frame, slot)) = batch.frame(i) else { continue };
+            if slot & flags::MOREFRAG == 0 && !self.in_chain {
+                check.frame(&frame);
+            } else if !gather(&mut self.chain, &mut self.in_chain, check, &frame, slot) {
+                continue;
+            }
+            if let Some(latency) = latency
+                && let Some(stamp) = check.stamp()
+            {
+                latency.saturating_record(arrived.saturating_sub(stamp));
+            }
+        }
+        batch.release(n);
+        n
+    }
+}
+
+/// Adds a slot to a chain; true when that made a whole frame, which was then checked.
+#[cold]
+fn gather(chain: &mut Vec<u8>, in_chain: &mut bool, check: &mut impl Verify, frame: &Frame<'_>, slot: u16) -> bool {
+    let at = chain.len();
+    if at + frame.len() <= LONGEST {
+        chain.resize(at + frame.len(), 0);
+        let whole = frame.read(0, &mut chain[at..]);
+        debug_assert!(whole);
+    }
+    *in_chain = slot & flags::MOREFRAG != 0;
+    if !*in_chain {
+        check.bytes(chain);
+        chain.clear();
+    }
+    !*in_chain
+}
+
+impl<V: Verify> Machine for Rx<V> {
+    fn handle(&mut self, now: u64) -> Progress {
+        let mut slots = 0;
+        for lane in &mut self.lanes {
+            lane.queue.sync();
+            let ring = &lane.queue.ring;
+            self.tally.space(ring.slots() - ring.available());
+            let most = self.burst.min(u32::try_from(self.left).unwrap_or(u32::MAX));
+            let before = self.check.counted().frames;
+            if let Some(output) = &self.dump {
+                lane.show(most, output);
+            }
+            let arrived = if self.latency.is_some() { self.clock.now() } else { now };
+            let n = lane.take(most, &mut self.check, arrived, &mut self.latency);
+            slots += n;
+            self.left = self.left.saturating_sub(self.check.counted().frames - before);
+            self.events += u64::from(n > 0);
+        }
+        if slots > 0 {
+            self.first.get_or_insert(now);
+            self.last = now;
+            self.tell();
+        }
+        let silent = self.exit_idle && self.first.is_some() && now >= self.last + SILENCE_NS;
+        if self.left == 0 || silent || (slots == 0 && self.stopped) {
+            // Slots released last go back now, so that the sender sees them.
+            for lane in &mut self.lanes {
+                lane.queue.sync();
+            }
+            Progress::Done
+        } else if slots > 0 {
+            Progress::Worked
+        } else {
+            Progress::Idle
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        (self.exit_idle && self.first.is_some()).then_some(self.last + SILENCE_NS)
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        for lane in &mut self.lanes {
+            visit(&mut lane.queue);
+        }
+    }
+
+    /// What has arrived by now is still taken, but no more than the rings hold: a port may always have something.
+    fn stop(&mut self, _: u64) {
+        self.stopped = true;
+        let arrived: u64 = self.lanes.iter().map(|lane| u64::from(lane.queue.ring.slots())).sum();
+        self.left = self.left.min(arrived);
+    }
+}
+
+impl<V: Verify> Job for Rx<V> {
+    fn finish(self: Box<Self>) -> Done {
+        let mut done = Done {
+            events: self.events,
+            times: self.first.map(|first| (first, self.last)),
+            latency: self.latency,
+            ..Done::default()
+        };
+        account(&mut done, &self.check);
+        for lane in self.lanes {
+            settle(&mut done, lane.index, lane.queue);
+        }
+        done
+    }
+}
+
+/// Adds what a checker saw to the receiver's side of the ledger.
+pub(super) fn account(done: &mut Done, check: &impl Verify) {
+    let received = check.received();
+    done.frames += received.frames;
+    done.bytes += received.bytes;
+    let ledger = &mut done.ledger;
+    *ledger.received.get_or_insert(0) += received.ours;
+    ledger.duplicated += received.duplicates;
+    ledger.foreign += received.foreign;
+    done.received.get_or_insert_default().add(&received);
+}
+
+/// Adds a receive queue's counters, and what is left in it, to the receiver's side of the ledger.
+pub(super) fn settle(done: &mut Done, index: u16, mut queue: RxQueue) {
+    let count = queue.counters();
+    let ledger = &mut done.ledger;
+    for (reason, n) in count.dropped.iter() {
+        *ledger.dropped.entry(reason.into()).or_default() += n;
+    }
+    let mut rest = queue.ring.batch(u32::MAX);
+    for i in 0..rest.len() {
+        ledger.in_flight += u64::from(rest.frame(i).is_some_and(|(_, slot)| slot & flags::MOREFRAG == 0));
+    }
+    done.count(format!("rx{index}.batches"), count.batches);
+    done.count(format!("rx{index}.syscalls"), count.syscalls);
+}

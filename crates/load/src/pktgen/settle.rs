@@ -1,0 +1,323 @@
+//! What came of a run: the last lines, the ledger, the result document, and whether it all holds.
+
+use super::job::Done;
+use super::modes::Role;
+use super::report::{Progressed, float};
+use super::run::teller;
+use super::team::{Common, Worked};
+use crate::check::Received;
+use crate::result::{
+    Cpu, Latency, Ledger, Number, Outcome, PortUsed, Queues, Repeat, RunResult, Sample, Test, Timestamp, unit,
+};
+use hdrhistogram::Histogram;
+use linerate_port::Port;
+use std::collections::BTreeMap;
+
+/// Bytes around each frame on a wire: FCS, preamble, start delimiter, gap.
+const FRAMING: u64 = 24;
+
+/// What is known when all threads have ended.
+pub(super) struct Facts<'a> {
+    pub(super) common: &'a Common,
+    pub(super) command: Vec<String>,
+    pub(super) start: Timestamp,
+    pub(super) elapsed: u64,
+    pub(super) ports: &'a [Port],
+    pub(super) main: Vec<Worked>,
+    pub(super) far: Option<Vec<Worked>>,
+    pub(super) samples: Vec<Sample>,
+    pub(super) signal: Option<u8>,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Everything, as it is stored.
+    pub result: RunResult,
+    /// What the checking side received, if there was one.
+    pub received: Option<Received>,
+}
+
+/// Sums what a team's threads did: frames, and the time from the first one's start to the last one's end.
+fn sum(team: &[Worked]) -> (Progressed, Ledger, Option<Received>, Option<Histogram<u64>>) {
+    let (mut x, mut ledger, mut received, mut latency) = (Progressed::default(), Ledger::default(), None, None);
+    let (mut first, mut last) = (u64::MAX, 0);
+    for Worked { done, .. } in team {
+        x.frames += done.frames;
+        x.bytes += done.bytes;
+        x.events += done.events;
+        ledger.add(&done.ledger);
+        if let Some((start, end)) = done.times {
+            (first, last) = (first.min(start), last.max(end));
+        }
+        if let Some(more) = &done.received {
+            received.get_or_insert_with(Received::default).add(more);
+        }
+        if let Some(more) = &done.latency {
+            let all = latency.get_or_insert_with(super::job::histogram);
+            all.add(more).expect("both have the same bounds");
+        }
+    }
+    x.usec = last.saturating_sub(first.min(last)) / 1000;
+    (x, ledger, received, latency)
+}
+
+/// Prints the last lines and makes the result.
+pub(super) fn settle(facts: Facts<'_>) -> Finished {
+    let Facts { common, ports, .. } = &facts;
+    let (config, output) = (&common.config, &common.output);
+    let (x, mut ledger, mut received, mut latency) = sum(&facts.main);
+    if let Some(far) = &facts.far {
+        let (_, theirs, checked, timed) = sum(far);
+        ledger.add(&theirs);
+        received = received.or(checked);
+        latency = latency.or(timed);
+    }
+    let (mut reasons, warnings) = judge(&facts, &x, &ledger, received.as_ref());
+    let verb = match config.mode.role {
+        Role::Sender => Some("Sent"),
+        Role::Receiver => Some("Received"),
+        Role::Other => None,
+    };
+    if let Some(verb) = verb {
+        for line in teller(config).last(verb, &x) {
+            output.line(&line);
+        }
+    }
+    if let Some(latency) = &latency {
+        output.line(&latency_line(latency));
+    }
+    output.line(&ledger_line(&ledger));
+    if let Some(received) = &received {
+        output.line(&received_line(received));
+    }
+    for warning in &warnings {
+        output.remark("main", 2950, &format!("note: {warning}"));
+    }
+    reasons.iter_mut().for_each(|reason| output.remark("main", 2951, &format!("failed: {reason}")));
+    if config.verbose > 0 {
+        for worked in facts.main.iter().chain(facts.far.iter().flatten()) {
+            let (w, cpu) = (worked.waits, worked.cpu);
+            let text = format!(
+                "{}: {} polls, {} empty, {} sleeps, {:.3} s user, {:.3} s system",
+                worked.name,
+                w.polls,
+                w.empty_polls,
+                w.sleeps,
+                cpu.user.as_secs_f64(),
+                cpu.system.as_secs_f64()
+            );
+            output.remark("main", 2952, &text);
+        }
+    }
+
+    let mut result = RunResult::new(format!("{:04x}", common.run), facts.command.clone(), facts.start);
+    result.elapsed_s = Number::new(float(facts.elapsed) / 1e9);
+    result.outcome = if reasons.is_empty() { Outcome::Pass } else { Outcome::Failed };
+    result.reasons = reasons;
+    result.signal = facts.signal;
+    let seconds = float(x.usec) / 1e6;
+    let mut test = Test {
+        id: format!("pkt-gen-{}", config.mode.name),
+        title: format!("pkt-gen -f {}: {}", config.mode.name, config.mode.about),
+        workload: config.mode.name.to_owned(),
+        ports: ports.iter().enumerate().map(|(k, port)| port_used(port, k, config.mode.role)).collect(),
+        frame_bytes: u32::try_from(config.sizes.longest()).ok(),
+        wire_bytes: u32::try_from(config.sizes.longest() + 4).ok(),
+        parameters: parameters(common),
+        repeats: vec![Repeat {
+            value: Number::new(if x.usec == 0 { f64::NAN } else { float(x.frames) / seconds }),
+            seconds: Number::new(seconds),
+            valid: true,
+            ..Repeat::default()
+        }],
+        latency: latency.as_ref().map(percentiles),
+        ledger: Some(ledger),
+        counters: counters(&facts, received.as_ref()),
+        cpu: facts.main.iter().chain(facts.far.iter().flatten()).map(cpu).collect(),
+        samples: facts.samples.clone(),
+        warnings,
+        ..Test::default()
+    };
+    test.summarize(unit::PPS);
+    result.tests.push(test);
+    Finished { result, received }
+}
+
+/// Why the run failed, and what one should know.
+fn judge(
+    facts: &Facts<'_>,
+    x: &Progressed,
+    ledger: &Ledger,
+    received: Option<&Received>,
+) -> (Vec<String>, Vec<String>) {
+    let (mut reasons, mut warnings) = (Vec::new(), Vec::new());
+    let left = ledger.settle();
+    if let Some(n) = left.frames().filter(|n| *n > 0) {
+        reasons
+            .push(format!("{n} frames are unexplained (sending {:?}, receiving {:?})", left.sending, left.receiving));
+    }
+    if let Some(r) = received {
+        if r.corrupt > 0 {
+            reasons.push(format!("{} frames arrived with other bytes than they were sent with", r.corrupt));
+        }
+        if r.lost > 0 && facts.far.is_none() {
+            warnings.push(format!("{} frames of the sender's count did not arrive", r.lost));
+        }
+    }
+    for port in facts.ports {
+        if let Some(rate) = port.info().rate
+            && let Some(excess) = beyond(rate, x)
+        {
+            reasons.push(format!(
+                "{}: {excess:.0} bit/s on a link of {rate}: the figure cannot be true",
+                port.info().name
+            ));
+        }
+    }
+    (reasons, warnings)
+}
+
+/// The rate on the wire if it is more than the link can carry: framing included, shortest frames filled up. The first
+/// and the last frame may stand outside the time measured, so a short run is given a millisecond.
+fn beyond(rate: u64, x: &Progressed) -> Option<f64> {
+    let bits = 8.0 * float(x.bytes.max(60 * x.frames) + FRAMING * x.frames);
+    let seconds = float(x.usec) / 1e6;
+    (bits > float(rate) * (seconds * 1.0005 + 0.001)).then(|| bits / seconds.max(1e-6))
+}
+
+fn ledger_line(ledger: &Ledger) -> String {
+    let known = |n: Option<u64>| n.map_or_else(|| "?".to_owned(), |n| n.to_string());
+    let reasons = |map: &BTreeMap<String, u64>| {
+        let total: u64 = map.values().sum();
+        let list: Vec<_> = map.iter().filter(|(_, n)| **n > 0).map(|(reason, n)| format!("{reason} {n}")).collect();
+        if list.is_empty() { total.to_string() } else { format!("{total} ({})", list.join(", ")) }
+    };
+    let left = ledger.settle().frames();
+    format!(
+        "Ledger: offered {} = sent {} + refused {}; received {}, dropped {}, in flight {}, unexplained {}.",
+        known(ledger.offered),
+        known(ledger.sent),
+        reasons(&ledger.refused),
+        known(ledger.received),
+        reasons(&ledger.dropped),
+        ledger.in_flight,
+        known(left)
+    )
+}
+
+fn received_line(r: &Received) -> String {
+    format!(
+        "Checked: {} frames, {} of this run, {} corrupt, {} lost, {} duplicates, {} reordered, {} foreign.",
+        r.frames, r.ours, r.corrupt, r.lost, r.duplicates, r.reordered, r.foreign
+    )
+}
+
+fn latency_line(latency: &Histogram<u64>) -> String {
+    if latency.is_empty() {
+        return "Latency: no frame carried a time-stamp.".into();
+    }
+    let q = |q| latency.value_at_quantile(q);
+    format!(
+        "Latency ns: min {} p50 {} p90 {} p99 {} p99.9 {} p99.99 {} max {} mean {:.0} over {} frames.",
+        latency.min(),
+        q(0.5),
+        q(0.9),
+        q(0.99),
+        q(0.999),
+        q(0.9999),
+        latency.max(),
+        latency.mean(),
+        latency.len()
+    )
+}
+
+fn percentiles(latency: &Histogram<u64>) -> Latency {
+    if latency.is_empty() {
+        return Latency::default();
+    }
+    let q = |q| Number::new(float(latency.value_at_quantile(q)));
+    Latency {
+        count: latency.len(),
+        min: Number::new(float(latency.min())),
+        p50: q(0.5),
+        p90: q(0.9),
+        p99: q(0.99),
+        p99_9: q(0.999),
+        p99_99: q(0.9999),
+        max: Number::new(float(latency.max())),
+        mean: Number::new(latency.mean()),
+        ..Latency::default()
+    }
+}
+
+fn port_used(port: &Port, k: usize, role: Role) -> PortUsed {
+    use crate::result::Role as Used;
+    let info = port.info();
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    PortUsed {
+        name: info.name.clone(),
+        role: match (k, role) {
+            (0, Role::Sender) => Used::Tx,
+            (0, Role::Other) => Used::Both,
+            _ => Used::Rx,
+        },
+        path: info.path.clone(),
+        mtu: u32::try_from(info.largest.saturating_sub(22)).ok(),
+        queues: Some(Queues { tx: count(info.tx_queues), rx: count(info.rx_queues) }),
+    }
+}
+
+fn parameters(common: &Common) -> BTreeMap<String, String> {
+    let config = &common.config;
+    let mut map = BTreeMap::new();
+    let mut put = |key: &str, value: String| map.insert(key.to_owned(), value);
+    put("burst", config.burst().to_string());
+    put("threads", config.threads.to_string());
+    put("sizes", config.sizes.to_string());
+    put("wait", config.wait.to_string());
+    if let Some(rate) = config.rate {
+        put("rate", rate.to_string());
+    }
+    if config.count > 0 {
+        put("count", config.count.to_string());
+    }
+    if config.options != 0 {
+        put("options", config.options.to_string());
+    }
+    map
+}
+
+fn counters(facts: &Facts<'_>, received: Option<&Received>) -> BTreeMap<String, u64> {
+    let mut map = BTreeMap::new();
+    for (prefix, team) in [("", Some(&facts.main)), ("far.", facts.far.as_ref())] {
+        for Worked { done: Done { counters, .. }, .. } in team.into_iter().flatten() {
+            for (name, n) in counters {
+                *map.entry(format!("{prefix}{name}")).or_default() += n;
+            }
+        }
+    }
+    for port in facts.ports {
+        for (name, n) in port.raw_counters() {
+            map.insert(format!("{}.{name}", port.info().name), n);
+        }
+    }
+    if let Some(r) = received {
+        for (name, n) in [("corrupt", r.corrupt), ("lost", r.lost), ("reordered", r.reordered)] {
+            map.insert(format!("check.{name}"), n);
+        }
+    }
+    map
+}
+
+fn cpu(worked: &Worked) -> Cpu {
+    Cpu {
+        thread: worked.name.clone(),
+        core: worked.core.and_then(|core| u32::try_from(core).ok()),
+        user_s: Number::new(worked.cpu.user.as_secs_f64()),
+        system_s: Number::new(worked.cpu.system.as_secs_f64()),
+        softirq_s: Number::UNKNOWN,
+        busy_polls: Some(worked.waits.polls - worked.waits.empty_polls),
+        empty_polls: Some(worked.waits.empty_polls),
+    }
+}

@@ -1,0 +1,266 @@
+//! What fills a transmit ring: the frames of one stream.
+
+use super::sizes::Sizes;
+use crate::frame::{Dice, Flows, Heads, Mark, Payload, Template, pattern};
+use linerate_ring::{Frame, TxBatch, TxRing, flags};
+use linerate_rt::Clock;
+
+/// How a frame is cut into slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    /// Slots wanted.
+    pub(super) slots: usize,
+    /// Most bytes of a slot.
+    pub(super) most: usize,
+}
+
+impl Cut {
+    /// Bytes of all slots but the last, and slots, of a frame: netmap's arithmetic. It takes more slots than wanted if
+    /// they would be longer than they may be, and fewer if there are not so many bytes.
+    #[inline]
+    #[must_use]
+    pub(super) fn of(self, len: usize) -> (usize, usize) {
+        let each = len / self.slots;
+        if each > self.most || (each == self.most && !len.is_multiple_of(self.slots)) {
+            (self.most, len.div_ceil(self.most))
+        } else if each == 0 {
+            (1, len.max(1))
+        } else {
+            (each, self.slots)
+        }
+    }
+}
+
+/// What a stream's frames are.
+pub(super) enum Content {
+    /// linerate's own, made from a template.
+    Made {
+        /// What they have in common.
+        template: Template,
+        /// Their addresses and ports.
+        flows: Flows,
+        /// The run that the mark names.
+        run: u16,
+    },
+    /// These bytes, each time (a capture's first packet).
+    Copied(Vec<u8>),
+    /// Whatever lies in the buffers.
+    Rubbish,
+}
+
+/// What was put into a ring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Filled {
+    /// Frames.
+    pub(super) frames: u32,
+    /// Slots.
+    pub(super) slots: u32,
+}
+
+/// The frames of one stream. It allocates nothing once its lengths were seen.
+pub(super) struct Source {
+    way: Way,
+    sizes: Sizes,
+    vnet: usize,
+    cut: Cut,
+    sequence: u64,
+    prefetch: bool,
+    libc_copy: bool,
+    dice: Dice,
+    scratch: Vec<u8>,
+}
+
+/// Ways to write a frame, told apart once a burst.
+enum Way {
+    /// All alike but for the mark: copy, then write 16 bytes in place. (Patching the template and copying it at once
+    /// would stall: the copy's wide loads cannot be forwarded from the patch's narrow store.)
+    Alike {
+        whole: Vec<u8>,
+        words: Option<usize>,
+        run: u16,
+    },
+    /// Headers by length and flow, mark, stamp and pattern written one after the other.
+    Varied {
+        heads: Heads,
+        flows: Box<Flows>,
+        run: u16,
+        clock: Box<Clock>,
+    },
+    Copied(Vec<u8>),
+    Rubbish,
+}
+
+impl Source {
+    /// Frames of these lengths (without virtio-net header), cut so.
+    #[must_use]
+    pub(super) fn new(content: Content, sizes: Sizes, vnet: usize, cut: Cut, seed: u64) -> Self {
+        let way = match content {
+            Content::Made { template, flows, run } => match (&sizes, flows.single()) {
+                (Sizes::Fixed(len), Some(flow)) if template.payload == Payload::Marked => {
+                    let len = len + vnet;
+                    let words = template.marks(len).then_some(template.layout.words());
+                    Way::Alike { whole: template.frame(len, &flow, run, 0, 0), words, run }
+                }
+                _ => Way::Varied { heads: Heads::new(template), flows: Box::new(flows), run, clock: Box::default() },
+            },
+            Content::Copied(bytes) => Way::Copied(bytes),
+            Content::Rubbish => Way::Rubbish,
+        };
+        Self {
+            way,
+            sizes,
+            vnet,
+            cut,
+            sequence: 0,
+            prefetch: false,
+            libc_copy: false,
+            dice: Dice::new(seed),
+            scratch: vec![0; 65536 + 64],
+        }
+    }
+
+    /// Fetches each buffer's line some frames ahead of its use.
+    pub(super) fn prefetch(&mut self, on: bool) {
+        self.prefetch = on;
+    }
+
+    /// Copies with the C library's memcpy where memory is private.
+    pub(super) fn copy_by_libc(&mut self, on: bool) {
+        self.libc_copy = on;
+    }
+
+    /// Slots of the longest frame.
+    #[must_use]
+    pub(super) fn slots_of_longest(&self) -> usize {
+        let len = if let Way::Copied(bytes) = &self.way { bytes.len() } else { self.sizes.longest() + self.vnet };
+        self.cut.of(len).1
+    }
+
+    /// Puts up to `most` frames into a ring, as many as it has room for, and commits them.
+    #[inline]
+    pub(super) fn fill(&mut self, ring: &mut TxRing, most: u32) -> Filled {
+        let one_slot = self.slots_of_longest() == 1;
+        let mut batch = ring.reserve(if one_slot { most } else { u32::MAX });
+        let filled = match (&self.way, one_slot && !self.libc_copy) {
+            (Way::Alike { words: Some(words), run, whole }, true) => {
+                let (mut word, words) = (Mark::word(*run, self.sequence), *words);
+                for i in 0..batch.len() {
+                    if self.prefetch {
+                        ahead(&mut batch, i);
+                    }
+                    let mut frame = batch.frame(i);
+                    let fits = frame.write(0, whole);
+                    debug_assert!(fits, "one slot holds the frame");
+                    put(&mut frame, words, &Mark::bytes(word));
+                    batch.set(i, whole.len(), 0);
+                    word += 1;
+                }
+                Filled { frames: batch.len(), slots: batch.len() }
+            }
+            _ => self.fill_any(&mut batch, most),
+        };
+        self.sequence += u64::from(filled.frames);
+        batch.commit(filled.slots);
+        filled
+    }
+
+    fn fill_any(&mut self, batch: &mut TxBatch<'_>, most: u32) -> Filled {
+        let mut filled = Filled::default();
+        while filled.frames < most {
+            if self.prefetch && filled.slots < batch.len() {
+                ahead(batch, filled.slots);
+            }
+            let sequence = self.sequence + u64::from(filled.frames);
+            let saved = self.dice.clone();
+            let len = self.sizes.pick(sequence, &mut self.dice) + self.vnet;
+            let len = if let Way::Copied(bytes) = &self.way { bytes.len() } else { len };
+            let (each, slots) = self.cut.of(len);
+            let Some(slots) = u32::try_from(slots).ok().filter(|n| *n <= batch.len() - filled.slots) else {
+                self.dice = saved;
+                break;
+            };
+            let rubbish = matches!(self.way, Way::Rubbish);
+            if !rubbish {
+                self.way.write(&mut self.scratch[..len], sequence);
+            }
+            let mut at = 0;
+            for k in 0..slots {
+                let last = k + 1 == slots;
+                let n = if last { len - at } else { each };
+                let slot = filled.slots + k;
+                if !rubbish {
+                    let bytes = &self.scratch[at..at + n];
+                    let mut frame = batch.frame(slot);
+                    match frame.bytes_mut().filter(|_| self.libc_copy) {
+                        Some(to) => to[..n].copy_from_slice(bytes),
+                        None => {
+                            let fits = frame.write(0, bytes);
+                            debug_assert!(fits, "a piece is at most a slot");
+                        }
+                    }
+                }
+                batch.set(slot, n, if last { 0 } else { flags::MOREFRAG });
+                at += n;
+            }
+            filled.frames += 1;
+            filled.slots += slots;
+        }
+        filled
+    }
+}
+
+impl Way {
+    /// A whole frame into private memory.
+    fn write(&mut self, to: &mut [u8], sequence: u64) {
+        let len = to.len();
+        match self {
+            Self::Alike { whole, words, run } => {
+                to.copy_from_slice(whole);
+                if let Some(at) = *words {
+                    to[at..at + 16].copy_from_slice(&Mark::bytes(Mark::word(*run, sequence)));
+                }
+            }
+            Self::Varied { heads, flows, run, clock } => {
+                let flow = flows.pick();
+                let template = heads.template();
+                let (layout, begin) = (template.layout, template.body(len));
+                let (marks, stamps) = (template.marks(len), template.stamps(len));
+                to[begin..].copy_from_slice(&pattern()[begin - layout.vnet..len - layout.vnet]);
+                if stamps {
+                    to[layout.end()..layout.stamp_end()].copy_from_slice(&Mark::bytes(clock.now()));
+                }
+                if marks {
+                    to[layout.words()..layout.end()].copy_from_slice(&Mark::bytes(Mark::word(*run, sequence)));
+                }
+                let head = heads.of(len);
+                head.set(&flow);
+                to[..head.bytes().len()].copy_from_slice(head.bytes());
+                heads.template().number(to, sequence);
+            }
+            Self::Copied(bytes) => to.copy_from_slice(bytes),
+            Self::Rubbish => {}
+        }
+    }
+}
+
+/// Writes into a slot: as one store where memory is private.
+#[inline]
+fn put(frame: &mut Frame<'_>, at: usize, bytes: &[u8; 16]) {
+    match frame.bytes_mut() {
+        Some(to) => to[at..at + 16].copy_from_slice(bytes),
+        None => {
+            let fits = frame.write(at, bytes);
+            debug_assert!(fits);
+        }
+    }
+}
+
+/// Slots between fetching a buffer and writing it.
+const AHEAD: u32 = 4;
+
+#[inline]
+fn ahead(batch: &mut TxBatch<'_>, i: u32) {
+    if i + AHEAD < batch.len() {
+        crate::sys::prefetch(batch.frame(i + AHEAD).as_ptr());
+    }
+}

@@ -1,0 +1,173 @@
+//! Threads that do the same work on the queues of one port.
+
+use super::config::Config;
+use super::job::{Done, Lane, Reading, Setup, Tally};
+use super::limits;
+use super::modes::Mode;
+use super::output::Output;
+use super::run::Refusal;
+use super::source::Cut;
+use crate::frame::Template;
+use linerate_port::Port;
+use linerate_rt::{Stop, ThreadTime, WaitStats, Waiter, run, spawn};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::AcqRel};
+use std::thread::JoinHandle;
+
+/// What all threads of a run have in common.
+pub(super) struct Common {
+    pub(super) config: Arc<Config>,
+    pub(super) run: u16,
+    pub(super) template: Template,
+    pub(super) packet: Option<Arc<Vec<u8>>>,
+    pub(super) output: Arc<Output>,
+}
+
+/// The threads, and how they are stopped.
+pub(super) struct Team {
+    workers: Vec<Worker>,
+    /// Asks them to end.
+    pub(super) stop: Stop,
+    /// Asked when the last one has ended.
+    pub(super) ended: Stop,
+}
+
+struct Worker {
+    tally: Arc<Tally>,
+    thread: JoinHandle<Worked>,
+}
+
+/// What a thread leaves.
+pub(super) struct Worked {
+    pub(super) name: String,
+    pub(super) core: Option<usize>,
+    pub(super) done: Done,
+    pub(super) cpu: ThreadTime,
+    pub(super) waits: WaitStats,
+}
+
+impl Team {
+    /// Queues that so many threads use: one thread serves them all, more have one each.
+    pub(super) fn queues(mode: &Mode, threads: usize, port: &Port) -> usize {
+        if threads > 1 || mode.single { threads } else { mode.queues(port.info()) }
+    }
+
+    /// Starts so many threads; `places` says on which processors each may run. `streams`: how many streams a receiver
+    /// of frames that this process sends has to expect.
+    pub(super) fn start(
+        common: &Common,
+        mode: &'static Mode,
+        port: &mut Port,
+        threads: usize,
+        places: &[Vec<usize>],
+        streams: Option<u16>,
+    ) -> Result<Self, Refusal> {
+        let system = |source| Refusal::System { what: "threads", source };
+        let (stop, ended) = (Stop::new().map_err(system)?, Stop::new().map_err(system)?);
+        let running = Arc::new(AtomicUsize::new(threads));
+        let queues = Self::queues(mode, threads, port);
+        // Dropped on an error, it ends the threads that run already.
+        let mut team = Self { workers: Vec::new(), stop, ended };
+        for k in 0..threads {
+            let lanes = (k..queues).step_by(threads).map(|q| Lane {
+                index: u16::try_from(q).unwrap_or(u16::MAX),
+                tx: port.take_tx(q),
+                rx: port.take_rx(q),
+            });
+            let lanes: Vec<Lane> = lanes.collect();
+            let cut = match lanes.first().and_then(|lane| lane.tx.as_ref()).filter(|_| mode.sends()) {
+                Some(tx) => limits::cut(&common.config, &tx.ring)?,
+                None => Cut { slots: 1, most: usize::MAX },
+            };
+            let tally = Arc::new(Tally::new());
+            // A receiver of what this process sends goes on until it is told.
+            let share = |all: u64| if streams.is_some() { 0 } else { share(all, threads, k) };
+            let setup = Setup {
+                config: common.config.clone(),
+                run: common.run,
+                template: common.template.clone(),
+                packet: common.packet.clone(),
+                count: share(common.config.count),
+                rate: share(common.config.rate.unwrap_or(0)),
+                streams,
+                cut,
+                tally: tally.clone(),
+                output: common.output.clone(),
+            };
+            let name = format!("{}{k}", mode.name);
+            let on = places.get(k).cloned().unwrap_or_default();
+            let (asked, wait) = (team.stop.clone(), common.config.wait);
+            let (running, ended) = (running.clone(), team.ended.clone());
+            let thread = {
+                let (name, core) = (name.clone(), on.first().copied().filter(|_| on.len() == 1));
+                spawn(&name.clone(), &on, move || {
+                    let _last = Last { running, ended };
+                    let mut job = (mode.job)(&setup, lanes);
+                    let before = ThreadTime::of_this_thread();
+                    let waits = run(&mut *job, &mut Waiter::new(wait), &asked);
+                    let cpu = ThreadTime::of_this_thread().since(before);
+                    Worked { name, core, done: job.finish(), cpu, waits }
+                })
+                .map_err(system)?
+            };
+            team.workers.push(Worker { tally, thread });
+        }
+        Ok(team)
+    }
+
+    /// What they did so far; the least room since the last reading.
+    pub(super) fn read(&self) -> Reading {
+        let mut sum = Reading::default();
+        for worker in &self.workers {
+            let one = worker.tally.read();
+            sum.frames += one.frames;
+            sum.bytes += one.bytes;
+            sum.events += one.events;
+            sum.min_space += one.min_space;
+        }
+        sum
+    }
+
+    /// What each did; waits for their end.
+    pub(super) fn join(mut self) -> Vec<Worked> {
+        let join = |worker: Worker| worker.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        std::mem::take(&mut self.workers).into_iter().map(join).collect()
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        self.stop.ask(0);
+    }
+}
+
+/// Tells when the last thread ends, however it ends.
+struct Last {
+    running: Arc<AtomicUsize>,
+    ended: Stop,
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        if self.running.fetch_sub(1, AcqRel) == 1 {
+            self.ended.ask(0);
+        }
+    }
+}
+
+/// The `k`th of `n` shares: as even as can be, and all of it. 0, no limit, stays 0.
+fn share(all: u64, n: usize, k: usize) -> u64 {
+    let (n, k) = (n as u64, k as u64);
+    all / n + u64::from(k < all % n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn shares_are_even_and_whole() {
+        assert_eq!((0..3).map(|k| share(10, 3, k)).collect::<Vec<_>>(), [4, 3, 3]);
+        assert_eq!(share(0, 3, 0), 0);
+    }
+}

@@ -1,0 +1,237 @@
+//! `-f tx`: sends.
+
+use super::config::options;
+use super::dump::dump;
+use super::job::{Done, Job, Lane, Setup, Tally};
+use super::modes::{Mode, Role};
+use super::output::Output;
+use super::pace::Pace;
+use super::source::{Content, Source};
+use crate::frame::{Flows, Template};
+use linerate_port::{DropReason, TxQueue};
+use linerate_rt::{Machine, Progress, Sleeper};
+use std::sync::Arc;
+
+pub(super) const MODE: Mode = Mode {
+    name: "tx",
+    about: "send",
+    role: Role::Sender,
+    burst: 512,
+    single: false,
+    far: Some(&super::rx::MODE),
+    job: |setup, lanes| Box::new(Tx::new(setup, lanes)),
+};
+
+/// How long the last frames may take to be handed back by the port.
+const LINGER_NS: u64 = 100_000_000;
+/// How long a port may take to accept what is in the rings when it was told to stop.
+const FLUSH_NS: u64 = 200_000_000;
+
+pub(super) struct Tx {
+    lanes: Vec<TxLane>,
+    pace: Pace,
+    burst: u32,
+    /// Frames still to be put into rings.
+    left: u64,
+    events: u64,
+    times: Option<(u64, u64)>,
+    /// Ends the wait for rings to empty.
+    patience: Option<u64>,
+    lingers: Option<u64>,
+    tally: Arc<Tally>,
+    dump: Option<Arc<Output>>,
+}
+
+struct TxLane {
+    index: u16,
+    queue: TxQueue,
+    source: Source,
+    slots: u32,
+    offered: u64,
+}
+
+impl TxLane {
+    /// Dumps the slots committed last.
+    #[cold]
+    fn show(&mut self, slots: u32, output: &Output) {
+        let (name, ring) = (format!("tx{}", self.index), &mut self.queue.ring);
+        let pending = ring.pending();
+        for i in pending - slots..pending {
+            let word = ring.pending_word(i);
+            let all = ring.pending_frame(i);
+            dump(output, &name, i, word.flags(), &all);
+        }
+    }
+}
+
+/// The frames of one queue.
+pub(super) fn source(setup: &Setup, index: u16) -> Source {
+    let config = &setup.config;
+    let seed = u64::from(setup.run) << 32 | u64::from(index) << 1;
+    let content = match &setup.packet {
+        _ if config.has(options::RUBBISH) => Content::Rubbish,
+        Some(bytes) => Content::Copied(bytes.to_vec()),
+        None => Content::Made {
+            template: Template { stream: index, ..setup.template.clone() },
+            flows: flows(setup, seed),
+            run: setup.run,
+        },
+    };
+    let mut source = Source::new(content, config.sizes.clone(), config.vnet, setup.cut, seed);
+    source.prefetch(config.has(options::PREFETCH));
+    source.copy_by_libc(config.has(options::MEMCPY));
+    source
+}
+
+/// The flows of one queue.
+pub(super) fn flows(setup: &Setup, seed: u64) -> Flows {
+    let config = &setup.config;
+    let (src, dst) = (config.has(options::RANDOM_SRC), config.has(options::RANDOM_DST));
+    Flows::new(config.src, config.dst, src, dst, seed)
+}
+
+impl Tx {
+    pub(super) fn new(setup: &Setup, lanes: Vec<Lane>) -> Self {
+        let lane = |lane: Lane| {
+            let queue = lane.tx?;
+            let source = source(setup, lane.index);
+            let slots = u32::try_from(source.slots_of_longest()).unwrap_or(u32::MAX);
+            Some(TxLane { index: lane.index, queue, source, slots, offered: 0 })
+        };
+        Self {
+            lanes: lanes.into_iter().filter_map(lane).collect(),
+            pace: Pace::new(setup.rate, setup.config.burst()),
+            burst: setup.config.burst(),
+            left: if setup.count == 0 { u64::MAX } else { setup.count },
+            events: 0,
+            times: None,
+            patience: None,
+            lingers: None,
+            tally: setup.tally.clone(),
+            dump: setup.config.has(options::DUMP).then(|| setup.output.clone()),
+        }
+    }
+
+    /// All that will be offered was: waits until the port has taken it.
+    fn finish(&mut self, now: u64) -> Progress {
+        let pending: u32 = self.lanes.iter().map(|lane| lane.queue.ring.pending()).sum();
+        if pending > 0 && self.patience.is_none_or(|until| now < until) {
+            return Progress::Idle;
+        }
+        let lingers = *self.lingers.get_or_insert_with(|| {
+            self.times = self.times.map(|(start, _)| (start, now));
+            now + LINGER_NS
+        });
+        let out: u32 = self.lanes.iter().map(|lane| lane.queue.ring.outstanding()).sum();
+        if out == 0 || now >= lingers || pending > 0 { Progress::Done } else { Progress::Idle }
+    }
+
+    fn tell(&self) {
+        let (mut frames, mut bytes) = (0, 0);
+        for lane in &self.lanes {
+            let count = lane.queue.counters();
+            frames += count.frames;
+            bytes += count.bytes;
+        }
+        self.tally.set(frames, bytes, self.events);
+    }
+}
+
+impl Machine for Tx {
+    fn handle(&mut self, now: u64) -> Progress {
+        let start = self.times.get_or_insert((now, now)).0;
+        let mut worked = false;
+        for lane in &mut self.lanes {
+            let most = u64::from(self.pace.allowance(now).min(self.burst)).min(self.left);
+            let most = u32::try_from(most).unwrap_or(u32::MAX);
+            self.tally.space(lane.queue.ring.free());
+            let filled = lane.source.fill(&mut lane.queue.ring, most);
+            if let Some(output) = &self.dump {
+                lane.show(filled.slots, output);
+            }
+            if filled.frames > 0 {
+                worked = true;
+                self.pace.pass(filled.frames);
+                self.left -= u64::from(filled.frames);
+                lane.offered += u64::from(filled.frames);
+                self.events += 1;
+            }
+            lane.queue.sync();
+            // Slots that have just come back are to be filled before anybody sleeps.
+            worked |= most > filled.frames && lane.queue.ring.free() >= lane.slots;
+        }
+        self.tell();
+        if self.left == 0 {
+            return self.finish(now);
+        }
+        self.times = Some((start, now));
+        if worked { Progress::Worked } else { Progress::Idle }
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        match (self.left, self.lingers, self.patience) {
+            (0, Some(at), _) | (0, None, Some(at)) => Some(at),
+            (0, None, None) => None,
+            // A rate that is waited for; a ring that is full is waited for by itself.
+            _ => self.pace.next(),
+        }
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        for lane in &mut self.lanes {
+            let ring = &lane.queue.ring;
+            let full = self.left > 0 && ring.free() < lane.slots;
+            let last = self.left == 0 && ring.outstanding() > 0;
+            if full || last || ring.pending() > 0 {
+                visit(&mut lane.queue);
+            }
+        }
+    }
+
+    fn stop(&mut self, now: u64) {
+        self.left = 0;
+        self.patience = Some(now + FLUSH_NS);
+    }
+}
+
+impl Job for Tx {
+    fn finish(self: Box<Self>) -> Done {
+        let mut done = Done { events: self.events, times: self.times, ..Done::default() };
+        for lane in &self.lanes {
+            settle(&mut done, lane.index, &lane.queue, lane.offered);
+        }
+        done
+    }
+}
+
+/// Adds a transmit queue's counters and its side of the ledger.
+pub(super) fn settle(done: &mut Done, index: u16, queue: &TxQueue, offered: u64) {
+    let count = queue.counters();
+    done.frames += count.frames;
+    done.bytes += count.bytes;
+    let ledger = &mut done.ledger;
+    *ledger.offered.get_or_insert(0) += offered;
+    *ledger.sent.get_or_insert(0) += count.frames;
+    for (reason, n) in count.dropped.iter() {
+        // Lost on the way, or not taken at all.
+        let terms = if reason == DropReason::PeerDied.name() || reason == DropReason::NoReceiver.name() {
+            &mut ledger.dropped
+        } else {
+            &mut ledger.refused
+        };
+        *terms.entry(reason.into()).or_default() += n;
+    }
+    let left = pending_frames(queue);
+    if left > 0 {
+        *ledger.refused.entry("left_in_ring".into()).or_default() += left;
+    }
+    done.count(format!("tx{index}.batches"), count.batches);
+    done.count(format!("tx{index}.syscalls"), count.syscalls);
+}
+
+/// Whole frames that the port has not taken.
+fn pending_frames(queue: &TxQueue) -> u64 {
+    let ring = &queue.ring;
+    let last = (0..ring.pending()).filter(|i| !ring.pending_word(*i).has(linerate_ring::flags::MOREFRAG));
+    last.count() as u64
+}

@@ -1,0 +1,15 @@
+//! Machine instructions. All `unsafe` of this crate stands here.
+
+use std::ptr::NonNull;
+
+/// Hints that a line of memory will be used soon.
+#[inline]
+pub(crate) fn prefetch(at: NonNull<u8>) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch never faults, whatever the address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.as_ptr().cast::<i8>());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}

@@ -1,0 +1,205 @@
+//! How the committed slots of a transmit ring divide into frames: for engines that hand whole frames to the system and
+//! have them back at once.
+
+use crate::counters::{DropReason, TxCounters};
+use linerate_ring::layout::MAX_FRAGS;
+use linerate_ring::{Meta, TxRing, flags};
+
+/// Bytes of an Ethernet header.
+pub(crate) const ETHERNET: usize = 14;
+/// Longest super-frame: what one IP packet can be, and its Ethernet header with two tags.
+pub(crate) const SUPER: usize = 65535 + 22;
+
+/// A frame that is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outgoing {
+    /// First of its slots, counted in pending slots.
+    pub(crate) from: u32,
+    /// Its slots.
+    pub(crate) slots: u32,
+    /// Its bytes.
+    pub(crate) bytes: usize,
+    /// What its first slot asks for.
+    pub(crate) meta: Option<Meta>,
+}
+
+/// The frames at the front of a ring.
+pub(crate) struct Plan {
+    frames: Vec<Outgoing>,
+    /// Longest frame that can be sent.
+    largest: usize,
+    /// Longest frame that can be sent if it is to be segmented.
+    largest_gso: usize,
+    /// In the midst of a frame of too many slots.
+    cutting: bool,
+}
+
+impl Plan {
+    /// `gso`: super-frames may be longer.
+    pub(crate) fn new(largest: usize, gso: bool) -> Self {
+        let largest_gso = if gso { SUPER.max(largest) } else { largest };
+        Self { frames: Vec::new(), largest, largest_gso, cutting: false }
+    }
+
+    /// Looks at the front of the ring: passes over what is void or can never be sent, which is counted, and plans up to
+    /// `most` whole frames that can.
+    pub(crate) fn make(&mut self, ring: &mut TxRing, count: &mut TxCounters, most: usize) -> &[Outgoing] {
+        self.frames.clear();
+        let mut at = 0;
+        while self.frames.len() < most {
+            let Some((frame, reason)) = self.next(ring, at) else { break };
+            let pass = frame.bytes == 0 || reason.is_some();
+            if pass && !self.frames.is_empty() {
+                break;
+            }
+            if let Some(reason) = reason {
+                count.dropped.add(reason, 1);
+            }
+            if pass {
+                ring.take(frame.slots);
+                ring.complete(frame.slots);
+            } else {
+                at += frame.slots;
+                self.frames.push(frame);
+            }
+        }
+        &self.frames
+    }
+
+    /// The first `n` planned frames have been sent.
+    pub(crate) fn sent(&mut self, ring: &mut TxRing, count: &mut TxCounters, n: usize) {
+        let mut slots = 0;
+        for frame in self.frames.drain(..n.min(self.frames.len())) {
+            count.frames += 1;
+            count.bytes += frame.bytes as u64;
+            slots += frame.slots;
+        }
+        ring.take(slots);
+        ring.complete(slots);
+    }
+
+    /// The first planned frame cannot be sent. Ends the plan.
+    pub(crate) fn drop_first(&mut self, ring: &mut TxRing, count: &mut TxCounters, reason: DropReason) {
+        if let Some(frame) = self.frames.drain(..).next() {
+            count.dropped.add(reason, 1);
+            ring.take(frame.slots);
+            ring.complete(frame.slots);
+        }
+    }
+
+    /// None of the pending frames can be sent.
+    pub(crate) fn drop_all(&mut self, ring: &mut TxRing, count: &mut TxCounters, reason: DropReason) {
+        while !self.make(ring, count, 1).is_empty() {
+            self.drop_first(ring, count, reason);
+        }
+    }
+
+    /// The frame at pending slot `at`; with a reason if it can never be sent, of no bytes if it is to be passed over.
+    fn next(&mut self, ring: &TxRing, at: u32) -> Option<(Outgoing, Option<DropReason>)> {
+        let pending = ring.pending();
+        let mut frame = Outgoing { from: at, slots: 0, bytes: 0, meta: None };
+        while at + frame.slots < pending {
+            let word = ring.pending_word(at + frame.slots);
+            if frame.slots == 0 {
+                frame.meta = ring.pending_meta(at);
+            }
+            frame.slots += 1;
+            frame.bytes += usize::from(word.len());
+            let more = word.has(flags::MOREFRAG);
+            if self.cutting {
+                frame.bytes = 0;
+                if !more {
+                    self.cutting = false;
+                    return Some((frame, None));
+                }
+            } else if !more {
+                let void = frame.slots == 1 && frame.bytes == 0;
+                let gso = frame.meta.is_some_and(|meta| meta.gso_type != 0);
+                let largest = if gso { self.largest_gso } else { self.largest };
+                return Some(match frame.bytes {
+                    _ if void => (frame, None),
+                    n if n < ETHERNET => (frame, Some(DropReason::TooShort)),
+                    n if n > largest => (frame, Some(DropReason::TooLong)),
+                    _ => (frame, None),
+                });
+            } else if frame.slots as usize == MAX_FRAGS {
+                self.cutting = true;
+                return Some((frame, Some(DropReason::TooManyFragments)));
+            }
+        }
+        if self.cutting && frame.slots > 0 {
+            return Some((frame, None));
+        }
+        // A frame that fills the whole ring and is still not whole can never become so.
+        if frame.slots > 0 && at == 0 && ring.free() == 0 {
+            self.cutting = true;
+            return Some((frame, Some(DropReason::TooManyFragments)));
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_ring::{Region, RegionConfig, Sharing};
+
+    fn ring() -> TxRing {
+        let config = RegionConfig {
+            buf_size: 2048,
+            buffers: 128,
+            ring_bytes: Region::ring_room(128),
+            sharing: Sharing::Private,
+            huge: false,
+        };
+        TxRing::new(&Region::new(&config).unwrap(), 0, 128).unwrap()
+    }
+
+    fn commit(ring: &mut TxRing, slots: &[(usize, bool)]) {
+        let n = u32::try_from(slots.len()).unwrap();
+        let mut batch = ring.reserve(n);
+        assert_eq!(batch.len(), n);
+        for (i, (len, more)) in (0..).zip(slots) {
+            batch.set(i, *len, if *more { flags::MOREFRAG } else { 0 });
+        }
+        batch.commit(n);
+    }
+
+    #[test]
+    fn frames_are_planned_and_what_cannot_be_sent_is_counted_once() {
+        let (mut ring, mut count) = (ring(), TxCounters::default());
+        let mut plan = Plan::new(1518, false);
+        let slots = [(0, false), (60, false), (700, true), (700, false), (1519, false), (13, false), (64, false)];
+        commit(&mut ring, &slots);
+        for _ in 0..2 {
+            let frames: Vec<_> = plan.make(&mut ring, &mut count, 64).iter().map(|f| (f.slots, f.bytes)).collect();
+            assert_eq!(frames, [(1, 60), (2, 1400)]);
+        }
+        plan.sent(&mut ring, &mut count, 2);
+        assert_eq!(plan.make(&mut ring, &mut count, 64).len(), 1);
+        plan.sent(&mut ring, &mut count, 1);
+        assert_eq!((count.frames, count.bytes, ring.outstanding()), (3, 1524, 0));
+        assert_eq!(count.dropped.iter().collect::<Vec<_>>(), [("too_long", 1), ("too_short", 1)]);
+    }
+
+    #[test]
+    fn an_unfinished_frame_waits_unless_it_can_never_end() {
+        let (mut ring, mut count) = (ring(), TxCounters::default());
+        let mut plan = Plan::new(1518, false);
+        commit(&mut ring, &[(60, false), (10, true), (10, true)]);
+        assert_eq!(plan.make(&mut ring, &mut count, 64).len(), 1);
+        plan.sent(&mut ring, &mut count, 1);
+        assert!(plan.make(&mut ring, &mut count, 64).is_empty());
+        assert_eq!(ring.pending(), 2);
+        commit(&mut ring, &[(10, false)]);
+        assert_eq!(plan.make(&mut ring, &mut count, 64)[0].slots, 3);
+        plan.sent(&mut ring, &mut count, 1);
+        // 70 slots: 64 are cut at once, the rest whenever it comes.
+        commit(&mut ring, &[(10, true); 66]);
+        assert!(plan.make(&mut ring, &mut count, 64).is_empty());
+        assert_eq!(ring.pending(), 0);
+        commit(&mut ring, &[(10, true), (10, true), (10, true), (10, false), (99, false)]);
+        assert_eq!(plan.make(&mut ring, &mut count, 64)[0].bytes, 99);
+        assert_eq!((count.dropped.of(DropReason::TooManyFragments), count.dropped.total()), (1, 1));
+    }
+}

@@ -1,0 +1,153 @@
+//! The engines of a packet port's queues.
+
+use super::link;
+use crate::counters::{DropReason, RxCounters, TxCounters};
+use crate::frames::{Outgoing, Plan};
+use crate::info::Link;
+use crate::queue::{Interest, RxEngine, TxEngine};
+use crate::sys::interface::Control;
+use crate::sys::packet::BlockRing;
+use crate::sys::socket::{MOST, Messages};
+use linerate_ring::layout::MAX_FRAGS;
+use linerate_ring::{Meta, RxRing, TxRing};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// When to ask an interface again whose queue was full: about the time that a 10 Gb/s link takes for 64 frames.
+const FULL: Duration = Duration::from_micros(50);
+/// An interface that is up and has had no room for a frame so long never will: no link's queue takes this to drain.
+const HOPELESS: Duration = Duration::from_millis(200);
+
+pub(super) struct PacketTx {
+    /// For frames that ask for nothing: past the queueing discipline.
+    plain: OwnedFd,
+    /// For frames that ask for a checksum or segments: with virtio headers, and through the queueing discipline, past
+    /// which the kernel drops what the driver cannot segment itself.
+    asking: OwnedFd,
+    control: Arc<Control>,
+    plan: Plan,
+    messages: Messages,
+    /// The frames sent last asked for something.
+    asked: bool,
+    /// The interface's queue was full: nothing tells when it is not, so it has to be tried.
+    again: Option<Instant>,
+    /// Since when it has been full.
+    full_since: Option<Instant>,
+}
+
+impl PacketTx {
+    pub(super) fn new(plain: OwnedFd, asking: OwnedFd, control: &Arc<Control>, largest: usize) -> Self {
+        let (plan, messages) = (Plan::new(largest, true), Messages::new());
+        Self { plain, asking, control: control.clone(), plan, messages, asked: false, again: None, full_since: None }
+    }
+}
+
+/// Whether a frame asks the kernel for anything.
+fn asks(frame: &Outgoing) -> bool {
+    frame.meta.is_some_and(|meta| meta.gso_type != 0 || meta.flags & Meta::NEEDS_CSUM != 0)
+}
+
+impl TxEngine for PacketTx {
+    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+        self.again = None;
+        let before = count.frames;
+        loop {
+            let frames = self.plan.make(ring, count, MOST);
+            if frames.is_empty() {
+                break;
+            }
+            count.syscalls += 1;
+            self.asked = asks(&frames[0]);
+            let alike = frames.iter().position(|frame| asks(frame) != self.asked).unwrap_or(frames.len());
+            let socket = if self.asked { &self.asking } else { &self.plain };
+            let error = match self.messages.send(socket.as_fd(), ring, &frames[..alike], self.asked) {
+                Ok(n) => {
+                    self.full_since = None;
+                    self.plan.sent(ring, count, n);
+                    continue;
+                }
+                Err(error) => error,
+            };
+            match error.raw_os_error() {
+                // The socket's buffer is full; poll tells when it is not.
+                Some(libc::EAGAIN | libc::EINTR) => break,
+                Some(libc::ENOBUFS) if link(&self.control) == Link::Up => {
+                    let now = Instant::now();
+                    if now - *self.full_since.get_or_insert(now) < HOPELESS {
+                        self.again = Some(now + FULL);
+                        break;
+                    }
+                    self.full_since = None;
+                    self.plan.drop_first(ring, count, DropReason::Refused);
+                }
+                Some(libc::ENOBUFS | libc::ENETDOWN | libc::ENXIO) => {
+                    self.plan.drop_all(ring, count, DropReason::NoReceiver);
+                }
+                Some(libc::EMSGSIZE) => self.plan.drop_first(ring, count, DropReason::TooLong),
+                _ => self.plan.drop_first(ring, count, DropReason::Refused),
+            }
+        }
+        count.batches += u64::from(count.frames > before);
+    }
+
+    fn link(&self) -> Link {
+        link(&self.control)
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        let socket = if self.asked { &self.asking } else { &self.plain };
+        self.again.is_none().then(|| (socket.as_fd(), Interest::Writable))
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.again
+    }
+}
+
+pub(super) struct PacketRx {
+    blocks: BlockRing,
+    control: Arc<Control>,
+}
+
+impl PacketRx {
+    pub(super) fn new(blocks: BlockRing, control: &Arc<Control>) -> Self {
+        Self { blocks, control: control.clone() }
+    }
+}
+
+impl RxEngine for PacketRx {
+    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+        let before = ring.available();
+        let most = ring.usable() * MAX_FRAGS.min(ring.slots() as usize - 1);
+        while let Some(frame) = self.blocks.frame() {
+            if frame.truncated {
+                count.dropped.add(DropReason::Truncated, 1);
+            } else if frame.bytes.len() > most {
+                count.dropped.add(DropReason::TooLong, 1);
+            } else if !ring.deliver_copy(frame.bytes, frame.meta) {
+                break;
+            }
+            self.blocks.pass();
+        }
+        let new = ring.available() - before;
+        count.slots += u64::from(new);
+        count.batches += u64::from(new > 0);
+        if let Some(n) = self.blocks.dropped() {
+            count.syscalls += 1;
+            count.dropped.add(DropReason::NoRoom, n);
+        }
+    }
+
+    fn link(&self) -> Link {
+        link(&self.control)
+    }
+
+    fn fall_asleep(&mut self) -> bool {
+        !self.blocks.ready()
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        Some((self.blocks.as_fd(), Interest::Readable))
+    }
+}

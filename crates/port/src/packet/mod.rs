@@ -1,0 +1,207 @@
+//! `packet:IF`: an interface of the system by packet sockets. Works on every interface and with every driver; the kernel
+//! copies each frame once each way.
+//!
+//! Receiving is by TPACKET_V3's ring of blocks: a block is handed over when it is full, or a millisecond after its first
+//! frame, so a lone frame comes up to 1 ms late; in return the ring takes half as many frames again as one of
+//! TPACKET_V2. Sending is by sendmmsg past the queueing discipline, which gathers frames where they lie and was never
+//! slower than a mapped transmit ring (TPACKET_V2 or V3) with its extra copy.
+//!
+//! A frame whose slot asks for a checksum or segments is sent with a virtio header and through the queueing discipline,
+//! which is where the kernel segments in software. Received frames all come with a virtio header: a checksum that the
+//! sender left open (CHECKSUM_PARTIAL, the rule on veth pairs) or a super-frame comes with the request in its slot's
+//! metadata, as it is. It is not completed here: whoever reads the payload loses nothing by an open checksum, and
+//! whoever forwards it can hand the request on.
+
+mod engine;
+
+use crate::error::{Cause, OpenError};
+use crate::info::{Caps, Filter, Info, Link};
+use crate::kinds::{Kind, OptionRow};
+use crate::open::{Context, Demand, Device, Parts};
+use crate::queue::{RxQueue, TxQueue};
+use crate::spec::Spec;
+use crate::sys::ethtool;
+use crate::sys::interface::{Control, Membership};
+use crate::sys::netlink::{LinkState, Netlink};
+use crate::sys::packet::{self, BlockRing, Fanout};
+use engine::{PacketRx, PacketTx};
+use linerate_ring::{RxRing, TxRing};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub(crate) const KIND: Kind = Kind {
+    name: "packet",
+    about: "an interface of the system, by packet sockets (any driver; needs CAP_NET_RAW)",
+    example: "packet:eth0",
+    needs_name: true,
+    queue_suffix: false,
+    options: &[
+        OptionRow { key: "queues", value: "N", about: "queues each way, 1 to 64 (1)" },
+        OptionRow { key: "fanout", value: "hash|cpu|lb", about: "how frames are spread over the queues (hash)" },
+    ],
+    demand,
+    open,
+};
+
+/// What may stand between Ethernet header and payload: one tag.
+const ETHERNET_AND_TAG: usize = 14 + 4;
+
+fn queues(spec: &Spec) -> Result<u32, OpenError> {
+    spec.number("queues", 1, 1, 64).map(|n| u32::try_from(n).unwrap_or(1))
+}
+
+fn fanout(spec: &Spec) -> Result<Fanout, OpenError> {
+    match spec.option("fanout") {
+        None | Some("hash") => Ok(Fanout::Hash),
+        Some("cpu") => Ok(Fanout::Cpu),
+        Some("lb") => Ok(Fanout::RoundRobin),
+        Some(_) => Err(spec.oops("there is no such fanout", "give fanout=hash, fanout=cpu or fanout=lb")),
+    }
+}
+
+fn demand(spec: &Spec) -> Result<Demand, OpenError> {
+    fanout(spec)?;
+    let queues = queues(spec)?;
+    Ok(Demand::rings(queues, queues, spec.slots()?, spec.buf_size()?))
+}
+
+fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
+    let (queues, slots, fanout) = (queues(spec)?, spec.slots()?, fanout(spec)?);
+    let oops = |e: io::Error| trouble(spec, &e);
+    let mut links = Netlink::open().map_err(oops)?;
+    let link = find(spec, &mut links)?;
+    if !link.up {
+        let mend = format!("switch it on: ip link set {} up", link.name);
+        return Err(OpenError::new(spec, Cause::Missing, "the interface is switched off", mend));
+    }
+    let mtu = mtu(spec, &link)?;
+    let memory = |e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
+    let blocks = (u64::from(slots) * u64::from(spec.buf_size()?) / u64::from(packet::BLOCK)).clamp(16, 512);
+    let blocks = u32::try_from(blocks).unwrap_or(16);
+    let rings = (0..queues).map(|_| BlockRing::new(blocks)).collect::<io::Result<Vec<_>>>().map_err(oops)?;
+    packet::receive_from(&rings, link.index, fanout).map_err(oops)?;
+    let control = Arc::new(Control::open(&link.name, link.index).map_err(oops)?);
+    let (mut tx, mut rx) = (Vec::new(), Vec::new());
+    for (id, blocks) in (0..).zip(rings) {
+        let plain = packet::sender(link.index).map_err(oops)?;
+        let asking = packet::asking_sender(link.index).map_err(oops)?;
+        let ring = TxRing::new(context.region, id, slots).map_err(memory)?;
+        tx.push(TxQueue::new(ring, Box::new(PacketTx::new(plain, asking, &control, mtu + ETHERNET_AND_TAG))));
+        let ring = RxRing::new(context.region, id, slots).map_err(memory)?;
+        rx.push(RxQueue::new(ring, Box::new(PacketRx::new(blocks, &control))));
+    }
+    let mut notes = Vec::new();
+    if ethtool::offloads(links.as_fd(), &link.name).is_ok_and(|offloads| offloads.gro) {
+        notes.push(format!("the kernel joins received frames: ethtool -K {} gro off keeps them apart", link.name));
+    }
+    let spread = if queues > 1 { format!(", {queues} queues by fanout") } else { String::new() };
+    let info = Info {
+        name: spec.to_string(),
+        path: format!("AF_PACKET: TPACKET_V3 ring in, sendmmsg past the qdisc out{spread}"),
+        largest: mtu + ETHERNET_AND_TAG,
+        mac: link.mac,
+        caps: Caps { checksum: true, gso: true, scatter: true, metadata: true, filters: true },
+        tx_queues: tx.len(),
+        rx_queues: rx.len(),
+        slots,
+        rate: None,
+        notes,
+    };
+    let device = Packet { control, joined: Mutex::default(), name: link.name, links: Mutex::new(links) };
+    Ok(Parts { info, tx, rx, device: Box::new(device) })
+}
+
+/// The interface that a port names.
+pub(crate) fn find(spec: &Spec, links: &mut Netlink) -> Result<LinkState, OpenError> {
+    let missing = || OpenError::new(spec, Cause::Missing, "there is no such interface", "see the names in 'ip link'");
+    if spec.name.len() >= libc::IFNAMSIZ {
+        return Err(missing());
+    }
+    links.link(&spec.name).map_err(|e| match e.raw_os_error() {
+        Some(libc::ENODEV) => missing(),
+        _ => trouble(spec, &e),
+    })
+}
+
+/// Largest payload: the interface's, or less if the port names less.
+pub(crate) fn mtu(spec: &Spec, link: &LinkState) -> Result<usize, OpenError> {
+    let interface = link.mtu as usize;
+    if spec.option("mtu").is_none() {
+        return Ok(interface);
+    }
+    let wanted = spec.mtu()?;
+    if wanted > interface {
+        let what = format!("mtu={wanted} is more than the interface's {interface}");
+        let mend = format!("give mtu={interface}, or set the interface's: ip link set {} mtu {wanted}", link.name);
+        return Err(spec.oops(what, mend));
+    }
+    Ok(wanted)
+}
+
+fn trouble(spec: &Spec, error: &io::Error) -> OpenError {
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => OpenError::new(
+            spec,
+            Cause::Capability,
+            "not permitted: packet sockets take CAP_NET_RAW",
+            "run as root, or give the program the capability: setcap cap_net_raw+ep FILE",
+        ),
+        Some(libc::ENOMEM) => {
+            OpenError::new(spec, Cause::System, "no memory for the kernel's rings", "use fewer queues or smaller rings")
+        }
+        _ => OpenError::new(spec, Cause::System, error, "see whether the kernel has packet sockets (CONFIG_PACKET)"),
+    }
+}
+
+struct Packet {
+    control: Arc<Control>,
+    joined: Mutex<Vec<Membership>>,
+    name: String,
+    links: Mutex<Netlink>,
+}
+
+/// An interface that cannot be asked is gone.
+fn link(control: &Control) -> Link {
+    if control.running().unwrap_or(false) { Link::Up } else { Link::Down }
+}
+
+impl Device for Packet {
+    fn link(&self) -> Link {
+        link(&self.control)
+    }
+
+    fn filter(&self, filter: &Filter) -> Result<(), String> {
+        let mut wanted: Vec<_> = filter.addresses.iter().copied().map(Membership::Address).collect();
+        wanted.extend(filter.promiscuous.then_some(Membership::Promiscuous));
+        wanted.extend(filter.all_multicast.then_some(Membership::AllMulticast));
+        let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        // The new ones first, so that nothing that both want is missed meanwhile.
+        for (done, membership) in wanted.iter().enumerate() {
+            if let Err(e) = self.control.join(*membership) {
+                for earlier in &wanted[..done] {
+                    let _ = self.control.leave(*earlier);
+                }
+                return Err(format!("the interface takes no such filter: {e}"));
+            }
+        }
+        for membership in std::mem::replace(&mut *joined, wanted) {
+            // An interface that is gone has forgotten it already.
+            let _ = self.control.leave(membership);
+        }
+        Ok(())
+    }
+
+    fn raw_counters(&self) -> Vec<(String, u64)> {
+        raw_counters(&self.links, &self.name)
+    }
+}
+
+/// What the kernel counts of an interface; nothing if it is gone.
+pub(crate) fn raw_counters(links: &Mutex<Netlink>, name: &str) -> Vec<(String, u64)> {
+    let state = links.lock().unwrap_or_else(PoisonError::into_inner).link(name);
+    state.map_or_else(|_| Vec::new(), |link| link.stats.rows().map(|(key, n)| (format!("link_{key}"), n)).into())
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

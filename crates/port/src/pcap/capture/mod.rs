@@ -1,0 +1,53 @@
+//! Capture files, read and written as a stream in bounded memory.
+//!
+//! Read: pcap (both byte orders, microseconds and nanoseconds) and pcapng (both byte orders, several sections and
+//! interfaces, enhanced, simple and obsolete packet blocks; other blocks are skipped). Written: pcap with nanoseconds.
+//! Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng.
+//!
+//! What this module refuses to do: link types other than Ethernet, compression, and believing a length that it read:
+//! no record or block makes it allocate, and a step reads no more than one of them.
+//!
+//! # What is a record, what is skipped
+//! - A record that was captured shorter than its frame was ([`Record::orig_len`]) is given as captured and counted as
+//!   [`Counts::truncated`].
+//! - A record of fewer than 14 bytes or a pcapng packet block that contradicts itself (more bytes than the block,
+//!   an interface that was not described, more than [`LONGEST`] bytes) is skipped and counted as [`Counts::bad`].
+//! - Where the next record begins cannot be known after a pcap record of more than [`LONGEST`] bytes, a pcapng block
+//!   whose two lengths differ, a file cut inside a record, or 65536 skipped records or blocks in a row: one more
+//!   [`Counts::bad`], and the capture ends there.
+//! - An FCS that the file's header or the interface's `if_fcslen` says is there is cut off: frames carry none.
+
+mod classic;
+mod error;
+mod ng;
+mod ng_writer;
+mod out;
+mod reader;
+mod source;
+mod window;
+mod writer;
+
+pub use error::CaptureError;
+pub(crate) use ng_writer::{Direction, NgWriter};
+pub(crate) use out::Out;
+pub(crate) use reader::Stage;
+pub use reader::{Counts, Reader};
+pub use source::Source;
+pub use writer::Writer;
+
+/// Most bytes of a record that are read or written: what libpcap allows (its `MAXIMUM_SNAPLEN`).
+pub const LONGEST: usize = 262_144;
+
+/// Shortest frame: an Ethernet header.
+const SHORTEST: usize = 14;
+
+/// One captured frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// When, in nanoseconds since 1970 (UTC).
+    pub time_ns: u64,
+    /// Bytes that the frame had, without FCS; more than `data` has if it was captured short.
+    pub orig_len: u32,
+    /// The frame from its Ethernet header on, without FCS.
+    pub data: &'a [u8],
+}

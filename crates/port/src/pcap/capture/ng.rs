@@ -1,0 +1,181 @@
+//! pcapng: what blocks say. (Sections of draft-ietf-opsawg-pcapng.)
+//!
+//! ```text
+//!  block  type u32, length u32, body, padding to 4, length u32                                      (3.1)
+//!  SHB    byte order 0x1a2b3c4d, major u16, minor u16, section length i64, options                  (4.1)
+//!  IDB    link u16, 0 u16, snaplen u32, options                                                     (4.2)
+//!  EPB    interface u32, time high u32, time low u32, captured u32, original u32, data, options     (4.3)
+//!  SPB    original u32, data                                                                        (4.4)
+//!  PB     interface u16, drops u16, then as EPB                                                     (A.)
+//! ```
+
+use super::classic::Order;
+use std::ops::Range;
+
+pub(super) const SHB: u32 = 0x0a0d_0d0a;
+const IDB: u32 = 1;
+const PB: u32 = 2;
+const SPB: u32 = 3;
+const EPB: u32 = 6;
+const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+/// Interfaces of a section that are remembered; packets of others are bad.
+const INTERFACES: usize = 4096;
+
+/// Whether a block of this type carries a packet.
+pub(super) fn is_packet(kind: u32) -> bool {
+    matches!(kind, PB | SPB | EPB)
+}
+
+/// What has been said since the last section header.
+#[derive(Clone, Debug)]
+pub(super) struct Section {
+    pub(super) order: Order,
+    interfaces: Vec<Interface>,
+    /// The time of the last packet that had one.
+    last_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Interface {
+    snaplen: u32,
+    resolution: u8,
+    offset_s: i64,
+    fcs: u32,
+}
+
+/// What a block is to a reader of frames.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// Nothing.
+    Nothing,
+    /// A packet; where its bytes lie in the block's body.
+    Packet { time_ns: u64, original: u32, fcs: u32, at: Range<usize> },
+    /// A packet that cannot be.
+    Bad,
+    /// An interface that is not Ethernet.
+    Link(u32),
+}
+
+/// The byte order of a section, from its header block's first 12 bytes.
+pub(super) fn order(head: &[u8]) -> Option<Order> {
+    [false, true].map(|big| Order { big }).into_iter().find(|order| order.u32(head, 8) == BYTE_ORDER)
+}
+
+impl Section {
+    /// Where the first section header block is still to come.
+    pub(super) fn before_any(order: Order) -> Self {
+        Self { order, interfaces: Vec::new(), last_ns: 0 }
+    }
+
+    /// A section, from its header block's body; None if it is not version 1.
+    pub(super) fn new(order: Order, body: &[u8]) -> Option<Self> {
+        (body.len() >= 16 && order.u16(body, 4) == 1).then(|| Self::before_any(order))
+    }
+
+    /// Takes in one block's body.
+    pub(super) fn block(&mut self, kind: u32, body: &[u8]) -> Said {
+        match kind {
+            IDB => self.interface(body),
+            EPB if body.len() >= 20 => self.packet(self.order.u32(body, 0), body),
+            PB if body.len() >= 20 => self.packet(self.order.u16(body, 0).into(), body),
+            SPB if body.len() >= 4 => self.simple(body),
+            kind if is_packet(kind) => Said::Bad,
+            _ => Said::Nothing,
+        }
+    }
+
+    fn interface(&mut self, body: &[u8]) -> Said {
+        if body.len() < 8 {
+            return Said::Bad;
+        }
+        let link = u32::from(self.order.u16(body, 0));
+        if link != 1 {
+            return Said::Link(link);
+        }
+        let mut new = Interface { snaplen: self.order.u32(body, 4), resolution: 6, offset_s: 0, fcs: 0 };
+        let mut options = &body[8..];
+        while options.len() >= 4 {
+            let (code, len) = (self.order.u16(options, 0), usize::from(self.order.u16(options, 2)));
+            let Some(value) = options.get(4..4 + len) else { break };
+            match (code, len) {
+                (0, _) => break,
+                (9, 1) => new.resolution = value[0],
+                // Bits by the text, bytes by common programs.
+                (13, 1) => new.fcs = u32::from(if value[0] >= 8 { value[0] / 8 } else { value[0] }),
+                (14, 8) => new.offset_s = i64::from_ne_bytes(self.order.u64(value, 0).to_ne_bytes()),
+                _ => {}
+            }
+            options = options.get(4 + len.next_multiple_of(4)..).unwrap_or_default();
+        }
+        if self.interfaces.len() < INTERFACES {
+            self.interfaces.push(new);
+        }
+        Said::Nothing
+    }
+
+    fn packet(&mut self, interface: u32, body: &[u8]) -> Said {
+        let known = usize::try_from(interface).ok().and_then(|i| self.interfaces.get(i).copied());
+        let (Some(interface), Ok(captured)) = (known, usize::try_from(self.order.u32(body, 12))) else {
+            return Said::Bad;
+        };
+        if captured > body.len() - 20 {
+            return Said::Bad;
+        }
+        let time = u64::from(self.order.u32(body, 4)) << 32 | u64::from(self.order.u32(body, 8));
+        self.last_ns = interface.nanoseconds(time);
+        let original = self.order.u32(body, 16);
+        Said::Packet { time_ns: self.last_ns, original, fcs: interface.fcs, at: 20..20 + captured }
+    }
+
+    /// It has no time of its own, so it takes that of the packet before.
+    fn simple(&self, body: &[u8]) -> Said {
+        let Some(interface) = self.interfaces.first() else { return Said::Bad };
+        let original = self.order.u32(body, 0);
+        let most = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
+        // A snaplen that promises more than the block holds, beyond the padding, is a lie.
+        match usize::try_from(original.min(most)) {
+            Ok(captured) if captured <= body.len() - 4 => {
+                Said::Packet { time_ns: self.last_ns, original, fcs: interface.fcs, at: 4..4 + captured }
+            }
+            _ => Said::Bad,
+        }
+    }
+}
+
+impl Interface {
+    /// Since 1970; what lies before or beyond the range is cut to it.
+    fn nanoseconds(&self, time: u64) -> u64 {
+        const BILLION: u128 = 1_000_000_000;
+        let (time, power) = (u128::from(time), u32::from(self.resolution & 0x7f));
+        let ns = if self.resolution & 0x80 != 0 {
+            // At most 2^64 times 2^30, shifted by what is left of 127 bits.
+            (time * BILLION) >> power
+        } else if power <= 9 {
+            time * 10u128.pow(9 - power)
+        } else {
+            10u128.checked_pow(power - 9).map_or(0, |scale| time / scale)
+        };
+        let ns = i128::try_from(ns).unwrap_or(i128::MAX).saturating_add(i128::from(self.offset_s) * 1_000_000_000);
+        u64::try_from(ns.max(0)).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_all_resolutions_become_nanoseconds() {
+        let ns = |resolution, offset_s, time| Interface { snaplen: 0, resolution, offset_s, fcs: 0 }.nanoseconds(time);
+        assert_eq!(ns(6, 0, 1_500_000), 1_500_000_000);
+        assert_eq!(ns(9, 0, 123), 123);
+        assert_eq!(ns(0, 0, 7), 7_000_000_000);
+        assert_eq!(ns(12, 0, 5_000), 5);
+        assert_eq!(ns(0x80 | 20, 0, 1 << 19), 500_000_000);
+        assert_eq!(ns(0x80, 0, 3), 3_000_000_000);
+        assert_eq!(ns(9, 2, 5), 2_000_000_005);
+        assert_eq!(ns(9, -2, 5), 0, "before 1970");
+        assert_eq!(ns(0, i64::MAX, u64::MAX), u64::MAX);
+        assert_eq!((ns(127, 0, u64::MAX), ns(0xff, 0, u64::MAX)), (0, 0));
+    }
+}

@@ -1,0 +1,188 @@
+//! Whole records to a file: buffered, counted exactly, and cut back to the last whole one when the disk is full.
+
+use super::CaptureError;
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Error, ErrorKind, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Bytes that are collected before they are written; no more than this and one record wait.
+const ENOUGH: usize = 128 << 10;
+
+/// The writing half of either format.
+#[derive(Debug)]
+pub(crate) struct Out {
+    name: String,
+    file: File,
+    regular: bool,
+    waiting: Vec<u8>,
+    /// Where each waiting record ends, and the bytes of its frame.
+    ends: VecDeque<(usize, usize)>,
+    /// Bytes of the file that hold whole records.
+    whole: u64,
+    failed: Option<(ErrorKind, String)>,
+    /// What happened so far.
+    pub(crate) done: Done,
+}
+
+/// What happened so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Done {
+    /// Records that the file has whole.
+    pub(crate) records: u64,
+    /// The bytes of their frames.
+    pub(crate) bytes: u64,
+    /// Records that were taken and did not reach the file.
+    pub(crate) lost: u64,
+    /// System calls.
+    pub(crate) writes: u64,
+}
+
+impl Out {
+    /// Creates a file, or empties one that nobody (who locks it, as this does) reads or writes. A named pipe needs a
+    /// reader already.
+    pub(crate) fn create(path: &Path) -> Result<Self, CaptureError> {
+        let name = path.display().to_string();
+        let open = || -> Result<(File, bool), Error> {
+            let mut options = OpenOptions::new();
+            // Emptied only when the lock is held; a pipe must not make us wait.
+            options.write(true).create(true).truncate(false).custom_flags(libc::O_NONBLOCK);
+            let file = options.open(path)?;
+            let regular = file.metadata()?.is_file();
+            if regular {
+                if let Err(TryLockError::WouldBlock) = file.try_lock() {
+                    return Err(ErrorKind::ResourceBusy.into());
+                }
+                file.set_len(0)?;
+            }
+            Ok((file, regular))
+        };
+        match open() {
+            Ok((file, regular)) => Ok(Self {
+                name,
+                file,
+                regular,
+                waiting: Vec::with_capacity(ENOUGH),
+                ends: VecDeque::new(),
+                whole: 0,
+                failed: None,
+                done: Done::default(),
+            }),
+            Err(e) if e.kind() == ErrorKind::ResourceBusy => Err(CaptureError::Busy { name }),
+            Err(source) => Err(CaptureError::Open { name, source }),
+        }
+    }
+
+    /// Writes what belongs to no frame, so that the file is a capture from the start.
+    pub(super) fn head(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), CaptureError> {
+        fill(&mut self.waiting);
+        self.flush().or_else(|e| if e.is_later() { Ok(()) } else { Err(e) })
+    }
+
+    /// Adds a record of a frame of so many bytes. After a failure it is counted as lost; an error that
+    /// [`CaptureError::is_later`] means that it was not taken, because a pipe has no room.
+    pub(super) fn record(&mut self, bytes: usize, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), CaptureError> {
+        if let Some(error) = self.failure() {
+            self.done.lost += 1;
+            return Err(error);
+        }
+        if self.waiting.len() >= ENOUGH
+            && let Err(error) = self.flush()
+        {
+            self.done.lost += u64::from(!error.is_later());
+            return Err(error);
+        }
+        fill(&mut self.waiting);
+        self.ends.push_back((self.waiting.len(), bytes));
+        Ok(())
+    }
+
+    /// Writes what waits. An error that [`CaptureError::is_later`] means that some still waits, because a pipe has no
+    /// room; after any other nothing more is ever written.
+    pub(crate) fn flush(&mut self) -> Result<(), CaptureError> {
+        if let Some(error) = self.failure() {
+            return Err(error);
+        }
+        let mut at = 0;
+        let result = loop {
+            if at == self.waiting.len() {
+                break Ok(());
+            }
+            self.done.writes += 1;
+            match self.file.write(&self.waiting[at..]) {
+                Ok(0) => break Err(ErrorKind::WriteZero.into()),
+                Ok(n) => at += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => break Err(e),
+            }
+        };
+        self.settle(at);
+        result.map_err(|error: Error| {
+            if error.kind() != ErrorKind::WouldBlock {
+                self.fail(&error);
+            }
+            CaptureError::Write { name: self.name.clone(), source: error }
+        })
+    }
+
+    /// The first `at` waiting bytes are in the file.
+    fn settle(&mut self, at: usize) {
+        let mut last = if self.ends.is_empty() { at } else { 0 };
+        while let Some((end, bytes)) = self.ends.front().copied().filter(|(end, _)| *end <= at) {
+            self.ends.pop_front();
+            self.done.records += 1;
+            self.done.bytes += bytes as u64;
+            last = end;
+        }
+        // `whole` runs ahead by what a pipe took of a record; only regular files are ever cut, and those fail at once.
+        self.whole += last as u64;
+        self.waiting.drain(..at);
+        for (end, _) in &mut self.ends {
+            *end -= at;
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: &Error) {
+        self.failed = Some((error.kind(), error.to_string()));
+        self.done.lost += self.ends.len() as u64;
+        self.ends.clear();
+        self.waiting = Vec::new();
+        if self.regular {
+            // What remains is a capture that every reader takes. If even that fails, readers see a cut record.
+            let _ = self.file.set_len(self.whole);
+        }
+    }
+
+    fn failure(&self) -> Option<CaptureError> {
+        let (kind, text) = self.failed.as_ref()?;
+        Some(CaptureError::Write { name: self.name.clone(), source: Error::new(*kind, text.clone()) })
+    }
+
+    /// Whether bytes wait for room in a pipe.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Whether nothing more can be written.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+}
+
+impl AsFd for Out {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for Out {
+    fn drop(&mut self) {
+        // Nobody is left to be told; who wants to know flushes.
+        let _ = self.flush();
+        // Closing does not do it while a child that was just forked has the file too.
+        let _ = self.file.unlock();
+    }
+}

@@ -1,0 +1,76 @@
+//! The writer of pcap with nanoseconds.
+
+use super::classic::MAGIC_NS;
+use super::{CaptureError, LONGEST, Out, Record};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+/// Writes a pcap file with time-stamps in nanoseconds. Buffered; what is left is written when it is dropped.
+#[derive(Debug)]
+pub struct Writer {
+    pub(crate) out: Out,
+}
+
+impl Writer {
+    /// Creates the file, or empties it if no other reader or writer of this kind has it open, and writes the header.
+    pub fn create(path: &Path) -> Result<Self, CaptureError> {
+        let mut out = Out::create(path)?;
+        out.head(|bytes| {
+            bytes.extend(MAGIC_NS.to_le_bytes());
+            bytes.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+            bytes.extend(u32::try_from(LONGEST).unwrap_or(u32::MAX).to_le_bytes());
+            bytes.extend(1u32.to_le_bytes());
+        })?;
+        Ok(Self { out })
+    }
+
+    /// Adds a record, cut to [`LONGEST`]. A time beyond the year 2106 is written as that. An error that
+    /// [`CaptureError::is_later`] means that a pipe has no room and the record was not taken; after any other this and
+    /// all further records are lost, and the file holds what was written before.
+    pub fn write(&mut self, record: &Record<'_>) -> Result<(), CaptureError> {
+        let kept = record.data.len().min(LONGEST);
+        let orig_len = usize::try_from(record.orig_len).unwrap_or(usize::MAX).max(record.data.len());
+        self.append(record.time_ns, orig_len, kept, |bytes| bytes.extend_from_slice(&record.data[..kept]))
+    }
+
+    /// Adds a record whose `kept` bytes `fill` appends.
+    pub(crate) fn append(
+        &mut self,
+        time_ns: u64,
+        orig_len: usize,
+        kept: usize,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), CaptureError> {
+        let cut = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        self.out.record(orig_len, |bytes| {
+            bytes.extend(cut(time_ns / 1_000_000_000).to_le_bytes());
+            bytes.extend(cut(time_ns % 1_000_000_000).to_le_bytes());
+            bytes.extend(cut(kept as u64).to_le_bytes());
+            bytes.extend(cut(orig_len as u64).to_le_bytes());
+            fill(bytes);
+        })
+    }
+
+    /// Writes what waits. The errors are those of [`Writer::write`].
+    pub fn flush(&mut self) -> Result<(), CaptureError> {
+        self.out.flush()
+    }
+
+    /// Records that the file has, whole.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.out.done.records
+    }
+
+    /// Records that were taken and are lost, because writing failed.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.out.done.lost
+    }
+}
+
+impl AsFd for Writer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.out.as_fd()
+    }
+}

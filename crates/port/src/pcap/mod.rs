@@ -1,0 +1,211 @@
+//! `pcap:FILE`: a capture file as a port. A file that exists is read on receive; one that does not is written on
+//! transmit. What exists is overwritten only by `mode=w` or `out=`.
+//!
+//! Frames are delivered as captured, whatever the MTU: what is longer than a buffer becomes a chain, and only what
+//! needs more than 64 slots (or the ring) is dropped. The link of the receive queue goes down at the end of the file.
+
+pub mod capture;
+mod pace;
+mod rx;
+mod tx;
+
+use crate::error::{Cause, OpenError};
+use crate::info::{Caps, Info, Link};
+use crate::kinds::{Kind, OptionRow};
+use crate::open::{Context, Demand, Device, Parts};
+use crate::queue::{RxQueue, TxQueue};
+use crate::spec::Spec;
+use capture::{CaptureError, Reader, Source, Writer};
+use linerate_ring::{RxRing, TxRing};
+use pace::Pace;
+use rx::{PcapRx, State};
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use tx::PcapTx;
+pub(crate) use tx::real_time_ns;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "pcap",
+    about: "a capture file: read if it exists, else written",
+    example: "pcap:FILE",
+    needs_name: true,
+    queue_suffix: false,
+    options: &[
+        OptionRow { key: "mode", value: "r|w", about: "r reads FILE, w writes it over (r if it exists, else w)" },
+        OptionRow { key: "out", value: "FILE", about: "read the port's FILE and write over this one (none)" },
+        OptionRow { key: "pace", value: "on|off", about: "read with the original timing (off)" },
+        OptionRow { key: "speed", value: "X", about: "read X times as fast, 0.001 to 1000; sets pace=on (1)" },
+        OptionRow { key: "loop", value: "N|forever", about: "times to read it (1)" },
+    ],
+    demand,
+    open,
+};
+
+/// What the options say.
+struct Plan<'a> {
+    read: Option<&'a str>,
+    write: Option<&'a str>,
+    /// In millionths.
+    speed: Option<u64>,
+    /// After the first one; None without end.
+    passes: Option<u64>,
+}
+
+impl<'a> Plan<'a> {
+    fn parse(spec: &'a Spec) -> Result<Self, OpenError> {
+        let file = spec.name.as_str();
+        let out = spec.option("out");
+        let reads = match spec.option("mode") {
+            Some("r") => true,
+            Some("w") => false,
+            Some(_) => return Err(spec.oops("mode= will not do", "give mode=r or mode=w")),
+            None => out.is_some() || Path::new(file).exists(),
+        };
+        let speed = speed(spec)?;
+        let passes = match spec.option("loop") {
+            None => Some(0),
+            Some("forever") => None,
+            Some(_) => Some(spec.number("loop", 1, 1, u64::MAX)? - 1),
+        };
+        if !reads {
+            if let Some(key) = ["out", "pace", "speed", "loop"].into_iter().find(|key| spec.option(key).is_some()) {
+                return Err(spec.oops(format!("{key}= is for a file that is read"), "leave it out, or give mode=r"));
+            }
+            return Ok(Self { read: None, write: Some(file), speed, passes });
+        }
+        Ok(Self { read: Some(file), write: out, speed, passes })
+    }
+}
+
+/// None if time-stamps do not matter.
+fn speed(spec: &Spec) -> Result<Option<u64>, OpenError> {
+    let paced = match spec.option("pace") {
+        None => None,
+        Some("on") => Some(true),
+        Some("off") => Some(false),
+        Some(_) => return Err(spec.oops("pace= will not do", "give pace=on or pace=off")),
+    };
+    let Some(text) = spec.option("speed") else { return Ok((paced == Some(true)).then_some(1_000_000)) };
+    if paced == Some(false) {
+        return Err(spec.oops("speed= and pace=off contradict each other", "leave one of them out"));
+    }
+    let speed = crate::wrap::decimal(text, 6).filter(|n| (1_000..=1_000_000_000).contains(n));
+    speed.map(Some).ok_or_else(|| spec.oops("speed= will not do", "give a number from 0.001 to 1000"))
+}
+
+fn demand(spec: &Spec) -> Result<Demand, OpenError> {
+    Plan::parse(spec)?;
+    // Both, whichever it will be: whether the file exists may change until it is opened.
+    Ok(Demand::rings(1, 1, spec.slots()?, spec.buf_size()?))
+}
+
+fn refused(spec: &Spec, error: &CaptureError) -> OpenError {
+    let cause = match error {
+        CaptureError::Open { source, .. } if source.kind() == ErrorKind::NotFound => Cause::Missing,
+        CaptureError::Busy { .. } => Cause::Busy,
+        CaptureError::Empty { .. } | CaptureError::NotCapture { .. } | CaptureError::LinkType { .. } => Cause::Usage,
+        _ => Cause::System,
+    };
+    OpenError::new(spec, cause, error.what(), error.mend())
+}
+
+fn reader(spec: &Spec, name: &str, plan: &Plan<'_>) -> Result<Reader, OpenError> {
+    // A port must not wait for a pipe.
+    let source = Source::open(Path::new(name), false).map_err(|e| refused(spec, &e))?;
+    if source.is_pipe() && plan.passes != Some(0) {
+        return Err(spec.oops("a pipe can be read only once", "leave loop= out"));
+    }
+    let mut reader = Reader::new(name, source);
+    match reader.look_ahead() {
+        Err(error) if !error.is_later() => Err(refused(spec, &error)),
+        _ => Ok(reader),
+    }
+}
+
+fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
+    let plan = Plan::parse(spec)?;
+    let slots = spec.slots()?;
+    let oops = |e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
+    let status = Arc::new(Status::default());
+    let (mut tx, mut rx, mut path) = (Vec::new(), Vec::new(), Vec::new());
+    if let Some(name) = plan.read {
+        let reader = reader(spec, name, &plan)?;
+        let (passes, pace) = (plan.passes, plan.speed.map(Pace::new));
+        let engine = PcapRx { reader, status: status.clone(), pace, passes, state: State::default() };
+        rx.push(RxQueue::new(RxRing::new(context.region, 0, slots).map_err(oops)?, Box::new(engine)));
+        path.push("capture file, read");
+    }
+    if let Some(name) = plan.write {
+        let writer = Writer::create(Path::new(name)).map_err(|e| refused(spec, &e))?;
+        let engine = PcapTx { writer, status: status.clone() };
+        tx.push(TxQueue::new(TxRing::new(context.region, 0, slots).map_err(oops)?, Box::new(engine)));
+        path.push("capture file, written");
+    }
+    let info = Info {
+        name: spec.to_string(),
+        path: path.join("; "),
+        largest: spec.mtu()? + 22,
+        mac: None,
+        caps: Caps { scatter: true, ..Caps::default() },
+        tx_queues: tx.len(),
+        rx_queues: rx.len(),
+        slots,
+        rate: None,
+        notes: Vec::new(),
+    };
+    let (reads, writes) = (!rx.is_empty(), !tx.is_empty());
+    Ok(Parts { info, tx, rx, device: Box::new(CaptureFile { status, reads, writes }) })
+}
+
+/// What the queues tell the port.
+#[derive(Debug, Default)]
+struct Status {
+    rx_down: AtomicBool,
+    tx_down: AtomicBool,
+    truncated: AtomicU64,
+    passes: AtomicU64,
+    trouble: OnceLock<String>,
+}
+
+impl Status {
+    fn fail(&self, error: &CaptureError) {
+        let _ = self.trouble.set(error.to_string());
+    }
+
+    fn set_rx(&self, link: Link) {
+        self.rx_down.store(link == Link::Down, Relaxed);
+    }
+
+    fn set_tx(&self, link: Link) {
+        self.tx_down.store(link == Link::Down, Relaxed);
+    }
+}
+
+struct CaptureFile {
+    status: Arc<Status>,
+    reads: bool,
+    writes: bool,
+}
+
+impl Device for CaptureFile {
+    /// Up while either direction is.
+    fn link(&self) -> Link {
+        let (rx, tx) = (self.status.rx_down.load(Relaxed), self.status.tx_down.load(Relaxed));
+        if (self.reads && !rx) || (self.writes && !tx) { Link::Up } else { Link::Down }
+    }
+
+    fn raw_counters(&self) -> Vec<(String, u64)> {
+        if !self.reads {
+            return Vec::new();
+        }
+        let of = |name: &str, n: &AtomicU64| (name.to_owned(), n.load(Relaxed));
+        // Delivered all the same, so these are no drops.
+        vec![of("capture_truncated", &self.status.truncated), of("capture_repeats", &self.status.passes)]
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.status.trouble.get().cloned()
+    }
+}

@@ -1,0 +1,134 @@
+//! The receive side of a capture file.
+
+use super::Status;
+use super::capture::{CaptureError, Reader, Stage};
+use super::pace::Pace;
+use crate::counters::{DropReason, RxCounters};
+use crate::info::Link;
+use crate::queue::{Interest, RxEngine};
+use crate::wrap::chain::MAX_SLOTS;
+use linerate_ring::RxRing;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+/// Steps of a sync: what a file full of damage may cost.
+const STEPS: usize = 4096;
+
+pub(super) struct PcapRx {
+    pub(super) reader: Reader,
+    pub(super) status: Arc<Status>,
+    pub(super) pace: Option<Pace>,
+    /// Passes still to come after this one; None without end.
+    pub(super) passes: Option<u64>,
+    pub(super) state: State,
+}
+
+/// Where the replay stands.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// When the staged record is due.
+    due: Option<Instant>,
+    /// Frames found in this pass.
+    found: u64,
+    /// A pipe has nothing to read.
+    dry: bool,
+    over: bool,
+}
+
+impl PcapRx {
+    /// Goes to the next pass, if there is one and this one was good for anything.
+    fn again(&mut self) -> Result<bool, CaptureError> {
+        if self.state.found == 0 || self.passes == Some(0) {
+            return Ok(false);
+        }
+        self.passes = self.passes.map(|n| n - 1);
+        self.state.found = 0;
+        self.reader.rewind()?;
+        self.status.passes.fetch_add(1, Relaxed);
+        Ok(true)
+    }
+
+    /// Delivers the staged record; false if it cannot be delivered yet.
+    fn deliver(&mut self, ring: &mut RxRing, count: &mut RxCounters) -> bool {
+        let Some(record) = self.reader.staged() else { return true };
+        if let Some(pace) = &mut self.pace {
+            let now = Instant::now();
+            let due = *self.state.due.get_or_insert_with(|| pace.due(record.time_ns, now));
+            if due > now {
+                return false;
+            }
+        }
+        let slots = u32::try_from(record.data.len().div_ceil(ring.usable())).unwrap_or(u32::MAX);
+        if slots > MAX_SLOTS || slots >= ring.slots() {
+            count.dropped.add(DropReason::TooLong, 1);
+        } else if ring.deliver_copy(record.data, None) {
+            count.slots += u64::from(slots);
+        } else {
+            return false;
+        }
+        self.state.found += 1;
+        self.state.due = None;
+        self.reader.advance();
+        true
+    }
+
+    fn step(&mut self, ring: &mut RxRing, count: &mut RxCounters) -> Result<bool, CaptureError> {
+        Ok(match self.reader.stage()? {
+            Stage::Record => self.deliver(ring, count),
+            Stage::Skipped => true,
+            Stage::End => {
+                self.state.over = !self.again()?;
+                !self.state.over
+            }
+        })
+    }
+}
+
+impl RxEngine for PcapRx {
+    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+        if self.state.over {
+            return;
+        }
+        let (slots, reads) = (count.slots, self.reader.reads());
+        self.state.dry = false;
+        for _ in 0..STEPS {
+            match self.step(ring, count) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    self.state.dry = error.is_later();
+                    if !self.state.dry {
+                        self.state.over = true;
+                        self.status.fail(&error);
+                    }
+                    break;
+                }
+            }
+        }
+        let counts = self.reader.counts();
+        count.batches += u64::from(count.slots > slots);
+        count.syscalls += self.reader.reads() - reads;
+        count.dropped.set(DropReason::BadRecord, counts.bad);
+        self.status.truncated.store(counts.truncated, Relaxed);
+        self.status.set_rx(self.link());
+    }
+
+    fn link(&self) -> Link {
+        if self.state.over { Link::Down } else { Link::Up }
+    }
+
+    /// A file has always more until its end, unless the next frame is not due yet.
+    fn fall_asleep(&mut self) -> bool {
+        self.state.over || self.state.dry || self.state.due.is_some_and(|due| due > Instant::now())
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        self.state.dry.then(|| (self.reader.source().as_fd(), Interest::Readable))
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.state.due
+    }
+}

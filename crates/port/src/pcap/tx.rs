@@ -1,0 +1,82 @@
+//! The transmit side of a capture file.
+
+use super::Status;
+use super::capture::{LONGEST, Writer};
+use crate::counters::{DropReason, TxCounters};
+use crate::info::Link;
+use crate::queue::{Interest, TxEngine};
+use crate::wrap::chain::{self, Unit};
+use linerate_ring::TxRing;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Writes frames as they come. Each sync ends with a flush, so that what is counted is in the file.
+pub(super) struct PcapTx {
+    pub(super) writer: Writer,
+    pub(super) status: Arc<Status>,
+}
+
+/// Nanoseconds since 1970, by the system's real-time clock.
+pub(crate) fn real_time_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl PcapTx {
+    /// Moves frames to the writer: as many as it takes.
+    fn fill(&mut self, ring: &mut TxRing, count: &mut TxCounters) -> u32 {
+        let now = real_time_ns();
+        let mut at = 0;
+        while let Some(unit) = chain::unit(ring, at) {
+            match unit {
+                Unit::Void { .. } => {}
+                Unit::TooMany { .. } => count.dropped.add(DropReason::TooManyFragments, 1),
+                Unit::Frame { bytes, .. } if bytes < 14 => count.dropped.add(DropReason::TooShort, 1),
+                Unit::Frame { bytes, .. } if bytes > LONGEST => count.dropped.add(DropReason::TooLong, 1),
+                Unit::Frame { slots, bytes } => {
+                    let taken = self.writer.append(now, bytes, bytes, |to| chain::gather(to, ring, at, slots, bytes));
+                    match taken {
+                        Err(error) if error.is_later() => break,
+                        // A failure is counted and told of once the sync is over.
+                        _ => {}
+                    }
+                }
+            }
+            at += unit.slots();
+        }
+        at
+    }
+}
+
+impl TxEngine for PcapTx {
+    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+        if ring.pending() == 0 && !self.writer.out.has_waiting() {
+            return;
+        }
+        let before = self.writer.out.done;
+        let n = self.fill(ring, count);
+        ring.take(n);
+        ring.complete(n);
+        if let Err(error) = self.writer.flush()
+            && !error.is_later()
+        {
+            self.status.fail(&error);
+        }
+        let done = self.writer.out.done;
+        count.frames += done.records - before.records;
+        count.bytes += done.bytes - before.bytes;
+        count.syscalls += done.writes - before.writes;
+        count.dropped.add(DropReason::Refused, done.lost - before.lost);
+        count.batches += u64::from(n > 0);
+        self.status.set_tx(self.link());
+    }
+
+    fn link(&self) -> Link {
+        if self.writer.out.has_failed() { Link::Down } else { Link::Up }
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        self.writer.out.has_waiting().then(|| (self.writer.as_fd(), Interest::Writable))
+    }
+}

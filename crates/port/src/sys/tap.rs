@@ -1,0 +1,121 @@
+//! TAP interfaces (`linux/if_tun.h`): attaching to one, and one frame a read or write, its virtio header first.
+
+use super::socket::{gather, scatter};
+use crate::frames::Outgoing;
+use crate::vnet;
+use linerate_ring::{Meta, RxRing, TxRing};
+use std::fs::File;
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// One queue of a TAP interface.
+pub(crate) struct TapQueue {
+    file: File,
+    iovecs: Vec<libc::iovec>,
+}
+
+// SAFETY: the pointers in the list are made and used within one call; between calls they are dead values.
+unsafe impl Send for TapQueue {}
+
+/// A frame that was read.
+pub(crate) struct Read {
+    /// Its bytes.
+    pub(crate) len: usize,
+    /// It was longer than the slots that it was read into.
+    pub(crate) truncated: bool,
+    /// What the kernel knows of its checksum and segments.
+    pub(crate) meta: Option<Meta>,
+}
+
+impl TapQueue {
+    /// Attaches to the interface of that name, which is made if there is none. It has virtio headers of twelve bytes and
+    /// several queues if `multi_queue`; `EINVAL` if there is one that has not, or is no TAP interface.
+    pub(crate) fn attach(name: &str, multi_queue: bool) -> io::Result<Self> {
+        let mut options = File::options();
+        let file = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+        // SAFETY: an `ifreq` is plain data, for which zeros are fine.
+        let mut request: libc::ifreq = unsafe { zeroed() };
+        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+            *to = from.cast_signed();
+        }
+        let flags = libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
+        let flags = flags | if multi_queue { libc::IFF_MULTI_QUEUE } else { 0 };
+        request.ifr_ifru.ifru_flags = i16::try_from(flags).unwrap_or(0);
+        let queue = Self { file, iovecs: Vec::new() };
+        queue.control(libc::TUNSETIFF, (&raw mut request).cast())?;
+        let len = libc::c_int::try_from(vnet::LONG).unwrap_or(0);
+        queue.control(libc::TUNSETVNETHDRSZ, (&raw const len).cast_mut().cast())?;
+        Ok(queue)
+    }
+
+    /// Another handle of the same queue.
+    pub(crate) fn another(&self) -> io::Result<Self> {
+        Ok(Self { file: self.file.try_clone()?, iovecs: Vec::new() })
+    }
+
+    /// Whether the kernel may hand over frames with open checksums and super-frames, on all queues.
+    pub(crate) fn set_offloads(&self, on: bool) -> io::Result<()> {
+        let all = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_USO4 | libc::TUN_F_USO6;
+        let tcp = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
+        let set = |flags: libc::c_uint| {
+            // SAFETY: this request takes a number, no pointer.
+            match unsafe { libc::ioctl(self.file.as_raw_fd(), libc::TUNSETOFFLOAD as _, libc::c_ulong::from(flags)) } {
+                -1 => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            }
+        };
+        match on {
+            false => set(0),
+            // Kernels before 6.2 do not segment UDP here.
+            true => set(all).or_else(|_| set(tcp)),
+        }
+    }
+
+    fn control(&self, request: libc::Ioctl, argument: *mut libc::c_void) -> io::Result<()> {
+        // SAFETY: callers pass what the request wants, alive for the call.
+        match unsafe { libc::ioctl(self.file.as_raw_fd(), request as _, argument) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Hands one frame to the kernel.
+    pub(crate) fn write(&mut self, ring: &mut TxRing, frame: &Outgoing) -> io::Result<()> {
+        let mut header = vnet::header(frame.meta);
+        self.iovecs.clear();
+        self.iovecs.push(libc::iovec { iov_base: header.as_mut_ptr().cast(), iov_len: header.len() });
+        gather(ring, frame, &mut self.iovecs);
+        let n = libc::c_int::try_from(self.iovecs.len()).unwrap_or(0);
+        // SAFETY: the list has n entries, which point at the header and at slots of the borrowed ring.
+        match unsafe { libc::writev(self.file.as_raw_fd(), self.iovecs.as_ptr(), n) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads one frame into the first `slots` free slots; `WouldBlock` if there is none.
+    pub(crate) fn read(&mut self, ring: &mut RxRing, slots: u32) -> io::Result<Read> {
+        let mut header = [0u8; vnet::LONG];
+        // The kernel cuts what does not fit without a word: a byte too many tells.
+        let mut beyond = 0u8;
+        self.iovecs.clear();
+        self.iovecs.push(libc::iovec { iov_base: header.as_mut_ptr().cast(), iov_len: header.len() });
+        let room = scatter(ring, 0, slots, &mut self.iovecs).ok_or(io::ErrorKind::InvalidInput)?;
+        self.iovecs.push(libc::iovec { iov_base: (&raw mut beyond).cast(), iov_len: 1 });
+        let n = libc::c_int::try_from(self.iovecs.len()).unwrap_or(0);
+        // SAFETY: the list has n entries, which point at the header, at buffers of free slots of the borrowed ring, and at
+        // `beyond`.
+        let got = unsafe { libc::readv(self.file.as_raw_fd(), self.iovecs.as_ptr(), n) };
+        let got = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
+        let len = got.saturating_sub(header.len());
+        Ok(Read { len: len.min(room), truncated: len > room, meta: vnet::meta(&header, 0) })
+    }
+}
+
+impl AsFd for TapQueue {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}

@@ -1,0 +1,153 @@
+//! A region's buffers as AF_XDP sees them: chunks of one memory (UMEM), named by their distance from its start.
+//!
+//! The kernel leaves `XDP_PACKET_HEADROOM` (256) bytes before what it receives, and so does linerate: a chunk's data
+//! begins where a slot's does.
+
+use linerate_ring::{Buffer, HEADROOM, Region, TxRing};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+/// The buffers of a region.
+#[derive(Clone, Debug)]
+pub(crate) struct Umem {
+    region: Arc<Region>,
+    shift: u32,
+}
+
+impl Umem {
+    pub(crate) fn new(region: &Arc<Region>) -> Self {
+        Self { region: region.clone(), shift: region.buf_size().trailing_zeros() }
+    }
+
+    /// Start and length.
+    pub(crate) fn memory(&self) -> (NonNull<u8>, usize) {
+        self.region.buffer_memory()
+    }
+
+    /// Bytes of a buffer with its headroom.
+    pub(crate) fn chunk(&self) -> u32 {
+        1 << self.shift
+    }
+
+    /// Buffers.
+    pub(crate) fn buffers(&self) -> u32 {
+        self.region.buffers()
+    }
+
+    /// Bytes of data that a buffer holds.
+    pub(crate) fn usable(&self) -> usize {
+        self.region.usable()
+    }
+
+    /// Where a buffer's data begins.
+    #[inline]
+    pub(crate) fn addr(&self, buffer: u32) -> u64 {
+        (u64::from(buffer) << self.shift) + HEADROOM as u64
+    }
+
+    /// The buffer that an address lies in, and how far behind the buffer's start; None outside the memory.
+    #[inline]
+    pub(crate) fn split(&self, addr: u64) -> Option<(u32, usize)> {
+        let buffer = u32::try_from(addr >> self.shift).ok().filter(|b| *b < self.region.buffers())?;
+        let offset = addr & (u64::from(self.chunk()) - 1);
+        Some((buffer, usize::try_from(offset).ok()?))
+    }
+
+    /// Writes bytes to the start of the `i`th pending slot's data, whatever length the slot has.
+    pub(crate) fn write_pending(&self, ring: &mut TxRing, i: u32, bytes: &[u8]) {
+        assert!(i < ring.pending() && ring.region().id() == self.region.id());
+        // The slot is committed and not taken, and the ring is borrowed: its buffer is in nobody else's hands.
+        self.write(ring.pending_word(i).buf_idx(), bytes);
+    }
+
+    /// Moves `len` bytes that were received `offset` behind a buffer's start to where a slot's data begins.
+    pub(crate) fn realign(&self, buffer: &mut Buffer, offset: usize, len: usize, scratch: &mut [u8]) {
+        assert!(buffer.is_of(&self.region) && offset + len <= self.chunk() as usize);
+        let at = self.at(buffer.index(), offset);
+        for (k, byte) in scratch[..len].iter_mut().enumerate() {
+            // SAFETY: inside the buffer, which is ours; an atomic, because another process may have the region mapped.
+            *byte = unsafe { at.add(k).cast::<AtomicU8>().as_ref() }.load(Relaxed);
+        }
+        self.write(buffer.index(), &scratch[..len]);
+    }
+
+    fn at(&self, buffer: u32, offset: usize) -> NonNull<u8> {
+        assert!(buffer < self.region.buffers() && offset <= self.chunk() as usize);
+        // SAFETY: inside the memory, as was just checked.
+        unsafe { self.memory().0.add(((buffer as usize) << self.shift) + offset) }
+    }
+
+    /// What a kernel or NIC does: writes bytes at an address of its choice.
+    #[cfg(test)]
+    pub(crate) fn dma(&self, addr: u64, bytes: &[u8]) {
+        let (buffer, offset) = self.split(addr).unwrap();
+        for (k, byte) in bytes.iter().enumerate() {
+            // SAFETY: `at` checks that it is inside the memory; the test has no reference to the bytes meanwhile.
+            unsafe { self.at(buffer, offset + k).cast::<AtomicU8>().as_ref() }.store(*byte, Relaxed);
+        }
+    }
+
+    /// By atomics, because another process may have the region mapped. The caller has the buffer.
+    fn write(&self, buffer: u32, bytes: &[u8]) {
+        assert!(bytes.len() <= self.chunk() as usize - HEADROOM);
+        let at = self.at(buffer, HEADROOM);
+        let (words, rest) = bytes.as_chunks::<8>();
+        for (k, word) in words.iter().enumerate() {
+            // SAFETY: inside the buffer, and aligned, for chunks and headroom are multiples of 8.
+            unsafe { at.add(k * 8).cast::<AtomicU64>().as_ref() }.store(u64::from_ne_bytes(*word), Relaxed);
+        }
+        for (k, byte) in rest.iter().enumerate() {
+            // SAFETY: inside the buffer.
+            unsafe { at.add(words.len() * 8 + k).cast::<AtomicU8>().as_ref() }.store(*byte, Relaxed);
+        }
+    }
+}
+
+/// Buffers that the kernel has to receive into: one bit each, so that each comes back once, whatever the kernel says.
+pub(crate) struct Lent {
+    umem: Umem,
+    bits: Box<[u64]>,
+    count: u32,
+}
+
+impl Lent {
+    pub(crate) fn new(umem: &Umem) -> Self {
+        let words = (umem.region.buffers() as usize).div_ceil(64);
+        Self { umem: umem.clone(), bits: vec![0; words].into(), count: 0 }
+    }
+
+    /// Gives a buffer away; its address is for the fill ring. A buffer of another region is given back.
+    #[inline]
+    pub(crate) fn lend(&mut self, buffer: Buffer) -> Result<u64, Buffer> {
+        if !buffer.is_of(&self.umem.region) {
+            return Err(buffer);
+        }
+        let index = buffer.index();
+        self.bits[index as usize / 64] |= 1 << (index % 64);
+        self.count += 1;
+        Ok(self.umem.addr(index))
+    }
+
+    /// Takes back the buffer that an address names, and tells how far behind its start the address is; None if that one
+    /// was not lent.
+    #[inline]
+    pub(crate) fn take_back(&mut self, addr: u64) -> Option<(Buffer, usize)> {
+        let (index, offset) = self.umem.split(addr)?;
+        let (word, bit) = (&mut self.bits[index as usize / 64], 1u64 << (index % 64));
+        if *word & bit == 0 {
+            return None;
+        }
+        *word &= !bit;
+        self.count -= 1;
+        // SAFETY: the bit was set by `lend`, which consumed the one `Buffer` of this index and region, and it is clear
+        // now: there is one again.
+        Some((unsafe { Buffer::from_index(index, &self.umem.region) }, offset))
+    }
+
+    /// How many are lent.
+    #[inline]
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+}

@@ -1,0 +1,240 @@
+//! The rings between an AF_XDP socket and the kernel: single producer, single consumer, free-running 32-bit indices.
+//!
+//! Orderings: each side stores its index with release after it has read or written the entries, and the other loads it
+//! with acquire before it touches them (the kernel's `xskq_prod_submit` and `xskq_cons_release` are the partners).
+
+use std::io;
+use std::marker::PhantomData;
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+/// A frame, or its part (`struct xdp_desc`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Desc {
+    /// Where it is, counted from the memory's start.
+    pub(crate) addr: u64,
+    /// Bytes.
+    pub(crate) len: u32,
+    /// [`Desc::MORE`].
+    pub(crate) options: u32,
+}
+
+impl Desc {
+    /// The frame goes on in the next descriptor.
+    pub(crate) const MORE: u32 = libc::XDP_PKT_CONTD;
+
+    pub(crate) fn has_more(self) -> bool {
+        self.options & Self::MORE != 0
+    }
+}
+
+/// A ring's mapping; unmapped when dropped.
+pub(crate) struct Mapped<T> {
+    base: NonNull<u8>,
+    len: usize,
+    producer: NonNull<AtomicU32>,
+    consumer: NonNull<AtomicU32>,
+    flags: NonNull<AtomicU32>,
+    entries: NonNull<T>,
+    size: u32,
+    kind: PhantomData<T>,
+}
+
+// SAFETY: the mapping is reached through this value alone, from whichever thread has it; the kernel is synchronised with
+// by the indices.
+unsafe impl<T: Send> Send for Mapped<T> {}
+
+impl<T: Copy> Mapped<T> {
+    /// # Safety
+    /// `at` must be where the kernel says that the parts lie of a ring of `size` (a power of two) entries of type `T`,
+    /// all bit patterns of which must be valid.
+    pub(super) unsafe fn new(
+        fd: BorrowedFd<'_>,
+        pgoff: i64,
+        at: &libc::xdp_ring_offset,
+        size: u32,
+    ) -> io::Result<Self> {
+        let place = |offset: u64| usize::try_from(offset).map_err(|_| io::Error::from(io::ErrorKind::InvalidData));
+        let len = place(at.desc)? + size as usize * size_of::<T>();
+        let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
+        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), len, prot, flags, fd.as_raw_fd(), pgoff) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(base.cast::<u8>()).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        // SAFETY: the caller's promise.
+        unsafe {
+            Ok(Self {
+                base,
+                len,
+                producer: base.add(place(at.producer)?).cast(),
+                consumer: base.add(place(at.consumer)?).cast(),
+                flags: base.add(place(at.flags)?).cast(),
+                entries: base.add(place(at.desc)?).cast(),
+                size,
+                kind: PhantomData,
+            })
+        }
+    }
+
+    #[inline]
+    fn index(&self, index: NonNull<AtomicU32>) -> &AtomicU32 {
+        // SAFETY: inside the mapping, which lives as long as `self`; aligned by the kernel.
+        unsafe { index.as_ref() }
+    }
+
+    #[inline]
+    fn entry(&self, index: u32) -> NonNull<T> {
+        // SAFETY: masked, so inside the ring's entries.
+        unsafe { self.entries.add((index & (self.size - 1)) as usize) }
+    }
+}
+
+impl<T> Drop for Mapped<T> {
+    fn drop(&mut self) {
+        // SAFETY: this mapping is ours, and nothing that points into it outlives this value.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+/// The side of a ring that fills it: transmit and fill.
+pub(crate) struct Producer<T> {
+    ring: Mapped<T>,
+    /// Written, and published with the next [`Producer::publish`].
+    next: u32,
+    published: u32,
+}
+
+impl<T: Copy> Producer<T> {
+    pub(super) fn over(ring: Mapped<T>) -> Self {
+        let next = ring.index(ring.producer).load(Relaxed);
+        Self { ring, next, published: next }
+    }
+
+    /// Published entries that the kernel has not consumed. An index that cannot be counts as nothing consumed.
+    #[inline]
+    pub(crate) fn unread(&self) -> u32 {
+        // Acquire: what the kernel has consumed it has read before, so it may be overwritten.
+        let consumed = self.ring.index(self.ring.consumer).load(Acquire);
+        self.published.wrapping_sub(consumed).min(self.ring.size)
+    }
+
+    /// Entries that can be put.
+    #[inline]
+    fn free(&self) -> u32 {
+        let consumed = self.ring.index(self.ring.consumer).load(Acquire);
+        self.ring.size.saturating_sub(self.next.wrapping_sub(consumed))
+    }
+
+    /// Writes the next entry. There must be a free one: the callers have at most as many buffers as the ring entries.
+    #[inline]
+    pub(crate) fn put(&mut self, entry: T) {
+        debug_assert!(self.free() > 0, "more buffers than entries");
+        // SAFETY: inside the entries; the kernel does not read it before it is published.
+        unsafe { self.ring.entry(self.next).write(entry) };
+        self.next = self.next.wrapping_add(1);
+    }
+
+    /// Publishes what was written.
+    #[inline]
+    pub(crate) fn publish(&mut self) {
+        if self.next != self.published {
+            self.published = self.next;
+            self.ring.index(self.ring.producer).store(self.next, Release);
+        }
+    }
+
+    /// Whether the kernel has said that it must be told of new entries.
+    #[inline]
+    pub(crate) fn wants_kick(&self) -> bool {
+        self.ring.index(self.ring.flags).load(Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
+    }
+}
+
+/// The side of a ring that empties it: receive and completion.
+pub(crate) struct Consumer<T> {
+    ring: Mapped<T>,
+    next: u32,
+}
+
+impl<T: Copy> Consumer<T> {
+    pub(super) fn over(ring: Mapped<T>) -> Self {
+        let next = ring.index(ring.consumer).load(Relaxed);
+        Self { ring, next }
+    }
+
+    /// Entries to read. More than the ring holds cannot be, and counts as none.
+    #[inline]
+    pub(crate) fn available(&self) -> u32 {
+        // Acquire: the entries were written before the index.
+        let n = self.ring.index(self.ring.producer).load(Acquire).wrapping_sub(self.next);
+        if n > self.ring.size { 0 } else { n }
+    }
+
+    /// The `i`th entry; `i` must be below what [`Consumer::available`] said.
+    #[inline]
+    pub(crate) fn peek(&self, i: u32) -> T {
+        // SAFETY: inside the entries; written by the kernel before it published, and not again before it is released.
+        unsafe { self.ring.entry(self.next.wrapping_add(i)).read() }
+    }
+
+    /// Gives the oldest `n` entries back.
+    #[inline]
+    pub(crate) fn release(&mut self, n: u32) {
+        if n > 0 {
+            self.next = self.next.wrapping_add(n);
+            self.ring.index(self.ring.consumer).store(self.next, Release);
+        }
+    }
+}
+
+/// A ring of memory alone, with the test in the kernel's place.
+#[cfg(test)]
+pub(crate) fn ring<T: Copy>(size: u32) -> (Producer<T>, Consumer<T>) {
+    use std::os::fd::AsFd;
+    let file = linerate_ring::sys::memory_file(192 + size as usize * size_of::<T>(), false).unwrap();
+    let at = libc::xdp_ring_offset { producer: 0, consumer: 64, flags: 128, desc: 192 };
+    // SAFETY: the file is as long as this layout is, and tests use numbers only.
+    unsafe {
+        let one = Mapped::new(file.as_fd(), 0, &at, size).unwrap();
+        (Producer::over(one), Consumer::over(Mapped::new(file.as_fd(), 0, &at, size).unwrap()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_pass_in_order_and_room_is_known() {
+        let (mut producer, mut consumer) = ring::<u64>(4);
+        assert_eq!((producer.free(), consumer.available()), (4, 0));
+        for n in 0..1000 {
+            producer.put(n * 2);
+            producer.put(n * 2 + 1);
+            assert_eq!((consumer.available(), producer.unread(), producer.free()), (0, 0, 2), "not published");
+            producer.publish();
+            assert_eq!((consumer.available(), producer.unread(), producer.free()), (2, 2, 2));
+            assert_eq!((consumer.peek(0), consumer.peek(1)), (n * 2, n * 2 + 1));
+            consumer.release(2);
+            assert_eq!(producer.free(), 4);
+        }
+    }
+
+    #[test]
+    fn an_index_that_cannot_be_is_not_believed() {
+        let (producer, mut consumer) = ring::<u64>(4);
+        for lie in [5, u32::MAX, 1 << 31] {
+            consumer.ring.index(consumer.ring.producer).store(lie, Release);
+            assert_eq!(consumer.available(), 0);
+        }
+        consumer.release(0);
+        producer.ring.index(producer.ring.consumer).store(77, Release);
+        assert_eq!(producer.unread(), 4);
+        assert_eq!(producer.free(), 0);
+    }
+}

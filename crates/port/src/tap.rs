@@ -1,0 +1,334 @@
+//! `tap:IF`: the far end of a TAP interface. What the kernel sends into the interface is received here, and what is sent
+//! here arrives from it.
+//!
+//! The kernel's interface is one frame a read or write; each is counted as a system call. A virtio header of twelve
+//! bytes stands before every frame and becomes the slot's metadata, both ways. The kernel hands over finished frames
+//! unless `gso=on` tells it that open checksums and super-frames are welcome.
+//!
+//! A frame for which the interface's queue has no room (`txqueuelen`) is refused to whoever sends it, at once, and so it
+//! is not counted here as dropped; the interface counts it (`tx_dropped` of the raw counters).
+
+use crate::counters::{DropReason, RxCounters, TxCounters};
+use crate::error::{Cause, OpenError};
+use crate::frames::{Plan, SUPER};
+use crate::info::{Caps, Info, Link};
+use crate::kinds::{Kind, OptionRow};
+use crate::open::{Context, Demand, Device, Parts};
+use crate::packet::{find, raw_counters};
+use crate::queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
+use crate::spec::Spec;
+use crate::sys::netlink::{LinkChange, LinkState, Netlink};
+use crate::sys::socket::MOST;
+use crate::sys::tap::TapQueue;
+use linerate_ring::{RxRing, TxRing, flags};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+pub(crate) const KIND: Kind = Kind {
+    name: "tap",
+    about: "the far end of a TAP interface, which is made if there is none (needs CAP_NET_ADMIN, or to own it)",
+    example: "tap:tap0",
+    needs_name: true,
+    queue_suffix: false,
+    options: &[
+        OptionRow { key: "queues", value: "N", about: "queues each way, 1 to 64 (1)" },
+        OptionRow { key: "gso", value: "on|off", about: "take open checksums and super-frames from the kernel (off)" },
+    ],
+    demand,
+    open,
+};
+
+/// Frames read in one sync at most, so that a busy interface cannot hold its reader.
+const BATCH: u32 = 256;
+/// When to try again to hand over a frame for which the kernel had no memory.
+const NO_MEMORY: Duration = Duration::from_millis(1);
+
+fn queues(spec: &Spec) -> Result<u32, OpenError> {
+    spec.number("queues", 1, 1, 64).map(|n| u32::try_from(n).unwrap_or(1))
+}
+
+fn gso(spec: &Spec) -> Result<bool, OpenError> {
+    match spec.option("gso") {
+        None | Some("off") => Ok(false),
+        Some("on") => Ok(true),
+        Some(_) => Err(spec.oops("gso= is neither on nor off", "give gso=on or gso=off")),
+    }
+}
+
+fn demand(spec: &Spec) -> Result<Demand, OpenError> {
+    let gso = gso(spec)?;
+    let (queues, slots, buf_size) = (queues(spec)?, spec.slots()?, spec.buf_size()?);
+    let per_frame = slots_per_frame(if gso { SUPER } else { spec.mtu()? + 22 }, buf_size);
+    if per_frame >= slots || per_frame > 64 {
+        let what = format!("a frame may need {per_frame} slots of {buf_size} bytes");
+        return Err(spec.oops(what, "give larger buffers (buf=) or more slots (slots=)"));
+    }
+    Ok(Demand::rings(queues, queues, slots, buf_size))
+}
+
+fn slots_per_frame(largest: usize, buf_size: u32) -> u32 {
+    let usable = (buf_size as usize - linerate_ring::HEADROOM).max(1);
+    u32::try_from(largest.div_ceil(usable)).unwrap_or(u32::MAX)
+}
+
+fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
+    let (wanted, slots, gso) = (queues(spec)?, spec.slots()?, gso(spec)?);
+    let oops = |e: io::Error| trouble(spec, &e);
+    let mut links = Netlink::open().map_err(oops)?;
+    let there = match find(spec, &mut links) {
+        Ok(link) => Some(link),
+        Err(e) if e.cause == Cause::Missing && spec.name.len() < libc::IFNAMSIZ => None,
+        Err(e) => return Err(e),
+    };
+    let attached = attach(spec, wanted, there.as_ref())?;
+    for queue in &attached {
+        queue.set_offloads(gso).map_err(oops)?;
+    }
+    let mut notes = Vec::new();
+    let (link, path) = finish(spec, &mut links, there, &mut notes)?;
+    let mtu = link.mtu as usize;
+    let per_frame = slots_per_frame(if gso { SUPER } else { mtu + 22 }, context.region.buf_size()).min(64);
+    let memory = |e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
+    let watch = Arc::new(Watch { name: link.name, links: Mutex::new(links) });
+    let (mut tx, mut rx) = (Vec::new(), Vec::new());
+    for (id, queue) in (0..).zip(attached) {
+        let plan = Plan::new(mtu + 22, true);
+        let engine = TapTx { queue: queue.another().map_err(oops)?, plan, again: None, watch: watch.clone() };
+        tx.push(TxQueue::new(TxRing::new(context.region, id, slots).map_err(memory)?, Box::new(engine)));
+        let engine = TapRx { queue, per_frame, watch: watch.clone() };
+        rx.push(RxQueue::new(RxRing::new(context.region, id, slots).map_err(memory)?, Box::new(engine)));
+    }
+    let info = Info {
+        name: spec.to_string(),
+        path: format!("TAP with vnet headers, one frame a system call; {path}"),
+        largest: mtu + 22,
+        // The interface's own address is the kernel's, at the other side.
+        mac: None,
+        caps: Caps { checksum: true, gso: true, scatter: true, metadata: true, filters: false },
+        tx_queues: tx.len(),
+        rx_queues: rx.len(),
+        slots,
+        rate: None,
+        notes,
+    };
+    Ok(Parts { info, tx, rx, device: Box::new(Tap { watch }) })
+}
+
+/// The queues, one descriptor each.
+fn attach(spec: &Spec, wanted: u32, there: Option<&LinkState>) -> Result<Vec<TapQueue>, OpenError> {
+    if let Some(link) = there
+        && link.kind != "tun"
+    {
+        return Err(OpenError::new(
+            spec,
+            Cause::Usage,
+            "that is an interface, but no TAP",
+            "use packet: or xdp: for it",
+        ));
+    }
+    let all = |multi| (0..wanted).map(|_| TapQueue::attach(&spec.name, multi)).collect::<io::Result<Vec<_>>>();
+    match all(wanted > 1) {
+        Err(e) if e.raw_os_error() == Some(libc::EINVAL) && there.is_some() => {
+            if wanted > 1 {
+                let mend = format!("give queues=1, or make it anew: ip tuntap add {} mode tap multi_queue", spec.name);
+                return Err(OpenError::new(spec, Cause::Usage, "the interface has one queue, or is no TAP", mend));
+            }
+            // It was made with several queues; one of them will do.
+            all(true).map_err(|e| match e.raw_os_error() {
+                Some(libc::EINVAL) => OpenError::new(
+                    spec,
+                    Cause::Usage,
+                    "that is a TUN interface, without Ethernet",
+                    "make one: mode tap",
+                ),
+                _ => trouble(spec, &e),
+            })
+        }
+        queues => queues.map_err(|e| trouble(spec, &e)),
+    }
+}
+
+/// Sets MTU and state of the interface; says what was found or made.
+fn finish(
+    spec: &Spec,
+    links: &mut Netlink,
+    there: Option<LinkState>,
+    notes: &mut Vec<String>,
+) -> Result<(LinkState, &'static str), OpenError> {
+    let Some(link) = there else {
+        let link = find(spec, links)?;
+        let mtu = u32::try_from(spec.mtu()?).ok();
+        let change = LinkChange { up: Some(true), mtu, ..LinkChange::default() };
+        links.change(link.index, change).map_err(|e| trouble(spec, &e))?;
+        return Ok((find(spec, links)?, "made, goes with this program"));
+    };
+    if spec.option("mtu").is_some() && spec.mtu()? != link.mtu as usize {
+        let what = format!("mtu={} is not the interface's {}", spec.mtu()?, link.mtu);
+        let mend = format!("leave it out, or set the interface's: ip link set {} mtu {}", link.name, spec.mtu()?);
+        return Err(spec.oops(what, mend));
+    }
+    if !link.up && links.change(link.index, LinkChange { up: Some(true), ..LinkChange::default() }).is_err() {
+        notes.push(format!("the interface is switched off: ip link set {} up", link.name));
+    }
+    Ok((find(spec, links)?, "found as it was"))
+}
+
+fn trouble(spec: &Spec, error: &io::Error) -> OpenError {
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => {
+            let mend = format!("run as root, or have it made for you: ip tuntap add {} mode tap user NAME", spec.name);
+            OpenError::new(spec, Cause::Capability, "not permitted: a TAP takes CAP_NET_ADMIN, or to own it", mend)
+        }
+        Some(libc::ENOENT | libc::ENODEV) => {
+            OpenError::new(spec, Cause::Capability, "there is no /dev/net/tun", "load the module: modprobe tun")
+        }
+        Some(libc::EBUSY) => OpenError::new(
+            spec,
+            Cause::Busy,
+            "another program has the interface",
+            "end that program, or choose another",
+        ),
+        Some(libc::EINVAL) => OpenError::new(
+            spec,
+            Cause::Usage,
+            "the kernel makes no TAP of that name",
+            "give 1 to 15 letters and digits",
+        ),
+        _ => OpenError::new(spec, Cause::System, error, "see whether the kernel has TAP interfaces (CONFIG_TUN)"),
+    }
+}
+
+/// The interface, as all queues see it.
+struct Watch {
+    name: String,
+    links: Mutex<Netlink>,
+}
+
+impl Watch {
+    fn link(&self) -> Link {
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        if links.link(&self.name).is_ok_and(|link| link.running) { Link::Up } else { Link::Down }
+    }
+}
+
+struct Tap {
+    watch: Arc<Watch>,
+}
+
+impl Device for Tap {
+    fn link(&self) -> Link {
+        self.watch.link()
+    }
+
+    fn raw_counters(&self) -> Vec<(String, u64)> {
+        raw_counters(&self.watch.links, &self.watch.name)
+    }
+}
+
+struct TapTx {
+    queue: TapQueue,
+    plan: Plan,
+    again: Option<Instant>,
+    watch: Arc<Watch>,
+}
+
+impl TxEngine for TapTx {
+    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+        self.again = None;
+        let before = count.frames;
+        loop {
+            let frames = self.plan.make(ring, count, MOST);
+            if frames.is_empty() {
+                break;
+            }
+            let (mut written, mut error) = (0, None);
+            for frame in frames {
+                count.syscalls += 1;
+                match self.queue.write(ring, frame) {
+                    Ok(()) => written += 1,
+                    Err(e) => {
+                        error = e.raw_os_error();
+                        break;
+                    }
+                }
+            }
+            let all = written == frames.len();
+            self.plan.sent(ring, count, written);
+            if all {
+                continue;
+            }
+            match error {
+                Some(libc::EAGAIN | libc::EINTR) => break,
+                Some(libc::ENOBUFS | libc::ENOMEM) => {
+                    self.again = Some(Instant::now() + NO_MEMORY);
+                    break;
+                }
+                // Switched off, or deleted.
+                Some(libc::EIO | libc::EBADFD) => self.plan.drop_all(ring, count, DropReason::NoReceiver),
+                _ => self.plan.drop_first(ring, count, DropReason::Refused),
+            }
+        }
+        count.batches += u64::from(count.frames > before);
+    }
+
+    fn link(&self) -> Link {
+        self.watch.link()
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        self.again.is_none().then(|| (self.queue.as_fd(), Interest::Writable))
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.again
+    }
+}
+
+struct TapRx {
+    queue: TapQueue,
+    /// Slots that the longest frame needs.
+    per_frame: u32,
+    watch: Arc<Watch>,
+}
+
+impl RxEngine for TapRx {
+    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+        let before = count.slots;
+        let usable = ring.usable();
+        for _ in 0..BATCH {
+            if ring.room() < self.per_frame {
+                break;
+            }
+            count.syscalls += 1;
+            let Ok(frame) = self.queue.read(ring, self.per_frame) else { break };
+            if frame.truncated {
+                count.dropped.add(DropReason::Truncated, 1);
+                continue;
+            }
+            let (mut slot, mut left) = (0, frame.len);
+            while left > 0 {
+                let n = left.min(usable);
+                left -= n;
+                let more = if left > 0 { flags::MOREFRAG } else { 0 };
+                ring.set_free(slot, n, more, if slot == 0 { frame.meta } else { None });
+                slot += 1;
+            }
+            ring.deliver(slot);
+            count.slots += u64::from(slot);
+        }
+        count.batches += u64::from(count.slots > before);
+    }
+
+    fn link(&self) -> Link {
+        self.watch.link()
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        Some((self.queue.as_fd(), Interest::Readable))
+    }
+}
+
+#[cfg(test)]
+mod tests;

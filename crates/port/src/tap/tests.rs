@@ -1,0 +1,140 @@
+use crate::packet::tests::{OPEN, frame, receive, send, sum, tcp};
+use crate::sys::netlink::{LinkChange, Netlink};
+use crate::{Cause, DropReason, Link, Namespace, Port, open};
+use linerate_ring::Meta;
+use std::time::{Duration, Instant};
+
+/// A namespace whose new interfaces are silent; None, and why on standard output, if the privilege is missing.
+fn namespace() -> Option<Namespace> {
+    match Namespace::new() {
+        Err(e) if e.cause == Cause::Capability => {
+            println!("skipped: {e}");
+            None
+        }
+        ns => {
+            let ns = ns.unwrap();
+            // A kernel without IPv6 has no such file, and is silent anyhow.
+            let _ = ns.run_in(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
+            Some(ns)
+        }
+    }
+}
+
+fn port(ns: &Namespace, name: &str) -> Port {
+    ns.run_in(|| open(name)).unwrap().unwrap()
+}
+
+/// The kernel takes its time to say so.
+fn link_is(port: &Port, wanted: Link) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while port.link() != wanted {
+        assert!(Instant::now() < until, "the link is not {wanted:?}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn an_interface_is_made_or_found_and_says_so() {
+    let Some(ns) = namespace() else { return };
+    let made = port(&ns, "tap:t0,queues=2,mtu=2180");
+    assert!(made.info().path.contains("made"), "{}", made.info().path);
+    assert_eq!((made.info().largest, made.info().tx_queues), (2202, 2));
+    link_is(&made, Link::Up);
+    assert_eq!(ns.run_in(|| Netlink::open().unwrap().link("t0").unwrap().mtu).unwrap(), 2180);
+    // The same interface, made with several queues, has one more.
+    let found = port(&ns, "tap:t0");
+    assert!(found.info().path.contains("found"), "{}", found.info().path);
+    assert_eq!(found.info().largest, 2202, "the interface's MTU");
+    drop((made, found));
+    assert!(ns.run_in(|| Netlink::open().unwrap().link("t0").is_err()).unwrap(), "it went with the port");
+}
+
+#[test]
+fn an_open_checksum_is_filled_in_by_the_kernel_unless_gso_is_on() {
+    for gso in [false, true] {
+        let Some(ns) = namespace() else { return };
+        let mut tap = port(&ns, if gso { "tap:t0,gso=on" } else { "tap:t0" });
+        let mut near = port(&ns, "packet:t0");
+        let (mut tx, mut rx) = (near.take_tx(0).unwrap(), tap.take_rx(0).unwrap());
+        send(&mut tx, &tcp(100), Some(OPEN));
+        let (bytes, meta) = receive(&mut rx);
+        if gso {
+            assert_eq!((bytes, meta), (tcp(100), Some(OPEN)));
+            let ask = Meta { gso_type: 1, gso_size: 1000, hdr_len: 54, ..OPEN };
+            send(&mut tx, &tcp(20_000), Some(ask));
+            let (bytes, meta) = receive(&mut rx);
+            assert_eq!(bytes, tcp(20_000));
+            let meta = meta.unwrap();
+            assert_eq!((meta.gso_type, meta.gso_size, meta.csum_start), (1, 1000, 34));
+        } else {
+            assert_eq!(meta.map_or(0, |meta| meta.flags & Meta::NEEDS_CSUM), 0);
+            assert_eq!(sum(&bytes[34..], u32::from(sum(&bytes[26..34], 6 + 120))), 0xffff, "the checksum is right");
+        }
+    }
+}
+
+#[test]
+fn requests_reach_the_kernel() {
+    let Some(ns) = namespace() else { return };
+    let mut tap = port(&ns, "tap:t0");
+    let mut near = port(&ns, "packet:t0");
+    let (mut tx, mut rx) = (tap.take_tx(0).unwrap(), near.take_rx(0).unwrap());
+    let ask = Meta { gso_type: 1, gso_size: 1000, hdr_len: 54, ..OPEN };
+    for (payload, meta) in [(100, OPEN), (20_000, ask)] {
+        send(&mut tx, &tcp(payload), Some(meta));
+        let (bytes, got) = receive(&mut rx);
+        let got = got.unwrap();
+        assert_eq!(bytes, tcp(payload));
+        assert_eq!((got.flags, got.gso_type, got.gso_size), (meta.flags, meta.gso_type, meta.gso_size));
+        assert_eq!((got.csum_start, got.csum_offset), (34, 16));
+    }
+    assert_eq!(tx.counters().syscalls, 2, "one a frame");
+}
+
+#[test]
+fn what_cannot_be_carried_is_counted() {
+    let Some(ns) = namespace() else { return };
+    let mut tap = port(&ns, "tap:t0");
+    let mut near = port(&ns, "packet:t0");
+    let (mut tx, mut rx) = (tap.take_tx(0).unwrap(), tap.take_rx(0).unwrap());
+    send(&mut tx, &frame([0x88, 0xb5], 1523), None);
+    send(&mut tx, &frame([0x88, 0xb5], 14)[..13], None);
+    assert_eq!(tx.counters().dropped.of(DropReason::TooLong), 1);
+    assert_eq!(tx.counters().dropped.of(DropReason::TooShort), 1);
+    // A nonsensical request is the kernel's to refuse.
+    send(&mut tx, &frame([0x88, 0xb5], 60), Some(Meta { csum_start: 1000, ..OPEN }));
+    assert_eq!(tx.counters().dropped.of(DropReason::Refused), 1);
+    let change = LinkChange { up: Some(false), ..LinkChange::default() };
+    ns.run_in(|| {
+        let mut links = Netlink::open().unwrap();
+        let index = links.link("t0").unwrap().index;
+        links.change(index, change).unwrap();
+    })
+    .unwrap();
+    link_is(&tap, Link::Down);
+    assert_eq!(tx.link(), Link::Down);
+    send(&mut tx, &frame([0x88, 0xb5], 60), None);
+    assert_eq!(tx.counters().dropped.of(DropReason::NoReceiver), 1);
+    rx.sync();
+    assert_eq!((tx.counters().frames, tx.ring.outstanding()), (0, 0));
+    drop(near.take_rx(0));
+}
+
+#[test]
+fn wrong_names_and_options_are_named() {
+    let Some(ns) = namespace() else { return };
+    let line = |name: &str| ns.run_in(|| open(name)).unwrap().err().unwrap().to_string();
+    let _one = port(&ns, "tap:t0");
+    for (name, word) in [
+        ("tap:lo", "no TAP"),
+        ("tap:t0", "another program has"),
+        ("tap:t0,queues=2", "has one queue"),
+        ("tap:a-name-that-is-too-long", "no such interface"),
+        ("tap:t1,gso=maybe", "neither on nor off"),
+        ("tap:t1,gso=on,buf=512", "slots of 512 bytes"),
+        ("tap:t0,mtu=9000", "another program has"),
+    ] {
+        let line = line(name);
+        assert!(line.contains(word) && line.contains("; ") && !line.contains('\n'), "{name}: {line}");
+    }
+}

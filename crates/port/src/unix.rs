@@ -1,0 +1,367 @@
+//! `unix:LOCAL:REMOTE`: one Ethernet frame a UNIX datagram, as QEMU's dgram netdev speaks it. Frames are received at
+//! LOCAL and sent to REMOTE; no privileges.
+//!
+//! The socket is bound to LOCAL and connected to REMOTE, so the peer must send from the socket at which it receives (as
+//! QEMU does): a connected socket takes from its peer alone. In return the kernel tells when a full peer has room again,
+//! and between two ports of this kind lifts its limit of a few datagrams (`net.unix.max_dgram_qlen`).
+//!
+//! REMOTE may come later, go, and come again; while it is away the link is down and what is sent counts as not received.
+
+use crate::counters::{DropReason, RxCounters, TxCounters};
+use crate::error::{Cause, OpenError};
+use crate::frames::{ETHERNET, Plan};
+use crate::info::{Caps, Info, Link};
+use crate::kinds::{Kind, OptionRow};
+use crate::open::{Context, Demand, Device, Parts};
+use crate::queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
+use crate::spec::Spec;
+use crate::sys::socket::{MOST, Messages};
+use crate::sys::unix;
+use linerate_ring::{RxRing, TxRing, flags};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+pub(crate) const KIND: Kind = Kind {
+    name: "unix",
+    about: "one Ethernet frame a UNIX datagram, as QEMU's dgram netdev speaks it; no privileges",
+    example: "unix:LOCAL:REMOTE (two socket paths)",
+    needs_name: true,
+    queue_suffix: false,
+    options: &[OptionRow {
+        key: "sndbuf",
+        value: "BYTES",
+        about: "bytes under way at most, 4K to 256M; beyond net.core.wmem_max with CAP_NET_ADMIN (the system's)",
+    }],
+    demand,
+    open,
+};
+
+/// How often an idle port looks whether its peer is still there.
+const LOOK: Duration = Duration::from_millis(100);
+/// When to try again to send when the kernel had no memory.
+const NO_MEMORY: Duration = Duration::from_millis(1);
+
+fn paths(spec: &Spec) -> Result<[PathBuf; 2], OpenError> {
+    let parts: Vec<_> = spec.name.split(':').collect();
+    let [local, remote] = parts[..] else {
+        return Err(spec.oops("that names not two sockets", "write unix:LOCAL:REMOTE, two paths without ':'"));
+    };
+    for path in [local, remote] {
+        if path.is_empty() || path.len() > unix::LONGEST_PATH {
+            let mend = format!("give paths of 1 to {} bytes", unix::LONGEST_PATH);
+            return Err(spec.oops("a socket's path is empty or too long", mend));
+        }
+    }
+    if local == remote {
+        return Err(spec.oops("both paths are the same", "give the peer's socket as the second path"));
+    }
+    Ok([local, remote].map(PathBuf::from))
+}
+
+fn send_buffer(spec: &Spec) -> Result<Option<u32>, OpenError> {
+    let bytes = spec.number("sndbuf", 0, 4 << 10, 256 << 20)?;
+    Ok(u32::try_from(bytes).ok().filter(|bytes| *bytes > 0))
+}
+
+fn demand(spec: &Spec) -> Result<Demand, OpenError> {
+    paths(spec)?;
+    send_buffer(spec)?;
+    let per_frame = slots_per_frame(spec.mtu()? + 22, spec.buf_size()?);
+    if per_frame >= spec.slots()? || per_frame > 64 {
+        let what = format!("a frame may need {per_frame} slots");
+        return Err(spec.oops(what, "give larger buffers (buf=) or more slots (slots=)"));
+    }
+    Ok(Demand::rings(1, 1, spec.slots()?, spec.buf_size()?))
+}
+
+fn slots_per_frame(largest: usize, buf_size: u32) -> u32 {
+    let usable = (buf_size as usize - linerate_ring::HEADROOM).max(1);
+    u32::try_from(largest.div_ceil(usable)).unwrap_or(u32::MAX)
+}
+
+fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
+    let [local, remote] = paths(spec)?;
+    let (slots, largest) = (spec.slots()?, spec.mtu()? + 22);
+    let memory = |e| OpenError::new(spec, Cause::System, e, "use smaller rings");
+    let end = Arc::new(End::new(spec, local, remote)?);
+    if let Some(bytes) = send_buffer(spec)? {
+        unix::set_send_buffer(end.socket.as_fd(), bytes).map_err(|e| trouble(spec, &e))?;
+    }
+    end.look(Instant::now());
+    let tx = UnixTx { end: end.clone(), plan: Plan::new(largest, false), messages: Messages::new(), again: None };
+    let per_frame = slots_per_frame(largest, context.region.buf_size());
+    let rx = UnixRx { end: end.clone(), messages: Messages::new(), per_frame };
+    let info = Info {
+        name: spec.to_string(),
+        path: "UNIX datagrams, sendmmsg and recvmmsg".into(),
+        largest,
+        mac: None,
+        caps: Caps { scatter: true, ..Caps::default() },
+        tx_queues: 1,
+        rx_queues: 1,
+        slots,
+        rate: None,
+        notes: Vec::new(),
+    };
+    let tx = vec![TxQueue::new(TxRing::new(context.region, 0, slots).map_err(memory)?, Box::new(tx))];
+    let rx = vec![RxQueue::new(RxRing::new(context.region, 0, slots).map_err(memory)?, Box::new(rx))];
+    Ok(Parts { info, tx, rx, device: Box::new(Unix { end }) })
+}
+
+fn trouble(spec: &Spec, error: &io::Error) -> OpenError {
+    match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENOTDIR) => {
+            OpenError::new(spec, Cause::Missing, "LOCAL's directory is not there", "make it, or choose another path")
+        }
+        Some(libc::EACCES | libc::EPERM | libc::EROFS) => OpenError::new(
+            spec,
+            Cause::Capability,
+            "not permitted to make a socket at LOCAL",
+            "choose another directory",
+        ),
+        Some(libc::EADDRINUSE) => {
+            OpenError::new(spec, Cause::Busy, "somebody else has just bound LOCAL", "choose another path")
+        }
+        _ => OpenError::new(spec, Cause::System, error, "choose another path"),
+    }
+}
+
+/// The socket, and whether its peer is there: shared by both queues.
+struct End {
+    socket: OwnedFd,
+    local: PathBuf,
+    /// Device and inode of LOCAL: it is removed only if it is still ours.
+    file: Option<(u64, u64)>,
+    remote: PathBuf,
+    up: AtomicBool,
+    /// When the peer was last looked for.
+    looked: Mutex<Instant>,
+}
+
+impl End {
+    fn new(spec: &Spec, local: PathBuf, remote: PathBuf) -> Result<Self, OpenError> {
+        let oops = |e: io::Error| trouble(spec, &e);
+        let socket = unix::datagram().map_err(oops)?;
+        make_way(spec, &local)?;
+        unix::bind(socket.as_fd(), &local).map_err(oops)?;
+        let file = identity(&local);
+        Ok(Self { socket, local, file, remote, up: AtomicBool::new(false), looked: Mutex::new(Instant::now()) })
+    }
+
+    fn link(&self) -> Link {
+        if self.up.load(Relaxed) { Link::Up } else { Link::Down }
+    }
+
+    /// Connects to whoever is at REMOTE now; leaves the peer if nobody is.
+    fn look(&self, now: Instant) -> bool {
+        let up = unix::connect(self.socket.as_fd(), &self.remote).is_ok();
+        if !up && self.up.load(Relaxed) {
+            unix::disconnect(self.socket.as_fd());
+        }
+        self.up.store(up, Relaxed);
+        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        up
+    }
+
+    /// When an idle port should look again.
+    fn due(&self) -> Instant {
+        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) + LOOK
+    }
+
+    /// Looks, if it is time; gives the system calls made.
+    fn look_if_due(&self) -> u64 {
+        let now = Instant::now();
+        if now < self.due() {
+            return 0;
+        }
+        self.look(now);
+        1
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        if self.file.is_some() && identity(&self.local) == self.file {
+            // Whoever removed it meanwhile did what was wanted.
+            let _ = std::fs::remove_file(&self.local);
+        }
+    }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
+}
+
+/// Removes the socket of a dead process.
+fn make_way(spec: &Spec, local: &Path) -> Result<(), OpenError> {
+    let Ok(file) = std::fs::symlink_metadata(local) else { return Ok(()) };
+    if !file.file_type().is_socket() {
+        return Err(OpenError::new(spec, Cause::Busy, "LOCAL is there and is no socket", "choose another path"));
+    }
+    let probe = unix::datagram().map_err(|e| trouble(spec, &e))?;
+    match unix::connect(probe.as_fd(), local).map_err(|e| e.raw_os_error()) {
+        Err(Some(libc::ECONNREFUSED)) => std::fs::remove_file(local).map_err(|e| trouble(spec, &e)),
+        Err(Some(libc::ENOENT)) => Ok(()),
+        _ => Err(OpenError::new(
+            spec,
+            Cause::Busy,
+            "another program is bound to LOCAL",
+            "end it, or choose another path",
+        )),
+    }
+}
+
+struct Unix {
+    end: Arc<End>,
+}
+
+impl Device for Unix {
+    fn link(&self) -> Link {
+        self.end.link()
+    }
+}
+
+struct UnixTx {
+    end: Arc<End>,
+    plan: Plan,
+    messages: Messages,
+    again: Option<Instant>,
+}
+
+impl TxEngine for UnixTx {
+    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+        self.again = None;
+        let before = count.frames;
+        if ring.pending() == 0 {
+            count.syscalls += self.end.look_if_due();
+        }
+        // One new peer a sync: another one that is gone at once is met by the next sync.
+        let mut looked = false;
+        loop {
+            let frames = self.plan.make(ring, count, MOST);
+            if frames.is_empty() {
+                break;
+            }
+            if self.end.up.load(Relaxed) {
+                count.syscalls += 1;
+                let error = match self.messages.send(self.end.socket.as_fd(), ring, frames, false) {
+                    Ok(n) => {
+                        self.plan.sent(ring, count, n);
+                        continue;
+                    }
+                    Err(error) => error,
+                };
+                match error.raw_os_error() {
+                    Some(libc::EAGAIN | libc::EINTR) => break,
+                    Some(libc::ENOBUFS | libc::ENOMEM) => {
+                        self.again = Some(Instant::now() + NO_MEMORY);
+                        break;
+                    }
+                    Some(libc::EMSGSIZE) => {
+                        self.plan.drop_first(ring, count, DropReason::TooLong);
+                        continue;
+                    }
+                    // The peer is gone, or has chosen another.
+                    _ => {}
+                }
+            }
+            if !looked {
+                looked = true;
+                count.syscalls += 1;
+                if self.end.look(Instant::now()) {
+                    continue;
+                }
+            }
+            self.end.up.store(false, Relaxed);
+            self.plan.drop_all(ring, count, DropReason::NoReceiver);
+        }
+        count.batches += u64::from(count.frames > before);
+    }
+
+    fn link(&self) -> Link {
+        self.end.link()
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        self.again.is_none().then(|| (self.end.socket.as_fd(), Interest::Writable))
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.again.or_else(|| (self.end.link() == Link::Down).then(|| self.end.due()))
+    }
+}
+
+struct UnixRx {
+    end: Arc<End>,
+    messages: Messages,
+    /// Slots that the longest frame needs.
+    per_frame: u32,
+}
+
+impl RxEngine for UnixRx {
+    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+        let before = count.slots;
+        // Frames of several slots come one by one, so that no slot stays empty between two.
+        let most = if self.per_frame == 1 { u32::try_from(MOST).unwrap_or(1) } else { 1 };
+        while ring.room() >= self.per_frame {
+            count.syscalls += 1;
+            let wanted = most.min(ring.room());
+            let got = self.messages.receive(self.end.socket.as_fd(), ring, self.per_frame, wanted).unwrap_or(0);
+            let mut slots = 0;
+            for i in 0..got {
+                let (len, truncated) = self.messages.received(i);
+                if truncated {
+                    count.dropped.add(DropReason::Truncated, 1);
+                } else if len < ETHERNET {
+                    count.dropped.add(DropReason::TooShort, 1);
+                }
+                // What is not to be delivered leaves a void slot.
+                slots += set(ring, slots, if truncated || len < ETHERNET { 0 } else { len });
+            }
+            ring.deliver(slots);
+            count.slots += u64::from(slots);
+            if got < wanted {
+                break;
+            }
+        }
+        count.batches += u64::from(count.slots > before);
+        if count.slots == before {
+            count.syscalls += self.end.look_if_due();
+        }
+    }
+
+    fn link(&self) -> Link {
+        self.end.link()
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        Some((self.end.socket.as_fd(), Interest::Readable))
+    }
+
+    fn due(&self) -> Option<Instant> {
+        Some(self.end.due())
+    }
+}
+
+/// Sets the free slots from `from` on that a frame of `len` bytes fills; gives how many.
+fn set(ring: &mut RxRing, from: u32, len: usize) -> u32 {
+    let usable = ring.usable();
+    let (mut slot, mut left) = (from, len);
+    loop {
+        let n = left.min(usable);
+        left -= n;
+        ring.set_free(slot, n, if left > 0 { flags::MOREFRAG } else { 0 }, None);
+        slot += 1;
+        if left == 0 {
+            return slot - from;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! Network namespaces without names, and pairs of virtual Ethernet interfaces in them: where the kernel's ports can be
+//! tried and measured without touching the host's network, and without `ip` or `ethtool`.
+//!
+//! ```no_run
+//! use linerate_port::{Namespace, VethPair, open};
+//! let ns = Namespace::new()?;
+//! let pair = ns.run_in(|| VethPair::new(["left", "right"], 1, 1500))??;
+//! let port = ns.run_in(|| open("packet:left"))?;
+//! println!("{:?}", pair.link("left")?.stats);
+//! # Ok::<(), linerate_port::OpenError>(())
+//! ```
+
+use crate::error::{Cause, OpenError};
+pub use crate::sys::ethtool::Offloads;
+use crate::sys::netlink::{LinkChange, Netlink};
+pub use crate::sys::netlink::{LinkState, LinkStats};
+use crate::sys::{ethtool, netns};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::panic::resume_unwind;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A network namespace of its own, its loopback up. It has no name anywhere: the kernel ends it when this value and all
+/// sockets and threads in it are gone, whatever became of the process.
+#[derive(Debug)]
+pub struct Namespace {
+    fd: OwnedFd,
+}
+
+impl Namespace {
+    /// Makes one. Needs CAP_SYS_ADMIN.
+    pub fn new() -> Result<Self, OpenError> {
+        // Only a thread's namespace can be changed, so one makes it and ends.
+        let made = thread::spawn(|| -> io::Result<Self> {
+            netns::unshare()?;
+            let mut links = Netlink::open()?;
+            let lo = links.link("lo")?;
+            links.change(lo.index, LinkChange { up: Some(true), ..LinkChange::default() })?;
+            Ok(Self { fd: netns::current()? })
+        });
+        let made = made.join().unwrap_or_else(|panic| resume_unwind(panic));
+        made.map_err(|e| oops("network namespace", "making one", &e))
+    }
+
+    /// Runs a closure in it, on a thread of its own. Sockets and ports opened there, and threads started there, stay in
+    /// the namespace; they can be used from anywhere.
+    pub fn run_in<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T, OpenError> {
+        thread::scope(|scope| {
+            let inside = scope.spawn(|| netns::enter(self.fd.as_fd()).map(|()| run()));
+            inside.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
+        .map_err(|e| oops("network namespace", "entering it", &e))
+    }
+}
+
+/// Two interfaces that are each other's far ends. Both go when this value does.
+///
+/// It may be used from any thread: what it asks the kernel, it asks in the namespace in which it was made.
+#[must_use = "the interfaces go when this value does"]
+pub struct VethPair {
+    names: [String; 2],
+    index: u32,
+    links: Mutex<Netlink>,
+}
+
+impl VethPair {
+    /// Makes a pair in the calling thread's network namespace with so many queues each way and switches both ends on;
+    /// gives it when both have a carrier.
+    /// They get no addresses and send nothing by themselves. Needs CAP_NET_ADMIN.
+    ///
+    /// `mtu` is in bytes, 68 to 65535; names have 1 to 15 bytes.
+    pub fn new(names: [&str; 2], queues: u32, mtu: u32) -> Result<Self, OpenError> {
+        let subject = format!("veth pair {} {}", names[0], names[1]);
+        for name in names {
+            if name.is_empty()
+                || name.len() > 15
+                || name.contains(['/', ':', '\0'])
+                || name.contains(char::is_whitespace)
+            {
+                return Err(OpenError::usage(
+                    subject,
+                    "that is no interface's name",
+                    "give 1 to 15 letters and digits",
+                ));
+            }
+        }
+        if !(1..=4096).contains(&queues) || !(68..=65535).contains(&mtu) {
+            let what = format!("queues={queues} mtu={mtu} will not do");
+            return Err(OpenError::usage(subject, what, "give 1 to 4096 queues and an MTU from 68 to 65535"));
+        }
+        let make = || -> io::Result<Self> {
+            let mut links = Netlink::open()?;
+            links.make_veth(names, queues, mtu)?;
+            let index = links.link(names[0])?.index;
+            // From here on the pair goes by itself if a step fails.
+            let pair = Self { names: names.map(str::to_owned), index, links: Mutex::new(links) };
+            for name in names {
+                let mut links = pair.links();
+                let index = links.link(name)?.index;
+                // A kernel without IPv6 does not know what is asked, and does not need it.
+                match links.change(index, LinkChange { no_ipv6_address: true, ..LinkChange::default() }) {
+                    Err(e) if e.raw_os_error() != Some(libc::EAFNOSUPPORT) => return Err(e),
+                    _ => links.change(index, LinkChange { up: Some(true), ..LinkChange::default() })?,
+                }
+            }
+            // The kernel says so a little later.
+            let until = Instant::now() + Duration::from_secs(5);
+            while !names.iter().all(|name| pair.links().link(name).is_ok_and(|link| link.running)) {
+                if Instant::now() > until {
+                    return Err(io::Error::from(io::ErrorKind::TimedOut));
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            Ok(pair)
+        };
+        make().map_err(|e| oops(&subject, "making it", &e))
+    }
+
+    /// The two names.
+    #[must_use]
+    pub fn names(&self) -> [&str; 2] {
+        [&self.names[0], &self.names[1]]
+    }
+
+    /// What one end (or any other link of the namespace) is now, with the kernel's counters.
+    pub fn link(&self, name: &str) -> Result<LinkState, OpenError> {
+        self.links().link(name).map_err(|e| oops(name, "reading its state", &e))
+    }
+
+    /// Switches one end on or off. Off at one end takes the carrier from the other, which the kernel may be up to a
+    /// second late to say.
+    pub fn set_up(&self, name: &str, up: bool) -> Result<(), OpenError> {
+        let mut links = self.links();
+        let change = LinkChange { up: Some(up), ..LinkChange::default() };
+        let done = links.link(name).and_then(|link| links.change(link.index, change));
+        done.map_err(|e| oops(name, "switching it", &e))
+    }
+
+    /// One end's offloads.
+    pub fn offloads(&self, name: &str) -> Result<Offloads, OpenError> {
+        ethtool::offloads(self.links().as_fd(), name).map_err(|e| oops(name, "reading its offloads", &e))
+    }
+
+    /// Sets one end's offloads; gives what it then has, because some need others (TSO needs checksums).
+    pub fn set_offloads(&self, name: &str, offloads: Offloads) -> Result<Offloads, OpenError> {
+        ethtool::set_offloads(self.links().as_fd(), name, offloads).map_err(|e| oops(name, "setting its offloads", &e))
+    }
+
+    fn links(&self) -> MutexGuard<'_, Netlink> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for VethPair {
+    fn drop(&mut self) {
+        // Somebody may have deleted them already.
+        let _ = self.links().delete(self.index);
+    }
+}
+
+fn oops(subject: &str, doing: &str, error: &io::Error) -> OpenError {
+    let (cause, why, mend) = match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => (
+            Cause::Capability,
+            "not permitted (it takes CAP_SYS_ADMIN and CAP_NET_ADMIN)".into(),
+            "run as root, or under 'unshare --map-root-user --net'",
+        ),
+        Some(libc::EEXIST) => (Cause::Busy, "the name is taken".into(), "choose another name"),
+        Some(libc::ENODEV) => (Cause::Missing, "there is no such interface".into(), "see the names in 'ip link'"),
+        Some(libc::EOPNOTSUPP) => {
+            (Cause::Capability, "the kernel has no such thing".into(), "load the module 'veth', or use cable: ports")
+        }
+        _ => (Cause::System, error.to_string(), "see what the kernel logged, and try again"),
+    };
+    OpenError::new(subject, cause, format!("{doing}: {why}"), mend)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// None, and why on standard output, if the privilege is missing.
+    fn namespace() -> Option<Namespace> {
+        match Namespace::new() {
+            Ok(ns) => Some(ns),
+            Err(e) if e.cause == Cause::Capability => {
+                println!("skipped: {e}");
+                None
+            }
+            Err(e) => panic!("{e}"),
+        }
+    }
+
+    #[test]
+    fn a_pair_is_up_and_silent_and_goes_when_it_is_dropped() {
+        let Some(ns) = namespace() else { return };
+        let pair = ns.run_in(|| VethPair::new(["va", "vb"], 4, 9000)).unwrap().unwrap();
+        for name in pair.names() {
+            let link = pair.link(name).unwrap();
+            assert_eq!((link.name.as_str(), link.kind.as_str(), link.mtu), (name, "veth", 9000));
+            assert_eq!((link.tx_queues, link.rx_queues), (4, 4));
+            assert!(link.up && link.running && link.mac.is_some());
+            assert_eq!(link.stats, LinkStats::default());
+        }
+        pair.set_up("va", false).unwrap();
+        assert!(!pair.link("va").unwrap().up);
+        let until = Instant::now() + Duration::from_secs(20);
+        while pair.link("vb").unwrap().running {
+            assert!(Instant::now() < until, "the far end keeps its carrier");
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(pair.link("lo").unwrap().up);
+        let again = ns.run_in(|| VethPair::new(["va", "vc"], 1, 1500)).unwrap().err().unwrap();
+        assert_eq!(again.cause, Cause::Busy, "{again}");
+        drop(pair);
+        ns.run_in(|| {
+            let e = Netlink::open().unwrap().link("va").unwrap_err();
+            assert_eq!(e.raw_os_error(), Some(libc::ENODEV));
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn offloads_are_what_was_set() {
+        let Some(ns) = namespace() else { return };
+        let pair = ns.run_in(|| VethPair::new(["va", "vb"], 1, 1500)).unwrap().unwrap();
+        let before = pair.offloads("va").unwrap();
+        assert!(before.tx_checksum && before.tso && before.gso);
+        let off = Offloads { tx_checksum: false, tso: false, gso: false, gro: true };
+        assert_eq!(pair.set_offloads("va", off).unwrap(), off);
+        assert_eq!(pair.offloads("va").unwrap(), off);
+        assert_eq!(pair.offloads("vb").unwrap(), before, "the far end keeps its own");
+        assert_eq!(pair.set_offloads("va", before).unwrap(), before);
+        assert!(pair.offloads("nosuch").is_err());
+    }
+
+    #[test]
+    fn a_namespace_is_nobody_elses() {
+        let Some(ns) = namespace() else { return };
+        let pair = ns.run_in(|| VethPair::new(["linerate-t0", "linerate-t1"], 1, 1500)).unwrap().unwrap();
+        assert!(Netlink::open().unwrap().link("linerate-t0").is_err(), "not here");
+        assert!(ns.run_in(|| Netlink::open().unwrap().link("linerate-t0").is_ok()).unwrap());
+        assert!(
+            ns.run_in(|| thread::spawn(|| Netlink::open().unwrap().link("linerate-t0").is_ok()).join().unwrap())
+                .unwrap()
+        );
+        drop(pair);
+    }
+
+    #[test]
+    fn wrong_names_and_shapes_are_named() {
+        for (names, queues, mtu, word) in [
+            (["", "b"], 1, 1500, "no interface's name"),
+            (["a b", "b"], 1, 1500, "no interface's name"),
+            (["a234567890123456", "b"], 1, 1500, "no interface's name"),
+            (["a", "b"], 0, 1500, "queues=0"),
+            (["a", "b"], 1, 10, "mtu=10"),
+        ] {
+            let line = VethPair::new(names, queues, mtu).err().unwrap().to_string();
+            assert!(line.contains(word) && !line.contains('\n'), "{line}");
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! `faults=drop:P/dup:P/reorder:P/corrupt:P/delay:TIME/seed:N`: what a bad network does to frames that are sent.
+//!
+//! Each frame's fate depends on the seed, its queue and its number in the queue alone, so it is the same in every run.
+//!
+//! - `drop`: it is not sent.
+//! - `dup`: it is sent twice.
+//! - `reorder`: it is sent after the next frame that is sent. If none comes within 10 ms it goes without, and is
+//!   counted as `fault_in_order` instead of `fault_reordered`. The frame that overtakes is not reordered itself.
+//! - `corrupt`: one bit of it is flipped, anywhere; a duplicate is not corrupted. (The port then offers no checksum
+//!   offload, which would make the damage good.)
+//! - `delay`: it leaves so much later. Frames on their way stay in the ring: with N slots and a delay of T no more than
+//!   N/T slots a second pass.
+//!
+//! The frames are copied once more, into the ring behind. A slot comes back when that ring has sent its copies, so
+//! when nothing is outstanding, exactly: committed + `fault_duplicated` = sent + dropped.
+
+mod fate;
+
+use super::chain::{self, Unit};
+use super::{Beside, Tells, Wrapper};
+use crate::counters::{DropReason, TxCounters};
+use crate::error::{Cause, OpenError};
+use crate::info::Link;
+use crate::kinds::OptionRow;
+use crate::open::{Demand, Parts};
+use crate::queue::{Interest, TxEngine, TxQueue};
+use crate::spec::Spec;
+use fate::{Fate, Fates, Settings};
+use linerate_ring::{Region, TxRing, flags};
+use std::collections::VecDeque;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// How long a frame waits to be overtaken.
+const HOLD: Duration = Duration::from_millis(10);
+
+pub(super) const WRAPPER: Wrapper = Wrapper {
+    option: OptionRow {
+        key: "faults",
+        value: "drop:P/dup:P/reorder:P/corrupt:P/delay:TIME/seed:N",
+        about: "do this to sent frames: P from 0 to 1, TIME as 1ms or 20us (none; seed 1)",
+    },
+    demand,
+    wrap,
+};
+
+/// One more ring for each transmit ring that the kind has: it has no more than it asked room for.
+fn demand(spec: &Spec, kind: Demand) -> Result<Demand, OpenError> {
+    Settings::parse(spec)?;
+    Ok(Demand { ring_bytes: 2 * kind.ring_bytes, buffers: 2 * kind.buffers, ..kind })
+}
+
+fn wrap(spec: &Spec, region: &Arc<Region>, mut parts: Parts) -> Result<Parts, OpenError> {
+    let settings = Settings::parse(spec)?;
+    let tally = Arc::new(Tally::default());
+    let mut tx = Vec::new();
+    for (queue, inner) in (0..).zip(parts.tx) {
+        let ring = TxRing::new(region, queue, inner.ring.slots())
+            .map_err(|e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings"))?;
+        tx.push(TxQueue::new(ring, Box::new(Faults::new(inner, settings, queue, tally.clone()))));
+    }
+    parts.tx = tx;
+    if settings.corrupts() {
+        parts.info.caps.checksum = false;
+        parts.info.caps.gso = false;
+    }
+    parts.info.path = format!("{}, with faults {}", parts.info.path, spec.option("faults").unwrap_or_default());
+    parts.device = Box::new(Beside { inner: parts.device, own: tally });
+    Ok(parts)
+}
+
+/// Frames of all queues by what befell them.
+#[derive(Debug, Default)]
+struct Tally {
+    dropped: AtomicU64,
+    duplicated: AtomicU64,
+    reordered: AtomicU64,
+    in_order: AtomicU64,
+    corrupted: AtomicU64,
+    delayed: AtomicU64,
+}
+
+impl Tells for Tally {
+    fn counters(&self) -> Vec<(String, u64)> {
+        let all = [
+            ("fault_dropped", &self.dropped),
+            ("fault_duplicated", &self.duplicated),
+            ("fault_reordered", &self.reordered),
+            ("fault_in_order", &self.in_order),
+            ("fault_corrupted", &self.corrupted),
+            ("fault_delayed", &self.delayed),
+        ];
+        all.into_iter().map(|(name, n)| (name.to_owned(), n.load(Relaxed))).collect()
+    }
+}
+
+/// A committed frame of the user's ring.
+#[derive(Debug)]
+struct Plan {
+    slots: u32,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// To be sent when due.
+    Waits { due: Instant, fate: Fate },
+    /// All copies are in the ring behind; gone when that has completed so many slots.
+    Sent { mark: u64 },
+    /// Nothing (more) comes of it.
+    Gone,
+}
+
+impl Plan {
+    /// Whether a copy was sent, and another is still to be.
+    fn is_begun(&self) -> bool {
+        matches!(self.stage, Stage::Waits { fate: Fate { again: true, .. }, .. })
+    }
+
+    fn be_overtaken(&mut self) {
+        if let Stage::Waits { fate, .. } = &mut self.stage {
+            fate.overtaken = false;
+        }
+    }
+}
+
+struct Faults {
+    ring: TxRing,
+    inner: Box<dyn TxEngine>,
+    fates: Fates,
+    delay: Duration,
+    tally: Arc<Tally>,
+    /// The user's pending frames, oldest first.
+    plans: VecDeque<Plan>,
+    /// Their slots.
+    planned: u32,
+    /// Slots ever committed to the ring behind.
+    committed: u64,
+    /// When the next frame is due.
+    due: Option<Instant>,
+}
+
+impl Faults {
+    fn new(inner: TxQueue, settings: Settings, queue: u16, tally: Arc<Tally>) -> Self {
+        Self {
+            ring: inner.ring,
+            inner: inner.engine,
+            fates: Fates::new(settings, queue),
+            delay: settings.delay,
+            tally,
+            plans: VecDeque::new(),
+            planned: 0,
+            committed: 0,
+            due: None,
+        }
+    }
+
+    /// Decides on frames that are new.
+    fn plan(&mut self, user: &TxRing, now: Instant, count: &mut TxCounters) {
+        while let Some(unit) = chain::unit(user, self.planned) {
+            let mut stage = Stage::Gone;
+            match unit {
+                Unit::Void { .. } => {}
+                Unit::TooMany { .. } => count.dropped.add(DropReason::TooManyFragments, 1),
+                Unit::Frame { bytes, .. } => match self.fates.next(bytes) {
+                    None => {
+                        count.dropped.add(DropReason::Fault, 1);
+                        self.tally.dropped.fetch_add(1, Relaxed);
+                    }
+                    Some(fate) => {
+                        self.tally.delayed.fetch_add(u64::from(!self.delay.is_zero()), Relaxed);
+                        stage = Stage::Waits { due: now + self.delay, fate };
+                    }
+                },
+            }
+            self.plans.push_back(Plan { slots: unit.slots(), stage });
+            self.planned += unit.slots();
+        }
+    }
+
+    /// Sends what is due, as far as the ring behind has room.
+    fn send(&mut self, user: &mut TxRing, now: Instant, count: &mut TxCounters) {
+        self.due = None;
+        // The one frame that waits to be overtaken: which plan, and its first slot.
+        let mut held = None;
+        let mut at = 0;
+        for i in 0..self.plans.len() {
+            let slots = self.plans[i].slots;
+            if let Stage::Waits { due, fate } = &mut self.plans[i].stage {
+                if *due > now {
+                    self.due = Some(self.due.map_or(*due, |other| other.min(*due)));
+                    break;
+                }
+                let patience = *due + HOLD;
+                if fate.overtaken && patience > now && held.is_none() {
+                    self.due = Some(patience);
+                    held = Some((i, at));
+                } else {
+                    if fate.overtaken {
+                        fate.overtaken = false;
+                        self.tally.in_order.fetch_add(1, Relaxed);
+                    }
+                    let all = self.copy(user, i, at, count);
+                    // The first copy overtakes, even if there is no room for the second.
+                    let passed = held.take_if(|_| all || self.plans[i].is_begun());
+                    if let Some((first, _)) = passed {
+                        self.due = None;
+                        self.plans[first].be_overtaken();
+                        self.tally.reordered.fetch_add(1, Relaxed);
+                    }
+                    if !all || passed.is_some_and(|(first, from)| !self.copy(user, first, from, count)) {
+                        break;
+                    }
+                }
+            }
+            at += slots;
+        }
+    }
+
+    /// Sends the copies of plan `i`, whose first pending slot is `at`; false if the ring behind has no room.
+    fn copy(&mut self, user: &mut TxRing, i: usize, at: u32, count: &mut TxCounters) -> bool {
+        let Plan { slots, stage: Stage::Waits { fate, .. } } = &mut self.plans[i] else { return true };
+        while fate.copies > 0 {
+            let mut batch = self.ring.reserve(*slots);
+            if batch.len() < *slots {
+                return false;
+            }
+            let mut fits = true;
+            for k in 0..*slots {
+                let (word, meta) = (user.pending_word(at + k), user.pending_meta(at + k));
+                fits &= batch.frame(k).copy_from(&user.pending_frame(at + k));
+                batch.set(k, word.len().into(), word.flags() & (flags::MOREFRAG | flags::REPORT));
+                if let Some(meta) = meta {
+                    batch.set_meta(k, meta);
+                }
+            }
+            if !fits {
+                count.dropped.add(DropReason::TooLong, 1);
+                self.plans[i].stage = Stage::Gone;
+                return true;
+            }
+            if let Some(bit) = fate.flip.take() {
+                let (mut byte, mut k) = (bit / 8, 0);
+                while byte >= usize::from(user.pending_word(at + k).len()) {
+                    byte -= usize::from(user.pending_word(at + k).len());
+                    k += 1;
+                }
+                let mut frame = batch.frame(k);
+                let mut value = [0];
+                let flipped = frame.read(byte, &mut value) && frame.write(byte, &[value[0] ^ 1 << (bit % 8)]);
+                self.tally.corrupted.fetch_add(flipped.into(), Relaxed);
+            }
+            batch.commit(*slots);
+            self.committed += u64::from(*slots);
+            self.tally.duplicated.fetch_add(u64::from(fate.again), Relaxed);
+            fate.again = true;
+            fate.copies -= 1;
+        }
+        self.plans[i].stage = Stage::Sent { mark: self.committed };
+        true
+    }
+
+    /// Gives slots back whose frames have gone.
+    fn finish(&mut self, user: &mut TxRing) {
+        let completed = self.committed.saturating_sub(self.ring.outstanding().into());
+        let mut slots = 0;
+        while let Some(plan) = self.plans.front() {
+            match plan.stage {
+                Stage::Gone => {}
+                Stage::Sent { mark } if mark <= completed => {}
+                _ => break,
+            }
+            slots += plan.slots;
+            self.plans.pop_front();
+        }
+        if slots > 0 {
+            self.planned -= slots;
+            user.take(slots);
+            user.complete(slots);
+        }
+    }
+}
+
+impl TxEngine for Faults {
+    fn sync(&mut self, user: &mut TxRing, count: &mut TxCounters) {
+        if user.pending() > 0 {
+            let now = Instant::now();
+            self.plan(user, now, count);
+            self.send(user, now, count);
+        }
+        self.inner.sync(&mut self.ring, count);
+        self.finish(user);
+    }
+
+    fn link(&self) -> Link {
+        self.inner.link()
+    }
+
+    fn fall_asleep(&mut self) -> bool {
+        self.due.is_none_or(|due| due > Instant::now()) && self.inner.fall_asleep()
+    }
+
+    fn wake_up(&mut self) {
+        self.inner.wake_up();
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        self.inner.waits_on()
+    }
+
+    fn due(&self) -> Option<Instant> {
+        [self.due, self.inner.due()].into_iter().flatten().min()
+    }
+}

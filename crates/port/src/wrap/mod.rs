@@ -1,0 +1,103 @@
+//! Wrappers: what can be put around the queues of every kind of port. One file and one row each; a row's key is an
+//! option of every kind. A port without such an option is not touched.
+
+pub(crate) mod chain;
+mod dice;
+mod faults;
+mod trace;
+
+use crate::error::OpenError;
+use crate::info::{Filter, Link};
+use crate::kinds::OptionRow;
+use crate::open::{Demand, Device, Parts};
+use crate::spec::Spec;
+use linerate_ring::Region;
+use std::sync::Arc;
+
+/// One wrapper.
+pub struct Wrapper {
+    /// Its option: given, it wraps.
+    pub option: OptionRow,
+    /// What it needs of the region beside what the kind needs; checks the option's value.
+    pub(crate) demand: fn(&Spec, Demand) -> Result<Demand, OpenError>,
+    /// Wraps an opened port.
+    pub(crate) wrap: fn(&Spec, &Arc<Region>, Parts) -> Result<Parts, OpenError>,
+}
+
+/// All wrappers, from the one next to the kind outwards: the trace shows what faults left.
+pub static WRAPPERS: &[Wrapper] = &[trace::WRAPPER, faults::WRAPPER];
+
+fn asked<'a>(spec: &'a Spec) -> impl Iterator<Item = &'static Wrapper> + 'a {
+    WRAPPERS.iter().filter(|wrapper| spec.option(wrapper.option.key).is_some())
+}
+
+/// What a port with its wrappers needs.
+pub(crate) fn demand(spec: &Spec, kind: Demand) -> Result<Demand, OpenError> {
+    asked(spec).try_fold(kind, |demand, wrapper| (wrapper.demand)(spec, demand))
+}
+
+/// Puts the wrappers that were asked for around a port.
+pub(crate) fn wrap(spec: &Spec, region: &Arc<Region>, parts: Parts) -> Result<Parts, OpenError> {
+    asked(spec).try_fold(parts, |parts, wrapper| (wrapper.wrap)(spec, region, parts))
+}
+
+/// What a wrapper tells of itself, beside what the port tells.
+trait Tells: Send + Sync {
+    fn counters(&self) -> Vec<(String, u64)>;
+
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A port's device and a wrapper's say.
+struct Beside<T> {
+    inner: Box<dyn Device>,
+    own: Arc<T>,
+}
+
+impl<T: Tells> Device for Beside<T> {
+    fn link(&self) -> Link {
+        self.inner.link()
+    }
+
+    fn filter(&self, filter: &Filter) -> Result<(), String> {
+        self.inner.filter(filter)
+    }
+
+    fn raw_counters(&self) -> Vec<(String, u64)> {
+        let mut all = self.inner.raw_counters();
+        all.extend(self.own.counters());
+        all
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.inner.trouble().or_else(|| self.own.trouble())
+    }
+}
+
+/// A decimal number without sign or exponent, in units of 10^-`digits`; None if it is none, has more digits than that
+/// behind the point, or is too large.
+pub(crate) fn decimal(text: &str, digits: usize) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let fits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    if !fits(whole) || !fits(fraction) || fraction.len() > digits || (whole.is_empty() && fraction.is_empty()) {
+        return None;
+    }
+    format!("{whole}{fraction:0<digits$}").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decimal;
+
+    #[test]
+    fn decimals_are_exact() {
+        for (text, n) in [("1", 1_000), ("0.5", 500), (".25", 250), ("2.", 2_000), ("0", 0), ("12.345", 12_345)] {
+            assert_eq!(decimal(text, 3), Some(n), "{text}");
+        }
+        for text in ["", ".", "-1", "1e3", "0.1234", "1,5", "99999999999999999999"] {
+            assert_eq!(decimal(text, 3), None, "{text}");
+        }
+    }
+}

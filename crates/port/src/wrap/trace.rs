@@ -1,0 +1,230 @@
+//! `trace=FILE`: every frame that the port sends or receives is written to a pcapng file, with its direction
+//! (`epb_flags`) and queue (`epb_queue`).
+//!
+//! Received frames are written when the port delivers them, sent ones when the port is handed them: one that the port
+//! then drops is in the trace, and in the port's drops. Frames of more than 256 KiB are cut. A trace that cannot be
+//! written costs no frame: what it misses is counted.
+
+use super::chain::{self, Unit};
+use super::{Beside, Tells, Wrapper};
+use crate::counters::{RxCounters, TxCounters};
+use crate::error::{Cause, OpenError};
+use crate::info::Link;
+use crate::kinds::OptionRow;
+use crate::open::{Demand, Parts};
+use crate::pcap::capture::{CaptureError, Direction, LONGEST, NgWriter};
+use crate::pcap::real_time_ns;
+use crate::queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
+use crate::spec::Spec;
+use linerate_ring::{Region, RxRing, TxRing, flags};
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+pub(super) const WRAPPER: Wrapper = Wrapper {
+    option: OptionRow {
+        key: "trace",
+        value: "FILE",
+        about: "write all frames to this pcapng file, with direction and queue (none)",
+    },
+    demand: |_, demand: Demand| Ok(demand),
+    wrap,
+};
+
+fn wrap(spec: &Spec, _: &Arc<Region>, mut parts: Parts) -> Result<Parts, OpenError> {
+    let file = spec.option("trace").unwrap_or_default();
+    let oops = |e: CaptureError| {
+        let cause = if matches!(e, CaptureError::Busy { .. }) { Cause::Busy } else { Cause::System };
+        OpenError::new(spec, cause, format!("trace={}", e.what()), e.mend())
+    };
+    let writer = NgWriter::create(Path::new(file), &parts.info.name).map_err(oops)?;
+    let trace = Arc::new(Trace(Mutex::new(Inside { writer, refused: 0, trouble: None })));
+    let tx = (0..).zip(parts.tx).map(|(queue, tx)| {
+        TxQueue::new(tx.ring, Box::new(TraceTx { inner: tx.engine, trace: trace.clone(), queue, traced: 0 }))
+    });
+    parts.tx = tx.collect();
+    let rx = (0..).zip(parts.rx).map(|(queue, rx)| {
+        let (trace, bytes) = (trace.clone(), Vec::new());
+        RxQueue::new(rx.ring, Box::new(TraceRx { inner: rx.engine, trace, queue, untraced: 0, bytes }))
+    });
+    parts.rx = rx.collect();
+    parts.info.notes.push(format!("all frames are traced to {file}"));
+    parts.device = Box::new(Beside { inner: parts.device, own: trace });
+    Ok(parts)
+}
+
+/// The file that all queues of a port write.
+struct Trace(Mutex<Inside>);
+
+struct Inside {
+    writer: NgWriter,
+    /// Frames that a pipe had no room for.
+    refused: u64,
+    trouble: Option<String>,
+}
+
+impl Trace {
+    fn open(&self) -> MutexGuard<'_, Inside> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inside {
+    fn add(&mut self, now: u64, way: Direction, queue: u32, len: usize, fill: impl FnOnce(&mut Vec<u8>, usize)) {
+        let kept = len.min(LONGEST);
+        let result = self.writer.append(now, way, queue, (len, kept), |to| fill(to, kept));
+        self.refused += u64::from(result.is_err_and(|e| e.is_later()));
+    }
+
+    /// So that the file can be read while the port runs, and is whole if the program dies.
+    fn flush(&mut self) {
+        if self.trouble.is_none()
+            && let Err(error) = self.writer.out.flush()
+            && !error.is_later()
+        {
+            self.trouble = Some(format!("trace: {error}"));
+        }
+    }
+}
+
+impl Tells for Trace {
+    fn counters(&self) -> Vec<(String, u64)> {
+        let inside = self.open();
+        let done = inside.writer.out.done;
+        vec![("trace_frames".into(), done.records), ("trace_missed".into(), done.lost + inside.refused)]
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.open().trouble.clone()
+    }
+}
+
+struct TraceTx {
+    inner: Box<dyn TxEngine>,
+    trace: Arc<Trace>,
+    queue: u32,
+    /// Pending slots that are in the trace already: the port did not take them yet.
+    traced: u32,
+}
+
+impl TraceTx {
+    /// Writes whole frames that are new. They must be read before the port has them: it may give their buffers away.
+    fn write(&mut self, ring: &mut TxRing) {
+        let now = real_time_ns();
+        let mut inside = self.trace.open();
+        while let Some(unit) = chain::unit(ring, self.traced) {
+            if let Unit::Frame { slots, bytes } = unit {
+                let from = self.traced;
+                inside.add(now, Direction::Out, self.queue, bytes, |to, kept| {
+                    chain::gather(to, ring, from, slots, kept);
+                });
+            }
+            self.traced += unit.slots();
+        }
+        inside.flush();
+    }
+}
+
+impl TxEngine for TraceTx {
+    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+        let before = ring.pending();
+        if before > self.traced {
+            self.write(ring);
+        }
+        self.inner.sync(ring, count);
+        self.traced = self.traced.saturating_sub(before.saturating_sub(ring.pending()));
+    }
+
+    fn link(&self) -> Link {
+        self.inner.link()
+    }
+
+    fn fall_asleep(&mut self) -> bool {
+        self.inner.fall_asleep()
+    }
+
+    fn wake_up(&mut self) {
+        self.inner.wake_up();
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        self.inner.waits_on()
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.inner.due()
+    }
+}
+
+struct TraceRx {
+    inner: Box<dyn RxEngine>,
+    trace: Arc<Trace>,
+    queue: u32,
+    /// The last delivered slots that are not in the trace, because their frame's end has not come.
+    untraced: u32,
+    bytes: Vec<u8>,
+}
+
+impl TraceRx {
+    /// Writes the last `new` delivered slots as far as they are whole frames.
+    fn write(&mut self, ring: &mut RxRing, new: u32) {
+        let now = real_time_ns();
+        let mut inside = self.trace.open();
+        let available = ring.available();
+        let mut batch = ring.batch(available);
+        self.untraced = 0;
+        self.bytes.clear();
+        for i in available - new..available {
+            self.untraced += 1;
+            // Void and bad slots carry nothing; the user of the ring will not get them either. (A bad one, which only
+            // another process can make, is counted for each look at it.)
+            let Some((frame, word)) = batch.frame(i) else {
+                self.untraced -= u32::from(self.bytes.is_empty());
+                continue;
+            };
+            chain::append(&mut self.bytes, &frame);
+            if word & flags::MOREFRAG != 0 && self.untraced < chain::MAX_SLOTS {
+                continue;
+            }
+            inside.add(now, Direction::In, self.queue, self.bytes.len(), |to, kept| {
+                to.extend_from_slice(&self.bytes[..kept]);
+            });
+            self.bytes.clear();
+            self.untraced = 0;
+        }
+        inside.flush();
+    }
+}
+
+impl RxEngine for TraceRx {
+    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+        let before = ring.available();
+        self.inner.sync(ring, count);
+        let new = ring.available().saturating_sub(before);
+        if new > 0 {
+            let new = new + self.untraced.min(before);
+            self.write(ring, new);
+        }
+    }
+
+    fn link(&self) -> Link {
+        self.inner.link()
+    }
+
+    fn fall_asleep(&mut self) -> bool {
+        self.inner.fall_asleep()
+    }
+
+    fn wake_up(&mut self) {
+        self.inner.wake_up();
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        self.inner.waits_on()
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.inner.due()
+    }
+}

@@ -1,0 +1,141 @@
+//! What the queues of an `xdp:` port have in common, and what the port says when asked.
+
+use crate::info::{Filter, Link};
+use crate::open::Device;
+use crate::sys::interface::{Control, Membership};
+use crate::sys::netlink::Netlink;
+use crate::sys::xsk::Xsk;
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// How old an answer about the link may be.
+const FRESH_MS: u128 = 20;
+
+/// The interface, as long as the port or one of its queues lives.
+pub(super) struct Interface {
+    control: Control,
+    joined: Mutex<Vec<Membership>>,
+    down: AtomicBool,
+    made: Instant,
+    /// The moment of the last look, in units of [`FRESH_MS`] since it was made.
+    looked: AtomicU64,
+    /// The program at the interface.
+    _attachment: Arc<dyn Any + Send + Sync>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Interface {
+    pub(super) fn new(control: Control, attachment: Arc<dyn Any + Send + Sync>) -> Self {
+        let down = AtomicBool::new(!control.running().unwrap_or(false));
+        let (made, looked) = (Instant::now(), AtomicU64::new(0));
+        Self { control, joined: Mutex::default(), down, made, looked, _attachment: attachment }
+    }
+
+    /// As it was a moment ago at most: queues are asked often, the kernel seldom.
+    pub(super) fn link(&self) -> Link {
+        let moment = u64::try_from(self.made.elapsed().as_millis() / FRESH_MS).unwrap_or(u64::MAX);
+        if self.looked.swap(moment, Relaxed) != moment {
+            return self.look();
+        }
+        if self.down.load(Relaxed) { Link::Down } else { Link::Up }
+    }
+
+    pub(super) fn set_down(&self, down: bool) {
+        // The line stays shared as long as nothing changes.
+        if self.down.load(Relaxed) != down {
+            self.down.store(down, Relaxed);
+        }
+    }
+
+    /// Asks the kernel.
+    pub(super) fn look(&self) -> Link {
+        let running = self.control.running().unwrap_or(false);
+        self.set_down(!running);
+        if running { Link::Up } else { Link::Down }
+    }
+}
+
+/// A queue's socket, shared by the thread that sends and the one that receives.
+pub(super) struct Socket {
+    pub(super) queue: u16,
+    pub(super) xsk: Xsk,
+    pub(super) interface: Arc<Interface>,
+    /// Descriptors from the kernel that named no buffer of ours; always 0, or the kernel is broken.
+    pub(super) nonsense: AtomicU64,
+}
+
+impl Socket {
+    pub(super) fn new(queue: u16, xsk: Xsk, interface: Arc<Interface>) -> Self {
+        Self { queue, xsk, interface, nonsense: AtomicU64::new(0) }
+    }
+}
+
+pub(super) struct XdpDevice {
+    interface: Arc<Interface>,
+    sockets: Vec<Arc<Socket>>,
+    netlink: Mutex<Netlink>,
+    index: u32,
+}
+
+impl XdpDevice {
+    pub(super) fn new(interface: Arc<Interface>, sockets: Vec<Arc<Socket>>, netlink: Netlink, index: u32) -> Self {
+        Self { interface, sockets, netlink: Mutex::new(netlink), index }
+    }
+}
+
+impl Device for XdpDevice {
+    fn link(&self) -> Link {
+        self.interface.look()
+    }
+
+    fn filter(&self, filter: &Filter) -> Result<(), String> {
+        let mut wanted: Vec<_> = filter.addresses.iter().copied().map(Membership::Address).collect();
+        wanted.extend(filter.promiscuous.then_some(Membership::Promiscuous));
+        wanted.extend(filter.all_multicast.then_some(Membership::AllMulticast));
+        let control = &self.interface.control;
+        let mut joined = lock(&self.interface.joined);
+        // The new ones first, so that nothing that both want is missed meanwhile.
+        for (done, membership) in wanted.iter().enumerate() {
+            if let Err(e) = control.join(*membership) {
+                for earlier in &wanted[..done] {
+                    let _ = control.leave(*earlier);
+                }
+                return Err(format!("the interface takes no such filter: {e}"));
+            }
+        }
+        for membership in joined.drain(..) {
+            // An interface that is gone has forgotten it already.
+            let _ = control.leave(membership);
+        }
+        *joined = wanted;
+        Ok(())
+    }
+
+    fn raw_counters(&self) -> Vec<(String, u64)> {
+        let mut rows = Vec::new();
+        for socket in &self.sockets {
+            if let Ok(s) = socket.xsk.statistics() {
+                for (name, n) in [
+                    ("rx_dropped", s.rx_dropped),
+                    ("rx_invalid_descs", s.rx_invalid_descs),
+                    ("tx_invalid_descs", s.tx_invalid_descs),
+                    ("rx_ring_full", s.rx_ring_full),
+                    ("rx_fill_ring_empty_descs", s.rx_fill_ring_empty_descs),
+                    ("tx_ring_empty_descs", s.tx_ring_empty_descs),
+                    ("nonsense", socket.nonsense.load(Relaxed)),
+                ] {
+                    rows.push((format!("xdp_q{}_{name}", socket.queue), n));
+                }
+            }
+        }
+        if let Ok(link) = lock(&self.netlink).link_at(self.index) {
+            rows.extend(link.stats.rows().map(|(name, n)| (format!("link_{name}"), n)));
+        }
+        rows
+    }
+}

@@ -1,0 +1,110 @@
+//! `xdp:IF` joins the rings to a Linux interface by AF_XDP sockets, one a queue, without any library or compiler.
+//!
+//! # Memory
+//! A socket's memory (UMEM) is the region's buffer area itself, so frames pass between ports of one region by a swap of
+//! buffers, and where the driver can (zero-copy) the NIC writes straight into them. **Each port registers its memory
+//! once, and its queues share that registration** (XDP_SHARED_UMEM), each with rings of its own: the pages are pinned and
+//! accounted once a port, and all queues get the mode of the first, so that the port has *one* path to tell. Ports do not
+//! share a registration: shared sockets inherit the first one's mode whatever their driver can do, and would tie the
+//! life of one interface to another's. The kernel does not mind: it keeps no record of which socket a buffer came from,
+//! so a buffer received by one registration may be sent by another over the same pages.
+//!
+//! # What the kernel is trusted with
+//! Indices are bounds-checked; each address that comes back must lie in the memory and name a buffer that is really out.
+//!
+//! What this kind refuses to do: it changes no setting of the interface but what a [`Filter`](crate::Filter) asks for,
+//! and leaves nothing behind: program, map, sockets and filters are held by descriptors.
+
+mod attach;
+mod device;
+mod host;
+mod rx;
+#[cfg(test)]
+mod tests;
+mod tx;
+
+use crate::error::{Cause, OpenError};
+use crate::info::{Caps, Info};
+use crate::kinds::{Kind, OptionRow};
+use crate::open::{Context, Demand, Parts};
+use crate::queue::{RxQueue, TxQueue};
+use crate::spec::Spec;
+use crate::sys::umem::Umem;
+use device::{Interface, Socket, XdpDevice};
+use host::Host;
+use linerate_ring::{RxRing, TxRing};
+use std::sync::Arc;
+
+/// Most slots of one frame, as slots are counted.
+const MOST_SLOTS: u32 = {
+    assert!(linerate_ring::layout::MAX_FRAGS == 64);
+    64
+};
+
+pub(crate) const KIND: Kind = Kind {
+    name: "xdp",
+    about: "a Linux interface by AF_XDP: zero-copy, copy or generic, and it says which",
+    example: "xdp:eth0",
+    needs_name: true,
+    queue_suffix: true,
+    options: &[
+        OptionRow { key: "queues", value: "N", about: "the first N queues (all that receive and transmit)" },
+        OptionRow { key: "mode", value: "MODE", about: "zerocopy, copy or generic, or nothing (the best there is)" },
+    ],
+    demand,
+    open,
+};
+
+fn demand(spec: &Spec) -> Result<Demand, OpenError> {
+    let host = Host::look(spec)?;
+    attach::wanted_mode(spec)?;
+    let queues = u32::try_from(host.queues.len()).unwrap_or(1);
+    Ok(Demand::rings(queues, queues, spec.slots()?, host.buf_size))
+}
+
+fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
+    let mut host = Host::look(spec)?;
+    let slots = spec.slots()?;
+    host.check_region(spec, context.region)?;
+    let oops = |e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
+    let rings = host.queues.iter().map(|queue| {
+        let tx = TxRing::new(context.region, *queue, slots).map_err(oops)?;
+        Ok((tx, RxRing::new(context.region, *queue, slots).map_err(oops)?))
+    });
+    let rings = rings.collect::<Result<Vec<_>, OpenError>>()?;
+
+    // Ports of one interface (`xdp:eth0@0`, `xdp:eth0@1`) share the one program that an interface can have.
+    let program = format!("xdp program {}", host.link.index);
+    let earlier = context.left.get(&program).and_then(|left| left.downcast_ref::<Arc<attach::Attachment>>()).cloned();
+    let umem = Umem::new(context.region);
+    let up = attach::bring_up(spec, &mut host, &umem, slots, earlier)?;
+    context.left.insert(program, Box::new(up.attachment.clone()));
+
+    let largest = host.largest(context.region.usable(), up.fragments);
+    host.tell_of_veth_checksums();
+    let interface = Arc::new(Interface::new(host.control, up.attachment.clone()));
+    let (mut tx, mut rx, mut sockets) = (Vec::new(), Vec::new(), Vec::new());
+    for ((queue, (tx_ring, mut rx_ring)), (xsk, rings)) in host.queues.iter().zip(rings).zip(up.sockets) {
+        let socket = Arc::new(Socket::new(*queue, xsk, interface.clone()));
+        let sender = tx::XdpTx::new(&socket, (rings.tx, rings.completion), &umem, slots, largest, up.shape);
+        let receiver = rx::XdpRx::new(&socket, (rings.rx, rings.fill), &umem, &mut rx_ring);
+        // Only now frames come: there are buffers for them.
+        up.attachment.steer(spec, *queue, &socket.xsk)?;
+        tx.push(TxQueue::new(tx_ring, Box::new(sender)));
+        rx.push(RxQueue::new(rx_ring, Box::new(receiver)));
+        sockets.push(socket);
+    }
+    let info = Info {
+        name: spec.to_string(),
+        path: up.path,
+        largest,
+        mac: host.link.mac,
+        caps: Caps { scatter: true, filters: true, ..Caps::default() },
+        tx_queues: tx.len(),
+        rx_queues: rx.len(),
+        slots,
+        rate: None,
+        notes: host.notes,
+    };
+    Ok(Parts { info, tx, rx, device: Box::new(XdpDevice::new(interface, sockets, host.netlink, host.link.index)) })
+}

@@ -1,0 +1,190 @@
+//! The receive engine: released buffers to the fill ring, received descriptors to slots.
+
+use super::MOST_SLOTS;
+use super::device::Socket;
+use crate::counters::{DropReason, RxCounters};
+use crate::info::Link;
+use crate::queue::{Interest, RxEngine};
+use crate::sys::umem::{Lent, Umem};
+use crate::sys::xsk_ring::{Consumer, Desc, Producer};
+use linerate_ring::{Buffer, HEADROOM, RxRing, flags};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Syncs between two looks at the kernel's counters: when the kernel has been without buffers, and otherwise.
+const LOOK_SOON: u32 = 256;
+const LOOK_ANYWAY: u32 = 4096;
+
+/// A descriptor's buffer.
+struct Part {
+    buffer: Buffer,
+    /// Where the bytes begin.
+    offset: usize,
+    len: usize,
+    more: bool,
+}
+
+pub(super) struct XdpRx {
+    socket: Arc<Socket>,
+    rx: Consumer<Desc>,
+    fill: Producer<u64>,
+    umem: Umem,
+    lent: Lent,
+    /// The frame in hand; empty between frames.
+    parts: Vec<Part>,
+    /// Syncs since the kernel's counters were looked at.
+    since: u32,
+    /// The kernel has been without buffers since then, so it may have dropped frames.
+    dry: bool,
+    scratch: Box<[u8]>,
+}
+
+impl XdpRx {
+    /// Gives the kernel all buffers of the ring at once.
+    pub(super) fn new(
+        socket: &Arc<Socket>,
+        (rx, fill): (Consumer<Desc>, Producer<u64>),
+        umem: &Umem,
+        ring: &mut RxRing,
+    ) -> Self {
+        let mut engine = Self {
+            socket: socket.clone(),
+            rx,
+            fill,
+            umem: umem.clone(),
+            lent: Lent::new(umem),
+            parts: Vec::with_capacity(ring.slots() as usize),
+            since: 0,
+            dry: false,
+            scratch: vec![0; ring.usable()].into(),
+        };
+        engine.refill(ring);
+        engine
+    }
+
+    /// Lends released buffers to the kernel. The fill ring has an entry for each buffer of the ring, so there is room.
+    #[inline]
+    fn refill(&mut self, ring: &mut RxRing) {
+        while let Some(buffer) = ring.take_buffer() {
+            self.lend(buffer);
+        }
+        self.fill.publish();
+    }
+
+    #[inline]
+    fn lend(&mut self, buffer: Buffer) {
+        // A buffer of another region cannot be among ours: rings refuse to swap it in.
+        if let Ok(addr) = self.lent.lend(buffer) {
+            self.fill.put(addr);
+        }
+    }
+
+    /// Delivers whole frames as long as there is room; gives how many slots.
+    #[inline]
+    fn deliver(&mut self, ring: &mut RxRing, count: &mut RxCounters) -> u32 {
+        let n = self.rx.available();
+        let (mut at, mut delivered) = (0, 0);
+        while at < n {
+            let Some(last) = (at..n).find(|i| !self.rx.peek(*i).has_more()) else { break };
+            let slots = last + 1 - at;
+            let mut verdict = Ok(());
+            if slots > MOST_SLOTS || slots >= ring.slots() {
+                verdict = Err(DropReason::TooManyFragments);
+            } else if slots > ring.room() {
+                break;
+            }
+            for i in at..=last {
+                verdict = verdict.and(self.collect(self.rx.peek(i), ring.usable()));
+            }
+            match verdict {
+                Ok(()) => delivered += self.hand_over(ring),
+                Err(reason) => self.refuse(reason, count),
+            }
+            at = last + 1;
+        }
+        self.rx.release(at);
+        // All that are out have come back filled: the kernel has none to receive into.
+        self.dry |= self.lent.count() == n - at;
+        delivered
+    }
+
+    /// Takes back the buffer that a descriptor names, if it names one that is out and bytes inside it.
+    #[inline]
+    fn collect(&mut self, desc: Desc, usable: usize) -> Result<(), DropReason> {
+        let Some((buffer, offset)) = self.lent.take_back(desc.addr) else {
+            self.socket.nonsense.fetch_add(1, Relaxed);
+            return Err(DropReason::BadIndex);
+        };
+        let len = desc.len as usize;
+        self.parts.push(Part { buffer, offset, len, more: desc.has_more() });
+        let fits = (1..=usable).contains(&len) && offset + len <= self.umem.chunk() as usize;
+        if fits { Ok(()) } else { Err(DropReason::BadLength) }
+    }
+
+    /// Delivers the collected frame, for which there is room; gives how many slots.
+    #[inline]
+    fn hand_over(&mut self, ring: &mut RxRing) -> u32 {
+        let mut delivered = 0;
+        for Part { mut buffer, offset, len, more } in self.parts.drain(..) {
+            if offset != HEADROOM {
+                // A driver that puts something of its own before the data (a time-stamp, say).
+                self.umem.realign(&mut buffer, offset, len, &mut self.scratch);
+            }
+            let done = ring.deliver_buffer(buffer, len, if more { flags::MOREFRAG } else { 0 }, None);
+            debug_assert!(done.is_ok(), "free slots have no buffers, for all were lent");
+            delivered += u32::from(done.is_ok());
+        }
+        delivered
+    }
+
+    /// Drops the collected frame; its buffers go back to the kernel.
+    #[cold]
+    fn refuse(&mut self, reason: DropReason, count: &mut RxCounters) {
+        count.dropped.add(reason, 1);
+        while let Some(part) = self.parts.pop() {
+            self.lend(part.buffer);
+        }
+        self.fill.publish();
+    }
+
+    /// What the kernel dropped for want of a buffer or of room.
+    #[cold]
+    fn look(&mut self, count: &mut RxCounters) {
+        (self.since, self.dry) = (0, false);
+        count.syscalls += 1;
+        if let Ok(kernel) = self.socket.xsk.statistics() {
+            count.dropped.set(DropReason::NoRoom, kernel.rx_dropped + kernel.rx_ring_full);
+        }
+    }
+}
+
+impl RxEngine for XdpRx {
+    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+        self.refill(ring);
+        let delivered = self.deliver(ring, count);
+        if self.fill.wants_kick() {
+            count.syscalls += 1;
+            // The driver looks; an error says that it cannot now, and the next sync asks again.
+            let _ = self.socket.xsk.kick_rx();
+        }
+        count.slots += u64::from(delivered);
+        count.batches += u64::from(delivered > 0);
+        self.since += 1;
+        if self.since >= if self.dry { LOOK_SOON } else { LOOK_ANYWAY } {
+            self.look(count);
+        }
+    }
+
+    fn link(&self) -> Link {
+        self.socket.interface.link()
+    }
+
+    fn fall_asleep(&mut self) -> bool {
+        self.rx.available() == 0
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        Some((self.socket.xsk.as_fd(), Interest::Readable))
+    }
+}

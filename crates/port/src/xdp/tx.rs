@@ -1,0 +1,325 @@
+//! The transmit engine: slots to the transmit ring, completions back to slots.
+
+use super::MOST_SLOTS;
+use super::device::Socket;
+use crate::counters::{DropReason, TxCounters};
+use crate::info::Link;
+use crate::queue::{Interest, TxEngine};
+use crate::sys::umem::Umem;
+use crate::sys::xsk_ring::{Consumer, Desc, Producer};
+use linerate_ring::{TxRing, flags};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// An Ethernet header.
+const SHORTEST: usize = 14;
+/// How long completions that nothing announces are waited for.
+const LOOK_AGAIN: Duration = Duration::from_micros(50);
+
+/// How a frame of several slots may be given to the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// As one buffer.
+    One,
+    /// As up to 17 buffers: the kernel makes a socket buffer of them (MAX_SKB_FRAGS; xsk_build_skb refuses more, and then
+    /// *keeps* them, so more must never be given).
+    Socket,
+    /// As few buffers as hold it: how many a driver takes is not told here, but it takes its largest frame.
+    Few,
+}
+
+impl Shape {
+    pub(super) fn new(zero_copy: bool, fragments: bool) -> Self {
+        match (fragments, zero_copy) {
+            (false, _) => Self::One,
+            (true, false) => Self::Socket,
+            (true, true) => Self::Few,
+        }
+    }
+
+    /// Most buffers for a frame of `bytes`.
+    fn most(self, bytes: usize, usable: usize) -> usize {
+        match self {
+            Self::One => 1,
+            Self::Socket => 17,
+            Self::Few => bytes.div_ceil(usable),
+        }
+    }
+}
+
+/// Where a taken slot is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The kernel has its buffer.
+    Out,
+    /// Sent, or a part of what was sent.
+    Sent,
+    /// Void or dropped.
+    Skipped,
+}
+
+pub(super) struct XdpTx {
+    socket: Arc<Socket>,
+    tx: Producer<Desc>,
+    completion: Consumer<u64>,
+    umem: Umem,
+    shape: Shape,
+    largest: usize,
+    /// For each buffer: the slot that waits for its completion.
+    slot_of: Box<[u32]>,
+    /// For each slot. Completions may come in another order than frames went.
+    state: Box<[State]>,
+    /// The oldest slot not completed, and the next to take.
+    done: u32,
+    taken: u32,
+    /// In the middle of a frame of more than 64 slots, which is dropped as it comes.
+    skipping: bool,
+    scratch: Vec<u8>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl XdpTx {
+    pub(super) fn new(
+        socket: &Arc<Socket>,
+        (tx, completion): (Producer<Desc>, Consumer<u64>),
+        umem: &Umem,
+        slots: u32,
+        largest: usize,
+        shape: Shape,
+    ) -> Self {
+        Self {
+            socket: socket.clone(),
+            tx,
+            completion,
+            umem: umem.clone(),
+            shape,
+            largest,
+            slot_of: vec![NONE; umem.buffers() as usize].into(),
+            state: vec![State::Skipped; slots as usize].into(),
+            done: 0,
+            taken: 0,
+            skipping: false,
+            scratch: Vec::with_capacity(largest),
+        }
+    }
+
+    /// The place of the `i`th pending slot.
+    #[inline]
+    fn index(&self, i: u32) -> usize {
+        self.taken.wrapping_add(i) as usize & (self.state.len() - 1)
+    }
+
+    /// Notes what becomes of pending slots that the kernel does not get.
+    #[inline]
+    fn skip(&mut self, slots: std::ops::Range<u32>, as_what: State) {
+        for i in slots {
+            let k = self.index(i);
+            self.state[k] = as_what;
+        }
+    }
+
+    /// Puts the `i`th pending slot's buffer into the transmit ring.
+    #[inline]
+    fn send(&mut self, ring: &TxRing, i: u32, len: usize, more: bool) {
+        let buffer = ring.pending_word(i).buf_idx();
+        let k = self.index(i);
+        self.state[k] = State::Out;
+        self.slot_of[buffer as usize] = u32::try_from(k).unwrap_or(NONE);
+        let options = if more { Desc::MORE } else { 0 };
+        self.tx.put(Desc { addr: self.umem.addr(buffer), len: u32::try_from(len).unwrap_or(0), options });
+    }
+
+    /// Moves whole frames from the ring's pending slots to the transmit ring; gives how many slots it took.
+    ///
+    /// The transmit ring has as many entries as there are slots, so there is always room.
+    #[inline]
+    fn load(&mut self, ring: &mut TxRing, count: &mut TxCounters) -> u32 {
+        let pending = ring.pending();
+        // An unfinished frame of so many slots cannot become one that is carried.
+        let hopeless = MOST_SLOTS.min(ring.slots() - 1);
+        let mut i = 0;
+        while i < pending {
+            let word = ring.pending_word(i);
+            if !word.has(flags::MOREFRAG) && !self.skipping {
+                let len = usize::from(word.len());
+                if self.fits(len, count) {
+                    self.send(ring, i, len, false);
+                } else {
+                    self.skip(i..i + 1, State::Skipped);
+                }
+                i += 1;
+                continue;
+            }
+            let end = (i..pending).find(|k| !ring.pending_word(*k).has(flags::MOREFRAG));
+            let slots = end.map_or(pending, |end| end + 1) - i;
+            if self.skipping || slots > MOST_SLOTS || (end.is_none() && slots >= hopeless) {
+                if !self.skipping {
+                    count.dropped.add(DropReason::TooManyFragments, 1);
+                }
+                self.skip(i..i + slots, State::Skipped);
+                self.skipping = end.is_none();
+            } else if end.is_none() {
+                break;
+            } else {
+                self.load_chain(ring, i, slots, count);
+            }
+            i += slots;
+        }
+        self.tx.publish();
+        ring.take(i);
+        self.taken = self.taken.wrapping_add(i);
+        i
+    }
+
+    /// Whether a frame of so many bytes goes; otherwise it is counted, unless it is void.
+    #[inline]
+    fn fits(&self, len: usize, count: &mut TxCounters) -> bool {
+        if (SHORTEST..=self.largest).contains(&len) {
+            return true;
+        }
+        match len {
+            0 => {}
+            1..SHORTEST => count.dropped.add(DropReason::TooShort, 1),
+            _ => count.dropped.add(DropReason::TooLong, 1),
+        }
+        false
+    }
+
+    /// A whole frame of several slots.
+    fn load_chain(&mut self, ring: &mut TxRing, first: u32, slots: u32, count: &mut TxCounters) {
+        let all = first..first + slots;
+        let bytes: usize = all.clone().map(|i| usize::from(ring.pending_word(i).len())).sum();
+        let filled = all.clone().filter(|i| !ring.pending_word(*i).is_empty()).count();
+        let usable = ring.usable();
+        let most = self.shape.most(bytes, usable);
+        // A chain is never void: its slots say that there is more.
+        if bytes == 0 {
+            count.dropped.add(DropReason::TooShort, 1);
+        }
+        if !self.fits(bytes, count) {
+            return self.skip(all, State::Skipped);
+        }
+        if bytes.div_ceil(usable) > most {
+            count.dropped.add(DropReason::TooLong, 1);
+            return self.skip(all, State::Skipped);
+        }
+        // Slots that carry nothing themselves come back with the rest.
+        self.skip(all.clone(), State::Sent);
+        if filled <= most {
+            let mut left = bytes;
+            for i in all {
+                let len = usize::from(ring.pending_word(i).len());
+                // The kernel refuses descriptors of no bytes.
+                if len > 0 {
+                    left -= len;
+                    self.send(ring, i, len, left > 0);
+                }
+            }
+            return;
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        for i in all {
+            let at = scratch.len();
+            let frame = ring.pending_frame(i);
+            scratch.resize(at + frame.len(), 0);
+            let whole = frame.read(0, &mut scratch[at..]);
+            debug_assert!(whole);
+        }
+        for (i, part) in (first..).zip(scratch.chunks(usable)) {
+            self.umem.write_pending(ring, i, part);
+        }
+        let parts = scratch.chunks(usable).len();
+        for (n, (i, part)) in (first..).zip(scratch.chunks(usable)).enumerate() {
+            self.send(ring, i, part.len(), n + 1 < parts);
+        }
+        self.scratch = scratch;
+    }
+
+    /// Has the kernel send what it has not read yet, as long as that gets on. Old kernels send 32 frames a call.
+    #[inline]
+    fn kick(&mut self, count: &mut TxCounters) {
+        let mut unread = self.tx.unread();
+        while unread > 0 && self.tx.wants_kick() {
+            count.syscalls += 1;
+            let sent = self.socket.xsk.kick_tx();
+            match sent.as_ref().map_err(std::io::Error::raw_os_error) {
+                // EAGAIN, EBUSY, ENOBUFS: enough for now. Anything else shows in what is left unread.
+                Ok(()) => self.socket.interface.set_down(false),
+                Err(Some(libc::ENETDOWN | libc::ENXIO)) => return self.socket.interface.set_down(true),
+                Err(_) => {}
+            }
+            let left = self.tx.unread();
+            if left >= unread {
+                return;
+            }
+            unread = left;
+        }
+    }
+
+    /// Takes completions, and gives slots back as far as they are all complete; gives how many.
+    #[inline]
+    fn reap(&mut self, ring: &mut TxRing, count: &mut TxCounters) -> u32 {
+        let n = self.completion.available();
+        for i in 0..n {
+            let buffer = self.umem.split(self.completion.peek(i)).map(|(buffer, _)| buffer as usize);
+            match buffer.map(|buffer| std::mem::replace(&mut self.slot_of[buffer], NONE)) {
+                Some(slot) if slot != NONE => self.state[slot as usize] = State::Sent,
+                _ => {
+                    self.socket.nonsense.fetch_add(1, Relaxed);
+                }
+            }
+        }
+        self.completion.release(n);
+        let in_flight = ring.in_flight();
+        let mut back = 0;
+        while back < in_flight {
+            let cursor = self.done.wrapping_add(back);
+            match self.state[cursor as usize & (self.state.len() - 1)] {
+                State::Out => break,
+                State::Sent => {
+                    let word = ring.slot_word(cursor);
+                    count.bytes += u64::from(word.len());
+                    count.frames += u64::from(!word.has(flags::MOREFRAG));
+                }
+                State::Skipped => {}
+            }
+            back += 1;
+        }
+        if back > 0 {
+            self.done = self.done.wrapping_add(back);
+            ring.complete(back);
+        }
+        back
+    }
+}
+
+impl TxEngine for XdpTx {
+    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+        let taken = self.load(ring, count);
+        self.kick(count);
+        let back = self.reap(ring, count);
+        count.batches += u64::from(taken + back > 0);
+    }
+
+    fn link(&self) -> Link {
+        self.socket.interface.link()
+    }
+
+    fn fall_asleep(&mut self) -> bool {
+        self.completion.available() == 0
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        // The kernel calls the socket writable when it has read half of the ring, and says nothing of completions.
+        let half = u32::try_from(self.state.len() / 2).unwrap_or(0);
+        (self.tx.unread() > half).then(|| (self.socket.xsk.as_fd(), Interest::Writable))
+    }
+
+    fn due(&self) -> Option<Instant> {
+        (self.done != self.taken).then(|| Instant::now() + LOOK_AGAIN)
+    }
+}

@@ -1,0 +1,219 @@
+//! How each kind of port is set up for the suite. A new kind is one function and one row of [`RIGS`].
+
+use linerate_port::{Cause, OpenError, Port, RxQueue, TxQueue, open_all};
+use std::any::Any;
+
+/// How the ports of a rig are to be opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) slots: u32,
+    pub(crate) mtu: u32,
+    /// Smaller buffers than the MTU needs: received frames become chains.
+    pub(crate) buf: Option<u32>,
+}
+
+impl Shape {
+    pub(crate) const USUAL: Self = Self { slots: 64, mtu: 1500, buf: None };
+
+    fn options(&self) -> String {
+        let buf = self.buf.map(|n| format!(",buf={n}")).unwrap_or_default();
+        format!(",slots={},mtu={}{buf}", self.slots, self.mtu)
+    }
+}
+
+/// A way for frames: what leaves one queue arrives at the other.
+pub(crate) struct Way {
+    pub(crate) name: String,
+    pub(crate) tx: TxQueue,
+    pub(crate) far: Far,
+    /// A sender waits for its receiver; otherwise frames are dropped, and counted, at the receiver.
+    pub(crate) blocks: bool,
+}
+
+/// The receiving end of a way.
+#[expect(clippy::large_enum_variant, reason = "there is one a test")]
+pub(crate) enum Far {
+    /// It receives while frames are sent.
+    Now(RxQueue),
+    /// It can be opened when all is sent and the sender closed (a file).
+    Later(Box<dyn FnOnce() -> RxQueue>),
+}
+
+/// Ports under test.
+#[derive(Default)]
+pub(crate) struct Rig {
+    pub(crate) ways: Vec<Way>,
+    /// Queues that swallow what they get.
+    pub(crate) sinks: Vec<TxQueue>,
+    /// Queues at which something always arrives.
+    pub(crate) sources: Vec<RxQueue>,
+    /// A port's name that is open in this rig, how to open it once more, and whether that must fail.
+    pub(crate) again: Option<Again>,
+    /// Takes the far end of the first way away, if that can be done.
+    pub(crate) cut: Option<Box<dyn FnOnce()>>,
+    /// What has to live as long as the queues.
+    pub(crate) keep: Vec<Box<dyn Any>>,
+}
+
+pub(crate) struct Again {
+    pub(crate) open: Box<dyn FnOnce() -> Result<Vec<Port>, OpenError>>,
+    pub(crate) must_fail: bool,
+}
+
+/// Why a rig could not be set up: a privilege or kernel feature is missing.
+pub(crate) struct Skipped(pub(crate) String);
+
+type Setup = fn(&Shape) -> Result<Rig, Skipped>;
+
+/// The rigs, by kind.
+pub(crate) static RIGS: &[(&str, Setup)] = &[
+    ("cable", cable),
+    ("null", null),
+    ("pcap", pcap),
+    #[cfg(target_os = "linux")]
+    ("packet", packet),
+    #[cfg(target_os = "linux")]
+    ("tap", tap),
+    #[cfg(target_os = "linux")]
+    ("unix", unix),
+    #[cfg(target_os = "linux")]
+    ("xdp", xdp),
+];
+
+/// Skips what lacks a privilege; anything else is a failure.
+fn skip_or_panic(error: OpenError) -> Skipped {
+    assert_eq!(error.cause, Cause::Capability, "{error}");
+    Skipped(error.to_string())
+}
+
+/// The ways between the first queues of two ports, both directions; each way may block or not.
+fn ways(a: &mut Port, b: &mut Port, blocks: [bool; 2]) -> Vec<Way> {
+    let name = |from: &Port, to: &Port| format!("{} -> {}", from.info().name, to.info().name);
+    let there =
+        Way { name: name(a, b), tx: a.take_tx(0).unwrap(), far: Far::Now(b.take_rx(0).unwrap()), blocks: blocks[0] };
+    let back =
+        Way { name: name(b, a), tx: b.take_tx(0).unwrap(), far: Far::Now(a.take_rx(0).unwrap()), blocks: blocks[1] };
+    vec![there, back]
+}
+
+fn both(names: [String; 2]) -> Result<[Port; 2], Skipped> {
+    let ports = open_all(&names).map_err(skip_or_panic)?;
+    Ok(ports.try_into().ok().unwrap())
+}
+
+fn cable(shape: &Shape) -> Result<Rig, Skipped> {
+    let names = ["cable:conformance{1", "cable:conformance}1"].map(|name| format!("{name}{}", shape.options()));
+    let [mut a, mut b] = both(names.clone())?;
+    let ways = ways(&mut a, &mut b, [true; 2]);
+    let open = move || open_all(&[&names[0], &names[0]]);
+    let again = Some(Again { open: Box::new(open), must_fail: true });
+    Ok(Rig { ways, again, cut: Some(Box::new(move || drop(b))), keep: vec![Box::new(a)], ..Rig::default() })
+}
+
+fn null(shape: &Shape) -> Result<Rig, Skipped> {
+    let name = format!("null:{},size=60", shape.options());
+    let mut ports = open_all(&[&name]).map_err(skip_or_panic)?;
+    let again = Some(Again { open: Box::new(move || open_all(&[&name])), must_fail: false });
+    let (sinks, sources) = (vec![ports[0].take_tx(0).unwrap()], vec![ports[0].take_rx(0).unwrap()]);
+    Ok(Rig { sinks, sources, again, keep: vec![Box::new(ports)], ..Rig::default() })
+}
+
+/// Written first, read when it is closed.
+fn pcap(shape: &Shape) -> Result<Rig, Skipped> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("way.pcap").display().to_string();
+    let (out, back) = (format!("pcap:{file},mode=w{}", shape.options()), format!("pcap:{file}{}", shape.options()));
+    let mut writer = open_all(&[&out]).map_err(skip_or_panic)?;
+    let tx = writer[0].take_tx(0).unwrap();
+    let read = move || open_all(&[&back]).unwrap()[0].take_rx(0).unwrap();
+    // A file that is being written is nobody else's.
+    let again = Some(Again {
+        open: Box::new({
+            let out = out.clone();
+            move || open_all(&[&out])
+        }),
+        must_fail: true,
+    });
+    let way = Way { name: out, tx, far: Far::Later(Box::new(read)), blocks: true };
+    Ok(Rig { ways: vec![way], again, keep: vec![Box::new(dir)], ..Rig::default() })
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::*;
+    use linerate_port::{Namespace, Offloads, VethPair};
+    use std::sync::Arc;
+
+    pub(super) fn packet(shape: &Shape) -> Result<Rig, Skipped> {
+        let ns = Arc::new(Namespace::new().map_err(skip_or_panic)?);
+        let inside = |e: OpenError| skip_or_panic(e);
+        let pair = ns.run_in(|| VethPair::new(["va", "vb"], 1, shape.mtu)).and_then(|pair| pair).map_err(inside)?;
+        let names = ["va", "vb"].map(|name| format!("packet:{name}{}", shape.options()));
+        let [mut a, mut b] = ns.run_in(|| both(names.clone())).map_err(inside)??;
+        // The kernel drops what a packet socket has no room for.
+        let ways = ways(&mut a, &mut b, [false; 2]);
+        let again_in = ns.clone();
+        let open = move || again_in.run_in(|| open_all(&[&names[0]])).and_then(|ports| ports);
+        let again = Some(Again { open: Box::new(open), must_fail: false });
+        let cut = Box::new(move || pair.set_up("vb", false).unwrap());
+        Ok(Rig { ways, again, cut: Some(cut), keep: vec![Box::new((a, b, ns))], ..Rig::default() })
+    }
+
+    pub(super) fn xdp(shape: &Shape) -> Result<Rig, Skipped> {
+        if shape.buf.is_some() {
+            return Err(Skipped("xdp: AF_XDP has buffers of 2048 bytes or more".into()));
+        }
+        let ns = Arc::new(Namespace::new().map_err(skip_or_panic)?);
+        let pair = ns.run_in(|| VethPair::new(["va", "vb"], 1, shape.mtu)).and_then(|pair| pair);
+        let pair = pair.map_err(skip_or_panic)?;
+        let off = Offloads { tx_checksum: false, tso: false, gso: false, gro: false };
+        for name in ["va", "vb"] {
+            pair.set_offloads(name, off).unwrap();
+        }
+        let names = ["va", "vb"].map(|name| format!("xdp:{name}{}", shape.options()));
+        let [mut a, mut b] = ns.run_in(|| both(names.clone())).map_err(skip_or_panic)??;
+        let ways = ways(&mut a, &mut b, [false; 2]);
+        let again_in = ns.clone();
+        let open = move || again_in.run_in(|| open_all(&[&names[0]])).and_then(|ports| ports);
+        let again = Some(Again { open: Box::new(open), must_fail: true });
+        let cut = Box::new(move || pair.set_up("vb", false).unwrap());
+        Ok(Rig { ways, again, cut: Some(cut), keep: vec![Box::new((a, b, ns))], ..Rig::default() })
+    }
+
+    pub(super) fn tap(shape: &Shape) -> Result<Rig, Skipped> {
+        let ns = Arc::new(Namespace::new().map_err(skip_or_panic)?);
+        let names = ["tap:t0", "packet:t0"].map(|name| format!("{name}{}", shape.options()));
+        let opened = ns.run_in(|| {
+            // The kernel's own end of the interface shall stay silent. Without IPv6 it is anyhow.
+            let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+            // One after the other: the second needs the interface that the first makes.
+            both_in_turn(&names)
+        });
+        let [mut a, mut b] = opened.map_err(skip_or_panic)??;
+        // The interface's queue tells its sender that it is full; the packet socket drops.
+        let ways = ways(&mut a, &mut b, [false, true]);
+        let again_in = ns.clone();
+        let open = move || again_in.run_in(|| open_all(&[&names[0]])).and_then(|ports| ports);
+        let again = Some(Again { open: Box::new(open), must_fail: true });
+        Ok(Rig { ways, again, keep: vec![Box::new((a, b, ns))], ..Rig::default() })
+    }
+
+    fn both_in_turn(names: &[String; 2]) -> Result<[Port; 2], Skipped> {
+        let first = linerate_port::open(&names[0]).map_err(skip_or_panic)?;
+        Ok([first, linerate_port::open(&names[1]).map_err(skip_or_panic)?])
+    }
+
+    pub(super) fn unix(shape: &Shape) -> Result<Rig, Skipped> {
+        let dir = tempfile::tempdir().unwrap();
+        let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+        let names = [(&a, &b), (&b, &a)]
+            .map(|(local, remote)| format!("unix:{}:{}{}", local.display(), remote.display(), shape.options()));
+        let [mut a, mut b] = both_in_turn(&names)?;
+        let ways = ways(&mut a, &mut b, [true; 2]);
+        let open = move || open_all(&[&names[0]]);
+        let again = Some(Again { open: Box::new(open), must_fail: true });
+        Ok(Rig { ways, again, cut: Some(Box::new(move || drop(b))), keep: vec![Box::new((a, dir))], ..Rig::default() })
+    }
+}
+#[cfg(target_os = "linux")]
+use linux::{packet, tap, unix, xdp};

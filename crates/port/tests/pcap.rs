@@ -1,0 +1,771 @@
+//! Capture files: what is written is read, what others wrote is read, and what is damaged does no damage.
+
+#![expect(clippy::cast_possible_truncation, reason = "numbers of tests are small")]
+
+use linerate_port::capture::{CaptureError, Counts, LONGEST, Reader, Record, Writer};
+use linerate_port::{DropReason, Link, Port, RxQueue, TxQueue, open, open_all};
+use proptest::prelude::*;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Cursor, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+type Owned = (u64, u32, Vec<u8>);
+
+/// Captures of FCoE between Linux hosts (tests/data), and how many frames each has; the last was converted by tshark.
+const GOLDEN: [(&str, usize); 4] =
+    [("fcoe-fabric.pcap", 36), ("fcoe-vlan.pcap", 44), ("fcoe-write.pcap", 131), ("fcoe-login.pcapng", 22)];
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+fn read_all<R: Read>(reader: &mut Reader<R>) -> Result<Vec<Owned>, CaptureError> {
+    let mut all = Vec::new();
+    while let Some(record) = reader.read()? {
+        all.push((record.time_ns, record.orig_len, record.data.to_vec()));
+    }
+    Ok(all)
+}
+
+fn read_bytes(bytes: &[u8]) -> (Result<Vec<Owned>, String>, Counts) {
+    let mut reader = Reader::new("bytes", bytes);
+    let all = read_all(&mut reader).map_err(|e| e.to_string());
+    (all, reader.counts())
+}
+
+fn write_all(path: &Path, records: &[Owned]) {
+    let mut writer = Writer::create(path).unwrap();
+    for (time_ns, orig_len, data) in records {
+        writer.write(&Record { time_ns: *time_ns, orig_len: *orig_len, data }).unwrap();
+    }
+    writer.flush().unwrap();
+    assert_eq!((writer.written(), writer.lost()), (records.len() as u64, 0));
+}
+
+/// What an independent program finds in a file: time, length, captured length, and whether it is malformed.
+fn tshark(path: &Path) -> Option<Vec<(u64, u32, usize)>> {
+    let fields = ["frame.time_epoch", "frame.len", "frame.cap_len", "_ws.malformed"];
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(path).args(["-T", "fields"]).stderr(Stdio::null());
+    let output = command.args(fields.iter().flat_map(|f| ["-e", f])).output();
+    let Ok(output) = output else {
+        println!("skipped: tshark is not installed");
+        return None;
+    };
+    assert!(output.status.success(), "tshark refuses {}", path.display());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let frames = text.lines().map(|line| {
+        let fields: Vec<_> = line.split('\t').collect();
+        assert_eq!(fields[3], "", "malformed frame in {}", path.display());
+        let (s, ns) = fields[0].split_once('.').unwrap();
+        let time = s.parse::<u64>().unwrap() * 1_000_000_000 + ns.parse::<u64>().unwrap();
+        (time, fields[1].parse().unwrap(), fields[2].parse().unwrap())
+    });
+    Some(frames.collect())
+}
+
+#[test]
+fn golden_captures_are_read_as_tshark_reads_them() {
+    for (name, n) in GOLDEN {
+        let mut reader = Reader::open(&golden(name)).unwrap();
+        let ours = read_all(&mut reader).unwrap();
+        assert_eq!(ours.len(), n, "{name}");
+        assert_eq!(reader.counts(), Counts { records: n as u64, truncated: 0, bad: 0 });
+        let Some(theirs) = tshark(&golden(name)) else { return };
+        let ours: Vec<_> = ours.iter().map(|(time, len, data)| (*time, *len, data.len())).collect();
+        assert_eq!(ours, theirs, "{name}");
+    }
+}
+
+#[test]
+fn what_is_written_is_read_by_us_and_by_tshark() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, _) in GOLDEN {
+        let path = dir.path().join(name);
+        let records = read_all(&mut Reader::open(&golden(name)).unwrap()).unwrap();
+        write_all(&path, &records);
+        assert_eq!(read_all(&mut Reader::open(&path).unwrap()).unwrap(), records);
+        let Some(theirs) = tshark(&path) else { return };
+        let ours: Vec<_> = records.iter().map(|(time, len, data)| (*time, *len, data.len())).collect();
+        assert_eq!(ours, theirs, "{name}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_records_survive(
+        records in prop::collection::vec(
+            (0..4_294_967_296_000_000_000u64, 0..70_000u32, prop::collection::vec(any::<u8>(), 14..2000)), 0..40)
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.pcap");
+        let records: Vec<Owned> =
+            records.into_iter().map(|(t, more, data)| (t, data.len() as u32 + more, data)).collect();
+        write_all(&path, &records);
+        let mut reader = Reader::open(&path).unwrap();
+        prop_assert_eq!(read_all(&mut reader).unwrap(), records.clone());
+        let cut = records.iter().filter(|(_, len, data)| *len as usize > data.len()).count() as u64;
+        prop_assert_eq!(reader.counts(), Counts { records: records.len() as u64, truncated: cut, bad: 0 });
+        reader.rewind().unwrap();
+        prop_assert_eq!(read_all(&mut reader).unwrap(), records);
+    }
+}
+
+// ---- formats, built by hand ----
+
+#[derive(Clone, Copy)]
+struct Build {
+    big: bool,
+}
+
+impl Build {
+    fn u16(self, n: u16) -> [u8; 2] {
+        if self.big { n.to_be_bytes() } else { n.to_le_bytes() }
+    }
+
+    fn u32(self, n: u32) -> [u8; 4] {
+        if self.big { n.to_be_bytes() } else { n.to_le_bytes() }
+    }
+
+    fn words(self, words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|n| self.u32(*n)).collect()
+    }
+
+    fn classic(self, magic: u32, link: u32) -> Vec<u8> {
+        [self.words(&[magic]), self.u16(2).into(), self.u16(4).into(), self.words(&[0, 0, 65535, link])].concat()
+    }
+
+    fn record(self, sec: u32, frac: u32, orig: u32, data: &[u8]) -> Vec<u8> {
+        [self.words(&[sec, frac, data.len() as u32, orig]), data.to_vec()].concat()
+    }
+
+    fn block(self, kind: u32, body: &[u8]) -> Vec<u8> {
+        let padded = body.len().next_multiple_of(4);
+        let total = 12 + padded as u32;
+        [self.words(&[kind, total]), body.to_vec(), vec![0; padded - body.len()], self.words(&[total])].concat()
+    }
+
+    fn section(self) -> Vec<u8> {
+        let body = [self.words(&[0x1a2b_3c4d]), self.u16(1).into(), self.u16(0).into(), vec![0xff; 8]].concat();
+        self.block(0x0a0d_0d0a, &body)
+    }
+
+    fn option(self, code: u16, value: &[u8]) -> Vec<u8> {
+        let pad = value.len().next_multiple_of(4) - value.len();
+        [&self.u16(code)[..], &self.u16(value.len() as u16), value, &vec![0; pad]].concat()
+    }
+
+    fn interface(self, link: u16, snaplen: u32, options: &[u8]) -> Vec<u8> {
+        let body = [self.u16(link).into(), self.u16(0).into(), self.words(&[snaplen]), options.to_vec()].concat();
+        self.block(1, &body)
+    }
+
+    fn packet(self, interface: u32, time: u64, orig: u32, data: &[u8]) -> Vec<u8> {
+        let head = [interface, (time >> 32) as u32, time as u32, data.len() as u32, orig];
+        self.block(6, &[self.words(&head), data.to_vec()].concat())
+    }
+}
+
+const BOTH: [Build; 2] = [Build { big: false }, Build { big: true }];
+const FRAME: [u8; 61] = [0x5a; 61];
+
+#[test]
+fn all_four_magics_are_read() {
+    for b in BOTH {
+        for (magic, ns) in [(0xa1b2_c3d4, 7_000), (0xa1b2_3c4d, 7)] {
+            let file = [b.classic(magic, 1), b.record(3, 7, 61, &FRAME), b.record(4, 7, 1500, &FRAME)].concat();
+            let (records, counts) = read_bytes(&file);
+            let expected = [(3_000_000_000 + ns, 61, FRAME.to_vec()), (4_000_000_000 + ns, 1500, FRAME.to_vec())];
+            assert_eq!(records.unwrap(), expected);
+            assert_eq!(counts, Counts { records: 2, truncated: 1, bad: 0 });
+        }
+    }
+}
+
+#[test]
+fn an_fcs_that_was_captured_is_cut_off() {
+    let b = BOTH[0];
+    // Bit 26, and 2 words of 16 bits.
+    let link = 1 | 1 << 26 | 2 << 28;
+    let file = [b.classic(0xa1b2_3c4d, link), b.record(0, 0, 61, &FRAME), b.record(0, 1, 1000, &FRAME)].concat();
+    let (records, counts) = read_bytes(&file);
+    assert_eq!(records.unwrap(), [(0, 57, FRAME[..57].to_vec()), (1, 996, FRAME.to_vec())]);
+    assert_eq!(counts, Counts { records: 2, truncated: 1, bad: 0 });
+}
+
+#[test]
+fn pcapng_of_several_sections_interfaces_and_blocks_is_read() {
+    for (b, other) in [(BOTH[0], BOTH[1]), (BOTH[1], BOTH[0])] {
+        let offset = if b.big { 2i64.to_be_bytes() } else { 2i64.to_le_bytes() };
+        let ns_and_offset = [b.option(9, &[9]), b.option(14, &offset), b.option(0, &[])].concat();
+        let old = [&b.u16(1)[..], &b.u16(0), &b.words(&[0, 44, 61, 61]), &FRAME].concat();
+        let file = [
+            b.section(),
+            b.interface(1, 0, &[]),
+            b.interface(1, 40, &ns_and_offset),
+            b.packet(0, 5_000_000, 61, &FRAME),
+            b.block(0x0bad_cafe, &[1; 33]),
+            b.packet(1, 43, 61, &FRAME),
+            b.block(2, &old),
+            b.block(5, &[0; 20]),
+            other.section(),
+            other.interface(1, 40, &other.option(9, &[0x80 | 10])),
+            other.packet(0, 512, 61, &FRAME),
+            other.block(3, &[&other.u32(61)[..], &FRAME[..40]].concat()),
+        ]
+        .concat();
+        let (records, counts) = read_bytes(&file);
+        let times = [5_000_000_000, 2_000_000_043, 2_000_000_044, 500_000_000, 500_000_000];
+        let mut expected: Vec<Owned> = times.iter().map(|t| (*t, 61, FRAME.to_vec())).collect();
+        expected[4].2.truncate(40);
+        assert_eq!(records.unwrap(), expected);
+        assert_eq!(counts, Counts { records: 5, truncated: 1, bad: 0 });
+    }
+}
+
+#[test]
+fn damage_costs_what_is_damaged() {
+    let b = BOTH[0];
+    let (good, n) = (b.packet(0, 1, 61, &FRAME), 61);
+    let begin = [b.section(), b.interface(1, 0, &[])].concat();
+    let mut lies_inside = good.clone();
+    lies_inside[20..24].copy_from_slice(&b.u32(1_000_000));
+    let mut lies_outside = good.clone();
+    let end = lies_outside.len() - 4;
+    lies_outside[end..].copy_from_slice(&b.u32(12));
+    let (long, vast) = (b.packet(0, 1, 300_000, &vec![0; 300_000]), b.block(77, &vec![7; 5_000_000]));
+    let mut vast_lie = vast.clone();
+    let end = vast_lie.len() - 4;
+    vast_lie[end..].copy_from_slice(&b.u32(12));
+    // What stands between two good packets, what is read, and what is bad.
+    for (case, between, records, bad) in [
+        ("nothing", vec![], 2, 0),
+        ("more bytes than the block has", lies_inside, 2, 1),
+        ("an interface nobody described", b.packet(9, 1, 61, &FRAME), 2, 1),
+        ("a frame without a header", b.packet(0, 1, 13, &FRAME[..13]), 2, 1),
+        ("more than the greatest length", long, 2, 1),
+        ("a packet block without its fields", b.block(6, &[0; 8]), 2, 1),
+        ("a vast unknown block", vast, 2, 0),
+        ("a packet longer than the window", b.packet(0, 1, 61, &vec![0; 1_000_000]), 2, 1),
+        ("two lengths", lies_outside, 1, 1),
+        ("two lengths, far apart", vast_lie, 1, 1),
+        ("a length that is no multiple of 4", b.words(&[6, 33, 0, 0, 0, 0, 0, 0, 33]), 1, 1),
+        ("no length", b.words(&[6, 0, 0]), 1, 1),
+        ("a length beyond the end", b.words(&[6, 0x7000_0000, 0]), 1, 2),
+        ("a section of no byte order", b.words(&[0x0a0d_0d0a, 28, 3, 0, 0, 0, 28]), 1, 1),
+    ] {
+        let file = [begin.clone(), good.clone(), between, good.clone()].concat();
+        let (all, counts) = read_bytes(&file);
+        let all = all.unwrap();
+        assert!(all.iter().all(|(_, len, data)| (*len, data.len()) == (n, 61)), "{case}");
+        assert_eq!((all.len(), counts.bad), (records, bad), "{case}");
+    }
+    let head = b.classic(0xa1b2_3c4d, 1);
+    let good = b.record(0, 0, 61, &FRAME);
+    for (case, between, records, bad) in [
+        ("a frame without a header", b.record(0, 0, 13, &FRAME[..13]), 2, 1),
+        ("more than the greatest length", b.record(0, 0, 61, &vec![0; LONGEST + 1]), 1, 1),
+        ("the greatest length", b.record(0, 0, 61, &vec![0; LONGEST]), 3, 0),
+        ("a length beyond the end", b.words(&[0, 0, 1000, 1000]), 1, 1),
+    ] {
+        let (all, counts) = read_bytes(&[head.clone(), good.clone(), between, good.clone()].concat());
+        assert_eq!((all.unwrap().len(), counts.bad), (records, bad), "{case}");
+    }
+}
+
+#[test]
+fn what_is_no_capture_is_refused_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let b = BOTH[1];
+    for (bytes, words) in [
+        (vec![], "is empty"),
+        (b"\x1f\x8b\x08\0".to_vec(), "begins with 1f 8b 08 00"),
+        (vec![0; 1000], "begins with 00 00 00 00"),
+        (b.classic(0xa1b2_c3d4, 1)[..20].to_vec(), "no capture"),
+        (b.classic(0xa1b2_c3d4, 113), "link type 113 (Linux cooked)"),
+        ([b.section(), b.interface(276, 0, &[])].concat(), "link type 276 (Linux cooked v2)"),
+    ] {
+        let path = dir.path().join("file");
+        fs::write(&path, bytes).unwrap();
+        let name = path.display().to_string();
+        for line in
+            [Reader::open(&path).err().unwrap().to_string(), open(&format!("pcap:{name}")).err().unwrap().to_string()]
+        {
+            assert!(line.contains(words) && line.contains(&name) && line.contains("; "), "{line}");
+            assert!(!line.contains('\n'));
+        }
+    }
+    assert!(Reader::open(&dir.path().join("none")).err().unwrap().to_string().contains("cannot be opened"));
+    assert!(open(&format!("pcap:{}", dir.path().display())).err().unwrap().to_string().contains("cannot be read"));
+    assert!(open("pcap:/dev/zero").err().unwrap().to_string().contains("no capture"));
+}
+
+#[test]
+fn a_cut_file_gives_all_whole_records_wherever_it_is_cut() {
+    for (name, _) in [GOLDEN[0], GOLDEN[3]] {
+        let bytes = fs::read(golden(name)).unwrap();
+        let whole = read_bytes(&bytes).0.unwrap();
+        let mut last = 0;
+        for cut in 0..bytes.len() {
+            let (records, counts) = read_bytes(&bytes[..cut]);
+            let Ok(records) = records else {
+                assert!(cut < 36, "{name} cut at {cut} is a capture");
+                continue;
+            };
+            assert_eq!(records, whole[..records.len()], "{name} cut at {cut}");
+            assert!(records.len() >= last && counts.bad <= 1);
+            last = records.len();
+            // Exactly one bad record, unless the cut is between two.
+            if counts.bad == 0 {
+                assert!(read_bytes(&bytes[..cut + 1]).1.bad == 1);
+            }
+        }
+        assert_eq!(last + 1, whole.len());
+    }
+}
+
+/// Gives bytes in odd portions.
+struct Trickle<R>(R, u32);
+
+impl<R: Read> Read for Trickle<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.1 = self.1.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let n = to.len().min(1 + (self.1 >> 24) as usize);
+        self.0.read(&mut to[..n])
+    }
+}
+
+fn peak_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or("VmHWM: 0 kB");
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn endless_sources_end_or_go_on_in_the_same_memory() {
+    let b = BOTH[0];
+    let before = peak_kib();
+    // Zeros without end: no record, a record without bytes, a block without length.
+    assert!(read_all(&mut Reader::new("zero", io::repeat(0))).is_err());
+    let mut empty = Reader::new("empty records", Cursor::new(b.classic(0xa1b2_3c4d, 1)).chain(io::repeat(0)));
+    assert_eq!(read_all(&mut empty).unwrap(), []);
+    assert!(empty.counts().bad > 1000);
+    let mut ng = Reader::new("zero blocks", Cursor::new(b.section()).chain(io::repeat(0)));
+    assert_eq!(read_all(&mut ng).unwrap(), []);
+    // A block of nearly 4 GiB is passed through a window.
+    let vast = b.words(&[0x0bad_cafe, 0xffff_fffc]);
+    let mut vast = Reader::new("vast", Cursor::new([b.section(), vast].concat()).chain(io::repeat(0)));
+    assert_eq!(read_all(&mut vast).unwrap(), []);
+    assert_eq!(vast.counts().bad, 1);
+    // Good records without end: half a gigabyte of them.
+    let mut many =
+        Reader::new("many", Cursor::new(b.classic(0xa1b2_3c4d, 1)).chain(Repeat(b.record(0, 0, 61, &FRAME))));
+    let mut n = 0;
+    while n < 500_000_000 / 61 {
+        assert_eq!(many.read().unwrap().unwrap().data, FRAME);
+        n += 1;
+    }
+    // Other tests run beside this one; the sources are without end, and one block says that it has 4 GiB.
+    assert!(peak_kib() - before < 256 << 10, "grew by {} KiB", peak_kib() - before);
+}
+
+/// The same bytes for ever.
+struct Repeat(Vec<u8>);
+
+impl Read for Repeat {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let n = to.len().min(self.0.len());
+        to[..n].copy_from_slice(&self.0[..n]);
+        self.0.rotate_left(n);
+        Ok(n)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Damaged files: whatever comes out are frames, and both ways of reading agree on them.
+    #[test]
+    fn damaged_files_do_no_harm(
+        which in 0..4usize,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4u8), 0..12),
+        words in prop::collection::vec((any::<prop::sample::Index>(), any::<u32>()), 0..3),
+        cut in any::<prop::sample::Index>(),
+        cuts in any::<bool>(),
+        seed in any::<u32>(),
+    ) {
+        let mut bytes = fs::read(golden(GOLDEN[which].0)).unwrap();
+        // The first part of the greatest file is as good as all of it.
+        bytes.truncate(20_000);
+        for (at, value, how) in changes {
+            let at = at.index(bytes.len());
+            match how {
+                0 => bytes.insert(at, value),
+                1 => drop(bytes.remove(at)),
+                2 => bytes[at] ^= 1 << (value % 8),
+                _ => bytes[at] = value,
+            }
+        }
+        for (at, value) in words {
+            let at = at.index(bytes.len() - 4) & !3;
+            bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        if cuts {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        let (all, counts) = read_bytes(&bytes);
+        let mut trickle = Reader::new("trickle", Trickle(&bytes[..], seed));
+        let again = read_all(&mut trickle).map_err(|e| e.to_string().replace("trickle", "bytes"));
+        prop_assert_eq!(&all, &again);
+        prop_assert_eq!(counts, trickle.counts());
+
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("damaged");
+        fs::write(&path, &bytes).unwrap();
+        let port = open(&format!("pcap:{},mode=r", path.display()));
+        let Ok(all) = all else { return Ok(()) };
+        prop_assert!(all.iter().all(|(_, len, data)| data.len() >= 14 && data.len() <= *len as usize));
+        let mut port = port.unwrap();
+        let (frames, rx) = drain(&mut port);
+        prop_assert_eq!(frames, all.into_iter().map(|(_, _, data)| data).collect::<Vec<_>>());
+        prop_assert_eq!(rx.counters().dropped.of(DropReason::BadRecord), counts.bad);
+        prop_assert_eq!(port.raw_counters()[0].1, counts.truncated);
+    }
+}
+
+// ---- the port ----
+
+/// Takes whole frames out of a receive ring.
+fn take(rx: &mut RxQueue) -> Vec<Vec<u8>> {
+    rx.sync();
+    let n = rx.ring.available();
+    let mut batch = rx.ring.batch(n);
+    let (mut frames, mut frame) = (Vec::new(), Vec::new());
+    for i in 0..n {
+        let (part, flags) = batch.frame(i).unwrap();
+        frame.extend(part.to_vec());
+        if flags & linerate_ring::flags::MOREFRAG == 0 {
+            frames.push(std::mem::take(&mut frame));
+        }
+    }
+    assert!(frame.is_empty(), "only whole frames are delivered");
+    batch.release(n);
+    frames
+}
+
+/// Everything until the link goes down.
+fn drain(port: &mut Port) -> (Vec<Vec<u8>>, RxQueue) {
+    let mut rx = port.take_rx(0).unwrap();
+    let mut all = Vec::new();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while rx.link() == Link::Up {
+        all.extend(take(&mut rx));
+        assert!(Instant::now() < deadline, "no end after {} frames", all.len());
+    }
+    assert_eq!(port.link(), Link::Down);
+    (all, rx)
+}
+
+/// Commits a frame, as a chain if it must be.
+fn put(tx: &mut TxQueue, frame: &[u8]) {
+    let per = tx.ring.usable();
+    let slots = frame.len().div_ceil(per) as u32;
+    let mut batch = tx.ring.reserve(slots);
+    assert_eq!(batch.len(), slots);
+    for (i, part) in (0..).zip(frame.chunks(per)) {
+        assert!(batch.put(i, part));
+        if i + 1 < slots {
+            batch.set(i, part.len(), linerate_ring::flags::MOREFRAG);
+        }
+    }
+    batch.commit(slots);
+}
+
+#[test]
+fn captures_pass_through_ports_byte_for_byte() {
+    let dir = tempfile::tempdir().unwrap();
+    // Buffers that take each frame whole, and some that make chains of all.
+    for options in ["", ",buf=4096", ",buf=512"] {
+        for (name, n) in GOLDEN {
+            let (from, to) = (golden(name), dir.path().join("copy.pcap"));
+            let names = [format!("pcap:{}{options}", from.display()), format!("pcap:{},mode=w{options}", to.display())];
+            let mut ports = open_all(&names).unwrap();
+            assert_eq!((ports[0].info().tx_queues, ports[1].info().rx_queues), (0, 0));
+            let (mut rx, mut tx) = (ports[0].take_rx(0).unwrap(), ports[1].take_tx(0).unwrap());
+            while rx.link() == Link::Up {
+                for frame in take(&mut rx) {
+                    put(&mut tx, &frame);
+                }
+                tx.sync();
+                assert_eq!(tx.ring.outstanding(), 0);
+            }
+            let bytes = |path: &Path| -> Vec<Vec<u8>> {
+                read_all(&mut Reader::open(path).unwrap()).unwrap().into_iter().map(|(_, _, data)| data).collect()
+            };
+            let count = tx.counters();
+            assert_eq!((count.frames, count.dropped.total(), rx.counters().dropped.total()), (n as u64, 0, 0));
+            drop((ports, tx));
+            assert_eq!(bytes(&from), bytes(&to), "{name}");
+            assert_eq!(count.bytes, bytes(&to).iter().map(|f| f.len() as u64).sum::<u64>());
+            tshark(&to);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_overwritten_or_read_by_accident() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.pcap");
+    let name = format!("pcap:{}", path.display());
+    assert!(open(&format!("{name},mode=r")).err().unwrap().to_string().contains("No such file"));
+    assert!(!path.exists());
+
+    let mut port = open(&name).unwrap();
+    assert_eq!((port.info().tx_queues, port.info().rx_queues), (1, 0), "what is not there is written");
+    for other in [name.clone(), format!("{name},mode=w"), format!("null:,trace={}", path.display())] {
+        assert!(open(&other).err().unwrap().to_string().contains("is being read or written"), "{other}");
+    }
+    let mut tx = port.take_tx(0).unwrap();
+    put(&mut tx, &FRAME);
+    tx.sync();
+    drop((port, tx));
+
+    let mut port = open(&name).unwrap();
+    assert_eq!((port.info().tx_queues, port.info().rx_queues), (0, 1), "what is there is read");
+    assert!(open(&format!("{name},mode=w")).err().unwrap().to_string().contains("is being read or written"));
+    assert!(open(&format!("{name},out={}", path.display())).is_err());
+    assert_eq!(drain(&mut port).0, [FRAME.to_vec()]);
+    drop(port);
+
+    let out = dir.path().join("out.pcap");
+    let mut port = open(&format!("{name},out={}", out.display())).unwrap();
+    assert_eq!((port.info().tx_queues, port.info().rx_queues), (1, 1));
+    let (mut tx, mut rx) = (port.take_tx(0).unwrap(), port.take_rx(0).unwrap());
+    put(&mut tx, &take(&mut rx)[0]);
+    tx.sync();
+    assert_eq!((rx.link(), tx.link(), port.link()), (Link::Down, Link::Up, Link::Up));
+    drop((port, tx, rx));
+    assert_eq!(drain(&mut open(&format!("pcap:{}", out.display())).unwrap()).0, [FRAME.to_vec()]);
+
+    drop(open(&format!("{name},mode=w")).unwrap());
+    assert_eq!(fs::metadata(&path).unwrap().len(), 24, "asked for, it is overwritten");
+}
+
+#[test]
+fn options_that_contradict_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = format!("pcap:{}", golden(GOLDEN[0].0).display());
+    let new = format!("pcap:{}", dir.path().join("new").display());
+    for (name, word) in [
+        (format!("{name},mode=x"), "mode=r or mode=w"),
+        (format!("{name},speed=0"), "0.001 to 1000"),
+        (format!("{name},speed=fast"), "0.001 to 1000"),
+        (format!("{name},speed=2,pace=off"), "contradict"),
+        (format!("{name},pace=yes"), "pace=on or pace=off"),
+        (format!("{name},loop=0"), "loop=0 will not do"),
+        (format!("{new},loop=2"), "loop= is for a file that is read"),
+        (format!("{name},mode=w,out=x"), "out= is for a file that is read"),
+        (format!("{name}@1,mode=r"), "No such file"),
+    ] {
+        let line = open(&name).err().unwrap().to_string();
+        assert!(line.contains(word) && !line.contains('\n'), "{name}: {line}");
+    }
+    assert!(!dir.path().join("new").exists());
+}
+
+#[test]
+fn files_are_repeated_and_frames_without_room_are_dropped() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.pcap");
+    write_all(&path, &[(0, 61, FRAME.to_vec()), (1, 70_000, vec![1; 70_000])]);
+    // 63 slots of 256 bytes take no 70000.
+    let mut port = open(&format!("pcap:{},loop=3,slots=64,buf=512,mtu=64", path.display())).unwrap();
+    let (frames, rx) = drain(&mut port);
+    assert_eq!(frames, vec![FRAME.to_vec(); 3]);
+    assert_eq!(rx.counters().dropped.of(DropReason::TooLong), 3);
+    assert_eq!(port.raw_counters(), [("capture_truncated".into(), 0), ("capture_repeats".into(), 2)]);
+
+    let mut port = open(&format!("pcap:{},loop=forever", path.display())).unwrap();
+    let mut rx = port.take_rx(0).unwrap();
+    let n: usize = (0..100).map(|_| take(&mut rx).len()).sum();
+    assert!(n > 1000 && rx.link() == Link::Up && !rx.fall_asleep());
+
+    write_all(&dir.path().join("empty.pcap"), &[]);
+    let mut port = open(&format!("pcap:{},loop=forever", dir.path().join("empty.pcap").display())).unwrap();
+    assert_eq!(drain(&mut port).0.len(), 0, "nothing is not repeated for ever");
+}
+
+#[test]
+fn the_original_timing_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.pcap");
+    let write = |gaps: [u64; 4]| write_all(&path, &gaps.map(|t| (1_700_000_000_000_000_000 + t, 61, FRAME.to_vec())));
+    let open = || open(&format!("pcap:{},speed=2", path.display())).unwrap().take_rx(0).unwrap();
+    // Gaps that no delay of this thread can be taken for.
+    write([0, 3_000_000_000_000, 3_000_000_000_001, 3_000_000_000_002]);
+    let mut rx = open();
+    let begin = Instant::now();
+    assert_eq!(take(&mut rx).len(), 1);
+    let (due, half) = (rx.due().unwrap(), Duration::from_secs(1500));
+    assert!(due >= begin + half && due <= Instant::now() + half, "half the gap after the first frame");
+    assert_eq!((take(&mut rx).len(), rx.due(), rx.fall_asleep(), rx.link()), (0, Some(due), true, Link::Up));
+    drop(rx);
+    // Gaps that pass.
+    write([0, 40_000_000, 80_000_000, 80_000_001]);
+    let mut rx = open();
+    let (begin, mut n) = (Instant::now(), 0);
+    while rx.link() == Link::Up {
+        let due = rx.due().unwrap_or(begin);
+        let new = take(&mut rx).len();
+        assert!(new == 0 || Instant::now() >= due, "not before its time");
+        n += new;
+        assert!(begin.elapsed() < Duration::from_secs(30));
+    }
+    assert_eq!(n, 4);
+    assert!(begin.elapsed() >= Duration::from_nanos(40_000_000));
+}
+
+#[test]
+fn frames_that_cannot_be_written_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut port = open(&format!("pcap:{}", dir.path().join("a").display())).unwrap();
+    let mut tx = port.take_tx(0).unwrap();
+    let mut batch = tx.ring.reserve(70);
+    for i in 0..66 {
+        assert!(batch.put(i, &FRAME));
+        batch.set(i, 61, if i < 65 { linerate_ring::flags::MOREFRAG } else { 0 });
+    }
+    assert!(batch.put(66, &FRAME[..13]));
+    batch.set(67, 0, 0);
+    assert!(batch.put(68, &FRAME));
+    assert!(batch.put(69, &FRAME));
+    batch.set(69, 61, linerate_ring::flags::MOREFRAG);
+    batch.commit(70);
+    tx.sync();
+    let count = tx.counters();
+    assert_eq!((count.frames, count.bytes, count.dropped.total()), (1, 61, 2));
+    assert_eq!(count.dropped.of(DropReason::TooManyFragments), 1);
+    assert_eq!(count.dropped.of(DropReason::TooShort), 1);
+    assert_eq!(tx.ring.outstanding(), 1, "a frame whose end has not come stays");
+}
+
+fn make_pipe(path: &Path) -> bool {
+    let made = Command::new("mkfifo").arg(path).status().is_ok_and(|status| status.success());
+    if !made {
+        println!("skipped: no mkfifo");
+    }
+    made
+}
+
+#[test]
+fn pipes_are_read_as_they_fill() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pipe");
+    if !make_pipe(&path) {
+        return;
+    }
+    assert!(open(&format!("pcap:{},loop=2", path.display())).err().unwrap().to_string().contains("only once"));
+    let mut port = open(&format!("pcap:{}", path.display())).unwrap();
+    let mut rx = port.take_rx(0).unwrap();
+    assert_eq!((take(&mut rx).len(), rx.link()), (0, Link::Up), "nobody has begun to write");
+    assert!(rx.fall_asleep() && rx.waits_on().is_some());
+    let mut pipe = OpenOptions::new().write(true).open(&path).unwrap();
+    let b = BOTH[0];
+    let bytes = [b.classic(0xa1b2_3c4d, 1), b.record(0, 0, 61, &FRAME), b.record(0, 0, 61, &FRAME)].concat();
+    for (part, frames) in [(&bytes[..10], 0), (&bytes[10..50], 0), (&bytes[50..110], 1), (&bytes[110..], 1)] {
+        pipe.write_all(part).unwrap();
+        assert_eq!((take(&mut rx).len(), rx.link()), (frames, Link::Up));
+    }
+    drop(pipe);
+    assert_eq!((take(&mut rx).len(), rx.link()), (0, Link::Down));
+    assert_eq!((rx.counters().dropped.total(), port.trouble()), (0, None));
+}
+
+#[test]
+fn a_full_pipe_holds_frames_back_and_a_broken_one_takes_the_link_down() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pipe");
+    if !make_pipe(&path) {
+        return;
+    }
+    let name = format!("pcap:{},mode=w,slots=64", path.display());
+    assert!(open(&name).is_err(), "nobody reads the pipe");
+    let reader = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    let mut port = open(&name).unwrap();
+    let mut tx = port.take_tx(0).unwrap();
+    let mut sent = 0;
+    while tx.ring.free() > 0 {
+        put(&mut tx, &[7; 1500]);
+        sent += 1;
+        tx.sync();
+        assert!(sent < 10_000, "a pipe nobody empties takes no end of frames");
+    }
+    assert!(tx.waits_on().is_some() && tx.link() == Link::Up);
+    assert!(tx.counters().frames > 0 && tx.counters().frames < sent);
+    drop(reader);
+    tx.sync();
+    let count = tx.counters();
+    assert_eq!((tx.link(), port.link(), tx.ring.outstanding()), (Link::Down, Link::Down, 0));
+    assert_eq!(count.frames + count.dropped.of(DropReason::Refused), sent, "each frame was written or lost");
+    let trouble = port.trouble().unwrap();
+    assert!(trouble.contains("Broken pipe") && trouble.contains(path.to_str().unwrap()), "{trouble}");
+    put(&mut tx, &FRAME);
+    tx.sync();
+    assert_eq!(tx.counters().dropped.of(DropReason::Refused), count.dropped.of(DropReason::Refused) + 1);
+}
+
+/// A small file system of its own, unmounted when dropped.
+struct Small(tempfile::TempDir);
+
+impl Small {
+    fn new() -> Option<Self> {
+        let dir = tempfile::tempdir().unwrap();
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(dir.path()).output();
+        if mount.is_ok_and(|output| output.status.success()) {
+            return Some(Self(dir));
+        }
+        println!("skipped: no privilege to mount a small file system");
+        None
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_a_whole_capture_and_exact_counts() {
+    let Some(disk) = Small::new() else { return };
+    let path = disk.0.path().join("a.pcap");
+    let mut port = open(&format!("pcap:{}", path.display())).unwrap();
+    let mut tx = port.take_tx(0).unwrap();
+    for _ in 0..100 {
+        put(&mut tx, &[7; 1501]);
+        tx.sync();
+    }
+    let count = tx.counters();
+    assert_eq!((tx.link(), tx.ring.outstanding()), (Link::Down, 0));
+    assert_eq!(count.frames + count.dropped.of(DropReason::Refused), 100);
+    assert!(port.trouble().unwrap().contains("No space left"));
+    drop((port, tx));
+    let mut reader = Reader::open(&path).unwrap();
+    assert_eq!(read_all(&mut reader).unwrap().len() as u64, count.frames);
+    assert_eq!(reader.counts().bad, 0);
+    drop(reader);
+    assert!(count.frames > 10, "{count:?}");
+
+    // The same in bulk: the buffer is larger than the disk.
+    let mut writer = Writer::create(&path).unwrap();
+    let results: Vec<_> =
+        (0..200).map(|i| writer.write(&Record { time_ns: i, orig_len: 1501, data: &[7; 1501] })).collect();
+    let end = writer.flush();
+    assert!(results.iter().any(Result::is_err) && end.is_err());
+    assert_eq!(writer.written() + writer.lost(), 200);
+    let written = writer.written();
+    drop(writer);
+    assert_eq!(read_all(&mut Reader::open(&path).unwrap()).unwrap().len() as u64, written);
+}

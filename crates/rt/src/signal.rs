@@ -1,0 +1,95 @@
+//! Being asked to stop: by a signal, or by another thread.
+
+use crate::sys::signal;
+use linerate_ring::Bell;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Acquire};
+use std::sync::{Arc, OnceLock};
+
+/// A request to stop, seen by all who hold a clone of it, asleep or not.
+#[derive(Clone, Debug)]
+pub struct Stop(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// 0: go on; otherwise what [`Stop::ask`] was given first, plus one.
+    why: AtomicU8,
+    bell: Bell,
+}
+
+impl Stop {
+    /// One that nobody has asked for yet.
+    ///
+    /// # Errors
+    /// The kernel's, when there can be no more descriptors.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self(Arc::new(Inner { why: AtomicU8::new(0), bell: Bell::new()? })))
+    }
+
+    /// Asks to stop: because of a signal, or 0 for any other reason. The first reason stays.
+    pub fn ask(&self, signal: u8) {
+        let _ = self.0.why.compare_exchange(0, signal.saturating_add(1), AcqRel, Acquire);
+        self.0.bell.ring();
+    }
+
+    /// Whether somebody has asked.
+    #[inline]
+    #[must_use]
+    pub fn asked(&self) -> bool {
+        self.0.why.load(Acquire) != 0
+    }
+
+    /// The signal that was the reason.
+    #[must_use]
+    pub fn signal(&self) -> Option<u8> {
+        self.0.why.load(Acquire).checked_sub(1).filter(|signal| *signal > 0)
+    }
+}
+
+/// Readable once somebody has asked.
+impl AsFd for Stop {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.bell.as_fd()
+    }
+}
+
+static ASKED_BY_SIGNAL: OnceLock<Stop> = OnceLock::new();
+
+/// From now on SIGINT and SIGTERM ask for this stop; the second one ends the process at once. For the program's whole
+/// life: only the first call's stop is ever asked.
+///
+/// # Errors
+/// The kernel's.
+pub fn forward_signals(stop: &Stop) -> io::Result<()> {
+    ASKED_BY_SIGNAL.get_or_init(|| stop.clone());
+    signal::catch(&[libc::SIGINT, libc::SIGTERM], on_signal)
+}
+
+/// Only what may be done in a signal handler: atomics, and a write to an eventfd.
+extern "C" fn on_signal(number: libc::c_int) {
+    let Some(stop) = ASKED_BY_SIGNAL.get() else { return };
+    if stop.signal().is_some() {
+        signal::die_of(number);
+    }
+    stop.ask(u8::try_from(number).unwrap_or(u8::MAX - 1));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_reason_stays() {
+        let stop = Stop::new().unwrap();
+        assert!(!stop.asked() && stop.signal().is_none());
+        let other = stop.clone();
+        other.ask(2);
+        stop.ask(15);
+        assert!(stop.asked());
+        assert_eq!(stop.signal(), Some(2));
+        let quiet = Stop::new().unwrap();
+        quiet.ask(0);
+        assert!(quiet.asked() && quiet.signal().is_none());
+    }
+}

@@ -1,0 +1,8 @@
+//! System calls and machine instructions, one concept a file. All `unsafe` of this crate stands here.
+
+pub(crate) mod affinity;
+pub(crate) mod poll;
+pub(crate) mod signal;
+pub(crate) mod time;
+pub(crate) mod tsc;
+pub(crate) mod usage;

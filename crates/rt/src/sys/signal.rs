@@ -1,0 +1,27 @@
+//! Signals that ask a program to end.
+
+use std::io;
+
+/// Runs `handler` when one of the signals comes; it must do nothing but what is safe in a signal handler (atomics,
+/// `write`, [`die_of`]).
+pub(crate) fn catch(signals: &[libc::c_int], handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
+    for signal in signals {
+        // SAFETY: all zeros is a sigaction without flags, with an empty mask.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = handler as *const () as usize;
+        // SAFETY: the action is whole and its handler has the form that flags without SA_SIGINFO ask for.
+        if unsafe { libc::sigaction(*signal, &raw const action, std::ptr::null_mut()) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Ends the process as if the signal had not been caught. Safe in a signal handler.
+pub(crate) fn die_of(signal: libc::c_int) {
+    // SAFETY: both calls are async-signal-safe and take any signal number.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
+}

@@ -1,0 +1,223 @@
+//! What a thread does while there is nothing to do: spin, or sleep until a queue has something.
+//!
+//! A sleep loses no wake-up: each queue is told first ([`Sleeper::fall_asleep`]), which is also its last look, then the
+//! thread sleeps on the queues' descriptors, then each queue is told that it is over. Who spins burns a core, and on a
+//! machine with no more cores than spinning threads it would burn the peer's: so it gives its core away now and then.
+
+use crate::clock::Clock;
+use crate::event::Machine;
+use crate::signal::Stop;
+use crate::sys::poll::PollSet;
+use crate::thread::cpus;
+use linerate_port::{Interest, RxQueue, TxQueue};
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// How to wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WaitMode {
+    /// Never sleep.
+    Busy,
+    /// Spin a while, then sleep.
+    #[default]
+    Adaptive,
+    /// Sleep at once.
+    Sleep,
+}
+
+impl WaitMode {
+    /// The modes by name.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("busy", Self::Busy), ("adaptive", Self::Adaptive), ("sleep", Self::Sleep)];
+}
+
+impl fmt::Display for WaitMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::ALL.iter().find(|(_, mode)| mode == self).map_or("", |(name, _)| name);
+        f.write_str(name)
+    }
+}
+
+/// Something that can be slept on; see `linerate_port`'s queues.
+pub trait Sleeper {
+    /// Last look before the sleep: false if there is something to do after all.
+    fn fall_asleep(&mut self) -> bool;
+    /// The sleep is over.
+    fn wake_up(&mut self);
+    /// What to sleep on.
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)>;
+    /// When there is something to do although nothing happens meanwhile.
+    fn due(&self) -> Option<Instant>;
+}
+
+macro_rules! sleeper {
+    ($queue:ty) => {
+        impl Sleeper for $queue {
+            fn fall_asleep(&mut self) -> bool {
+                <$queue>::fall_asleep(self)
+            }
+            fn wake_up(&mut self) {
+                <$queue>::wake_up(self);
+            }
+            fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+                <$queue>::waits_on(self)
+            }
+            fn due(&self) -> Option<Instant> {
+                <$queue>::due(self)
+            }
+        }
+    };
+}
+sleeper!(TxQueue);
+sleeper!(RxQueue);
+
+/// How a thread has waited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitStats {
+    /// Times that its queues were looked at.
+    pub polls: u64,
+    /// Those that found nothing.
+    pub empty_polls: u64,
+    /// Sleeps.
+    pub sleeps: u64,
+}
+
+/// How long an adaptive waiter spins before it sleeps: about what a wake-up costs.
+const SPIN_NS: u64 = 50_000;
+/// Sleeps end this late by default (timer slack); whoever can spin wakes so much earlier and spins the rest.
+const SLACK_NS: u64 = 60_000;
+/// How soon a queue that has nothing to sleep on is asked again.
+const BLIND_NS: u64 = 100_000;
+/// Empty polls after which a spinning thread gives its core away, if others need it.
+const YIELD_EVERY: u32 = 64;
+
+/// Threads of this process that may be spinning.
+static SPINNERS: AtomicUsize = AtomicUsize::new(0);
+
+/// Lets one thread wait. Made and dropped by that thread.
+pub struct Waiter {
+    mode: WaitMode,
+    stats: WaitStats,
+    /// When the present idle time began; 0 is not idle.
+    idle_since: u64,
+    spins: u32,
+    cores: usize,
+    set: PollSet,
+}
+
+impl Waiter {
+    /// A waiter.
+    #[must_use]
+    pub fn new(mode: WaitMode) -> Self {
+        if mode != WaitMode::Sleep {
+            SPINNERS.fetch_add(1, Relaxed);
+        }
+        let cores = cpus().len();
+        Self { mode, stats: WaitStats::default(), idle_since: 0, spins: 0, cores, set: PollSet::new() }
+    }
+
+    /// How it has waited so far.
+    #[must_use]
+    pub fn stats(&self) -> WaitStats {
+        self.stats
+    }
+
+    /// The last poll found work.
+    #[inline]
+    pub fn worked(&mut self) {
+        self.stats.polls += 1;
+        self.idle_since = 0;
+    }
+
+    /// The last poll found nothing: waits a moment, or until a queue of the machine, its time or `stop` ends the wait.
+    pub fn idle<M: Machine + ?Sized>(&mut self, machine: &mut M, clock: &mut Clock, stop: Option<&Stop>) {
+        self.stats.polls += 1;
+        self.stats.empty_polls += 1;
+        if self.mode == WaitMode::Busy {
+            return self.spin();
+        }
+        let now = clock.now();
+        if self.idle_since == 0 {
+            self.idle_since = now;
+        }
+        let deadline = machine.poll_timeout();
+        if self.mode == WaitMode::Adaptive {
+            let soon = deadline.is_some_and(|at| at <= now + 2 * SLACK_NS);
+            if soon || now < self.idle_since + SPIN_NS {
+                return self.spin();
+            }
+        }
+        self.sleep(machine, now, deadline, stop);
+    }
+
+    fn spin(&mut self) {
+        self.spins = self.spins.wrapping_add(1);
+        // The thread that watches and prints hardly runs, so it is no reason to yield.
+        if self.spins.is_multiple_of(YIELD_EVERY) && SPINNERS.load(Relaxed) >= self.cores {
+            std::thread::yield_now();
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn sleep<M: Machine + ?Sized>(&mut self, machine: &mut M, now: u64, deadline: Option<u64>, stop: Option<&Stop>) {
+        let mut nothing = true;
+        machine.waits_for(&mut |queue| nothing &= queue.fall_asleep());
+        if nothing {
+            let early = if self.mode == WaitMode::Adaptive { SLACK_NS } else { 0 };
+            let mut until = deadline.map(|at| at.saturating_sub(early));
+            let mut sooner = |at: u64| until = Some(until.map_or(at, |t| t.min(at)));
+            self.set.clear();
+            if let Some(stop) = stop {
+                self.set.add(stop.as_fd(), Interest::Readable);
+            }
+            let instant = Instant::now();
+            let set = &mut self.set;
+            machine.waits_for(&mut |queue| {
+                let watched = queue.waits_on().is_some_and(|(fd, interest)| set.add(fd, interest));
+                let due = queue.due().map(|at| nanos(at.saturating_duration_since(instant)));
+                match due {
+                    Some(ns) => sooner(now + ns),
+                    None if !watched => sooner(now + BLIND_NS),
+                    None => {}
+                }
+            });
+            self.stats.sleeps += 1;
+            self.set.sleep(until.map(|at| Duration::from_nanos(at.saturating_sub(now))));
+        }
+        machine.waits_for(&mut |queue| queue.wake_up());
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        if self.mode != WaitMode::Sleep {
+            SPINNERS.fetch_sub(1, Relaxed);
+        }
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX / 2)
+}
+
+/// Sleeps until a time of [`crate::monotonic_ns`], or for ever, but not longer than until one of the stops is asked for.
+pub fn pause(stops: &[&Stop], until: Option<u64>) {
+    let mut set = PollSet::new();
+    while !stops.iter().any(|stop| stop.asked()) {
+        let now = crate::monotonic_ns();
+        if until.is_some_and(|at| at <= now) {
+            return;
+        }
+        set.clear();
+        for stop in stops {
+            set.add(stop.as_fd(), Interest::Readable);
+        }
+        set.sleep(until.map(|at| Duration::from_nanos(at - now)));
+    }
+}
+
+#[cfg(test)]
+mod tests;
