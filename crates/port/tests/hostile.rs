@@ -100,11 +100,13 @@ impl Honest {
         joiner
     }
 
+    /// The link is down, and both queues know it and have let go.
     fn link_down(&mut self) {
         until("link down", || {
             self.sync();
             (self.port.link() == Link::Down).then_some(())
         });
+        until("what was published is read", || (self.sync() == 0).then_some(()));
     }
 
     /// Nothing was lost, and an honest joiner is served.

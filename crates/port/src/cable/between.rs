@@ -195,7 +195,14 @@ impl Meeting {
 
     /// Listens, if nobody does.
     pub(super) fn place(&self) -> Option<OwnedFd> {
-        self.knock().ok().and_then(Result::err)
+        // Others hold the lock for a few system calls; who keeps it longer does not keep this end.
+        for _ in 0..50 {
+            match self.knock() {
+                Err(Trouble::Locked) => std::thread::sleep(Duration::from_millis(1)),
+                met => return met.ok().and_then(Result::err),
+            }
+        }
+        None
     }
 
     /// A connection to whoever listens; if nobody does, a listener.
