@@ -49,6 +49,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let info = Info {
         name: spec.to_string(),
         path: "null, in memory".into(),
+        mtu: spec.mtu()?,
         largest: spec.mtu()? + 14,
         mac: None,
         caps: Caps { scatter: true, ..Caps::default() },

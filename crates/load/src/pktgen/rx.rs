@@ -269,6 +269,7 @@ pub(super) fn account(done: &mut Done, check: &impl Verify) {
 
 /// Adds a receive queue's counters, and what is left in it, to the receiver's side of the ledger.
 pub(super) fn settle(done: &mut Done, index: u16, mut queue: RxQueue) {
+    queue.refresh();
     let count = queue.counters();
     let ledger = &mut done.ledger;
     for (reason, n) in count.dropped.iter() {

@@ -73,6 +73,9 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
         received = received.or(checked);
         latency = latency.or(timed);
     }
+    // What a faulty port doubled on purpose it sent more often than it was asked to; each frame counts once here.
+    let doubled = ports.iter().flat_map(Port::raw_counters).filter(|(name, _)| name == "fault_duplicated");
+    ledger.sent = ledger.sent.map(|sent| sent.saturating_sub(doubled.map(|(_, n)| n).sum()));
     let (mut reasons, warnings) = judge(&facts, &x, &ledger, received.as_ref());
     let verb = match config.mode.role {
         Role::Sender => Some("Sent"),
@@ -154,8 +157,8 @@ fn judge(
     let (mut reasons, mut warnings) = (Vec::new(), Vec::new());
     let left = ledger.settle();
     if let Some(n) = left.frames().filter(|n| *n > 0) {
-        reasons
-            .push(format!("{n} frames are unexplained (sending {:?}, receiving {:?})", left.sending, left.receiving));
+        let [sending, receiving] = [left.sending, left.receiving].map(|n| n.unwrap_or(0));
+        reasons.push(format!("{n} frames are unexplained ({sending} of those offered, {receiving} of those sent)"));
     }
     if let Some(r) = received {
         if r.corrupt > 0 {
@@ -263,7 +266,7 @@ fn port_used(port: &Port, k: usize, role: Role) -> PortUsed {
             _ => Used::Rx,
         },
         path: info.path.clone(),
-        mtu: u32::try_from(info.largest.saturating_sub(22)).ok(),
+        mtu: u32::try_from(info.mtu).ok(),
         queues: Some(Queues { tx: count(info.tx_queues), rx: count(info.rx_queues) }),
     }
 }

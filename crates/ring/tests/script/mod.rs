@@ -169,7 +169,7 @@ impl Honest {
 }
 
 /// Runs a script; panics if the honest end can be harmed.
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     let mut script = Script(bytes);
     let head = script.byte().unwrap_or(0);
     let start = if head & 2 == 0 { 0 } else { u32::MAX - 70 };
