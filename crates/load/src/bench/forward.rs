@@ -2,7 +2,7 @@
 
 use super::{Bench, Missing, Setting, Unit};
 use crate::check::Check;
-use crate::frame::{Flow, Layout, Mark, Template};
+use crate::frame::{Flow, Layout, Mark, Payload, Template};
 use linerate_port::{RxQueue, TxQueue, open_all};
 use linerate_ring::forward;
 use linerate_rt::{Clock, spawn};
@@ -73,7 +73,7 @@ impl Traffic {
     fn new() -> Self {
         let layout = Layout { vnet: 0, v6: false };
         let template =
-            Template { layout, src_mac: [2, 0, 0, 0, 0, 1], dst_mac: [2, 0, 0, 0, 0, 2], stream: 0, stamped: false };
+            Template { layout, src_mac: [2, 0, 0, 0, 0, 1], dst_mac: [2, 0, 0, 0, 0, 2], stream: 0, payload: Payload::Marked };
         let address = |last| IpAddr::from([10, 0, 0, last]);
         let flow = Flow { src: address(1), dst: address(2), src_port: 1234, dst_port: 1234 };
         let mut check = Check::new(0, Some(RUN));

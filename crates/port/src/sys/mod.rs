@@ -13,7 +13,6 @@ pub(crate) mod netns;
 pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
 pub(crate) mod packet;
-pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
 pub(crate) mod socket;
 #[cfg(target_os = "linux")]
