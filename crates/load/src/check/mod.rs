@@ -154,11 +154,12 @@ impl Check {
         self.stamp = None;
         let layouts = [false, true].map(|v6| Layout { vnet: self.vnet, v6 });
         for layout in layouts {
-            if let Some(mark) = Mark::of(frame, layout)
-                && self.run.is_none_or(|run| run == mark.run)
-            {
+            let Some(mark) = Mark::of(frame, layout) else { continue };
+            if self.run.is_none_or(|run| run == mark.run) {
                 return self.marked(frame, layout, mark);
             }
+            self.counted.foreign += 1;
+            return;
         }
         // No mark: too short for one, or its mark is damaged, or it is not ours.
         for stream in &mut self.streams {
@@ -266,7 +267,7 @@ impl Stream {
     /// headers and should have one, None if it is not ours.
     fn resembles(&mut self, frame: &[u8]) -> Option<bool> {
         let marks = self.heads.template().marks(frame.len());
-        if !self.head_is_right(frame) {
+        if frame.len() < self.heads.template().layout.ip() || !self.head_is_right(frame) {
             return None;
         }
         if marks {
