@@ -106,25 +106,42 @@ impl TxRing {
     }
 
     /// Takes over what is committed and not yet taken in another ring, by copying. Frames beyond this ring's room or its
-    /// buffers stay behind; gives how many frames did.
+    /// buffers stay behind, whole; gives how many frames did.
     pub fn carry_over(&mut self, from: &mut Self) -> u32 {
-        let mut left = 0;
-        for i in 0..from.pending() {
+        let (mut left, mut at) = (0, 0);
+        while at < from.pending() {
+            let chain = (at..from.pending()).position(|i| !from.pending_word(i).has(flags::MOREFRAG));
+            // An unfinished chain goes on here.
+            let n = chain.and_then(|i| u32::try_from(i + 1).ok()).unwrap_or(from.pending() - at);
+            let fits =
+                n <= self.free() && (at..at + n).all(|i| usize::from(from.pending_word(i).len()) <= self.usable());
+            if fits {
+                self.carry(from, at, n);
+            } else {
+                left += 1;
+            }
+            at += n;
+        }
+        from.advance(from.pending());
+        left
+    }
+
+    /// Copies `n` pending slots of another ring, which fit.
+    fn carry(&mut self, from: &mut Self, at: u32, n: u32) {
+        for i in at..at + n {
             let (word, meta) = (from.pending_word(i), from.pending_meta(i));
-            let frame = from.pending_frame(i);
             let mut batch = self.reserve(1);
-            if batch.is_empty() || !batch.frame(0).copy_from(&frame) {
-                left += u32::from(!word.has(flags::MOREFRAG));
+            let len = usize::from(word.len());
+            // Another process may be writing lengths; this one was checked again when the frame was made.
+            if !batch.frame(0).copy_from(&from.pending_frame(i)) {
                 continue;
             }
-            batch.set(0, frame.len(), word.flags() & !flags::BUF_CHANGED);
+            batch.set(0, len, word.flags() & !flags::BUF_CHANGED);
             if let Some(meta) = meta {
                 batch.set_meta(0, meta);
             }
             batch.commit(1);
         }
-        from.advance(from.pending());
-        left
     }
 
     // ---- the engine's half; a pipe's ring has the pipe for its engine, and takes orders of nobody else ----

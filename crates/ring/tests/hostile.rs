@@ -120,7 +120,7 @@ mod safe_code {
         a.sync(&mut tx, |_| true);
         b.sync(&mut rx);
         assert_eq!(a.reset(&mut tx), (0, 1));
-        region.renew(&pair, 1);
+        region.renew(&pair, 1, None);
         a.reclaim(&mut tx);
         assert_eq!(tx.in_flight(), 1);
         drop(b);
@@ -206,6 +206,28 @@ fn a_refused_chain_stays_refused_when_it_comes_in_parts() {
     assert_eq!(got, [b"another"]);
 }
 
+/// Regression: the part of it that fitted was carried over and went on with the next frame.
+#[test]
+fn a_chain_that_does_not_fit_a_successors_ring_stays_behind_whole() {
+    let region = region(4, Sharing::Private);
+    let mut old = TxRing::new(&region, 0, 128).unwrap();
+    let ((mut tx, mut a), (mut rx, mut b)) = pipe(&region);
+    for _ in 0..40 {
+        send(&mut old, b"single", 0);
+    }
+    for _ in 0..29 {
+        send(&mut old, b"chain", flags::MOREFRAG);
+    }
+    send(&mut old, b"chain", 0);
+    send(&mut old, b"short", 0);
+    assert_eq!(tx.carry_over(&mut old), 1);
+    assert_eq!((old.pending(), tx.pending()), (0, 41));
+    assert_eq!(a.sync(&mut tx, |_| true).frames, 41);
+    b.sync(&mut rx);
+    let got: Vec<_> = std::iter::from_fn(|| receive(&mut rx)).collect();
+    assert_eq!(got[40], b"short");
+}
+
 #[cfg(not(miri))]
 mod another_process {
     use super::*;
@@ -249,6 +271,37 @@ mod another_process {
         let (mut rx, mut b) = Pipe::Joiner.receiver(&joined, &pair, 0).unwrap();
         b.sync(&mut rx);
         assert_eq!(receive(&mut rx).unwrap(), b"early");
+    }
+
+    /// The maker keeps other buffers in a ring than it was made with; the next joiner must send with those.
+    #[test]
+    fn that_joins_after_the_maker_has_swapped_is_told_of_its_buffers() {
+        let region = region(2, Sharing::Shared);
+        let (pair, other) = (region.ring_pair(0, 64).unwrap(), region.ring_pair(1, 64).unwrap());
+        let (mut rx, mut b) = Pipe::Maker.receiver(&region, &pair, 0).unwrap();
+        let (mut tx, _) = Pipe::Maker.sender(&region, &other, 0).unwrap();
+        let join = |start| {
+            let file = region.file().unwrap().try_clone_to_owned().unwrap();
+            let joined = Region::join(file, region.buf_area(), region.buf_size(), region.buffers()).unwrap();
+            Pipe::Joiner.sender(&joined, &pair, start).unwrap()
+        };
+        let mut start = 0;
+        for round in 0..3u8 {
+            let (mut far, mut a) = join(start);
+            for n in 0..40 {
+                send(&mut far, &[round, n], 0);
+            }
+            a.sync(&mut far, |_| true);
+            b.sync(&mut rx);
+            if round == 0 {
+                assert_eq!(forward(rx.batch(40), tx.reserve(40), 40), Some((40, 40)));
+            }
+            for n in 0..rx.available() {
+                assert_eq!(receive(&mut rx).unwrap(), [round, u8::try_from(n).unwrap()]);
+            }
+            start = b.reset(&mut rx).unwrap();
+        }
+        assert_eq!(rx.stats(), Default::default(), "nothing refused");
     }
 
     fn refused(region: &Region, pairs: &[RingPair]) -> bool {

@@ -1,6 +1,6 @@
 //! The engines of a cable's queues: a pipe, a bell for each side, a wire's rate.
 
-use super::side::Side;
+use super::side::{NEVER, Side};
 use super::wire::Wire;
 use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::info::Link;
@@ -9,9 +9,6 @@ use linerate_ring::{Bell, PipeRx, PipeTx, RxRing, TxRing};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// The state that a queue has acted on before its first sync: down, and no generation that will come.
-const NEVER: u32 = u32::MAX - 1;
 
 pub(super) struct CableTx {
     pipe: PipeTx,
@@ -22,38 +19,48 @@ pub(super) struct CableTx {
     near: Bell,
     far: Bell,
     wire: Option<Wire>,
+    /// Lies of this pairing's predecessors.
+    forgiven: u64,
 }
 
 impl CableTx {
     pub(super) fn new(pipe: PipeTx, side: &Arc<Side>, queue: usize, far: Bell, wire: Option<Wire>) -> Self {
         let near = side.tx_bell(queue);
-        Self { pipe, side: side.clone(), queue, seen: NEVER, near, far, wire }
+        let seen = side.enter(|desk| desk.tx[queue].claimed = true);
+        Self { pipe, side: side.clone(), queue, seen, near, far, wire, forgiven: 0 }
     }
 
     /// Leaves the last pairing, enters the next.
     #[cold]
-    fn follow(&mut self, state: u32, ring: &mut TxRing, count: &mut TxCounters) {
+    fn follow(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
         let mut desk = self.side.desk();
+        // Only now that the desk is ours: the link goes down, and reports are asked for, by those who hold it.
+        let state = self.side.state();
         let seat = &mut desk.tx[self.queue];
-        if seat.claimed && self.seen & 1 == 1 {
+        let entered = self.seen & 1 == 1;
+        if entered {
             let (lost, start) = self.pipe.reset(ring);
             count.dropped.add(DropReason::PeerDied, lost);
             seat.start = Some(start);
-            self.side.reported();
+        }
+        if let Some((ends, wire)) = seat.fresh.ends.take() {
+            let (mut fresh, mut pipe) = *ends;
+            self.wire = wire;
+            let left = fresh.carry_over(ring);
+            count.dropped.add(DropReason::TooLong, left.into());
+            pipe.inherit(&self.pipe);
+            (*ring, self.pipe) = (fresh, pipe);
+        }
+        if seat.claimed && seat.start.is_none() {
+            // A pairing came and went between two syncs.
+            seat.start = Some(self.pipe.reset(ring).1);
+        }
+        if let Some(far) = seat.fresh.far.take() {
+            self.far = far;
         }
         seat.claimed = true;
-        if state & 1 == 1 {
-            if let Some((ends, wire)) = seat.fresh.ends.take() {
-                let (mut fresh, pipe) = *ends;
-                self.wire = wire;
-                let left = fresh.carry_over(ring);
-                count.dropped.add(DropReason::TooLong, left.into());
-                (*ring, self.pipe) = (fresh, pipe);
-            }
-            if let Some(far) = seat.fresh.far.take() {
-                self.far = far;
-            }
-        }
+        self.side.reported();
+        self.forgiven = self.pipe.lies();
         self.seen = state;
     }
 }
@@ -68,9 +75,8 @@ impl Drop for CableTx {
 impl TxEngine for CableTx {
     #[inline]
     fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
-        let state = self.side.state();
-        if state != self.seen {
-            self.follow(state, ring, count);
+        if self.side.state() != self.seen {
+            self.follow(ring, count);
         }
         if self.seen & 1 == 0 {
             return;
@@ -89,8 +95,8 @@ impl TxEngine for CableTx {
                 self.far.ring();
             }
         }
-        if self.pipe.lies() > 0 {
-            self.side.accuse();
+        if self.pipe.lies() > self.forgiven {
+            self.side.accuse(self.seen);
         }
     }
 
@@ -123,38 +129,55 @@ pub(super) struct CableRx {
     seen: u32,
     near: Bell,
     far: Bell,
+    /// Lies of this pairing's predecessors.
+    forgiven: u64,
 }
 
 impl CableRx {
     pub(super) fn new(pipe: PipeRx, side: &Arc<Side>, queue: usize, far: Bell) -> Self {
         let near = side.rx_bell(queue);
-        Self { pipe, side: side.clone(), queue, seen: NEVER, near, far }
+        let seen = side.enter(|desk| desk.rx[queue].claimed = true);
+        Self { pipe, side: side.clone(), queue, seen, near, far, forgiven: 0 }
     }
 
     /// Leaves the last pairing, enters the next. False while frames of the last one wait for the user.
     #[cold]
-    fn follow(&mut self, state: u32, ring: &mut RxRing) -> bool {
+    fn follow(&mut self, ring: &mut RxRing) -> bool {
         let mut desk = self.side.desk();
+        // Only now that the desk is ours: the link goes down, and reports are asked for, by those who hold it.
+        let state = self.side.state();
         let seat = &mut desk.rx[self.queue];
-        if seat.claimed && self.seen & 1 == 1 {
+        let entered = self.seen & 1 == 1;
+        if entered {
             let Some(start) = self.pipe.reset(ring) else { return false };
-            seat.start = Some(start);
-            self.side.reported();
+            (seat.start, seat.lent) = (Some(start), Some(lent(ring)));
+            // From here on the last pairing is left, whatever the rest of this says.
+            self.seen = NEVER;
+        }
+        if let Some((ends, _)) = seat.fresh.ends.take() {
+            let (mut fresh, pipe) = *ends;
+            fresh.inherit(ring);
+            (*ring, self.pipe) = (fresh, pipe);
+        }
+        if seat.claimed && seat.start.is_none() {
+            // A pairing came and went between two syncs; what was published in it is delivered nevertheless.
+            let Some(start) = self.pipe.reset(ring) else { return false };
+            (seat.start, seat.lent) = (Some(start), Some(lent(ring)));
+        }
+        if let Some(far) = seat.fresh.far.take() {
+            self.far = far;
         }
         seat.claimed = true;
-        if state & 1 == 1 {
-            if let Some((ends, _)) = seat.fresh.ends.take() {
-                let (mut fresh, pipe) = *ends;
-                fresh.inherit(ring);
-                (*ring, self.pipe) = (fresh, pipe);
-            }
-            if let Some(far) = seat.fresh.far.take() {
-                self.far = far;
-            }
-        }
+        self.side.reported();
+        self.forgiven = self.pipe.lies();
         self.seen = state;
         true
     }
+}
+
+/// The buffers in a ring's slots.
+fn lent(ring: &RxRing) -> Vec<u32> {
+    (0..ring.slots()).map(|k| ring.slot_word(k).buf_idx()).collect()
 }
 
 impl Drop for CableRx {
@@ -167,8 +190,7 @@ impl Drop for CableRx {
 impl RxEngine for CableRx {
     #[inline]
     fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
-        let state = self.side.state();
-        if state != self.seen && !self.follow(state, ring) {
+        if self.side.state() != self.seen && !self.follow(ring) {
             return;
         }
         if self.seen & 1 == 0 {
@@ -182,8 +204,8 @@ impl RxEngine for CableRx {
         }
         count.slots += u64::from(new);
         count.batches += u64::from(new > 0);
-        if self.pipe.lies() > 0 {
-            self.side.accuse();
+        if self.pipe.lies() > self.forgiven {
+            self.side.accuse(self.seen);
         }
     }
 

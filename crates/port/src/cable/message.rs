@@ -4,10 +4,11 @@
 //!   joiner                                   maker (listens)
 //!     Hello { magic, version, which end }  ─►
 //!                                          ◄─  Offer { shape, region, rings of each queue, cursors } + memfd
-//!                                          ◄─  its bells, up to 128 a message
-//!     its bells                            ─►
+//!     its bells, up to 128 a message       ─►
+//!                                          ◄─  its bells
 //! ```
-//! After that the socket is silent, and its end tells that the other process is gone. All words are little-endian
+//! The maker is bound only by the last step, and gives the joiner nothing before that but the region. After that the
+//! socket is silent, and its end tells that the other process is gone. All words are little-endian
 //! u64; every word of an offer is checked before it is used.
 
 use super::Shape;

@@ -7,6 +7,8 @@ mod between;
 mod engine;
 mod message;
 mod side;
+mod visitor;
+mod watcher;
 mod wire;
 
 use crate::error::{Cause, OpenError};

@@ -8,9 +8,12 @@ use super::wire::Wire;
 use crate::info::Link;
 use linerate_ring::{Bell, PipeRx, PipeTx, RxRing, TxRing};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
+
+/// The state that a queue has acted on before its first sync: down, and no generation that will come.
+pub(super) const NEVER: u32 = u32::MAX - 1;
 
 /// What a new generation brings a queue: another bell at the far side, and new rings, with the rate of the wire that
 /// comes with them, if the region is another.
@@ -31,16 +34,18 @@ pub(super) struct Seat<Ends> {
     gone: bool,
     /// Where the next pairing may start; known when the queue has let go of the last one.
     pub(super) start: Option<u32>,
+    /// The buffers that a receiving queue has in its slots, once it has let go of a pairing.
+    pub(super) lent: Option<Vec<u32>>,
     pub(super) fresh: Fresh<Ends>,
 }
 
 impl<Ends> Seat<Ends> {
     fn new() -> Self {
-        Self { claimed: false, gone: false, start: Some(0), fresh: Fresh { ends: None, far: None } }
+        Self { claimed: false, gone: false, start: Some(0), lent: None, fresh: Fresh { ends: None, far: None } }
     }
 
     /// Whether somebody syncs this queue.
-    pub(super) fn in_use(&self) -> bool {
+    fn in_use(&self) -> bool {
         self.claimed && !self.gone
     }
 
@@ -73,8 +78,8 @@ pub(super) struct Side {
     far: OnceLock<Weak<Side>>,
     /// The socket file to be removed at the end.
     listens_at: Mutex<Option<PathBuf>>,
-    /// The other process lied; the watcher is told once.
-    accused: AtomicBool,
+    /// The state in which the other process lied; the watcher is told once.
+    accused: AtomicU32,
     /// What the watcher sleeps on besides its sockets.
     pub(super) watcher: Bell,
 }
@@ -92,7 +97,7 @@ impl Side {
             queues,
             far: OnceLock::new(),
             listens_at: Mutex::new(None),
-            accused: AtomicBool::new(false),
+            accused: AtomicU32::new(0),
             watcher: Bell::new()?,
         })
     }
@@ -102,22 +107,34 @@ impl Side {
         let _ = self.far.set(Arc::downgrade(far));
     }
 
-    /// The socket file that stands for this end.
-    pub(super) fn listens_at(&self, path: &Path) {
-        *self.listens_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_owned());
+    /// The socket file that stands for this end, if there is one.
+    pub(super) fn listens_at(&self, path: Option<&Path>) {
+        *self.listens_at.lock().unwrap_or_else(PoisonError::into_inner) = path.map(Path::to_owned);
     }
 
-    /// The other process wrote what cannot be: the watcher shall part from it.
+    /// The other process of this pairing wrote what cannot be: the watcher shall part from it.
     #[cold]
-    pub(super) fn accuse(&self) {
-        if !self.accused.swap(true, Relaxed) {
+    pub(super) fn accuse(&self, state: u32) {
+        if self.accused.swap(state, Relaxed) != state {
             self.watcher.ring();
         }
     }
 
-    /// Whether there was an accusation since the last time that this was asked.
+    /// Whether the other process of the present pairing was accused; what earlier ones did is not its fault.
     pub(super) fn accused(&self) -> bool {
-        self.accused.swap(false, Relaxed)
+        let state = self.state();
+        state & 1 == 1 && self.accused.load(Relaxed) == state
+    }
+
+    /// A new queue: it takes part from the start in a pairing that is up already, else from its first sync on.
+    pub(super) fn enter(&self, claim: impl FnOnce(&mut Desk)) -> u32 {
+        let mut desk = self.desk();
+        let state = self.state();
+        if state & 1 == 0 {
+            return NEVER;
+        }
+        claim(&mut desk);
+        state
     }
 
     /// All bells of this end: transmit queues, then receive queues.

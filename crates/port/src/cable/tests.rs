@@ -48,6 +48,40 @@ fn a_closed_end_takes_the_link_down_and_costs_what_it_had_not_read() {
     assert_eq!(tx.ring.outstanding(), 0, "all slots are back");
 }
 
+/// Regression: a queue that was first synced after the other end had gone got nothing, and nobody counted it.
+#[test]
+fn what_was_sent_before_the_first_sync_arrives_though_the_sender_is_gone() {
+    let mut ports = open_all(&["cable:t{1", "cable:t}1"]).unwrap();
+    let mut tx = ports[0].take_tx(0).unwrap();
+    for n in 0..5 {
+        assert!(send(&mut tx, &[n]));
+    }
+    let mut rx = ports[1].take_rx(0).unwrap();
+    ports.remove(0);
+    drop(tx);
+    assert_eq!(rx.link(), Link::Down);
+    for n in 0..5 {
+        assert_eq!(receive(&mut rx).unwrap(), [n]);
+    }
+    assert_eq!(receive(&mut rx), None);
+}
+
+/// A ring that its user has taken out of its queue keeps its frames, whatever becomes of the queue.
+#[test]
+fn a_ring_taken_out_of_its_queue_is_not_taken_back() {
+    let mut ports = open_all(&["cable:t{1,slots=64", "cable:t}1"]).unwrap();
+    let mut spare = open_all(&["null:,slots=64"]).unwrap();
+    let (mut tx, mut rx) = (ports[0].take_tx(0).unwrap(), ports[1].take_rx(0).unwrap());
+    assert!(send(&mut tx, b"borrowed"));
+    rx.sync();
+    let mut kept = std::mem::replace(&mut rx.ring, spare[0].take_rx(0).unwrap().ring);
+    drop((rx, ports.pop()));
+    assert_eq!(tx.link(), Link::Down);
+    tx.sync();
+    assert_eq!(tx.ring.in_flight(), 1);
+    assert_eq!(kept.batch(1).frame(0).unwrap().0.bytes().unwrap(), b"borrowed");
+}
+
 #[test]
 fn wrong_names_and_conflicts_are_named() {
     for (names, word) in [

@@ -1,4 +1,5 @@
-//! UNIX sequenced-packet sockets that carry descriptors: how two processes find each other.
+//! UNIX sequenced-packet sockets that carry descriptors: how two processes find each other. None of them blocks; who
+//! waits says how long.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -7,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Descriptors that one message carries at the most (the kernel's limit is 253).
 pub(crate) const MOST_FDS: usize = 128;
@@ -46,21 +47,19 @@ pub(crate) fn runtime_dir() -> io::Result<PathBuf> {
 pub(crate) struct DirLock(#[expect(dead_code, reason = "closing it unlocks")] File);
 
 impl DirLock {
+    /// `WouldBlock` if somebody else has it. Holders keep it for a few system calls that do not block.
     pub(crate) fn take(dir: &Path) -> io::Result<Self> {
         let dir = File::open(dir)?;
-        // SAFETY: integer arguments on a descriptor of ours. Holders keep it for a few system calls only.
-        check(unsafe { libc::flock(dir.as_raw_fd(), libc::LOCK_EX) })?;
+        // SAFETY: integer arguments on a descriptor of ours.
+        check(unsafe { libc::flock(dir.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) })?;
         Ok(Self(dir))
     }
 }
 
 fn socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: integer arguments; the descriptor that comes back is new and ours.
-    unsafe {
-        let fd =
-            OwnedFd::from_raw_fd(check(libc::socket(libc::AF_UNIX, libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC, 0))?);
-        Ok(fd)
-    }
+    Ok(unsafe { OwnedFd::from_raw_fd(check(libc::socket(libc::AF_UNIX, kind, 0))?) })
 }
 
 fn address(path: &Path) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
@@ -91,11 +90,10 @@ pub(crate) fn listen(path: &Path) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Connects to whoever listens.
+/// Connects to whoever listens; `WouldBlock` if too many others wait for it.
 pub(crate) fn connect(path: &Path) -> io::Result<OwnedFd> {
     let fd = socket()?;
     let (address, len) = address(path)?;
-    patience(&fd, Duration::from_secs(2))?;
     // SAFETY: the address is valid for its length.
     check(unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), len) })?;
     Ok(fd)
@@ -105,23 +103,11 @@ pub(crate) fn connect(path: &Path) -> io::Result<OwnedFd> {
 pub(crate) fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
     // SAFETY: null is allowed for the address; the descriptor that comes back is new and ours.
     let fd = unsafe {
-        let fd = libc::accept4(listener.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC);
+        let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        let fd = libc::accept4(listener.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), flags);
         OwnedFd::from_raw_fd(check(fd)?)
     };
-    patience(&fd, Duration::from_secs(2))?;
     Ok(fd)
-}
-
-/// How long sends and receives may take.
-fn patience(fd: &OwnedFd, time: Duration) -> io::Result<()> {
-    let seconds = libc::time_t::try_from(time.as_secs()).unwrap_or(1);
-    let value = libc::timeval { tv_sec: seconds, tv_usec: 0 };
-    let len = libc::socklen_t::try_from(size_of::<libc::timeval>()).unwrap_or(0);
-    for option in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
-        // SAFETY: the value is valid for its length.
-        check(unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const value).cast(), len) })?;
-    }
-    Ok(())
 }
 
 /// The user at the other side.
@@ -186,6 +172,21 @@ pub(crate) fn send(socket: &OwnedFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io
     }
 }
 
+/// Receives one message, waiting for it until a deadline at the most (`WouldBlock`); see [`receive`].
+pub(crate) fn receive_until(socket: &OwnedFd, most: usize, end: Instant) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
+    loop {
+        match receive(socket, most) {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            done => return done,
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        poll(&[Some(socket.as_fd())], Some(left));
+    }
+}
+
 /// Receives one message of up to `most` bytes with its descriptors; no bytes: the other side is gone.
 pub(crate) fn receive(socket: &OwnedFd, most: usize) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
     let mut control = Control([0; CONTROL]);
@@ -225,14 +226,16 @@ pub(crate) fn receive(socket: &OwnedFd, most: usize) -> io::Result<(Vec<u8>, Vec
 }
 
 /// Waits until one of the descriptors can be read or is hung up; says which are.
-pub(crate) fn poll<const N: usize>(fds: [Option<BorrowedFd<'_>>; N], patience: Option<Duration>) -> [bool; N] {
+pub(crate) fn poll(fds: &[Option<BorrowedFd<'_>>], patience: Option<Duration>) -> Vec<bool> {
     let raw = |fd: &Option<BorrowedFd<'_>>| fd.map_or(-1, |fd| fd.as_raw_fd());
-    let mut list = fds.each_ref().map(|fd| libc::pollfd { fd: raw(fd), events: libc::POLLIN, revents: 0 });
-    let ms = patience.map_or(-1, |p| i32::try_from(p.as_millis()).unwrap_or(i32::MAX));
-    let n = libc::nfds_t::try_from(N).unwrap_or(0);
-    // SAFETY: N entries; negative descriptors are ignored by poll. An interrupted poll reports nothing.
+    let entry = |fd| libc::pollfd { fd: raw(fd), events: libc::POLLIN, revents: 0 };
+    let mut list: Vec<_> = fds.iter().map(entry).collect();
+    // Rounded up, so that who waits for a deadline does not come back just before it.
+    let ms = patience.map_or(-1, |p| i32::try_from(p.as_micros().div_ceil(1000)).unwrap_or(i32::MAX));
+    let n = libc::nfds_t::try_from(list.len()).unwrap_or(0);
+    // SAFETY: n entries; negative descriptors are ignored by poll. An interrupted poll reports nothing.
     unsafe { libc::poll(list.as_mut_ptr(), n, ms) };
-    list.map(|entry| entry.revents != 0)
+    list.iter().map(|entry| entry.revents != 0).collect()
 }
 
 /// Borrows a descriptor if there is one.

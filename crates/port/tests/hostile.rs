@@ -1,0 +1,760 @@
+//! Cables against strangers: at the socket, as joiners, as makers.
+//!
+//! Whatever they do, an honest end neither panics nor hangs; it counts what it refuses, keeps its buffers, and serves
+//! the next honest one.
+#![cfg(target_os = "linux")]
+
+mod stranger;
+
+use linerate_port::{DropReason, Link, Port, RxQueue, TxQueue, open};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use stranger::*;
+
+/// Far more than anything here takes; a test that gets there has hung.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn until<T>(what: &str, mut try_it: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(done) = try_it() {
+            return done;
+        }
+        assert!(Instant::now() < deadline, "{what}: not within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// A cable of this run alone: the honest left end's name, the right end's, the socket.
+fn cable(test: &str) -> (String, String, PathBuf) {
+    let name = format!("{test}-{}", std::process::id());
+    (format!("cable:{name}{{1"), format!("cable:{name}}}1"), path(&name))
+}
+
+/// The honest end under attack.
+struct Honest {
+    port: Port,
+    tx: TxQueue,
+    rx: RxQueue,
+    right: String,
+    path: PathBuf,
+    buffers: Vec<u32>,
+}
+
+impl Honest {
+    fn new(test: &str) -> Self {
+        let (left, right, path) = cable(test);
+        let mut port = open(&format!("{left},slots=64")).unwrap();
+        let (tx, rx) = (port.take_tx(0).unwrap(), port.take_rx(0).unwrap());
+        let mut honest = Self { port, tx, rx, right, path, buffers: Vec::new() };
+        honest.buffers = honest.held();
+        honest.sync();
+        honest
+    }
+
+    fn held(&self) -> Vec<u32> {
+        let tx = (0..64).map(|k| self.tx.ring.slot_word(k).buf_idx());
+        tx.chain((0..64).map(|k| self.rx.ring.slot_word(k).buf_idx())).collect()
+    }
+
+    /// Syncs both ways and reads what there is; gives whole frames that arrived.
+    fn sync(&mut self) -> u64 {
+        self.tx.sync();
+        self.rx.sync();
+        let mut frames = 0;
+        let mut batch = self.rx.ring.batch(64);
+        for i in 0..batch.len() {
+            let _ = batch.meta(i);
+            if let Some((frame, _)) = batch.frame(i) {
+                assert!(frame.to_vec().len() <= 2048 - 256);
+                frames += 1;
+            }
+        }
+        let n = batch.len();
+        batch.release(n);
+        self.rx.sync();
+        frames
+    }
+
+    fn send(&mut self, byte: u8) {
+        let mut batch = self.tx.ring.reserve(1);
+        let ok = !batch.is_empty() && batch.put(0, &[byte; 60]);
+        batch.commit(ok.into());
+        self.tx.sync();
+    }
+
+    fn dropped(&self, reason: DropReason) -> u64 {
+        self.rx.counters().dropped.of(reason)
+    }
+
+    /// A hostile joiner, once it is let in.
+    fn attacked(&mut self) -> Joiner {
+        let path = self.path.clone();
+        let joiner = until("a stranger is let in", || {
+            self.sync();
+            Joiner::join(&path)
+        });
+        until("link up", || (self.port.link() == Link::Up).then_some(()));
+        self.sync();
+        joiner
+    }
+
+    fn link_down(&mut self) {
+        until("link down", || {
+            self.sync();
+            (self.port.link() == Link::Down).then_some(())
+        });
+    }
+
+    /// Nothing was lost, and an honest joiner is served.
+    fn serves_the_next(&mut self, attack: &str) {
+        self.link_down();
+        until("the hostile one's frames are out", || (self.sync() == 0).then_some(()));
+        assert_eq!(self.tx.ring.in_flight(), 0, "{attack}: all slots are back");
+        assert_eq!(self.held(), self.buffers, "{attack}: all buffers are where they were");
+        let right = self.right.clone();
+        // Opening takes part in a handshake only; the queues here have reported.
+        let mut peer = until("an honest joiner is let in", || {
+            self.sync();
+            open(&right).ok()
+        });
+        until("link up", || (self.port.link() == Link::Up).then_some(()));
+        let (mut tx, mut rx) = (peer.take_tx(0).unwrap(), peer.take_rx(0).unwrap());
+        // What the user had committed meanwhile goes first, as the hostile one left it. A frame more ends a chain that
+        // has no end.
+        for _ in 0..3 {
+            self.send(0);
+            rx.sync();
+            let n = rx.ring.available();
+            rx.ring.batch(n).release(n);
+            rx.sync();
+        }
+        self.tx.sync();
+        assert_eq!(self.tx.ring.outstanding(), 0, "{attack}: nothing sticks");
+        for round in 0..150u8 {
+            self.send(round);
+            rx.sync();
+            assert_eq!(rx.ring.batch(1).frame(0).expect("a frame").0.to_vec(), [round; 60], "{attack}");
+            rx.ring.batch(1).release(1);
+            rx.sync();
+            let mut batch = tx.ring.reserve(1);
+            assert!(batch.put(0, &[round; 61]));
+            batch.commit(1);
+            tx.sync();
+            assert_eq!(self.sync(), 1, "{attack}");
+            tx.sync();
+        }
+        assert_eq!((self.port.link(), peer.link()), (Link::Up, Link::Up), "{attack}: nobody is accused");
+        drop((peer, tx, rx));
+        self.link_down();
+        assert_eq!(self.held(), self.buffers, "{attack}: all buffers are where they were");
+    }
+}
+
+/// An honest end serves an honest one at once, whoever else is at its socket.
+fn joins(honest: &mut Honest) {
+    let mut peer = open(&honest.right).unwrap();
+    until("link up", || (honest.port.link() == Link::Up).then_some(()));
+    let mut rx = peer.take_rx(0).unwrap();
+    honest.send(7);
+    rx.sync();
+    assert_eq!(rx.ring.batch(1).frame(0).unwrap().0.to_vec(), [7; 60]);
+    drop((peer, rx));
+    honest.link_down();
+    until("slots", || {
+        honest.sync();
+        (honest.tx.ring.in_flight() == 0).then_some(())
+    });
+}
+
+#[test]
+fn whoever_cannot_talk_is_sent_away() {
+    let mut honest = Honest::new("talk");
+    let long = words(&[MAGIC; 30]);
+    let hellos: [&[u8]; 8] = [
+        b"GET / HTTP/1.0\r\n\r\n",
+        b"x",
+        &hello()[..16],
+        &words(&[MAGIC + 1, VERSION, 0]),
+        &words(&[MAGIC, VERSION + 1, 0]),
+        &words(&[MAGIC, VERSION, 2]),
+        &words(&[MAGIC, VERSION, 0, 0]),
+        &long,
+    ];
+    for bad in hellos {
+        let socket = connect(&honest.path).unwrap();
+        assert!(send(&socket, bad, &[]));
+        let (answer, fds) = receive(&socket);
+        assert!(answer.is_empty() || answer == words(&[MAGIC, VERSION, 1]), "{bad:?}: {answer:?}");
+        assert!(fds.is_empty(), "{bad:?}: nothing is handed out");
+        assert_eq!(honest.port.link(), Link::Down);
+    }
+    let same_end = connect(&honest.path).unwrap();
+    send(&same_end, &words(&[MAGIC, VERSION, 1]), &[]);
+    assert_eq!(receive(&same_end).0, words(&[MAGIC, VERSION, 2]));
+    joins(&mut honest);
+}
+
+#[test]
+fn whoever_brings_no_proper_bells_is_sent_away() {
+    let mut honest = Honest::new("bells");
+    let (reader, writer) = std::io::pipe().unwrap();
+    let closed: OwnedFd = writer.into();
+    drop(reader);
+    let (file, null) = (std::fs::File::open("/proc/self/exe").unwrap(), std::fs::File::open("/dev/null").unwrap());
+    let (good, socket) = (event(), connect(&honest.path).unwrap());
+    let good = good.as_fd();
+    let cases: [(&str, &[u8], Vec<BorrowedFd<'_>>); 9] = [
+        ("none", b"bells", vec![]),
+        ("too many", b"bells", vec![good; 3]),
+        ("far too many", b"bells", vec![good; 200]),
+        ("another word", b"balls", vec![good; 2]),
+        ("a longer word", b"bells and whistles", vec![good; 2]),
+        ("a closed pipe", b"bells", vec![good, closed.as_fd()]),
+        ("a file", b"bells", vec![good, file.as_fd()]),
+        ("a device", b"bells", vec![null.as_fd(), good]),
+        ("a socket", b"bells", vec![socket.as_fd(), good]),
+    ];
+    for (what, word, fds) in cases {
+        let (socket, ..) = until("an offer", || offered(&honest.path));
+        assert!(send(&socket, word, &fds), "{what}");
+        let (answer, fds) = receive(&socket);
+        assert!(answer.is_empty() && fds.is_empty(), "{what}: hung up");
+        assert_eq!(honest.port.link(), Link::Down, "{what}");
+    }
+    joins(&mut honest);
+}
+
+#[test]
+fn a_hundred_who_stall_keep_nobody_waiting() {
+    let mut honest = Honest::new("stall");
+    let mut stalling = Vec::new();
+    for i in 0..100u32 {
+        stalling.push(until("a place in the queue", || connect(&honest.path).ok()));
+        if i % 3 > 0 {
+            send(stalling.last().unwrap(), &hello()[..if i % 3 == 1 { 24 } else { 8 }], &[]);
+        }
+    }
+    joins(&mut honest);
+    joins(&mut honest);
+    drop(stalling);
+    joins(&mut honest);
+}
+
+#[test]
+fn a_stranger_who_stalls_does_not_hide_that_the_peer_is_gone() {
+    let mut honest = Honest::new("hide");
+    let joiner = honest.attacked();
+    let stalling: Vec<_> = (0..10).map(|_| connect(&honest.path).unwrap()).collect();
+    let gone = Instant::now();
+    drop(joiner);
+    honest.link_down();
+    assert!(gone.elapsed() < Duration::from_secs(1), "link down within a second");
+    drop(stalling);
+    honest.serves_the_next("stalling");
+}
+
+#[test]
+fn a_third_is_told_that_the_cable_is_busy() {
+    let mut honest = Honest::new("third");
+    let joiner = honest.attacked();
+    let third = connect(&honest.path).unwrap();
+    send(&third, &hello(), &[]);
+    assert_eq!(receive(&third).0, words(&[MAGIC, VERSION, 3]));
+    drop(joiner);
+    honest.serves_the_next("a third");
+}
+
+/// Two may hold an offer; the second to bring its bells has an offer of the past.
+#[test]
+fn an_offer_is_good_for_one() {
+    let mut honest = Honest::new("offer");
+    let (second, ..) = offered(&honest.path).unwrap();
+    let first = honest.attacked();
+    let bells = [event(), event()];
+    send(&second, b"bells", &bells.each_ref().map(AsFd::as_fd));
+    assert!(receive(&second).0.is_empty(), "hung up");
+    drop(first);
+    honest.serves_the_next("two offers");
+}
+
+/// Regression: the queues had not looked meanwhile, never reported, and the link stayed down for good.
+#[test]
+fn a_pairing_that_came_and_went_between_two_syncs_is_left_behind() {
+    let mut honest = Honest::new("unseen");
+    for published in [0, 3] {
+        let joiner = until("let in", || Joiner::join(&honest.path));
+        joiner.publish(&vec![slot(joiner.outward.first_buf, 60, 0); published]);
+        until("link up", || (honest.port.link() == Link::Up).then_some(()));
+        drop(joiner);
+        until("link down", || (honest.port.link() == Link::Down).then_some(()));
+        honest.serves_the_next("unseen");
+    }
+}
+
+#[test]
+fn a_slot_that_names_what_was_not_lent_is_refused_and_counted() {
+    let mut honest = Honest::new("index");
+    let joiner = honest.attacked();
+    let (own, other) = (joiner.outward.first_buf, joiner.inward.first_buf);
+    let bad = [0, 1, own + 5, other, joiner.buffers - 1, joiner.buffers, u32::MAX];
+    joiner.publish(&bad.map(|buf| slot(buf, 60, 0)));
+    let mut frames = 0;
+    until("slots", || {
+        frames += honest.sync();
+        (honest.rx.counters().slots == 7).then_some(())
+    });
+    assert_eq!((frames, honest.dropped(DropReason::BadIndex)), (0, 7));
+    assert_eq!(honest.port.link(), Link::Up, "a bad frame is no lie");
+    drop(joiner);
+    honest.serves_the_next("bad indices");
+}
+
+#[test]
+fn a_slot_longer_than_a_buffer_is_refused_and_counted() {
+    let mut honest = Honest::new("length");
+    let joiner = honest.attacked();
+    let first = joiner.outward.first_buf;
+    joiner.publish(&[
+        slot(first, 1793, 0),
+        slot(first + 1, u16::MAX, 0),
+        slot(first + 2, 1792, 0),
+        slot(first + 3, 0, 0),
+    ]);
+    let mut frames = 0;
+    until("slots", || {
+        frames += honest.sync();
+        (honest.rx.counters().slots == 4).then_some(())
+    });
+    assert_eq!((frames, honest.dropped(DropReason::BadLength)), (1, 2));
+    drop(joiner);
+    honest.serves_the_next("bad lengths");
+}
+
+#[test]
+fn flags_and_metadata_of_any_kind_are_only_read() {
+    let mut honest = Honest::new("flags");
+    let joiner = honest.attacked();
+    for k in 0..128 {
+        joiner.map.put_u64(joiner.outward.rx_meta + k * 8, u64::MAX);
+        joiner.map.put_u64(joiner.inward.tx_meta + k * 8, u64::MAX);
+    }
+    let first = joiner.outward.first_buf;
+    for round in 0..4u32 {
+        let slots: Vec<u64> = (0..60).map(|k| slot(first + (60 * round + k) % 64, 60, u16::MAX)).collect();
+        joiner.publish(&slots);
+        // All flags include MOREFRAG: a frame without an end.
+        assert_eq!(honest.sync(), 60);
+    }
+    assert_eq!(honest.port.link(), Link::Up);
+    drop(joiner);
+    honest.serves_the_next("flags");
+}
+
+#[test]
+fn cursors_that_lie_take_the_link_down_and_only_that() {
+    type Lie = fn(&Joiner);
+    let lies: [(&str, Lie); 9] = [
+        ("published a whole ring", |j| j.map.put(j.outward.published(), j.map.see(j.outward.published()) + 64)),
+        ("published far", |j| j.map.put(j.outward.published(), j.map.see(j.outward.published()) ^ 1 << 31)),
+        ("published backward", |j| j.map.put(j.outward.published(), j.map.see(j.outward.published()).wrapping_sub(1))),
+        ("published, then took back", |j| {
+            j.publish(&[slot(0, 0, 0); 5]);
+            until("seen", || (j.map.see(j.outward.released()) == j.map.see(j.outward.published())).then_some(()));
+            j.map.put(j.outward.published(), j.map.see(j.outward.published()) - 3);
+        }),
+        ("released what it never had", |j| j.map.put(j.inward.released(), j.map.see(j.inward.published()) + 1)),
+        ("released far", |j| j.map.put(j.inward.released(), j.map.see(j.inward.published()) ^ 1 << 31)),
+        ("released backward", |j| j.map.put(j.inward.released(), j.map.see(j.inward.released()).wrapping_sub(1))),
+        ("swapped a foreign buffer in", |j| {
+            j.map.put(j.inward.swaps(), 1);
+            let from = j.map.see(j.inward.released());
+            j.map.put_u64(j.inward.slot(from), slot(j.outward.first_buf, 60, 1));
+            j.map.put(j.inward.released(), from.wrapping_add(1));
+        }),
+        ("swapped buffer 0 in", |j| {
+            j.map.put(j.inward.swaps(), u32::MAX);
+            let from = j.map.see(j.inward.released());
+            j.map.put_u64(j.inward.slot(from), slot(0, 0, u16::MAX));
+            j.map.put(j.inward.released(), from.wrapping_add(1));
+        }),
+    ];
+    let mut honest = Honest::new("lies");
+    for (what, lie) in lies {
+        let joiner = honest.attacked();
+        for byte in 0..8 {
+            honest.send(byte);
+        }
+        std::thread::scope(|scope| {
+            let liar = scope.spawn(|| lie(&joiner));
+            while !liar.is_finished() {
+                honest.sync();
+            }
+        });
+        // The liar stays connected: it is the honest end that parts.
+        honest.link_down();
+        assert!(receive(&joiner.socket).0.is_empty(), "{what}: hung up");
+        drop(joiner);
+        honest.serves_the_next(what);
+    }
+}
+
+/// Regression: what was committed when the last pairing ended lay in memory that the hostile end could write; flagged as
+/// an endless chain it would have stopped the ring for good.
+#[test]
+fn a_chain_without_an_end_written_into_the_honest_ring_does_not_stop_it() {
+    let mut honest = Honest::new("endless");
+    let joiner = honest.attacked();
+    let published = |joiner: &Joiner| joiner.map.see(joiner.inward.published());
+    for byte in 0..63 {
+        honest.send(byte);
+    }
+    assert_eq!(published(&joiner), joiner.inward.start.wrapping_add(63), "the ring is full");
+    for k in 0..64 {
+        joiner.map.put_u64(joiner.inward.tx + 256 + k * 16, slot(u32::MAX, u16::MAX, 0x20));
+    }
+    drop(joiner);
+    honest.link_down();
+    honest.sync();
+    let mut batch = honest.tx.ring.reserve(63);
+    assert_eq!(batch.len(), 63);
+    for i in 0..63 {
+        batch.set(i, 60, 0);
+    }
+    batch.commit(63);
+    let joiner = honest.attacked_without_sync();
+    for k in 0..64 {
+        joiner.map.put_u64(joiner.inward.tx + 256 + k * 16, slot(u32::MAX, u16::MAX, 0x20));
+    }
+    honest.sync();
+    assert_eq!(honest.tx.ring.pending(), 0);
+    assert_eq!(honest.tx.counters().dropped.of(DropReason::TooManyFragments), 1);
+    drop(joiner);
+    honest.serves_the_next("endless chain");
+}
+
+impl Honest {
+    /// As [`Honest::attacked`], but what is committed stays where it is.
+    fn attacked_without_sync(&mut self) -> Joiner {
+        let joiner = until("a stranger is let in", || Joiner::join(&self.path));
+        until("link up", || (self.port.link() == Link::Up).then_some(()));
+        joiner
+    }
+}
+
+#[test]
+fn sleepers_flags_that_flap_cost_bells_and_nothing_else() {
+    let mut honest = Honest::new("flap");
+    let joiner = honest.attacked();
+    // Blocking again, both of the honest end's bells: clearing one must not wait for a ring.
+    for bell in &joiner.bells[..2] {
+        // SAFETY: integers.
+        assert_eq!(unsafe { libc::fcntl(bell.as_raw_fd(), libc::F_SETFL, 0) }, 0);
+    }
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                for at in joiner.inward.sleepers().into_iter().chain(joiner.outward.sleepers()) {
+                    joiner.map.put(at, 1);
+                    joiner.map.put(at, u32::MAX);
+                }
+                // Gives all frames back at once.
+                joiner.map.put(joiner.inward.released(), joiner.map.see(joiner.inward.published()));
+            }
+        });
+        for round in 0..2000u32 {
+            honest.send(round.to_le_bytes()[0]);
+            honest.sync();
+            honest.rx.fall_asleep();
+            honest.rx.wake_up();
+            honest.tx.fall_asleep();
+            honest.tx.wake_up();
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    let count = honest.tx.counters();
+    assert!(count.syscalls <= count.batches, "a bell a batch");
+    drop(joiner);
+    honest.serves_the_next("flapping");
+}
+
+/// Everything at once: all rings and lines overwritten with noise, again and again.
+#[test]
+fn noise_all_over_the_rings_harms_nobody() {
+    let mut honest = Honest::new("noise");
+    let mut seed = 0x9e37_79b9_7f4a_7c15u64;
+    for _ in 0..8 {
+        let joiner = honest.attacked_without_sync();
+        let area = (joiner.outward.lines + 512) / 8;
+        for _ in 0..4000 {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            let at = 16 + seed % (area - 16);
+            joiner.map.put_u64(at * 8, seed.rotate_left(29) >> (seed % 60));
+            if seed.is_multiple_of(5) {
+                honest.send(1);
+                honest.sync();
+            }
+        }
+        drop(joiner);
+        honest.serves_the_next("noise");
+    }
+}
+
+mod makers {
+    //! A stranger that listens where a maker would.
+    use super::*;
+
+    const AREA: u64 = 2 << 20;
+    const BUFFERS: u64 = 2 + 128;
+    const LEN: u64 = AREA + BUFFERS * 2048;
+
+    /// An offer that is right: one queue, 64 slots.
+    fn offer() -> Vec<u64> {
+        let mut words = vec![MAGIC, VERSION, 0, 1, 64, 1500, 2048, 0, AREA, BUFFERS];
+        for (at, first) in [(1 << 12, 2), (1 << 15, 66)] {
+            words.extend([at, at + 2048, at + 4096, at + 6144, at + 8192, first, 0]);
+        }
+        words
+    }
+
+    /// What it does with one who joins.
+    type Act = Box<dyn Fn(&OwnedFd) + Send>;
+
+    fn answers(words: Vec<u64>, file: fn() -> Vec<OwnedFd>) -> Act {
+        Box::new(move |peer| {
+            receive(peer);
+            let files = file();
+            let fds: Vec<_> = files.iter().map(AsFd::as_fd).collect();
+            send(peer, &stranger::words(&words), &fds);
+            let (word, bells) = receive(peer);
+            if word == b"bells" {
+                let fds: Vec<_> = bells.iter().map(AsFd::as_fd).collect();
+                send(peer, b"bells", &fds);
+            }
+        })
+    }
+
+    fn proper() -> Vec<OwnedFd> {
+        vec![memory(LEN, SEALS)]
+    }
+
+    fn with(at: usize, value: u64) -> Act {
+        let mut words = offer();
+        words[at] = value;
+        answers(words, proper)
+    }
+
+    /// Opens an end against such a maker; gives the error.
+    fn refused(what: &str, act: &Act, serial: usize) -> String {
+        let (left, right, path) = cable(&format!("maker{serial}"));
+        drop(open(&left).unwrap());
+        let listener = listen(&path);
+        let done = std::sync::atomic::AtomicBool::new(false);
+        let begun = Instant::now();
+        let line = std::thread::scope(|scope| {
+            let end = scope.spawn(|| {
+                let opened = open(&right);
+                done.store(true, std::sync::atomic::Ordering::Relaxed);
+                opened.err().map(|e| e.to_string())
+            });
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                if let Some(peer) = accept(&listener, Duration::from_millis(20)) {
+                    act(&peer);
+                }
+            }
+            end.join().unwrap()
+        });
+        std::fs::remove_file(path).unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(12), "{what}: it took {:?}", begun.elapsed());
+        line.unwrap_or_else(|| panic!("{what}: was taken for a cable"))
+    }
+
+    #[test]
+    fn that_offer_nonsense_are_refused_in_one_line() {
+        let queues_change = std::sync::atomic::AtomicU64::new(0);
+        let cases: Vec<(&str, Act)> = vec![
+            ("not sealed", answers(offer(), || vec![memory(LEN, 0)])),
+            ("may shrink", answers(offer(), || vec![memory(LEN, libc::F_SEAL_GROW)])),
+            ("cannot be written", answers(offer(), || vec![memory(LEN, SEALS | libc::F_SEAL_WRITE)])),
+            ("too small", answers(offer(), || vec![memory(LEN - 1, SEALS)])),
+            ("empty", answers(offer(), || vec![memory(0, SEALS)])),
+            ("a file", answers(offer(), || vec![std::fs::File::open("/proc/self/exe").unwrap().into()])),
+            ("an event", answers(offer(), || vec![event()])),
+            ("no file", answers(offer(), Vec::new)),
+            ("two files", answers(offer(), || vec![memory(LEN, SEALS), memory(LEN, SEALS)])),
+            ("no queue", with(3, 0)),
+            ("too many queues", with(3, 129)),
+            ("very many queues", with(3, 1 << 40)),
+            ("one queue more than it describes", with(3, 2)),
+            ("63 slots", with(4, 63)),
+            ("no slots", with(4, 0)),
+            ("2^31 slots", with(4, 1 << 31)),
+            ("no MTU", with(5, 0)),
+            ("huge MTU", with(5, u64::MAX)),
+            ("odd buffers", with(6, 2047)),
+            ("tiny buffers", with(6, 256)),
+            ("huge buffers", with(6, 1 << 31)),
+            ("slow rate", with(7, 1)),
+            ("no ring area", with(8, 0)),
+            ("unaligned buffers", with(8, AREA + 64)),
+            ("buffers far away", with(8, u64::MAX - 4095)),
+            ("too many buffers", with(9, BUFFERS + 1)),
+            ("2^32 - 1 buffers", with(9, u32::MAX.into())),
+            ("an unaligned ring", with(10, (1 << 12) + 64)),
+            ("a ring among the buffers", with(10, AREA)),
+            ("a ring beyond", with(12, 1 << 40)),
+            ("a ring at the end of time", with(12, u64::MAX - 127)),
+            ("metadata among the buffers", with(11, AREA - 128)),
+            ("lines over a ring", with(14, (1 << 12) + 128)),
+            ("one ring for both ends", with(12, 1 << 12)),
+            ("rings of two queues in one place", with(17, 1 << 12)),
+            ("no buffer", with(15, 0)),
+            ("a reserved buffer", with(15, 1)),
+            ("buffers beyond", with(15, BUFFERS - 63)),
+            ("buffers that wrap", with(15, u64::from(u32::MAX) - 10)),
+            ("buffers of two rings in one place", with(15, 66)),
+            ("a word more", {
+                let mut words = offer();
+                words.push(0);
+                answers(words, proper)
+            }),
+            ("half an offer", answers(offer()[..12].to_vec(), proper)),
+            ("garbage", answers(vec![u64::MAX; 40], proper)),
+            ("says nothing", Box::new(|_| ())),
+            ("stalls", Box::new(|_| std::thread::sleep(Duration::from_secs(3)))),
+            (
+                "another number of queues each time",
+                Box::new(move |peer| {
+                    receive(peer);
+                    let queues = 1 + queues_change.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 2;
+                    let mut words = offer();
+                    words[3] = queues;
+                    if queues == 1 {
+                        words[3] = 2;
+                        words.extend_from_slice(&offer()[10..]);
+                    }
+                    send(peer, &stranger::words(&words), &[memory(LEN, SEALS).as_fd()]);
+                }),
+            ),
+            (
+                "bells one by one, never all",
+                Box::new(|peer| {
+                    receive(peer);
+                    send(peer, &stranger::words(&offer()), &[memory(LEN, SEALS).as_fd()]);
+                    for _ in 0..4 {
+                        std::thread::sleep(Duration::from_millis(700));
+                        send(peer, b"bell", &[event().as_fd()]);
+                    }
+                }),
+            ),
+            (
+                "files for bells",
+                Box::new(|peer| {
+                    receive(peer);
+                    send(peer, &stranger::words(&offer()), &[memory(LEN, SEALS).as_fd()]);
+                    receive(peer);
+                    let (_reader, writer) = std::io::pipe().unwrap();
+                    send(peer, b"bells", &[writer.as_fd(), writer.as_fd()]);
+                }),
+            ),
+        ];
+        std::thread::scope(|scope| {
+            let list: Vec<_> = cases
+                .into_iter()
+                .enumerate()
+                .map(|(serial, (what, act))| (what, scope.spawn(move || refused(what, &act, serial))))
+                .collect();
+            for (what, run) in list {
+                let line = run.join().unwrap();
+                assert!(!line.contains('\n') && line.contains("; "), "{what}: {line}");
+            }
+        });
+    }
+
+    /// It offers what is right, then lies: the honest joiner parts and makes a cable of its own.
+    #[test]
+    fn that_lie_are_left_and_the_joiner_becomes_a_maker() {
+        for lie in ["published", "released", "noise"] {
+            let (left, right, path) = cable(&format!("liar-{lie}"));
+            drop(open(&left).unwrap());
+            let (listener, file) = (listen(&path), memory(LEN, SEALS));
+            let map = Map::new(&file, usize::try_from(LEN).unwrap());
+            let end = std::thread::spawn(move || open(&right).unwrap());
+            let peer = accept(&listener, PATIENCE).unwrap();
+            receive(&peer);
+            send(&peer, &words(&offer()), &[file.as_fd()]);
+            let (_, bells) = receive(&peer);
+            assert_eq!(bells.len(), 2);
+            send(&peer, b"bells", &[event().as_fd(), event().as_fd()]);
+            let mut port = end.join().unwrap();
+            let (mut tx, mut rx) = (port.take_tx(0).unwrap(), port.take_rx(0).unwrap());
+            assert_eq!(port.link(), Link::Up);
+            std::fs::remove_file(&path).unwrap();
+            drop(listener);
+            match lie {
+                // From left to right: this end publishes. From right to left: it releases.
+                "published" => map.put((1 << 12) + 8192, 64),
+                "released" => map.put((1 << 15) + 8192 + 128, 1),
+                _ => (512..6000).for_each(|k| map.put_u64(k * 8, k.wrapping_mul(0x9e37_79b9_7f4a_7c15))),
+            }
+            until("link down", || {
+                tx.sync();
+                rx.sync();
+                let n = rx.ring.available();
+                let mut batch = rx.ring.batch(n);
+                for i in 0..n {
+                    let _ = batch.frame(i).map(|(frame, _)| frame.to_vec());
+                }
+                batch.release(n);
+                (port.link() == Link::Down).then_some(())
+            });
+            let mut next = until("an honest end joins", || {
+                tx.sync();
+                rx.sync();
+                open(&left).ok()
+            });
+            assert!(next.info().path.contains("the other one's memory"), "{}", next.info().path);
+            until("link up", || (port.link() == Link::Up).then_some(()));
+            let (mut ntx, mut nrx) = (next.take_tx(0).unwrap(), next.take_rx(0).unwrap());
+            let mut batch = ntx.ring.reserve(1);
+            assert!(batch.put(0, b"honest"));
+            batch.commit(1);
+            ntx.sync();
+            until("frame", || {
+                rx.sync();
+                (rx.ring.available() > 0).then_some(())
+            });
+            assert_eq!(rx.ring.batch(1).frame(0).unwrap().0.to_vec(), b"honest");
+            nrx.sync();
+        }
+    }
+}
+
+/// The role of an end that is opened while somebody keeps the directory locked.
+#[test]
+#[ignore = "a role of another test"]
+fn opens_under_a_lock() {
+    if std::env::var_os("LINERATE_ROLE").is_some() {
+        println!("said: {}", open("cable:locked{1").err().unwrap());
+    }
+}
+
+#[test]
+fn a_directory_that_stays_locked_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let inner = dir.path().join("linerate");
+    std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), 0o700).create(&inner).unwrap();
+    let lock = std::fs::File::open(inner).unwrap();
+    lock.lock().unwrap();
+    let out = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["opens_under_a_lock", "--exact", "--nocapture", "--ignored"])
+        .envs([("LINERATE_ROLE", "1".as_ref()), ("XDG_RUNTIME_DIR", dir.path())])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(said.contains("said: ") && said.contains("directory of sockets locked"), "{said}");
+}

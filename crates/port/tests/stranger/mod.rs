@@ -1,0 +1,313 @@
+//! Another process that speaks a cable's protocol by hand and owes it nothing. It is written without the library, so
+//! that it can say and write what the library would not.
+
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
+
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
+pub(crate) const VERSION: u64 = 1;
+
+/// The socket of the cable `NAME{1`.
+pub(crate) fn path(cable: &str) -> PathBuf {
+    let dir = match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| Path::new(dir).is_absolute()) {
+        Some(dir) => PathBuf::from(dir).join("linerate"),
+        // SAFETY: no arguments.
+        None if unsafe { libc::geteuid() } == 0 && Path::new("/run").is_dir() => PathBuf::from("/run/linerate"),
+        // SAFETY: as above.
+        None => std::env::temp_dir().join(format!("linerate-{}", unsafe { libc::geteuid() })),
+    };
+    dir.join(format!("cable-{cable}#1.sock"))
+}
+
+pub(crate) fn words(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+pub(crate) fn hello() -> Vec<u8> {
+    words(&[MAGIC, VERSION, 0])
+}
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+fn own(result: libc::c_int) -> OwnedFd {
+    let fd = check(result).expect("a descriptor");
+    // SAFETY: the descriptor is new.
+    unsafe { OwnedFd::from_raw_fd(fd) }
+}
+
+pub(crate) fn event() -> OwnedFd {
+    // SAFETY: integers.
+    own(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) })
+}
+
+/// A memory file of so many bytes, sealed or not.
+pub(crate) fn memory(len: u64, seals: libc::c_int) -> OwnedFd {
+    // SAFETY: a C string and integers.
+    let fd = own(unsafe { libc::memfd_create(c"stranger".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) });
+    // SAFETY: integers.
+    unsafe {
+        check(libc::ftruncate(fd.as_raw_fd(), len.cast_signed())).unwrap();
+        check(libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, seals)).unwrap();
+    }
+    fd
+}
+
+pub(crate) const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
+
+/// A socket of its kind; its patience is ten seconds, so that a test ends.
+fn socket() -> OwnedFd {
+    // SAFETY: integers, and a timeval that lives.
+    unsafe {
+        let fd = own(libc::socket(libc::AF_UNIX, libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC, 0));
+        let time = libc::timeval { tv_sec: 10, tv_usec: 0 };
+        for option in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
+            check(libc::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const time).cast(), 16)).unwrap();
+        }
+        fd
+    }
+}
+
+fn address(path: &Path) -> (libc::sockaddr_un, u32) {
+    // SAFETY: all zeroes is an address.
+    let mut address: libc::sockaddr_un = unsafe { zeroed() };
+    address.sun_family = 1;
+    for (to, from) in address.sun_path.iter_mut().zip(path.to_str().unwrap().bytes()) {
+        *to = from.cast_signed();
+    }
+    (address, u32::try_from(size_of::<libc::sockaddr_un>()).unwrap())
+}
+
+pub(crate) fn connect(path: &Path) -> io::Result<OwnedFd> {
+    let (fd, (address, len)) = (socket(), address(path));
+    // SAFETY: the address lives.
+    check(unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), len) })?;
+    Ok(fd)
+}
+
+pub(crate) fn listen(path: &Path) -> OwnedFd {
+    let (fd, (address, len)) = (socket(), address(path));
+    // SAFETY: the address lives.
+    unsafe {
+        check(libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len)).unwrap();
+        check(libc::listen(fd.as_raw_fd(), 16)).unwrap();
+    }
+    fd
+}
+
+/// The next that connects, if one does soon.
+pub(crate) fn accept(listener: &OwnedFd, patience: Duration) -> Option<OwnedFd> {
+    let mut entry = libc::pollfd { fd: listener.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let ms = i32::try_from(patience.as_millis()).unwrap();
+    // SAFETY: one entry.
+    let ready = unsafe { libc::poll(&raw mut entry, 1, ms) } == 1;
+    // SAFETY: null is allowed.
+    ready.then(|| own(unsafe { libc::accept(listener.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut()) }))
+}
+
+/// Whether it could be sent: the other side may have hung up.
+pub(crate) fn send(socket: &OwnedFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> bool {
+    let mut control = [0u64; 128];
+    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let room = u32::try_from(size_of_val(fds)).unwrap();
+    // SAFETY: one readable part, and control memory with room for 250 descriptors, which is aligned.
+    unsafe {
+        let mut message: libc::msghdr = zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        if !fds.is_empty() {
+            message.msg_control = control.as_mut_ptr().cast();
+            message.msg_controllen = libc::CMSG_SPACE(room) as _;
+            let head = libc::CMSG_FIRSTHDR(&raw const message);
+            (*head).cmsg_level = libc::SOL_SOCKET;
+            (*head).cmsg_type = libc::SCM_RIGHTS;
+            (*head).cmsg_len = libc::CMSG_LEN(room) as _;
+            for (i, fd) in fds.iter().enumerate() {
+                libc::CMSG_DATA(head).cast::<libc::c_int>().add(i).write_unaligned(fd.as_raw_fd());
+            }
+        }
+        libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) >= 0
+    }
+}
+
+/// One message; nothing if the other side hung up.
+pub(crate) fn receive(socket: &OwnedFd) -> (Vec<u8>, Vec<OwnedFd>) {
+    let (mut bytes, mut control, mut fds) = (vec![0u8; 20_000], [0u64; 128], Vec::new());
+    let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    // SAFETY: one writable part, and aligned control memory; descriptors that come are new.
+    unsafe {
+        let mut message: libc::msghdr = zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = size_of_val(&control) as _;
+        let got = libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC);
+        bytes.truncate(usize::try_from(got).unwrap_or(0));
+        let head = libc::CMSG_FIRSTHDR(&raw const message);
+        if got >= 0 && !head.is_null() {
+            let n = ((*head).cmsg_len as usize - libc::CMSG_LEN(0) as usize) / 4;
+            for i in 0..n {
+                fds.push(OwnedFd::from_raw_fd(libc::CMSG_DATA(head).cast::<libc::c_int>().add(i).read_unaligned()));
+            }
+        }
+    }
+    (bytes, fds)
+}
+
+/// A region as a stranger maps it: bytes to be written at will.
+pub(crate) struct Map {
+    base: NonNull<u8>,
+    pub(crate) len: usize,
+}
+
+// SAFETY: it is reached through atomics only.
+unsafe impl Send for Map {}
+// SAFETY: as above.
+unsafe impl Sync for Map {}
+
+impl Map {
+    pub(crate) fn new(fd: &OwnedFd, len: usize) -> Self {
+        // SAFETY: a new mapping.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                fd.as_raw_fd(),
+                0,
+            )
+        };
+        assert_ne!(base, libc::MAP_FAILED);
+        Self { base: NonNull::new(base.cast()).unwrap(), len }
+    }
+
+    fn u32_at(&self, at: u64) -> &AtomicU32 {
+        let at = usize::try_from(at).unwrap();
+        assert!(at.is_multiple_of(4) && at + 4 <= self.len);
+        // SAFETY: inside the mapping and aligned.
+        unsafe { self.base.add(at).cast().as_ref() }
+    }
+
+    pub(crate) fn put(&self, at: u64, value: u32) {
+        self.u32_at(at).store(value, SeqCst);
+    }
+
+    pub(crate) fn see(&self, at: u64) -> u32 {
+        self.u32_at(at).load(SeqCst)
+    }
+
+    pub(crate) fn put_u64(&self, at: u64, value: u64) {
+        let at = usize::try_from(at).unwrap();
+        assert!(at.is_multiple_of(8) && at + 8 <= self.len);
+        // SAFETY: inside the mapping and aligned.
+        unsafe { self.base.add(at).cast::<AtomicU64>().as_ref() }.store(value, SeqCst);
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // SAFETY: it is ours, and nobody borrows from it any more.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+/// One direction, as offered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair {
+    pub(crate) tx: u64,
+    pub(crate) tx_meta: u64,
+    pub(crate) rx: u64,
+    pub(crate) rx_meta: u64,
+    pub(crate) lines: u64,
+    pub(crate) first_buf: u32,
+    pub(crate) start: u32,
+}
+
+impl Pair {
+    fn new(w: &[u64]) -> Self {
+        let u32 = |word: u64| u32::try_from(word).unwrap();
+        let (first_buf, start) = (u32(w[5]), u32(w[6]));
+        Self { tx: w[0], tx_meta: w[1], rx: w[2], rx_meta: w[3], lines: w[4], first_buf, start }
+    }
+
+    pub(crate) fn published(&self) -> u64 {
+        self.lines
+    }
+
+    pub(crate) fn released(&self) -> u64 {
+        self.lines + 128
+    }
+
+    pub(crate) fn swaps(&self) -> u64 {
+        self.lines + 132
+    }
+
+    pub(crate) fn sleepers(&self) -> [u64; 2] {
+        [self.lines + 256, self.lines + 384]
+    }
+
+    /// The slot of the receiver's ring that a cursor stands for.
+    pub(crate) fn slot(&self, cursor: u32) -> u64 {
+        self.rx + 256 + u64::from(cursor % 64) * 16
+    }
+}
+
+pub(crate) fn slot(buf: u32, len: u16, flags: u16) -> u64 {
+    u64::from(buf) | u64::from(len) << 32 | u64::from(flags) << 48
+}
+
+/// A joiner of a cable of one queue and 64 slots, at the right end.
+pub(crate) struct Joiner {
+    pub(crate) socket: OwnedFd,
+    pub(crate) map: Map,
+    /// From the honest left end to here.
+    pub(crate) inward: Pair,
+    /// From here to the honest left end.
+    pub(crate) outward: Pair,
+    pub(crate) buffers: u32,
+    pub(crate) bells: Vec<OwnedFd>,
+}
+
+/// Says hello and reads the offer.
+pub(crate) fn offered(path: &Path) -> Option<(OwnedFd, Vec<u64>, OwnedFd)> {
+    let socket = connect(path).ok()?;
+    send(&socket, &hello(), &[]);
+    let (offer, mut fds) = receive(&socket);
+    let offer: Vec<u64> = offer.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+    (offer.len() == 10 + 14).then_some(())?;
+    Some((socket, offer, fds.pop()?))
+}
+
+impl Joiner {
+    /// Joins as it should be done; None if it is not let in (the maker may be busy with the last one).
+    pub(crate) fn join(path: &Path) -> Option<Self> {
+        let (socket, offer, file) = offered(path)?;
+        assert_eq!((offer[3], offer[4]), (1, 64), "one queue, 64 slots");
+        let len = usize::try_from(offer[8] + offer[9] * offer[6]).unwrap();
+        let map = Map::new(&file, len);
+        let own = [event(), event()];
+        send(&socket, b"bells", &own.each_ref().map(|bell| std::os::fd::AsFd::as_fd(bell)));
+        let (word, mut bells) = receive(&socket);
+        (word == b"bells" && bells.len() == 2).then_some(())?;
+        bells.extend(own);
+        let (inward, outward) = (Pair::new(&offer[10..17]), Pair::new(&offer[17..24]));
+        Some(Self { socket, map, inward, outward, buffers: u32::try_from(offer[9]).unwrap(), bells })
+    }
+
+    /// Publishes `n` slots with these words.
+    pub(crate) fn publish(&self, slots: &[u64]) {
+        let from = self.map.see(self.outward.published());
+        let n = u32::try_from(slots.len()).unwrap();
+        for (i, word) in (0..n).zip(slots) {
+            self.map.put_u64(self.outward.slot(from.wrapping_add(i)), *word);
+        }
+        self.map.put(self.outward.published(), from.wrapping_add(n));
+    }
+}
