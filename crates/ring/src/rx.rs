@@ -16,6 +16,9 @@ use crate::ring::{Raw, RingStats};
 use crate::tx::TxBatch;
 use std::sync::Arc;
 
+/// How many slots ahead of the one that is asked for its buffer is fetched.
+const AHEAD: u32 = 16;
+
 /// A receive ring in the hands of one thread: the engine's half delivers, the user's half reads and releases.
 pub struct RxRing {
     pub(crate) raw: Raw,
@@ -292,7 +295,7 @@ impl RxBatch<'_> {
             if !self.ring.accept_swaps {
                 return Err(BadSlot::NotLent);
             }
-            if buf < BUFFERS_RESERVED || buf >= self.ring.raw.region.buffers() {
+            if buf < BUFFERS_RESERVED || buf >= self.ring.raw.buffers {
                 return Err(BadSlot::Index);
             }
             self.ring.raw.set_buf(cursor, buf);
@@ -307,6 +310,7 @@ impl RxBatch<'_> {
     #[inline]
     #[must_use]
     pub fn frame(&mut self, i: u32) -> Option<(Frame<'_>, u16)> {
+        self.ring.raw.prefetch::<false>(self.ring.head.wrapping_add(i + AHEAD));
         let word = self.checked(i)?;
         // SAFETY: delivered and not released, so the slot is the user's as long as the batch is borrowed; index and
         // length were checked on the value that is used.

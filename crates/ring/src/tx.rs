@@ -15,6 +15,9 @@ use crate::region::{Region, RingSpot};
 use crate::ring::Raw;
 use std::sync::Arc;
 
+/// How many slots ahead of the one that is asked for its buffer is fetched.
+const AHEAD: u32 = 16;
+
 /// A transmit ring in the hands of one thread: the user's half fills and commits, the engine's half takes and completes.
 pub struct TxRing {
     pub(crate) raw: Raw,
@@ -259,6 +262,7 @@ impl TxBatch<'_> {
     #[inline]
     #[must_use]
     pub fn frame(&mut self, i: u32) -> Frame<'_> {
+        self.ring.raw.prefetch::<true>(self.ring.head.wrapping_add(i + AHEAD));
         let buf = self.ring.raw.buf(self.cursor(i));
         // SAFETY: reserved, so the slot is the user's as long as the batch is borrowed.
         unsafe { self.ring.raw.frame(buf, self.ring.raw.usable) }
