@@ -106,6 +106,24 @@ impl Raw {
         }
     }
 
+    /// The slots from `cursor` on up to the ring's end, at most `n`, and which buffers they hold.
+    #[inline]
+    pub(crate) fn run(&self, cursor: u32, n: u32) -> (&[SlotCell], &[u32]) {
+        let from = self.index(cursor);
+        let len = (n as usize).min(self.own.len() - from);
+        // SAFETY: the run lies inside the ring's slots, which are atomics.
+        (unsafe { std::slice::from_raw_parts(self.slots.add(from).as_ptr(), len) }, &self.own[from..from + len])
+    }
+
+    /// The same, to put other buffers into the slots.
+    #[inline]
+    pub(crate) fn run_mut(&mut self, cursor: u32, n: u32) -> (&[SlotCell], &mut [u32]) {
+        let from = self.index(cursor);
+        let len = (n as usize).min(self.own.len() - from);
+        // SAFETY: the run lies inside the ring's slots, which are atomics and not part of `own`.
+        (unsafe { std::slice::from_raw_parts(self.slots.add(from).as_ptr(), len) }, &mut self.own[from..from + len])
+    }
+
     pub(crate) fn meta(&self, cursor: u32) -> Meta {
         // SAFETY: masked, so inside the ring's records, which are atomics.
         unsafe { self.meta.add(self.index(cursor)).as_ref() }.load()
