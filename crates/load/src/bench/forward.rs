@@ -72,8 +72,13 @@ const RUN: u16 = 1;
 impl Traffic {
     fn new() -> Self {
         let layout = Layout { vnet: 0, v6: false };
-        let template =
-            Template { layout, src_mac: [2, 0, 0, 0, 0, 1], dst_mac: [2, 0, 0, 0, 0, 2], stream: 0, payload: Payload::Marked };
+        let template = Template {
+            layout,
+            src_mac: [2, 0, 0, 0, 0, 1],
+            dst_mac: [2, 0, 0, 0, 0, 2],
+            stream: 0,
+            payload: Payload::Marked,
+        };
         let address = |last| IpAddr::from([10, 0, 0, last]);
         let flow = Flow { src: address(1), dst: address(2), src_port: 1234, dst_port: 1234 };
         let mut check = Check::new(0, Some(RUN));

@@ -6,7 +6,9 @@ use std::collections::HashSet;
 const RUN: u16 = 0xbeef;
 
 fn flow(v6: bool) -> Flow {
-    let addr = |last: u8| if v6 { [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last].into() } else { [10, 0, 0, last].into() };
+    let addr = |last: u8| {
+        if v6 { [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last].into() } else { [10, 0, 0, last].into() }
+    };
     Flow { src: addr(1), dst: addr(2), src_port: 1234, dst_port: 4321 }
 }
 
@@ -31,11 +33,8 @@ fn any_flipped_byte_is_found() {
                 let template = template(vnet, v6, payload);
                 let len = template.layout.end() + extra;
                 for mode in ["fixed", "any", "learned"] {
-                    let mut check = if mode == "learned" {
-                        Check::new(vnet, None)
-                    } else {
-                        told(&template, mode == "fixed", len)
-                    };
+                    let mut check =
+                        if mode == "learned" { Check::new(vnet, None) } else { told(&template, mode == "fixed", len) };
                     let frame = |sequence| template.frame(len, &flow(v6), RUN, sequence, 99);
                     check.bytes(&frame(0));
                     assert_eq!(check.received().corrupt, 0, "{mode} {len}");

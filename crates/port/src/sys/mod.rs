@@ -10,9 +10,9 @@ pub(crate) mod interface;
 pub(crate) mod netlink;
 #[cfg(target_os = "linux")]
 pub(crate) mod netns;
-pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
 pub(crate) mod packet;
+pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
 pub(crate) mod socket;
 #[cfg(target_os = "linux")]
