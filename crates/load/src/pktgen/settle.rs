@@ -155,6 +155,7 @@ fn judge(
     received: Option<&Received>,
 ) -> (Vec<String>, Vec<String>) {
     let (mut reasons, mut warnings) = (Vec::new(), Vec::new());
+    reasons.extend(facts.main.iter().flat_map(|worked| worked.done.failures.iter().cloned()));
     let left = ledger.settle();
     if let Some(n) = left.frames().filter(|n| *n > 0) {
         let [sending, receiving] = [left.sending, left.receiving].map(|n| n.unwrap_or(0));
@@ -279,6 +280,9 @@ fn parameters(common: &Common) -> BTreeMap<String, String> {
     put("threads", config.threads.to_string());
     put("sizes", config.sizes.to_string());
     put("wait", config.wait.to_string());
+    if let Some(path) = config.packet_file.as_ref().or(config.replay.as_ref().map(|replay| &replay.path)) {
+        put("capture", path.display().to_string());
+    }
     if let Some(rate) = config.rate {
         put("rate", rate.to_string());
     }
