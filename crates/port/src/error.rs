@@ -37,10 +37,26 @@ pub struct OpenError {
 impl OpenError {
     /// An error about a port.
     pub fn new(port: impl fmt::Display, cause: Cause, what: impl fmt::Display, mend: impl fmt::Display) -> Self {
-        Self { port: port.to_string(), what: what.to_string(), mend: mend.to_string(), cause }
+        // What was typed comes back in it, and so may a line break.
+        let line = |part: &dyn fmt::Display| part.to_string().replace(char::is_control, " ");
+        Self { port: line(&port), what: line(&what), mend: line(&mend), cause }
     }
 
     pub(crate) fn usage(port: impl fmt::Display, what: impl fmt::Display, mend: impl fmt::Display) -> Self {
         Self::new(port, Cause::Usage, what, mend)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Found by fuzzing `grammar`: a name with a tab or a line break came back in the error as it was.
+    #[test]
+    fn an_error_is_one_line_whatever_was_typed() {
+        for name in ["cable:lab{1,rate=4\t\t0G", "null:,slots=\n1", "null:\n,size=1", "pcap:a\u{85}b,queues=0"] {
+            let line = crate::open(name).err().unwrap().to_string();
+            assert!(!line.chars().any(char::is_control), "{line:?}");
+        }
     }
 }

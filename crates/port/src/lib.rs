@@ -27,6 +27,9 @@ mod counters;
 mod error;
 #[cfg(target_os = "linux")]
 mod frames;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzz;
 mod info;
 mod kinds;
 mod null;

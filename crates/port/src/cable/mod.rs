@@ -259,5 +259,16 @@ impl Device for Cable {
     }
 }
 
+/// Reads a message of a handshake as either side would; what can be read must survive being written.
+#[cfg(fuzzing)]
+pub(crate) fn fuzz(message: &[u8]) {
+    if let Some(left) = message::read_hello(message) {
+        assert_eq!(message::hello(left), message);
+    }
+    if let Some(Ok(offer)) = message::Offer::read(message) {
+        assert!(offer.write() == message && message.len() <= message::LONGEST);
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,24 @@
+//! What fuzz targets reach that users do not. No part of the crate's interface.
+
+use crate::spec::Spec;
+
+/// Parses a name, reads all its values and makes its demand; gives the errors' lines.
+pub fn grammar(text: &str) -> Vec<String> {
+    let spec = match Spec::parse(text) {
+        Ok(spec) => spec,
+        Err(e) => return vec![e.to_string()],
+    };
+    let mut lines = Vec::new();
+    let mut note = |result: Result<(), crate::OpenError>| lines.extend(result.err().map(|e| e.to_string()));
+    note(spec.slots().map(|slots| assert!(slots.is_power_of_two())));
+    note(spec.buf_size().map(|size| assert!(size.is_power_of_two())));
+    note(spec.mtu().map(drop));
+    note(spec.rate().map(drop));
+    note((spec.kind.demand)(&spec).and_then(|demand| crate::wrap::demand(&spec, demand)).map(drop));
+    lines
+}
+
+/// Reads a message of a cable's handshake.
+pub fn handover(message: &[u8]) {
+    crate::cable::fuzz(message);
+}
