@@ -49,7 +49,6 @@ impl OpenError {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
 
     /// Found by fuzzing `grammar`: a name with a tab or a line break came back in the error as it was.
     #[test]

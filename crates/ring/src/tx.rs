@@ -164,6 +164,19 @@ impl TxRing {
         self.word(self.taken.wrapping_add(i))
     }
 
+    /// All pending slots' words in order.
+    #[inline]
+    pub fn pending_words(&self) -> impl Iterator<Item = SlotWord> + '_ {
+        let usable = u16::try_from(self.raw.usable).unwrap_or(u16::MAX);
+        let (slots, own) = self.raw.run(self.taken, self.pending());
+        let rest = u32::try_from(slots.len()).unwrap_or(0);
+        let (more, theirs) = self.raw.run(self.taken.wrapping_add(rest), self.pending() - rest);
+        slots.iter().zip(own).chain(more.iter().zip(theirs)).map(move |(slot, buf)| {
+            let word = slot.word();
+            SlotWord::new(*buf, word.len().min(usable), word.flags())
+        })
+    }
+
     /// Private truth on the buffer, the slot's own length and flags.
     #[inline]
     pub(crate) fn word(&self, cursor: u32) -> SlotWord {

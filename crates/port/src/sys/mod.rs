@@ -25,5 +25,3 @@ pub(crate) mod unix;
 pub(crate) mod xsk;
 #[cfg(target_os = "linux")]
 pub(crate) mod xsk_ring;
-
-pub(crate) mod seqpacket;
