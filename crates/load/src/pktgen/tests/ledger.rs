@@ -11,12 +11,15 @@ use linerate_ring::{Region, RegionConfig, RxRing, Sharing, TxRing};
 use linerate_rt::{WaitMode, Waiter};
 use std::collections::VecDeque;
 
+/// Which frames, by their number.
+type Chooses = fn(u64) -> bool;
+
 /// A wire that takes frames away, or changes their bytes, without a word.
 struct Thief {
     queue: Arc<Mutex<VecDeque<Vec<u8>>>>,
     sent: u64,
-    steals: fn(u64) -> bool,
-    spoils: fn(u64) -> bool,
+    steals: Chooses,
+    spoils: Chooses,
 }
 
 impl TxEngine for Thief {
@@ -55,7 +58,7 @@ impl RxEngine for Far {
 }
 
 /// Sends `n` frames past a thief; gives the joined ledger, and how many frames were found corrupt.
-fn pass(n: u64, steals: fn(u64) -> bool, spoils: fn(u64) -> bool) -> (Ledger, u64) {
+fn pass(n: u64, steals: Chooses, spoils: Chooses) -> (Ledger, u64) {
     let config = RegionConfig {
         buf_size: 2048,
         buffers: 2048,
@@ -114,7 +117,7 @@ fn nothing_taken_leaves_nothing_over() {
 
 #[test]
 fn k_frames_taken_behind_the_counters_are_exactly_k_unexplained() {
-    let cases: [(fn(u64) -> bool, i64); 5] = [
+    let cases: [(Chooses, i64); 5] = [
         (|k| k == 0, 1),
         (|k| k == 999, 1),
         (|k| k % 7 == 3, 143),
