@@ -103,7 +103,7 @@ impl Replay {
                 Ok(Some(record)) => {
                     let (then, start) = *self.origin.get_or_insert((record.time_ns, now));
                     // A capture may go back in time; the frame leaves at once then.
-                    let passed = u128::from(record.time_ns.saturating_sub(then)) * self.pace >> 32;
+                    let passed = (u128::from(record.time_ns.saturating_sub(then)) * self.pace) >> 32;
                     self.due = start.saturating_add(u64::try_from(passed).unwrap_or(u64::MAX));
                     self.held.clear();
                     self.held.extend_from_slice(record.data);

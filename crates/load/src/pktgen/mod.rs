@@ -38,3 +38,6 @@ pub use report::{Progressed, Teller};
 pub use run::{Refusal, run};
 pub use settle::Finished;
 pub use sizes::{LIMITS, Sizes};
+
+#[cfg(test)]
+mod tests;

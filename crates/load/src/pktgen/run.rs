@@ -52,23 +52,48 @@ const SHORTEST_REPORT_US: u64 = 10_000;
 /// # Errors
 /// [`Refusal`], before anything was sent.
 pub fn run(mut config: Config, command: Vec<String>, stop: &Stop, output: &Arc<Output>) -> Result<Finished, Refusal> {
-    let (start, began) = (Timestamp::now(), monotonic_ns());
     let names: Vec<String> = std::iter::once(&config.port)
         .chain(&config.to)
         .map(|port| name::with_rings(&config, port))
         .collect::<Result<_, _>>()?;
-    // Captures are looked at before anything is opened.
-    let update = config.has(options::UPDATE_CSUM);
-    let replay = config.replay.as_ref().map(|replay| Replay::open(replay, update)).transpose()?.map(Box::new);
-    let mut packet = config.packet_file.as_deref().map(captured::first_frame).transpose()?;
-    if let Some(packet) = &mut packet {
-        config.sizes = Sizes::Fixed(packet.len());
-        if update {
-            captured::update_checksums(packet);
+    let captures = Captures::load(&mut config)?;
+    let ports = open_all(&names)?;
+    run_on(config, captures, ports, command, stop, output)
+}
+
+/// Captures are looked at before anything is opened.
+#[derive(Default)]
+pub(super) struct Captures {
+    packet: Option<Arc<Vec<u8>>>,
+    replay: Option<Box<Replay>>,
+}
+
+impl Captures {
+    pub(super) fn load(config: &mut Config) -> Result<Self, Refusal> {
+        let update = config.has(options::UPDATE_CSUM);
+        let replay = config.replay.as_ref().map(|replay| Replay::open(replay, update)).transpose()?.map(Box::new);
+        let mut packet = config.packet_file.as_deref().map(captured::first_frame).transpose()?;
+        if let Some(packet) = &mut packet {
+            config.sizes = Sizes::Fixed(packet.len());
+            if update {
+                captured::update_checksums(packet);
+            }
         }
+        Ok(Self { packet: packet.map(Arc::new), replay })
     }
-    let mut ports = open_all(&names)?;
-    if replay.is_some() {
+}
+
+/// A run on ports that are open: the first is the one that pkt-gen was asked to use, a second one receives.
+pub(super) fn run_on(
+    mut config: Config,
+    captures: Captures,
+    mut ports: Vec<Port>,
+    command: Vec<String>,
+    stop: &Stop,
+    output: &Arc<Output>,
+) -> Result<Finished, Refusal> {
+    let (start, began) = (Timestamp::now(), monotonic_ns());
+    if captures.replay.is_some() {
         config.sizes = Sizes::Fixed(ports[0].info().largest.saturating_sub(config.vnet));
     }
     limits::check(&config, &ports)?;
@@ -76,8 +101,8 @@ pub fn run(mut config: Config, command: Vec<String>, stop: &Stop, output: &Arc<O
     let common = Common {
         run: config.run.unwrap_or_else(random_run),
         template: template(&config, &ports[0]),
-        packet: packet.map(Arc::new),
-        replay: Mutex::new(replay),
+        packet: captures.packet,
+        replay: Mutex::new(captures.replay),
         output: output.clone(),
         config: Arc::new(config),
     };
