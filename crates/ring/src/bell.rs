@@ -86,4 +86,30 @@ mod loom_tests {
             assert!(seen || rang);
         });
     }
+
+    /// A sleeper that wakes by itself and sleeps again either sees what was published, or its bell has been rung since
+    /// it was last cleared.
+    #[test]
+    fn nothing_is_lost_by_waking_and_sleeping_again() {
+        loom::model(|| {
+            let shared = Arc::new((AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0)));
+            let theirs = shared.clone();
+            let waker = loom::thread::spawn(move || {
+                Counter::store(&theirs.0, 1, std::sync::atomic::Ordering::Release);
+                if must_ring(&theirs.1) {
+                    // An eventfd: reading and writing it are one total order.
+                    theirs.2.swap(1, std::sync::atomic::Ordering::SeqCst);
+                }
+            });
+            let mut seen = false;
+            for _ in 0..2 {
+                wake_up(&shared.1);
+                shared.2.swap(0, std::sync::atomic::Ordering::SeqCst);
+                fall_asleep(&shared.1);
+                seen |= Counter::load(&shared.0, std::sync::atomic::Ordering::Acquire) == 1;
+            }
+            waker.join().unwrap();
+            assert!(seen || shared.2.load(std::sync::atomic::Ordering::SeqCst) == 1);
+        });
+    }
 }

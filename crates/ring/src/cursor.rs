@@ -93,6 +93,12 @@ impl Producer {
     }
 }
 
+/// Whether the consumer ever put other buffers into slots: to be asked after slots were reclaimed, and about them.
+#[inline]
+pub(crate) fn were_swapped(swaps: &impl Counter) -> bool {
+    swaps.load(Ordering::Relaxed) != 0
+}
+
 /// The consumer's cursors.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Consumer {
@@ -113,6 +119,13 @@ impl Consumer {
         }
         self.seen = now;
         Ok(new)
+    }
+
+    /// Says that there are other buffers in the slots that are given back next.
+    #[inline]
+    pub(crate) fn announce_swaps(&mut self, swaps: &impl Counter) {
+        // Sticky; the release of the slots orders it, and so the producer that acquires them sees it.
+        swaps.store(1, Ordering::Relaxed);
     }
 
     /// Gives back the next `n` slots; they must not be touched afterwards.
@@ -179,6 +192,36 @@ mod loom_tests {
     }
     // SAFETY: the slots are handed over by the two counters, which is what the model checks.
     unsafe impl Sync for Shared {}
+
+    /// Who gets a slot back that was swapped knows it, and sees the buffer that is in it now.
+    #[test]
+    fn swaps_are_known_with_the_slots() {
+        loom::model(|| {
+            use loom::sync::atomic::AtomicU32;
+            let shared = Arc::new((AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(7)));
+            let theirs = shared.clone();
+            let consumer = loom::thread::spawn(move || {
+                let mut c = Consumer { seen: 2, released: 0 };
+                c.release(&theirs.0, 1);
+                theirs.2.store(9, Ordering::Relaxed);
+                c.announce_swaps(&theirs.1);
+                c.release(&theirs.0, 1);
+            });
+            let mut p = Producer { published: 2, released: 0 };
+            let mut back = 0;
+            while back < 2 {
+                let new = p.reclaim(&shared.0).unwrap();
+                back += new;
+                if back == 2 {
+                    assert!(were_swapped(&shared.1));
+                    assert_eq!(shared.2.load(Ordering::Relaxed), 9);
+                } else if new == 0 {
+                    loom::thread::yield_now();
+                }
+            }
+            consumer.join().unwrap();
+        });
+    }
 
     /// Three values through two slots: each arrives once, in order, and no slot is written while it is read.
     #[test]

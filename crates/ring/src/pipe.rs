@@ -16,7 +16,7 @@
 use crate::bell;
 use crate::cell::{SlotCell, SlotWord};
 use crate::claim::{Claim, Half, next_id};
-use crate::cursor::{Consumer, Producer};
+use crate::cursor::{Consumer, Producer, were_swapped};
 use crate::error::RegionError;
 use crate::layout::{MAX_FRAGS, flags};
 use crate::region::{BUFFERS_RESERVED, PipeLines, Region, RingPair, Sharing};
@@ -24,7 +24,7 @@ use crate::ring::Raw;
 use crate::{RxRing, TxRing};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::Acquire;
 
 /// Which side of a shared region this process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,8 +174,7 @@ impl PipeTx {
         if back == 0 {
             return;
         }
-        // Written before the `released` that was just acquired, and never cleared while the pipe is up.
-        if lines.consumer.swaps.load(Relaxed) != 0 {
+        if were_swapped(&lines.consumer.swaps) {
             self.take_swapped(ring, back);
         }
         ring.give_back(back);
@@ -409,8 +408,7 @@ impl PipeRx {
             let line = &self.lines.get().consumer;
             if ring.swapped {
                 ring.swapped = false;
-                // Sticky, and before the release below, which orders it.
-                line.swaps.store(1, Relaxed);
+                self.consumer.announce_swaps(&line.swaps);
             }
             self.consumer.release(&line.released, done);
         }
