@@ -42,7 +42,7 @@ pub fn qualify(order: &Order, command: Vec<String>, stop: &Stop, mut tell: impl 
     for stage in stage::of(order) {
         match stage {
             Ok(stage) => run.tests.extend(on_stage(&stage, order, stop, &mut tell)),
-            Err(skipped) => run.tests.push(skipped),
+            Err(skipped) => run.tests.push(*skipped),
         }
     }
     run.elapsed_s = Number::new(seconds(monotonic_ns() - began));
