@@ -11,7 +11,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("linerate-port", &["ring"]),
     ("linerate-rt", &["ring", "port"]),
     ("linerate-load", &["wire", "sum", "ring", "port", "rt"]),
-    ("linerate-lab", &["load"]),
+    ("linerate-lab", &["port", "rt", "load"]),
     ("linerate", &["ring", "port", "rt", "load", "lab"]),
 ];
 

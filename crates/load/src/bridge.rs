@@ -37,6 +37,8 @@ struct Way {
     count: Forwarded,
     /// Frames wait for room in the other ring.
     full: bool,
+    /// Room that was not enough for the next slot's parts.
+    refused: u32,
 }
 
 struct Bridge {
@@ -54,10 +56,10 @@ struct Bridge {
 const FLUSH_NS: u64 = 200_000_000;
 
 impl Way {
-    /// Moves what there is and what there is room for; gives the slots taken.
-    fn pass(&mut self, burst: u32) -> u32 {
+    /// Moves what there is and what there is room for; true if it moved something, or can move more at once.
+    fn pass(&mut self, burst: u32) -> bool {
         self.rx.sync();
-        self.full = self.rx.ring.available() > 0 && self.tx.ring.free() == 0;
+        self.refused = 0;
         let swapped = {
             let (rx, tx) = (self.rx.ring.batch(burst), self.tx.ring.reserve(burst));
             forward(rx, tx, burst)
@@ -72,7 +74,11 @@ impl Way {
         self.tx.sync();
         let counters = self.tx.counters();
         (self.count.frames, self.count.bytes) = (counters.frames, counters.bytes);
-        taken
+        // That sync may have brought room back, which nobody will be woken for any more.
+        let (waiting, room) = (self.rx.ring.available(), self.tx.ring.free());
+        let more = waiting > 0 && room > self.refused;
+        self.full = waiting > 0 && !more;
+        taken > 0 || more
     }
 
     fn copy(&mut self, burst: u32) -> u32 {
@@ -94,7 +100,7 @@ impl Way {
                 let (bytes, each) = (frame.to_vec(), to.frame(put).len());
                 let parts = bytes.chunks(each);
                 if parts.len() > (to.len() - put) as usize {
-                    self.full = taken == 0;
+                    self.refused = to.len() - put;
                     break;
                 }
                 let last = parts.len() - 1;
@@ -127,7 +133,8 @@ impl Bridge {
 impl Machine for Bridge {
     fn handle(&mut self, now: u64) -> Progress {
         let burst = self.burst;
-        let taken: u32 = self.ways.iter_mut().map(|way| way.pass(burst)).sum();
+        let mut worked = false;
+        self.ways.iter_mut().for_each(|way| worked |= way.pass(burst));
         if let Some(every) = self.report
             && now >= self.next
         {
@@ -140,7 +147,7 @@ impl Machine for Bridge {
         if self.stopped && (pending == 0 || now >= self.patience) {
             return Progress::Done;
         }
-        if taken > 0 { Progress::Worked } else { Progress::Idle }
+        if worked { Progress::Worked } else { Progress::Idle }
     }
 
     fn poll_timeout(&self) -> Option<u64> {
@@ -186,7 +193,7 @@ pub fn bridge(
         for from in [0, 1] {
             let (rx, tx) = (ports[from].take_rx(q), ports[1 - from].take_tx(q));
             let (Some(rx), Some(tx)) = (rx, tx) else { continue };
-            ways.push(Way { from, rx, tx, count: Forwarded::default(), full: false });
+            ways.push(Way { from, rx, tx, count: Forwarded::default(), full: false, refused: 0 });
         }
     }
     for way in &ways {
@@ -207,3 +214,6 @@ pub fn bridge(
     }
     Ok(sums)
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,6 +42,8 @@ pub struct Info {
     pub name: String,
     /// The path it really got, in words.
     pub path: String,
+    /// Largest payload of a frame in bytes.
+    pub mtu: usize,
     /// Largest frame in bytes, without FCS.
     pub largest: usize,
     /// Its own address, if it has one.

@@ -49,6 +49,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let info = Info {
         name: spec.to_string(),
         path: "null, in memory".into(),
+        mtu: spec.mtu()?,
         largest: spec.mtu()? + 14,
         mac: None,
         caps: Caps { scatter: true, ..Caps::default() },
@@ -69,18 +70,19 @@ struct Sink;
 
 impl TxEngine for Sink {
     fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
-        let (mut whole, mut bytes) = (0, 0);
-        for i in 0..ring.pending() {
-            let word = ring.pending_word(i);
-            bytes += u64::from(word.len());
+        let (mut whole, mut frames, mut bytes, mut open) = (0, 0, 0, 0);
+        for (i, word) in (1..).zip(ring.pending_words()) {
+            open += u64::from(word.len());
             if word.has(flags::MOREFRAG) {
                 continue;
             }
             // Void slots have no bytes and are no frames.
-            count.frames += u64::from(bytes > 0);
-            count.bytes += bytes;
-            (whole, bytes) = (i + 1, 0);
+            frames += u64::from(open > 0);
+            bytes += open;
+            (whole, open) = (i, 0);
         }
+        count.frames += frames;
+        count.bytes += bytes;
         count.batches += u64::from(whole > 0);
         ring.take(whole);
         ring.complete(whole);

@@ -49,6 +49,9 @@ pub trait RxEngine: Send {
     /// Takes back released slots and delivers what has arrived. Never sleeps.
     fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters);
 
+    /// Brings counts that somebody else keeps (the kernel's drops) up to date; a sync does so only now and then.
+    fn refresh(&mut self, _count: &mut RxCounters) {}
+
     /// Whether frames can pass.
     fn link(&self) -> Link {
         Link::Up
@@ -148,6 +151,11 @@ impl RxQueue {
     #[inline]
     pub fn sync(&mut self) {
         self.engine.sync(&mut self.ring, &mut self.count);
+    }
+
+    /// See [`RxEngine::refresh`].
+    pub fn refresh(&mut self) {
+        self.engine.refresh(&mut self.count);
     }
 
     /// What it did so far, with the slots that the ring refused.

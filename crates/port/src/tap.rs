@@ -103,6 +103,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let info = Info {
         name: spec.to_string(),
         path: format!("TAP with vnet headers, one frame a system call; {path}"),
+        mtu,
         largest: mtu + 22,
         // The interface's own address is the kernel's, at the other side.
         mac: None,

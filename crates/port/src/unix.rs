@@ -99,6 +99,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let info = Info {
         name: spec.to_string(),
         path: "UNIX datagrams, sendmmsg and recvmmsg".into(),
+        mtu: spec.mtu()?,
         largest,
         mac: None,
         caps: Caps { scatter: true, ..Caps::default() },

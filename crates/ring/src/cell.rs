@@ -1,5 +1,6 @@
 //! A slot as two atomic words, so that reading what another process is just writing is defined, and is done once.
 
+use crate::layout::flags;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A slot's first word, `buf_idx | len | flags`, as a value: read once, then examined.
@@ -51,11 +52,25 @@ impl SlotWord {
         self.flags() & flags != 0
     }
 
+    /// Whether it is a frame of its own, of 1 to `usable` bytes, without metadata: what nearly all slots are.
+    #[inline]
+    pub(crate) const fn is_plain(self, usable: u16) -> bool {
+        const UNUSUAL: u64 = ((flags::MOREFRAG | flags::META) as u64) << 48;
+        self.len().wrapping_sub(1) < usable && self.0 & UNUSUAL == 0
+    }
+
     /// The same with other flags.
     #[inline]
     #[must_use]
     pub const fn with_flags(self, flags: u16) -> Self {
         Self(self.0 & 0x0000_ffff_ffff_ffff | (flags as u64) << 48)
+    }
+
+    /// The same without these flags.
+    #[inline]
+    #[must_use]
+    pub const fn without(self, flags: u16) -> Self {
+        Self(self.0 & !((flags as u64) << 48))
     }
 
     /// The same with another buffer.
@@ -190,8 +205,6 @@ mod tests {
         assert_eq!(w.with_flags(2).flags(), 2);
         assert_eq!(w.with_flags(2).buf_idx(), 0xdead_beef);
     }
-    use crate::layout::flags;
-
     #[test]
     fn metadata_survives_its_words() {
         let m = Meta {

@@ -23,6 +23,7 @@ mod error;
 mod frame;
 pub mod layout;
 mod pipe;
+mod prefetch;
 mod region;
 mod ring;
 mod rx;

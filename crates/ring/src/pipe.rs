@@ -213,6 +213,17 @@ impl PipeTx {
         }
         let (mut i, mut fragments, mut bytes) = (moved.slots, 0, 0usize);
         while i < pending {
+            if bytes == 0 && fragments == 0 {
+                let plain = self.hand_over_plain(ring, i, pending, &mut admit);
+                moved.frames += plain.0;
+                moved.bytes += plain.1;
+                i += plain.0;
+                moved.slots = i;
+                if i == pending {
+                    break;
+                }
+            }
+            // What ended the run: not a plain slot, or not admitted now, or the ring's end.
             let cursor = ring.taken.wrapping_add(i);
             let word = ring.word(cursor);
             i += 1;
@@ -242,6 +253,33 @@ impl PipeTx {
             self.producer.publish(&self.lines.get().producer.published, moved.slots);
         }
         moved
+    }
+
+    /// Hands over slots from the `i`th on as long as they are plain and admitted, up to the ring's end; gives how many
+    /// and their bytes.
+    #[inline]
+    fn hand_over_plain(
+        &self,
+        ring: &TxRing,
+        i: u32,
+        pending: u32,
+        admit: &mut impl FnMut(usize) -> bool,
+    ) -> (u32, u64) {
+        let cursor = ring.taken.wrapping_add(i);
+        let usable = u16::try_from(ring.raw.usable).unwrap_or(u16::MAX);
+        let (slots, own) = ring.raw.run(cursor, pending - i);
+        let (far, _) = self.far.run(cursor, pending - i);
+        let (mut frames, mut bytes) = (0, 0);
+        for ((slot, buf), far) in slots.iter().zip(own).zip(far) {
+            let word = slot.word();
+            if !word.is_plain(usable) || !admit(word.len().into()) {
+                break;
+            }
+            far.set(word.with_buf(*buf).without(flags::BUF_CHANGED));
+            bytes += u64::from(word.len());
+            frames += 1;
+        }
+        (frames, bytes)
     }
 
     #[inline]

@@ -4,6 +4,7 @@ use crate::cell::{Meta, MetaCell, SlotCell};
 use crate::claim::Claim;
 use crate::frame::Frame;
 use crate::layout::NetmapRing;
+use crate::prefetch;
 use crate::region::{Region, RingSpot, Sharing};
 use std::mem::offset_of;
 use std::ptr::NonNull;
@@ -30,6 +31,10 @@ pub(crate) struct Raw {
     pub(crate) mask: u32,
     pub(crate) shared: bool,
     pub(crate) usable: usize,
+    /// Data of buffer 0, and log2 of the distance from one buffer to the next.
+    data: NonNull<u8>,
+    shift: u32,
+    pub(crate) buffers: u32,
     /// The pipe that is this ring's engine, and nobody else; 0: whoever holds the ring.
     pub(crate) pipe: u64,
     /// In a private region, this ring's half of its pair.
@@ -50,6 +55,9 @@ impl Raw {
             mask: spot.slots - 1,
             shared: region.sharing() == Sharing::Shared,
             usable: region.usable(),
+            data: region.data(0),
+            shift: region.buf_size().trailing_zeros(),
+            buffers: region.buffers(),
             pipe: 0,
             claim: None,
             region,
@@ -98,6 +106,24 @@ impl Raw {
         }
     }
 
+    /// The slots from `cursor` on up to the ring's end, at most `n`, and which buffers they hold.
+    #[inline]
+    pub(crate) fn run(&self, cursor: u32, n: u32) -> (&[SlotCell], &[u32]) {
+        let from = self.index(cursor);
+        let len = (n as usize).min(self.own.len() - from);
+        // SAFETY: the run lies inside the ring's slots, which are atomics.
+        (unsafe { std::slice::from_raw_parts(self.slots.add(from).as_ptr(), len) }, &self.own[from..from + len])
+    }
+
+    /// The same, to put other buffers into the slots.
+    #[inline]
+    pub(crate) fn run_mut(&mut self, cursor: u32, n: u32) -> (&[SlotCell], &mut [u32]) {
+        let from = self.index(cursor);
+        let len = (n as usize).min(self.own.len() - from);
+        // SAFETY: the run lies inside the ring's slots, which are atomics and not part of `own`.
+        (unsafe { std::slice::from_raw_parts(self.slots.add(from).as_ptr(), len) }, &mut self.own[from..from + len])
+    }
+
     pub(crate) fn meta(&self, cursor: u32) -> Meta {
         // SAFETY: masked, so inside the ring's records, which are atomics.
         unsafe { self.meta.add(self.index(cursor)).as_ref() }.load()
@@ -115,9 +141,16 @@ impl Raw {
     /// `usable` and `buf` below the region's count.
     #[inline]
     pub(crate) unsafe fn frame(&self, buf: u32, len: usize) -> Frame<'_> {
-        debug_assert!(len <= self.usable && buf < self.region.buffers());
-        // SAFETY: the caller's promise.
-        unsafe { Frame::new(self.region.data(buf), len, self.shared) }
+        debug_assert!(len <= self.usable && buf < self.buffers);
+        // SAFETY: the caller's promise; a buffer below the count lies inside the region.
+        unsafe { Frame::new(self.data.add((buf as usize) << self.shift), len, self.shared) }
+    }
+
+    /// Fetches the first line of the buffer that a slot is known to hold, to be read or to be written.
+    #[inline]
+    pub(crate) fn prefetch<const WRITE: bool>(&self, cursor: u32) {
+        let at = self.data.as_ptr().wrapping_add((self.buf(cursor) as usize) << self.shift);
+        if WRITE { prefetch::to_write(at) } else { prefetch::to_read(at) }
     }
 
     fn field(&self, offset: usize) -> &AtomicU32 {

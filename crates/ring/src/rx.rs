@@ -16,6 +16,9 @@ use crate::ring::{Raw, RingStats};
 use crate::tx::TxBatch;
 use std::sync::Arc;
 
+/// How many slots ahead of the one that is asked for its buffer is fetched.
+const AHEAD: u32 = 16;
+
 /// A receive ring in the hands of one thread: the engine's half delivers, the user's half reads and releases.
 pub struct RxRing {
     pub(crate) raw: Raw,
@@ -292,7 +295,7 @@ impl RxBatch<'_> {
             if !self.ring.accept_swaps {
                 return Err(BadSlot::NotLent);
             }
-            if buf < BUFFERS_RESERVED || buf >= self.ring.raw.region.buffers() {
+            if buf < BUFFERS_RESERVED || buf >= self.ring.raw.buffers {
                 return Err(BadSlot::Index);
             }
             self.ring.raw.set_buf(cursor, buf);
@@ -307,6 +310,7 @@ impl RxBatch<'_> {
     #[inline]
     #[must_use]
     pub fn frame(&mut self, i: u32) -> Option<(Frame<'_>, u16)> {
+        self.ring.raw.prefetch::<false>(self.ring.head.wrapping_add(i + AHEAD));
         let word = self.checked(i)?;
         // SAFETY: delivered and not released, so the slot is the user's as long as the batch is borrowed; index and
         // length were checked on the value that is used.
@@ -353,16 +357,24 @@ impl RxBatch<'_> {
 /// releases both. None, and nothing done, when they cannot be swapped (two regions, or another process's): then copy.
 ///
 /// Gives how many slots were released and how many of those were committed; bad and void slots are not sent on.
-pub fn forward(mut rx: RxBatch<'_>, tx: TxBatch<'_>, n: u32) -> Option<(u32, u32)> {
+pub fn forward(mut rx: RxBatch<'_>, mut tx: TxBatch<'_>, n: u32) -> Option<(u32, u32)> {
     if rx.ring.raw.region.id() != tx.ring.raw.region.id() || !rx.ring.may_swap || !tx.ring.may_swap {
         return None;
     }
     let n = n.min(rx.len()).min(tx.len());
-    let mut sent = 0;
-    for i in 0..n {
-        let Some(word) = rx.checked(i) else { continue };
-        let to = tx.ring.head.wrapping_add(sent);
+    let (mut i, mut sent) = (0, 0);
+    while i < n {
+        let plain = exchange_plain(&mut rx, &mut tx, i, sent, n - i);
+        (i, sent) = (i + plain, sent + plain);
+        if i == n {
+            break;
+        }
+        // What ended the run: not a plain slot, or the end of one of the rings.
         let from = rx.ring.head.wrapping_add(i);
+        let word = rx.checked(i);
+        i += 1;
+        let Some(word) = word else { continue };
+        let to = tx.ring.head.wrapping_add(sent);
         let spare = tx.ring.raw.buf(to);
         tx.ring.raw.set_buf(to, word.buf_idx());
         tx.ring.raw.slot(to).set(word.with_flags(word.flags() | flags::BUF_CHANGED));
@@ -377,4 +389,25 @@ pub fn forward(mut rx: RxBatch<'_>, tx: TxBatch<'_>, n: u32) -> Option<(u32, u32
     tx.commit(sent);
     rx.release(n);
     Some((n, sent))
+}
+
+/// Exchanges buffers from the `i`th received and the `to`th free slot on, as long as slots are plain and hold the buffer
+/// that they went with, up to the end of either ring; gives how many.
+#[inline]
+fn exchange_plain(rx: &mut RxBatch<'_>, tx: &mut TxBatch<'_>, i: u32, to: u32, n: u32) -> u32 {
+    let usable = u16::try_from(rx.ring.raw.usable).unwrap_or(u16::MAX);
+    let (slots, own) = rx.ring.raw.run_mut(rx.ring.head.wrapping_add(i), n);
+    let (free, spare) = tx.ring.raw.run_mut(tx.ring.head.wrapping_add(to), n);
+    let mut done = 0;
+    for (((slot, mine), free), spare) in slots.iter().zip(own).zip(free).zip(spare) {
+        let word = slot.word();
+        if !word.is_plain(usable) || word.buf_idx() != *mine || *mine < BUFFERS_RESERVED {
+            break;
+        }
+        std::mem::swap(mine, spare);
+        free.set(word.with_flags(word.flags() | flags::BUF_CHANGED));
+        slot.set(SlotWord::new(*mine, 0, flags::BUF_CHANGED));
+        done += 1;
+    }
+    done
 }

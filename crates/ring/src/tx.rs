@@ -15,6 +15,9 @@ use crate::region::{Region, RingSpot};
 use crate::ring::Raw;
 use std::sync::Arc;
 
+/// How many slots ahead of the one that is asked for its buffer is fetched.
+const AHEAD: u32 = 16;
+
 /// A transmit ring in the hands of one thread: the user's half fills and commits, the engine's half takes and completes.
 pub struct TxRing {
     pub(crate) raw: Raw,
@@ -161,6 +164,19 @@ impl TxRing {
         self.word(self.taken.wrapping_add(i))
     }
 
+    /// All pending slots' words in order.
+    #[inline]
+    pub fn pending_words(&self) -> impl Iterator<Item = SlotWord> + '_ {
+        let usable = u16::try_from(self.raw.usable).unwrap_or(u16::MAX);
+        let (slots, own) = self.raw.run(self.taken, self.pending());
+        let rest = u32::try_from(slots.len()).unwrap_or(0);
+        let (more, theirs) = self.raw.run(self.taken.wrapping_add(rest), self.pending() - rest);
+        slots.iter().zip(own).chain(more.iter().zip(theirs)).map(move |(slot, buf)| {
+            let word = slot.word();
+            SlotWord::new(*buf, word.len().min(usable), word.flags())
+        })
+    }
+
     /// Private truth on the buffer, the slot's own length and flags.
     #[inline]
     pub(crate) fn word(&self, cursor: u32) -> SlotWord {
@@ -259,6 +275,7 @@ impl TxBatch<'_> {
     #[inline]
     #[must_use]
     pub fn frame(&mut self, i: u32) -> Frame<'_> {
+        self.ring.raw.prefetch::<true>(self.ring.head.wrapping_add(i + AHEAD));
         let buf = self.ring.raw.buf(self.cursor(i));
         // SAFETY: reserved, so the slot is the user's as long as the batch is borrowed.
         unsafe { self.ring.raw.frame(buf, self.ring.raw.usable) }

@@ -3,7 +3,7 @@
 use super::{Command, parse};
 use crate::trouble::{Trouble, print};
 use clap::Parser;
-use linerate_port::{COMMON, KINDS, OptionRow};
+use linerate_port::{COMMON, KINDS, OptionRow, WRAPPERS};
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command =
@@ -28,7 +28,7 @@ fn list() -> String {
         kind.options.iter().for_each(|row| text += &option(row));
     }
     text += "\nAll kinds take\n";
-    COMMON.iter().for_each(|row| text += &option(row));
+    COMMON.iter().chain(WRAPPERS.iter().map(|wrapper| &wrapper.option)).for_each(|row| text += &option(row));
     text
 }
 

@@ -1,7 +1,7 @@
 //! The tests that every stage goes through.
 
 use super::Order;
-use super::measure::{FAULT, add, config, mode, once, repeated};
+use super::measure::{FAULT, Probe, add, config, mode, once, repeated};
 use super::stage::Stage;
 use linerate_load::result::{Number, Repeat, Role, Test, unit};
 use linerate_rt::{Stop, WaitMode};
@@ -36,10 +36,11 @@ pub const BATTERY: &[Row] = &[
 const SIZES: [u32; 6] = [64, 128, 256, 512, 1024, 1518];
 /// What is asked for in `paced`, frames per second, over a cable and over a kernel's interface.
 const PACE: [u64; 2] = [1_000_000, 50_000];
-/// Faults of the `faults` test: parts of all frames, and what the counters call them.
-const FAULTS: &str = "faults=drop:0.01/dup:0.01/corrupt:0.01/seed:7";
-/// Frames of the `faults` test.
-const FAULTY: u64 = 100_000;
+/// Faults that are put in, one kind a test: how they are asked for, and what the port calls them.
+const FAULTS: [(&str, &str); 3] =
+    [("drop", "fault_dropped"), ("dup", "fault_duplicated"), ("corrupt", "fault_corrupted")];
+/// Frames of each such test; one in a hundred is faulty.
+const FAULTY: u64 = 50_000;
 
 fn named(mut test: Test, stage: &Stage, row: &Row, id: &str, title: String) -> Test {
     test.id = format!("{}-{id}", stage.key);
@@ -59,7 +60,7 @@ fn by_size(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
         if stop.asked() {
             break;
         }
-        let measured = repeated(order.repeats, stop, || {
+        let measured = repeated(order.repeats, Probe::Yes, stop, || {
             let mut config = config(stage, &stage.pair, wire);
             config.seconds = Some(order.time);
             once(stage, config, stop)
@@ -68,7 +69,7 @@ fn by_size(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
         match measured {
             Err(why) => tests.push(missing(stage, row, &id, why)),
             Ok(mut test) => {
-                let title = format!("{}: {wire}-byte frames, one port, sent", stage.key);
+                let title = format!("{}: {wire} B, sent", stage.key);
                 test.wire_bytes = Some(wire);
                 test.summarize(unit::PPS);
                 tests.push(received(&test, stage, wire));
@@ -94,14 +95,14 @@ fn received(sent: &Test, stage: &Stage, wire: u32) -> Test {
     test.ports.rotate_left(1);
     test.summarize(unit::PPS);
     let row = Row { workload: "rx", title: "", second_pair: false, run: by_size };
-    let title = format!("{}: {wire}-byte frames, one port, received and checked (the same run)", stage.key);
+    let title = format!("{}: {wire} B, received and checked", stage.key);
     named(test, stage, &row, &format!("rx-{wire}-1p"), title)
 }
 
 /// Two pkt-gens at once, as published.
 fn two_ports(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
     let Some(second) = &stage.second else { return Vec::new() };
-    let measured = repeated(order.repeats, stop, || {
+    let measured = repeated(order.repeats, Probe::Yes, stop, || {
         let run = |pair: &[String; 2]| {
             let mut config = config(stage, pair, 64);
             config.seconds = Some(order.time);
@@ -122,7 +123,7 @@ fn two_ports(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> 
         Ok(mut test) => {
             test.summarize(unit::PPS);
             test.wire_bytes = Some(64);
-            named(test, stage, row, id, format!("{}: 64-byte frames, two ports at once, sent", stage.key))
+            named(test, stage, row, id, format!("{}: 64 B, two ports at once, sent", stage.key))
         }
     }]
 }
@@ -150,7 +151,7 @@ fn latency(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
     config.seconds = Some(2 * order.time);
     config.latency = true;
     let id = "ping";
-    vec![match repeated(1, stop, || once(stage, config.clone(), stop)) {
+    vec![match repeated(1, Probe::No, stop, || once(stage, config.clone(), stop)) {
         Err(why) => missing(stage, row, id, why),
         Ok(mut test) => {
             let median = test.latency.as_ref().map_or(Number::UNKNOWN, |latency| latency.p50);
@@ -160,14 +161,14 @@ fn latency(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
             test.ports.iter_mut().for_each(|port| port.role = Role::Both);
             test.summarize(unit::NS);
             test.samples.clear();
-            named(test, stage, row, id, format!("{}: round trip of a 64-byte ping, median", stage.key))
+            named(test, stage, row, id, format!("{}: ping, median round trip", stage.key))
         }
     }]
 }
 
 fn paced(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
     let rate = PACE[usize::from(stage.kernel)];
-    let measured = repeated(1, stop, || {
+    let measured = repeated(1, Probe::No, stop, || {
         let mut config = config(stage, &stage.pair, 64);
         config.rate = Some(rate);
         config.seconds = Some((2 * order.time).max(Duration::from_millis(500)));
@@ -179,58 +180,57 @@ fn paced(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
         Ok(mut test) => {
             test.parameters.insert("-R".into(), rate.to_string());
             test.summarize(unit::PPS);
-            named(test, stage, row, id, format!("{}: {rate} frames/s asked for", stage.key))
+            named(test, stage, row, id, format!("{}: paced at {rate} frames/s", stage.key))
         }
     }]
 }
 
-/// A sender whose port loses, doubles and damages frames: the receiver's checks must find exactly as many.
+/// A sender whose port loses, doubles or damages frames: the receiver's checks must find exactly as many.
 fn faults(stage: &Stage, row: &Row, _: &Order, stop: &Stop) -> Vec<Test> {
-    let pair = [format!("{},{FAULTS}", stage.pair[0]), stage.pair[1].clone()];
-    let measured = repeated(1, stop, || {
-        let mut config = config(stage, &pair, 64);
-        config.count = FAULTY;
-        // Slowly enough for the kernel to lose nothing of its own accord.
-        config.rate = stage.kernel.then_some(PACE[1]);
-        once(stage, config, stop)
-    });
-    let id = "faults";
-    vec![match measured {
-        Err(why) => missing(stage, row, id, why),
-        Ok(mut test) => {
-            judge(&mut test);
-            let found = test.warnings.iter().filter(|w| w.starts_with(FAULT)).count() == 0;
-            let value = Number::new(if found { 1.0 } else { 0.0 });
-            test.repeats = vec![Repeat { value, valid: true, ..Repeat::default() }];
-            test.samples.clear();
-            test.parameters.insert("faults".into(), FAULTS.into());
-            test.summarize(unit::RATIO);
-            named(test, stage, row, id, format!("{}: {FAULTY} frames with faults, share of faults found", stage.key))
+    let one = |(kind, counter): (&str, &str)| {
+        let option = format!("faults={kind}:0.01/seed:7");
+        let pair = [format!("{},{option}", stage.pair[0]), stage.pair[1].clone()];
+        let measured = repeated(1, Probe::No, stop, || {
+            let mut config = config(stage, &pair, 64);
+            config.count = FAULTY;
+            // Slowly enough for the kernel to lose nothing of its own accord.
+            config.rate = stage.kernel.then_some(PACE[1]);
+            once(stage, config, stop)
+        });
+        let id = format!("faults-{kind}");
+        match measured {
+            Err(why) => missing(stage, row, &id, why),
+            Ok(mut test) => {
+                let share = found(&mut test, kind, counter);
+                test.repeats = vec![Repeat { value: Number::new(share), valid: true, ..Repeat::default() }];
+                test.samples.clear();
+                test.parameters.insert("faults".into(), option);
+                test.summarize(unit::RATIO);
+                named(test, stage, row, &id, format!("{}: faults put in ({kind}), share found", stage.key))
+            }
         }
-    }]
+    };
+    FAULTS.into_iter().map(one).collect()
 }
 
-/// Compares what the faulty port did with what the receiver found.
-fn judge(test: &mut Test) {
+/// Compares what the faulty port did with what the receiver found; the share of faults found.
+fn found(test: &mut Test, kind: &str, counter: &str) -> f64 {
     let sum = |suffix: &str| -> u64 {
         test.counters.iter().filter(|(name, _)| name.ends_with(suffix)).map(|(_, n)| *n).sum()
     };
-    let dropped = test
-        .ledger
-        .as_ref()
-        .map_or(0, |ledger| ledger.dropped.values().sum::<u64>() + ledger.refused.values().sum::<u64>());
-    let duplicates = test.ledger.as_ref().map_or(0, |ledger| ledger.duplicated);
-    let mut wrong = Vec::new();
-    for (what, put_in, found) in [
-        ("dropped", sum("fault_dropped"), dropped),
-        ("duplicated", sum("fault_duplicated"), duplicates),
-        ("corrupted", sum("fault_corrupted"), sum("check.corrupt")),
-    ] {
-        if put_in != found || put_in == 0 {
-            wrong.push(format!("{FAULT}{put_in} frames were {what} on purpose, {found} were found"));
-        }
-    }
+    let put_in = sum(counter);
+    let found = match (kind, &test.ledger) {
+        ("corrupt", _) => sum("check.corrupt"),
+        ("dup", Some(ledger)) => ledger.duplicated,
+        (_, Some(ledger)) => ledger.offered.unwrap_or(0).saturating_sub(ledger.received.unwrap_or(0)),
+        (_, None) => 0,
+    };
     // That frames arrive damaged is what was asked for here.
     test.warnings.retain(|w| !(w.starts_with(FAULT) && w.contains("other bytes")));
-    test.warnings.extend(wrong);
+    if put_in != found || put_in == 0 {
+        test.warnings.push(format!("{FAULT}{put_in} faults ({kind}) were put in, {found} were found"));
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a share to fifteen digits")]
+    let share = found as f64 / put_in.max(1) as f64;
+    share
 }

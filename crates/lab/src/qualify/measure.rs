@@ -38,14 +38,23 @@ pub(super) fn once(stage: &Stage, config: Config, stop: &Stop) -> Result<Test, S
     })?
 }
 
-/// Repeats a measurement and makes one test of it; a repeat during which the cores changed state does not count.
+/// Whether the cores' state decides what is measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Probe {
+    Yes,
+    No,
+}
+
+/// Repeats a measurement and makes one test of it; with a probe, a repeat during which the cores changed state does not
+/// count.
 pub(super) fn repeated(
     repeats: usize,
+    probing: Probe,
     stop: &Stop,
     mut measure: impl FnMut() -> Result<Test, String>,
 ) -> Result<Test, String> {
     let pair: Option<[usize; 2]> = cpus().first_chunk().copied();
-    let probe = || pair.and_then(round_trip);
+    let probe = || pair.filter(|_| probing == Probe::Yes).and_then(round_trip);
     let mut whole: Option<Test> = None;
     let mut before = probe();
     for _ in 0..repeats {

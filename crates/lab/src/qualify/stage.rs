@@ -39,7 +39,7 @@ pub const STAGES: &[StageRow] = &[
 ];
 
 /// The stages of an order; those that cannot be made are skipped tests that say why.
-pub(super) fn of(order: &Order) -> Vec<Result<Stage, Test>> {
+pub(super) fn of(order: &Order) -> Vec<Result<Stage, Box<Test>>> {
     if let Some(pair) = &order.ports {
         let kernel = pair.iter().any(|port| !port.starts_with("cable:") && !port.starts_with("null:"));
         return vec![Ok(stage("ports", pair.clone(), None, kernel))];
@@ -47,14 +47,15 @@ pub(super) fn of(order: &Order) -> Vec<Result<Stage, Test>> {
     STAGES.iter().map(|row| (row.make)(row.key).map_err(|why| skipped(row, why))).collect()
 }
 
-fn skipped(row: &StageRow, why: String) -> Test {
-    Test {
+fn skipped(row: &StageRow, why: String) -> Box<Test> {
+    let test = Test {
         id: row.key.into(),
         title: row.about.into(),
         workload: "stage".into(),
         skipped: Some(why),
         ..Test::default()
-    }
+    };
+    Box::new(test)
 }
 
 fn stage(key: &'static str, pair: [String; 2], second: Option<[String; 2]>, kernel: bool) -> Stage {

@@ -1,6 +1,8 @@
 //! What pkt-gen was asked to do.
 
+use super::captured::ReplayConfig;
 use super::modes::{MODES, Mode};
+use super::pace::Pace;
 use super::sizes::Sizes;
 use crate::frame::FlowRange;
 use linerate_rt::WaitMode;
@@ -62,7 +64,7 @@ pub enum Style {
     Classic,
 }
 
-/// What pkt-gen was asked to do. Made by [`Config::parse`](super::flags), or from [`Config::new`].
+/// What pkt-gen was asked to do. Made by `Config::parse`, or from [`Config::new`].
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Port, as it is opened.
@@ -115,6 +117,8 @@ pub struct Config {
     pub vnet: usize,
     /// Capture whose first frame is sent.
     pub packet_file: Option<PathBuf>,
+    /// Capture that is replayed.
+    pub replay: Option<ReplayConfig>,
     /// Slots of a frame.
     pub frags: usize,
     /// Most bytes of a slot.
@@ -172,6 +176,7 @@ impl Config {
             options: 0,
             vnet: 0,
             packet_file: None,
+            replay: None,
             frags: 1,
             frag_size: None,
             framing: false,
@@ -199,11 +204,15 @@ impl Config {
         Pace::burst(self.rate.unwrap_or(0), self.burst.unwrap_or(self.mode.burst))
     }
 
+    /// Whether frames come from a capture.
+    #[must_use]
+    pub fn captured(&self) -> bool {
+        self.packet_file.is_some() || self.replay.is_some()
+    }
+
     /// Whether frames carry time-stamps.
     #[must_use]
     pub fn stamps(&self) -> bool {
         self.latency || self.has(options::TS)
     }
 }
-
-use super::pace::Pace;

@@ -4,6 +4,7 @@
 //! ignores is refused here by name.
 
 use super::address;
+use super::captured::ReplayConfig;
 use super::config::{Config, Style, options};
 use super::modes::MODES;
 use super::name::resolve;
@@ -12,6 +13,7 @@ use linerate_rt::WaitMode;
 use linerate_wire::MacAddr;
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -37,6 +39,8 @@ pub enum Scope {
     Streams,
     /// Where frames are made from addresses, so not from a capture, nor from rubbish.
     Makes,
+    /// Where their lengths can be chosen, so not from a capture.
+    Lengths,
     /// Where a stream is received: rx, rxseq.
     Receives,
     /// tx, txseq, rx and rxseq.
@@ -72,6 +76,9 @@ struct Parse {
     len: Option<usize>,
     least: Option<usize>,
     mix: Option<Sizes>,
+    capture: Option<PathBuf>,
+    loops: Option<u64>,
+    speed: Option<f64>,
 }
 
 /// What a command line asks for.
@@ -103,7 +110,7 @@ const fn long(
     Flag { short: None, long: Some(long), takes, about, scope, set }
 }
 
-use Scope::{All, Makes, Receives, Sends, Streams, Threads, Times};
+use Scope::{All, Lengths, Makes, Receives, Sends, Streams, Threads, Times};
 use Takes::{Maybe, Nothing, Value};
 
 /// All flags, in the order of help.
@@ -127,7 +134,7 @@ pub static FLAGS: &[Flag] = &[
     flag(
         'l',
         Value("size"),
-        Sends,
+        Lengths,
         "bytes of a frame without CRC (60); a second -l: random sizes from it up, below the first",
         |p, v| {
             let size = number(v, *LIMITS.start()..=*LIMITS.end())?;
@@ -195,6 +202,10 @@ pub static FLAGS: &[Flag] = &[
         p.config.vnet = n;
         Ok(())
     }),
+    flag('P', Value("file"), Scope::Tx, "send the first frame of this capture", |p, v| {
+        p.config.packet_file = Some(v.into());
+        Ok(())
+    }),
     flag('z', Nothing, Makes, "random source addresses and ports", |p, _| option(p, options::RANDOM_SRC)),
     flag('Z', Nothing, Makes, "random destination addresses and ports", |p, _| option(p, options::RANDOM_DST)),
     flag('N', Nothing, All, "do not normalize units: pps rather than Mpps", |p, _| {
@@ -247,6 +258,18 @@ pub static FLAGS: &[Flag] = &[
     long("imix", Maybe("len:weight[,...]"), Streams, "lengths in turn by weight (60:7,590:4,1514:1)", |p, v| {
         let weights = if v.is_empty() { Sizes::IMIX.to_vec() } else { mix(v)? };
         p.mix = Some(Sizes::mix(&weights));
+        Ok(())
+    }),
+    long("pcap", Value("file"), Scope::Tx, "replay this capture in its own time (or by -R)", |p, v| {
+        p.capture = Some(v.into());
+        Ok(())
+    }),
+    long("loop", Value("n"), Scope::Tx, "go through the capture so often; 0 is no end (1)", |p, v| {
+        number(v, 0..=u64::MAX - 1).map(|n| p.loops = Some(n))
+    }),
+    long("speed", Value("x"), Scope::Tx, "replay x times as fast; 0 is as fast as it goes (1)", |p, v| {
+        let x = f64::from_str(v).ok().filter(|x| *x == 0.0 || (0.001..=1e6).contains(x));
+        p.speed = Some(x.ok_or("give 0, or a number from 0.001 to 1000000")?);
         Ok(())
     }),
     long("seconds", Value("s"), All, "end after so long", |p, v| {
@@ -308,8 +331,18 @@ impl Config {
     /// # Errors
     /// One line that names the flag and the mend.
     pub fn parse(arguments: &[String]) -> Result<Command, String> {
-        let mut parse =
-            Parse { config: Self::new(""), port: None, src: None, dst: None, len: None, least: None, mix: None };
+        let mut parse = Parse {
+            config: Self::new(""),
+            port: None,
+            src: None,
+            dst: None,
+            len: None,
+            least: None,
+            mix: None,
+            capture: None,
+            loops: None,
+            speed: None,
+        };
         let mut used = Vec::new();
         let mut words = Words { arguments, at: 0, cluster: "" };
         while let Some((flag, value)) = words.next()? {
@@ -408,11 +441,12 @@ fn bits_known(bits: u32) -> Result<(), String> {
 impl Parse {
     fn finish(mut self, used: &[&'static Flag]) -> Result<Command, String> {
         let config = &mut self.config;
+        config.replay = replay(config, self.capture, self.loops, self.speed)?;
         config.port = self.port.ok_or("no port; give one with -i, as -i cable:lab{1")?;
         if let Some(flag) = used.iter().find(|flag| !has_effect(config, flag.scope)) {
             let (name, mode) = (flag.name(), config.mode.name);
             return Err(match flag.scope {
-                Makes if config.mode.sends() => format!("{name}: the frames come as they are; leave it out"),
+                Makes | Lengths if config.mode.sends() => format!("{name}: the frames come as they are; leave it out"),
                 _ => format!("{name}: has no effect with -f {mode}; leave it out"),
             });
         }
@@ -441,6 +475,33 @@ impl Parse {
     }
 }
 
+/// How a capture is replayed, if one is.
+fn replay(
+    config: &Config,
+    path: Option<PathBuf>,
+    loops: Option<u64>,
+    speed: Option<f64>,
+) -> Result<Option<ReplayConfig>, String> {
+    let Some(path) = path else {
+        let alone = [("--loop", loops.is_some()), ("--speed", speed.is_some())];
+        return match alone.iter().find(|(_, given)| *given) {
+            Some((name, _)) => Err(format!("{name}: nothing is replayed; give --pcap file, or leave it out")),
+            None => Ok(None),
+        };
+    };
+    if config.packet_file.is_some() || config.has(options::RUBBISH) {
+        return Err("--pcap: -P and -r send something else; give one of them".into());
+    }
+    if config.rate.is_some() && speed.is_some() {
+        return Err("--speed: -R sets the rate; give one of them".into());
+    }
+    if config.threads > 1 {
+        return Err(format!("-p {}: a capture is replayed by one thread; leave it out", config.threads));
+    }
+    let speed = speed.unwrap_or(if config.rate.is_some() { 0.0 } else { 1.0 });
+    Ok(Some(ReplayConfig { path, loops: loops.unwrap_or(1), speed }))
+}
+
 fn has_effect(config: &Config, scope: Scope) -> bool {
     let (sends, receives) = (config.mode.sends(), config.mode.receives());
     let streams = sends && !config.mode.single || config.mode.name == "txseq";
@@ -448,7 +509,8 @@ fn has_effect(config: &Config, scope: Scope) -> bool {
         All => true,
         Sends => sends,
         Streams => streams,
-        Makes => sends && config.packet_file.is_none() && !config.has(options::RUBBISH),
+        Makes => sends && !config.captured() && !config.has(options::RUBBISH),
+        Lengths => sends && !config.captured(),
         Receives => receives,
         Threads => streams || receives,
         Times => sends || receives,
@@ -478,8 +540,8 @@ fn bits_have_effect(config: &Config) -> Result<(), String> {
     if config.has(RUBBISH) {
         no(COPY | MEMCPY, "rubbish is not copied")?;
     }
-    if config.packet_file.is_none() {
-        no(UPDATE_CSUM, "frames made here always have right checksums, it is for captured ones (-P)")?;
+    if !config.captured() {
+        no(UPDATE_CSUM, "frames made here always have right checksums, it is for captured ones (-P, --pcap)")?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! What all modes have in common: a thread's work, what it starts with and what it leaves.
 
+use super::captured::Replay;
 use super::config::Config;
 use super::output::Output;
 use super::source::Cut;
@@ -9,8 +10,8 @@ use crate::result::Ledger;
 use hdrhistogram::Histogram;
 use linerate_port::{RxQueue, TxQueue};
 use linerate_rt::Machine;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 /// A thread's work.
 pub(super) trait Job: Machine + Send {
@@ -34,6 +35,8 @@ pub(super) struct Setup {
     pub(super) template: Template,
     /// The frame that is sent instead, if it comes from a capture.
     pub(super) packet: Option<Arc<Vec<u8>>>,
+    /// The capture that is replayed, taken by the one thread that does it.
+    pub(super) replay: Mutex<Option<Box<Replay>>>,
     /// How frames are cut into slots.
     pub(super) cut: Cut,
     /// This thread's share of `-n` and `-R`; 0 is no limit.
@@ -113,6 +116,8 @@ pub(super) struct Done {
     pub(super) received: Option<Received>,
     pub(super) latency: Option<Histogram<u64>>,
     pub(super) counters: Vec<(String, u64)>,
+    /// Why it did not do all it was asked, a line each.
+    pub(super) failures: Vec<String>,
 }
 
 impl Done {

@@ -4,6 +4,7 @@
 //! opens the port, starts the threads, reports while they run, and settles the ledger.
 
 mod address;
+mod captured;
 mod config;
 mod dump;
 mod flags;
@@ -26,6 +27,7 @@ mod team;
 mod tx;
 mod txseq;
 
+pub use captured::ReplayConfig;
 pub use config::{Config, Style, options};
 pub use flags::{Command, FLAGS, Flag, Scope, Takes, help};
 pub use modes::{MODES, Mode, Role};
@@ -36,3 +38,6 @@ pub use report::{Progressed, Teller};
 pub use run::{Refusal, run};
 pub use settle::Finished;
 pub use sizes::{LIMITS, Sizes};
+
+#[cfg(test)]
+mod tests;

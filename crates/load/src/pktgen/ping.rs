@@ -137,7 +137,7 @@ impl Ping {
         }
         let most = u64::from(self.pace.allowance(now).min(self.burst)).min(self.left);
         let Some(tx) = &mut self.tx else { return 0 };
-        let filled = self.source.fill(&mut tx.ring, u32::try_from(most).unwrap_or(u32::MAX));
+        let filled = self.source.fill(&mut tx.ring, u32::try_from(most).unwrap_or(u32::MAX), now);
         if filled.frames > 0 {
             self.last = self.clock.now();
             for k in 0..u64::from(filled.frames) {

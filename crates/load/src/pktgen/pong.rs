@@ -60,7 +60,6 @@ impl Pong {
         let (Some(tx), Some(rx)) = (&mut self.tx, &mut self.rx) else { return 0 };
         let mut from = rx.ring.batch(self.burst.max(64));
         let mut to = tx.ring.reserve(from.len());
-        self.full = !from.is_empty() && to.is_empty();
         let n = from.len().min(to.len());
         let (mut taken, mut put) = (0, 0);
         while taken < n && self.left > 0 {
@@ -126,6 +125,11 @@ impl Machine for Pong {
             tx.sync();
             self.tally.set(self.sent, tx.counters().bytes, self.events);
         }
+        // The last sync may have brought room back, which nobody will be woken for any more.
+        let waiting = self.rx.as_ref().map_or(0, |rx| rx.ring.available());
+        let room = self.tx.as_ref().map_or(0, |tx| tx.ring.free());
+        self.full = waiting > 0 && room == 0;
+        let more = waiting > 0 && room > 0 && self.left > 0;
         if taken > 0 {
             self.events += 1;
             let (first, _) = *self.times.get_or_insert((now, now));
@@ -134,7 +138,7 @@ impl Machine for Pong {
         let pending = self.tx.as_ref().map_or(0, |tx| tx.ring.pending());
         match taken {
             _ if self.stopped || (self.left == 0 && pending == 0) => Progress::Done,
-            0 => Progress::Idle,
+            0 if !more => Progress::Idle,
             _ => Progress::Worked,
         }
     }

@@ -1,5 +1,6 @@
 //! A run: opens the ports, starts the threads, reports while they work, stops them in order, settles the ledger.
 
+use super::captured::{self, Replay};
 use super::config::{Config, options};
 use super::job::Reading;
 use super::limits;
@@ -8,13 +9,14 @@ use super::name;
 use super::output::Output;
 use super::report::{Progressed, Teller, float};
 use super::settle::{Facts, Finished, settle};
+use super::sizes::Sizes;
 use super::team::{Common, Team};
 use crate::frame::{Layout, Payload, Template};
 use crate::result::{Number, Sample, Timestamp};
 use linerate_port::{Link, OpenError, Port, open_all};
 use linerate_rt::{Stop, Timers, monotonic_ns, pause};
 use linerate_wire::MacAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use thiserror::Error;
 
 /// Why a run did not take place: one line that names the thing and the mend.
@@ -49,19 +51,58 @@ const SHORTEST_REPORT_US: u64 = 10_000;
 ///
 /// # Errors
 /// [`Refusal`], before anything was sent.
-pub fn run(config: Config, command: Vec<String>, stop: &Stop, output: &Arc<Output>) -> Result<Finished, Refusal> {
-    let (start, began) = (Timestamp::now(), monotonic_ns());
+pub fn run(mut config: Config, command: Vec<String>, stop: &Stop, output: &Arc<Output>) -> Result<Finished, Refusal> {
     let names: Vec<String> = std::iter::once(&config.port)
         .chain(&config.to)
         .map(|port| name::with_rings(&config, port))
         .collect::<Result<_, _>>()?;
-    let mut ports = open_all(&names)?;
+    let captures = Captures::load(&mut config)?;
+    let ports = open_all(&names)?;
+    run_on(config, captures, ports, command, stop, output)
+}
+
+/// Captures are looked at before anything is opened.
+#[derive(Default)]
+pub(super) struct Captures {
+    packet: Option<Arc<Vec<u8>>>,
+    replay: Option<Box<Replay>>,
+}
+
+impl Captures {
+    pub(super) fn load(config: &mut Config) -> Result<Self, Refusal> {
+        let update = config.has(options::UPDATE_CSUM);
+        let replay = config.replay.as_ref().map(|replay| Replay::open(replay, update)).transpose()?.map(Box::new);
+        let mut packet = config.packet_file.as_deref().map(captured::first_frame).transpose()?;
+        if let Some(packet) = &mut packet {
+            config.sizes = Sizes::Fixed(packet.len());
+            if update {
+                captured::update_checksums(packet);
+            }
+        }
+        Ok(Self { packet: packet.map(Arc::new), replay })
+    }
+}
+
+/// A run on ports that are open: the first is the one that pkt-gen was asked to use, a second one receives.
+pub(super) fn run_on(
+    mut config: Config,
+    captures: Captures,
+    mut ports: Vec<Port>,
+    command: Vec<String>,
+    stop: &Stop,
+    output: &Arc<Output>,
+) -> Result<Finished, Refusal> {
+    let (start, began) = (Timestamp::now(), monotonic_ns());
+    if captures.replay.is_some() {
+        config.sizes = Sizes::Fixed(ports[0].info().largest.saturating_sub(config.vnet));
+    }
     limits::check(&config, &ports)?;
     let places = limits::places(&config)?;
     let common = Common {
         run: config.run.unwrap_or_else(random_run),
         template: template(&config, &ports[0]),
-        packet: None,
+        packet: captures.packet,
+        replay: Mutex::new(captures.replay),
         output: output.clone(),
         config: Arc::new(config),
     };

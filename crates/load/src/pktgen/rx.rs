@@ -24,6 +24,8 @@ pub(super) const MODE: Mode = Mode {
     job: |setup, lanes| Box::new(Rx::new(setup, lanes, check(setup))),
 };
 
+/// How long the rest may take when the end was asked for; some ports always have more.
+const REST_NS: u64 = 200_000_000;
 /// Silence after which `-W` ends the run.
 const SILENCE_NS: u64 = 1_000_000_000;
 
@@ -73,7 +75,8 @@ pub(super) struct Rx<V> {
     first: Option<u64>,
     last: u64,
     exit_idle: bool,
-    stopped: bool,
+    /// Told to end: what is in the rings is still taken, but not for ever.
+    until: Option<u64>,
     latency: Option<Histogram<u64>>,
     /// Tells when frames arrived, to the moment; read only if latency is measured.
     clock: Clock,
@@ -104,7 +107,7 @@ impl<V: Verify> Rx<V> {
             first: None,
             last: 0,
             exit_idle: setup.config.exit_idle,
-            stopped: false,
+            until: None,
             latency: setup.config.latency.then(histogram),
             clock: Clock::new(),
             tally: setup.tally.clone(),
@@ -208,7 +211,7 @@ impl<V: Verify> Machine for Rx<V> {
             self.tell();
         }
         let silent = self.exit_idle && self.first.is_some() && now >= self.last + SILENCE_NS;
-        if self.left == 0 || silent || (slots == 0 && self.stopped) {
+        if self.left == 0 || silent || self.until.is_some_and(|until| slots == 0 || now >= until) {
             // Slots released last go back now, so that the sender sees them.
             for lane in &mut self.lanes {
                 lane.queue.sync();
@@ -232,8 +235,8 @@ impl<V: Verify> Machine for Rx<V> {
     }
 
     /// What has arrived by now is still taken, but no more than the rings hold: a port may always have something.
-    fn stop(&mut self, _: u64) {
-        self.stopped = true;
+    fn stop(&mut self, now: u64) {
+        self.until = Some(now + REST_NS);
         let arrived: u64 = self.lanes.iter().map(|lane| u64::from(lane.queue.ring.slots())).sum();
         self.left = self.left.min(arrived);
     }
@@ -269,6 +272,7 @@ pub(super) fn account(done: &mut Done, check: &impl Verify) {
 
 /// Adds a receive queue's counters, and what is left in it, to the receiver's side of the ledger.
 pub(super) fn settle(done: &mut Done, index: u16, mut queue: RxQueue) {
+    queue.refresh();
     let count = queue.counters();
     let ledger = &mut done.ledger;
     for (reason, n) in count.dropped.iter() {

@@ -73,6 +73,9 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
         received = received.or(checked);
         latency = latency.or(timed);
     }
+    // What a faulty port doubled on purpose it sent more often than it was asked to; each frame counts once here.
+    let doubled = ports.iter().flat_map(Port::raw_counters).filter(|(name, _)| name == "fault_duplicated");
+    ledger.sent = ledger.sent.map(|sent| sent.saturating_sub(doubled.map(|(_, n)| n).sum()));
     let (mut reasons, warnings) = judge(&facts, &x, &ledger, received.as_ref());
     let verb = match config.mode.role {
         Role::Sender => Some("Sent"),
@@ -152,10 +155,11 @@ fn judge(
     received: Option<&Received>,
 ) -> (Vec<String>, Vec<String>) {
     let (mut reasons, mut warnings) = (Vec::new(), Vec::new());
+    reasons.extend(facts.main.iter().flat_map(|worked| worked.done.failures.iter().cloned()));
     let left = ledger.settle();
     if let Some(n) = left.frames().filter(|n| *n > 0) {
-        reasons
-            .push(format!("{n} frames are unexplained (sending {:?}, receiving {:?})", left.sending, left.receiving));
+        let [sending, receiving] = [left.sending, left.receiving].map(|n| n.unwrap_or(0));
+        reasons.push(format!("{n} frames are unexplained ({sending} of those offered, {receiving} of those sent)"));
     }
     if let Some(r) = received {
         if r.corrupt > 0 {
@@ -263,7 +267,7 @@ fn port_used(port: &Port, k: usize, role: Role) -> PortUsed {
             _ => Used::Rx,
         },
         path: info.path.clone(),
-        mtu: u32::try_from(info.largest.saturating_sub(22)).ok(),
+        mtu: u32::try_from(info.mtu).ok(),
         queues: Some(Queues { tx: count(info.tx_queues), rx: count(info.rx_queues) }),
     }
 }
@@ -276,6 +280,9 @@ fn parameters(common: &Common) -> BTreeMap<String, String> {
     put("threads", config.threads.to_string());
     put("sizes", config.sizes.to_string());
     put("wait", config.wait.to_string());
+    if let Some(path) = config.packet_file.as_ref().or(config.replay.as_ref().map(|replay| &replay.path)) {
+        put("capture", path.display().to_string());
+    }
     if let Some(rate) = config.rate {
         put("rate", rate.to_string());
     }

@@ -1,5 +1,6 @@
 //! What fills a transmit ring: the frames of one stream.
 
+use super::captured::Replay;
 use super::sizes::Sizes;
 use crate::frame::{Dice, Flows, Heads, Mark, Payload, Template, pattern};
 use linerate_ring::{Frame, TxBatch, TxRing, flags};
@@ -44,6 +45,8 @@ pub(super) enum Content {
     },
     /// These bytes, each time (a capture's first packet).
     Copied(Vec<u8>),
+    /// A capture's frames, when their time has come.
+    Replayed(Box<Replay>),
     /// Whatever lies in the buffers.
     Rubbish,
 }
@@ -64,6 +67,8 @@ pub(super) struct Source {
     vnet: usize,
     cut: Cut,
     sequence: u64,
+    /// Frames left out because the port cannot carry them.
+    too_long: u64,
     prefetch: bool,
     libc_copy: bool,
     dice: Dice,
@@ -87,6 +92,7 @@ enum Way {
         clock: Box<Clock>,
     },
     Copied(Vec<u8>),
+    Replayed(Box<Replay>),
     Rubbish,
 }
 
@@ -104,6 +110,7 @@ impl Source {
                 _ => Way::Varied { heads: Heads::new(template), flows: Box::new(flows), run, clock: Box::default() },
             },
             Content::Copied(bytes) => Way::Copied(bytes),
+            Content::Replayed(replay) => Way::Replayed(replay),
             Content::Rubbish => Way::Rubbish,
         };
         Self {
@@ -112,6 +119,7 @@ impl Source {
             vnet,
             cut,
             sequence: 0,
+            too_long: 0,
             prefetch: false,
             libc_copy: false,
             dice: Dice::new(seed),
@@ -132,13 +140,28 @@ impl Source {
     /// Slots of the longest frame.
     #[must_use]
     pub(super) fn slots_of_longest(&self) -> usize {
-        let len = if let Way::Copied(bytes) = &self.way { bytes.len() } else { self.sizes.longest() + self.vnet };
-        self.cut.of(len).1
+        self.cut.of(self.sizes.longest() + self.vnet).1
+    }
+
+    /// When the next frame is due, if frames have times of their own.
+    pub(super) fn due(&self) -> Option<u64> {
+        if let Way::Replayed(replay) = &self.way { replay.due() } else { None }
+    }
+
+    /// No more frames will come.
+    pub(super) fn ended(&self) -> bool {
+        if let Way::Replayed(replay) = &self.way { replay.ended() } else { false }
+    }
+
+    /// Frames left out because the port cannot carry them, and why the frames ended early.
+    pub(super) fn trouble(&self) -> (u64, Option<&str>) {
+        let broken = if let Way::Replayed(replay) = &self.way { replay.broken.as_deref() } else { None };
+        (self.too_long, broken)
     }
 
     /// Puts up to `most` frames into a ring, as many as it has room for, and commits them.
     #[inline]
-    pub(super) fn fill(&mut self, ring: &mut TxRing, most: u32) -> Filled {
+    pub(super) fn fill(&mut self, ring: &mut TxRing, most: u32, now: u64) -> Filled {
         let one_slot = self.slots_of_longest() == 1;
         let mut batch = ring.reserve(if one_slot { most } else { u32::MAX });
         let filled = match (&self.way, one_slot && !self.libc_copy) {
@@ -157,14 +180,14 @@ impl Source {
                 }
                 Filled { frames: batch.len(), slots: batch.len() }
             }
-            _ => self.fill_any(&mut batch, most),
+            _ => self.fill_any(&mut batch, most, now),
         };
         self.sequence += u64::from(filled.frames);
         batch.commit(filled.slots);
         filled
     }
 
-    fn fill_any(&mut self, batch: &mut TxBatch<'_>, most: u32) -> Filled {
+    fn fill_any(&mut self, batch: &mut TxBatch<'_>, most: u32, now: u64) -> Filled {
         let mut filled = Filled::default();
         while filled.frames < most {
             if self.prefetch && filled.slots < batch.len() {
@@ -172,8 +195,20 @@ impl Source {
             }
             let sequence = self.sequence + u64::from(filled.frames);
             let saved = self.dice.clone();
-            let len = self.sizes.pick(sequence, &mut self.dice) + self.vnet;
-            let len = if let Way::Copied(bytes) = &self.way { bytes.len() } else { len };
+            let len = match &mut self.way {
+                Way::Copied(bytes) => bytes.len() + self.vnet,
+                Way::Replayed(replay) => match replay.peek(now) {
+                    // One that the port cannot carry is skipped, and counted.
+                    Some(len) if len > self.sizes.longest() => {
+                        replay.take();
+                        self.too_long += 1;
+                        continue;
+                    }
+                    Some(len) => len + self.vnet,
+                    None => break,
+                },
+                _ => self.sizes.pick(sequence, &mut self.dice) + self.vnet,
+            };
             let (each, slots) = self.cut.of(len);
             let Some(slots) = u32::try_from(slots).ok().filter(|n| *n <= batch.len() - filled.slots) else {
                 self.dice = saved;
@@ -181,7 +216,7 @@ impl Source {
             };
             let rubbish = matches!(self.way, Way::Rubbish);
             if !rubbish {
-                self.way.write(&mut self.scratch[..len], sequence);
+                self.way.write(&mut self.scratch[..len], self.vnet, sequence);
             }
             let mut at = 0;
             for k in 0..slots {
@@ -211,7 +246,7 @@ impl Source {
 
 impl Way {
     /// A whole frame into private memory.
-    fn write(&mut self, to: &mut [u8], sequence: u64) {
+    fn write(&mut self, to: &mut [u8], vnet: usize, sequence: u64) {
         let len = to.len();
         match self {
             Self::Alike { whole, words, run } => {
@@ -237,10 +272,17 @@ impl Way {
                 to[..head.bytes().len()].copy_from_slice(head.bytes());
                 heads.template().number(to, sequence);
             }
-            Self::Copied(bytes) => to.copy_from_slice(bytes),
+            Self::Copied(bytes) => captured(to, vnet, bytes),
+            Self::Replayed(replay) => captured(to, vnet, replay.take()),
             Self::Rubbish => {}
         }
     }
+}
+
+/// A captured frame behind a virtio-net header that asks for nothing.
+fn captured(to: &mut [u8], vnet: usize, bytes: &[u8]) {
+    to[..vnet].fill(0);
+    to[vnet..].copy_from_slice(bytes);
 }
 
 /// Writes into a slot: as one store where memory is private.

@@ -1,5 +1,6 @@
 //! Threads that do the same work on the queues of one port.
 
+use super::captured::Replay;
 use super::config::Config;
 use super::job::{Done, Lane, Reading, Setup, Tally};
 use super::limits;
@@ -10,8 +11,8 @@ use super::source::Cut;
 use crate::frame::Template;
 use linerate_port::Port;
 use linerate_rt::{Stop, ThreadTime, WaitStats, Waiter, run, spawn};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::AcqRel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// What all threads of a run have in common.
@@ -20,7 +21,14 @@ pub(super) struct Common {
     pub(super) run: u16,
     pub(super) template: Template,
     pub(super) packet: Option<Arc<Vec<u8>>>,
+    pub(super) replay: Mutex<Option<Box<Replay>>>,
     pub(super) output: Arc<Output>,
+}
+
+impl Common {
+    fn take_replay(&self) -> Option<Box<Replay>> {
+        self.replay.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 /// The threads, and how they are stopped.
@@ -87,6 +95,7 @@ impl Team {
                 run: common.run,
                 template: common.template.clone(),
                 packet: common.packet.clone(),
+                replay: Mutex::new(if streams.is_none() { common.take_replay() } else { None }),
                 count: share(common.config.count),
                 rate: share(common.config.rate.unwrap_or(0)),
                 streams,

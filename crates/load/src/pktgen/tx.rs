@@ -10,7 +10,7 @@ use super::source::{Content, Source};
 use crate::frame::{Flows, Template};
 use linerate_port::{DropReason, TxQueue};
 use linerate_rt::{Machine, Progress, Sleeper};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 pub(super) const MODE: Mode = Mode {
     name: "tx",
@@ -68,10 +68,12 @@ impl TxLane {
 pub(super) fn source(setup: &Setup, index: u16) -> Source {
     let config = &setup.config;
     let seed = u64::from(setup.run) << 32 | u64::from(index) << 1;
-    let content = match &setup.packet {
+    let replay = setup.replay.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let content = match (replay, &setup.packet) {
+        (Some(replay), _) => Content::Replayed(replay),
+        (None, Some(bytes)) => Content::Copied(bytes.to_vec()),
         _ if config.has(options::RUBBISH) => Content::Rubbish,
-        Some(bytes) => Content::Copied(bytes.to_vec()),
-        None => Content::Made {
+        _ => Content::Made {
             template: Template { stream: index, ..setup.template.clone() },
             flows: flows(setup, seed),
             run: setup.run,
@@ -98,8 +100,10 @@ impl Tx {
             let slots = u32::try_from(source.slots_of_longest()).unwrap_or(u32::MAX);
             Some(TxLane { index: lane.index, queue, source, slots, offered: 0 })
         };
+        // A capture is replayed once, whatever queues there are.
+        let queues = if setup.config.replay.is_some() { 1 } else { usize::MAX };
         Self {
-            lanes: lanes.into_iter().filter_map(lane).collect(),
+            lanes: lanes.into_iter().take(queues).filter_map(lane).collect(),
             pace: Pace::new(setup.rate, setup.config.burst()),
             burst: setup.config.burst(),
             left: if setup.count == 0 { u64::MAX } else { setup.count },
@@ -145,7 +149,7 @@ impl Machine for Tx {
             let most = u64::from(self.pace.allowance(now).min(self.burst)).min(self.left);
             let most = u32::try_from(most).unwrap_or(u32::MAX);
             self.tally.space(lane.queue.ring.free());
-            let filled = lane.source.fill(&mut lane.queue.ring, most);
+            let filled = lane.source.fill(&mut lane.queue.ring, most, now);
             if let Some(output) = &self.dump {
                 lane.show(filled.slots, output);
             }
@@ -157,8 +161,12 @@ impl Machine for Tx {
                 self.events += 1;
             }
             lane.queue.sync();
+            if lane.source.ended() {
+                self.left = 0;
+            }
             // Slots that have just come back are to be filled before anybody sleeps.
-            worked |= most > filled.frames && lane.queue.ring.free() >= lane.slots;
+            let held_back = lane.source.due().is_some_and(|at| at > now);
+            worked |= most > filled.frames && !held_back && lane.queue.ring.free() >= lane.slots;
         }
         self.tell();
         if self.left == 0 {
@@ -172,8 +180,8 @@ impl Machine for Tx {
         match (self.left, self.lingers, self.patience) {
             (0, Some(at), _) | (0, None, Some(at)) => Some(at),
             (0, None, None) => None,
-            // A rate that is waited for; a ring that is full is waited for by itself.
-            _ => self.pace.next(),
+            // A rate, or a captured frame's time; a ring that is full is waited for by itself.
+            _ => self.pace.next().max(self.lanes.iter().filter_map(|lane| lane.source.due()).min()),
         }
     }
 
@@ -198,7 +206,12 @@ impl Job for Tx {
     fn finish(self: Box<Self>) -> Done {
         let mut done = Done { events: self.events, times: self.times, ..Done::default() };
         for lane in &self.lanes {
-            settle(&mut done, lane.index, &lane.queue, lane.offered);
+            let (too_long, broken) = lane.source.trouble();
+            settle(&mut done, lane.index, &lane.queue, lane.offered + too_long);
+            if too_long > 0 {
+                *done.ledger.refused.entry(DropReason::TooLong.name().into()).or_default() += too_long;
+            }
+            done.failures.extend(broken.map(str::to_owned));
         }
         done
     }

@@ -235,6 +235,7 @@ impl Ready {
         let info = Info {
             name: spec.to_string(),
             path,
+            mtu: shape.mtu,
             largest: shape.mtu + 22,
             mac: None,
             caps: Caps { scatter: true, metadata: true, ..Caps::default() },

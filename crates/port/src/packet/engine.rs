@@ -133,10 +133,14 @@ impl RxEngine for PacketRx {
         let new = ring.available() - before;
         count.slots += u64::from(new);
         count.batches += u64::from(new > 0);
-        if let Some(n) = self.blocks.dropped() {
-            count.syscalls += 1;
-            count.dropped.add(DropReason::NoRoom, n);
+        if self.blocks.losing() {
+            self.refresh(count);
         }
+    }
+
+    fn refresh(&mut self, count: &mut RxCounters) {
+        count.syscalls += 1;
+        count.dropped.add(DropReason::NoRoom, self.blocks.dropped());
     }
 
     fn link(&self) -> Link {

@@ -99,6 +99,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let info = Info {
         name: spec.to_string(),
         path: format!("AF_PACKET: TPACKET_V3 ring in, sendmmsg past the qdisc out{spread}"),
+        mtu,
         largest: mtu + ETHERNET_AND_TAG,
         mac: link.mac,
         caps: Caps { checksum: true, gso: true, scatter: true, metadata: true, filters: true },

@@ -146,6 +146,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let info = Info {
         name: spec.to_string(),
         path: path.join("; "),
+        mtu: spec.mtu()?,
         largest: spec.mtu()? + 22,
         mac: None,
         caps: Caps { scatter: true, ..Caps::default() },

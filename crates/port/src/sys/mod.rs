@@ -12,6 +12,7 @@ pub(crate) mod netlink;
 pub(crate) mod netns;
 #[cfg(target_os = "linux")]
 pub(crate) mod packet;
+pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
 pub(crate) mod socket;
 #[cfg(target_os = "linux")]
@@ -24,5 +25,3 @@ pub(crate) mod unix;
 pub(crate) mod xsk;
 #[cfg(target_os = "linux")]
 pub(crate) mod xsk_ring;
-
-pub(crate) mod seqpacket;

@@ -162,11 +162,13 @@ impl BlockRing {
         self.current.is_some() || self.left > 0 || self.status().load(Acquire) & libc::TP_STATUS_USER != 0
     }
 
-    /// Frames that the kernel has dropped since the last call for lack of room; None if it cannot have.
-    pub(crate) fn dropped(&mut self) -> Option<u64> {
-        if !std::mem::take(&mut self.losing) {
-            return None;
-        }
+    /// Whether the kernel has said that it drops frames since this was asked last.
+    pub(crate) fn losing(&mut self) -> bool {
+        std::mem::take(&mut self.losing)
+    }
+
+    /// Frames that the kernel has dropped since the last call for lack of room.
+    pub(crate) fn dropped(&mut self) -> u64 {
         // SAFETY: a `tpacket_stats_v3` is plain data, for which zeros are fine.
         let mut stats: libc::tpacket_stats_v3 = unsafe { zeroed() };
         let mut len = u32::try_from(size_of::<libc::tpacket_stats_v3>()).unwrap_or(0);
@@ -175,7 +177,7 @@ impl BlockRing {
             let value = (&raw mut stats).cast();
             libc::getsockopt(self.fd.as_raw_fd(), SOL_PACKET, libc::PACKET_STATISTICS, value, &raw mut len)
         };
-        Some(if result == 0 { stats.tp_drops.into() } else { 0 })
+        if result == 0 { stats.tp_drops.into() } else { 0 }
     }
 
     /// Offset of the current block.

@@ -208,6 +208,10 @@ impl RxEngine for TraceRx {
         }
     }
 
+    fn refresh(&mut self, count: &mut RxCounters) {
+        self.inner.refresh(count);
+    }
+
     fn link(&self) -> Link {
         self.inner.link()
     }

@@ -24,7 +24,7 @@ pub(super) struct Host {
     /// Bytes of a buffer that suit.
     pub(super) buf_size: u32,
     pub(super) notes: Vec<String>,
-    mtu: usize,
+    pub(super) mtu: usize,
 }
 
 impl Host {

@@ -97,6 +97,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let info = Info {
         name: spec.to_string(),
         path: up.path,
+        mtu: host.mtu,
         largest,
         mac: host.link.mac,
         caps: Caps { scatter: true, filters: true, ..Caps::default() },

@@ -176,6 +176,10 @@ impl RxEngine for XdpRx {
         }
     }
 
+    fn refresh(&mut self, count: &mut RxCounters) {
+        self.look(count);
+    }
+
     fn link(&self) -> Link {
         self.socket.interface.link()
     }

@@ -1,0 +1,354 @@
+//! For every flag of the table a case that shows its effect, and no flag without a case.
+
+use super::*;
+use crate::frame::{Layout, Mark};
+use linerate_port::capture::{Record, Writer};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+const V4: Layout = Layout { vnet: 0, v6: false };
+
+fn distinct<T: Ord>(list: impl IntoIterator<Item = T>) -> usize {
+    list.into_iter().collect::<BTreeSet<T>>().len()
+}
+
+fn lengths(frames: &[Vec<u8>]) -> Vec<usize> {
+    frames.iter().map(Vec::len).collect()
+}
+
+/// A capture of two frames, 30 ms apart, the first with a wrong UDP checksum.
+fn capture() -> (tempfile::TempDir, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("two.pcap");
+    let mut first = frames("-n 1 -l 70")[0].clone();
+    first[40] ^= 0x55;
+    let mut writer = Writer::create(&path).unwrap();
+    for (time_ns, data) in [(1_000_000_000, &first[..]), (1_030_000_000, &[0xab; 80])] {
+        writer.write(&Record { time_ns, orig_len: data.len().try_into().unwrap(), data }).unwrap();
+    }
+    writer.flush().unwrap();
+    drop(writer);
+    (dir, path.to_str().unwrap().to_owned())
+}
+
+type Case = (&'static str, fn());
+
+/// Flag by flag.
+const CASES: &[Case] = &[
+    ("-h", || assert!(config("-h").unwrap_err().starts_with("Usage: pkt-gen"))),
+    ("-i", || {
+        let bare = config("-i eth7").unwrap();
+        assert_eq!((bare.port.as_str(), bare.remarks[0].as_str()), ("xdp:eth7", "eth7 is opened as xdp:eth7"));
+    }),
+    ("-f", || {
+        assert_eq!((tx("").result.tests[0].workload.as_str(), config("-i null").unwrap().mode.name), ("tx", "rx"))
+    }),
+    ("-n", || {
+        assert_eq!(frames("-n 33").len(), 33);
+        assert_eq!(frames("-n 7 -b 3").len(), 7, "no more than asked for, whatever the burst");
+    }),
+    ("-l", || {
+        assert_eq!(lengths(&frames("-l 100")), [100; 20]);
+        let sizes = lengths(&frames("-n 500 -l 64 -l 60"));
+        assert_eq!(sizes.iter().collect::<BTreeSet<_>>(), [60, 61, 62, 63].iter().collect(), "below the first");
+    }),
+    ("-b", || {
+        assert!(tx("-b 4").out.contains(" 5 events "));
+        assert!(tx("-b 20").out.contains(" 1 events "));
+    }),
+    ("-4", || assert_eq!(frames("-6 -4")[0][12..14], [8, 0], "the last one counts")),
+    ("-6", || {
+        let frame = &frames("-6 -l 80")[0];
+        assert_eq!(frame[12..14], [0x86, 0xdd]);
+        assert!(Mark::of(frame, Layout { vnet: 0, v6: true }).is_some());
+    }),
+    ("-d", || {
+        let frames = frames("-d 10.9.0.1-10.9.0.4:7-8");
+        assert_eq!(distinct(frames.iter().map(|f| f[30..34].to_vec())), 4);
+        assert_eq!(distinct(frames.iter().map(|f| f[36..38].to_vec())), 2);
+    }),
+    ("-s", || {
+        let list = frames("-s 10.9.0.1-10.9.0.4:7-8");
+        assert_eq!(distinct(list.iter().map(|f| f[26..30].to_vec())), 4);
+        assert_eq!(list[1][34..36], [0, 8], "ports first");
+        assert_eq!(frames("-s 1.2.3.4:5")[0][26..36], [1, 2, 3, 4, 10, 1, 0, 1, 0, 5]);
+    }),
+    ("-D", || assert_eq!(frames("-D 02:00:00:00:00:99")[0][..6], [2, 0, 0, 0, 0, 0x99])),
+    ("-S", || assert_eq!(frames("-S 02:00:00:00:00:98")[0][6..12], [2, 0, 0, 0, 0, 0x98])),
+    ("-a", || {
+        let cpu = *linerate_rt::cpus().last().unwrap();
+        assert_eq!(tx(&format!("-a {cpu}")).result.tests[0].cpu[0].core, u32::try_from(cpu).ok());
+    }),
+    ("-c", || {
+        assert!(tx("-c 1").out.contains("1 threads and 1 cpus"));
+        assert_eq!(tx("-c 1").result.tests[0].cpu[0].core, u32::try_from(linerate_rt::cpus()[0]).ok());
+    }),
+    ("-p", || {
+        let left = run_with(",queues=2", "-f tx -n 21 -p 2", &[]).unwrap();
+        let streams = left.whole().iter().map(|f| Mark::of(f, V4).unwrap().stream).collect::<Vec<_>>();
+        assert_eq!(streams.iter().filter(|s| **s == 0).count(), 11);
+        assert_eq!(streams.iter().filter(|s| **s == 1).count(), 10, "all of -n, shared");
+        assert!(left.out.contains("2 queues, 2 threads"));
+    }),
+    ("-T", || {
+        let reports = |ms| run_with("", &format!("-f tx -R 10 --seconds 0.25 -T {ms}"), &[]).unwrap();
+        let count = |left: Left| left.log.matches("main_thread [2781]").count();
+        assert!(count(reports(20)) > count(reports(200)));
+    }),
+    ("-w", || {
+        let start = Instant::now();
+        assert!(tx("-w 1").log.contains("Wait 1 secs for phy reset"));
+        assert!(start.elapsed() >= Duration::from_secs(1));
+    }),
+    ("-R", || {
+        let start = Instant::now();
+        frames("-n 31 -R 100");
+        assert!(start.elapsed() >= Duration::from_millis(300), "30 intervals of 10 ms");
+        assert_eq!(config("-i null -f tx -R 3000").unwrap().burst(), 10);
+    }),
+    ("-X", || {
+        assert_eq!(tx("-n 2 -X").out.matches("len    60]").count(), 2);
+        let left = run_with("", "-f rx -n 2 -X", &[vec![0xee; 60], vec![0xee; 61]]).unwrap();
+        assert!(left.out.contains("len    60]") && left.out.contains("len    61]"));
+        assert!(left.out.contains("   48: ee ee"));
+    }),
+    ("-H", || {
+        let frame = &frames("-H 12")[0];
+        assert_eq!((frame.len(), &frame[..12], &frame[12..18]), (72, &[0; 12][..], &[0xff; 6][..]));
+        let got = run_with("", "-f rx -n 1 -H 12", std::slice::from_ref(frame)).unwrap();
+        assert!(got.out.contains("1 of this run, 0 corrupt"), "{}", got.out);
+    }),
+    ("-P", || {
+        let (_dir, path) = capture();
+        assert_eq!(lengths(&frames(&format!("-P {path}"))), [70; 20]);
+        assert!(distinct(frames(&format!("-P {path}"))) == 1);
+    }),
+    ("-z", || {
+        let frames = frames("-z");
+        assert!(distinct(frames.iter().map(|f| f[26..30].to_vec())) > 15);
+        assert_eq!(distinct(frames.iter().map(|f| f[30..34].to_vec())), 1);
+    }),
+    ("-Z", || {
+        let frames = frames("-Z");
+        assert_eq!(distinct(frames.iter().map(|f| f[26..30].to_vec())), 1);
+        assert!(distinct(frames.iter().map(|f| (f[30..34].to_vec(), f[36..38].to_vec()))) > 15);
+    }),
+    ("-N", || assert!(tx("-n 1 -N").out.contains("0 bps (raw") || !tx("-n 1 -N").out.contains(" Kbps"))),
+    ("-F", || {
+        let left = tx("-l 100 -F 3");
+        assert!(left.frames.iter().all(|slots| slots.iter().map(Vec::len).collect::<Vec<_>>() == [33, 33, 34]));
+        assert_eq!(distinct(left.whole()), 20, "whole frames, each with its mark");
+    }),
+    ("-M", || {
+        let left = tx("-l 100 -F 2 -M 30");
+        assert!(left.frames.iter().all(|slots| slots.iter().map(Vec::len).collect::<Vec<_>>() == [30, 30, 30, 10]));
+    }),
+    ("-W", || {
+        let start = Instant::now();
+        let left = run_with("", "-f rx -W", &[vec![1; 60]]).unwrap();
+        assert!(left.out.contains("Received 1 packets"));
+        assert!(start.elapsed() >= Duration::from_secs(1));
+    }),
+    ("-v", || assert!(tx("-v").log.contains("sleeps") && !tx("").log.contains("sleeps"))),
+    ("-r", || {
+        assert!(frames("-r").iter().all(|f| f.len() == 60 && f.iter().all(|b| *b == 0)), "a fresh region is all zeros");
+    }),
+    ("-A", || {
+        let log = |flag| run_with("", &format!("-f tx -R 1000 --seconds 0.1 -T 20 {flag}"), &[]).unwrap().log;
+        assert!(log("-A").contains("pps [avg/std ") && !log("").contains("avg/std"));
+    }),
+    ("-B", || {
+        let raw = |flag| tx(&format!("-N -R 100 {flag}")).out;
+        let number = |text: String, before: &str, after: &str| -> f64 {
+            let at = text.find(before).unwrap() + before.len();
+            text[at..].split(after).next().unwrap().trim().parse().unwrap()
+        };
+        let ratio = |flag| number(raw(flag), "raw ", " bps") / number(raw(flag), "Bandwidth: ", " bps");
+        assert!((ratio("") - 1.0).abs() < 0.2 && (ratio("-B") - 84.0 / 60.0).abs() < 0.2);
+    }),
+    ("-C", || {
+        let named = |text: &str| name::with_rings(&config(&format!("-i cable:t{{1 {text}")).unwrap(), "cable:t{1");
+        assert_eq!(named("-C 256").unwrap(), "cable:t{1,slots=256");
+        assert_eq!(named("-C 256,256,2").unwrap(), "cable:t{1,slots=256,queues=2");
+        assert!(named("-C 256,512").unwrap_err().to_string().contains("the same both ways"));
+    }),
+    ("-o", || {
+        for (bits, name) in [(1, "prefetch"), (4, "copy"), (8, "memcpy"), (2048, "pps_stats")] {
+            let left = tx(&format!("-o {bits}"));
+            assert!(left.log.contains(&format!("SPECIAL OPTIONS: {name}")), "{}", left.log);
+            let marks: Vec<_> = left.whole().iter().map(|f| Mark::of(f, V4).unwrap().sequence).collect();
+            assert_eq!(marks, (0..20).collect::<Vec<_>>());
+        }
+        let stamp = |text| Mark::word_at(&frames(text)[3], 60);
+        assert!(stamp("-o 16 -l 76").is_some() && stamp("-l 76").is_none());
+        assert_eq!(tx("-n 1 -o 64").out.matches("len    60]").count(), 1);
+        assert!(frames("-o 256").iter().all(|f| f.iter().all(|b| *b == 0)));
+        assert!(distinct(frames("-o 512").iter().map(|f| f[26..30].to_vec())) > 15);
+        assert!(distinct(frames("-o 1024").iter().map(|f| f[30..34].to_vec())) > 15);
+        let (_dir, path) = capture();
+        let (wrong, right) = (frames(&format!("-P {path}")), frames(&format!("-P {path} -o 4096")));
+        assert_eq!(wrong[0][40] ^ 0x55, right[0][40]);
+    }),
+    ("--pcap", || {
+        let (_dir, path) = capture();
+        let start = Instant::now();
+        assert_eq!(lengths(&frames(&format!("--pcap {path}"))), [70, 80]);
+        assert!(start.elapsed() >= Duration::from_millis(30), "in its own time");
+    }),
+    ("--loop", || {
+        let (_dir, path) = capture();
+        assert_eq!(lengths(&frames(&format!("--pcap {path} --loop 2"))), [70, 80, 70, 80]);
+    }),
+    ("--speed", || {
+        let (_dir, path) = capture();
+        let start = Instant::now();
+        assert_eq!(frames(&format!("--pcap {path} --speed 0.1")).len(), 2);
+        assert!(start.elapsed() >= Duration::from_millis(300));
+        assert_eq!(frames(&format!("--pcap {path} --speed 0 --loop 0")).len(), 20, "endless, so -n ends it");
+    }),
+    ("--to", || assert_eq!(config("-i null -f tx --to eth9").unwrap().to.as_deref(), Some("xdp:eth9"))),
+    ("--imix", || {
+        let count = |sizes: &[usize], len| sizes.iter().filter(|l| **l == len).count();
+        let sizes = lengths(&frames("-n 24 --imix"));
+        assert_eq!((count(&sizes, 60), count(&sizes, 590), count(&sizes, 1514)), (14, 8, 2));
+        let sizes = lengths(&frames("-n 9 --imix 64:2,128:1"));
+        assert_eq!((count(&sizes, 64), count(&sizes, 128)), (6, 3));
+    }),
+    ("--seconds", || {
+        let start = Instant::now();
+        run_with("", "-f rx --seconds 0.2", &[]).unwrap();
+        assert!(start.elapsed() >= Duration::from_millis(200));
+    }),
+    ("--latency", || {
+        let sent = frames("--latency -l 80");
+        assert!(Mark::word_at(&sent[0], 60).is_some());
+        let left = run_with("", "-f rx -n 20 --latency", &sent).unwrap();
+        let latency = left.result.tests[0].latency.clone().unwrap();
+        assert_eq!(latency.count, 20);
+        assert!(latency.min.known().unwrap() > 0.0 && left.out.contains("Latency ns: min "));
+    }),
+    ("--wait", || {
+        for (how, sleeps) in [("busy", false), ("sleep", true)] {
+            let log = run_with("", &format!("-f rx --seconds 0.05 -v --wait {how}"), &[]).unwrap().log;
+            assert_eq!(!log.contains(" 0 sleeps"), sleeps, "{log}");
+        }
+    }),
+    ("--run", || {
+        let sent = frames("--run 77");
+        assert_eq!(Mark::of(&sent[0], V4).unwrap().run, 77);
+        assert!(run_with("", "-f rx -n 20 --run 78", &sent).unwrap().out.contains(" 20 foreign"));
+        assert!(run_with("", "-f rx -n 20 --run 77", &sent).unwrap().out.contains(" 0 foreign"));
+    }),
+    ("--classic", || {
+        let log = run_with("", "-f tx -R 100 --seconds 0.1 -T 20 --classic", &[]).unwrap().log;
+        assert!(log.contains("main_thread [1418]") && !log.contains("avg_batch"));
+    }),
+    ("--json", || {
+        let left = tx("--json");
+        assert!(left.out.is_empty() && left.log.contains("Sent 20 packets"), "standard output is the document's");
+    }),
+    ("--ndjson", || {
+        let left = run_with("", "-f tx -R 1000 --seconds 0.1 -T 20 --ndjson", &[]).unwrap();
+        let events: Vec<serde_json::Value> = left.out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        assert_eq!(events[0]["event"], "start");
+        assert!(events[1..].iter().all(|e| e["event"] == "report" && e["pps"].is_number()) && events.len() > 2);
+    }),
+];
+
+#[test]
+fn every_flag_has_an_effect() {
+    let all: Vec<String> = FLAGS.iter().map(Flag::name).collect();
+    let cases: Vec<String> = CASES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(all.iter().collect::<BTreeSet<_>>(), cases.iter().collect(), "a case for each flag, and no other");
+    for (name, case) in CASES {
+        println!("{name}");
+        case();
+    }
+}
+
+#[test]
+fn help_names_every_flag_and_function() {
+    let text = help();
+    assert!(FLAGS.iter().all(|flag| text.contains(&format!("  {}", flag.name()))));
+    assert!(MODES.iter().all(|mode| text.contains(mode.name)));
+}
+
+#[test]
+fn clusters_and_attached_values_are_getopts() {
+    let config = config("-ABi null -ftx -l100 --wait=sleep -n5").unwrap();
+    assert!(config.framing && config.has(options::PPS_STATS));
+    assert_eq!((config.mode.name, config.sizes, config.count), ("tx", Sizes::Fixed(100), 5));
+}
+
+/// What is wrong is said in one line that begins with the flag.
+#[test]
+fn what_is_wrong_is_named() {
+    for (text, begins, contains) in [
+        ("", "no port", "-i"),
+        ("-i", "-i", "no value"),
+        ("-i null -Q", "-Q", "no such flag"),
+        ("-i null --bogus", "--bogus", "no such flag"),
+        ("-i null -e 5", "-e", "no such flag"),
+        ("-i null extra", "extra", "not a flag"),
+        ("-i null -f fly", "-f fly", "rx, tx"),
+        ("-i null -n many", "-n many", "number"),
+        ("-i null -n -5", "-n -5", "number"),
+        ("-i null -f tx -l 15", "-l 15", "16 to 65536"),
+        ("-i null -f tx -l 65537", "-l 65537", "16 to 65536"),
+        ("-i null -f tx -l 60 -l 100", "-l 100", "smaller"),
+        ("-i null -f tx -D 1:2:3", "-D 1:2:3", "MAC"),
+        ("-i null -f tx -S gg:00:00:00:00:00", "-S gg", "MAC"),
+        ("-i null -f tx -d 10.0.0", "-d 10.0.0", "IPv4"),
+        ("-i null -f tx -s 10.0.0.1:70000", "-s 10.0.0.1:70000", "IPv4"),
+        ("-i null -f tx -6 -s 10.0.0.1", "-s 10.0.0.1", "IPv6"),
+        ("-i null -H 11", "-H 11", "0, 10 or 12"),
+        ("-i null -f tx -F 64", "-F 64", "1 to 63"),
+        ("-i null -T 5", "-T 5", "10"),
+        ("-i null -C 1,2,3,4,5", "-C", "one to four"),
+        ("-i null -f tx -I", "-I", "indirect"),
+        ("-i null -f tx -o 2", "-o 2", "ACCESS"),
+        ("-i null -f tx -o 32", "-o 32", "INDIRECT"),
+        ("-i null -f tx -o 128", "-o 128", "bit 128"),
+        ("-i null -f tx -o 12", "-o 12", "two ways"),
+        ("-i null -f tx -o 4096", "-o 4096", "captured"),
+        ("-i null -f tx --imix 60", "--imix 60", "60:7"),
+        ("-i null -f tx --imix 60:1 -l 60", "--imix", "-l"),
+        ("-i null --seconds 0", "--seconds 0", "seconds"),
+        ("-i null --wait long", "--wait long", "busy"),
+        ("-i null --run 0", "--run 0", "number"),
+        ("-i null --json=1", "--json", "no value"),
+        ("-i null -f rx -R 5", "-R", "no effect with -f rx"),
+        ("-i null -f rx -l 60", "-l", "no effect with -f rx"),
+        ("-i null -f tx -W", "-W", "no effect with -f tx"),
+        ("-i null -f pong --latency", "--latency", "no effect"),
+        ("-i null -f ping -p 2", "-p", "no effect"),
+        ("-i null -f txseq -p 2", "-p 2", "one thread"),
+        ("-i null -f tx -P x -l 60", "-l", "as they are"),
+        ("-i null -f tx -r -z", "-z", "as they are"),
+        ("-i null -f tx --loop 2", "--loop", "--pcap"),
+        ("-i null -f tx --pcap x --speed 2 -R 5", "--speed", "-R"),
+    ] {
+        let line = config(text).expect_err(text);
+        assert!(line.starts_with(begins) && line.contains(contains) && !line.contains('\n'), "{text}: {line}");
+    }
+}
+
+/// What only the port can tell is told before anything is sent.
+#[test]
+fn what_the_port_cannot_do_is_named() {
+    for (options, text, contains) in [
+        ("", "-f tx -l 1523", "up to 1522 bytes"),
+        ("", "-f tx -p 2", "1 queues"),
+        ("", "-f tx --latency", "-l 76"),
+        ("", "-f tx -6 --latency -l 80", "-l 96"),
+        ("", "-f ping -l 59", "-l 60"),
+        ("", "-f txseq -l 45", "-l 46"),
+        ("", "-f tx -l 100 -M 1", "larger -M"),
+        ("", "-f tx -c 4096", "processors"),
+        ("", "-f tx -a 4095", "processor"),
+        ("", "-f tx -P /nonexistent.pcap", "/nonexistent.pcap"),
+    ] {
+        let line = run_with(options, text, &[]).err().expect(text);
+        assert!(line.contains(contains) && !line.contains('\n'), "{text}: {line}");
+    }
+}
