@@ -52,14 +52,12 @@ impl From<Refusal> for Trouble {
     }
 }
 
-/// clap's errors say more than a line; what stands before the usage says what is wrong.
+/// clap's errors say more than a line; the first says what is wrong.
 impl From<clap::Error> for Trouble {
     fn from(error: clap::Error) -> Self {
         let text = error.to_string();
-        let what =
-            text.lines().take_while(|line| !line.starts_with("Usage")).map(str::trim).filter(|line| !line.is_empty());
-        let what = what.collect::<Vec<_>>().join(" ");
-        Self::usage(format!("{}; --help lists what there is", what.trim_start_matches("error: ")))
+        let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        Self::usage(format!("{what}; --help lists what there is"))
     }
 }
 

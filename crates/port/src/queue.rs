@@ -57,6 +57,11 @@ pub trait RxEngine: Send {
         Link::Up
     }
 
+    /// Whether nothing will ever arrive any more: a file's end.
+    fn ended(&self) -> bool {
+        false
+    }
+
     /// About to sleep until frames arrive: true if the caller should sleep, false if some have arrived meanwhile.
     fn fall_asleep(&mut self) -> bool {
         true
@@ -151,6 +156,12 @@ impl RxQueue {
     #[inline]
     pub fn sync(&mut self) {
         self.engine.sync(&mut self.ring, &mut self.count);
+    }
+
+    /// See [`RxEngine::ended`].
+    #[must_use]
+    pub fn ended(&self) -> bool {
+        self.engine.ended()
     }
 
     /// See [`RxEngine::refresh`].

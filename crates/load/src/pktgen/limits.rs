@@ -13,10 +13,6 @@ pub(super) fn check(config: &Config, ports: &[Port]) -> Result<(), Refusal> {
     let info = ports[0].info();
     let queues = config.mode.queues(info);
     let refuse = |text: String| Err(Refusal::Usage(text));
-    if queues == 0 {
-        let (mode, path) = (config.mode.name, &info.path);
-        return refuse(format!("-f {mode}: {} cannot do that ({path}); give a port that goes both ways", info.name));
-    }
     if config.threads > queues {
         return refuse(format!(
             "-p {}: {} has {queues} queues; give -p {queues} or less, or open it with more (queues=)",

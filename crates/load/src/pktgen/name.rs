@@ -34,7 +34,12 @@ pub(super) fn is_physical(port: &str) -> bool {
 
 /// The name with what `-C` asks for as options.
 pub(super) fn with_rings(config: &Config, port: &str) -> Result<String, Refusal> {
-    let Some([tx_slots, rx_slots, tx_rings, rx_rings]) = config.rings else { return Ok(port.to_owned()) };
+    // A receiver reads a capture; it makes none.
+    let reads = config.mode.receives()
+        && port.starts_with("pcap:")
+        && ![",mode=", ",out="].iter().any(|key| port.contains(key));
+    let port = &if reads { format!("{port},mode=r") } else { port.to_owned() };
+    let Some([tx_slots, rx_slots, tx_rings, rx_rings]) = config.rings else { return Ok(port.clone()) };
     let usage = |text: String| Err(Refusal::Usage(text));
     if tx_slots != rx_slots || tx_rings != rx_rings {
         return usage(format!(
@@ -44,7 +49,7 @@ pub(super) fn with_rings(config: &Config, port: &str) -> Result<String, Refusal>
     }
     let spec = Spec::parse(port)?;
     let takes = |key: &str| spec.kind.options.iter().any(|row| row.key == key);
-    let mut name = port.to_owned();
+    let mut name = port.clone();
     if tx_slots > 0 {
         name += &format!(",slots={tx_slots}");
     }

@@ -210,8 +210,10 @@ impl<V: Verify> Machine for Rx<V> {
             self.last = now;
             self.tell();
         }
+        // At the end of all files nothing more will come.
+        let over = slots == 0 && self.lanes.iter().all(|lane| lane.queue.ended());
         let silent = self.exit_idle && self.first.is_some() && now >= self.last + SILENCE_NS;
-        if self.left == 0 || silent || self.until.is_some_and(|until| slots == 0 || now >= until) {
+        if self.left == 0 || silent || over || self.until.is_some_and(|until| slots == 0 || now >= until) {
             // Slots released last go back now, so that the sender sees them.
             for lane in &mut self.lanes {
                 lane.queue.sync();

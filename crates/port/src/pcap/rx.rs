@@ -119,6 +119,10 @@ impl RxEngine for PcapRx {
         if self.state.over { Link::Down } else { Link::Up }
     }
 
+    fn ended(&self) -> bool {
+        self.state.over
+    }
+
     /// A file has always more until its end, unless the next frame is not due yet.
     fn fall_asleep(&mut self) -> bool {
         self.state.over || self.state.dry || self.state.due.is_some_and(|due| due > Instant::now())

@@ -216,6 +216,10 @@ impl RxEngine for TraceRx {
         self.inner.link()
     }
 
+    fn ended(&self) -> bool {
+        self.inner.ended()
+    }
+
     fn fall_asleep(&mut self) -> bool {
         self.inner.fall_asleep()
     }
