@@ -48,7 +48,7 @@ impl Clock {
     /// A clock. For its first millisecond it asks the kernel each time, and measures the counter's rate meanwhile.
     #[must_use]
     pub fn new() -> Self {
-        let start = (tsc::ticks(), time::monotonic());
+        let start = both();
         Self { origin: start, base: start, rate: 0, trust: 0, last: start.1, usable: tsc::usable() }
     }
 
@@ -57,17 +57,17 @@ impl Clock {
     pub fn now(&mut self) -> u64 {
         let ticks = tsc::ticks();
         let passed = ticks.wrapping_sub(self.base.0);
-        let now = if passed < self.trust { self.base.1 + scale(passed, self.rate) } else { self.correct(ticks) };
+        let now = if passed < self.trust { self.base.1 + scale(passed, self.rate) } else { self.correct() };
         self.last = self.last.max(now);
         self.last
     }
 
     #[cold]
-    fn correct(&mut self, ticks: u64) -> u64 {
-        let now = time::monotonic();
+    fn correct(&mut self) -> u64 {
         if !self.usable {
-            return now;
+            return time::monotonic();
         }
+        let (ticks, now) = both();
         let (ticks0, ns0) = self.origin;
         let (passed, ns) = (ticks.wrapping_sub(ticks0), now.saturating_sub(ns0));
         if ns >= SHORTEST_NS && passed > 0 {
@@ -81,6 +81,21 @@ impl Clock {
         self.base = (ticks, now);
         now
     }
+}
+
+/// Both clocks at one moment: of some tries the one with the least time between, lest a thread that is put aside
+/// between the two readings take its absence for a drift.
+fn both() -> (u64, u64) {
+    let mut best = (u64::MAX, (0, 0));
+    for _ in 0..4 {
+        let before = tsc::ticks();
+        let now = time::monotonic();
+        let apart = tsc::ticks().wrapping_sub(before);
+        if apart < best.0 {
+            best = (apart, (before.wrapping_add(apart / 2), now));
+        }
+    }
+    best.1
 }
 
 #[inline]

@@ -64,7 +64,7 @@ pub enum Style {
     Classic,
 }
 
-/// What pkt-gen was asked to do. Made by `Config::parse`, or from [`Config::new`].
+/// What pkt-gen was asked to do. Made by [`Config::parse`], or from [`Config::new`].
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Port, as it is opened.

@@ -45,8 +45,8 @@ pub enum Scope {
     Receives,
     /// tx, txseq, rx and rxseq.
     Threads,
-    /// Where frames are sent or received by their time: all but pong.
-    Times,
+    /// Where linerate's mark is sent or looked for: tx, rx, ping.
+    Marks,
     /// tx alone.
     Tx,
 }
@@ -110,7 +110,7 @@ const fn long(
     Flag { short: None, long: Some(long), takes, about, scope, set }
 }
 
-use Scope::{All, Lengths, Makes, Receives, Sends, Streams, Threads, Times};
+use Scope::{All, Lengths, Makes, Marks, Receives, Sends, Streams, Threads};
 use Takes::{Maybe, Nothing, Value};
 
 /// All flags, in the order of help.
@@ -280,7 +280,7 @@ pub static FLAGS: &[Flag] = &[
     long(
         "latency",
         Nothing,
-        Times,
+        Marks,
         "percentiles of latency: time-stamps in the frames sent (76 bytes, IPv6 96), read where they arrive",
         |p, _| {
             p.config.latency = true;
@@ -296,7 +296,7 @@ pub static FLAGS: &[Flag] = &[
     long(
         "run",
         Value("number"),
-        All,
+        Marks,
         "the run that frames are marked with, or that is received: others are foreign (random; any)",
         |p, v| number(v, 1..=u16::MAX).map(|run| p.config.run = Some(run)),
     ),
@@ -513,21 +513,30 @@ fn has_effect(config: &Config, scope: Scope) -> bool {
         Lengths => sends && !config.captured(),
         Receives => receives,
         Threads => streams || receives,
-        Times => sends || receives,
+        Marks => matches!(config.mode.name, "tx" | "rx" | "ping"),
         Scope::Tx => config.mode.name == "tx",
     }
 }
 
 /// Bits of `-o` that would do nothing here.
 fn bits_have_effect(config: &Config) -> Result<(), String> {
-    use options::{COPY, MEMCPY, PREFETCH, RANDOM_DST, RANDOM_SRC, RUBBISH, TS, UPDATE_CSUM};
+    use options::{COPY, DUMP, MEMCPY, PREFETCH, RANDOM_DST, RANDOM_SRC, RUBBISH, TS, UPDATE_CSUM};
     let no = |bit: u32, why: &str| if config.has(bit) { Err(format!("-o {bit}: {why}; leave it out")) } else { Ok(()) };
     let mode = config.mode.name;
     let tx = mode == "tx" || mode == "txseq";
     if !tx {
-        for bit in [PREFETCH, COPY, MEMCPY, RUBBISH] {
+        for bit in [PREFETCH, COPY, MEMCPY] {
             no(bit, &format!("has no effect with -f {mode}"))?;
         }
+    }
+    if mode != "tx" {
+        no(RUBBISH, &format!("has no effect with -f {mode}"))?;
+    }
+    if !has_effect(config, Marks) || config.mode.receives() {
+        no(TS, &format!("has no effect with -f {mode}"))?;
+    }
+    if !has_effect(config, Threads) {
+        no(DUMP, &format!("has no effect with -f {mode}"))?;
     }
     if !has_effect(config, Makes) {
         for bit in [RANDOM_SRC, RANDOM_DST, TS] {

@@ -19,6 +19,9 @@ pub(super) const MODE: Mode = Mode {
     job: |setup, lanes| Box::new(Pong::new(setup, lanes)),
 };
 
+/// All that has come is sent back at once, unless `-b` says otherwise.
+const ALL: u32 = 65_536;
+
 struct Pong {
     tx: Option<TxQueue>,
     rx: Option<RxQueue>,
@@ -43,7 +46,7 @@ impl Pong {
             tx,
             rx,
             vnet: setup.config.vnet,
-            burst: setup.config.burst(),
+            burst: setup.config.burst.unwrap_or(ALL),
             left: if setup.count == 0 { u64::MAX } else { setup.count },
             sent: 0,
             events: 0,
@@ -58,7 +61,7 @@ impl Pong {
     /// Copies what came into the transmit ring; gives the slots taken from the receive ring.
     fn echo(&mut self) -> u32 {
         let (Some(tx), Some(rx)) = (&mut self.tx, &mut self.rx) else { return 0 };
-        let mut from = rx.ring.batch(self.burst.max(64));
+        let mut from = rx.ring.batch(self.burst);
         let mut to = tx.ring.reserve(from.len());
         let n = from.len().min(to.len());
         let (mut taken, mut put) = (0, 0);

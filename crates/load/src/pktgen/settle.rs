@@ -87,7 +87,7 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
             output.line(&line);
         }
     }
-    if let Some(latency) = &latency {
+    if let Some(latency) = latency.as_ref().filter(|_| config.latency) {
         output.line(&latency_line(latency));
     }
     output.line(&ledger_line(&ledger));
