@@ -77,7 +77,7 @@ fn two_processes(setting: &Setting) -> Result<f64, Missing> {
     let said: serde_json::Value = serde_json::from_slice(&out.stdout).map_err(|e| failed(&e))?;
     let test = &said["tests"][0];
     let received = test["ledger"]["received"].as_u64().unwrap_or(0);
-    let corrupt = test["counters"]["corrupt"].as_u64().unwrap_or(u64::MAX);
+    let corrupt = test["counters"]["check.corrupt"].as_u64().unwrap_or(u64::MAX);
     if !out.status.success() || corrupt != 0 || received != frames {
         return Err(Missing::Failed(format!("of {frames} frames {received} arrived, {corrupt} of them corrupt")));
     }

@@ -98,6 +98,8 @@ pub const BENCHES: &[Bench] = &[
     #[cfg(target_os = "linux")]
     veth::PACKET,
     #[cfg(target_os = "linux")]
+    veth::PACKET_TX,
+    #[cfg(target_os = "linux")]
     veth::XDP,
     #[cfg(target_os = "linux")]
     cable::MEMORY,
