@@ -38,6 +38,25 @@ pub(crate) unsafe fn copy<const SHARED: bool>(dst: *mut u8, src: *const u8, len:
     }
 }
 
+/// Stores eight bytes as they stand in a register.
+///
+/// # Safety
+/// Eight bytes at `dst` must be mapped and writable. Others may read or write them at the same time only if they are
+/// memory of a shared mapping.
+#[inline(always)]
+pub(crate) unsafe fn put_u64(dst: *mut u8, value: u64) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: the caller's promise; one store of eight bytes.
+    unsafe {
+        std::arch::asm!("mov qword ptr [{t}], {v}", t = in(reg) dst, v = in(reg) value, options(nostack, preserves_flags));
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        copy::<false>(dst, value.to_ne_bytes().as_ptr(), 8);
+    }
+}
+
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod step {
     use std::arch::asm;
@@ -160,6 +179,17 @@ mod tests {
                 assert_eq!(dst[shift + len], 0xa5, "not a byte more");
                 assert!(dst[..shift].iter().all(|b| *b == 0xa5), "not a byte before");
             }
+        }
+    }
+
+    #[test]
+    fn a_word_is_stored_as_it_stands_at_any_alignment() {
+        for at in 0..9 {
+            let mut bytes = [0xa5u8; 20];
+            // SAFETY: at most 8 + 8 of 20 bytes.
+            unsafe { put_u64(bytes.as_mut_ptr().add(at), 0x0102_0304_0506_0708u64.to_be()) };
+            assert_eq!(bytes[at..at + 8], [1, 2, 3, 4, 5, 6, 7, 8]);
+            assert!(bytes[..at].iter().chain(&bytes[at + 8..]).all(|b| *b == 0xa5));
         }
     }
 }

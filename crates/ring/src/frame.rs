@@ -1,6 +1,6 @@
 //! A frame, or its part, in a buffer.
 
-use crate::copy::copy;
+use crate::copy::{copy, put_u64};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -50,6 +50,19 @@ impl<'a> Frame<'a> {
         }
         // SAFETY: checked to lie inside the buffer; `bytes` is private memory and cannot overlap a buffer that we own.
         unsafe { copy::<false>(self.at.as_ptr().add(at), bytes.as_ptr(), bytes.len()) };
+        true
+    }
+
+    /// Writes eight bytes, big-endian as networks want them, at an offset; false, and nothing done, if they do not fit.
+    /// Cheaper than [`Frame::write`] for a number that was just computed.
+    #[inline]
+    #[must_use = "false means that nothing was written"]
+    pub fn write_u64(&mut self, at: usize, value: u64) -> bool {
+        if at > self.len || 8 > self.len - at {
+            return false;
+        }
+        // SAFETY: checked to lie inside the buffer, which is ours to write.
+        unsafe { put_u64(self.at.as_ptr().add(at), value.to_be()) };
         true
     }
 

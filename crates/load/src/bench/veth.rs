@@ -10,7 +10,11 @@ pub(super) const PACKET: Bench = Bench {
     two_cores: true,
     bound: None,
     run: |setting| over(setting, "packet"),
-    peers: &[Peer { name: "dpdk-af-packet", how: How::Script(&["dpdk-af-packet", "--qdisc-bypass"]), wanted: Some(0.97) }],
+    peers: &[Peer {
+        name: "dpdk-af-packet",
+        how: How::Script(&["dpdk-af-packet", "--qdisc-bypass"]),
+        wanted: Some(0.97),
+    }],
 };
 
 pub(super) const PACKET_TX: Bench = Bench {

@@ -174,7 +174,9 @@ impl Source {
                     let mut frame = batch.frame(i);
                     let fits = frame.write(0, whole);
                     debug_assert!(fits, "one slot holds the frame");
-                    put(&mut frame, words, &Mark::bytes(word));
+                    // The mark, as `Mark::bytes` has it: the word and its complement.
+                    let marked = frame.write_u64(words, word) && frame.write_u64(words + 8, !word);
+                    debug_assert!(marked, "a marked frame has room for its mark");
                     batch.set(i, whole.len(), 0);
                     word += 1;
                 }
@@ -283,18 +285,6 @@ impl Way {
 fn captured(to: &mut [u8], vnet: usize, bytes: &[u8]) {
     to[..vnet].fill(0);
     to[vnet..].copy_from_slice(bytes);
-}
-
-/// Writes into a slot: as one store where memory is private.
-#[inline]
-fn put(frame: &mut Frame<'_>, at: usize, bytes: &[u8; 16]) {
-    match frame.bytes_mut() {
-        Some(to) => to[at..at + 16].copy_from_slice(bytes),
-        None => {
-            let fits = frame.write(at, bytes);
-            debug_assert!(fits);
-        }
-    }
 }
 
 /// Slots between fetching a buffer and writing it.
