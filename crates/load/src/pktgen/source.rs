@@ -3,7 +3,7 @@
 use super::captured::Replay;
 use super::sizes::Sizes;
 use crate::frame::{Dice, Flows, Heads, Mark, Payload, Template, pattern};
-use linerate_ring::{Frame, TxBatch, TxRing, flags};
+use linerate_ring::{TxBatch, TxRing, flags};
 use linerate_rt::Clock;
 
 /// How a frame is cut into slots.
