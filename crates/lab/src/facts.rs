@@ -4,10 +4,12 @@ use linerate_load::result::{Environment, Outcome, PortUsed, Role, RunResult, Tes
 
 use crate::quantity;
 
-/// The test with the highest median packet rate.
+/// The test with the highest median packet rate; of equal ones the one that stands beside a published figure.
 pub(crate) fn best_rate(run: &RunResult) -> Option<(&Test, f64)> {
     let rate = |test: &Test| test.value.as_ref().filter(|value| value.unit == unit::PPS)?.median.known();
-    run.tests.iter().filter_map(|test| Some((test, rate(test)?))).max_by(|a, b| a.1.total_cmp(&b.1))
+    let compared = |test: &Test| run.comparisons.iter().any(|comparison| comparison.test == test.id);
+    let rates = run.tests.iter().filter_map(|test| Some((test, rate(test)?)));
+    rates.max_by(|a, b| a.1.total_cmp(&b.1).then(compared(a.0).cmp(&compared(b.0))))
 }
 
 /// The run in one line: the highest rate and the ports it was measured on.

@@ -38,9 +38,9 @@ pub fn render(run: &RunResult) -> String {
                 main {
                     (parts::tiles(run))
                     (parts::warnings(run))
+                    section { h2 { "Charts" } @for chart in CHARTS { (chart.figure(run)) } }
                     (parts::environment(run))
                     (parts::results(run))
-                    section { h2 { "Charts" } @for chart in CHARTS { (chart.figure(run)) } }
                     (parts::ledgers(run))
                     (parts::cpu(run))
                     (parts::skipped(run))
