@@ -1,0 +1,61 @@
+//! No allocation and no system call per packet: a run of ten times as many frames allocates and calls no more.
+
+use linerate_load::pktgen::{Config, MODES, Output, run};
+use linerate_load::result::Test;
+use linerate_rt::{Stop, WaitMode};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: hands everything to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations of a whole run of so many frames, and what came of it.
+fn allocations(port: &str, to: Option<&str>, count: u64) -> (u64, Test) {
+    let mut config = Config::new(port);
+    config.mode = MODES.iter().find(|mode| mode.name == "tx").unwrap();
+    config.to = to.map(str::to_owned);
+    config.count = count;
+    config.wait = WaitMode::Busy;
+    // No report falls into a run: its lines are strings.
+    config.report = std::time::Duration::from_secs(3600);
+    let stop = Stop::new().unwrap();
+    let output = Arc::new(Output::new(Box::new(std::io::sink()), Box::new(std::io::sink()), false, &stop));
+    let before = ALLOCATIONS.load(Relaxed);
+    let mut finished = run(config, Vec::new(), &stop, &output).unwrap();
+    let spent = ALLOCATIONS.load(Relaxed) - before;
+    assert_eq!(finished.result.reasons, Vec::<String>::new());
+    (spent, finished.result.tests.pop().unwrap())
+}
+
+/// One test only: two at a time would count each other's.
+#[test]
+fn frames_cost_no_allocation_and_no_system_call() {
+    for (port, to) in [("null:", None), ("cable:hot{1", Some("cable:hot}1"))] {
+        allocations(port, to, 1_000);
+        let (few, _) = allocations(port, to, 20_000);
+        let (many, test) = allocations(port, to, 200_000);
+        assert!(many < few + 64, "{port}: {few} allocations for 20000 frames, {many} for 200000");
+        let calls: u64 = test.counters.iter().filter(|(name, _)| name.ends_with(".syscalls")).map(|(_, n)| *n).sum();
+        assert!(calls < 2_000, "{port}: {calls} system calls for 200000 frames");
+        assert_eq!(test.ledger.unwrap().sent, Some(200_000));
+    }
+}
