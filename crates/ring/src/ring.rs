@@ -146,6 +146,13 @@ impl Raw {
         unsafe { Frame::new(self.data.add((buf as usize) << self.shift), len, self.shared) }
     }
 
+    /// Fetches the first lines of the buffer that a slot is known to hold, to be read.
+    #[inline]
+    pub(crate) fn prefetch_lines(&self, cursor: u32, from: usize, to: usize) {
+        let at = self.data.as_ptr().wrapping_add((self.buf(cursor) as usize) << self.shift);
+        (from..to).for_each(|line| prefetch::to_read(at.wrapping_add(64 * line)));
+    }
+
     /// Fetches the first line of the buffer that a slot is known to hold, to be read or to be written.
     #[inline]
     pub(crate) fn prefetch<const WRITE: bool>(&self, cursor: u32) {

@@ -113,7 +113,8 @@ fn reference(name: &str, bits: f64, area: Area, x: &Scale, y: &Scale, (from, to)
 fn series(run: &RunResult) -> Vec<(String, Vec<Point>)> {
     let mut series: Vec<(String, Vec<Point>)> = Vec::new();
     let mut places = BTreeMap::new();
-    for test in &run.tests {
+    // A rate that was asked for says nothing of what can be reached.
+    for test in run.tests.iter().filter(|test| test.workload != "paced") {
         let Some(point) = point(test) else { continue };
         let name = name(test);
         let place = *places.entry(name.clone()).or_insert_with(|| {
@@ -122,6 +123,8 @@ fn series(run: &RunResult) -> Vec<(String, Vec<Point>)> {
         });
         series[place].1.push(point);
     }
+    // What was sent comes first: where nothing is lost, what was received lies under it.
+    series.sort_by_key(|(name, _)| name.starts_with("rx"));
     for (_, points) in &mut series {
         points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
     }
