@@ -144,7 +144,10 @@ pub fn open_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<Port>, OpenError> {
         let second = cable && crate::cable::both_ends_in(spec, &specs[..i]);
         let ends = if second { 0 } else { 1 + usize::from(cable) };
         config.ring_bytes += ends * demand.ring_bytes + (wrapped.ring_bytes - demand.ring_bytes);
-        config.buffers += u32::try_from(ends).unwrap_or(1) * demand.buffers + (wrapped.buffers - demand.buffers);
+        // Too many are refused by the region, in one line.
+        let ends = u32::try_from(ends).unwrap_or(1);
+        let wanted = demand.buffers.saturating_mul(ends).saturating_add(wrapped.buffers - demand.buffers);
+        config.buffers = config.buffers.saturating_add(wanted);
         config.buf_size = config.buf_size.max(demand.buf_size);
         if demand.shared || alone {
             config.sharing = Sharing::Shared;

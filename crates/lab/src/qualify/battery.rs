@@ -60,10 +60,14 @@ fn by_size(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
         if stop.asked() {
             break;
         }
+        // What arrived of what was sent, repeat by repeat.
+        let mut shares = Vec::new();
         let measured = repeated(order.repeats, Probe::Yes, stop, || {
             let mut config = config(stage, &stage.pair, wire);
             config.seconds = Some(order.time);
-            once(stage, config, stop)
+            let test = once(stage, config, stop)?;
+            shares.push(share_received(&test));
+            Ok(test)
         });
         let id = format!("tx-{wire}-1p");
         match measured {
@@ -72,7 +76,7 @@ fn by_size(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
                 let title = format!("{}: {wire} B, sent", stage.key);
                 test.wire_bytes = Some(wire);
                 test.summarize(unit::PPS);
-                tests.push(received(&test, stage, wire));
+                tests.push(received(&test, &shares, stage, wire));
                 tests.insert(tests.len() - 1, named(test, stage, row, &id, title));
             }
         }
@@ -80,13 +84,19 @@ fn by_size(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
     tests
 }
 
-/// The receiver's side of a test: what arrived of what was sent, over the same time.
-fn received(sent: &Test, stage: &Stage, wire: u32) -> Test {
+/// Which part of the frames sent was received; None if a side was not counted.
+fn share_received(test: &Test) -> Option<f64> {
+    let (received, sent) = test.ledger.as_ref().and_then(|ledger| ledger.received.zip(ledger.sent))?;
+    #[expect(clippy::cast_precision_loss, reason = "a share to fifteen digits")]
+    let share = received as f64 / sent.max(1) as f64;
+    Some(share)
+}
+
+/// The receiver's side of a test: what arrived of what was sent, over the time of sending.
+fn received(sent: &Test, shares: &[Option<f64>], stage: &Stage, wire: u32) -> Test {
     let mut test = sent.clone();
-    let share = sent.ledger.as_ref().and_then(|ledger| Some((ledger.received?, ledger.sent?)));
-    for repeat in &mut test.repeats {
-        #[expect(clippy::cast_precision_loss, reason = "a share to fifteen digits")]
-        let value = repeat.value.known().zip(share).map(|(rate, (got, out))| rate * got as f64 / out.max(1) as f64);
+    for (repeat, share) in test.repeats.iter_mut().zip(shares) {
+        let value = repeat.value.known().zip(*share).map(|(rate, share)| rate * share);
         repeat.value = value.map_or(Number::UNKNOWN, Number::new);
     }
     test.samples.clear();
@@ -94,7 +104,8 @@ fn received(sent: &Test, stage: &Stage, wire: u32) -> Test {
     test.ledger = None;
     test.cpu.retain(|cpu| cpu.thread.starts_with("rx"));
     test.warnings.clear();
-    test.ports.rotate_left(1);
+    let first = 1.min(test.ports.len());
+    test.ports.rotate_left(first);
     test.summarize(unit::PPS);
     let row = Row { workload: "rx", title: "", second_pair: false, run: by_size };
     let title = format!("{}: {wire} B, received and checked", stage.key);
@@ -235,4 +246,27 @@ fn found(test: &mut Test, kind: &str, counter: &str) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a share to fifteen digits")]
     let share = found as f64 / put_in.max(1) as f64;
     share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_load::result::Ledger;
+
+    /// One repeat's loss once lowered the receiver's figure of all of them.
+    #[test]
+    fn each_repeat_is_told_by_its_own_loss() {
+        let lossy = |received| Test {
+            ledger: Some(Ledger { sent: Some(100), received: Some(received), ..Ledger::default() }),
+            ..Test::default()
+        };
+        let shares = [share_received(&lossy(100)), share_received(&lossy(50)), share_received(&Test::default())];
+        assert_eq!(shares, [Some(1.0), Some(0.5), None]);
+        let repeat = Repeat { value: Number::new(8.0), valid: true, ..Repeat::default() };
+        let sent = Test { repeats: vec![repeat; 3], ..Test::default() };
+        let order = Order { ports: Some(["null:".into(), "null:".into()]), ..Order::default() };
+        let stage = crate::qualify::stage::of(&order).pop().and_then(Result::ok).unwrap();
+        let values: Vec<_> = received(&sent, &shares, &stage, 64).repeats.iter().map(|r| r.value.known()).collect();
+        assert_eq!(values, [Some(8.0), Some(4.0), None]);
+    }
 }

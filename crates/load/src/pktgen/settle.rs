@@ -170,6 +170,8 @@ fn judge(
         }
     }
     for port in facts.ports {
+        // A full disk, a damaged file: what the link's state alone does not say.
+        reasons.extend(port.trouble().map(|trouble| format!("{}: {trouble}", port.info().name)));
         if let Some(rate) = port.info().rate
             && let Some(excess) = beyond(rate, x)
         {
