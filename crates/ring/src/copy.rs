@@ -57,9 +57,115 @@ pub(crate) unsafe fn put_u64(dst: *mut u8, value: u64) {
     }
 }
 
+/// Eight bytes as they stand, read at once.
+///
+/// # Safety
+/// Eight bytes at `src` must be mapped and readable. Others may write them at the same time only if they are memory of a
+/// shared mapping; then the bytes that arrive are some bytes.
+#[inline(always)]
+pub(crate) unsafe fn take_u64(src: *const u8) -> u64 {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: the caller's promise; one load of eight bytes.
+    unsafe {
+        let value: u64;
+        std::arch::asm!("mov {v}, qword ptr [{s}]", s = in(reg) src, v = out(reg) value,
+            options(nostack, preserves_flags, readonly));
+        value
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut bytes = [0; 8];
+        copy::<true>(bytes.as_mut_ptr(), src, 8);
+        u64::from_ne_bytes(bytes)
+    }
+}
+
+/// Whether `len` bytes are equal. `src` is buffer memory, which others may be writing; `expected` is private.
+///
+/// # Safety
+/// As for [`copy`], nothing is written.
+#[inline(always)]
+pub(crate) unsafe fn equal(src: *const u8, expected: *const u8, len: usize) -> bool {
+    // SAFETY: the caller's promise; each step stays inside [0, len), and the last may overlap the one before it.
+    unsafe {
+        let word = |at: usize| take_u64(src.add(at)) ^ expected.add(at).cast::<u64>().read_unaligned();
+        match len {
+            0..8 => (0..len).fold(0, |all, at| all | (step::take::<true>(src.add(at)) ^ *expected.add(at))) == 0,
+            8..LINE => (0..len / 8).fold(word(len - 8), |all, i| all | word(8 * i)) == 0,
+            _ => {
+                let last = len - LINE;
+                let line = |at: usize| step::same(src.add(at), expected.add(at));
+                (0..last).step_by(LINE).all(line) && line(last)
+            }
+        }
+    }
+}
+
+/// Whether 32 bytes are as expected in the bits that a mask has. `src` is buffer memory, which others may be writing.
+///
+/// # Safety
+/// 32 bytes at `src` must be mapped and readable.
+#[inline(always)]
+pub(crate) unsafe fn matches(src: *const u8, expected: &[u8; 32], mask: &[u8; 32]) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { step::matches(src, expected, mask) }
+}
+
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod step {
     use std::arch::asm;
+
+    /// Whether the masked bits of 32 bytes are equal.
+    #[inline(always)]
+    pub(super) unsafe fn matches(src: *const u8, expected: &[u8; 32], mask: &[u8; 32]) -> bool {
+        let equal: u32;
+        // SAFETY: 32 bytes each, by the caller's promise and the arrays' types.
+        unsafe {
+            asm!(
+                "movups {a}, [{s}]", "movups {b}, [{s} + 16]", "movups {x}, [{e}]", "movups {y}, [{e} + 16]",
+                "pxor {a}, {x}", "pxor {b}, {y}", "movups {x}, [{m}]", "movups {y}, [{m} + 16]",
+                "pand {a}, {x}", "pand {b}, {y}", "por {a}, {b}", "pxor {b}, {b}", "pcmpeqb {a}, {b}",
+                "pmovmskb {q:e}, {a}",
+                s = in(reg) src, e = in(reg) expected, m = in(reg) mask, q = out(reg) equal,
+                a = out(xmm_reg) _, b = out(xmm_reg) _, x = out(xmm_reg) _, y = out(xmm_reg) _,
+                options(nostack, preserves_flags, readonly)
+            );
+        }
+        equal == 0xffff
+    }
+
+    /// Whether two lines are equal.
+    #[inline(always)]
+    pub(super) unsafe fn same(src: *const u8, expected: *const u8) -> bool {
+        let equal: u32;
+        // SAFETY: 64 bytes each, by the caller's promise.
+        unsafe {
+            asm!(
+                "movups {a}, [{s}]", "movups {b}, [{s} + 16]", "movups {c}, [{s} + 32]", "movups {d}, [{s} + 48]",
+                "movups {x}, [{t}]", "movups {y}, [{t} + 16]", "pcmpeqb {a}, {x}", "pcmpeqb {b}, {y}",
+                "movups {x}, [{t} + 32]", "movups {y}, [{t} + 48]", "pcmpeqb {c}, {x}", "pcmpeqb {d}, {y}",
+                "pand {a}, {b}", "pand {c}, {d}", "pand {a}, {c}", "pmovmskb {e:e}, {a}",
+                s = in(reg) src, t = in(reg) expected, e = out(reg) equal,
+                a = out(xmm_reg) _, b = out(xmm_reg) _, c = out(xmm_reg) _, d = out(xmm_reg) _,
+                x = out(xmm_reg) _, y = out(xmm_reg) _,
+                options(nostack, preserves_flags, readonly)
+            );
+        }
+        equal == 0xffff
+    }
+
+    /// One byte.
+    #[inline(always)]
+    pub(super) unsafe fn take<const SHARED: bool>(src: *const u8) -> u8 {
+        let byte: u8;
+        // SAFETY: one byte, by the caller's promise.
+        unsafe {
+            asm!("mov {a}, byte ptr [{s}]", s = in(reg) src, a = out(reg_byte) byte,
+                options(nostack, preserves_flags, readonly));
+        }
+        byte
+    }
 
     #[inline(always)]
     pub(super) unsafe fn line<const SHARED: bool>(dst: *mut u8, src: *const u8) {
@@ -103,8 +209,8 @@ mod step {
     pub(super) unsafe fn one<const SHARED: bool>(dst: *mut u8, src: *const u8) {
         // SAFETY: one byte each, by the caller's promise.
         unsafe {
-            asm!("mov {a}, byte ptr [{s}]", "mov byte ptr [{t}], {a}", s = in(reg) src, t = in(reg) dst,
-                a = out(reg_byte) _, options(nostack, preserves_flags));
+            let byte = take::<SHARED>(src);
+            asm!("mov byte ptr [{t}], {a}", t = in(reg) dst, a = in(reg_byte) byte, options(nostack, preserves_flags));
         }
     }
 }
@@ -154,11 +260,24 @@ mod step {
     }
 
     pub(super) unsafe fn one<const SHARED: bool>(dst: *mut u8, src: *const u8) {
-        // SAFETY: one byte each, by the caller's promise; atomics may race, and private memory does not.
-        unsafe {
-            let byte = if SHARED { (*src.cast::<AtomicU8>()).load(Relaxed) } else { *src };
-            (*dst.cast::<AtomicU8>()).store(byte, Relaxed);
-        }
+        // SAFETY: one byte each, by the caller's promise; atomics may race.
+        unsafe { (*dst.cast::<AtomicU8>()).store(take::<SHARED>(src), Relaxed) }
+    }
+
+    pub(super) unsafe fn take<const SHARED: bool>(src: *const u8) -> u8 {
+        // SAFETY: one byte, by the caller's promise; atomics may race, and private memory does not.
+        unsafe { if SHARED { (*src.cast::<AtomicU8>()).load(Relaxed) } else { *src } }
+    }
+
+    pub(super) unsafe fn matches(src: *const u8, expected: &[u8; 32], mask: &[u8; 32]) -> bool {
+        // SAFETY: 32 bytes, by the caller's promise.
+        let differs = |at: usize| unsafe { (take::<true>(src.add(at)) ^ expected[at]) & mask[at] };
+        (0..32).fold(0, |all, at| all | differs(at)) == 0
+    }
+
+    pub(super) unsafe fn same(src: *const u8, expected: *const u8) -> bool {
+        // SAFETY: 64 bytes each, by the caller's promise.
+        unsafe { (0..64).all(|at| take::<true>(src.add(at)) == *expected.add(at)) }
     }
 }
 
@@ -179,6 +298,54 @@ mod tests {
                 assert_eq!(dst[shift + len], 0xa5, "not a byte more");
                 assert!(dst[..shift].iter().all(|b| *b == 0xa5), "not a byte before");
             }
+        }
+    }
+
+    #[test]
+    fn a_difference_is_found_wherever_it_stands() {
+        let longest = if cfg!(miri) { 80 } else { 300 };
+        for len in 0..longest {
+            let mut bytes: Vec<u8> = (0..len).map(|i| u8::try_from(i * 7 % 251).unwrap()).collect();
+            let expected = bytes.clone();
+            let at = bytes.as_mut_ptr();
+            // SAFETY: both vectors hold len bytes, and `at` points into the first.
+            unsafe {
+                assert!(equal(at, expected.as_ptr(), len));
+                for i in 0..len {
+                    *at.add(i) ^= 0x10;
+                    assert!(!equal(at, expected.as_ptr(), len), "byte {i} of {len}");
+                    *at.add(i) ^= 0x10;
+                }
+                for i in 0..len.saturating_sub(8) {
+                    assert_eq!(take_u64(at.add(i)), at.add(i).cast::<u64>().read_unaligned());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_mask_says_which_bits_matter() {
+        let mut bytes: [u8; 40] = std::array::from_fn(|i| u8::try_from(i * 5).unwrap());
+        let expected: [u8; 32] = bytes[3..35].try_into().unwrap();
+        for bit in 0..256 {
+            bytes[3 + bit / 8] ^= 1 << (bit % 8);
+            let only = |keep: bool| -> [u8; 32] {
+                std::array::from_fn(|i| {
+                    if i != bit / 8 {
+                        0xff
+                    } else if keep {
+                        1 << (bit % 8)
+                    } else {
+                        !(1 << (bit % 8))
+                    }
+                })
+            };
+            // SAFETY: 32 of 40 bytes, from the third.
+            unsafe {
+                assert!(!matches(bytes.as_ptr().add(3), &expected, &only(true)), "bit {bit}");
+                assert!(matches(bytes.as_ptr().add(3), &expected, &only(false)), "bit {bit}");
+            }
+            bytes[3 + bit / 8] ^= 1 << (bit % 8);
         }
     }
 

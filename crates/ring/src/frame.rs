@@ -1,6 +1,6 @@
 //! A frame, or its part, in a buffer.
 
-use crate::copy::{copy, put_u64};
+use crate::copy::{copy, equal, matches, put_u64, take_u64};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -76,6 +76,42 @@ impl<'a> Frame<'a> {
         // SAFETY: as in `write`, the other way round.
         unsafe { copy::<true>(bytes.as_mut_ptr(), self.at.as_ptr().add(at), bytes.len()) };
         true
+    }
+
+    /// Eight bytes, big-endian as networks have them, at an offset; None if there are not so many.
+    #[inline]
+    #[must_use]
+    pub fn read_u64(&self, at: usize) -> Option<u64> {
+        if at > self.len || 8 > self.len - at {
+            return None;
+        }
+        // SAFETY: checked to lie inside the buffer.
+        Some(u64::from_be(unsafe { take_u64(self.at.as_ptr().add(at)) }))
+    }
+
+    /// Whether 32 bytes at an offset are as expected in the bits that the mask has; false if there are not so many.
+    #[inline]
+    #[must_use]
+    pub fn matches(&self, at: usize, expected: &[u8; 32], mask: &[u8; 32]) -> bool {
+        if at > self.len || 32 > self.len - at {
+            return false;
+        }
+        // SAFETY: checked to lie inside the buffer.
+        unsafe { matches(self.at.as_ptr().add(at), expected, mask) }
+    }
+
+    /// Whether these bytes stand at an offset, read where they are: cheaper than a copy of them that is compared.
+    #[inline]
+    #[must_use]
+    pub fn holds(&self, at: usize, expected: &[u8]) -> bool {
+        if at > self.len || expected.len() > self.len - at {
+            return false;
+        }
+        if let Some(bytes) = self.bytes() {
+            return bytes[at..at + expected.len()] == *expected;
+        }
+        // SAFETY: checked to lie inside the buffer; `expected` is private memory.
+        unsafe { equal(self.at.as_ptr().add(at), expected.as_ptr(), expected.len()) }
     }
 
     /// The bytes themselves, if no other process can write them.

@@ -1,17 +1,21 @@
 //! Verifying what arrives: every byte of every marked frame, and the order of each stream.
 //!
-//! A frame in order, of the same length and flow as the one before, costs three comparisons of bytes and one of its
-//! number. Everything else takes the longer way, which is exact too: the headers that a frame ought to have are made
+//! A frame in order, of the same length and flow as the one before, is compared where it lies, by masks, and costs little more than its
+//! loads. Everything else takes the longer way, which is exact too: the headers that a frame ought to have are made
 //! from the stream's template, its length and its addresses, checksums included, and compared. A stream whose template
 //! was not given is learned from its first frame that is consistent with itself; only its MAC addresses are then taken on
 //! trust, and later frames must have the same.
 
+mod face;
 mod sequence;
+mod view;
 
 pub use sequence::{Order, Sequence};
 
-use crate::frame::{Flow, Head, Heads, Layout, Mark, SEQUENCE_MASK, Template, pattern};
+use crate::frame::{Flow, Heads, Layout, Mark, SEQUENCE_MASK, Template, pattern};
+use face::Face;
 use linerate_ring::Frame;
+use view::View;
 
 /// Most streams that are told apart; frames of further ones count as foreign.
 const STREAMS: usize = 256;
@@ -55,8 +59,8 @@ impl Received {
 struct Stream {
     run: u16,
     heads: Heads,
-    /// The head of the last frame, its flow included.
-    last: Head,
+    /// What the last frame looked like.
+    last: Face,
     /// The only flow, or any whose checksums are right.
     flow: Option<Flow>,
     sequence: Sequence,
@@ -64,13 +68,18 @@ struct Stream {
 
 /// Checks frames.
 pub struct Check {
+    judge: Judge,
+    scratch: Box<[u8; 65536]>,
+}
+
+/// What is known of the streams, and what was counted.
+struct Judge {
     vnet: usize,
     run: Option<u16>,
     streams: Vec<Stream>,
     /// The stream of the last frame.
     at: usize,
     counted: Received,
-    scratch: Vec<u8>,
     /// Stamp of the last frame that carried one.
     stamp: Option<u64>,
 }
@@ -79,25 +88,25 @@ impl Check {
     /// Frames behind `vnet` bytes of virtio-net header, of the given run, or of any when none is given.
     #[must_use]
     pub fn new(vnet: usize, run: Option<u16>) -> Self {
-        let scratch = vec![0; 65536 + 64];
-        Self { vnet, run, streams: Vec::new(), at: 0, counted: Received::default(), scratch, stamp: None }
+        let judge = Judge { vnet, run, streams: Vec::new(), at: 0, counted: Received::default(), stamp: None };
+        Self { judge, scratch: Box::new([0; 65536]) }
     }
 
     /// Expects a stream made from this template, of one flow or of any.
     pub fn expect(&mut self, template: &Template, run: u16, flow: Option<Flow>, len: usize) {
         let mut heads = Heads::new(template.clone());
         let last = match &flow {
-            Some(flow) => heads.of(len).with(flow),
-            None => heads.of(len).clone(),
+            Some(flow) => Face::new(template, &heads.of(len).with(flow)),
+            None => Face::new(template, heads.of(len)),
         };
-        self.streams.push(Stream { run, heads, last, flow, sequence: Sequence::default() });
+        self.judge.streams.push(Stream { run, heads, last, flow, sequence: Sequence::default() });
     }
 
     /// What came so far.
     #[must_use]
     pub fn received(&self) -> Received {
-        let mut counted = self.counted;
-        for stream in &self.streams {
+        let mut counted = self.judge.counted;
+        for stream in &self.judge.streams {
             counted.ours += stream.sequence.received();
             counted.duplicates += stream.sequence.duplicates();
             counted.reordered += stream.sequence.reordered();
@@ -110,42 +119,48 @@ impl Check {
     #[inline]
     #[must_use]
     pub(crate) fn counted(&self) -> Received {
-        self.counted
+        self.judge.counted
     }
 
     /// The stamp of the frame checked last, if it carried one and was whole.
     #[inline]
     #[must_use]
     pub fn stamp(&self) -> Option<u64> {
-        self.stamp
+        self.judge.stamp
     }
 
     /// Checks a frame in a ring's buffer.
     #[inline]
     pub fn frame(&mut self, frame: &Frame<'_>) {
-        if let Some(bytes) = frame.bytes() {
-            return self.bytes(bytes);
+        if self.judge.usual(frame) {
+            return;
         }
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let whole = frame.len() <= scratch.len() && frame.read(0, &mut scratch[..frame.len()]);
+        let scratch = &mut self.scratch[..frame.len()];
+        let whole = frame.read(0, scratch);
         debug_assert!(whole, "a frame of a ring is at most 65535 bytes");
-        self.bytes(&scratch[..frame.len()]);
-        self.scratch = scratch;
+        self.judge.unusual(scratch);
     }
 
     /// Checks a frame.
     #[inline]
     pub fn bytes(&mut self, frame: &[u8]) {
-        self.counted.frames += 1;
-        self.counted.bytes += frame.len() as u64;
-        if let Some(stream) = self.streams.get_mut(self.at)
-            && let Some(word) = stream.expected(frame)
-        {
-            self.stamp = stream.stamp(frame);
-            stream.sequence.next(word & SEQUENCE_MASK);
-            return;
+        if !self.judge.usual(frame) {
+            self.judge.unusual(frame);
         }
-        self.unusual(frame);
+    }
+}
+
+impl Judge {
+    /// Counts a frame, and says whether it is as expected.
+    #[inline]
+    fn usual<V: View + ?Sized>(&mut self, frame: &V) -> bool {
+        self.counted.frames += 1;
+        self.counted.bytes += frame.size() as u64;
+        let Some(stream) = self.streams.get_mut(self.at) else { return false };
+        let Some(word) = stream.expected(frame) else { return false };
+        self.stamp = stream.stamp(frame);
+        stream.sequence.next(word & SEQUENCE_MASK);
+        true
     }
 
     /// Another length, flow or stream than the frame before, or not as it should be.
@@ -208,7 +223,8 @@ impl Check {
             return None;
         };
         let mut heads = Heads::new(template);
-        let last = heads.of(frame.len()).with(&flow);
+        let head = heads.of(frame.len()).with(&flow);
+        let last = Face::new(heads.template(), &head);
         self.streams.push(Stream { run: mark.run, heads, last, flow: None, sequence: Sequence::from(mark.sequence) });
         Some(self.streams.len() - 1)
     }
@@ -217,31 +233,25 @@ impl Check {
 impl Stream {
     /// The word of a marked frame that differs from the one before in nothing but mark and stamp.
     #[inline]
-    fn expected(&self, frame: &[u8]) -> Option<u64> {
+    fn expected<V: View + ?Sized>(&self, frame: &V) -> Option<u64> {
         let template = self.heads.template();
-        let head = self.last.bytes();
-        if frame.len() != self.last.frame_len() || !template.marks(frame.len()) || !same(&frame[..head.len()], head) {
-            return None;
-        }
-        let word = Mark::word_at(frame, template.layout.words())?;
-        let ours = Mark::run_of(word) == self.run;
-        (ours && self.tail_is_right(frame)).then_some(word)
+        let word = frame.mark(template.layout.words())?;
+        let stamped = !template.stamps(frame.size()) || frame.mark(template.layout.end()).is_some();
+        (Mark::run_of(word) == self.run && stamped && self.last.is(frame)).then_some(word)
     }
 
     /// Stamp and pattern.
-    #[inline]
     fn tail_is_right(&self, frame: &[u8]) -> bool {
         let template = self.heads.template();
-        let begin = template.body(frame.len());
-        let stamped = !template.stamps(frame.len()) || Mark::word_at(frame, template.layout.end()).is_some();
-        let vnet = template.layout.vnet;
-        stamped && same(&frame[begin..], &pattern()[begin - vnet..frame.len() - vnet])
+        let (begin, len, vnet) = (template.body(frame.len()), frame.len(), template.layout.vnet);
+        let stamped = !template.stamps(len) || Mark::word_at(frame, template.layout.end()).is_some();
+        stamped && frame[begin..] == pattern()[begin - vnet..len - vnet]
     }
 
     #[inline]
-    fn stamp(&self, frame: &[u8]) -> Option<u64> {
+    fn stamp<V: View + ?Sized>(&self, frame: &V) -> Option<u64> {
         let template = self.heads.template();
-        if template.stamps(frame.len()) { Mark::word_at(frame, template.layout.end()) } else { None }
+        if template.stamps(frame.size()) { frame.mark(template.layout.end()) } else { None }
     }
 
     /// Whether a marked frame is whole; its head becomes the one to expect.
@@ -258,7 +268,7 @@ impl Stream {
         }
         let right = frame.get(..head.bytes().len()) == Some(head.bytes());
         if right {
-            self.last = head;
+            self.last = Face::new(self.heads.template(), &head);
         }
         right
     }
@@ -274,27 +284,6 @@ impl Stream {
             return Some(false);
         }
         Some(self.tail_is_right(frame))
-    }
-}
-
-/// Whether two slices are equal. Most are shorter than a call of the C library's comparison is worth.
-#[inline]
-fn same(a: &[u8], b: &[u8]) -> bool {
-    let word =
-        |bytes: &[u8], at: usize| bytes.get(at..at + 8).and_then(|w| w.try_into().ok()).map_or(0, u64::from_ne_bytes);
-    if a.len() != b.len() {
-        return false;
-    }
-    let len = a.len();
-    match len {
-        0 => true,
-        1..8 => a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) == 0,
-        8..=64 => {
-            // The last word may overlap the one before it.
-            let ends = word(a, len - 8) ^ word(b, len - 8);
-            (0..len / 8).fold(ends, |all, i| all | (word(a, 8 * i) ^ word(b, 8 * i))) == 0
-        }
-        _ => a == b,
     }
 }
 

@@ -1,0 +1,58 @@
+//! What a stream's next frame looks like, in the form that is compared fastest.
+
+use super::view::View;
+use crate::frame::{Head, Template, pattern};
+
+/// Bytes that are compared by masks: all headers, mark and stamp lie within.
+const FACE: usize = 128;
+const HALF: usize = 32;
+
+/// Frames of one length and flow. They differ in mark and stamp only.
+pub(super) struct Face {
+    /// Bytes of a frame.
+    len: usize,
+    /// Whether the frames carry a mark; others look like nothing.
+    marked: bool,
+    vnet: usize,
+    /// The beginning, in pieces of [`HALF`]; the last one ends with the frame or the face, and may overlap the one before.
+    pieces: [Piece; FACE / HALF],
+    n: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Piece {
+    at: usize,
+    expected: [u8; HALF],
+    mask: [u8; HALF],
+}
+
+impl Face {
+    /// Of the frames that have this head.
+    pub(super) fn new(template: &Template, head: &Head) -> Self {
+        let (len, vnet) = (head.frame_len(), template.layout.vnet);
+        let (mut expected, mut mask) = ([0; FACE], [0; FACE]);
+        let covered = len.min(FACE);
+        let (n, begin) = (head.bytes().len(), template.body(len));
+        expected[..n].copy_from_slice(head.bytes());
+        mask[..n].fill(0xff);
+        if begin < covered {
+            expected[begin..covered].copy_from_slice(&pattern()[begin - vnet..covered - vnet]);
+            mask[begin..covered].fill(0xff);
+        }
+        let piece = |i: usize| {
+            let at = (HALF * i).min(covered.saturating_sub(HALF));
+            let part = |of: &[u8; FACE]| of[at..at + HALF].try_into().unwrap_or([0; HALF]);
+            Piece { at, expected: part(&expected), mask: part(&mask) }
+        };
+        Self { len, marked: template.marks(len), vnet, pieces: std::array::from_fn(piece), n: covered.div_ceil(HALF) }
+    }
+
+    /// Whether all of a frame but its mark and stamp is as it should be.
+    #[inline]
+    pub(super) fn is<V: View + ?Sized>(&self, frame: &V) -> bool {
+        frame.size() == self.len
+            && self.marked
+            && self.pieces[..self.n].iter().all(|p| frame.matches(p.at, &p.expected, &p.mask))
+            && (self.len <= FACE || frame.holds(FACE, &pattern()[FACE - self.vnet..self.len - self.vnet]))
+    }
+}
