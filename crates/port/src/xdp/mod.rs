@@ -18,6 +18,7 @@
 mod attach;
 mod device;
 mod host;
+mod moderation;
 mod rx;
 #[cfg(test)]
 mod tests;

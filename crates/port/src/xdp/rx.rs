@@ -2,6 +2,7 @@
 
 use super::MOST_SLOTS;
 use super::device::Socket;
+use super::moderation::Moderation;
 use crate::counters::{DropReason, RxCounters};
 use crate::info::Link;
 use crate::queue::{Interest, RxEngine};
@@ -11,6 +12,7 @@ use linerate_ring::{Buffer, HEADROOM, RxRing, flags};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 
 /// Syncs between two looks at the kernel's counters: when the kernel has been without buffers, and otherwise.
 const LOOK_SOON: u32 = 256;
@@ -37,6 +39,7 @@ pub(super) struct XdpRx {
     since: u32,
     /// The kernel has been without buffers since then, so it may have dropped frames.
     dry: bool,
+    moderation: Moderation,
     scratch: Box<[u8]>,
 }
 
@@ -57,6 +60,7 @@ impl XdpRx {
             parts: Vec::with_capacity(ring.slots() as usize),
             since: 0,
             dry: false,
+            moderation: Moderation::new(Instant::now()),
             scratch: vec![0; ring.usable()].into(),
         };
         engine.refill(ring);
@@ -161,8 +165,13 @@ impl XdpRx {
 
 impl RxEngine for XdpRx {
     fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+        let now = Instant::now();
+        if !self.moderation.may_look(now) {
+            return;
+        }
         self.refill(ring);
         let delivered = self.deliver(ring, count);
+        self.moderation.found(now, delivered);
         if self.fill.wants_kick() {
             count.syscalls += 1;
             // The driver looks; an error says that it cannot now, and the next sync asks again.
