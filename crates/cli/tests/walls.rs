@@ -9,14 +9,16 @@ const WALLS: &[(&str, &[&str])] = &[
     ("linerate-wire", &["sum"]),
     ("linerate-ring", &[]),
     ("linerate-port", &["ring"]),
-    ("linerate-rt", &["ring", "port"]),
-    ("linerate-load", &["wire", "sum", "ring", "port", "rt"]),
-    ("linerate-lab", &["port", "rt", "load"]),
-    ("linerate", &["ring", "port", "rt", "load", "lab"]),
+    ("linerate-nic", &["wire", "sum", "ring", "port"]),
+    ("linerate-stack", &["wire", "sum", "ring"]),
+    ("linerate-rt", &["wire", "ring", "port", "nic", "stack"]),
+    ("linerate-load", &["wire", "sum", "ring", "port", "nic", "stack", "rt"]),
+    ("linerate-lab", &["port", "nic", "rt", "load"]),
+    ("linerate", &["wire", "ring", "port", "nic", "stack", "rt", "load", "lab"]),
 ];
 
 /// Crates without any `unsafe`.
-const FORBIDDEN: &[&str] = &["wire", "lab", "cli"];
+const FORBIDDEN: &[&str] = &["wire", "nic", "stack", "lab", "cli"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
