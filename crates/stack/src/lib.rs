@@ -5,3 +5,15 @@
 //! What this crate refuses to do: it makes no system call, reads no clock, starts no thread, and knows no port.
 
 #![forbid(unsafe_code)]
+
+mod neighbour;
+mod reassembly;
+
+pub use neighbour::{
+    Action as NeighbourAction, Config as NeighbourConfig, Counters as NeighbourCounters, Heard, HoldError, Lookup,
+    Neighbour, Neighbours, State as NeighbourState, TableFull,
+};
+pub use reassembly::{
+    Config as ReassemblyConfig, Counters as ReassemblyCounters, Fragment, Fragments, Outcome, Reason as FragmentDrop,
+    Reassembly,
+};
