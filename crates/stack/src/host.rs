@@ -132,7 +132,7 @@ impl Host {
             routes: Routes::default(),
             pmtu: Pmtu::default(),
             neighbours: Neighbours::new(neighbour::Config { seed: config.seed, ..neighbour::Config::default() }),
-            reassembly: Reassembly::new(reassembly::Config { seed: config.seed, ..reassembly::Config::default() }),
+            reassembly: Reassembly::new(reassembly::Config::default()),
             sockets: Sockets::new(config.seed),
             flows: Flows::default(),
             looped: VecDeque::new(),

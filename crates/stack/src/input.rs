@@ -3,7 +3,7 @@
 use crate::counters::Discard;
 use crate::host::Host;
 use crate::neighbour::Heard;
-use crate::reassembly::{Key, Outcome};
+use crate::reassembly::{Outcome, Reason};
 use crate::{Transmit, icmp, nd};
 use linerate_ring::Meta;
 use linerate_wire::{
@@ -152,16 +152,9 @@ impl Host {
         if !ip.is_fragment() {
             return self.take_payload(now, packet, tx);
         }
-        let key = Key { src: src.into(), dst: dst.into(), id: ip.ident().into(), protocol: ip.protocol() };
-        let header = &whole[..ip.header_len()];
-        let (offset, more) = (usize::from(ip.fragment_offset()), ip.more_fragments());
-        match self.reassembly.push(now, key, header, offset, more, ip.payload()) {
-            Outcome::Complete(payload) => {
-                let whole = [header, &payload].concat();
-                // The adapter saw pieces only.
-                let (whole, payload) = (&whole[..], &payload[..]);
-                self.take_payload(now, Packet { whole, payload, verified: false, ..packet }, tx)
-            }
+        match self.reassembly.push_v4(now, &ip) {
+            // The adapter saw pieces only, so the checksum is still to be verified.
+            Outcome::Complete(whole) => self.take_v4(now, &whole, false, stations, tx),
             Outcome::Incomplete => Ok(()),
             Outcome::Dropped(_) => Err(Discard::Fragments),
         }
@@ -210,18 +203,20 @@ impl Host {
             (packet.protocol, packet.payload) = (chain.protocol, &whole[40 + chain.offset..]);
             return self.take_payload(now, packet, tx);
         };
-        let (repr, data) = (piece.repr, &whole[40 + piece.at + 8..]);
-        let key = Key { src: src.into(), dst: dst.into(), id: repr.ident, protocol: repr.next_header };
-        match self.reassembly.push(now, key, &whole[..40], repr.offset.into(), repr.more, data) {
-            Outcome::Complete(payload) => {
-                // As if it had come in one, without the headers that were for the way.
-                let mut whole = [&whole[..40], &payload].concat();
-                whole[4..6].copy_from_slice(&u16::try_from(payload.len()).unwrap_or(u16::MAX).to_be_bytes());
-                whole[6] = repr.next_header.0;
-                self.take_v6(now, &whole, false, stations, tx)
-            }
+        match self.reassembly.push_v6(now, &ip, &piece) {
+            Outcome::Complete(whole) => self.take_v6(now, &whole, false, stations, tx),
             Outcome::Incomplete => Ok(()),
-            Outcome::Dropped(_) => Err(Discard::Fragments),
+            Outcome::Dropped(why) => {
+                let pointer = match why {
+                    Reason::Unaligned => Some(4),
+                    Reason::TooLong => u32::try_from(40 + piece.at + 2).ok(),
+                    _ => None,
+                };
+                if let Some(pointer) = pointer {
+                    self.send_error(now, packet, icmp::Error::Parameter { code: 0, pointer }, tx);
+                }
+                Err(Discard::Fragments)
+            }
         }
     }
 

@@ -4,14 +4,14 @@ use crate::counters::Discard;
 use crate::flow::Flow;
 use crate::host::{Host, LOOPED, Path};
 use crate::neighbour::Lookup;
-use crate::reassembly::fragment;
+use crate::reassembly::{Fragment, Fragments};
 use crate::stage::{Probe, Stage};
 use crate::template::Template;
 use crate::udp::{SendError, UdpId};
 use crate::Transmit;
 use linerate_ring::Meta;
 use linerate_wire::{
-    EtherType, EthernetRepr, IpProtocol, Ipv4Repr, Ipv6Repr, MacAddr, UdpRepr, VlanRepr, pseudo_header_v4,
+    EtherType, EthernetRepr, IpProtocol, Ipv4Repr, MacAddr, VlanRepr, pseudo_header_v4,
     pseudo_header_v6,
 };
 use std::net::{IpAddr, SocketAddr};
@@ -239,7 +239,10 @@ impl Host {
             return self.send_packet(now, way.hop, packet, tx);
         }
         let mut sent = true;
-        for (offset, more, range) in fragment(payload.len(), way.mtu, to.is_ipv6()) {
+        let fragments =
+            if to.is_ipv4() { Fragments::v4(payload.len(), way.mtu) } else { Fragments::v6(payload.len(), way.mtu) };
+        let Some(fragments) = fragments else { return false };
+        for Fragment { offset, more, range } in fragments {
             let piece = &payload[range];
             let packet = match (way.from, to) {
                 (IpAddr::V4(src), IpAddr::V4(dst)) => {
@@ -249,7 +252,7 @@ impl Host {
                         ttl: hops,
                         dont_fragment: false,
                         more_fragments: more,
-                        fragment_offset: u16::try_from(offset).unwrap_or(u16::MAX),
+                        fragment_offset: offset,
                         ..Ipv4Repr::new(src, dst, protocol)
                     };
                     let mut packet = vec![0; 20 + piece.len()];
@@ -262,7 +265,7 @@ impl Host {
                     // RFC 8200, section 4.5: next header, reserved, offset in units of 8 with the M flag, identification.
                     let mut body = vec![0; 8 + piece.len()];
                     body[0] = protocol.0;
-                    let field = u16::try_from(offset).unwrap_or(u16::MAX) & !7 | u16::from(more);
+                    let field = offset & !7 | u16::from(more);
                     body[2..4].copy_from_slice(&field.to_be_bytes());
                     body[6..8].copy_from_slice(&ident.to_be_bytes());
                     body[8..].copy_from_slice(piece);
@@ -371,9 +374,8 @@ impl Host {
         body: &[u8],
     ) -> Option<Meta> {
         let len = body.len() + 8;
-        let udp = UdpRepr { src_port: from.port(), dst_port: to.port(), payload_len: body.len() };
-        header[0..2].copy_from_slice(&udp.src_port.to_be_bytes());
-        header[2..4].copy_from_slice(&udp.dst_port.to_be_bytes());
+        header[0..2].copy_from_slice(&from.port().to_be_bytes());
+        header[2..4].copy_from_slice(&to.port().to_be_bytes());
         header[4..6].copy_from_slice(&u16::try_from(len).unwrap_or(u16::MAX).to_be_bytes());
         let mut sum = match (from.ip(), to.ip()) {
             (IpAddr::V4(src), IpAddr::V4(dst)) => {

@@ -67,7 +67,6 @@ impl Node {
     }
 
     fn over(mut port: Port, addresses: &[Cidr], options: &Options) -> Result<Self, NetError> {
-        let one_way = || NetError::OneWay(port.info().name.clone());
         let seed = RandomState::new().build_hasher().finish();
         let mac = options.mac.or(port.info().mac.map(MacAddr)).unwrap_or_else(|| random_mac(seed));
         let mut config = Config::new(mac, seed);
@@ -77,7 +76,9 @@ impl Node {
         config.fills = Fills { v4: fills, v6: fills };
         let mut host = Host::new(&config)?;
         addresses.iter().try_for_each(|address| host.add_address(*address))?;
-        let (Some(tx), Some(rx)) = (port.take_tx(0), port.take_rx(0)) else { return Err(one_way()) };
+        let (Some(tx), Some(rx)) = (port.take_tx(0), port.take_rx(0)) else {
+            return Err(NetError::OneWay(port.info().name.clone()));
+        };
         let link = port.link();
         host.set_up(link == Link::Up);
         Ok(Self { host, tx, rx, port, link, whole: Vec::new() })

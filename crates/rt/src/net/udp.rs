@@ -5,9 +5,12 @@ use crate::event::{Machine, Progress, run};
 use crate::signal::Stop;
 use crate::wait::{Sleeper, WaitMode, Waiter};
 use crate::{monotonic_ns, spawn};
+use linerate_port::Interest;
+use linerate_ring::Bell;
 use linerate_stack::{BindError, Cidr, SendError, UdpId};
 use std::io::{Error, ErrorKind, Result};
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -19,6 +22,29 @@ struct Shared {
     node: Mutex<Node>,
     arrived: Condvar,
     stop: Stop,
+    /// Rung when the host has something to do earlier than its sleeping thread knows.
+    bell: Bell,
+}
+
+/// The bell, as the thread waits on it.
+struct Wake<'a>(&'a Bell);
+
+impl Sleeper for Wake<'_> {
+    fn fall_asleep(&mut self) -> bool {
+        true
+    }
+
+    fn wake_up(&mut self) {
+        self.0.clear();
+    }
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        Some((self.0.as_fd(), Interest::Readable))
+    }
+
+    fn due(&self) -> Option<Instant> {
+        None
+    }
 }
 
 impl Shared {
@@ -40,7 +66,7 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.shared.stop.ask();
+        self.shared.stop.ask(0);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -69,8 +95,8 @@ impl Net {
 
     /// Runs a node that was set up.
     pub fn run(node: Node) -> std::result::Result<Self, NetError> {
-        let stop = Stop::new()?;
-        let shared = Arc::new(Shared { node: Mutex::new(node), arrived: Condvar::new(), stop });
+        let (stop, bell) = (Stop::new()?, Bell::new()?);
+        let shared = Arc::new(Shared { node: Mutex::new(node), arrived: Condvar::new(), stop, bell });
         let theirs = shared.clone();
         let thread = spawn("net", &[], move || {
             let stop = theirs.stop.clone();
@@ -122,6 +148,7 @@ impl Machine for Runner {
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         self.shared.lock().waits_for(visit);
+        visit(&mut Wake(&self.shared.bell));
     }
 
     fn stop(&mut self, _: u64) {
@@ -166,6 +193,7 @@ impl UdpSocket {
     pub fn send_batch(&self, datagrams: &[&[u8]], to: Option<SocketAddr>) -> Result<usize> {
         let mut node = self.lock();
         let now = monotonic_ns();
+        let before = node.poll_timeout();
         let Node { host, tx, .. } = &mut *node;
         let mut sent = 0;
         for datagram in datagrams {
@@ -176,6 +204,9 @@ impl UdpSocket {
             }
         }
         node.flush();
+        if node.poll_timeout().is_some_and(|at| before.is_none_or(|before| at < before)) {
+            self.net.running.shared.bell.ring();
+        }
         Ok(sent)
     }
 
