@@ -8,7 +8,7 @@ use crate::{Transmit, icmp, nd};
 use linerate_ring::Meta;
 use linerate_wire::{
     ArpOperation, ArpPacket, ArpRepr, EtherType, EthernetFrame, IpProtocol, Ipv4Packet, Ipv6Chain, Ipv6Packet,
-    Ipv6Problem, MacAddr, UdpDatagram, VlanHeader,
+    Ipv6Problem, MacAddr, UdpDatagram, VlanHeader, solicited_node,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -21,6 +21,8 @@ pub(crate) struct Packet<'a> {
     /// The packet from its IP header on, for errors that quote it.
     pub(crate) whole: &'a [u8],
     pub(crate) protocol: IpProtocol,
+    /// Which octet of the packet names it.
+    pub(crate) named_at: u32,
     pub(crate) payload: &'a [u8],
     /// The adapter has verified the upper checksum, or the packet never left the machine.
     pub(crate) verified: bool,
@@ -144,6 +146,7 @@ impl Host {
             hops: ip.ttl(),
             whole,
             protocol: ip.protocol(),
+            named_at: 9,
             payload: ip.payload(),
             verified,
             to_all,
@@ -185,6 +188,7 @@ impl Host {
             hops: ip.hop_limit(),
             whole,
             protocol: ip.next_header(),
+            named_at: 6,
             payload: &whole[40..],
             verified,
             to_all,
@@ -201,6 +205,7 @@ impl Host {
         };
         let Some(piece) = chain.fragment else {
             (packet.protocol, packet.payload) = (chain.protocol, &whole[40 + chain.offset..]);
+            packet.named_at = u32::try_from(chain.named_at).unwrap_or(6);
             return self.take_payload(now, packet, tx);
         };
         match self.reassembly.push_v6(now, &ip, &piece) {
@@ -223,7 +228,7 @@ impl Host {
     /// Groups that every IPv6 host is in (RFC 4291, section 2.8): all nodes, and the solicited-node groups of its addresses.
     fn is_member(&self, group: Ipv6Addr) -> bool {
         let ours = |a: &crate::Cidr| match a.addr() {
-            IpAddr::V6(addr) => nd::solicited_node(addr) == group,
+            IpAddr::V6(addr) => solicited_node(addr) == group,
             IpAddr::V4(_) => false,
         };
         group == nd::ALL_NODES || self.addresses.iter().any(ours)

@@ -1,5 +1,6 @@
 //! The way down: from a socket's bytes to a frame.
 
+use crate::Transmit;
 use crate::counters::Discard;
 use crate::flow::Flow;
 use crate::host::{Host, LOOPED, Path};
@@ -8,11 +9,9 @@ use crate::reassembly::{Fragment, Fragments};
 use crate::stage::{Probe, Stage};
 use crate::template::Template;
 use crate::udp::{SendError, UdpId};
-use crate::Transmit;
 use linerate_ring::Meta;
 use linerate_wire::{
-    EtherType, EthernetRepr, IpProtocol, Ipv4Repr, MacAddr, VlanRepr, pseudo_header_v4,
-    pseudo_header_v6,
+    EtherType, EthernetRepr, IpProtocol, Ipv4Repr, MacAddr, VlanRepr, multicast_mac, pseudo_header_v4, pseudo_header_v6,
 };
 use std::net::{IpAddr, SocketAddr};
 
@@ -24,8 +23,8 @@ const HOPS: u8 = 64;
 
 /// Where a packet goes next.
 #[derive(Clone, Copy, Debug)]
-struct Way {
-    from: IpAddr,
+pub(crate) struct Way {
+    pub(crate) from: IpAddr,
     hop: IpAddr,
     mtu: usize,
 }
@@ -198,22 +197,8 @@ impl Host {
         Ok(())
     }
 
-    /// Sends what an upper layer gives, from `from` if that is one of ours; false if there is no route or no room.
-    pub(crate) fn send_ip<T: Transmit>(
-        &mut self,
-        now: u64,
-        (from, to): (IpAddr, IpAddr),
-        protocol: IpProtocol,
-        payload: &[u8],
-        hops: u8,
-        tx: &mut T,
-    ) -> Result<(), Discard> {
-        let way = self.way(to, from, now).ok_or(Discard::NoRoute)?;
-        if self.send_payload(now, way, to, protocol, payload, hops, tx) { Ok(()) } else { Err(Discard::NoRoom) }
-    }
-
     #[expect(clippy::too_many_arguments, reason = "the fields of an IP packet")]
-    fn send_payload<T: Transmit>(
+    pub(crate) fn send_payload<T: Transmit>(
         &mut self,
         now: u64,
         way: Way,
@@ -317,7 +302,7 @@ impl Host {
     }
 
     /// Source and next hop towards an address, for a socket bound to `bound`.
-    fn way(&self, to: IpAddr, bound: IpAddr, now: u64) -> Option<Way> {
+    pub(crate) fn way(&self, to: IpAddr, bound: IpAddr, now: u64) -> Option<Way> {
         let hop = if self.is_broadcast(to) || to.is_multicast() || self.is_ours(to) || is_link_local(to) {
             to
         } else {
@@ -348,15 +333,7 @@ impl Host {
     fn hardware_address(&mut self, now: u64, hop: IpAddr) -> Option<MacAddr> {
         match hop {
             hop if self.is_broadcast(hop) => Some(MacAddr::BROADCAST),
-            // RFC 1112, section 6.4; RFC 2464, section 7.
-            IpAddr::V4(addr) if addr.is_multicast() => {
-                let [_, b, c, d] = addr.octets();
-                Some(MacAddr([1, 0, 0x5e, b & 0x7f, c, d]))
-            }
-            IpAddr::V6(addr) if addr.is_multicast() => {
-                let octets = addr.octets();
-                Some(MacAddr([0x33, 0x33, octets[12], octets[13], octets[14], octets[15]]))
-            }
+            hop if hop.is_multicast() => multicast_mac(hop),
             hop => match self.neighbours.lookup(now, hop) {
                 Lookup::Found { mac, .. } => Some(mac),
                 Lookup::Unresolved => None,
@@ -413,14 +390,7 @@ fn check(local: SocketAddr, to: SocketAddr, len: usize) -> Result<(), SendError>
 }
 
 /// An IP header in front; the buffer is longer than that. Only datagrams that may not be fragmented come here.
-fn emit_ip(
-    buffer: &mut [u8],
-    ends: (IpAddr, IpAddr),
-    protocol: IpProtocol,
-    payload_len: usize,
-    ident: u16,
-    hops: u8,
-) {
+fn emit_ip(buffer: &mut [u8], ends: (IpAddr, IpAddr), protocol: IpProtocol, payload_len: usize, ident: u16, hops: u8) {
     let mut header = [0; 40];
     let len = match ends {
         (IpAddr::V4(src), IpAddr::V4(dst)) => {
@@ -453,7 +423,13 @@ fn emit_ip(
 }
 
 /// A packet that is not fragmented.
-fn whole_packet(ends: (IpAddr, IpAddr), protocol: IpProtocol, payload: &[u8], ident: u16, hops: u8) -> Vec<u8> {
+pub(crate) fn whole_packet(
+    ends: (IpAddr, IpAddr),
+    protocol: IpProtocol,
+    payload: &[u8],
+    ident: u16,
+    hops: u8,
+) -> Vec<u8> {
     let header = if ends.1.is_ipv4() { 20 } else { 40 };
     let mut packet = vec![0; header + payload.len()];
     emit_ip(&mut packet, ends, protocol, payload.len(), ident, hops);

@@ -94,12 +94,6 @@ impl Template {
         self.valid == valid && now < self.until && len <= self.most && self.to == to
     }
 
-    /// Whether the socket's own destination is meant.
-    #[inline]
-    pub(crate) fn to(&self) -> SocketAddr {
-        self.to
-    }
-
     /// Bytes of the headers.
     #[inline]
     pub(crate) fn len(&self) -> usize {
@@ -136,10 +130,14 @@ impl Template {
         } else {
             sum.add_u16(udp_len).add_u16(udp_len).add_bytes(body);
             // A sum of zero is sent as all ones: zero means no checksum (RFC 768).
-            put(&mut words, self.udp + 6, match sum.finish() {
-                0 => 0xffff,
-                sum => sum,
-            });
+            put(
+                &mut words,
+                self.udp + 6,
+                match sum.finish() {
+                    0 => 0xffff,
+                    sum => sum,
+                },
+            );
         }
         // The last word may reach into the payload's place, which is written next.
         let mut whole = true;
