@@ -261,7 +261,6 @@ impl Host {
     /// How far datagrams may be short-cut; all the way unless it is told.
     pub fn set_path(&mut self, path: Path) {
         self.path = path;
-        self.generation += 1;
     }
 
     /// The neighbours, to look at, to flush or to set by hand.

@@ -112,7 +112,8 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
     let stop = Stop::new().map_err(system)?;
     forward_signals(&stop).map_err(system)?;
     let (name, remark) = resolve(&arguments.i);
-    let options = Options { mac: arguments.mac, mtu: arguments.mtu, vlan: arguments.vlan, software: arguments.no_offload };
+    let options =
+        Options { mac: arguments.mac, mtu: arguments.mtu, vlan: arguments.vlan, software: arguments.no_offload };
     let mut node = Node::open(&name, &arguments.addr, &options)?;
     for route in &arguments.route {
         node.host.set_route(*route).map_err(|e| Trouble::usage(e.to_string()))?;
