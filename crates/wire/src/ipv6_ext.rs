@@ -83,71 +83,7 @@ impl Ipv6Chain {
     ///
     /// [`Ipv6Problem`].
     pub fn walk<T: AsRef<[u8]> + ?Sized>(packet: &Ipv6Packet<&T>) -> Result<Self, Ipv6Problem> {
-        let payload = packet.payload();
-        let mut chain = Self { protocol: packet.next_header(), offset: 0, named_at: 6, fragment: None };
-        for count in 0..=MAX_HEADERS {
-            let rest = &payload[chain.offset..];
-            let len = match chain.protocol {
-                // RFC 8200, section 4.3: hop-by-hop options stand first, or the header before is at fault.
-                IpProtocol::HOP_BY_HOP if count > 0 => return Err(parameter(1, chain.named_at)),
-                IpProtocol::HOP_BY_HOP | IpProtocol::IPV6_DESTINATION => {
-                    let len = chain.long_enough(extension_len(rest), rest)?;
-                    options(&rest[2..len], chain.packet_offset() + 2)?;
-                    len
-                }
-                IpProtocol::IPV6_ROUTING => {
-                    let len = chain.long_enough(extension_len(rest), rest)?;
-                    // RFC 8200, section 4.4: no type is known here (type 0 is forbidden, RFC 5095), so there must be
-                    // nothing left to visit.
-                    if rest[3] != 0 {
-                        return Err(parameter(0, chain.packet_offset() + 2));
-                    }
-                    len
-                }
-                IpProtocol::IPV6_FRAGMENT if chain.fragment.is_some() => return Err(Ipv6Problem::Discard),
-                IpProtocol::IPV6_FRAGMENT => {
-                    let header = Ipv6FragmentHeader::new_checked(rest).map_err(|_| Ipv6Problem::Discard)?;
-                    let repr = Ipv6FragmentRepr::parse(&header);
-                    chain.fragment = Some(Ipv6FragmentAt { repr, at: chain.offset, named_at: chain.named_at });
-                    if repr.offset != 0 {
-                        chain.step(header.next_header(), Ipv6FragmentHeader::<&[u8]>::LEN);
-                        return Ok(chain);
-                    }
-                    Ipv6FragmentHeader::<&[u8]>::LEN
-                }
-                protocol => {
-                    let len = match protocol {
-                        IpProtocol::TCP => 20,
-                        IpProtocol::UDP | IpProtocol::ICMPV6 => 8,
-                        _ => 0,
-                    };
-                    // Outside of fragments, how short it is is the upper layer's business.
-                    if chain.fragment.is_some() {
-                        chain.long_enough(Some(len), rest)?;
-                    }
-                    return Ok(chain);
-                }
-            };
-            chain.step(IpProtocol(rest[0]), len);
-        }
-        Err(Ipv6Problem::Discard)
-    }
-
-    /// `len`, when `rest` has so many octets. A first fragment must have the whole chain and the upper layer's header
-    /// (RFC 7112, section 5; RFC 8200, section 4.5).
-    fn long_enough(&self, len: Option<usize>, rest: &[u8]) -> Result<usize, Ipv6Problem> {
-        let first_of_many = self.fragment.is_some_and(|fragment| fragment.repr.more);
-        let problem = if first_of_many { parameter(3, 0) } else { Ipv6Problem::Discard };
-        match len {
-            Some(len) if len <= rest.len() => Ok(len),
-            // An upper layer that a whole packet cuts short is told by the upper layer.
-            Some(_) if self.fragment.is_some() && !first_of_many && !self.is_extension() => Ok(0),
-            _ => Err(problem),
-        }
-    }
-
-    const fn is_extension(&self) -> bool {
-        matches!(self.protocol, IpProtocol::HOP_BY_HOP | IpProtocol::IPV6_DESTINATION | IpProtocol::IPV6_ROUTING)
+        walk(packet.next_header(), packet.payload())
     }
 
     const fn packet_offset(&self) -> usize {
@@ -159,11 +95,75 @@ impl Ipv6Chain {
         self.protocol = next;
         self.offset += len;
     }
+
+    /// Whether this is the first of several fragments, which must have all headers, the upper layer's too (RFC 7112,
+    /// section 5; RFC 8200, section 4.5).
+    fn must_be_whole(&self) -> bool {
+        self.fragment.is_some_and(|fragment| fragment.repr.more)
+    }
+
+    /// Of a header that the packet does not have whole.
+    fn cut_short(&self) -> Ipv6Problem {
+        if self.must_be_whole() { parameter(3, 0) } else { Ipv6Problem::Discard }
+    }
 }
 
-/// Octets of an options or routing header, by its length field; none when there is not even that.
+/// [`Ipv6Chain::walk`] over a payload that may have been cut short.
+pub(crate) fn walk(next_header: IpProtocol, payload: &[u8]) -> Result<Ipv6Chain, Ipv6Problem> {
+    let mut chain = Ipv6Chain { protocol: next_header, offset: 0, named_at: 6, fragment: None };
+    for count in 0..=MAX_HEADERS {
+        let rest = &payload[chain.offset..];
+        let len = match chain.protocol {
+            // RFC 8200, section 4.3: hop-by-hop options stand first, or the header before is at fault.
+            IpProtocol::HOP_BY_HOP if count > 0 => return Err(parameter(1, chain.named_at)),
+            IpProtocol::HOP_BY_HOP | IpProtocol::IPV6_DESTINATION => {
+                let len = extension_len(rest).ok_or(chain.cut_short())?;
+                options(&rest[2..len], chain.packet_offset() + 2)?;
+                len
+            }
+            IpProtocol::IPV6_ROUTING => {
+                let len = extension_len(rest).ok_or(chain.cut_short())?;
+                // RFC 8200, section 4.4: no type is known here (type 0 is forbidden, RFC 5095), so there must be nothing
+                // left to visit.
+                if rest[3] != 0 {
+                    return Err(parameter(0, chain.packet_offset() + 2));
+                }
+                len
+            }
+            // One fragment header at most (RFC 8200, section 4.1).
+            IpProtocol::IPV6_FRAGMENT if chain.fragment.is_some() => return Err(Ipv6Problem::Discard),
+            IpProtocol::IPV6_FRAGMENT => {
+                let header = Ipv6FragmentHeader::new_checked(rest).map_err(|_| Ipv6Problem::Discard)?;
+                let repr = Ipv6FragmentRepr::parse(&header);
+                chain.fragment = Some(Ipv6FragmentAt { repr, at: chain.offset, named_at: chain.named_at });
+                if repr.offset != 0 {
+                    chain.step(repr.next_header, Ipv6FragmentHeader::<&[u8]>::LEN);
+                    return Ok(chain);
+                }
+                Ipv6FragmentHeader::<&[u8]>::LEN
+            }
+            // How short it is outside of fragments is the upper layer's business.
+            upper if chain.must_be_whole() && rest.len() < upper_header_len(upper) => return Err(chain.cut_short()),
+            _ => return Ok(chain),
+        };
+        chain.step(IpProtocol(rest[0]), len);
+    }
+    Err(Ipv6Problem::Discard)
+}
+
+/// Octets of an upper layer's header at least.
+const fn upper_header_len(protocol: IpProtocol) -> usize {
+    match protocol {
+        IpProtocol::TCP => 20,
+        IpProtocol::UDP | IpProtocol::ICMPV6 => 8,
+        _ => 0,
+    }
+}
+
+/// Octets of an options or routing header, by its length field, when `bytes` has so many.
 fn extension_len(bytes: &[u8]) -> Option<usize> {
-    (bytes.len() >= 8).then(|| (usize::from(bytes[1]) + 1) * 8)
+    let len = (usize::from(*bytes.get(1)?) + 1) * 8;
+    (len <= bytes.len()).then_some(len)
 }
 
 /// Looks at options (RFC 8200, section 4.2), the first of which is octet `at` of the packet. None but padding is known;
