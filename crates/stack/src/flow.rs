@@ -15,6 +15,8 @@ pub(crate) struct Flow {
     pub(crate) bound: IpAddr,
     /// The source that was chosen.
     pub(crate) from: IpAddr,
+    /// Whose hardware address it is.
+    pub(crate) hop: IpAddr,
     pub(crate) mac: MacAddr,
     /// Longest IP packet.
     pub(crate) mtu: usize,
@@ -70,6 +72,7 @@ mod tests {
             to: to.into(),
             bound: any,
             from: [10, 0, 0, 1].into(),
+            hop: to.into(),
             mac: MacAddr([2; 6]),
             mtu: 1500,
             valid,

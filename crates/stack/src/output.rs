@@ -100,7 +100,7 @@ impl Host {
         let known =
             if self.path >= Path::Flow { self.flows.find(to.ip(), local.ip(), valid, now).copied() } else { None };
         let way = match known {
-            Some(flow) => Way { from: flow.from, hop: to.ip(), mtu: flow.mtu },
+            Some(flow) => Way { from: flow.from, hop: flow.hop, mtu: flow.mtu },
             None => self.way(to.ip(), local.ip(), now).ok_or(SendError::NoRoute)?,
         };
         if !probe.passed(Stage::Route) {
@@ -168,7 +168,7 @@ impl Host {
         }
         if self.path >= Path::Flow && known.is_none() && !mac.is_multicast() {
             let (to, bound) = (to.ip(), local.ip());
-            self.flows.keep(Flow { to, bound, from: way.from, mac, mtu: way.mtu, valid, until });
+            self.flows.keep(Flow { to, bound, from: way.from, hop: way.hop, mac, mtu: way.mtu, valid, until });
         }
         probe.passed(Stage::Ring);
         Ok(())
