@@ -22,7 +22,6 @@ use crate::sys::netlink::{LinkChange, LinkState, Netlink};
 use crate::veth::{Namespace, oops};
 use std::io;
 use std::net::Ipv4Addr;
-use std::os::fd::AsFd;
 
 /// What `ip` and `tc` do, for the network namespace of the thread that opened it. Needs CAP_NET_ADMIN to change a thing.
 pub struct Rtnetlink(Netlink);

@@ -4,6 +4,7 @@ mod bench;
 mod bridge;
 mod pkt_gen;
 mod ports;
+mod profile;
 mod qualify;
 
 use crate::trouble::{Trouble, print};
@@ -25,7 +26,7 @@ pub(crate) struct Command {
 
 /// All commands.
 pub(crate) static COMMANDS: &[Command] =
-    &[qualify::COMMAND, pkt_gen::COMMAND, bridge::COMMAND, ports::COMMAND, bench::COMMAND];
+    &[qualify::COMMAND, pkt_gen::COMMAND, bridge::COMMAND, ports::COMMAND, profile::COMMAND, bench::COMMAND];
 
 /// Parses arguments; None if help was asked for, and printed.
 fn parse<P: Parser>(name: &str, arguments: &[String]) -> Result<Option<P>, Trouble> {
