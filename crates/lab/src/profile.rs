@@ -2,10 +2,13 @@
 
 use std::fmt::Write;
 
+#[cfg(target_os = "linux")]
+use linerate_load::profile::Flood;
 use linerate_load::profile::{Order, Source, Way};
-use linerate_load::result::{How, Outcome, RunResult, Stage, Summary, Test, Timestamp};
+use linerate_load::result::{How, Outcome, RunResult, Stage, Summary, Test, Timestamp, unit};
 use linerate_rt::{Stop, monotonic_ns};
 
+use crate::quantity::{self, count};
 use crate::{environment, facts, published, qualify};
 
 /// Has each source measure its columns. `tell` is given a line when something new begins.
@@ -21,19 +24,44 @@ pub fn run(
 ) -> RunResult {
     let start = monotonic_ns();
     let mut run = RunResult::new(qualify::run_id(), command, Timestamp::now());
-    run.environment = environment::read(&[]);
     for source in sources {
         run.tests.extend((source.measure)(way, order, stop, &mut tell));
     }
     // The tables are this program's own; a test reads them.
     run.comparisons = published::compare_stages(&run.tests).unwrap_or_default();
+    run.reasons = run.tests.iter().flat_map(disagreements).collect();
+    finish(run, start, stop, Outcome::Gate)
+}
+
+/// Floods; see [`flood`](linerate_load::profile::flood).
+///
+/// The outcome is `failed` if nothing could be sent.
+///
+/// # Errors
+/// The socket cannot be made or connected.
+#[cfg(target_os = "linux")]
+pub fn flood(order: &Flood, command: Vec<String>, stop: &Stop) -> std::io::Result<RunResult> {
+    let start = monotonic_ns();
+    let mut run = RunResult::new(qualify::run_id(), command, Timestamp::now());
+    let test = linerate_load::profile::flood(order, stop)?;
+    let ledger = test.ledger.clone().unwrap_or_default();
+    if ledger.sent == Some(0) && ledger.offered > Some(0) {
+        let reasons: Vec<&str> = ledger.refused.keys().map(String::as_str).collect();
+        run.reasons.push(format!("{}: nothing was sent: {}", test.id, reasons.join("; ")));
+    }
+    run.tests.push(test);
+    Ok(finish(run, start, stop, Outcome::Failed))
+}
+
+/// Fills in what is known at the end. With reasons, the outcome is `wrong`.
+fn finish(mut run: RunResult, start: u64, stop: &Stop, wrong: Outcome) -> RunResult {
+    run.environment = environment::read(&[]);
     run.elapsed_s = (qualify::seconds(monotonic_ns() - start)).into();
     run.signal = stop.signal();
-    run.reasons = run.tests.iter().flat_map(disagreements).collect();
     let whole = !run.tests.is_empty() && run.tests.iter().all(|test| test.value.is_some());
     run.outcome = match (run.signal, whole, run.reasons.is_empty()) {
         (Some(_), ..) | (None, false, _) => Outcome::Partial,
-        (None, true, false) => Outcome::Gate,
+        (None, true, false) => wrong,
         (None, true, true) => Outcome::Pass,
     };
     run
@@ -79,6 +107,41 @@ pub fn text(run: &RunResult) -> String {
         }
     }
     published(&mut text);
+    text
+}
+
+/// What a flood came to, in lines.
+#[must_use]
+pub fn flood_text(run: &RunResult) -> String {
+    let mut text = String::new();
+    for test in &run.tests {
+        let ledger = test.ledger.clone().unwrap_or_default();
+        let number = quantity::count_if_known;
+        let refused: u64 = ledger.refused.values().sum();
+        let seconds = test.repeats.first().and_then(|repeat| repeat.seconds.known());
+        let _ = writeln!(text, "{}", test.title);
+        let _ = writeln!(
+            text,
+            "  offered {}, sent {}, refused {}",
+            number(ledger.offered),
+            number(ledger.sent),
+            count(refused)
+        );
+        for (reason, n) in &ledger.refused {
+            let _ = writeln!(text, "  refused: {reason}: {}", count(*n));
+        }
+        #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+        let rate = ledger.sent.zip(seconds).map(|(sent, seconds)| sent as f64 / seconds);
+        let rate = quantity::value(rate.into(), unit::PPS);
+        let ns = test.value.as_ref().map_or(quantity::UNKNOWN.to_owned(), |ns| quantity::value(ns.median, &ns.unit));
+        let _ = writeln!(text, "  {rate}, {ns} a datagram in the calls");
+        for (name, n) in &test.counters {
+            let _ = writeln!(text, "  {name}: {}", count(*n));
+        }
+    }
+    for reason in &run.reasons {
+        let _ = writeln!(text, "failed: {reason}");
+    }
     text
 }
 
@@ -186,7 +249,7 @@ fn published(text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use linerate_load::result::{Repeat, unit};
+    use linerate_load::result::Repeat;
 
     use super::*;
 

@@ -8,9 +8,14 @@
 //! away; a negative one is shown.
 
 #[cfg(target_os = "linux")]
+mod flood;
+#[cfg(target_os = "linux")]
 mod kernel;
 #[cfg(target_os = "linux")]
 mod sys;
+
+#[cfg(target_os = "linux")]
+pub use flood::{Flood, flood};
 
 use crate::result::{Repeat, Stage, Test, unit};
 use linerate_rt::Stop;
@@ -50,9 +55,12 @@ pub struct Source {
     pub name: &'static str,
     /// Whether it is the system's network and not linerate's own.
     pub kernel: bool,
-    /// Measures; columns that cannot be measured say why. `progress` is told what is being done.
-    pub measure: fn(Way, &Order, &Stop, &mut dyn FnMut(&str)) -> Vec<Test>,
+    /// Measures; columns that cannot be measured say why.
+    pub measure: fn(Way, &Order, &Stop, Tell<'_>) -> Vec<Test>,
 }
+
+/// Is given a line when something new begins.
+pub type Tell<'a> = &'a mut dyn FnMut(&str);
 
 /// All of them, in the order of the table.
 pub const SOURCES: &[Source] = &[

@@ -10,7 +10,7 @@ mod road;
 mod rx;
 mod tx;
 
-use super::{Order, Source, Way, missing_column};
+use super::{Order, Source, Tell, Way, missing_column};
 use crate::result::Test;
 use linerate_port::{Namespace, OpenError};
 use linerate_rt::{Stop, core_times, pin};
@@ -26,7 +26,7 @@ struct Row {
     build: fn(&Order) -> Result<Box<dyn Road>, OpenError>,
 }
 
-fn measure(way: Way, order: &Order, stop: &Stop, progress: &mut dyn FnMut(&str)) -> Vec<Test> {
+fn measure(way: Way, order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {
     let rows = match way {
         Way::Tx => tx::ROWS,
         Way::Rx => rx::ROWS,
@@ -37,7 +37,7 @@ fn measure(way: Way, order: &Order, stop: &Stop, progress: &mut dyn FnMut(&str))
         if stop.asked() {
             break;
         }
-        progress(row.title);
+        tell(row.title);
         let mut test = match alone(row, order, stop) {
             Ok(test) => test,
             Err(why) => missing_column(row.id, row.title, order, &why),

@@ -161,27 +161,33 @@ fn settle(
 }
 
 /// Calls between two readings of the clock.
-const CALLS: u64 = 64;
+const CALLS: u32 = 64;
 /// Calls that warm the path up before the clock starts.
-const WARM: u64 = 256;
+const WARM: u32 = 256;
 
 /// Calls for that long; gives ns a call and how many were made, those to warm up included. Ends early with what a call
 /// says is wrong.
+///
+/// The figure is the median of all stretches of 64 calls, so a stretch during which the processor was somebody else's
+/// does not count.
 pub(super) fn time_calls(time: Duration, mut call: impl FnMut() -> Result<(), String>) -> Result<(f64, u64), String> {
     for _ in 0..WARM {
         call()?;
     }
     let limit = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    let (start, mut calls) = (monotonic_ns(), 0u64);
-    loop {
+    let mut stretches: Vec<f64> = Vec::with_capacity(1 << 16);
+    let start = monotonic_ns();
+    let mut last = start;
+    while last - start < limit {
         for _ in 0..CALLS {
             call()?;
         }
-        calls += CALLS;
-        let spent = monotonic_ns() - start;
-        if spent >= limit {
-            #[expect(clippy::cast_precision_loss, reason = "a quotient to a few digits")]
-            return Ok((spent as f64 / calls as f64, calls + WARM));
-        }
+        let now = monotonic_ns();
+        #[expect(clippy::cast_precision_loss, reason = "some microseconds")]
+        stretches.push((now - last) as f64 / f64::from(CALLS));
+        last = now;
     }
+    let calls = stretches.len() as u64 * u64::from(CALLS) + u64::from(WARM);
+    let median = Summary::of_values(&mut stretches, unit::NS).and_then(|summary| summary.median.known());
+    median.map(|ns| (ns, calls)).ok_or_else(|| "no time to measure".to_owned())
 }

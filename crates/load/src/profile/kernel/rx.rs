@@ -100,7 +100,7 @@ impl In {
     }
 
     /// Sends to a socket that has no room.
-    fn into_a_full_socket(&mut self, time: Duration) -> Result<Measured, String> {
+    fn fill_and_send(&mut self, time: Duration) -> Result<Measured, String> {
         let reader = self.receiver()?;
         udp::set_buffer(&reader, true, 0);
         // Until one is refused: the least buffer holds a few.
@@ -120,7 +120,7 @@ impl In {
     }
 
     /// Sends and reads, one after the other.
-    fn to_a_reader(&mut self, time: Duration) -> Result<Measured, String> {
+    fn send_and_read(&mut self, time: Duration) -> Result<Measured, String> {
         let reader = self.receiver()?;
         let mut room = vec![0; self.data.len() + 1];
         let (ns, calls) = time_calls(time, || {
@@ -161,11 +161,11 @@ impl Road for In {
         let base = Point {
             name: SENDING,
             about: "a connected send, dropped at tc egress",
-            kind: Kind::Base { less: self.reads.then_some(AT_TC) },
+            kind: Kind::Base { less: Some(AT_TC) },
         };
         if !self.reads {
-            let about = "veth's transmit, and the soft interrupt up to an XDP program that drops";
-            return vec![base, Point { name: XDP, about, kind: Kind::Whole }];
+            let about = "veth's transmit, and the soft interrupt up to an XDP program that counts and drops";
+            return vec![base, Point { name: XDP, about, kind: Kind::Whole }, program(AT_TC)];
         }
         vec![
             base,
@@ -194,11 +194,16 @@ impl Road for In {
                 let cut = self.lan.cut_at_far(Self::place(point), false).map_err(text)?;
                 self.dropped_by(&cut, time)
             }
-            UDP => self.into_a_full_socket(time),
-            READ => self.to_a_reader(time),
+            UDP => self.fill_and_send(time),
+            READ => self.send_and_read(time),
+            AT_TC if !self.reads => {
+                let program = Cut::pass_at(Self::place(SENDING)).map_err(text)?;
+                let measured = self.measure(XDP, time)?;
+                Ok(Measured { counted: measured.counted.min(program.count().map_err(text)?), ..measured })
+            }
             AT_NETFILTER | AT_TC => {
                 let program = self.lan.cut_at_far(Self::place(point), true).map_err(text)?;
-                let measured = self.to_a_reader(time)?;
+                let measured = self.send_and_read(time)?;
                 Ok(Measured { counted: measured.counted.min(program.count().map_err(text)?), ..measured })
             }
             other => Err(format!("there is no point {other}")),

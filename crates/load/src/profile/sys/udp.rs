@@ -21,13 +21,13 @@ impl From<SocketAddr> for To {
         let (mut v4, mut v6): (libc::sockaddr_in, libc::sockaddr_in6) = unsafe { (zeroed(), zeroed()) };
         match address {
             SocketAddr::V4(a) => {
-                v4.sin_family = libc::AF_INET as libc::sa_family_t;
+                v4.sin_family = family(libc::AF_INET);
                 v4.sin_port = a.port().to_be();
                 v4.sin_addr.s_addr = u32::from_ne_bytes(a.ip().octets());
                 Self::V4(v4)
             }
             SocketAddr::V6(a) => {
-                v6.sin6_family = libc::AF_INET6 as libc::sa_family_t;
+                v6.sin6_family = family(libc::AF_INET6);
                 v6.sin6_port = a.port().to_be();
                 v6.sin6_addr.s6_addr = a.ip().octets();
                 v6.sin6_scope_id = a.scope_id();
@@ -41,10 +41,19 @@ impl To {
     #[inline]
     fn raw(&self) -> (*const libc::sockaddr, libc::socklen_t) {
         match self {
-            Self::V4(a) => ((&raw const *a).cast(), size_of::<libc::sockaddr_in>() as libc::socklen_t),
-            Self::V6(a) => ((&raw const *a).cast(), size_of::<libc::sockaddr_in6>() as libc::socklen_t),
+            Self::V4(a) => ((&raw const *a).cast(), len_of::<libc::sockaddr_in>()),
+            Self::V6(a) => ((&raw const *a).cast(), len_of::<libc::sockaddr_in6>()),
         }
     }
+}
+
+fn family(family: libc::c_int) -> libc::sa_family_t {
+    libc::sa_family_t::try_from(family).unwrap_or(0)
+}
+
+#[inline]
+fn len_of<T>() -> libc::socklen_t {
+    libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0)
 }
 
 #[inline]
@@ -124,7 +133,7 @@ pub(crate) fn set_buffer(socket: &UdpSocket, receive: bool, bytes: i32) {
         true => (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF),
         false => (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF),
     };
-    let len = size_of::<i32>() as libc::socklen_t;
+    let len = len_of::<i32>();
     let set = |option| {
         // SAFETY: the value is a readable int.
         unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const bytes).cast(), len) == 0 }
