@@ -11,6 +11,7 @@
 mod flood;
 #[cfg(target_os = "linux")]
 mod kernel;
+mod own;
 #[cfg(target_os = "linux")]
 mod sys;
 
@@ -64,6 +65,7 @@ pub type Tell<'a> = &'a mut dyn FnMut(&str);
 
 /// All of them, in the order of the table.
 pub const SOURCES: &[Source] = &[
+    own::SOURCE,
     #[cfg(target_os = "linux")]
     kernel::SOURCE,
 ];
