@@ -10,10 +10,11 @@ use super::run::Refusal;
 use super::source::Cut;
 use crate::frame::Template;
 use linerate_port::Port;
-use linerate_rt::{Stop, ThreadTime, WaitStats, Waiter, run, spawn};
+use linerate_rt::{CoreTime, Stop, ThreadTime, WaitStats, Waiter, core_times, run, spawn};
 use std::sync::atomic::{AtomicUsize, Ordering::AcqRel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// What all threads of a run have in common.
 pub(super) struct Common {
@@ -51,6 +52,8 @@ pub(super) struct Worked {
     pub(super) core: Option<usize>,
     pub(super) done: Done,
     pub(super) cpu: ThreadTime,
+    /// In soft interrupts on that core, if the thread had one for itself.
+    pub(super) softirq: Option<Duration>,
     pub(super) waits: WaitStats,
 }
 
@@ -112,10 +115,13 @@ impl Team {
                 spawn(&name.clone(), &on, move || {
                     let _last = Last { running, ended };
                     let mut job = (mode.job)(&setup, lanes);
+                    let around = core.and_then(time_of);
                     let before = ThreadTime::of_this_thread();
                     let waits = run(&mut *job, &mut Waiter::new(wait), &asked);
                     let cpu = ThreadTime::of_this_thread().since(before);
-                    Worked { name, core, done: job.finish(), cpu, waits }
+                    let around = around.zip(core.and_then(time_of));
+                    let softirq = around.map(|(before, after)| after.since(before).softirq);
+                    Worked { name, core, done: job.finish(), cpu, softirq, waits }
                 })
                 .map_err(system)?
             };
@@ -162,6 +168,11 @@ impl Drop for Last {
             self.ended.ask(0);
         }
     }
+}
+
+/// How a core has spent its time so far, if the kernel tells.
+fn time_of(core: usize) -> Option<CoreTime> {
+    core_times().into_iter().find(|time| usize::try_from(time.core) == Ok(core))
 }
 
 /// The `k`th of `n` shares: as even as can be, and all of it. 0, no limit, stays 0.

@@ -77,7 +77,7 @@ fn rounded(value: f64, digits: usize) -> f64 {
 fn cpu(host: &Environment) -> Value {
     let model = host.cpu.as_ref().map(|model| model.replace("(R)", "").replace("(TM)", ""));
     let cores = host.cores.map(|cores| format!("{cores} cores"));
-    let under = host.hypervisor.clone().filter(|name| name != "none").map(|name| format!("hypervisor {name}"));
+    let under = host.hypervisor.clone().filter(|name| name != "none").map(|name| format!("hypervisor: {name}"));
     let known: Vec<String> = [model, cores, under].into_iter().flatten().collect();
     if known.is_empty() { Value::Null } else { Value::from(known.join(", ")) }
 }
