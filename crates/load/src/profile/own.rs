@@ -122,7 +122,7 @@ impl Bed {
 
     /// Sends for a time; every datagram must go. Gives nanoseconds a datagram: the median of batches, which are so short
     /// that a neighbour on the processor spoils few of them.
-    fn send<P: Probe>(&mut self, time: Duration, mut probe: impl FnMut(u32) -> P) -> Result<f64, String> {
+    fn send<P: Probe>(&mut self, time: Duration, alone: bool, mut probe: impl FnMut(u32) -> P) -> Result<f64, String> {
         let Self { node, socket, payload } = self;
         let (ticks0, ns0) = (ticks(), monotonic_ns());
         let until = ns0 + u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / 2);
@@ -132,10 +132,30 @@ impl Bed {
             for i in 0..BATCH {
                 let result = node.host.udp_send_probed(now, *socket, None, payload, &mut node.tx.ring, &mut probe(i));
                 result.map_err(|e: SendError| e.to_string())?;
+                if alone {
+                    std::hint::black_box(ticks());
+                }
             }
             node.flush();
             batches.push(ticks().wrapping_sub(start));
             now = monotonic_ns();
+        }
+        let scale = scale(ticks0, ns0)?;
+        batches.sort_unstable();
+        Ok(batches[batches.len() / 2] as f64 * scale / f64::from(BATCH))
+    }
+
+    /// The same without a datagram: what waiting for each one's end costs by itself.
+    fn nothing(&mut self, time: Duration) -> Result<f64, String> {
+        let (ticks0, ns0) = (ticks(), monotonic_ns());
+        let until = ns0 + u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / 2);
+        let mut batches = Vec::new();
+        while monotonic_ns() < until {
+            let start = ticks();
+            for _ in 0..BATCH {
+                std::hint::black_box(ticks());
+            }
+            batches.push(ticks().wrapping_sub(start));
         }
         let scale = scale(ticks0, ns0)?;
         batches.sort_unstable();
@@ -149,7 +169,7 @@ impl Bed {
         stop: &Stop,
     ) -> Result<(Vec<Row>, Vec<Whole>), String> {
         let each = order.time;
-        self.send(each, |_| ())?;
+        self.send(each, false, |_| ())?;
         let mut stamped = vec![Vec::new(); stages.len()];
         let mut cut = vec![Vec::new(); stages.len()];
         let mut wholes = Vec::new();
@@ -157,13 +177,14 @@ impl Bed {
             if stop.asked() {
                 break;
             }
-            wholes.push(Whole { ns: self.send(each, |_| ())?, seconds: each.as_secs_f64() });
-            let mut before = 0.0;
+            let nothing = self.nothing(each)?;
+            wholes.push(Whole { ns: self.send(each, true, |_| ())? - nothing, seconds: each.as_secs_f64() });
+            let mut before = nothing;
             for ((stage, _), round) in stages.iter().zip(&mut cut) {
                 let ns = if *stage == Stage::Ring {
-                    self.send(each, |_| ())?
+                    self.send(each, true, |_| ())?
                 } else {
-                    self.send(each, |_| TurnBack(*stage))?
+                    self.send(each, true, |_| TurnBack(*stage))?
                 };
                 round.push(ns - before);
                 before = ns;
