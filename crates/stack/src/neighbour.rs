@@ -679,3 +679,6 @@ impl Neighbours {
         Neighbour { ip, mac, state, router, generation, held: entry.queue.len() }
     }
 }
+
+#[cfg(test)]
+mod tests;
