@@ -397,7 +397,7 @@ impl Model {
         if piece.payload.is_empty() {
             return DROPPED(Reason::Empty);
         }
-        if piece.more && piece.payload.len() % 8 != 0 {
+        if piece.more && !piece.payload.len().is_multiple_of(8) {
             return DROPPED(Reason::Unaligned);
         }
         if self.dead {
