@@ -138,9 +138,12 @@ fn rfc791_3_2_and_rfc8200_4_5_what_tells_datagrams_apart() {
 }
 
 #[test]
-fn rfc791_3_1_a_packet_that_is_no_fragment_comes_back() {
-    let octets = Piece::new(false, 0, false, &[1, 2, 3]).octets();
-    assert_eq!(push(&mut reassembly(), 0, &octets), Outcome::Complete(octets));
+fn rfc6864_4_1_the_identification_of_a_packet_that_is_no_fragment_is_ignored() {
+    let mut to = reassembly();
+    assert_eq!(Piece::new(false, 8, false, &[1; 8]).push(&mut to, 0), Outcome::Incomplete);
+    let octets = Piece::new(false, 0, false, &[2; 8]).octets();
+    assert_eq!(push(&mut to, 0, &octets), Outcome::Complete(octets));
+    assert_eq!(payload(&complete(Piece::new(false, 0, true, &[1; 8]).push(&mut to, 0))), [1; 16]);
 }
 
 #[test]
