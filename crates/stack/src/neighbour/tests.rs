@@ -7,6 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+const SECOND: u64 = 1_000_000_000;
+
 const A: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 const B: IpAddr = IpAddr::V6(std::net::Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 2));
 const MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
