@@ -15,6 +15,7 @@ mod inbox;
 mod input;
 mod nd;
 mod neighbour;
+mod options;
 mod output;
 mod pmtu;
 mod reassembly;

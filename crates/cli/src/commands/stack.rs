@@ -129,6 +129,7 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
         text += &format!("{mac}, MTU {mtu}, link {link}: {}\n", addresses.join(" "));
         print(&text);
     }
+    node.announce();
     let mut serving = Serving::new(node, &arguments.services).map_err(|e| Trouble::usage(e.to_string()))?;
     let timer = arguments.seconds.map(|seconds| {
         let (stop, until) = (stop.clone(), linerate_rt::monotonic_ns() + seconds.saturating_mul(1_000_000_000));
@@ -150,12 +151,16 @@ fn figures(serving: &Serving) -> Vec<(String, u64)> {
     let mut all: Vec<(String, u64)> = [
         ("frames", counters.frames),
         ("echoes", counters.echoes),
+        ("looped", counters.looped),
+        ("neighbour_messages", counters.neighbours),
+        ("fragments", counters.fragments),
         ("udp_received", counters.udp_received),
         ("udp_sent", counters.udp_sent),
         ("udp_sent_fast", counters.udp_fast),
         ("udp_sent_flow", counters.udp_flow),
         ("icmp_errors_sent", counters.errors_sent),
         ("icmp_errors_received", counters.errors_received),
+        ("unexplained", counters.unexplained()),
     ]
     .map(|(name, n)| (name.to_owned(), n))
     .into();
