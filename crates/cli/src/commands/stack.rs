@@ -121,7 +121,11 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
     for route in &arguments.route {
         node.host.set_route(*route).map_err(|e| Trouble::usage(e.to_string()))?;
     }
+    node.announce();
+    let mut serving = Serving::new(node, &arguments.services)
+        .map_err(|e| Trouble::usage(format!("--services: {e}: name each service once")))?;
     if !arguments.json {
+        let node = serving.node();
         let info = node.port().info();
         let addresses: Vec<String> = node.host.addresses().iter().map(Cidr::to_string).collect();
         let mut text = remark.map(|said| format!("{said}\n")).unwrap_or_default();
@@ -132,9 +136,6 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
         text += &format!("{mac}, MTU {mtu}, link {link}: {}\n", addresses.join(" "));
         print(&text);
     }
-    node.announce();
-    let mut serving = Serving::new(node, &arguments.services)
-        .map_err(|e| Trouble::usage(format!("--services: {e}: name each service once")))?;
     let timer = arguments.seconds.map(|seconds| {
         let (stop, until) = (stop.clone(), linerate_rt::monotonic_ns() + seconds.saturating_mul(1_000_000_000));
         std::thread::spawn(move || {
