@@ -290,7 +290,12 @@ pub(crate) fn ping(src: IpAddr, dst: IpAddr, body: &[u8]) -> Vec<u8> {
 }
 
 /// An ARP packet in a frame.
-pub(crate) fn arp(operation: u8, sender: (MacAddr, Ipv4Addr), target: (MacAddr, Ipv4Addr), station: MacAddr) -> Vec<u8> {
+pub(crate) fn arp(
+    operation: u8,
+    sender: (MacAddr, Ipv4Addr),
+    target: (MacAddr, Ipv4Addr),
+    station: MacAddr,
+) -> Vec<u8> {
     let mut packet = vec![0, 1, 8, 0, 6, 4, 0, operation];
     for (mac, ip) in [sender, target] {
         packet.extend(mac.0);
