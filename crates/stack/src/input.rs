@@ -294,9 +294,7 @@ impl Host {
         }
         let from = SocketAddr::new(packet.from, udp.src_port());
         let to = SocketAddr::new(packet.to, udp.dst_port());
-        // What came to everybody is for sockets that listen at all addresses.
-        let here = if packet.to_all && !self.is_ours(packet.to) { unspecified(to) } else { to };
-        let Some(socket) = self.sockets.find(here, from) else {
+        let Some(socket) = self.sockets.find(to, from) else {
             self.send_error(now, packet, icmp::Error::NoPort, tx);
             return Err(Discard::NoSocket);
         };
@@ -334,11 +332,6 @@ impl Host {
         }
         [self.neighbours.poll_timeout(), self.reassembly.poll_timeout()].into_iter().flatten().min()
     }
-}
-
-fn unspecified(to: SocketAddr) -> SocketAddr {
-    let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    SocketAddr::new(any, to.port())
 }
 
 /// Sources that a packet from outside can have (RFC 1122, section 3.2.1.3).

@@ -227,8 +227,7 @@ impl Host {
 
     /// What goes to all on the link goes to the host's own sockets too, if there is one that wants it.
     fn loop_back(&mut self, (from, to): (SocketAddr, SocketAddr), datagram: &[u8], ident: u16) {
-        let unspecified = SocketAddr::new(if to.is_ipv4() { [0; 4].into() } else { [0; 16].into() }, to.port());
-        if self.looped.len() < LOOPED && self.sockets.find(unspecified, from).is_some() {
+        if self.looped.len() < LOOPED && self.sockets.find(to, from).is_some() {
             let packet = whole_packet((from.ip(), to.ip()), IpProtocol::UDP, datagram, ident, hops(to.ip()));
             self.looped.push_back(packet);
         }

@@ -45,6 +45,10 @@ fn ieee802_3_padding_is_not_part_of_the_packet() {
         let len = padded.len();
         padded.extend([0xaa; 20]);
         assert_eq!(world.answer(&padded).len(), len);
+        let mut padded = datagram(peer, us, 99, b"x");
+        let len = padded.len();
+        padded.extend([0xaa; 20]);
+        assert_eq!(message(&world.answer(&padded)).3, &padded[14..len], "nor is it quoted");
     }
 }
 
