@@ -52,6 +52,7 @@ mod ip;
 mod ipv4;
 mod ipv6;
 mod summary;
+mod tcp;
 mod udp;
 mod vlan;
 
@@ -62,5 +63,6 @@ pub use ip::{IpProtocol, pseudo_header_v4, pseudo_header_v6};
 pub use ipv4::{Ipv4Packet, Ipv4Repr};
 pub use ipv6::{Ipv6Packet, Ipv6Repr};
 pub use summary::summary;
+pub use tcp::{TcpFlags, TcpSegment};
 pub use udp::{UdpDatagram, UdpRepr};
 pub use vlan::{VlanHeader, VlanRepr, VlanTag};

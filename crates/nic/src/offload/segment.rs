@@ -2,7 +2,20 @@
 //! with its checksums folded into the copy. What TCP and UDP differ in is in `tso` and `udp`.
 
 use linerate_ring::{Frame, Meta};
-use linerate_sum::Sum;
+use linerate_sum::{Sum, copy_and_sum};
+use linerate_wire::IpProtocol;
+
+use super::checksum::pseudo_header;
+use super::headers::{Headers, Version};
+use super::tso::{self, Tcp};
+use super::udp;
+
+/// VIRTIO_NET_HDR_GSO_TCPV4.
+pub(super) const GSO_TCPV4: u8 = 1;
+/// VIRTIO_NET_HDR_GSO_TCPV6.
+pub(super) const GSO_TCPV6: u8 = 4;
+/// VIRTIO_NET_HDR_GSO_UDP_L4.
+const GSO_UDP_L4: u8 = 5;
 
 /// The longest header template: Ethernet, three tags, IPv6 with some extension headers, TCP with all its options.
 pub const MAX_HEADER: usize = 256;
@@ -55,84 +68,331 @@ pub trait Sink {
 ///
 /// # Errors
 ///
-/// [`SegmentError::Template`] when the headers are not whole.
+/// [`SegmentError::Template`] when the headers are not whole, or not TCP's or UDP's.
 pub fn header_len(head: &[u8]) -> Result<usize, SegmentError> {
-    todo!("{head:?}")
+    let headers = Headers::parse_template(head).ok_or(SegmentError::Template)?;
+    let ip = headers.ip.ok_or(SegmentError::Template)?;
+    let transport = &head[ip.transport..];
+    let len = match ip.protocol {
+        IpProtocol::TCP => tso::header_len(transport),
+        IpProtocol::UDP => (transport.len() >= udp::HEADER_LEN).then_some(udp::HEADER_LEN),
+        _ => None,
+    };
+    len.map(|len| ip.transport + len).ok_or(SegmentError::Template)
 }
 
 /// A request being segmented.
+#[derive(Debug, Clone)]
 pub struct Segments<'a> {
+    /// The template; the fields that change are the last written segment's.
+    header: [u8; MAX_HEADER],
+    header_len: usize,
+    network: usize,
+    transport: usize,
+    network_part: Network,
+    transport_part: Transport,
+    /// Of pseudo-header and transport header, without the fields that change.
+    transport_sum: Sum,
+    /// Slices that are not used up; `offset` octets of the first are.
     payload: &'a [&'a [u8]],
+    offset: usize,
+    left: usize,
+    size: usize,
+    first: bool,
+}
+
+/// Whether a segment is its request's first or last; it may be both.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    pub(super) first: bool,
+    pub(super) last: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Network {
+    /// The next identification, and the sum of the header without it, length and checksum.
+    V4 {
+        ident: u16,
+        sum: Sum,
+    },
+    V6,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Transport {
+    Tcp(Tcp),
+    Udp,
 }
 
 impl<'a> Segments<'a> {
     /// TSO4, TSO6 or UDP_L4, as the template says: its headers, complete but for lengths and checksums, are put before
     /// each `gso_size` octets of `payload`, whose slices count as one run. VLAN tags in the template are in each frame.
+    /// IPv4's identification counts on from the template's.
     ///
     /// # Errors
     ///
     /// [`SegmentError`] says what cannot be segmented.
     pub fn new(template: &[u8], payload: &'a [&'a [u8]], gso_size: u16) -> Result<Self, SegmentError> {
-        todo!("{template:?}{payload:?}{gso_size}")
+        if template.len() > MAX_HEADER {
+            return Err(SegmentError::Header(template.len()));
+        }
+        if header_len(template)? != template.len() {
+            return Err(SegmentError::Template);
+        }
+        let headers = Headers::parse_template(template).ok_or(SegmentError::Template)?;
+        let ip = headers.ip.ok_or(SegmentError::Template)?;
+        if ip.fragment || ip.under_way {
+            return Err(SegmentError::Unsupported);
+        }
+        let left = payload.iter().try_fold(0_usize, |sum, slice| sum.checked_add(slice.len())).unwrap_or(usize::MAX);
+        if left == 0 || left > MAX_PAYLOAD {
+            return Err(SegmentError::Payload(left));
+        }
+        // IPv6's length field does not count the fixed header.
+        let counted = template.len() - headers.network - if ip.version == Version::V6 { 40 } else { 0 };
+        let size = usize::from(gso_size);
+        if size == 0 || counted + size > usize::from(u16::MAX) {
+            return Err(SegmentError::Size(gso_size));
+        }
+
+        let mut header = [0; MAX_HEADER];
+        header[..template.len()].copy_from_slice(template);
+        let (front, transport_header) = header[..template.len()].split_at_mut(ip.transport);
+        let transport_part = if ip.protocol == IpProtocol::TCP {
+            Transport::Tcp(Tcp::take(transport_header)?)
+        } else {
+            udp::clear(transport_header.first_chunk_mut().ok_or(SegmentError::Template)?);
+            Transport::Udp
+        };
+        let mut transport_sum = pseudo_header(&headers, &ip, front, 0);
+        transport_sum.add_bytes(transport_header);
+        let network_part = match ip.version {
+            Version::V4 => {
+                let header = &mut front[headers.network..];
+                let ident = u16::from_be_bytes([header[4], header[5]]);
+                header[2..6].fill(0);
+                header[10..12].fill(0);
+                Network::V4 { ident, sum: *Sum::new().add_bytes(header) }
+            }
+            Version::V6 => Network::V6,
+        };
+        Ok(Self {
+            header,
+            header_len: template.len(),
+            network: headers.network,
+            transport: ip.transport,
+            network_part,
+            transport_part,
+            transport_sum,
+            payload,
+            offset: 0,
+            left,
+            size,
+            first: true,
+        })
     }
 
     /// As [`new`](Self::new), for a super-frame's metadata: `gso_size` is its, and its `gso_type` has to fit the packet.
+    /// Its `hdr_len` is not trusted (VIRTIO 1.2, section 5.1.6.2): see [`header_len`].
     ///
     /// # Errors
     ///
     /// [`SegmentError::Kind`] and those of [`new`](Self::new).
     pub fn from_meta(template: &[u8], payload: &'a [&'a [u8]], meta: &Meta) -> Result<Self, SegmentError> {
-        todo!("{template:?}{payload:?}{meta:?}")
+        /// VIRTIO_NET_HDR_GSO_ECN: the first segment has CWR; the template says so itself.
+        const ECN: u8 = 0x80;
+
+        let segments = Self::new(template, payload, meta.gso_size)?;
+        let kind = match (segments.transport_part, segments.network_part) {
+            (Transport::Tcp(_), Network::V4 { .. }) => GSO_TCPV4,
+            (Transport::Tcp(_), Network::V6) => GSO_TCPV6,
+            (Transport::Udp, _) => GSO_UDP_L4,
+        };
+        if meta.gso_type & !ECN == kind { Ok(segments) } else { Err(SegmentError::Kind(meta.gso_type)) }
     }
 
     /// Segments not yet written.
+    #[inline]
+    #[must_use]
     pub fn remaining(&self) -> usize {
-        self.payload.len()
+        self.left.div_ceil(self.size)
     }
 
     /// Octets of the next frame; `None` when all are written.
+    #[inline]
+    #[must_use]
     pub fn next_len(&self) -> Option<usize> {
-        None
+        (self.left > 0).then(|| self.header_len + self.left.min(self.size))
     }
 
     /// Writes the next frame to the front of `to`; returns its length. `None`, and nothing done, when all are written
     /// or `to` is shorter than [`next_len`](Self::next_len).
+    #[inline]
     pub fn write_next(&mut self, to: &mut (impl Sink + ?Sized)) -> Option<usize> {
-        todo!("{}", to.room())
+        let total = self.next_len().filter(|&total| total <= to.room())?;
+        let len = total - self.header_len;
+        let sum = self.copy_payload(to, len);
+        self.left -= len;
+        let turn = Turn { first: std::mem::take(&mut self.first), last: self.left == 0 };
+        self.patch_network(total);
+        self.patch_transport(total, turn, len, sum);
+        to.put(0, &self.header[..self.header_len]);
+        Some(total)
+    }
+
+    /// Writes the next `len` octets of payload behind where the header will stand; returns their sum.
+    #[inline]
+    fn copy_payload(&mut self, to: &mut (impl Sink + ?Sized), len: usize) -> Sum {
+        let (mut at, end) = (self.header_len, self.header_len + len);
+        let mut sum = Sum::new();
+        while at < end {
+            let Some((slice, others)) = self.payload.split_first() else { break };
+            let rest = &slice[self.offset..];
+            if rest.len() > end - at {
+                sum.add_sum(to.put_and_sum(at, &rest[..end - at]));
+                self.offset += end - at;
+                break;
+            }
+            sum.add_sum(to.put_and_sum(at, rest));
+            at += rest.len();
+            self.payload = others;
+            self.offset = 0;
+        }
+        sum
+    }
+
+    #[inline]
+    fn patch_network(&mut self, total: usize) {
+        let header = &mut self.header[self.network..];
+        match &mut self.network_part {
+            Network::V4 { ident, sum } => {
+                let length = length(total - self.network);
+                let mut sum = *sum;
+                let checksum = sum.add_u16(length).add_u16(*ident).finish();
+                header[2..4].copy_from_slice(&length.to_be_bytes());
+                header[4..6].copy_from_slice(&ident.to_be_bytes());
+                header[10..12].copy_from_slice(&checksum.to_be_bytes());
+                *ident = ident.wrapping_add(1);
+            }
+            Network::V6 => header[4..6].copy_from_slice(&length(total - self.network - 40).to_be_bytes()),
+        }
+    }
+
+    #[inline]
+    fn patch_transport(&mut self, total: usize, turn: Turn, len: usize, payload: Sum) {
+        let transport_len = length(total - self.transport);
+        let mut sum = self.transport_sum;
+        // The pseudo-header's length; what follows the header of even length is the payload.
+        sum.add_u16(transport_len).add_sum(payload);
+        let header = &mut self.header[self.transport..];
+        match &mut self.transport_part {
+            Transport::Tcp(tcp) => {
+                if let Some(header) = header.first_chunk_mut() {
+                    tcp.patch(header, turn, length(len), sum);
+                }
+            }
+            Transport::Udp => {
+                if let Some(header) = header.first_chunk_mut() {
+                    udp::patch(header, transport_len, sum);
+                }
+            }
+        }
     }
 }
 
+/// A length that [`Segments::new`] has found to fit IP's field.
+#[inline]
+fn length(octets: usize) -> u16 {
+    u16::try_from(octets).unwrap_or(u16::MAX)
+}
+
 impl Sink for [u8] {
+    #[inline]
     fn room(&self) -> usize {
         self.len()
     }
+
+    #[inline]
     fn put(&mut self, at: usize, bytes: &[u8]) {
-        todo!("{at}{bytes:?}")
+        if let Some(to) = self.get_mut(at..).and_then(|to| to.get_mut(..bytes.len())) {
+            to.copy_from_slice(bytes);
+        }
     }
+
+    #[inline]
     fn put_and_sum(&mut self, at: usize, bytes: &[u8]) -> Sum {
-        todo!("{at}{bytes:?}")
+        match self.get_mut(at..).and_then(|to| to.get_mut(..bytes.len())) {
+            Some(to) => copy_and_sum(to, bytes),
+            None => Sum::new(),
+        }
     }
 }
+
 impl Sink for Frame<'_> {
+    #[inline]
     fn room(&self) -> usize {
         self.len()
     }
+
+    #[inline]
     fn put(&mut self, at: usize, bytes: &[u8]) {
-        todo!("{at}{bytes:?}")
+        // What does not fit is not written.
+        let _ = self.write(at, bytes);
     }
+
+    #[inline]
     fn put_and_sum(&mut self, at: usize, bytes: &[u8]) -> Sum {
-        todo!("{at}{bytes:?}")
+        if let Some(own) = self.bytes_mut() {
+            return own.put_and_sum(at, bytes);
+        }
+        // Another process may write the buffer meanwhile: what was given is summed, not what stands there.
+        let _ = self.write(at, bytes);
+        *Sum::new().add_bytes(bytes)
     }
 }
+
 /// A chain: its frames in order, as one run of octets.
 impl Sink for [Frame<'_>] {
+    #[inline]
     fn room(&self) -> usize {
         self.iter().map(Frame::len).sum()
     }
+
     fn put(&mut self, at: usize, bytes: &[u8]) {
-        todo!("{at}{bytes:?}")
+        each_part(self, at, bytes, |frame, at, part| frame.put(at, part));
     }
+
     fn put_and_sum(&mut self, at: usize, bytes: &[u8]) -> Sum {
-        todo!("{at}{bytes:?}")
+        let mut sum = Sum::new();
+        each_part(self, at, bytes, |frame, at, part| {
+            sum.add_sum(frame.put_and_sum(at, part));
+        });
+        sum
     }
 }
+
+/// Hands `bytes`, which belong at `at` of the chain, to its frames.
+fn each_part<'f>(
+    chain: &mut [Frame<'f>],
+    mut at: usize,
+    mut bytes: &[u8],
+    mut write: impl FnMut(&mut Frame<'f>, usize, &[u8]),
+) {
+    for frame in chain {
+        let room = frame.len();
+        if at >= room {
+            at -= room;
+            continue;
+        }
+        let (part, others) = bytes.split_at(bytes.len().min(room - at));
+        write(frame, at, part);
+        bytes = others;
+        at = 0;
+        if bytes.is_empty() {
+            break;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
