@@ -236,15 +236,14 @@ impl Rss {
             IpProtocol::UDP => udp,
             _ => HashTypes::NONE,
         };
-        if with_ports != HashTypes::NONE
-            && self.types.contains(with_ports)
+        let wanted = with_ports != HashTypes::NONE && self.types.contains(with_ports);
+        if wanted
             && !ip.fragment
             && ip.transport + 4 <= ip.end
+            && let Some(ports) = head.get(ip.transport..ip.transport + 4)
         {
-            if let Some(ports) = head.get(ip.transport..ip.transport + 4) {
-                input[len..len + 4].copy_from_slice(ports);
-                return Some((self.toeplitz.hash(&input[..len + 4]), with_ports));
-            }
+            input[len..len + 4].copy_from_slice(ports);
+            return Some((self.toeplitz.hash(&input[..len + 4]), with_ports));
         }
         self.types.contains(plain).then(|| (self.toeplitz.hash(&input[..len]), plain))
     }
