@@ -10,6 +10,9 @@ mod tso;
 mod udp;
 mod vlan;
 
+#[cfg(test)]
+mod testing;
+
 pub use checksum::{
     ChecksumError, Verdict, complete_checksum, fill_checksums, fill_ipv4_checksum, pseudo_header, verify_checksums,
     verify_parsed,

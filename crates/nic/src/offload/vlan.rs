@@ -41,7 +41,7 @@ pub enum VlanError {
 #[inline]
 pub fn insert_tag(buffer: &mut [u8], len: usize, tpid: EtherType, tag: VlanTag) -> Result<usize, VlanError> {
     let room = buffer.len();
-    if len + TAG_LEN > room {
+    if len.checked_add(TAG_LEN).is_none_or(|tagged| tagged > room) {
         return Err(VlanError::NoRoom { len, room });
     }
     let front = tagged_front(&buffer[..len], tpid, tag)?;
