@@ -1,6 +1,6 @@
 //! Segments against frames that etherparse builds one by one.
 
-use linerate_ring::{Region, RegionConfig, RxRing, Sharing, TxRing};
+use linerate_ring::{Region, RegionConfig, Sharing, TxRing};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
