@@ -37,7 +37,7 @@ pub(super) fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
     // Stores that cross cache lines take twice as long: a first, short one brings the others to where lines begin. An
     // odd one would put high octets into the place of low ones.
     let skew = dst.as_ptr().align_offset(LANES);
-    let skew = if skew % 2 == 0 && src.len() > STEP { skew } else { 0 };
+    let skew = if skew.is_multiple_of(2) && src.len() > STEP { skew } else { 0 };
     let (to_skew, to) = dst.split_at_mut(skew);
     let (from_skew, from) = src.split_at(skew);
     if skew > 0 {
