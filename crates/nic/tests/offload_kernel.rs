@@ -1,14 +1,17 @@
 //! The software forms against the Linux kernel's, bit for bit. A packet socket hands the kernel frames with open checksums
 //! and super-frames for a TAP interface that takes neither: what the kernel makes of them in software arrives at the
-//! TAP's far end.
+//! TAP's far end. The other way, segments pass a veth pair whose far end merges them.
 //!
 //! Needs CAP_NET_ADMIN and CAP_SYS_ADMIN for a network namespace of its own; prints why when it has not.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use linerate_nic::{Headers, Verdict};
-use linerate_nic::{Segments, complete_checksum, header_len, insert_tag, pseudo_header, verify_checksums};
-use linerate_port::{Cause, Namespace, Port, RxQueue, TxQueue, open};
+use linerate_nic::{
+    Headers, Lro, LroConfig, Merged, Piece, Pushed, Received, Segments, Verdict, complete_checksum, header_len,
+    insert_tag, pseudo_header, verify_checksums,
+};
+use linerate_port::{Cause, Namespace, Offloads, Port, RxQueue, TxQueue, VethPair, open};
 use linerate_ring::{Meta, flags};
 use linerate_wire::*;
 
@@ -91,40 +94,46 @@ impl Shape {
     }
 }
 
-/// The kernel between a packet socket and a TAP.
+/// A namespace whose new interfaces are silent; None, and why on standard output, if the privilege is missing.
+fn namespace() -> Option<Namespace> {
+    match Namespace::new() {
+        Err(e) if e.cause == Cause::Capability => {
+            println!("skipped: {e}");
+            None
+        }
+        ns => {
+            let ns = ns.unwrap();
+            // A kernel without IPv6 has no such file, and is silent anyhow.
+            let _ = ns.run_in(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
+            Some(ns)
+        }
+    }
+}
+
+/// The kernel between a packet socket, where we send, and another port, where we receive.
 struct Kernel {
     tx: TxQueue,
     rx: RxQueue,
     _ports: [Port; 2],
-    _ns: Namespace,
 }
 
 impl Kernel {
-    fn new() -> Option<Self> {
-        let ns = match Namespace::new() {
-            Err(e) if e.cause == Cause::Capability => {
-                println!("skipped: {e}");
-                return None;
-            }
-            ns => ns.unwrap(),
-        };
-        // A kernel without IPv6 has no such file, and is silent anyhow.
-        let _ = ns.run_in(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
+    fn between(ns: &Namespace, from: &str, to: &str) -> Option<Self> {
         let port = |name: &str| ns.run_in(|| open(name)).unwrap();
-        let mut tap = match port("tap:t0") {
+        let mut near = match port(to) {
             Err(e) if e.cause == Cause::Capability => {
                 println!("skipped: {e}");
                 return None;
             }
-            tap => tap.unwrap(),
+            near => near.unwrap(),
         };
-        let mut packet = port("packet:t0").unwrap();
-        let (tx, rx) = (packet.take_tx(0).unwrap(), tap.take_rx(0).unwrap());
-        Some(Self { tx, rx, _ports: [tap, packet], _ns: ns })
+        let mut far = port(from).unwrap();
+        let (tx, rx) = (far.take_tx(0).unwrap(), near.take_rx(0).unwrap());
+        Some(Self { tx, rx, _ports: [near, far] })
     }
 
     /// Hands the kernel a frame; false when it refuses it.
-    fn send(&mut self, bytes: &[u8], meta: Meta) -> bool {
+    fn send(&mut self, bytes: &[u8], meta: Option<Meta>) -> bool {
         let usable = self.tx.ring.usable();
         let before = self.tx.counters().frames;
         let n = u32::try_from(bytes.len().div_ceil(usable)).unwrap();
@@ -133,7 +142,9 @@ impl Kernel {
             assert!(batch.put(i, part));
             batch.set(i, part.len(), if i + 1 < n { flags::MOREFRAG } else { 0 });
         }
-        batch.set_meta(0, meta);
+        if let Some(meta) = meta {
+            batch.set_meta(0, meta);
+        }
         batch.commit(n);
         let until = Instant::now() + LIMIT;
         while self.tx.ring.outstanding() > 0 {
@@ -143,34 +154,43 @@ impl Kernel {
         self.tx.counters().frames > before
     }
 
-    /// The next of our frames.
-    fn receive(&mut self) -> Vec<u8> {
+    /// The next of our frames, and what the kernel says of it.
+    fn receive(&mut self) -> (Vec<u8>, Option<Meta>) {
         let until = Instant::now() + LIMIT;
         loop {
             assert!(Instant::now() < until, "nothing comes");
             self.rx.sync();
-            let mut batch = self.rx.ring.batch(1);
-            let n = batch.len();
-            let bytes = if n > 0 { batch.frame(0).map(|(frame, _)| frame.to_vec()) } else { None };
-            batch.release(n);
-            match bytes {
-                Some(bytes) if bytes.get(6..12) == Some(&SRC.0) => return bytes,
-                _ => std::thread::yield_now(),
+            let mut batch = self.rx.ring.batch(u32::MAX);
+            let (mut bytes, mut n) = (Vec::new(), 0);
+            let meta = if batch.is_empty() { None } else { batch.meta(0) };
+            while n < batch.len() {
+                let (part, word) = batch.frame(n).unwrap();
+                bytes.extend(part.to_vec());
+                n += 1;
+                if word & flags::MOREFRAG == 0 {
+                    break;
+                }
             }
+            batch.release(n);
+            if bytes.get(6..12) == Some(&SRC.0) {
+                return (bytes, meta);
+            }
+            std::thread::yield_now();
         }
     }
 }
 
 #[test]
 fn checksums_are_the_kernels() {
-    let Some(mut kernel) = Kernel::new() else { return };
+    let Some(ns) = namespace() else { return };
+    let Some(mut kernel) = Kernel::between(&ns, "packet:t0", "tap:t0") else { return };
     for v6 in [false, true] {
         for udp in [false, true] {
             for payload in [1, 2, 3, 26, 64, 63, 511, 1000, 1399, 1400] {
                 let shape = Shape { v6, udp, tags: 0, flags: 0x18, ident: 9, payload };
                 let (mut frame, meta) = shape.open();
-                assert!(kernel.send(&frame, meta), "{shape:?}");
-                let theirs = kernel.receive();
+                assert!(kernel.send(&frame, Some(meta)), "{shape:?}");
+                let (theirs, _) = kernel.receive();
                 assert_eq!(verify_checksums(&theirs, &[]), Verdict::Good, "{shape:?}");
                 complete_checksum(&mut frame, &[], &meta).unwrap();
                 assert_eq!(frame, theirs, "{shape:?}");
@@ -181,7 +201,8 @@ fn checksums_are_the_kernels() {
 
 #[test]
 fn segments_are_the_kernels() {
-    let Some(mut kernel) = Kernel::new() else { return };
+    let Some(ns) = namespace() else { return };
+    let Some(mut kernel) = Kernel::between(&ns, "packet:t0", "tap:t0") else { return };
     let mut refused = Vec::new();
     let mut compared = 0;
     for v6 in [false, true] {
@@ -201,7 +222,7 @@ fn segments_are_the_kernels() {
                         (false, true) => 4,
                     };
                     let meta = Meta { gso_type, gso_size, hdr_len: u16::try_from(hdr_len).unwrap(), ..open };
-                    if !kernel.send(&frame, meta) {
+                    if !kernel.send(&frame, Some(meta)) {
                         refused.push((shape, gso_size));
                         continue;
                     }
@@ -212,7 +233,7 @@ fn segments_are_the_kernels() {
                     while let Some(len) = segments.next_len() {
                         let mut ours = vec![0; len];
                         segments.write_next(&mut ours[..]).unwrap();
-                        assert_eq!(ours, kernel.receive(), "{shape:?}, segment {number} of {gso_size}");
+                        assert_eq!(ours, kernel.receive().0, "{shape:?}, segment {number} of {gso_size}");
                         number += 1;
                     }
                     compared += 1;
@@ -223,4 +244,81 @@ fn segments_are_the_kernels() {
     // Kernels before 6.2 take no requests for UDP.
     println!("{compared} super-frames compared; refused: {refused:?}");
     assert!(refused.iter().all(|(shape, _)| shape.udp), "TSO was refused: {refused:?}");
+}
+
+/// Segments pass a veth pair whose far end holds what it receives for a while, and merges. How much that is, is a matter
+/// of time; what the kernel makes of it has to be what we make of the same segments.
+#[test]
+fn merged_packets_are_the_kernels() {
+    let Some(ns) = namespace() else { return };
+    let pair = ns.run_in(|| VethPair::new(["va", "vb"], 1, 1500)).unwrap().unwrap();
+    // A veth merges only what its far end could not have sent as a super-frame.
+    pair.set_offloads("va", Offloads { tso: false, ..pair.offloads("va").unwrap() }).unwrap();
+    pair.set_offloads("vb", Offloads { gro: true, ..pair.offloads("vb").unwrap() }).unwrap();
+    // The namespace's own view of sysfs, to make the kernel wait 20 ms for more.
+    let wait = "mount -t sysfs none /sys && echo 20000000 >/sys/class/net/vb/gro_flush_timeout";
+    let waits = ns.run_in(|| Command::new("unshare").args(["-m", "sh", "-c", wait]).output()).unwrap();
+    if !waits.as_ref().is_ok_and(|output| output.status.success()) {
+        println!("skipped: the kernel cannot be made to wait: {waits:?}");
+        return;
+    }
+    let Some(mut kernel) = Kernel::between(&ns, "packet:va", "packet:vb") else { return };
+    let (mut merged, mut whole) = (0, 0);
+    // At most 64 segments each, as many as a packet of ours has.
+    for (v6, flags, size, ident) in
+        [(false, 0x10, 1000, 5), (true, 0x10, 1000, 0), (false, 0x18, 1400, 0xfff8), (true, 0x18, 500, 0)]
+    {
+        let shape = Shape { v6, udp: false, tags: 0, flags, ident, payload: 30_000 };
+        let (frame, _) = shape.open();
+        let (template, payload) = frame.split_at(header_len(&frame).unwrap());
+        let slices = [payload];
+        let mut segments = Segments::new(template, &slices, size).unwrap();
+        let mut frames = Vec::new();
+        while let Some(len) = segments.next_len() {
+            let mut frame = vec![0; len];
+            segments.write_next(&mut frame[..]).unwrap();
+            assert!(kernel.send(&frame, None));
+            frames.push(frame);
+        }
+        let (mut next, mut lro) = (0, Lro::new(LroConfig { flows: 8, max_len: 65535, max_pieces: 64, timeout: 0 }));
+        while next < frames.len() {
+            let (theirs, meta) = kernel.receive();
+            let first = next;
+            let mut octets = theirs.len() - template.len();
+            while octets > 0 {
+                octets = octets.checked_sub(frames[next].len() - template.len()).expect("whole segments");
+                next += 1;
+            }
+            if next == first + 1 {
+                assert_eq!(theirs, frames[first]);
+                continue;
+            }
+            // The same segments through ours; PSH hands out by itself.
+            let mut ours = Vec::new();
+            let mut keep = |packet: Merged<'_>| {
+                let piece = |piece: &Piece| frames[piece.frame as usize][usize::from(piece.start)..].to_vec();
+                let payload: Vec<u8> = packet.pieces.iter().flat_map(piece).collect();
+                ours.push(([packet.header, &payload].concat(), packet.meta));
+            };
+            for (name, frame) in (0..).zip(&frames).take(next).skip(first) {
+                let verdict = verify_checksums(frame, &[]);
+                let received = Received { head: frame, len: frame.len(), frame: name, verdict, vlan_tci: 0, hash: 0 };
+                assert_eq!(lro.push(0, &received, &mut keep), Pushed::Held);
+            }
+            lro.flush(&mut keep);
+            let (ours, ours_meta) = ours.pop().expect("a packet");
+            assert_eq!(ours, theirs, "{shape:?}: segments {first}..{next}");
+            let meta = meta.expect("a super-frame says so");
+            let places = |meta: Meta| (meta.gso_type, meta.gso_size, meta.csum_start, meta.csum_offset);
+            assert_eq!(places(ours_meta), places(meta), "{shape:?}: segments {first}..{next}");
+            assert_eq!(meta.flags & Meta::NEEDS_CSUM, ours_meta.flags & Meta::NEEDS_CSUM);
+            merged += next - first;
+            whole += 1;
+        }
+    }
+    drop(pair);
+    println!("{merged} segments in {whole} packets of the kernel's compared");
+    if whole == 0 {
+        println!("skipped: this kernel merged nothing");
+    }
 }
