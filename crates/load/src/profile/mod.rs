@@ -124,3 +124,6 @@ fn empty_column(id: &str, title: &str, order: &Order) -> Test {
         ..Test::default()
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
