@@ -4,14 +4,14 @@ use super::*;
 use crate::result::{Outcome, RunResult, Timestamp};
 use linerate_rt::cpus;
 
-fn order() -> Order {
-    Order { size: 64, time: Duration::from_millis(1), rounds: 2, core: cpus()[0] }
+fn order(way: Way) -> Order {
+    Order { way, size: 64, time: Duration::from_millis(1), rounds: 2, core: cpus()[0] }
 }
 
 fn measured(way: Way, size: u32) -> Vec<Test> {
-    let order = Order { size, ..order() };
+    let order = Order { size, ..order(way) };
     let stop = Stop::new().unwrap();
-    SOURCES.iter().filter(|s| s.kernel).flat_map(|s| (s.measure)(way, &order, &stop, &mut |_| ())).collect()
+    SOURCES.iter().filter(|s| s.kernel).flat_map(|s| (s.measure)(&order, &stop, &mut |_| ())).collect()
 }
 
 /// Each cut of a column that was measured took exactly what was sent.
@@ -68,5 +68,5 @@ fn the_least_and_the_largest_frame_go_too() {
 fn a_stop_leaves_columns_out() {
     let stop = Stop::new().unwrap();
     stop.ask(2);
-    assert!(SOURCES.iter().filter(|s| s.kernel).all(|s| (s.measure)(Way::Tx, &order(), &stop, &mut |_| ()).is_empty()));
+    assert!(SOURCES.iter().filter(|s| s.kernel).all(|s| (s.measure)(&order(Way::Tx), &stop, &mut |_| ()).is_empty()));
 }

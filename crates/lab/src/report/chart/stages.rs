@@ -99,7 +99,7 @@ fn of_2012(rows: &[EtherOutput]) -> Option<Bar> {
     let [whole, resolve, _, header] = rows else { return None };
     let part = |row: &EtherOutput| (row.stage.trim_start_matches("of which ").to_owned(), Some(row.most));
     let rest = ("rest of ether_output()".to_owned(), Some(whole.most - resolve.most - header.most));
-    let title = "published 2012: FreeBSD's ether_output() alone, i7-870".to_owned();
+    let title = "published 2012: ether_output() alone".to_owned();
     Some(Bar { title, parts: vec![part(resolve), part(header), rest], whole: Some(whole.most) })
 }
 
@@ -182,7 +182,9 @@ fn drawn(
                     class=(colour(name)) { title { (format!("{name}: {}", nanoseconds(*ns))) } }
                 @let text = short(*ns);
                 @if end - start > plot::width(&text) + 6.0 {
-                    (plot::label((start + end) / 2.0, y + BAR / 2.0 + 5.0, Anchor::Middle, "in-bar on-ours", &text))
+                    // On the lighter colours dark letters read better.
+                    @let class = if colour(name).ends_with("again") { "in-bar" } else { "in-bar on-ours" };
+                    (plot::label((start + end) / 2.0, y + BAR / 2.0 + 5.0, Anchor::Middle, class, &text))
                 }
             }
         }

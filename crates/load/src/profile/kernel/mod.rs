@@ -26,8 +26,8 @@ struct Row {
     build: fn(&Order) -> Result<Box<dyn Road>, OpenError>,
 }
 
-fn measure(way: Way, order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {
-    let rows = match way {
+fn measure(order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {
+    let rows = match order.way {
         Way::Tx => tx::ROWS,
         Way::Rx => rx::ROWS,
     };

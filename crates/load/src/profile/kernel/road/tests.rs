@@ -35,7 +35,7 @@ fn road() -> Known {
 }
 
 fn order() -> Order {
-    Order { size: 64, time: Duration::from_millis(1), rounds: 4, core: 0 }
+    Order { way: crate::profile::Way::Tx, size: 64, time: Duration::from_millis(1), rounds: 4, core: 0 }
 }
 
 fn went(mut road: Known) -> Result<Test, String> {
