@@ -1,5 +1,6 @@
 //! Where each nanosecond goes: a bar a column, its stages one behind the other, all on one scale.
 
+use linerate_load::profile::Way;
 use linerate_load::result::{How, RunResult, Stage, Test};
 use maud::{Markup, html};
 
@@ -40,8 +41,10 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
         return Drawing::nothing("No stages were measured.");
     }
     let ours = measured.iter().map(|(test, how)| bar(test, *how));
-    let bars: Vec<Bar> =
-        ours.take(BARS).chain(published::ether_output().ok().and_then(|rows| of_2012(&rows))).collect();
+    // What was published is about the way out.
+    let out = run.tests.iter().any(|test| test.workload == Way::Tx.workload());
+    let published = out.then(published::ether_output).and_then(|rows| of_2012(&rows.ok()?));
+    let bars: Vec<Bar> = ours.take(BARS).chain(published).collect();
 
     // A stage has one colour in all bars.
     let mut names: Vec<&str> = Vec::new();
