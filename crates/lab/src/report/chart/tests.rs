@@ -1,7 +1,7 @@
 //! Every chart on nothing, on one point, and on extremes.
 
 use linerate_load::result::{
-    Comparison, Kind, Latency, Number, PortUsed, Repeat, Role, RunResult, Sample, Test, Timestamp, unit,
+    Comparison, How, Kind, Latency, Number, PortUsed, Repeat, Role, RunResult, Sample, Stage, Test, Timestamp, unit,
 };
 
 use super::CHARTS;
@@ -15,6 +15,10 @@ fn run(values: &[f64]) -> RunResult {
             workload: "tx".to_owned(),
             wire_bytes: Some([64, 1518, u32::MAX, 0, 1][index % 5]),
             repeats: vec![Repeat { value: number, valid: true, ..Repeat::default() }],
+            stages: vec![
+                Stage::new("s", How::CutPoint, "", &[value]),
+                Stage::missing("t", How::EarlyReturn, "", "why"),
+            ],
             latency: Some(Latency { count: 1, min: number, p50: number, max: number, ..Latency::default() }),
             samples: vec![Sample { t_s: number, value: number }],
             ..Test::default()
