@@ -78,10 +78,10 @@ impl Probe for Stamps {
     }
 }
 
-fn measure(way: Way, order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {
+fn measure(order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {
     let before = cpus();
     let mut tests = Vec::new();
-    for Column { id, title, path, stages } in COLUMNS.iter().filter(|_| way == Way::Tx) {
+    for Column { id, title, path, stages } in COLUMNS.iter().filter(|_| order.way == Way::Tx) {
         if stop.asked() {
             break;
         }
