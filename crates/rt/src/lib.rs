@@ -8,13 +8,14 @@
 mod clock;
 mod cpu;
 mod event;
+pub mod net;
 mod signal;
 mod sys;
 mod thread;
 mod timer;
 mod wait;
 
-pub use clock::{Clock, monotonic_ns, wall};
+pub use clock::{Clock, monotonic_ns, ticks, wall};
 pub use cpu::{CoreTime, ThreadTime, core_times};
 pub use event::{Machine, Progress, run};
 pub use signal::{Stop, forward_signals};

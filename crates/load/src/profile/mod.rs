@@ -11,6 +11,7 @@
 mod flood;
 #[cfg(target_os = "linux")]
 mod kernel;
+mod own;
 #[cfg(target_os = "linux")]
 mod sys;
 
@@ -68,6 +69,8 @@ pub struct Source {
     pub name: &'static str,
     /// Whether it is the system's network and not linerate's own.
     pub kernel: bool,
+    /// The ways of which it measures any.
+    pub ways: &'static [Way],
     /// Measures; columns that cannot be measured say why.
     pub measure: fn(&Order, &Stop, Tell<'_>) -> Vec<Test>,
 }
@@ -77,6 +80,7 @@ pub type Tell<'a> = &'a mut dyn FnMut(&str);
 
 /// All of them, in the order of the table.
 pub const SOURCES: &[Source] = &[
+    own::SOURCE,
     #[cfg(target_os = "linux")]
     kernel::SOURCE,
 ];

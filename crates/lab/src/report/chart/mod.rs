@@ -72,8 +72,8 @@ struct Drawing {
     body: Markup,
     /// What is to be seen, for those who cannot see it.
     description: String,
-    /// Names of the series, by index.
-    legend: Vec<String>,
+    /// Names of the series that are drawn, and how they look; a remark has no look.
+    legend: Vec<(Option<plot::Look>, String)>,
     /// The numbers.
     table: Table,
 }
@@ -105,12 +105,12 @@ impl Chart {
                 figcaption { h3 { (self.title) } @if !wide.table.rows.is_empty() { p class="reading" { (self.reading) } } }
                 @if !wide.legend.is_empty() {
                     ul class="legend" {
-                        @for (index, name) in wide.legend.iter().enumerate() {
+                        @for (look, name) in &wide.legend {
                             li {
-                                @if index < plot::SERIES {
-                                    svg width="26" height="14" viewBox="0 0 26 14" aria-hidden="true" {
-                                        (plot::line((0.0, 7.0), (26.0, 7.0), &format!("series s{index}")))
-                                        (plot::mark(index, (13.0, 7.0), ""))
+                                @if let Some(look) = *look {
+                                    svg width="28" height="18" viewBox="0 0 28 18" aria-hidden="true" {
+                                        (plot::line((0.0, 9.0), (28.0, 9.0), &look.line()))
+                                        (plot::mark(look, (14.0, 9.0), ""))
                                     }
                                 }
                                 span { (name) }

@@ -4,7 +4,7 @@ use linerate_load::profile::Way;
 use linerate_load::result::{How, RunResult, Stage, Test};
 use maud::{Markup, html};
 
-use super::plot::{self, Anchor, SERIES};
+use super::plot::{self, Anchor, COLOURS};
 use super::scale::Scale;
 use super::{Chart, Drawing, Page};
 use crate::published::{self, EtherOutput};
@@ -81,7 +81,7 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
         body,
         description: format!("{} bars; the first: {}, {}.", bars.len(), first.title, first.figures()),
         legend: if measured.len() > BARS {
-            vec![format!("The first {BARS}; {} more in the table", measured.len() - BARS)]
+            vec![(None, format!("The first {BARS}; {} more in the table", measured.len() - BARS))]
         } else {
             Vec::new()
         },
@@ -119,9 +119,9 @@ impl Bar {
     }
 }
 
-/// Class of a stage's colour: beyond the sixth the colours come again, lighter.
+/// Class of a stage's colour: beyond the sixth the colours come again, lighter, and then lighter still.
 fn colour(index: usize) -> String {
-    format!("stage s{}{}", index % SERIES, if index / SERIES % 2 == 1 { " again" } else { "" })
+    format!("stage s{}{}", index % COLOURS, ["", " again", " light again"][index / COLOURS % 3])
 }
 
 /// What is said below a bar: text, and where it stands (x, row).
@@ -264,6 +264,6 @@ mod tests {
             assert!(keys(&bar, width).iter().all(|(text, x, _)| x + 18.0 + plot::width(text) <= width));
         }
         assert_eq!(colour(0), "stage s0");
-        assert_eq!(colour(7), "stage s1 again");
+        assert_eq!((colour(7), colour(13)), ("stage s1 again".to_owned(), "stage s1 light again".to_owned()));
     }
 }

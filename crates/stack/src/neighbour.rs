@@ -1,0 +1,516 @@
+//! Who is where on the link: one bounded cache for ARP (RFC 826) and neighbour discovery (RFC 4861, section 7.3).
+//!
+//! A neighbour goes through the states of RFC 4861, section 7.3.2, whichever protocol found it; ARP's messages are told
+//! in that RFC's terms (see [`Heard`]). What makes it fit for a fast path: [`Neighbours::generation`] is one number that
+//! changes when a mapping that was handed out must be looked up again, because it is wrong or because its time is up.
+//! Who keeps finished headers compares that number, calls [`Neighbours::lookup`] when it differs, and owes the state
+//! machine nothing else: a neighbour whose time is up becomes STALE, those who use it come back once, and that is the
+//! use that RFC 4861 wants to see before it probes. A neighbour that stays STALE is one that nobody uses.
+//!
+//! Memory is taken at the start, but for the packets held, which are bounded in number and octets. When the table is
+//! full, a new neighbour takes the place of one that never answered or, while those are few, of the longest unused one;
+//! a neighbour that answered and is in use keeps its place, whatever is sent to us.
+//!
+//! What this module refuses to do: it parses nothing and sends nothing. Checks on messages (hop limit 255, checksums,
+//! whether a request is for us) come before it.
+
+mod index;
+mod lists;
+mod terms;
+
+use std::net::IpAddr;
+
+use linerate_wire::MacAddr;
+
+use index::{Index, split_mix};
+use lists::Lists;
+pub use terms::{Action, Config, Counters, Heard, HoldError, Lookup, Neighbour, State, TableFull};
+
+/// The neighbours on one link.
+///
+/// Times are nanoseconds of one clock that does not go back.
+#[derive(Debug)]
+pub struct Neighbours {
+    config: Config,
+    entries: Box<[Entry]>,
+    index: Index,
+    timers: Lists<TIMERS>,
+    ranks: Lists<RANKS>,
+    holders: Lists<1>,
+    held_bytes: usize,
+    /// The last mapping's generation.
+    stamp: u64,
+    generation: u64,
+    counters: Counters,
+}
+
+// Timer lists: a list's entries wait equally long, so that the first is due first.
+const TIMERS: usize = 4;
+/// To be asked at once.
+const DUE: usize = 0;
+/// Asked, waiting for the answer: INCOMPLETE and PROBE.
+const ASKED: usize = 1;
+const DELAY: usize = 2;
+const REACHABLE: usize = 3;
+
+// Ranks: who may lose its place. Not in a list: answered and in use, or permanent.
+const RANKS: usize = 3;
+const FREE: usize = 0;
+/// Never answered, in whatever state; the oldest first.
+const UNPROVEN: usize = 1;
+/// Answered once, STALE since; the longest unused first.
+const IDLE: usize = 2;
+
+const HOLDERS: usize = 0;
+
+#[derive(Debug)]
+struct Entry {
+    ip: IpAddr,
+    mac: MacAddr,
+    state: State,
+    generation: u64,
+    /// When the timer of its list ends.
+    deadline: u64,
+    /// Requests sent in this state.
+    asked: u32,
+    /// Whether it ever answered us.
+    proven: bool,
+    /// Whether somebody may keep the mapping under the present generation.
+    handed_out: bool,
+    router: bool,
+    /// Held packets, oldest first.
+    queue: Vec<Vec<u8>>,
+}
+
+impl Entry {
+    const EMPTY: Self = Self {
+        ip: IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED),
+        mac: MacAddr::UNSPECIFIED,
+        state: State::Incomplete,
+        generation: 0,
+        deadline: 0,
+        asked: 0,
+        proven: false,
+        handed_out: false,
+        router: false,
+        queue: Vec::new(),
+    };
+}
+
+impl Neighbours {
+    /// An empty table; takes all its memory now, but for packets held.
+    pub fn new(config: Config) -> Self {
+        let capacity = config.capacity.max(1);
+        let mut state = config.seed;
+        // RFC 4861, section 6.3.2: ReachableTime is uniform between MIN_RANDOM_FACTOR (0.5) and MAX_RANDOM_FACTOR (1.5)
+        // times BaseReachableTime. It is drawn once for a table.
+        let base = config.reachable_ns;
+        let reachable_ns = (base / 2).saturating_add(split_mix(&mut state) % base.max(1));
+        let (queue, probes) = (config.queue.max(1), config.probes.max(1));
+        let mut ranks = Lists::new(capacity);
+        (0..capacity).for_each(|place| ranks.append(FREE, place));
+        Self {
+            config: Config { capacity, queue, probes, reachable_ns, ..config },
+            entries: (0..capacity).map(|_| Entry::EMPTY).collect(),
+            index: Index::new(capacity, state),
+            timers: Lists::new(capacity),
+            ranks,
+            holders: Lists::new(capacity),
+            held_bytes: 0,
+            stamp: 0,
+            generation: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// A number that changes whenever a mapping that was handed out must be looked up again: its MAC address changed, it
+    /// was removed, or it was not confirmed in time.
+    #[inline]
+    pub const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Where `ip` is, for a packet that is about to be sent there. Asks for it when it is not known (RFC 4861, section
+    /// 7.2.2), and notes the use of what is not known for certain (section 7.3.3). Allocates nothing.
+    pub fn lookup(&mut self, now: u64, ip: IpAddr) -> Lookup {
+        let Some(place) = self.find(ip) else {
+            if let Some(place) = self.create(ip) {
+                self.enter(place, State::Incomplete, DUE, now);
+            }
+            return Lookup::Unresolved;
+        };
+        let entry = &mut self.entries[place];
+        let Entry { mac, generation, state, deadline, .. } = *entry;
+        if state == State::Incomplete {
+            return Lookup::Unresolved;
+        }
+        entry.handed_out = true;
+        if state == State::Stale || state == State::Reachable && deadline <= now {
+            self.delay(now, place);
+        }
+        Lookup::Found { mac, generation }
+    }
+
+    /// The row of `ip`, without any effect.
+    pub fn peek(&self, ip: IpAddr) -> Option<Neighbour> {
+        self.find(ip).map(|place| self.row(place))
+    }
+
+    /// Keeps `packet` until `ip`, which was just looked up, answers. Returns how many older packets were dropped for it:
+    /// this neighbour's first (RFC 4861, section 7.2.2), then those of the neighbour asked for longest.
+    ///
+    /// # Errors
+    ///
+    /// [`HoldError`]; the packet is dropped then.
+    pub fn hold(&mut self, ip: IpAddr, packet: Vec<u8>) -> Result<usize, HoldError> {
+        let place = self.find(ip).ok_or(HoldError::NotResolving)?;
+        if self.entries[place].state != State::Incomplete {
+            return Err(HoldError::NotResolving);
+        }
+        if packet.len() > self.config.queue_bytes {
+            return Err(HoldError::TooLarge);
+        }
+        let mut dropped = 0;
+        if self.entries[place].queue.len() == self.config.queue {
+            self.drop_oldest(place);
+            dropped += 1;
+        }
+        while self.config.queue_bytes - self.held_bytes < packet.len() {
+            let Some(oldest) = self.holders.first(HOLDERS) else { break };
+            self.drop_oldest(oldest);
+            dropped += 1;
+        }
+        if self.holders.list_of(place).is_none() {
+            self.holders.append(HOLDERS, place);
+        }
+        self.held_bytes += packet.len();
+        self.entries[place].queue.push(packet);
+        self.counters.held += 1;
+        Ok(dropped)
+    }
+
+    /// Takes in what was heard of `ip`; `mac` is absent in an advertisement without target link-layer address. Returns
+    /// the packets that were held for it and can be sent to `mac` now, oldest first.
+    pub fn learn(&mut self, now: u64, ip: IpAddr, mac: Option<MacAddr>, heard: Heard) -> Vec<Vec<u8>> {
+        if mac.is_some_and(|mac| mac.is_multicast() || mac == MacAddr::UNSPECIFIED) {
+            self.counters.ignored += 1;
+            return Vec::new();
+        }
+        match (self.find(ip), heard, mac) {
+            (Some(place), _, _) if self.entries[place].state == State::Permanent => Vec::new(),
+            (Some(place), Heard::Solicitation, Some(mac)) => self.solicited_by(now, place, mac),
+            (None, Heard::Solicitation, Some(mac)) => {
+                if let Some(place) = self.create(ip) {
+                    self.assign(place, mac);
+                    self.stale(place);
+                }
+                Vec::new()
+            }
+            (Some(place), Heard::Advertisement { solicited, overrides, router }, mac) => {
+                self.advertised(now, place, mac, (solicited, overrides, router))
+            }
+            // RFC 4861, section 7.2.5: without an entry an advertisement is dropped silently. RFC 826 likewise makes
+            // entries of requests for us only.
+            (None, ..) | (_, Heard::Solicitation, None) => {
+                self.counters.ignored += 1;
+                Vec::new()
+            }
+        }
+    }
+
+    /// Notes that `ip` answers, as a protocol above sees from acknowledgements of its own (RFC 4861, section 7.3.1).
+    pub fn confirm(&mut self, now: u64, ip: IpAddr) {
+        let Some(place) = self.find(ip) else { return };
+        if !matches!(self.entries[place].state, State::Incomplete | State::Permanent) {
+            self.reachable(now, place);
+        }
+    }
+
+    /// Sets `ip` to `mac` until it is removed: it is never asked for and never loses its place.
+    ///
+    /// # Errors
+    ///
+    /// [`TableFull`] when all places are taken by neighbours in use.
+    pub fn insert_permanent(&mut self, ip: IpAddr, mac: MacAddr) -> Result<Vec<Vec<u8>>, TableFull> {
+        let place = match self.find(ip) {
+            Some(place) => place,
+            None => self.create(ip).ok_or(TableFull)?,
+        };
+        self.assign(place, mac);
+        self.entries[place].state = State::Permanent;
+        self.timers.remove(place);
+        self.ranks.remove(place);
+        Ok(self.take_held(place))
+    }
+
+    /// Forgets `ip`, permanent or not; what was held for it is dropped. Returns whether it was there.
+    pub fn remove(&mut self, ip: IpAddr) -> bool {
+        let place = self.find(ip);
+        if let Some(place) = place {
+            self.clear(place);
+        }
+        place.is_some()
+    }
+
+    /// Forgets all but the permanent ones, as when the link went down.
+    pub fn flush(&mut self) {
+        for place in 0..self.entries.len() {
+            if self.is_used(place) && self.entries[place].state != State::Permanent {
+                self.clear(place);
+            }
+        }
+    }
+
+    /// Does what is due and tells `out` what to send and who did not answer.
+    pub fn poll(&mut self, now: u64, mut out: impl FnMut(Action)) {
+        while let Some(place) = self.due(REACHABLE, now) {
+            // RFC 4861, section 7.3.3: more than ReachableTime since the last confirmation.
+            self.invalidate(place);
+            self.stale(place);
+        }
+        while let Some(place) = self.due(DELAY, now) {
+            self.entries[place].asked = 0;
+            self.enter(place, State::Probe, DUE, now);
+        }
+        while let Some(place) = self.due(ASKED, now) {
+            let Entry { ip, asked, state, .. } = self.entries[place];
+            if asked < self.config.probes {
+                self.enter(place, state, DUE, now);
+                continue;
+            }
+            self.counters.failed += 1;
+            let packets = self.take_held(place);
+            self.clear(place);
+            out(Action::Failed { ip, packets });
+        }
+        while let Some(place) = self.timers.first(DUE) {
+            let Entry { ip, mac, state, .. } = self.entries[place];
+            self.entries[place].asked += 1;
+            self.enter(place, state, ASKED, now.saturating_add(self.config.retrans_ns));
+            self.counters.requests += 1;
+            out(Action::SendRequest { ip, unicast: (state == State::Probe).then_some(mac) });
+        }
+    }
+
+    /// When [`poll`](Self::poll) is wanted next.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        let firsts = (0..TIMERS).filter_map(|list| self.timers.first(list));
+        firsts.map(|place| self.entries[place].deadline).min()
+    }
+
+    /// All neighbours, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = Neighbour> {
+        (0..self.entries.len()).filter(|&place| self.is_used(place)).map(|place| self.row(place))
+    }
+
+    /// Neighbours in the table.
+    pub fn len(&self) -> usize {
+        self.entries.len() - self.ranks.len(FREE)
+    }
+
+    /// Whether the table holds nobody.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Octets of the packets held.
+    pub const fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// What happened since the start.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// RFC 4861, section 7.2.3: the source link-layer address of a message to us.
+    fn solicited_by(&mut self, now: u64, place: usize, mac: MacAddr) -> Vec<Vec<u8>> {
+        let entry = &self.entries[place];
+        if entry.state == State::Incomplete || entry.mac != mac {
+            self.assign(place, mac);
+            self.stale(place);
+        }
+        self.release(now, place)
+    }
+
+    /// RFC 4861, section 7.2.5: a neighbour advertisement, or ARP's equal.
+    fn advertised(
+        &mut self,
+        now: u64,
+        place: usize,
+        mac: Option<MacAddr>,
+        (solicited, overrides, router): (bool, bool, bool),
+    ) -> Vec<Vec<u8>> {
+        let entry = &self.entries[place];
+        let incomplete = entry.state == State::Incomplete;
+        if incomplete && mac.is_none() {
+            self.counters.ignored += 1;
+            return Vec::new();
+        }
+        let moved = mac.filter(|&mac| incomplete || mac != entry.mac);
+        if let Some(mac) = moved {
+            if !incomplete && !overrides {
+                // I: it contradicts and must not replace; what was certain no longer is.
+                self.counters.ignored += 1;
+                if entry.state == State::Reachable {
+                    self.invalidate(place);
+                    self.stale(place);
+                }
+                return Vec::new();
+            }
+            self.assign(place, mac);
+        }
+        self.entries[place].router = router;
+        if solicited {
+            self.reachable(now, place);
+        } else if moved.is_some() {
+            self.stale(place);
+        }
+        self.release(now, place)
+    }
+
+    /// Hands out what was held; sending it is a use of the neighbour.
+    fn release(&mut self, now: u64, place: usize) -> Vec<Vec<u8>> {
+        let packets = self.take_held(place);
+        if !packets.is_empty() && self.entries[place].state == State::Stale {
+            self.delay(now, place);
+        }
+        packets
+    }
+
+    /// Gives `place` the address `mac`, under a new generation when it is another.
+    fn assign(&mut self, place: usize, mac: MacAddr) {
+        let entry = &mut self.entries[place];
+        let known = entry.generation != 0;
+        if known && entry.mac == mac {
+            return;
+        }
+        self.stamp += 1;
+        entry.generation = self.stamp;
+        entry.mac = mac;
+        if known {
+            self.counters.moved += 1;
+            self.invalidate(place);
+        }
+    }
+
+    fn reachable(&mut self, now: u64, place: usize) {
+        self.entries[place].proven = true;
+        self.enter(place, State::Reachable, REACHABLE, now.saturating_add(self.config.reachable_ns));
+    }
+
+    fn delay(&mut self, now: u64, place: usize) {
+        self.enter(place, State::Delay, DELAY, now.saturating_add(self.config.delay_ns));
+    }
+
+    /// A STALE neighbour has no timer: it waits for use or for somebody who needs its place.
+    fn stale(&mut self, place: usize) {
+        self.entries[place].state = State::Stale;
+        self.timers.remove(place);
+        self.rank(place);
+    }
+
+    fn enter(&mut self, place: usize, state: State, timer: usize, deadline: u64) {
+        self.entries[place].state = state;
+        self.entries[place].deadline = deadline;
+        self.timers.append(timer, place);
+        self.rank(place);
+    }
+
+    /// Puts `place` among those that may lose it, or not.
+    fn rank(&mut self, place: usize) {
+        let entry = &self.entries[place];
+        let rank = match entry.state {
+            State::Permanent => None,
+            _ if !entry.proven => Some(UNPROVEN),
+            State::Stale => Some(IDLE),
+            _ => None,
+        };
+        match rank {
+            // Its age among its like stays.
+            Some(rank) if self.ranks.list_of(place) == Some(rank) => {}
+            Some(rank) => self.ranks.append(rank, place),
+            None => self.ranks.remove(place),
+        }
+    }
+
+    /// Makes who keeps this mapping look it up again.
+    fn invalidate(&mut self, place: usize) {
+        if std::mem::take(&mut self.entries[place].handed_out) {
+            self.generation += 1;
+        }
+    }
+
+    /// A place for `ip`, which has none; no timer and no address yet.
+    fn create(&mut self, ip: IpAddr) -> Option<usize> {
+        let place = self.ranks.first(FREE).or_else(|| self.evict());
+        let Some(place) = place else {
+            self.counters.table_full += 1;
+            return None;
+        };
+        self.entries[place].ip = ip;
+        self.index.insert(ip, place);
+        self.ranks.append(UNPROVEN, place);
+        Some(place)
+    }
+
+    /// Takes a place from one that never answered or, while these hold less than a quarter of the table, from the
+    /// longest unused one: so neither do floods of made-up addresses push out real ones, nor real ones all new ones.
+    fn evict(&mut self) -> Option<usize> {
+        let unproven = self.ranks.first(UNPROVEN);
+        let many = self.ranks.len(UNPROVEN) > self.entries.len() / 4;
+        let place = if many { unproven } else { self.ranks.first(IDLE).or(unproven) }?;
+        self.counters.evicted += 1;
+        self.clear(place);
+        Some(place)
+    }
+
+    /// Empties `place`.
+    fn clear(&mut self, place: usize) {
+        self.counters.held_dropped += self.entries[place].queue.len() as u64;
+        drop(self.take_held(place));
+        self.invalidate(place);
+        self.index.remove(self.entries[place].ip, place);
+        self.timers.remove(place);
+        self.ranks.append(FREE, place);
+        self.entries[place] = Entry::EMPTY;
+    }
+
+    fn take_held(&mut self, place: usize) -> Vec<Vec<u8>> {
+        self.holders.remove(place);
+        let packets = std::mem::take(&mut self.entries[place].queue);
+        self.held_bytes -= packets.iter().map(Vec::len).sum::<usize>();
+        packets
+    }
+
+    fn drop_oldest(&mut self, place: usize) {
+        let queue = &mut self.entries[place].queue;
+        self.held_bytes -= queue.remove(0).len();
+        self.counters.held_dropped += 1;
+        if queue.is_empty() {
+            self.holders.remove(place);
+        }
+    }
+
+    fn due(&self, list: usize, now: u64) -> Option<usize> {
+        self.timers.first(list).filter(|&place| self.entries[place].deadline <= now)
+    }
+
+    fn find(&self, ip: IpAddr) -> Option<usize> {
+        self.index.find(ip, |place| self.entries[place].ip)
+    }
+
+    fn is_used(&self, place: usize) -> bool {
+        self.ranks.list_of(place) != Some(FREE)
+    }
+
+    fn row(&self, place: usize) -> Neighbour {
+        let entry = &self.entries[place];
+        let Entry { ip, state, router, generation, .. } = *entry;
+        let mac = (state != State::Incomplete).then_some(entry.mac);
+        Neighbour { ip, mac, state, router, generation, held: entry.queue.len() }
+    }
+}
+
+#[cfg(test)]
+mod tests;
