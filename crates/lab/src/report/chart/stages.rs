@@ -121,11 +121,7 @@ impl Bar {
 
 /// Class of a stage's colour: beyond the sixth the colours come again, lighter, and then lighter still.
 fn colour(index: usize) -> String {
-<<<<<<< HEAD
-    format!("stage s{}{}", index % COLOURS, if index / COLOURS % 2 == 1 { " again" } else { "" })
-=======
     format!("stage s{}{}", index % COLOURS, ["", " again", " light again"][index / COLOURS % 3])
->>>>>>> prof
 }
 
 /// What is said below a bar: text, and where it stands (x, row).
