@@ -4,6 +4,7 @@ use crate::Transmit;
 use crate::counters::Discard;
 use crate::flow::Flow;
 use crate::host::{Host, LOOPED, Path};
+use crate::key::Key;
 use crate::neighbour::Lookup;
 use crate::reassembly::{Fragment, Fragments};
 use crate::stage::{Probe, Stage};
@@ -162,7 +163,10 @@ impl Host {
             return Ok(());
         }
         // loopback check: what goes to all on the link goes to the host's own sockets too
-        if mac.is_multicast() && self.sockets.find(to, from).is_some() && self.looped.len() < LOOPED {
+        if mac.is_multicast()
+            && self.sockets.find((Key::new(to.ip()), to.port()), (Key::new(from.ip()), from.port())).is_some()
+            && self.looped.len() < LOOPED
+        {
             let datagram = [&head[ethernet + ip_len..len], body].concat();
             self.looped.push_back(whole_packet((way.from, to.ip()), IpProtocol::UDP, &datagram, ident, HOPS));
         }
