@@ -26,9 +26,9 @@ struct Column {
 }
 
 const COLUMNS: &[Column] = &[
-    Column { id: "tx-long", title: "long way", path: Path::Long, stages: LONG },
-    Column { id: "tx-flow", title: "flow table", path: Path::Flow, stages: LONG },
-    Column { id: "tx-fast", title: "fast path", path: Path::Fast, stages: FAST },
+    Column { id: "tx-long", title: "linerate, long way", path: Path::Long, stages: LONG },
+    Column { id: "tx-flow", title: "linerate, flow table", path: Path::Flow, stages: LONG },
+    Column { id: "tx-fast", title: "linerate, fast path", path: Path::Fast, stages: FAST },
 ];
 
 const LONG: &[(Stage, &str)] = &[

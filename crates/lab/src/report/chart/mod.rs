@@ -30,7 +30,7 @@ pub struct Chart {
 }
 
 /// Every chart, in the order of the report.
-pub const CHARTS: &[Chart] = &[stages::CHART, by_size::CHART, compared::CHART, latency::CHART, over_time::CHART];
+pub const CHARTS: &[Chart] = &[by_size::CHART, compared::CHART, stages::CHART, latency::CHART, over_time::CHART];
 
 /// Width of the page that a chart is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
