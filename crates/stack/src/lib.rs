@@ -16,6 +16,7 @@ mod input;
 mod key;
 mod nd;
 mod neighbour;
+mod options;
 mod output;
 mod pmtu;
 mod reassembly;
