@@ -1,12 +1,13 @@
 //! Segmentation: a header template and the caller's slices become frames, each written once, straight into its slot,
 //! with its checksums folded into the copy. What TCP and UDP differ in is in `tso` and `udp`.
 
-use linerate_ring::{Frame, Meta};
-use linerate_sum::{Sum, copy_and_sum};
+use linerate_ring::Meta;
+use linerate_sum::Sum;
 use linerate_wire::IpProtocol;
 
 use super::checksum::pseudo_header;
 use super::headers::{Headers, Version};
+use super::sink::Sink;
 use super::tso::{self, Tcp};
 use super::udp;
 
@@ -47,21 +48,6 @@ pub enum SegmentError {
     /// A fragment, or a packet whose last destination is not in its header.
     #[error("segmentation: the template is a fragment or source-routed: send it without segmentation")]
     Unsupported,
-}
-
-/// Where a segment is written: a buffer, a ring's frame, or a chain of frames.
-///
-/// The caller of [`Segments::write_next`] makes it at least [`Segments::next_len`] octets long; what does not fit is not
-/// written.
-pub trait Sink {
-    /// Octets there are.
-    fn room(&self) -> usize;
-
-    /// Writes `bytes` at `at`.
-    fn put(&mut self, at: usize, bytes: &[u8]);
-
-    /// Writes `bytes` at `at`; returns their sum.
-    fn put_and_sum(&mut self, at: usize, bytes: &[u8]) -> Sum;
 }
 
 /// The octets of `head`, a frame's front, that are its headers: what is the template of a super-frame.
@@ -282,18 +268,17 @@ impl<'a> Segments<'a> {
     fn patch_transport(&mut self, total: usize, turn: Turn, len: usize, payload: Sum) {
         let transport_len = length(total - self.transport);
         let mut sum = self.transport_sum;
-        // The pseudo-header's length; what follows the header of even length is the payload.
-        sum.add_u16(transport_len).add_sum(payload);
+        sum.add_u16(transport_len);
         let header = &mut self.header[self.transport..];
         match &mut self.transport_part {
             Transport::Tcp(tcp) => {
                 if let Some(header) = header.first_chunk_mut() {
-                    tcp.patch(header, turn, length(len), sum);
+                    tcp.patch(header, turn, length(len), sum, payload);
                 }
             }
             Transport::Udp => {
                 if let Some(header) = header.first_chunk_mut() {
-                    udp::patch(header, transport_len, sum);
+                    udp::patch(header, transport_len, sum, payload);
                 }
             }
         }
@@ -304,94 +289,6 @@ impl<'a> Segments<'a> {
 #[inline]
 fn length(octets: usize) -> u16 {
     u16::try_from(octets).unwrap_or(u16::MAX)
-}
-
-impl Sink for [u8] {
-    #[inline]
-    fn room(&self) -> usize {
-        self.len()
-    }
-
-    #[inline]
-    fn put(&mut self, at: usize, bytes: &[u8]) {
-        if let Some(to) = self.get_mut(at..).and_then(|to| to.get_mut(..bytes.len())) {
-            to.copy_from_slice(bytes);
-        }
-    }
-
-    #[inline]
-    fn put_and_sum(&mut self, at: usize, bytes: &[u8]) -> Sum {
-        match self.get_mut(at..).and_then(|to| to.get_mut(..bytes.len())) {
-            Some(to) => copy_and_sum(to, bytes),
-            None => Sum::new(),
-        }
-    }
-}
-
-impl Sink for Frame<'_> {
-    #[inline]
-    fn room(&self) -> usize {
-        self.len()
-    }
-
-    #[inline]
-    fn put(&mut self, at: usize, bytes: &[u8]) {
-        // What does not fit is not written.
-        let _ = self.write(at, bytes);
-    }
-
-    #[inline]
-    fn put_and_sum(&mut self, at: usize, bytes: &[u8]) -> Sum {
-        if let Some(own) = self.bytes_mut() {
-            return own.put_and_sum(at, bytes);
-        }
-        // Another process may write the buffer meanwhile: what was given is summed, not what stands there.
-        let _ = self.write(at, bytes);
-        *Sum::new().add_bytes(bytes)
-    }
-}
-
-/// A chain: its frames in order, as one run of octets.
-impl Sink for [Frame<'_>] {
-    #[inline]
-    fn room(&self) -> usize {
-        self.iter().map(Frame::len).sum()
-    }
-
-    fn put(&mut self, at: usize, bytes: &[u8]) {
-        each_part(self, at, bytes, |frame, at, part| frame.put(at, part));
-    }
-
-    fn put_and_sum(&mut self, at: usize, bytes: &[u8]) -> Sum {
-        let mut sum = Sum::new();
-        each_part(self, at, bytes, |frame, at, part| {
-            sum.add_sum(frame.put_and_sum(at, part));
-        });
-        sum
-    }
-}
-
-/// Hands `bytes`, which belong at `at` of the chain, to its frames.
-fn each_part<'f>(
-    chain: &mut [Frame<'f>],
-    mut at: usize,
-    mut bytes: &[u8],
-    mut write: impl FnMut(&mut Frame<'f>, usize, &[u8]),
-) {
-    for frame in chain {
-        let room = frame.len();
-        if at >= room {
-            at -= room;
-            continue;
-        }
-        let (part, others) = bytes.split_at(bytes.len().min(room - at));
-        write(frame, at, part);
-        bytes = others;
-        at = 0;
-        if bytes.is_empty() {
-            break;
-        }
-    }
 }
 
 #[cfg(test)]

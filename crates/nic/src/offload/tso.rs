@@ -44,9 +44,10 @@ impl Tcp {
         Ok(Self { seq, word })
     }
 
-    /// Writes the fields of the next segment, of `len` octets of payload, into `header`; `sum` is that of all else.
+    /// Writes the fields of the next segment, of `len` octets of payload, into `header`; `sum` is that of all else
+    /// but the payload, which stands apart because it may be odd.
     #[inline]
-    pub(super) fn patch(&mut self, header: &mut [u8; 20], turn: Turn, len: u16, mut sum: Sum) {
+    pub(super) fn patch(&mut self, header: &mut [u8; 20], turn: Turn, len: u16, mut sum: Sum, payload: Sum) {
         let mut word = self.word;
         if !turn.first {
             word &= !u16::from(TcpFlags::CWR.0);
@@ -56,7 +57,7 @@ impl Tcp {
         }
         header[SEQ..SEQ + 4].copy_from_slice(&self.seq.to_be_bytes());
         header[OFFSET_AND_FLAGS..OFFSET_AND_FLAGS + 2].copy_from_slice(&word.to_be_bytes());
-        let checksum = sum.add_u32(self.seq).add_u16(word).finish();
+        let checksum = sum.add_u32(self.seq).add_u16(word).add_sum(payload).finish();
         header[CHECKSUM..CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
         self.seq = self.seq.wrapping_add(u32::from(len));
     }

@@ -15,10 +15,11 @@ pub(super) fn clear(header: &mut [u8; HEADER_LEN]) {
     header[LENGTH..].fill(0);
 }
 
-/// Writes length and checksum of a datagram into its header; `length` counts the header, `sum` is that of all else.
+/// Writes length and checksum of a datagram into its header; `length` counts the header, `sum` is that of all else but
+/// the payload, which stands apart because it may be odd.
 #[inline]
-pub(super) fn patch(header: &mut [u8; HEADER_LEN], length: u16, mut sum: Sum) {
+pub(super) fn patch(header: &mut [u8; HEADER_LEN], length: u16, mut sum: Sum, payload: Sum) {
     header[LENGTH..LENGTH + 2].copy_from_slice(&length.to_be_bytes());
-    let checksum = never_zero(sum.add_u16(length).finish());
+    let checksum = never_zero(sum.add_u16(length).add_sum(payload).finish());
     header[CHECKSUM..].copy_from_slice(&checksum.to_be_bytes());
 }

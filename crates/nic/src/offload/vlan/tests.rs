@@ -27,7 +27,7 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(insert_tag(&mut buffer, 60, EtherType::VLAN, none), Err(VlanError::NoRoom { len: 60, room: 63 }));
     assert_eq!(insert_tag(&mut buffer, 13, EtherType::VLAN, none), Err(VlanError::Short(13)));
     assert_eq!(insert_tag(&mut buffer, 59, EtherType::IPV4, none), Err(VlanError::NotATag(EtherType::IPV4)));
-    assert_eq!(insert_tag(&mut buffer, usize::MAX - 2, EtherType::VLAN, none).is_err(), true);
+    assert!(insert_tag(&mut buffer, usize::MAX - 2, EtherType::VLAN, none).is_err());
     assert_eq!(buffer, [7; 63]);
     assert_eq!(strip_tag(&mut buffer), None);
     assert_eq!(buffer, [7; 63]);
