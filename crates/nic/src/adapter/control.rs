@@ -119,10 +119,19 @@ impl Control {
     /// # Errors
     /// [`NicError`] names what cannot be; nothing is changed then.
     pub fn change<T>(&self, vi: usize, change: impl FnOnce(&mut ViSettings) -> T) -> Result<T, NicError> {
+        self.try_change(vi, |settings| Ok(change(settings)))
+    }
+
+    /// The same; an error of the change itself changes nothing.
+    pub(super) fn try_change<T>(
+        &self,
+        vi: usize,
+        change: impl FnOnce(&mut ViSettings) -> Result<T, NicError>,
+    ) -> Result<T, NicError> {
         self.shared.replace(|vis| {
             let n = vis.len();
             let settings = vis.get_mut(vi).ok_or(NicError::NoInterface(vi, n))?;
-            let done = change(settings);
+            let done = change(settings)?;
             let mac = settings.mac;
             self.check(settings)?;
             match vis.iter().enumerate().find(|(k, other)| *k != vi && other.mac == mac) {
@@ -138,7 +147,7 @@ impl Control {
     /// # Errors
     /// [`NicError::Flag`].
     pub fn set_flag(&self, vi: usize, word: &str) -> Result<Flags, NicError> {
-        Ok(self.change(vi, |settings| settings.flags.apply(word))??)
+        self.try_change(vi, |settings| Ok(settings.flags.apply(word)?))
     }
 
     fn check(&self, settings: &ViSettings) -> Result<(), NicError> {

@@ -189,10 +189,10 @@ impl Control {
         let Some(set) = row.set else {
             return refuse(format!("{name} cannot be set here; it is: {}", row.about));
         };
-        match self.change(vi, |settings| set(settings, value))? {
+        self.try_change(vi, |settings| match set(settings, value) {
             Some(()) => Ok(()),
             None => refuse(format!("{name}={} will not do; it is: {}", tidy(value), row.about)),
-        }
+        })
     }
 }
 

@@ -25,9 +25,14 @@ pub(crate) struct Share {
 
 impl Share {
     pub(crate) fn new(weights: &[u32]) -> Self {
-        let quantum: Box<[i64]> = weights.iter().map(|weight| QUANTUM * i64::from((*weight).max(1))).collect();
+        let quantum: Box<[i64]> = weights.iter().map(|weight| quantum(*weight)).collect();
         let rich = weights.iter().enumerate().fold(0, |set, (k, _)| set | 1 << k);
         Self { credit: quantum.clone(), quantum, rich, waiting: 0, waited: 0, turned: 0 }
+    }
+
+    /// Whether these are the weights.
+    pub(crate) fn has(&self, weights: &[u32]) -> bool {
+        self.quantum.iter().copied().eq(weights.iter().map(|weight| quantum(*weight)))
     }
 
     /// Whether an interface may send now.
@@ -80,6 +85,10 @@ impl Share {
             self.turned = now;
         }
     }
+}
+
+fn quantum(weight: u32) -> i64 {
+    QUANTUM * i64::from(weight.max(1))
 }
 
 #[cfg(test)]

@@ -109,7 +109,9 @@ impl NicTx {
         self.settings = self.shared.now();
         let one_slot = self.port.ring.usable().min(self.largest).saturating_sub(ETHERNET);
         let weights: Vec<_> = self.settings.vis.iter().map(|vi| vi.weight).collect();
-        self.share = Share::new(&weights);
+        if !self.share.has(&weights) {
+            self.share = Share::new(&weights);
+        }
         let vis = self.settings.vis.iter().map(|vi| {
             let cap = vi.rate.map(|rate| Cap::new(rate, vi.mtu + ETHERNET));
             TxVi { quick: if vi.up && cap.is_none() { vi.mtu.min(one_slot) + 1 } else { 0 }, cap }
