@@ -246,8 +246,8 @@ fn the_link_is_shared_by_weight_when_all_want_it() {
     let frames: Vec<_> = sizes.iter().map(|size| vec![3; *size]).collect();
     for round in 0..20_000u64 {
         a.tx.sync(round * 1000);
-        for vi in 0..4 {
-            while a.tx.send(vi, &frames[vi], &[], None) {}
+        for (vi, frame) in frames.iter().enumerate() {
+            while a.tx.send(vi, frame, &[], None) {}
         }
         a.tx.sync(round * 1000);
         b.rx.poll(0);

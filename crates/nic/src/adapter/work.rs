@@ -6,14 +6,16 @@ use super::frame::{Pieces, RxFrame, RxMeta};
 use super::settings::ViSettings;
 use crate::flags::Flags;
 use crate::offload::{
-    Action, FlowKey, Headers, Ip, Merged, Piece, Rss, Steering, TAG_LEN, Verdict, Version, complete_checksum,
-    outer_tag, verify_parsed,
+    Action, FlowKey, Headers, Ip, Merged, Piece, Rss, Steering, Verdict, Version, complete_checksum, outer_tag,
+    verify_parsed,
 };
 use linerate_ring::{Meta, RxBatch};
 use linerate_wire::{EtherType, IpProtocol};
 
 /// The front of a frame that merging looks at.
 pub(super) const FRONT: usize = 128;
+/// Octets of a tag.
+const TAG: u16 = 4;
 /// Octets of a frame's two addresses.
 const ADDRESSES: usize = 12;
 
@@ -94,15 +96,14 @@ impl<'a> Work<'a> {
         if self.untag
             && let Some((EtherType::VLAN, tag)) = outer_tag(bytes)
         {
-            (skip, meta.vlan) = (TAG_LEN, Some(tag.0));
+            (skip, meta.vlan) = (TAG, Some(tag.0));
         }
         let saved = untag(bytes, skip);
-        let view = &mut bytes[skip..];
+        let view = &mut bytes[usize::from(skip)..];
         let mut offer = None;
         if self.judge(view, &mut meta, skip, tally) {
             (tally.frames, tally.bytes) = (tally.frames + 1, tally.bytes + len as u64);
             tally.untagged += u64::from(skip > 0);
-            let skip = if skip > 0 { 4 } else { 0 };
             if self.lro && meta.request.gso_type == 0 && is_tcp(view) {
                 let front_len = view.len().min(FRONT);
                 let mut front = [0; FRONT];
@@ -120,13 +121,8 @@ impl<'a> Work<'a> {
 
     /// Checksums, hash and queue; false if a filter drops the frame.
     #[inline]
-    fn judge(&self, view: &[u8], meta: &mut RxMeta, skip: usize, tally: &mut Tally) -> bool {
-        if skip > 0 {
-            let request = &mut meta.request;
-            let cut = |at: u16| at.saturating_sub(4);
-            (request.csum_start, request.hdr_len) = (cut(request.csum_start), cut(request.hdr_len));
-        }
-        meta.request.vlan_tci = 0;
+    fn judge(&self, view: &[u8], meta: &mut RxMeta, skip: u16, tally: &mut Tally) -> bool {
+        meta.request = request(meta.request, skip);
         let vouched = meta.request.flags & (Meta::DATA_VALID | Meta::NEEDS_CSUM) != 0;
         let verify = self.verify_v4 || self.verify_v6;
         if !verify && self.rss.is_none() && self.steering.is_none() {
@@ -166,9 +162,8 @@ impl<'a> Work<'a> {
 
     /// Shows a frame that was looked at before and could not be merged.
     pub(super) fn show(&self, bytes: &mut [u8], skip: u16, meta: RxMeta, reader: &mut impl FnMut(RxFrame<'_>)) {
-        let skip = usize::from(skip);
         let saved = untag(bytes, skip);
-        show(&mut bytes[skip..], meta, self.opens(&meta), reader);
+        show(&mut bytes[usize::from(skip)..], meta, self.opens(&meta), reader);
         retag(bytes, skip, saved);
     }
 
@@ -193,7 +188,7 @@ impl<'a> Work<'a> {
         if let [piece] = merged.pieces {
             let entry = &frames[piece.frame as usize];
             batch::with(ring, copies, entry, |bytes| {
-                self.show(bytes, entry.skip, RxMeta { request: Meta::default(), ..meta }, reader);
+                self.show(bytes, entry.skip, RxMeta { request: request(entry.meta, entry.skip), ..meta }, reader);
             });
             return;
         }
@@ -215,22 +210,31 @@ impl<'a> Work<'a> {
     }
 }
 
+/// What the port said of a frame, as it is without the octets that are passed over.
+#[inline]
+fn request(meta: Meta, skip: u16) -> Meta {
+    let cut = |at: u16| at.saturating_sub(skip);
+    Meta { csum_start: cut(meta.csum_start), hdr_len: cut(meta.hdr_len), vlan_tci: 0, hash: 0, ..meta }
+}
+
 /// Moves the addresses over the tag, if it is to be passed over; gives what stood there.
 #[inline]
-fn untag(bytes: &mut [u8], skip: usize) -> [u8; ADDRESSES] {
+fn untag(bytes: &mut [u8], skip: u16) -> [u8; ADDRESSES] {
     let mut saved = [0; ADDRESSES];
     if skip > 0 {
-        saved.copy_from_slice(&bytes[skip..skip + ADDRESSES]);
-        bytes.copy_within(..ADDRESSES, skip);
+        let at = usize::from(skip);
+        saved.copy_from_slice(&bytes[at..at + ADDRESSES]);
+        bytes.copy_within(..ADDRESSES, at);
     }
     saved
 }
 
 /// Puts them back: another interface may be shown the frame as it came.
 #[inline]
-fn retag(bytes: &mut [u8], skip: usize, saved: [u8; ADDRESSES]) {
+fn retag(bytes: &mut [u8], skip: u16, saved: [u8; ADDRESSES]) {
     if skip > 0 {
-        bytes[skip..skip + ADDRESSES].copy_from_slice(&saved);
+        let at = usize::from(skip);
+        bytes[at..at + ADDRESSES].copy_from_slice(&saved);
     }
 }
 
