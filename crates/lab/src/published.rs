@@ -29,8 +29,14 @@ const T5_SUMMARY: Published = Published {
     csv: include_str!("../data/t5_netmap_summary.csv"),
 };
 
+const ETHER_OUTPUT: Published = Published {
+    id: "ether-output-2012",
+    source: "L. Rizzo, freebsd-current, April-May 2012, cost of stages of ether_output()",
+    csv: include_str!("../data/ether_output_2012.csv"),
+};
+
 /// Every published table.
-pub const TABLES: &[Published] = &[T5_OUTPUT, T5_SUMMARY];
+pub const TABLES: &[Published] = &[T5_OUTPUT, T5_SUMMARY, ETHER_OUTPUT];
 
 /// A published table's text.
 #[must_use]
@@ -170,6 +176,70 @@ pub fn compare(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
     Ok(comparisons)
 }
 
+/// What a stage of FreeBSD's `ether_output()` took in 2012.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EtherOutput {
+    /// The stage as published.
+    pub stage: String,
+    /// Least of the published range, ns a packet.
+    pub least: f64,
+    /// Greatest; the same as `least` where one figure was published.
+    pub most: f64,
+    /// Who measured on what.
+    pub source: String,
+}
+
+/// The 2012 figures: the whole of `ether_output()` first, then parts of it.
+///
+/// # Errors
+/// The copied table cannot be read.
+pub fn ether_output() -> Result<Vec<EtherOutput>, TableError> {
+    let rows = ETHER_OUTPUT.rows()?;
+    let read = |row: usize| {
+        let range: String = ETHER_OUTPUT.field(&rows, row, "ns")?;
+        let (least, most) = range.split_once('-').unwrap_or((&range, &range));
+        let number = |text: &str| {
+            let wrong = |_| ETHER_OUTPUT.error(rows.rows[row].0, &format!("{range:?} is no range of ns"));
+            text.parse::<f64>().map_err(wrong)
+        };
+        let (least, most) = (number(least)?, number(most)?);
+        Ok(EtherOutput { stage: ETHER_OUTPUT.field(&rows, row, "stage")?, least, most, source: rows.setup.clone() })
+    };
+    (0..rows.rows.len()).map(read).collect()
+}
+
+/// Published rows of [`ether_output`], and the stages of ours that together do the same.
+const SAME_AS_2012: &[(usize, &[&str])] = &[
+    (0, &["neighbour, ethernet"]),
+    (0, &["neighbour", "ethernet header", "loopback check"]),
+    (1, &["neighbour"]),
+    (3, &["ethernet header", "loopback check"]),
+];
+
+/// The 2012 figures beside the stages of ours that do the same. A published range is not compared with.
+///
+/// # Errors
+/// See [`ether_output`].
+pub fn compare_stages(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
+    let published = ether_output()?;
+    let mut comparisons = Vec::new();
+    for test in tests {
+        for (row, names) in SAME_AS_2012 {
+            let Some(theirs) = published.get(*row).filter(|row| row.least == row.most) else { continue };
+            for how in test.ways() {
+                let median =
+                    |name: &&str| test.stages.iter().find(|stage| stage.how == how && stage.name == *name)?.median();
+                let Some(ours) = names.iter().map(median).sum::<Option<f64>>() else { continue };
+                let name = format!("2012: {} / {}", theirs.stage, names.join(" + "));
+                let kind = Kind::Published;
+                let value = theirs.least.into();
+                comparisons.push(Comparison::new(kind, &test.id, &name, &theirs.source, unit::NS, value, ours.into()));
+            }
+        }
+    }
+    Ok(comparisons)
+}
+
 #[cfg(test)]
 mod tests {
     use linerate_load::result::{Number, PortUsed, Role, Summary};
@@ -194,6 +264,36 @@ mod tests {
             assert_eq!((figure.pps / 1e6).round(), figure.mpps, "the two tables agree");
             assert!(figure.source.contains("Chelsio") && figure.source.contains("T580-CR"));
         }
+    }
+
+    #[test]
+    fn the_2012_figures_are_as_published() {
+        let rows = ether_output().unwrap();
+        let figures: Vec<_> = rows.iter().map(|row| (row.least, row.most)).collect();
+        assert_eq!(figures, [(210.0, 210.0), (100.0, 100.0), (30.0, 40.0), (100.0, 100.0)]);
+        assert!(rows[0].source.contains("Rizzo") && rows[2].stage.contains("flowtable"));
+    }
+
+    #[test]
+    fn stages_stand_beside_what_did_the_same_in_2012() {
+        use linerate_load::result::{How, Stage};
+        let stage = |name: &str, ns: f64| Stage::new(name, How::TimeStamps, "", &[ns]);
+        let own = Test {
+            id: "own".to_owned(),
+            stages: vec![stage("neighbour", 20.0), stage("ethernet header", 10.0), stage("loopback check", 0.5)],
+            ..Test::default()
+        };
+        let kernel = Test { id: "k".to_owned(), stages: vec![stage("neighbour, ethernet", 42.0)], ..Test::default() };
+        let found = compare_stages(&[own, kernel, Test::default()]).unwrap();
+        let list: Vec<_> = found.iter().map(|c| (c.test.as_str(), c.value.known(), c.ours.known())).collect();
+        let known = |theirs, ours| (Some(theirs), Some(ours));
+        let expected = [
+            ("own", known(210.0, 30.5)),
+            ("own", known(100.0, 20.0)),
+            ("own", known(100.0, 10.5)),
+            ("k", known(210.0, 42.0)),
+        ];
+        assert_eq!(list, expected.map(|(id, (theirs, ours))| (id, theirs, ours)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod bridge;
 pub mod check;
 pub mod frame;
 pub mod pktgen;
+pub mod profile;
 pub mod result;
 
 mod sys;

@@ -31,6 +31,8 @@ mod frames;
 #[doc(hidden)]
 pub mod fuzz;
 mod info;
+#[cfg(target_os = "linux")]
+mod kernel;
 mod kinds;
 mod null;
 mod open;
@@ -55,6 +57,8 @@ mod xdp;
 pub use counters::{DropReason, Drops, RxCounters, TxCounters};
 pub use error::{Cause, OpenError};
 pub use info::{Caps, Filter, Info, Link};
+#[cfg(target_os = "linux")]
+pub use kernel::{Cut, Place, Rtnetlink};
 pub use kinds::{KINDS, Kind, OptionRow};
 pub use open::{Demand, Port, open, open_all};
 pub use pcap::capture;

@@ -16,7 +16,7 @@ use crate::sys::netlink::{LinkChange, Netlink};
 pub use crate::sys::netlink::{LinkState, LinkStats};
 use crate::sys::{ethtool, netns};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::resume_unwind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -42,6 +42,10 @@ impl Namespace {
         });
         let made = made.join().unwrap_or_else(|panic| resume_unwind(panic));
         made.map_err(|e| oops("network namespace", "making one", &e))
+    }
+
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 
     /// Runs a closure in it, on a thread of its own. Sockets and ports opened there, and threads started there, stay in
@@ -160,7 +164,7 @@ impl Drop for VethPair {
     }
 }
 
-fn oops(subject: &str, doing: &str, error: &io::Error) -> OpenError {
+pub(crate) fn oops(subject: &str, doing: &str, error: &io::Error) -> OpenError {
     let (cause, why, mend) = match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => (
             Cause::Capability,

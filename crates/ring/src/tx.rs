@@ -252,6 +252,13 @@ impl TxBatch<'_> {
         self.n
     }
 
+    /// Bytes that one slot can carry.
+    #[inline]
+    #[must_use]
+    pub fn single(&self) -> usize {
+        self.ring.raw.usable
+    }
+
     /// Whether the ring was full.
     #[inline]
     #[must_use]

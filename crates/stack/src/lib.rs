@@ -5,3 +5,37 @@
 //! What this crate refuses to do: it makes no system call, reads no clock, starts no thread, and knows no port.
 
 #![forbid(unsafe_code)]
+
+mod address;
+mod counters;
+mod flow;
+mod host;
+mod icmp;
+mod inbox;
+mod input;
+mod nd;
+mod neighbour;
+mod output;
+mod pmtu;
+mod reassembly;
+mod route;
+mod stage;
+mod template;
+mod transmit;
+mod udp;
+
+pub use address::{Cidr, CidrError};
+pub use counters::{Counters, Discard};
+pub use host::{Config, ConfigError, Fills, Host, Path};
+pub use neighbour::{
+    Action as NeighbourAction, Config as NeighbourConfig, Counters as NeighbourCounters, Heard, HoldError, Lookup,
+    Neighbour, Neighbours, State as NeighbourState, TableFull,
+};
+pub use reassembly::{
+    Config as ReassemblyConfig, Counters as ReassemblyCounters, Fragment, Fragments, Outcome, Reason as FragmentDrop,
+    Reassembly,
+};
+pub use route::Route;
+pub use stage::{Probe, STAGES, Stage};
+pub use transmit::Transmit;
+pub use udp::{BindError, SendError, UdpId};

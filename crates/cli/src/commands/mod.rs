@@ -4,7 +4,9 @@ mod bench;
 mod bridge;
 mod pkt_gen;
 mod ports;
+mod profile;
 mod qualify;
+mod stack;
 
 use crate::trouble::{Trouble, print};
 use clap::Parser;
@@ -24,8 +26,15 @@ pub(crate) struct Command {
 }
 
 /// All commands.
-pub(crate) static COMMANDS: &[Command] =
-    &[qualify::COMMAND, pkt_gen::COMMAND, bridge::COMMAND, ports::COMMAND, bench::COMMAND];
+pub(crate) static COMMANDS: &[Command] = &[
+    qualify::COMMAND,
+    pkt_gen::COMMAND,
+    bridge::COMMAND,
+    ports::COMMAND,
+    stack::COMMAND,
+    profile::COMMAND,
+    bench::COMMAND,
+];
 
 /// Parses arguments; None if help was asked for, and printed.
 fn parse<P: Parser>(name: &str, arguments: &[String]) -> Result<Option<P>, Trouble> {

@@ -87,14 +87,14 @@ fn interfaces(order: &Order) -> Vec<&str> {
         .collect()
 }
 
-fn run_id() -> String {
+pub(crate) fn run_id() -> String {
     use std::hash::{BuildHasher, Hasher};
     // The standard library's hasher is seeded at random.
     let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
     format!("{:08x}", random & 0xffff_ffff)
 }
 
-fn seconds(ns: u64) -> f64 {
+pub(crate) fn seconds(ns: u64) -> f64 {
     Duration::from_nanos(ns).as_secs_f64()
 }
 

@@ -15,6 +15,7 @@ mod latency;
 mod ledger;
 mod number;
 mod outcome;
+mod stage;
 mod test;
 mod timestamp;
 
@@ -25,6 +26,7 @@ pub use latency::{Latency, LatencyUnit};
 pub use ledger::{Ledger, Unexplained};
 pub use number::Number;
 pub use outcome::Outcome;
+pub use stage::{Agreement, How, Stage};
 pub use test::{Cpu, PortUsed, Repeat, Role, Sample, Summary, Test, unit};
 pub use timestamp::{Timestamp, TimestampError};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Latency, Ledger, Number, Queues};
+use super::{Latency, Ledger, Number, Queues, Stage};
 
 /// Units of a test's value. Values are written in the unit itself; prefixes (Mpps) are the reader's.
 pub mod unit {
@@ -42,6 +42,10 @@ pub struct Test {
     pub repeats: Vec<Repeat>,
     /// Median and spread of the valid repeats; `null` when there is none.
     pub value: Option<Summary>,
+    /// Where the time of a packet goes, stage by stage, in the order of the path; empty when that was not measured.
+    pub stages: Vec<Stage>,
+    /// Figures beside the value, by name.
+    pub further: BTreeMap<String, Summary>,
     /// Latency over all valid repeats, if it was measured.
     pub latency: Option<Latency>,
     /// What became of every frame, if frames were counted.
@@ -166,6 +170,11 @@ impl Summary {
     pub fn of(repeats: &[Repeat], unit: &str) -> Option<Self> {
         let mut values: Vec<f64> =
             repeats.iter().filter(|repeat| repeat.valid).filter_map(|repeat| repeat.value.known()).collect();
+        Self::of_values(&mut values, unit)
+    }
+
+    /// Median, least and greatest of numbers, which are sorted by it; `None` of none.
+    pub fn of_values(values: &mut [f64], unit: &str) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let (&least, &greatest) = (values.first()?, values.last()?);
         let upper = values[values.len() / 2];

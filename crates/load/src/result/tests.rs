@@ -60,6 +60,15 @@ fn full() -> RunResult {
         wire_bytes: Some(64),
         parameters: BTreeMap::from([("burst".to_owned(), "512".to_owned())]),
         repeats: vec![repeat(1.0 / 3.0, true), repeat(1e7 / 7.0, true), repeat(f64::NAN, false)],
+        stages: vec![
+            Stage::new("udp", How::TimeStamps, "headers", &[1.0 / 3.0, -2.5, f64::NAN]),
+            Stage::new("udp", How::EarlyReturn, "headers", &[0.5]),
+            Stage::missing("route", How::CutPoint, "look-up", "no such hook"),
+        ],
+        further: BTreeMap::from([(
+            "program".to_owned(),
+            Summary { median: 1.0.into(), least: 1.0.into(), greatest: 1.0.into(), unit: unit::NS.to_owned() },
+        )]),
         latency: Some(Latency { count: 3, min: 1.0.into(), max: 2.0.into(), ..Latency::default() }),
         ledger: Some(Ledger { offered: Some(u64::MAX), sent: Some(u64::MAX), ..Ledger::default() }),
         counters: BTreeMap::from([("c".to_owned(), u64::MAX)]),
@@ -157,6 +166,18 @@ fn damaged_documents_are_refused() {
             .is_err()
     );
     assert!(RunResult::from_json(&json.replacen("2001-02-03T", "2001-02-30T", 1)).is_err());
+}
+
+#[test]
+fn documents_from_before_there_were_stages_are_read() {
+    let mut run = full();
+    let mut document: serde_json::Value = serde_json::from_str(&run.to_json()).unwrap();
+    for test in document["tests"].as_array_mut().unwrap() {
+        let test = test.as_object_mut().unwrap();
+        assert!(test.remove("stages").is_some() && test.remove("further").is_some());
+    }
+    run.tests.iter_mut().for_each(|test| (test.stages, test.further) = Default::default());
+    assert_eq!(RunResult::from_json(&document.to_string()).unwrap(), run);
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! bpf(2): one map of AF_XDP sockets, one program that steers frames to them, one link that attaches it to an interface.
+//! Programs that count and drop are in [`super::count`].
 //!
 //! All three live as long as their descriptors: however the process ends, the interface is as it was.
 
@@ -8,26 +9,26 @@ use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 // enum bpf_cmd, bpf_map_type, bpf_prog_type, bpf_attach_type of linux/bpf.h
-const BPF_MAP_CREATE: libc::c_long = 0;
+pub(super) const BPF_MAP_CREATE: libc::c_long = 0;
 const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
 const BPF_PROG_LOAD: libc::c_long = 5;
-const BPF_LINK_CREATE: libc::c_long = 28;
+pub(super) const BPF_LINK_CREATE: libc::c_long = 28;
 const BPF_MAP_TYPE_XSKMAP: u32 = 17;
-const BPF_PROG_TYPE_XDP: u32 = 6;
-const BPF_XDP: u32 = 37;
+pub(super) const BPF_PROG_TYPE_XDP: u32 = 6;
+pub(super) const BPF_XDP: u32 = 37;
 /// The program takes frames of several buffers (Linux 5.18).
 const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
 /// Run by the driver, or for any interface by the network stack (linux/if_link.h).
 const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
 const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
 
-fn number(fd: RawFd) -> u32 {
+pub(super) fn number(fd: RawFd) -> u32 {
     u32::try_from(fd).unwrap_or(u32::MAX)
 }
 
 /// # Safety
 /// `T` must be the part of `union bpf_attr` that the command reads, and its pointers valid for what the command does.
-unsafe fn bpf<T>(command: libc::c_long, attributes: &T) -> io::Result<RawFd> {
+pub(super) unsafe fn bpf<T>(command: libc::c_long, attributes: &T) -> io::Result<RawFd> {
     // SAFETY: the caller's promise; the size is the structure's.
     match unsafe { libc::syscall(libc::SYS_bpf, command, &raw const *attributes, size_of::<T>()) } {
         -1 => Err(io::Error::last_os_error()),
@@ -37,7 +38,7 @@ unsafe fn bpf<T>(command: libc::c_long, attributes: &T) -> io::Result<RawFd> {
 
 /// # Safety
 /// As for [`bpf`]; the command must give a new descriptor.
-unsafe fn bpf_fd<T>(command: libc::c_long, attributes: &T) -> io::Result<OwnedFd> {
+pub(super) unsafe fn bpf_fd<T>(command: libc::c_long, attributes: &T) -> io::Result<OwnedFd> {
     // SAFETY: the caller's promise; the descriptor is new and ours (and close-on-exec).
     unsafe { bpf(command, attributes).map(|fd| OwnedFd::from_raw_fd(fd)) }
 }
@@ -88,12 +89,65 @@ impl SocketMap {
 
 /// `struct bpf_insn`.
 #[repr(C)]
-struct Insn {
+pub(super) struct Insn {
     code: u8,
     /// Destination in the low half, source in the high one.
     registers: u8,
     offset: i16,
     immediate: i32,
+}
+
+/// An instruction; destination and source are the low and the high half of `registers`.
+pub(super) fn insn(code: u8, registers: u8, offset: i16, immediate: i32) -> Insn {
+    Insn { code, registers, offset, immediate }
+}
+
+/// Loads a program that will be attached as `attach_type`.
+pub(super) fn load(
+    prog_type: u32,
+    attach_type: u32,
+    program: &[Insn],
+    prog_flags: u32,
+    name: &[u8],
+) -> io::Result<OwnedFd> {
+    #[repr(C)]
+    struct Attributes {
+        prog_type: u32,
+        insn_cnt: u32,
+        insns: u64,
+        license: u64,
+        log_level: u32,
+        log_size: u32,
+        log_buf: u64,
+        kern_version: u32,
+        prog_flags: u32,
+        prog_name: [u8; 16],
+        prog_ifindex: u32,
+        expected_attach_type: u32,
+    }
+    let license: &CStr = c"MIT OR Apache-2.0";
+    let mut prog_name = [0; 16];
+    // The last byte stays 0.
+    for (to, from) in prog_name[..15].iter_mut().zip(name) {
+        *to = *from;
+    }
+    let attributes = Attributes {
+        prog_type,
+        insn_cnt: u32::try_from(program.len()).unwrap_or(0),
+        insns: program.as_ptr().expose_provenance() as u64,
+        license: license.as_ptr().expose_provenance() as u64,
+        log_level: 0,
+        log_size: 0,
+        log_buf: 0,
+        kern_version: 0,
+        prog_flags,
+        prog_name,
+        prog_ifindex: 0,
+        expected_attach_type: attach_type,
+    };
+    // SAFETY: the attributes of BPF_PROG_LOAD, which reads the instructions and the licence, both alive, and gives
+    // a descriptor.
+    unsafe { bpf_fd(BPF_PROG_LOAD, &attributes) }
 }
 
 /// A program that redirects each frame to its queue's socket, and passes it to the network stack if there is none.
@@ -103,7 +157,6 @@ pub(crate) struct Redirect(OwnedFd);
 impl Redirect {
     /// Loads it. `fragments`: also for frames of several buffers.
     pub(crate) fn load(map: &SocketMap, fragments: bool) -> io::Result<Self> {
-        let insn = |code, registers, offset, immediate| Insn { code, registers, offset, immediate };
         let program = [
             // r2 = context->rx_queue_index                (struct xdp_md, byte 16)
             insn(0x61, 0x12, 16, 0),
@@ -117,39 +170,8 @@ impl Redirect {
             // return r0
             insn(0x95, 0, 0, 0),
         ];
-        #[repr(C)]
-        struct Attributes {
-            prog_type: u32,
-            insn_cnt: u32,
-            insns: u64,
-            license: u64,
-            log_level: u32,
-            log_size: u32,
-            log_buf: u64,
-            kern_version: u32,
-            prog_flags: u32,
-            prog_name: [u8; 16],
-            prog_ifindex: u32,
-            expected_attach_type: u32,
-        }
-        let license: &CStr = c"MIT OR Apache-2.0";
-        let attributes = Attributes {
-            prog_type: BPF_PROG_TYPE_XDP,
-            insn_cnt: u32::try_from(program.len()).unwrap_or(0),
-            insns: program.as_ptr().expose_provenance() as u64,
-            license: license.as_ptr().expose_provenance() as u64,
-            log_level: 0,
-            log_size: 0,
-            log_buf: 0,
-            kern_version: 0,
-            prog_flags: if fragments { BPF_F_XDP_HAS_FRAGS } else { 0 },
-            prog_name: *b"linerate_xsk\0\0\0\0",
-            prog_ifindex: 0,
-            expected_attach_type: BPF_XDP,
-        };
-        // SAFETY: the attributes of BPF_PROG_LOAD, which reads the instructions and the licence, both alive, and gives
-        // a descriptor.
-        unsafe { bpf_fd(BPF_PROG_LOAD, &attributes) }.map(Self)
+        let flags = if fragments { BPF_F_XDP_HAS_FRAGS } else { 0 };
+        load(BPF_PROG_TYPE_XDP, BPF_XDP, &program, flags, b"linerate_xsk").map(Self)
     }
 
     /// Attaches it to an interface: in its driver, or in front of the network stack.

@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 pub(crate) mod bpf;
 #[cfg(target_os = "linux")]
+pub(crate) mod count;
+#[cfg(target_os = "linux")]
 pub(crate) mod ethtool;
 #[cfg(target_os = "linux")]
 pub(crate) mod interface;
@@ -12,6 +14,8 @@ pub(crate) mod netlink;
 pub(crate) mod netns;
 #[cfg(target_os = "linux")]
 pub(crate) mod packet;
+#[cfg(target_os = "linux")]
+pub(crate) mod route;
 pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
 pub(crate) mod socket;

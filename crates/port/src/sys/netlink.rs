@@ -1,4 +1,5 @@
-//! rtnetlink (`rtnetlink(7)`): what a link is, and making, setting and deleting links. No more of it.
+//! rtnetlink (`rtnetlink(7)`): what a link is, and making, setting and deleting links. Addresses, neighbours, routes
+//! and queueing disciplines are in [`super::route`].
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -19,6 +20,7 @@ const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_XDP: u16 = 43;
 const IFLA_XDP_ATTACHED: u16 = 2;
 const IFLA_XDP_PROG_ID: u16 = 4;
+const IFLA_NET_NS_FD: u16 = 28;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
@@ -29,7 +31,7 @@ const NLMSG_HEADER: usize = 16;
 const LINK_HEADER: usize = 16;
 /// Flags of a request that wants an answer, and of one that makes something new.
 const ACKED: u16 = 0x1 | 0x4;
-const MAKES: u16 = 0x200 | 0x400;
+pub(super) const MAKES: u16 = 0x200 | 0x400;
 
 /// What the kernel counted of a link, from its own point of view (`struct rtnl_link_stats64`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -168,6 +170,21 @@ impl Netlink {
         self.ask(message).map(drop)
     }
 
+    /// Makes an `ifb`, switched off: an interface that drops what is sent out of it, in its transmit function.
+    pub(crate) fn make_ifb(&mut self, name: &str) -> io::Result<()> {
+        let mut message = Message::new(libc::RTM_NEWLINK, MAKES, 0, None);
+        message.name(name);
+        message.nest(IFLA_LINKINFO, |info| info.attribute(IFLA_INFO_KIND, b"ifb"));
+        self.ask(message).map(drop)
+    }
+
+    /// Moves a link into another network namespace.
+    pub(crate) fn move_to(&mut self, index: u32, namespace: BorrowedFd<'_>) -> io::Result<()> {
+        let mut message = Message::new(libc::RTM_NEWLINK, 0, index, None);
+        message.attribute(IFLA_NET_NS_FD, &namespace.as_raw_fd().to_ne_bytes());
+        self.ask(message).map(drop)
+    }
+
     /// Sets a link.
     pub(crate) fn change(&mut self, index: u32, change: LinkChange) -> io::Result<()> {
         let mut message = Message::new(libc::RTM_NEWLINK, 0, index, change.up);
@@ -190,7 +207,7 @@ impl Netlink {
     }
 
     /// Sends a request; gives the body of the answer, if it has one besides the acknowledgement.
-    fn ask(&mut self, message: Message) -> io::Result<Option<Vec<u8>>> {
+    pub(super) fn ask(&mut self, message: Message) -> io::Result<Option<Vec<u8>>> {
         self.sequence = self.sequence.wrapping_add(1);
         let request = message.finish(self.sequence);
         // SAFETY: `request` is readable for its length.
@@ -239,18 +256,26 @@ impl AsFd for Netlink {
     }
 }
 
-/// A request about one link, as it grows.
-struct Message {
+/// A request, as it grows.
+pub(super) struct Message {
     bytes: Vec<u8>,
 }
 
 impl Message {
-    fn new(kind: u16, flags: u16, index: u32, up: Option<bool>) -> Self {
+    /// About anything; `header` is the structure that such requests begin with.
+    pub(super) fn about(kind: u16, flags: u16, header: &[u8]) -> Self {
         let mut bytes = Vec::with_capacity(256);
         bytes.extend([0; 4]);
         bytes.extend(kind.to_ne_bytes());
         bytes.extend((ACKED | flags).to_ne_bytes());
         bytes.extend([0; 8]);
+        bytes.extend(header);
+        Self { bytes }
+    }
+
+    /// About one link.
+    fn new(kind: u16, flags: u16, index: u32, up: Option<bool>) -> Self {
+        let mut bytes = Self::about(kind, flags, &[]).bytes;
         // struct ifinfomsg: family, type, index, flags, which flags
         let iff_up = u32::try_from(libc::IFF_UP).unwrap_or(1);
         bytes.extend([0; 4]);
@@ -260,7 +285,7 @@ impl Message {
         Self { bytes }
     }
 
-    fn attribute(&mut self, kind: u16, value: &[u8]) {
+    pub(super) fn attribute(&mut self, kind: u16, value: &[u8]) {
         self.nest(kind, |message| message.bytes.extend(value));
     }
 
@@ -289,7 +314,7 @@ impl Message {
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> u32 {
+pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).map_or(0, |b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]]))
 }
 
@@ -297,12 +322,12 @@ fn half(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..at + 2).map_or(0, |b| u16::from_ne_bytes([b[0], b[1]]))
 }
 
-fn bad_answer() -> io::Error {
+pub(super) fn bad_answer() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer about a link makes no sense")
 }
 
 /// Calls `each` with kind and value of every attribute.
-fn attributes(mut bytes: &[u8], mut each: impl FnMut(u16, &[u8])) {
+pub(super) fn attributes(mut bytes: &[u8], mut each: impl FnMut(u16, &[u8])) {
     while bytes.len() >= 4 {
         let len = usize::from(half(bytes, 0));
         let Some(value) = bytes.get(4..len) else { return };

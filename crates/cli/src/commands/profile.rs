@@ -1,0 +1,149 @@
+//! `linerate profile`.
+
+use super::{Command, parse};
+use crate::trouble::{Trouble, print};
+use clap::{Parser, Subcommand};
+use linerate_lab::{profile, store};
+#[cfg(target_os = "linux")]
+use linerate_load::profile::Flood;
+use linerate_load::profile::{Order, SIZES, SOURCES, Way};
+use linerate_rt::{Stop, cpus, forward_signals};
+#[cfg(target_os = "linux")]
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+pub(super) const COMMAND: Command =
+    Command { name: "profile", about: "where each nanosecond of a packet goes, stage by stage", alone: false, run };
+
+/// Where each nanosecond of a UDP packet goes, stage by stage.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// The way out, from the send call to the wire.
+    Tx(Measuring),
+    /// The way in, from the wire to the reader.
+    Rx(Measuring),
+    /// UDP datagrams by the kernel's sockets, flat out or paced.
+    #[cfg(target_os = "linux")]
+    Flood(Flooding),
+}
+
+/// Send UDP datagrams by the kernel's sockets, flat out or paced, and say what each took and what was refused.
+#[cfg(target_os = "linux")]
+#[derive(clap::Args)]
+struct Flooding {
+    /// Where to.
+    #[arg(value_name = "ADDR:PORT")]
+    to: SocketAddr,
+    /// Bytes of payload of a datagram, 0 to 65507; 22 makes a frame of 64 bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = 22, value_parser = clap::value_parser!(u32).range(0..=i64::from(Flood::LARGEST)))]
+    size: u32,
+    /// Datagrams a second, kept exactly; 0 is as fast as they go.
+    #[arg(long, value_name = "PPS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
+    rate: u64,
+    /// Milliseconds to send for, 1 to 86400000.
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    time: u64,
+    /// Connect the socket: send instead of sendto, and the route is looked up once.
+    #[arg(long)]
+    connected: bool,
+    /// Datagrams a system call, 1 to 1024; more than 1 is sendmmsg.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(Flood::MOST)))]
+    batch: u32,
+    /// Print the result document instead of the text.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct Measuring {
+    /// Measure the kernel's path on this host too, by differences between cut points. Needs root.
+    #[arg(long)]
+    kernel: bool,
+    /// Bytes of a frame in memory, without FCS, 43 to 1514.
+    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = size)]
+    size: u32,
+    /// Milliseconds that each measurement takes, 1 to 10000.
+    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    time: u64,
+    /// Rounds, in each of which everything is measured once, 1 to 1000.
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    rounds: u16,
+    /// Store the result and a report there.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the result document instead of the table.
+    #[arg(long)]
+    json: bool,
+}
+
+fn size(text: &str) -> Result<u32, String> {
+    let (least, most) = SIZES.into_inner();
+    text.parse().ok().filter(|size| SIZES.contains(size)).ok_or_else(|| format!("give {least} to {most}"))
+}
+
+fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
+    let Some(parsed) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
+    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
+    let stop = Stop::new().map_err(system)?;
+    forward_signals(&stop).map_err(system)?;
+    let command = ["linerate".into(), COMMAND.name.into()].into_iter().chain(arguments.iter().cloned()).collect();
+    match parsed.what {
+        What::Tx(measuring) => stages(Way::Tx, &measuring, command, &stop),
+        What::Rx(measuring) => stages(Way::Rx, &measuring, command, &stop),
+        #[cfg(target_os = "linux")]
+        What::Flood(asked) => flood(&asked, command, &stop),
+    }
+}
+
+/// Measures the columns that were asked for.
+fn stages(way: Way, asked: &Measuring, command: Vec<String>, stop: &Stop) -> Result<ExitCode, Trouble> {
+    let sources: Vec<_> = SOURCES.iter().filter(|source| asked.kernel || !source.kernel).collect();
+    if sources.is_empty() {
+        return Err(Trouble::usage("there is nothing to measure; give --kernel"));
+    }
+    let order = Order {
+        size: asked.size,
+        time: Duration::from_millis(asked.time),
+        rounds: asked.rounds.into(),
+        // Interrupts mostly come to the first processor.
+        core: cpus().last().copied().unwrap_or(0),
+    };
+    let run = profile::run(way, &order, &sources, command, stop, |line| eprintln!("{line}"));
+    if asked.json {
+        print(&run.to_json());
+    } else {
+        print(&profile::text(&run));
+    }
+    if let Some(out) = &asked.out {
+        let stored = store::save(&run, Some(out)).map_err(|e| Trouble::failed(e.to_string()))?;
+        let told = format!("\nResult: {}\nReport: {}\n", stored.result.display(), stored.report.display());
+        if asked.json { eprint!("{told}") } else { print(&told) }
+    }
+    Ok(ExitCode::from(run.exit_code()))
+}
+
+/// Floods.
+#[cfg(target_os = "linux")]
+fn flood(asked: &Flooding, command: Vec<String>, stop: &Stop) -> Result<ExitCode, Trouble> {
+    let order = Flood {
+        to: asked.to,
+        payload: asked.size,
+        rate: asked.rate,
+        time: Duration::from_millis(asked.time),
+        connected: asked.connected,
+        batch: asked.batch,
+    };
+    let failed =
+        |e: std::io::Error| Trouble::failed(format!("{}: {e}; give an address that this host can reach", asked.to));
+    let run = profile::flood(&order, command, stop).map_err(failed)?;
+    print(&if asked.json { run.to_json() } else { profile::flood_text(&run) });
+    Ok(ExitCode::from(run.exit_code()))
+}

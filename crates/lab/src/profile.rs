@@ -1,0 +1,300 @@
+//! Where each nanosecond goes: the columns measured, and the table that shows them beside each other.
+
+use std::fmt::Write;
+
+#[cfg(target_os = "linux")]
+use linerate_load::profile::Flood;
+use linerate_load::profile::{Order, Source, Way};
+use linerate_load::result::{How, Outcome, RunResult, Stage, Summary, Test, Timestamp, unit};
+use linerate_rt::{Stop, monotonic_ns};
+
+use crate::quantity::{self, count};
+use crate::{environment, facts, published, qualify};
+
+/// Has each source measure its columns. `tell` is given a line when something new begins.
+///
+/// The outcome is `gate` if two ways of measuring the same do not agree, `partial` if a column is missing.
+pub fn run(
+    way: Way,
+    order: &Order,
+    sources: &[&Source],
+    command: Vec<String>,
+    stop: &Stop,
+    mut tell: impl FnMut(&str),
+) -> RunResult {
+    let start = monotonic_ns();
+    let mut run = RunResult::new(qualify::run_id(), command, Timestamp::now());
+    for source in sources {
+        run.tests.extend((source.measure)(way, order, stop, &mut tell));
+    }
+    // The tables are this program's own; a test reads them.
+    run.comparisons = published::compare_stages(&run.tests).unwrap_or_default();
+    run.reasons = run.tests.iter().flat_map(disagreements).collect();
+    finish(run, start, stop, Outcome::Gate)
+}
+
+/// Floods; see [`flood`](linerate_load::profile::flood).
+///
+/// The outcome is `failed` if nothing could be sent.
+///
+/// # Errors
+/// The socket cannot be made or connected.
+#[cfg(target_os = "linux")]
+pub fn flood(order: &Flood, command: Vec<String>, stop: &Stop) -> std::io::Result<RunResult> {
+    let start = monotonic_ns();
+    let mut run = RunResult::new(qualify::run_id(), command, Timestamp::now());
+    let test = linerate_load::profile::flood(order, stop)?;
+    let ledger = test.ledger.clone().unwrap_or_default();
+    if ledger.sent == Some(0) && ledger.offered > Some(0) {
+        let reasons: Vec<&str> = ledger.refused.keys().map(String::as_str).collect();
+        run.reasons.push(format!("{}: nothing was sent: {}", test.id, reasons.join("; ")));
+    }
+    run.tests.push(test);
+    Ok(finish(run, start, stop, Outcome::Failed))
+}
+
+/// Fills in what is known at the end. With reasons, the outcome is `wrong`.
+fn finish(mut run: RunResult, start: u64, stop: &Stop, wrong: Outcome) -> RunResult {
+    run.environment = environment::read(&[]);
+    run.elapsed_s = (qualify::seconds(monotonic_ns() - start)).into();
+    run.signal = stop.signal();
+    let whole = !run.tests.is_empty() && run.tests.iter().all(|test| test.value.is_some());
+    run.outcome = match (run.signal, whole, run.reasons.is_empty()) {
+        (Some(_), ..) | (None, false, _) => Outcome::Partial,
+        (None, true, false) => wrong,
+        (None, true, true) => Outcome::Pass,
+    };
+    run
+}
+
+fn disagreements(test: &Test) -> Vec<String> {
+    let wrong = test.agreements().into_iter().filter(|one| !one.holds);
+    let line = |what: &str, how: How, a: f64, b: f64| {
+        format!("{}: {what} by {}: {a:.1} ns, measured otherwise {b:.1} ns", test.id, how.name())
+    };
+    wrong.map(|one| line(&one.what, one.how, one.ns, one.other_ns)).collect()
+}
+
+/// The columns beside each other, a row a stage; then what the stages mean, and what others published.
+#[must_use]
+pub fn text(run: &RunResult) -> String {
+    let mut text = String::new();
+    let ran: Vec<&Test> = run.tests.iter().filter(|test| test.skipped.is_none()).collect();
+    if let Some(first) = ran.first() {
+        let of = |name: &str| first.parameters.get(name).map_or("", String::as_str);
+        let machine: Vec<String> =
+            facts::machine(&run.environment).into_iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let _ = writeln!(
+            text,
+            "{}-byte frames; {} rounds of {} ms a point, one thread on one core",
+            of("size"),
+            of("rounds"),
+            of("time")
+        );
+        let _ = writeln!(text, "on {}\n", machine.join(", "));
+        grid(&mut text, &rows(&ran));
+        text.push('\n');
+        for test in &ran {
+            about(&mut text, test);
+        }
+    }
+    for test in &run.tests {
+        if let Some(why) = &test.skipped {
+            let _ = writeln!(text, "skipped: {}: {why}", test.title);
+        }
+        for warning in &test.warnings {
+            let _ = writeln!(text, "warning: {}: {warning}", test.title);
+        }
+    }
+    published(&mut text);
+    text
+}
+
+/// What a flood came to, in lines.
+#[must_use]
+pub fn flood_text(run: &RunResult) -> String {
+    let mut text = String::new();
+    for test in &run.tests {
+        let ledger = test.ledger.clone().unwrap_or_default();
+        let number = quantity::count_if_known;
+        let refused: u64 = ledger.refused.values().sum();
+        let seconds = test.repeats.first().and_then(|repeat| repeat.seconds.known());
+        let _ = writeln!(text, "{}", test.title);
+        let _ = writeln!(
+            text,
+            "  offered {}, sent {}, refused {}",
+            number(ledger.offered),
+            number(ledger.sent),
+            count(refused)
+        );
+        for (reason, n) in &ledger.refused {
+            let _ = writeln!(text, "  refused: {reason}: {}", count(*n));
+        }
+        #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+        let rate = ledger.sent.zip(seconds).map(|(sent, seconds)| sent as f64 / seconds);
+        let rate = quantity::value(rate.into(), unit::PPS);
+        let ns = test.value.as_ref().map_or(quantity::UNKNOWN.to_owned(), |ns| quantity::value(ns.median, &ns.unit));
+        let _ = writeln!(text, "  {rate}, {ns} a datagram in the calls");
+        for (name, n) in &test.counters {
+            let _ = writeln!(text, "  {name}: {}", count(*n));
+        }
+    }
+    for reason in &run.reasons {
+        let _ = writeln!(text, "failed: {reason}");
+    }
+    text
+}
+
+/// The table: nanoseconds a packet, the median and in brackets the spread.
+fn rows(tests: &[&Test]) -> Vec<Vec<String>> {
+    let several = tests.iter().any(|test| test.ways().len() > 1);
+    let columns: Vec<(&Test, How)> =
+        tests.iter().flat_map(|test| test.ways().into_iter().map(|how| (*test, how))).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for test in tests {
+        // A stage that others do not have stands where its own path has it.
+        let mut at = 0;
+        for stage in &test.stages {
+            match names.iter().position(|name| *name == stage.name) {
+                Some(there) => at = there + 1,
+                None => {
+                    names.insert(at, &stage.name);
+                    at += 1;
+                }
+            }
+        }
+    }
+    let head = |(test, how): &(&Test, How)| {
+        if several { format!("{}, {}", test.title, how.name()) } else { test.title.clone() }
+    };
+    let mut rows = vec![row("ns a packet", columns.iter().map(head))];
+    for name in names {
+        let cell = |(test, how): &(&Test, How)| {
+            let stage = test.stages.iter().find(|stage| stage.name == name && stage.how == *how);
+            match stage {
+                Some(Stage { skipped: Some(_), .. }) => "skipped".to_owned(),
+                Some(Stage { ns: Some(ns), .. }) => spread(ns),
+                _ => String::new(),
+            }
+        };
+        rows.push(row(name, columns.iter().map(cell)));
+    }
+    let sum = |(test, how): &(&Test, How)| test.stage_sum(*how).map_or(String::new(), |ns| format!("{ns:.1}"));
+    rows.push(row("sum of the stages", columns.iter().map(sum)));
+    rows.push(row(
+        "all of it, unstamped",
+        columns.iter().map(|(test, _)| test.value.as_ref().map_or(String::new(), spread)),
+    ));
+    rows
+}
+
+fn row(name: &str, cells: impl Iterator<Item = String>) -> Vec<String> {
+    std::iter::once(name.to_owned()).chain(cells).collect()
+}
+
+fn spread(ns: &Summary) -> String {
+    match (ns.median.known(), ns.least.known(), ns.greatest.known()) {
+        (Some(median), Some(least), Some(greatest)) => format!("{median:.1} ({least:.0} to {greatest:.0})"),
+        _ => String::new(),
+    }
+}
+
+fn grid(text: &mut String, rows: &[Vec<String>]) {
+    let wide = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    for row in rows {
+        let mut line = String::new();
+        for (at, cell) in row.iter().enumerate() {
+            let width = wide(at);
+            let _ = if at == 0 { write!(line, "{cell:width$}") } else { write!(line, "  {cell:>width$}") };
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}
+
+/// What each stage of a column holds, and what was measured beside.
+fn about(text: &mut String, test: &Test) {
+    let _ = writeln!(
+        text,
+        "{}, by {}:",
+        test.title,
+        test.ways().iter().map(|how| how.name()).collect::<Vec<_>>().join(" and ")
+    );
+    let mut told: Vec<&str> = Vec::new();
+    for stage in &test.stages {
+        if !told.contains(&stage.name.as_str()) {
+            let _ = writeln!(text, "  {:22} {}", stage.name, stage.about);
+            told.push(&stage.name);
+        }
+    }
+    for (name, ns) in &test.further {
+        let _ = writeln!(text, "  {name:22} {} ns, not in any stage", spread(ns));
+    }
+    text.push('\n');
+}
+
+fn published(text: &mut String) {
+    let Ok(rows) = published::ether_output() else { return };
+    if let Some(first) = rows.first() {
+        let _ = writeln!(text, "published: {}", first.source);
+    }
+    for row in rows {
+        let range = if row.least == row.most {
+            format!("{:.0}", row.least)
+        } else {
+            format!("{:.0} to {:.0}", row.least, row.most)
+        };
+        let _ = writeln!(text, "  {:50} {range:>8} ns", row.stage);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use linerate_load::result::Repeat;
+
+    use super::*;
+
+    fn column(title: &str, stages: &[(&str, How, f64)], whole: f64) -> Test {
+        let mut test = Test {
+            id: title.to_owned(),
+            title: title.to_owned(),
+            stages: stages.iter().map(|(name, how, ns)| Stage::new(name, *how, "what it holds", &[*ns])).collect(),
+            repeats: vec![Repeat { value: whole.into(), valid: true, ..Repeat::default() }],
+            ..Test::default()
+        };
+        test.summarize(unit::NS);
+        test
+    }
+
+    #[test]
+    fn stages_stand_in_the_order_of_their_paths() {
+        use How::{CutPoint, EarlyReturn, TimeStamps};
+        let own =
+            column("own", &[("socket", TimeStamps, 5.0), ("ring", TimeStamps, 2.0), ("socket", EarlyReturn, 6.0)], 7.0);
+        let kernel = column(
+            "kernel",
+            &[("system call", CutPoint, 80.0), ("socket", CutPoint, 90.0), ("route", CutPoint, -1.5)],
+            168.5,
+        );
+        let rows = rows(&[&own, &kernel]);
+        let names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+        assert_eq!(
+            names,
+            ["ns a packet", "system call", "socket", "route", "ring", "sum of the stages", "all of it, unstamped"]
+        );
+        assert_eq!(rows[0][1..], ["own, time-stamps", "own, early return", "kernel, cut point"]);
+        assert_eq!(rows[3][3], "-1.5 (-2 to -2)", "a negative difference is shown");
+        assert_eq!(rows[5][1..], ["7.0", "6.0", "168.5"]);
+    }
+
+    #[test]
+    fn the_text_says_what_is_missing_and_what_was_published() {
+        let mut run = RunResult::new("x".to_owned(), Vec::new(), Timestamp::default());
+        run.tests.push(column("a", &[("udp", How::CutPoint, 10.0)], 20.0));
+        run.tests.push(Test { title: "b".to_owned(), skipped: Some("no privilege".to_owned()), ..Test::default() });
+        let text = text(&run);
+        for part in ["what it holds", "skipped: b: no privilege", "Rizzo", "210 ns", "30 to 40 ns"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(disagreements(&run.tests[0]).len(), 1, "10 is not 20");
+    }
+}

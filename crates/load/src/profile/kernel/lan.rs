@@ -1,0 +1,95 @@
+//! The little network in which the kernel's path is measured.
+
+use crate::profile::sys::udp;
+use linerate_port::{Cut, LinkStats, Namespace, OpenError, Place, Rtnetlink, VethPair};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+pub(super) const HERE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+pub(super) const THERE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+/// In a network with a route of type `unreachable`.
+pub(super) const NOWHERE: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
+/// The discard service (RFC 863).
+pub(super) const PORT: u16 = 9;
+/// The interface out of which datagrams go.
+pub(super) const NEAR: &str = "near";
+/// The far end, in a namespace of its own.
+pub(super) const FAR: &str = "far";
+
+/// A network of the calling thread's namespace.
+pub(super) struct Lan {
+    pub(super) net: Rtnetlink,
+    far: Option<(Namespace, VethPair)>,
+}
+
+impl Lan {
+    /// An interface that drops what is sent.
+    pub(super) fn sink() -> Result<Self, OpenError> {
+        let mut net = Rtnetlink::open()?;
+        net.make_sink(NEAR)?;
+        net.add_address(NEAR, HERE, 24)?;
+        net.add_unreachable(Ipv4Addr::new(10, 78, 0, 0), 16)?;
+        Ok(Self { net, far: None })
+    }
+
+    /// A veth pair, its far end in another namespace.
+    pub(super) fn veth() -> Result<Self, OpenError> {
+        let mut net = Rtnetlink::open()?;
+        let far = Namespace::new()?;
+        let pair = VethPair::new([NEAR, FAR], 1, 1500)?;
+        let mac = pair.link(FAR)?.mac.unwrap_or_default();
+        net.move_to(FAR, &far)?;
+        far.run_in(|| -> Result<(), OpenError> {
+            let mut net = Rtnetlink::open()?;
+            net.set_up(FAR, true)?;
+            net.add_address(FAR, THERE, 24)
+        })??;
+        net.add_address(NEAR, HERE, 24)?;
+        net.add_neighbour(NEAR, THERE, mac)?;
+        net.add_unreachable(Ipv4Addr::new(10, 78, 0, 0), 16)?;
+        // The carrier comes a little later, and what is sent before is lost.
+        let until = Instant::now() + Duration::from_secs(5);
+        while !net.link(NEAR)?.running && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(Self { net, far: Some((far, pair)) })
+    }
+
+    /// Whether there is a far end.
+    pub(super) fn has_far(&self) -> bool {
+        self.far.is_some()
+    }
+
+    /// Runs it where the far end is; here if there is none.
+    pub(super) fn at_far<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T, OpenError> {
+        match &self.far {
+            Some((far, _)) => far.run_in(run),
+            None => Ok(run()),
+        }
+    }
+
+    /// A program at the far end.
+    pub(super) fn cut_at_far(&self, place: Place<'static>, pass: bool) -> Result<Cut, OpenError> {
+        self.at_far(|| if pass { Cut::pass_at(place) } else { Cut::drop_at(place) })?
+    }
+
+    /// The near interface's counters.
+    pub(super) fn stats(&mut self) -> Result<LinkStats, OpenError> {
+        self.net.link(NEAR).map(|link| link.stats)
+    }
+}
+
+/// A socket that sends, connected or not, with room for what is on its way.
+pub(super) fn sender(connected: bool) -> Result<UdpSocket, OpenError> {
+    let open = || {
+        let socket = UdpSocket::bind(SocketAddr::from((HERE, 0)))?;
+        if connected {
+            socket.connect(SocketAddr::from((THERE, PORT)))?;
+        }
+        udp::set_buffer(&socket, false, 4 << 20);
+        Ok(socket)
+    };
+    open().map_err(|e: std::io::Error| {
+        OpenError::new("UDP socket", linerate_port::Cause::System, e, "see what the kernel logged, and try again")
+    })
+}

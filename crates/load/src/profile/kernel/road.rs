@@ -1,0 +1,193 @@
+//! A road with its cut points, measured in rounds.
+
+use crate::profile::{Order, Whole, column};
+use crate::result::{How, Stage, Summary, Test, unit};
+use linerate_rt::{Stop, monotonic_ns};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A place on a road, or the whole of it.
+pub(super) struct Point {
+    /// The stage that ends here; for a program or the base, a name for its figure.
+    pub(super) name: &'static str,
+    /// What lies in the stage, a line.
+    pub(super) about: &'static str,
+    pub(super) kind: Kind,
+}
+
+/// What a measurement is good for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Packets end here; `less` names the program whose own cost is taken off.
+    Cut { less: Option<&'static str> },
+    /// As a cut, but what is before it is not of this road.
+    Base { less: Option<&'static str> },
+    /// All the way.
+    Whole,
+    /// All the way, past a program that lets everything pass.
+    Program,
+}
+
+/// One measurement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured {
+    /// Nanoseconds a packet.
+    pub(super) ns: f64,
+    /// Calls that went as a call must that ends there.
+    pub(super) calls: u64,
+    /// The packets that ended there, counted by whoever ended them.
+    pub(super) counted: u64,
+    /// Packets seen behind it.
+    pub(super) behind: u64,
+}
+
+/// A road. Its points are in the order of the path, the whole last of the cuts.
+pub(super) trait Road {
+    fn points(&self) -> Vec<Point>;
+    /// Sends for that long with the cut at that point; what is wrong is said in a line.
+    fn measure(&mut self, point: &str, time: Duration) -> Result<Measured, String>;
+}
+
+/// Name of the second measurement of the whole.
+const AGAIN: &str = "again";
+
+/// Measures all points in rounds and makes a column of it.
+pub(super) fn travel(id: &str, title: &str, road: &mut dyn Road, order: &Order, stop: &Stop) -> Result<Test, String> {
+    let points = road.points();
+    let whole = points.iter().find(|point| point.kind == Kind::Whole).map_or("", |point| point.name);
+    let mut rounds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut counters: BTreeMap<String, u64> = BTreeMap::new();
+    let mut wrong: BTreeMap<&str, String> = BTreeMap::new();
+    // The whole is measured twice a round, half a round apart: as the last stage's end, and as what the sum must be.
+    let mut plan: Vec<(&str, &str)> = points.iter().map(|point| (point.name, point.name)).collect();
+    plan.insert(plan.len() / 2, (AGAIN, whole));
+    for round in 0..order.rounds {
+        // Each round starts elsewhere, so that no point is always behind the same one.
+        plan.rotate_left((round % 3) as usize);
+        for (name, point) in &plan {
+            if stop.asked() {
+                break;
+            }
+            if wrong.contains_key(point) {
+                continue;
+            }
+            match road.measure(point, order.time).and_then(verified) {
+                Ok(measured) => {
+                    rounds.entry(name).or_default().push(measured.ns);
+                    *counters.entry(format!("{name}: calls")).or_default() += measured.calls;
+                    *counters.entry(format!("{name}: counted there")).or_default() += measured.counted;
+                    *counters.entry(format!("{name}: seen behind")).or_default() += measured.behind;
+                }
+                Err(why) => {
+                    wrong.insert(point, why);
+                }
+            }
+        }
+    }
+    if let Some(why) = wrong.get(whole) {
+        return Err(format!("{whole}: {why}"));
+    }
+    // A round that was broken off counts for nobody.
+    let full = points.iter().filter(|point| !wrong.contains_key(point.name)).map(|point| point.name).chain([AGAIN]);
+    let full = full.map(|name| rounds.get(name).map_or(0, Vec::len)).min().unwrap_or(0);
+    rounds.values_mut().for_each(|all| all.truncate(full));
+    if full == 0 {
+        return Err("no round was finished".to_owned());
+    }
+    let mut test = settle(id, title, &points, &rounds, &wrong, whole, order);
+    test.counters = counters;
+    test.warnings.extend(wrong.iter().map(|(name, why)| format!("{name}: {why}")));
+    Ok(test)
+}
+
+/// As many packets must have ended there as were sent, and none behind.
+fn verified(measured: Measured) -> Result<Measured, String> {
+    let Measured { calls, counted, behind, .. } = measured;
+    if calls == 0 || counted != calls || behind != 0 {
+        return Err(format!("not verified: {calls} packets sent, {counted} counted there, {behind} behind"));
+    }
+    Ok(measured)
+}
+
+/// From the points' figures to the stages between them, round by round.
+fn settle(
+    id: &str,
+    title: &str,
+    points: &[Point],
+    rounds: &BTreeMap<&str, Vec<f64>>,
+    wrong: &BTreeMap<&str, String>,
+    whole: &str,
+    order: &Order,
+) -> Test {
+    let of = |name: &str| rounds.get(name).map(Vec::as_slice).unwrap_or_default();
+    let less = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
+    // What a program costs; nothing is taken off if that is not known, and the warning says so.
+    let toll = |name: Option<&str>| name.map(|name| less(of(name), of(whole))).filter(|toll| !toll.is_empty());
+    let mut further = BTreeMap::new();
+    let mut tell = |name: String, mut values: Vec<f64>| {
+        further.extend(Summary::of_values(&mut values, unit::NS).map(|summary| (name, summary)));
+    };
+    let mut stages = Vec::new();
+    let mut before = vec![0.0; of(whole).len()];
+    let mut base = before.clone();
+    for point in points {
+        let program = match point.kind {
+            Kind::Cut { less } | Kind::Base { less } => less,
+            Kind::Whole => None,
+            Kind::Program => {
+                tell(format!("{} program", point.name), less(of(point.name), of(whole)));
+                continue;
+            }
+        };
+        if let Some(why) = wrong.get(point.name) {
+            stages.push(Stage::missing(point.name, How::CutPoint, point.about, why));
+            continue;
+        }
+        let here = of(point.name).to_vec();
+        let here = toll(program).map_or(here.clone(), |toll| less(&here, &toll));
+        if matches!(point.kind, Kind::Base { .. }) {
+            tell(point.name.to_owned(), here.clone());
+            base.clone_from(&here);
+        } else {
+            stages.push(Stage::new(point.name, How::CutPoint, point.about, &less(&here, &before)));
+        }
+        before = here;
+    }
+    let seconds = order.time.as_secs_f64();
+    let wholes: Vec<Whole> = less(of(AGAIN), &base).into_iter().map(|ns| Whole { ns, seconds }).collect();
+    let mut test = column(id, title, order, stages, &wholes);
+    test.further = further;
+    test
+}
+
+/// Calls between two readings of the clock.
+const CALLS: u32 = 64;
+/// Calls that warm the path up before the clock starts.
+const WARM: u32 = 256;
+
+/// Calls for that long; gives ns a call and how many were made, those to warm up included. Ends early with what a call
+/// says is wrong.
+///
+/// The figure is the median of all stretches of 64 calls, so a stretch during which the processor was somebody else's
+/// does not count.
+pub(super) fn time_calls(time: Duration, mut call: impl FnMut() -> Result<(), String>) -> Result<(f64, u64), String> {
+    for _ in 0..WARM {
+        call()?;
+    }
+    let limit = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let mut stretches: Vec<f64> = Vec::with_capacity(1 << 16);
+    let start = monotonic_ns();
+    let mut last = start;
+    while last - start < limit {
+        for _ in 0..CALLS {
+            call()?;
+        }
+        let now = monotonic_ns();
+        #[expect(clippy::cast_precision_loss, reason = "some microseconds")]
+        stretches.push((now - last) as f64 / f64::from(CALLS));
+        last = now;
+    }
+    let calls = stretches.len() as u64 * u64::from(CALLS) + u64::from(WARM);
+    let median = Summary::of_values(&mut stretches, unit::NS).and_then(|summary| summary.median.known());
+    median.map(|ns| (ns, calls)).ok_or_else(|| "no time to measure".to_owned())
+}

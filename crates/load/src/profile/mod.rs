@@ -1,0 +1,126 @@
+//! Where each nanosecond of a packet goes, stage by stage.
+//!
+//! A *column* is one way that a packet can go, measured alone: a [`Test`] with [`Stage`](crate::result::Stage)s and, as
+//! its value, what the whole way takes without any measuring. [`SOURCES`] is the table of who measures columns; one file
+//! and one row add one. [`flood`] is the same call over and over, as fast as it goes or paced.
+//!
+//! What this module refuses to do: it uses no tracer and needs no symbol of the kernel, and it explains no difference
+//! away; a negative one is shown.
+
+#[cfg(target_os = "linux")]
+mod flood;
+#[cfg(target_os = "linux")]
+mod kernel;
+#[cfg(target_os = "linux")]
+mod sys;
+
+#[cfg(target_os = "linux")]
+pub use flood::{Flood, flood};
+
+use crate::result::{Repeat, Stage, Test, unit};
+use linerate_rt::Stop;
+use std::time::Duration;
+
+/// How columns are measured.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// Bytes of a frame in memory, Ethernet header included and FCS not: [`SIZES`].
+    pub size: u32,
+    /// How long each measurement of each round takes.
+    pub time: Duration,
+    /// Rounds; in each, everything is measured once.
+    pub rounds: u32,
+    /// The processor on which it is measured.
+    pub core: usize,
+}
+
+/// Frames that can be measured: UDP over IPv4 with at least one byte of payload, and an MTU of 1500.
+pub const SIZES: std::ops::RangeInclusive<u32> = 43..=1514;
+
+/// Ethernet, IPv4 and UDP headers.
+const HEADERS: u32 = 42;
+
+/// Which way packets go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Out.
+    Tx,
+    /// In.
+    Rx,
+}
+
+/// Who measures columns.
+pub struct Source {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is the system's network and not linerate's own.
+    pub kernel: bool,
+    /// Measures; columns that cannot be measured say why.
+    pub measure: fn(Way, &Order, &Stop, Tell<'_>) -> Vec<Test>,
+}
+
+/// Is given a line when something new begins.
+pub type Tell<'a> = &'a mut dyn FnMut(&str);
+
+/// All of them, in the order of the table.
+pub const SOURCES: &[Source] = &[
+    #[cfg(target_os = "linux")]
+    kernel::SOURCE,
+];
+
+/// One round's measurement of a whole way, without stamps or cuts.
+#[derive(Clone, Copy, Debug)]
+pub struct Whole {
+    /// Nanoseconds a packet.
+    pub ns: f64,
+    /// How long it was measured, seconds.
+    pub seconds: f64,
+}
+
+/// A column: its stages and what the whole way took.
+#[must_use]
+pub fn column(id: &str, title: &str, order: &Order, stages: Vec<Stage>, wholes: &[Whole]) -> Test {
+    let repeat = |whole: &Whole| Repeat {
+        value: whole.ns.into(),
+        seconds: whole.seconds.into(),
+        valid: true,
+        ..Repeat::default()
+    };
+    let mut test = Test { stages, repeats: wholes.iter().map(repeat).collect(), ..empty_column(id, title, order) };
+    test.summarize(unit::NS);
+    for one in test.agreements().into_iter().filter(|one| !one.holds) {
+        let with = if one.what == "sum" { "the whole way without them" } else { "early return" };
+        test.warnings.push(format!(
+            "{}: {} by {} and {with} do not agree: {:.1} and {:.1} ns",
+            id,
+            one.what,
+            one.how.name(),
+            one.ns,
+            one.other_ns
+        ));
+    }
+    test
+}
+
+/// A column that was not measured, and why.
+#[must_use]
+pub fn missing_column(id: &str, title: &str, order: &Order, why: &str) -> Test {
+    Test { skipped: Some(why.to_owned()), ..empty_column(id, title, order) }
+}
+
+fn empty_column(id: &str, title: &str, order: &Order) -> Test {
+    let parameters = [
+        ("size", order.size.to_string()),
+        ("time", order.time.as_millis().to_string()),
+        ("rounds", order.rounds.to_string()),
+    ];
+    Test {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        workload: "profile".to_owned(),
+        frame_bytes: Some(order.size),
+        wire_bytes: Some(order.size + 4),
+        parameters: parameters.map(|(name, value)| (name.to_owned(), value)).into(),
+        ..Test::default()
+    }
+}

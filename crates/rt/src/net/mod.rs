@@ -1,0 +1,30 @@
+//! IP over a port: a [`Node`] for one thread that does everything itself, and a [`Net`] whose sockets are used like the
+//! standard library's.
+//!
+//! ```
+//! use linerate_rt::net::{Net, Options};
+//!
+//! // Two hosts at the two ends of a virtual cable; instead of a cable, any port will do: `tap:tap0`, `xdp:eth0`.
+//! let [left, right] = Net::open_pair(
+//!     ["cable:readme{1", "cable:readme}1"],
+//!     ["10.0.0.1/24".parse()?, "10.0.0.2/24".parse()?],
+//!     &Options::default(),
+//! )?;
+//! let server = right.udp_bind("10.0.0.2:7000".parse()?)?;
+//! let client = left.udp_bind("0.0.0.0:0".parse()?)?;
+//! client.send_to(b"hello", "10.0.0.2:7000".parse()?)?;
+//! let mut buffer = [0; 1500];
+//! let (n, from) = server.recv_from(&mut buffer)?;
+//! assert_eq!(&buffer[..n], b"hello");
+//! server.send_to(&buffer[..n], from)?;
+//! assert_eq!(client.recv_from(&mut buffer)?.0, 5);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod node;
+mod service;
+mod udp;
+
+pub use node::{NetError, Node, Options};
+pub use service::{SERVICES, Served, Service, Serving};
+pub use udp::{Net, UdpSocket};

@@ -1,0 +1,161 @@
+//! A host on a port, in one thread.
+
+use crate::wait::Sleeper;
+use linerate_port::{Link, OpenError, Port, RxQueue, TxQueue, open_all};
+use linerate_ring::flags;
+use linerate_stack::{Cidr, Config, ConfigError, Fills, Host};
+use linerate_wire::{MacAddr, VlanTag};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use thiserror::Error;
+
+/// Slots looked at between two polls of the time.
+const BATCH: u32 = 256;
+
+/// How a host is set up.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Its hardware address; otherwise the port's own, or a random one.
+    pub mac: Option<MacAddr>,
+    /// Longest IP packet; otherwise the port's.
+    pub mtu: Option<usize>,
+    /// The tag of all frames.
+    pub vlan: Option<VlanTag>,
+    /// Checksums are always made and verified here, whatever the port could do.
+    pub software: bool,
+}
+
+/// Why a host could not be set up.
+#[derive(Debug, Error)]
+pub enum NetError {
+    /// The port.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// An address, the MTU, a route.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The port sends or receives only.
+    #[error("{0}: it has no queue for each way, and a host needs both: choose another port")]
+    OneWay(String),
+    /// No thread, no memory.
+    #[error("{0}")]
+    System(#[from] std::io::Error),
+}
+
+/// A host and its port. Whoever owns it calls [`Node::handle`] again and again, as [`crate::run`] does.
+pub struct Node {
+    /// The host.
+    pub host: Host,
+    /// Where its frames go.
+    pub tx: TxQueue,
+    rx: RxQueue,
+    port: Port,
+    link: Link,
+    whole: Vec<u8>,
+}
+
+impl Node {
+    /// Opens a port and sets up a host with these addresses on it.
+    pub fn open(port: &str, addresses: &[Cidr], options: &Options) -> Result<Self, NetError> {
+        let mut nodes = Self::open_all(&[port], &[addresses], options)?;
+        nodes.pop().ok_or_else(|| NetError::OneWay(port.into()))
+    }
+
+    /// Several at once, which may be the ends of one cable.
+    pub fn open_all(ports: &[&str], addresses: &[&[Cidr]], options: &Options) -> Result<Vec<Self>, NetError> {
+        let ports = open_all(ports)?;
+        ports.into_iter().zip(addresses).map(|(port, addresses)| Self::over(port, addresses, options)).collect()
+    }
+
+    fn over(mut port: Port, addresses: &[Cidr], options: &Options) -> Result<Self, NetError> {
+        let seed = RandomState::new().build_hasher().finish();
+        let mac = options.mac.or(port.info().mac.map(MacAddr)).unwrap_or_else(|| random_mac(seed));
+        let mut config = Config::new(mac, seed);
+        config.mtu = options.mtu.unwrap_or(port.info().mtu);
+        config.vlan = options.vlan;
+        let fills = port.info().caps.checksum && !options.software;
+        config.fills = Fills { v4: fills, v6: fills };
+        let mut host = Host::new(&config)?;
+        addresses.iter().try_for_each(|address| host.add_address(*address))?;
+        let (Some(tx), Some(rx)) = (port.take_tx(0), port.take_rx(0)) else {
+            return Err(NetError::OneWay(port.info().name.clone()));
+        };
+        let link = port.link();
+        host.set_up(link == Link::Up);
+        Ok(Self { host, tx, rx, port, link, whole: Vec::new() })
+    }
+
+    /// The port.
+    #[must_use]
+    pub fn port(&self) -> &Port {
+        &self.port
+    }
+
+    /// Takes what has arrived and does what is due; true if there was something.
+    pub fn handle(&mut self, now: u64) -> bool {
+        let link = self.rx.link();
+        if link != self.link {
+            self.link = link;
+            self.host.set_up(link == Link::Up);
+        }
+        self.rx.sync();
+        let mut batch = self.rx.ring.batch(BATCH);
+        let slots = batch.len();
+        let mut meta = None;
+        for i in 0..slots {
+            let first = self.whole.is_empty();
+            if first {
+                meta = batch.meta(i);
+            }
+            let Some((frame, flags)) = batch.frame(i) else { continue };
+            let more = flags & flags::MOREFRAG != 0;
+            match frame.bytes() {
+                Some(bytes) if first && !more => self.host.handle(now, bytes, meta, &mut self.tx.ring),
+                _ => {
+                    let at = self.whole.len();
+                    self.whole.resize(at + frame.len(), 0);
+                    let whole = frame.read(0, &mut self.whole[at..]);
+                    debug_assert!(whole);
+                    if !more {
+                        self.host.handle(now, &self.whole, meta, &mut self.tx.ring);
+                        self.whole.clear();
+                    }
+                }
+            }
+        }
+        batch.release(slots);
+        let due = self.host.poll_timeout().is_some_and(|at| at <= now);
+        if due {
+            self.host.poll(now, &mut self.tx.ring);
+        }
+        self.flush();
+        slots > 0 || due
+    }
+
+    /// Hands on what was sent since.
+    #[inline]
+    pub fn flush(&mut self) {
+        if self.tx.ring.outstanding() > 0 {
+            self.tx.sync();
+        }
+    }
+
+    /// When [`Node::handle`] is wanted although nothing arrives.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<u64> {
+        self.host.poll_timeout()
+    }
+
+    /// What to wait on.
+    pub fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        visit(&mut self.rx);
+        if self.tx.ring.outstanding() > 0 {
+            visit(&mut self.tx);
+        }
+    }
+}
+
+/// Locally administered, for one station (IEEE 802, section 8.4).
+fn random_mac(seed: u64) -> MacAddr {
+    let [a, b, c, d, e, f, ..] = seed.to_le_bytes();
+    MacAddr([a & 0xfc | 2, b, c, d, e, f])
+}

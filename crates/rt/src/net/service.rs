@@ -1,0 +1,128 @@
+//! The small services that every host once had, to try a stack with: a table, and a machine that runs them on a node.
+
+use super::node::Node;
+use crate::event::{Machine, Progress};
+use crate::wait::Sleeper;
+use linerate_stack::{BindError, SendError, UdpId};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// A service.
+#[derive(Debug)]
+pub struct Service {
+    /// Its name.
+    pub name: &'static str,
+    /// Its port.
+    pub port: u16,
+    /// What it does.
+    pub about: &'static str,
+    /// Turns a datagram in the buffer into its answer, in place: how long the answer is; none is no answer.
+    answer: fn(&mut [u8], usize) -> Option<usize>,
+}
+
+/// All services over UDP.
+pub const SERVICES: &[Service] = &[
+    Service { name: "echo", port: 7, about: "sends back what it gets (RFC 862)", answer: |_, n| Some(n) },
+    Service { name: "discard", port: 9, about: "takes what it gets (RFC 863)", answer: |_, _| None },
+    Service {
+        name: "chargen",
+        port: 19,
+        about: "answers with a line of characters (RFC 864)",
+        answer: |buffer, _| {
+            // RFC 864: printing characters; one line of the pattern is enough for an answer.
+            let line = (b' '..=b'~').take(72).chain(*b"\r\n");
+            Some(buffer.iter_mut().zip(line).map(|(to, c)| *to = c).count())
+        },
+    },
+];
+
+/// What a service did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Datagrams taken.
+    pub received: u64,
+    /// Answers sent.
+    pub sent: u64,
+    /// Answers that could not be sent.
+    pub unsent: u64,
+}
+
+/// A node with services: a machine for [`crate::run`].
+pub struct Serving {
+    node: Node,
+    open: Vec<(&'static Service, UdpId, Served)>,
+    buffer: Box<[u8]>,
+    stopping: bool,
+}
+
+impl Serving {
+    /// Opens these services for all of the node's addresses.
+    pub fn new(mut node: Node, services: &[&'static Service]) -> Result<Self, BindError> {
+        let mut open = Vec::new();
+        for service in services {
+            for any in [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)] {
+                let id = node.host.udp_bind(SocketAddr::new(any, service.port))?;
+                open.push((*service, id, Served::default()));
+            }
+        }
+        Ok(Self { node, open, buffer: vec![0; 65536].into(), stopping: false })
+    }
+
+    /// The node.
+    #[must_use]
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// What each service did, for each family.
+    pub fn served(&self) -> impl Iterator<Item = (&'static Service, Served)> {
+        self.open.iter().map(|(service, _, served)| (*service, *served))
+    }
+
+    fn serve(&mut self, now: u64) -> bool {
+        let (mut worked, Node { host, tx, .. }) = (false, &mut self.node);
+        for (service, id, served) in &mut self.open {
+            while let Some((n, _, from)) = host.udp_recv(*id, &mut self.buffer) {
+                worked = true;
+                served.received += 1;
+                let Some(n) = (service.answer)(&mut self.buffer, n) else { continue };
+                match host.udp_send(now, *id, Some(from), &self.buffer[..n], &mut tx.ring) {
+                    Ok(()) => served.sent += 1,
+                    Err(SendError::NoRoom) => {
+                        // The ring may only want a sync; what finds no room then is lost, as on any wire.
+                        tx.sync();
+                        let again = host.udp_send(now, *id, Some(from), &self.buffer[..n], &mut tx.ring).is_ok();
+                        served.sent += u64::from(again);
+                        served.unsent += u64::from(!again);
+                    }
+                    Err(_) => served.unsent += 1,
+                }
+            }
+        }
+        if worked {
+            self.node.flush();
+        }
+        worked
+    }
+}
+
+impl Machine for Serving {
+    fn handle(&mut self, now: u64) -> Progress {
+        if self.stopping {
+            return Progress::Done;
+        }
+        let arrived = self.node.handle(now);
+        if self.serve(now) || arrived { Progress::Worked } else { Progress::Idle }
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        self.node.poll_timeout()
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        self.node.waits_for(visit);
+    }
+
+    fn stop(&mut self, _: u64) {
+        self.stopping = true;
+    }
+}

@@ -1,0 +1,294 @@
+//! ICMP (RFC 792, RFC 4443): echoes, and errors in both directions.
+
+use crate::Transmit;
+use crate::counters::Discard;
+use crate::host::Host;
+use crate::input::Packet;
+use crate::udp::SendError;
+use linerate_wire::{Icmpv4Packet, Icmpv4Repr, Icmpv6Packet, Icmpv6Repr, IpProtocol, NdpPacket, NdpRepr, Quote};
+use std::net::{IpAddr, SocketAddr};
+
+/// Errors that may be sent at once, and how long each takes to be allowed again (RFC 1812, section 4.3.2.8; the numbers
+/// are Linux's).
+const BURST: u64 = 50;
+const EACH_NS: u64 = 1_000_000;
+/// Longest error packets (RFC 1812, section 4.3.2.3; RFC 4443, section 2.4 c).
+const LONGEST_V4: usize = 576;
+const LONGEST_V6: usize = 1280;
+const HOPS: u8 = 64;
+
+/// How many errors may be sent.
+#[derive(Debug, Default)]
+pub(crate) struct Allowance {
+    /// When all that were sent will be forgotten.
+    until: u64,
+}
+
+impl Allowance {
+    fn take(&mut self, now: u64) -> bool {
+        let until = self.until.max(now) + EACH_NS;
+        let allowed = until <= now + BURST * EACH_NS;
+        if allowed {
+            self.until = until;
+        }
+        allowed
+    }
+}
+
+/// What is told to a packet's sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Error {
+    /// Nobody listens at the port.
+    NoPort,
+    /// The protocol is not spoken here.
+    NoProtocol,
+    /// A field is wrong.
+    Parameter { code: u8, pointer: u32 },
+    /// The fragments did not come in time.
+    Reassembly,
+}
+
+impl Host {
+    /// Tells a packet's sender what is wrong with it, unless nobody may be told (RFC 1122, section 3.2.2; RFC 4443, section
+    /// 2.4 e).
+    pub(crate) fn send_error<T: Transmit>(&mut self, now: u64, packet: Packet<'_>, error: Error, tx: &mut T) {
+        let itself_an_error = match (packet.protocol, packet.payload.first()) {
+            (IpProtocol::ICMP, Some(kind)) => matches!(kind, 3 | 4 | 5 | 11 | 12),
+            (IpProtocol::ICMPV6, Some(kind)) => *kind < 128 || *kind == 137,
+            (IpProtocol::ICMP | IpProtocol::ICMPV6, None) => true,
+            _ => false,
+        };
+        let nobody = packet.from.is_unspecified() || packet.from.is_multicast() || self.is_broadcast(packet.from);
+        if packet.to_all || itself_an_error || nobody || !self.allowance.take(now) {
+            return;
+        }
+        let (most, header) = if packet.from.is_ipv4() { (LONGEST_V4, 20) } else { (LONGEST_V6, 40) };
+        let quoted = &packet.whole[..packet.whole.len().min(most - header - 8)];
+        let mut message = vec![0; 8 + quoted.len()];
+        message[8..].copy_from_slice(quoted);
+        let written = match packet.from {
+            IpAddr::V4(_) => match error {
+                Error::NoPort => Icmpv4Repr::Unreachable { code: Icmpv4Repr::PORT, mtu: 0 },
+                Error::NoProtocol => Icmpv4Repr::Unreachable { code: Icmpv4Repr::PROTOCOL, mtu: 0 },
+                Error::Parameter { code, pointer } => {
+                    Icmpv4Repr::ParameterProblem { code, pointer: u8::try_from(pointer).unwrap_or(0) }
+                }
+                Error::Reassembly => Icmpv4Repr::TimeExceeded { code: Icmpv4Repr::REASSEMBLY },
+            }
+            .emit(&mut message)
+            .is_ok(),
+            IpAddr::V6(_) => match error {
+                Error::NoPort => Icmpv6Repr::Unreachable { code: Icmpv6Repr::PORT },
+                // RFC 8200, section 4: an unknown next header is a parameter problem, code 1, that points to it.
+                Error::NoProtocol => Icmpv6Repr::ParameterProblem { code: 1, pointer: packet.named_at },
+                Error::Parameter { code, pointer } => Icmpv6Repr::ParameterProblem { code, pointer },
+                Error::Reassembly => Icmpv6Repr::TimeExceeded { code: Icmpv6Repr::REASSEMBLY },
+            }
+            .emit(&mut message)
+            .is_ok(),
+        };
+        debug_assert!(written);
+        // An error about what came to a group is sent from one of our own addresses.
+        let from = if self.is_ours(packet.to) { packet.to } else { unspecified(packet.from) };
+        match self.send_icmp(now, (from, packet.from), &mut message, tx) {
+            Ok(()) => self.counters.errors_sent += 1,
+            Err(why) => self.counters.discard(why),
+        }
+    }
+
+    /// Completes an ICMP message by its checksum and sends it.
+    fn send_icmp<T: Transmit>(
+        &mut self,
+        now: u64,
+        (from, to): (IpAddr, IpAddr),
+        message: &mut [u8],
+        tx: &mut T,
+    ) -> Result<(), Discard> {
+        let way = self.way(to, from, now).ok_or(Discard::NoRoute)?;
+        let protocol = match (way.from, to) {
+            (IpAddr::V6(src), IpAddr::V6(dst)) => {
+                if let Ok(mut packet) = Icmpv6Packet::new_checked(&mut *message) {
+                    packet.fill_checksum(src, dst);
+                }
+                IpProtocol::ICMPV6
+            }
+            _ => {
+                if let Ok(mut packet) = Icmpv4Packet::new_checked(&mut *message) {
+                    packet.fill_checksum();
+                }
+                IpProtocol::ICMP
+            }
+        };
+        if self.send_payload(now, way, to, protocol, message, HOPS, tx) { Ok(()) } else { Err(Discard::NoRoom) }
+    }
+
+    pub(crate) fn take_icmp_v4<T: Transmit>(
+        &mut self,
+        now: u64,
+        packet: Packet<'_>,
+        tx: &mut T,
+    ) -> Result<(), Discard> {
+        let icmp = Icmpv4Packet::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
+        if !icmp.verify_checksum() {
+            return Err(Discard::BadChecksum);
+        }
+        let repr = Icmpv4Repr::parse(&icmp);
+        match repr {
+            // RFC 1122, section 3.2.2.6: what went to everybody need not be answered, and would flood its sender.
+            Icmpv4Repr::EchoRequest { .. } if packet.to_all => Err(Discard::NotForUs),
+            Icmpv4Repr::EchoRequest { ident, sequence } => {
+                let mut message = packet.payload.to_vec();
+                let written = Icmpv4Repr::EchoReply { ident, sequence }.emit(&mut message).is_ok();
+                debug_assert!(written);
+                self.counters.echoes += 1;
+                self.send_icmp(now, (packet.to, packet.from), &mut message, tx)
+            }
+            _ if repr.is_error() => {
+                let quote = Quote::parse_v4(icmp.payload()).map_err(|_| Discard::Malformed)?;
+                let what = match repr {
+                    Icmpv4Repr::Unreachable { code: Icmpv4Repr::FRAGMENTATION_NEEDED, mtu } => {
+                        // Routers before RFC 1191 tell nothing; then the least that must get through is assumed.
+                        Told::TooBig(if mtu == 0 { 576 } else { mtu.into() })
+                    }
+                    Icmpv4Repr::Unreachable { code: Icmpv4Repr::PORT | Icmpv4Repr::PROTOCOL, .. } => Told::Refused,
+                    _ => Told::Unreachable,
+                };
+                self.take_error(now, &quote, what)
+            }
+            _ => Err(Discard::NotForUs),
+        }
+    }
+
+    pub(crate) fn take_icmp_v6<T: Transmit>(
+        &mut self,
+        now: u64,
+        packet: Packet<'_>,
+        tx: &mut T,
+    ) -> Result<(), Discard> {
+        let (IpAddr::V6(src), IpAddr::V6(dst)) = (packet.from, packet.to) else { return Err(Discard::BadAddress) };
+        let icmp = Icmpv6Packet::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
+        if !icmp.verify_checksum(src, dst) {
+            return Err(Discard::BadChecksum);
+        }
+        if (133..=137).contains(&icmp.kind()) {
+            let ndp = NdpPacket::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
+            return self.take_ndp(now, packet, NdpRepr::parse(&ndp), tx);
+        }
+        let repr = Icmpv6Repr::parse(&icmp);
+        match repr {
+            Icmpv6Repr::EchoRequest { .. } if packet.from.is_unspecified() => Err(Discard::BadAddress),
+            Icmpv6Repr::EchoRequest { ident, sequence } => {
+                let mut message = packet.payload.to_vec();
+                let written = Icmpv6Repr::EchoReply { ident, sequence }.emit(&mut message).is_ok();
+                debug_assert!(written);
+                self.counters.echoes += 1;
+                // RFC 4443, section 4.2: a ping to a group is answered from an address of our own.
+                let from = if self.is_ours(packet.to) { packet.to } else { unspecified(packet.from) };
+                self.send_icmp(now, (from, packet.from), &mut message, tx)
+            }
+            _ if repr.is_error() => {
+                let quote = Quote::parse_v6(icmp.payload()).map_err(|_| Discard::Malformed)?;
+                let what = match repr {
+                    Icmpv6Repr::PacketTooBig { mtu } => Told::TooBig(usize::try_from(mtu).unwrap_or(usize::MAX)),
+                    Icmpv6Repr::Unreachable { code: Icmpv6Repr::PORT } => Told::Refused,
+                    _ => Told::Unreachable,
+                };
+                self.take_error(now, &quote, what)
+            }
+            _ => Err(Discard::NotForUs),
+        }
+    }
+
+    /// An error about a datagram of ours. It must quote one that a socket could have sent: others could be anybody's.
+    fn take_error(&mut self, now: u64, quote: &Quote<'_>, what: Told) -> Result<(), Discard> {
+        let (from, to) = quote.ports().filter(|_| quote.protocol == IpProtocol::UDP).ok_or(Discard::NotForUs)?;
+        if !self.is_ours(quote.src) {
+            return Err(Discard::BadAddress);
+        }
+        let (local, remote) = (SocketAddr::new(quote.src, from), SocketAddr::new(quote.dst, to));
+        let socket = self.sockets.find(local, remote).ok_or(Discard::NoSocket)?;
+        self.counters.errors_received += 1;
+        match what {
+            Told::TooBig(mtu) => self.generation += u64::from(self.pmtu.tell(quote.dst, mtu, self.mtu, now)),
+            // Only who is connected can tell which of its datagrams is meant (as in the systems that people know).
+            Told::Refused if socket.remote == Some(remote) => socket.error = Some(SendError::Refused),
+            Told::Unreachable if socket.remote == Some(remote) => socket.error = Some(SendError::Unreachable),
+            _ => {}
+        }
+        if socket_has_error(what) {
+            // The next send must go the long way to see it.
+            self.forget_template(local, remote);
+        }
+        Ok(())
+    }
+
+    /// A packet of ours could not be delivered because its neighbour is silent.
+    pub(crate) fn undeliverable(&mut self, now: u64, packet: &[u8]) {
+        self.counters.discard(Discard::NoNeighbour);
+        let quote =
+            if packet.first().is_some_and(|b| b >> 4 == 4) { Quote::parse_v4(packet) } else { Quote::parse_v6(packet) };
+        if let Ok(quote) = quote {
+            // What is not a socket's has nobody to be told.
+            let _ = self.take_error(now, &quote, Told::Unreachable);
+        }
+    }
+
+    fn forget_template(&mut self, local: SocketAddr, remote: SocketAddr) {
+        if let Some(socket) = self.sockets.find(local, remote) {
+            socket.template = None;
+        }
+    }
+
+    /// Tells the senders of fragments that never became a datagram (RFC 1122, section 3.3.2; RFC 8200, section 4.5).
+    pub(crate) fn end_fragments<T: Transmit>(&mut self, now: u64, tx: &mut T) {
+        let mut late = Vec::new();
+        self.reassembly.poll(now, |first| late.push(first));
+        for first in &late {
+            self.counters.discard(Discard::Fragments);
+            let ends: Option<(IpAddr, IpAddr)> = match first.first().map(|b| b >> 4) {
+                Some(4) => ends_at::<4>(first, 12),
+                _ => ends_at::<16>(first, 8),
+            };
+            let Some((from, to)) = ends.filter(|(_, to)| self.is_ours(*to)) else { continue };
+            let packet = Packet {
+                from,
+                to,
+                hops: 0,
+                whole: first,
+                protocol: IpProtocol(if from.is_ipv4() { first[9] } else { first[6] }),
+                named_at: 6,
+                payload: &first[if from.is_ipv4() { usize::from(first[0] & 15) * 4 } else { 48 }.min(first.len())..],
+                verified: false,
+                to_all: false,
+                station: None,
+            };
+            self.send_error(now, packet, Error::Reassembly, tx);
+        }
+    }
+}
+
+/// What an error says.
+#[derive(Clone, Copy, Debug)]
+enum Told {
+    TooBig(usize),
+    Refused,
+    Unreachable,
+}
+
+fn socket_has_error(what: Told) -> bool {
+    !matches!(what, Told::TooBig(_))
+}
+
+/// Source and destination that stand behind each other in a header.
+fn ends_at<const N: usize>(bytes: &[u8], at: usize) -> Option<(IpAddr, IpAddr)>
+where
+    IpAddr: From<[u8; N]>,
+{
+    let one = |at: usize| -> Option<IpAddr> { Some(<[u8; N]>::try_from(bytes.get(at..at + N)?).ok()?.into()) };
+    Some((one(at)?, one(at + N)?))
+}
+
+/// Any address of the same family.
+fn unspecified(like: IpAddr) -> IpAddr {
+    if like.is_ipv4() { IpAddr::from([0; 4]) } else { IpAddr::from([0; 16]) }
+}

@@ -1,0 +1,310 @@
+//! The way up: from a frame to a socket's queue, or to an answer.
+
+use crate::counters::Discard;
+use crate::host::Host;
+use crate::neighbour::Heard;
+use crate::reassembly::{Outcome, Reason};
+use crate::{Transmit, icmp, nd};
+use linerate_ring::Meta;
+use linerate_wire::{
+    ArpOperation, ArpPacket, ArpRepr, EtherType, EthernetFrame, IpProtocol, Ipv4Packet, Ipv6Chain, Ipv6Packet,
+    Ipv6Problem, MacAddr, UdpDatagram, VlanHeader, solicited_node,
+};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// What is known of an IP packet when its payload is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet<'a> {
+    pub(crate) from: IpAddr,
+    pub(crate) to: IpAddr,
+    pub(crate) hops: u8,
+    /// The packet from its IP header on, for errors that quote it.
+    pub(crate) whole: &'a [u8],
+    pub(crate) protocol: IpProtocol,
+    /// Which octet of the packet names it.
+    pub(crate) named_at: u32,
+    pub(crate) payload: &'a [u8],
+    /// The adapter has verified the upper checksum, or the packet never left the machine.
+    pub(crate) verified: bool,
+    /// It came to everybody (a group or a broadcast): nobody answers with an error.
+    pub(crate) to_all: bool,
+    /// Its station on the link; none if it came from ourselves.
+    pub(crate) station: Option<MacAddr>,
+}
+
+impl Host {
+    /// Takes a frame. `meta` is what the adapter says of it. Answers are sent at once; those that find no room are
+    /// counted, as on any wire.
+    pub fn handle<T: Transmit>(&mut self, now: u64, frame: &[u8], meta: Option<Meta>, tx: &mut T) {
+        self.counters.frames += 1;
+        if let Err(why) = self.take(now, frame, meta, tx) {
+            self.counters.discard(why);
+        }
+    }
+
+    fn take<T: Transmit>(&mut self, now: u64, frame: &[u8], meta: Option<Meta>, tx: &mut T) -> Result<(), Discard> {
+        let ethernet = EthernetFrame::new_checked(frame).map_err(|_| Discard::Malformed)?;
+        let (dst, station) = (ethernet.dst(), ethernet.src());
+        if !self.up || (dst != self.mac && !dst.is_multicast()) {
+            return Err(Discard::NotForUs);
+        }
+        if station.is_multicast() {
+            return Err(Discard::BadAddress);
+        }
+        let (mut ethertype, mut payload) = (ethernet.ethertype(), ethernet.payload());
+        let mut vid = meta.map_or(0, |meta| meta.vlan_tci & 0x0fff);
+        if ethertype == EtherType::VLAN {
+            let tag = VlanHeader::new_checked(payload).map_err(|_| Discard::Malformed)?;
+            (vid, ethertype, payload) = (tag.tag().vid(), tag.ethertype(), tag.payload());
+        }
+        // Number 0 is a priority without a VLAN (IEEE 802.1Q, 9.6).
+        if vid != self.vlan.map_or(0, |tag| tag.vid()) {
+            return Err(Discard::NotForUs);
+        }
+        let verified = meta.is_some_and(|meta| meta.flags & (Meta::DATA_VALID | Meta::NEEDS_CSUM) != 0);
+        match ethertype {
+            EtherType::IPV4 => self.take_v4(now, payload, verified, Some((station, dst)), tx),
+            EtherType::IPV6 => self.take_v6(now, payload, verified, Some((station, dst)), tx),
+            EtherType::ARP => self.take_arp(now, payload, tx),
+            _ => Err(Discard::NotForUs),
+        }
+    }
+
+    /// RFC 826's packet reception.
+    fn take_arp<T: Transmit>(&mut self, now: u64, payload: &[u8], tx: &mut T) -> Result<(), Discard> {
+        let packet = ArpPacket::new_checked(payload).map_err(|_| Discard::Malformed)?;
+        let arp = ArpRepr::parse(&packet);
+        let (ours, from) = (self.is_ours(arp.target_ip.into()), IpAddr::V4(arp.sender_ip));
+        if arp.sender_mac.is_multicast() || arp.sender_mac == MacAddr::UNSPECIFIED || arp.sender_ip.is_multicast() {
+            return Err(Discard::BadAddress);
+        }
+        if self.is_ours(from) {
+            // Somebody has our address, or our own frame came back: no neighbour of ours.
+            return Err(Discard::BadAddress);
+        }
+        let how = match arp.operation {
+            ArpOperation::REQUEST if ours => Heard::Solicitation,
+            ArpOperation::REPLY if ours => Heard::ARP_REPLY,
+            _ => Heard::ARP_GRATUITOUS,
+        };
+        // A probe for an address (RFC 5227) has no sender to be learned.
+        if !arp.sender_ip.is_unspecified() && self.on_link(from) {
+            self.learn(now, from, Some(arp.sender_mac), how, tx);
+        }
+        if arp.operation == ArpOperation::REQUEST && ours {
+            let answer = ArpRepr {
+                operation: ArpOperation::REPLY,
+                sender_mac: self.mac,
+                sender_ip: arp.target_ip,
+                target_mac: arp.sender_mac,
+                target_ip: arp.sender_ip,
+            };
+            return self.send_arp(arp.sender_mac, &answer, tx);
+        }
+        Ok(())
+    }
+
+    /// Whether an address is on one of the host's networks.
+    pub(crate) fn on_link(&self, addr: IpAddr) -> bool {
+        self.addresses.iter().any(|a| a.contains(addr))
+    }
+
+    pub(crate) fn send_arp<T: Transmit>(&mut self, to: MacAddr, arp: &ArpRepr, tx: &mut T) -> Result<(), Discard> {
+        let mut head = [0; 18];
+        let len = 14 + if self.vlan.is_some() { 4 } else { 0 };
+        self.emit_header(&mut head[..len], to, EtherType::ARP);
+        let mut body = [0; 28];
+        let written = arp.emit(&mut body).is_ok();
+        if written && tx.send(&head[..len], &body, None) { Ok(()) } else { Err(Discard::NoRoom) }
+    }
+
+    fn take_v4<T: Transmit>(
+        &mut self,
+        now: u64,
+        whole: &[u8],
+        verified: bool,
+        stations: Option<(MacAddr, MacAddr)>,
+        tx: &mut T,
+    ) -> Result<(), Discard> {
+        let ip = Ipv4Packet::new_checked(whole).map_err(|_| Discard::Malformed)?;
+        if !ip.verify_checksum() {
+            return Err(Discard::BadChecksum);
+        }
+        let (src, dst) = (ip.src(), ip.dst());
+        if !plausible_v4(src) || (stations.is_some() && self.is_ours(src.into())) {
+            return Err(Discard::BadAddress);
+        }
+        let all = self.is_broadcast(dst.into()) || dst == Ipv4Addr::new(224, 0, 0, 1);
+        if !all && !self.is_ours(dst.into()) {
+            return Err(Discard::NotForUs);
+        }
+        let to_all = all || stations.is_some_and(|(_, dst)| dst.is_multicast());
+        let whole = &whole[..usize::from(ip.total_len())];
+        let packet = Packet {
+            from: src.into(),
+            to: dst.into(),
+            hops: ip.ttl(),
+            whole,
+            protocol: ip.protocol(),
+            named_at: 9,
+            payload: ip.payload(),
+            verified,
+            to_all,
+            station: stations.map(|(src, _)| src),
+        };
+        if !ip.is_fragment() {
+            return self.take_payload(now, packet, tx);
+        }
+        match self.reassembly.push_v4(now, &ip) {
+            // The adapter saw pieces only, so the checksum is still to be verified.
+            Outcome::Complete(whole) => self.take_v4(now, &whole, false, stations, tx),
+            Outcome::Incomplete => Ok(()),
+            Outcome::Dropped(_) => Err(Discard::Fragments),
+        }
+    }
+
+    fn take_v6<T: Transmit>(
+        &mut self,
+        now: u64,
+        whole: &[u8],
+        verified: bool,
+        stations: Option<(MacAddr, MacAddr)>,
+        tx: &mut T,
+    ) -> Result<(), Discard> {
+        let ip = Ipv6Packet::new_checked(whole).map_err(|_| Discard::Malformed)?;
+        let (src, dst) = (ip.src(), ip.dst());
+        if src.is_multicast() || src.is_loopback() || (stations.is_some() && self.is_ours(src.into())) {
+            return Err(Discard::BadAddress);
+        }
+        let group = dst.is_multicast();
+        if if group { !self.is_member(dst) } else { !self.is_ours(dst.into()) } {
+            return Err(Discard::NotForUs);
+        }
+        let whole = &whole[..40 + ip.payload().len()];
+        let to_all = group || stations.is_some_and(|(_, dst)| dst.is_multicast());
+        let mut packet = Packet {
+            from: src.into(),
+            to: dst.into(),
+            hops: ip.hop_limit(),
+            whole,
+            protocol: ip.next_header(),
+            named_at: 6,
+            payload: &whole[40..],
+            verified,
+            to_all,
+            station: stations.map(|(src, _)| src),
+        };
+        let chain = match Ipv6Chain::walk(&ip) {
+            Ok(chain) => chain,
+            Err(Ipv6Problem::Discard) => return Err(Discard::Malformed),
+            Err(Ipv6Problem::Parameter { code, pointer, multicast }) => {
+                packet.to_all &= !multicast;
+                self.send_error(now, packet, icmp::Error::Parameter { code, pointer }, tx);
+                return Err(Discard::Malformed);
+            }
+        };
+        let Some(piece) = chain.fragment else {
+            (packet.protocol, packet.payload) = (chain.protocol, &whole[40 + chain.offset..]);
+            packet.named_at = u32::try_from(chain.named_at).unwrap_or(6);
+            return self.take_payload(now, packet, tx);
+        };
+        match self.reassembly.push_v6(now, &ip, &piece) {
+            Outcome::Complete(whole) => self.take_v6(now, &whole, false, stations, tx),
+            Outcome::Incomplete => Ok(()),
+            Outcome::Dropped(why) => {
+                let pointer = match why {
+                    Reason::Unaligned => Some(4),
+                    Reason::TooLong => u32::try_from(40 + piece.at + 2).ok(),
+                    _ => None,
+                };
+                if let Some(pointer) = pointer {
+                    self.send_error(now, packet, icmp::Error::Parameter { code: 0, pointer }, tx);
+                }
+                Err(Discard::Fragments)
+            }
+        }
+    }
+
+    /// Groups that every IPv6 host is in (RFC 4291, section 2.8): all nodes, and the solicited-node groups of its addresses.
+    fn is_member(&self, group: Ipv6Addr) -> bool {
+        let ours = |a: &crate::Cidr| match a.addr() {
+            IpAddr::V6(addr) => solicited_node(addr) == group,
+            IpAddr::V4(_) => false,
+        };
+        group == nd::ALL_NODES || self.addresses.iter().any(ours)
+    }
+
+    fn take_payload<T: Transmit>(&mut self, now: u64, packet: Packet<'_>, tx: &mut T) -> Result<(), Discard> {
+        match packet.protocol {
+            IpProtocol::UDP => self.take_udp(now, packet, tx),
+            IpProtocol::ICMP if packet.to.is_ipv4() => self.take_icmp_v4(now, packet, tx),
+            IpProtocol::ICMPV6 if packet.to.is_ipv6() => self.take_icmp_v6(now, packet, tx),
+            _ => {
+                self.send_error(now, packet, icmp::Error::NoProtocol, tx);
+                Err(Discard::NotForUs)
+            }
+        }
+    }
+
+    fn take_udp<T: Transmit>(&mut self, now: u64, packet: Packet<'_>, tx: &mut T) -> Result<(), Discard> {
+        let udp = UdpDatagram::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
+        let right = packet.verified
+            || match (packet.from, packet.to) {
+                (IpAddr::V4(src), IpAddr::V4(dst)) => udp.verify_checksum_v4(src, dst),
+                (IpAddr::V6(src), IpAddr::V6(dst)) => udp.verify_checksum_v6(src, dst),
+                _ => false,
+            };
+        if !right {
+            return Err(Discard::BadChecksum);
+        }
+        let from = SocketAddr::new(packet.from, udp.src_port());
+        let to = SocketAddr::new(packet.to, udp.dst_port());
+        // What came to everybody is for sockets that listen at all addresses.
+        let here = if packet.to_all && !self.is_ours(packet.to) { unspecified(to) } else { to };
+        let Some(socket) = self.sockets.find(here, from) else {
+            self.send_error(now, packet, icmp::Error::NoPort, tx);
+            return Err(Discard::NoSocket);
+        };
+        if !socket.inbox.push(from, udp.payload()) {
+            return Err(Discard::QueueFull);
+        }
+        self.counters.udp_received += 1;
+        Ok(())
+    }
+
+    /// What time brings: requests to neighbours, errors for those that stay silent, fragments that never came; and what
+    /// the host sent to itself.
+    pub fn poll<T: Transmit>(&mut self, now: u64, tx: &mut T) {
+        for _ in 0..self.looped.len() {
+            let Some(packet) = self.looped.pop_front() else { break };
+            let taken = match packet.first().map(|b| b >> 4) {
+                Some(4) => self.take_v4(now, &packet, true, None, tx),
+                _ => self.take_v6(now, &packet, true, None, tx),
+            };
+            if let Err(why) = taken {
+                self.counters.discard(why);
+            }
+        }
+        self.ask_neighbours(now, tx);
+        self.end_fragments(now, tx);
+    }
+
+    /// When [`Host::poll`] has something to do.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<u64> {
+        if !self.looped.is_empty() {
+            return Some(0);
+        }
+        [self.neighbours.poll_timeout(), self.reassembly.poll_timeout()].into_iter().flatten().min()
+    }
+}
+
+fn unspecified(to: SocketAddr) -> SocketAddr {
+    let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    SocketAddr::new(any, to.port())
+}
+
+/// Sources that a packet from outside can have (RFC 1122, section 3.2.1.3).
+fn plausible_v4(src: Ipv4Addr) -> bool {
+    !(src.is_multicast() || src.is_broadcast() || src.is_loopback() || src.is_unspecified())
+}

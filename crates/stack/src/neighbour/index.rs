@@ -1,0 +1,91 @@
+//! From address to place in the table: a hash table of fixed size, keyed by a seed so that nobody outside can choose
+//! addresses that collide.
+
+use std::net::IpAddr;
+
+const NONE: usize = usize::MAX;
+
+/// Chains of places by hash.
+#[derive(Debug)]
+pub(super) struct Index {
+    keys: [u64; 4],
+    /// The first place of each chain; a power of two of them.
+    buckets: Box<[usize]>,
+    /// What follows each place in its chain.
+    next: Box<[usize]>,
+}
+
+impl Index {
+    /// An empty index of `capacity` places.
+    pub(super) fn new(capacity: usize, seed: u64) -> Self {
+        let mut state = seed;
+        let keys = std::array::from_fn(|_| split_mix(&mut state));
+        let buckets = vec![NONE; capacity.next_power_of_two()].into();
+        Self { keys, buckets, next: vec![NONE; capacity].into() }
+    }
+
+    /// The place of `ip`; `ip_at` tells whose address a place holds.
+    pub(super) fn find(&self, ip: IpAddr, ip_at: impl Fn(usize) -> IpAddr) -> Option<usize> {
+        let mut place = self.buckets[self.bucket(ip)];
+        while place != NONE && ip_at(place) != ip {
+            place = self.next[place];
+        }
+        Some(place).filter(|&place| place != NONE)
+    }
+
+    /// Notes that `place` holds `ip`, which no other does.
+    pub(super) fn insert(&mut self, ip: IpAddr, place: usize) {
+        let bucket = self.bucket(ip);
+        self.next[place] = self.buckets[bucket];
+        self.buckets[bucket] = place;
+    }
+
+    /// Forgets that `place` holds `ip`.
+    pub(super) fn remove(&mut self, ip: IpAddr, place: usize) {
+        let bucket = self.bucket(ip);
+        if self.buckets[bucket] == place {
+            self.buckets[bucket] = self.next[place];
+            return;
+        }
+        let mut before = self.buckets[bucket];
+        while before != NONE {
+            if self.next[before] == place {
+                self.next[before] = self.next[place];
+                return;
+            }
+            before = self.next[before];
+        }
+    }
+
+    fn bucket(&self, ip: IpAddr) -> usize {
+        let bits = match ip {
+            IpAddr::V4(ip) => ip.to_ipv6_mapped().to_bits(),
+            IpAddr::V6(ip) => ip.to_bits(),
+        };
+        let [high, low] = halves(bits);
+        let [a, b, c, d] = self.keys;
+        let hash = fold(fold(low ^ a, high ^ b) ^ c, d | 1);
+        // The mask keeps what fits; the buckets are a power of two.
+        usize::try_from(hash & (self.buckets.len() as u64 - 1)).unwrap_or(0)
+    }
+}
+
+fn halves(bits: u128) -> [u64; 2] {
+    let (high, low) = (bits >> 64, bits & u128::from(u64::MAX));
+    [high, low].map(|half| u64::try_from(half).unwrap_or(0))
+}
+
+/// The 128-bit product's halves, one over the other: each bit of either factor reaches all of the result.
+fn fold(a: u64, b: u64) -> u64 {
+    let [high, low] = halves(u128::from(a) * u128::from(b));
+    high ^ low
+}
+
+/// Keys from a seed: the SplitMix64 generator (Steele, Lea, Flood 2014).
+pub(super) fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,419 @@
+//! Fragments made whole again, within fixed memory: IPv4 (RFC 791, section 3.2; RFC 815; RFC 1122, section 3.3.2; RFC
+//! 6864) and IPv6 (RFC 8200, section 4.5; RFC 5722; RFC 6946). The other way: [`Fragments`].
+//!
+//! Everything held is counted in octets, with what keeping it costs; when there is too much, or too many datagrams, the
+//! oldest goes. A datagram whose fragments contradict each other is given up, and what still comes of it is dropped until
+//! its time is over.
+//!
+//! What this module refuses to do: it sends no ICMP. It says what is due: [`Reason`], [`Reassembly::poll`].
+
+mod fragments;
+mod pieces;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use linerate_wire::{Ipv4Packet, Ipv6FragmentAt, Ipv6FragmentHeader, Ipv6Packet};
+
+pub use fragments::{Fragment, Fragments};
+use pieces::{Overlap, Pieces};
+
+/// What keeping a datagram costs beside its octets: two rows of trees, a key in each.
+const DATAGRAM_COST: usize = 512;
+/// What keeping a piece costs beside its octets.
+const PIECE_COST: usize = 64;
+/// The most octets that IP's length fields can state.
+const LARGEST: usize = 65535;
+/// Congestion experienced (RFC 3168, section 5), in the type of service and the traffic class.
+const CE: u8 = 0b11;
+const IPV6_HEADER: usize = Ipv6Packet::<&[u8]>::HEADER_LEN;
+const FRAGMENT_HEADER: usize = Ipv6FragmentHeader::<&[u8]>::LEN;
+
+/// Limits of reassembly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Octets held in all, bookkeeping included.
+    pub bytes: usize,
+    /// Incomplete datagrams at a time; at least one.
+    pub datagrams: usize,
+    /// Fragments of one datagram.
+    pub fragments: usize,
+    /// How long after its first fragment came a datagram must be complete, in nanoseconds.
+    pub timeout_ns: u64,
+}
+
+impl Default for Config {
+    /// 60 seconds (RFC 1122, section 3.3.2; RFC 8200, section 4.5), 4 MB, 1024 datagrams, and 128 fragments each: enough
+    /// for the largest datagram over any MTU from 576.
+    fn default() -> Self {
+        Self { bytes: 4_000_000, datagrams: 1024, fragments: 128, timeout_ns: 60_000_000_000 }
+    }
+}
+
+/// What came of a fragment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is kept, or was there already; others are missing.
+    Incomplete,
+    /// The packet as if it had never been in fragments: the first fragment's header, without its fragment header in
+    /// IPv6, lengths and IPv4's checksum put right, and all of the payload.
+    Complete(Vec<u8>),
+    /// It is dropped.
+    Dropped(Reason),
+}
+
+/// Why a fragment was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// It carries nothing.
+    Empty,
+    /// Others follow, but its length is not a multiple of 8. IPv6 owes a parameter problem, code 0, that points to the
+    /// payload length, octet 4.
+    Unaligned,
+    /// It would end beyond what an IP packet can hold ("ping of death"). IPv6 owes a parameter problem, code 0, that
+    /// points to the fragment offset: two octets into the fragment header.
+    TooLong,
+    /// It has octets of another fragment: different ones or, in IPv6, any but exactly the same. The datagram is given up.
+    Overlap,
+    /// It contradicts others on where the datagram ends. The datagram is given up.
+    Inconsistent,
+    /// The datagram has too many fragments and is given up.
+    TooMany,
+    /// The datagram was given up before.
+    GivenUp,
+    /// There is no room, even without all other datagrams.
+    NoRoom,
+}
+
+/// What happened since the start; each counts datagrams.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Made whole.
+    pub completed: u64,
+    /// Not complete in time.
+    pub timed_out: u64,
+    /// Pushed out by newer ones.
+    pub evicted: u64,
+    /// Given up because of what their fragments were.
+    pub given_up: u64,
+}
+
+/// Datagrams of which some fragments are there.
+///
+/// Times are nanoseconds of one clock that does not go back.
+#[derive(Debug)]
+pub struct Reassembly {
+    config: Config,
+    datagrams: BTreeMap<Key, Datagram>,
+    /// By arrival of the first fragment; as all wait equally long, also by end.
+    ages: BTreeMap<u64, Key>,
+    arrivals: u64,
+    bytes: usize,
+    counters: Counters,
+}
+
+/// What the fragments of one datagram have in common: IPv4's protocol is of it (RFC 791, section 3.2), IPv6's is not
+/// (RFC 8200, section 4.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    src: IpAddr,
+    dst: IpAddr,
+    ident: u32,
+    protocol: Option<u8>,
+}
+
+#[derive(Debug)]
+struct Datagram {
+    arrival: u64,
+    deadline: u64,
+    /// What it costs.
+    bytes: usize,
+    /// None when it was given up.
+    pieces: Option<Pieces>,
+    /// Of the first fragment: all that stands before its payload.
+    header: Vec<u8>,
+    /// Of the first fragment, in IPv6: which octet of it names the fragment header.
+    named_at: usize,
+    /// Whether a fragment met congestion.
+    congestion: bool,
+}
+
+/// One fragment, of whichever version.
+struct Part<'a> {
+    header: &'a [u8],
+    named_at: usize,
+    offset: usize,
+    more: bool,
+    payload: &'a [u8],
+    /// Where the payload of the whole must end.
+    limit: usize,
+    congestion: bool,
+    overlap: Overlap,
+}
+
+impl Reassembly {
+    /// Nothing yet, under these limits.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config: Config { datagrams: config.datagrams.max(1), ..config },
+            datagrams: BTreeMap::new(),
+            ages: BTreeMap::new(),
+            arrivals: 0,
+            bytes: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Takes in an IPv4 fragment. A packet that is none comes back as it is.
+    pub fn push_v4(&mut self, now: u64, packet: &Ipv4Packet<&[u8]>) -> Outcome {
+        let header = &packet.into_inner()[..packet.header_len()];
+        if !packet.is_fragment() {
+            return Outcome::Complete([header, packet.payload()].concat());
+        }
+        let key = Key {
+            src: packet.src().into(),
+            dst: packet.dst().into(),
+            ident: packet.ident().into(),
+            protocol: Some(packet.protocol().0),
+        };
+        let part = Part {
+            header,
+            named_at: 0,
+            offset: packet.fragment_offset().into(),
+            more: packet.more_fragments(),
+            payload: packet.payload(),
+            limit: LARGEST - header.len(),
+            congestion: packet.tos() & CE == CE,
+            overlap: Overlap::Agreeing,
+        };
+        self.push(now, key, &part)
+    }
+
+    /// Takes in an IPv6 fragment; `fragment` is what [`linerate_wire::Ipv6Chain::walk`] found in it. A fragment that is
+    /// the whole packet comes back at once, whatever else is under its identification (RFC 6946, section 4).
+    pub fn push_v6(&mut self, now: u64, packet: &Ipv6Packet<&[u8]>, fragment: &Ipv6FragmentAt) -> Outcome {
+        let payload_at = fragment.at + FRAGMENT_HEADER;
+        let Some(payload) = packet.payload().get(payload_at..) else { return Outcome::Dropped(Reason::Empty) };
+        let header = &packet.into_inner()[..IPV6_HEADER + payload_at];
+        let Ipv6FragmentAt { repr, named_at, .. } = *fragment;
+        if repr.offset == 0 && !repr.more {
+            let mut whole = whole_v6(header, named_at, payload.len(), false);
+            whole.extend_from_slice(payload);
+            return Outcome::Complete(whole);
+        }
+        let key = Key { src: packet.src().into(), dst: packet.dst().into(), ident: repr.ident, protocol: None };
+        let part = Part {
+            header,
+            named_at,
+            offset: repr.offset.into(),
+            more: repr.more,
+            payload,
+            limit: LARGEST - fragment.at,
+            congestion: packet.traffic_class() & CE == CE,
+            overlap: Overlap::Duplicate,
+        };
+        self.push(now, key, &part)
+    }
+
+    /// Gives up what was not complete in time. For each datagram whose first fragment had come, `out` gets that fragment
+    /// (RFC 792, RFC 4443, section 3.3): ICMP time exceeded, code 1, is due to its sender.
+    pub fn poll(&mut self, now: u64, mut out: impl FnMut(Vec<u8>)) {
+        while let Some(key) = self.oldest().filter(|key| self.datagrams.get(key).is_none_or(|d| d.deadline <= now)) {
+            let Some(datagram) = self.remove(&key) else { return };
+            let Some(pieces) = datagram.pieces else { continue };
+            self.counters.timed_out += 1;
+            if let Some(first) = pieces.first() {
+                out([&datagram.header, first].concat());
+            }
+        }
+    }
+
+    /// When [`poll`](Self::poll) is wanted next.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        self.oldest().and_then(|key| self.datagrams.get(&key)).map(|datagram| datagram.deadline)
+    }
+
+    /// Octets held, bookkeeping included.
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Datagrams held, those given up included.
+    pub fn len(&self) -> usize {
+        self.datagrams.len()
+    }
+
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.datagrams.is_empty()
+    }
+
+    /// What happened since the start.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn push(&mut self, now: u64, key: Key, part: &Part<'_>) -> Outcome {
+        let end = part.offset + part.payload.len();
+        if part.payload.is_empty() {
+            return Outcome::Dropped(Reason::Empty);
+        }
+        if part.more && !part.payload.len().is_multiple_of(8) {
+            return Outcome::Dropped(Reason::Unaligned);
+        }
+        if end > part.limit {
+            return Outcome::Dropped(Reason::TooLong);
+        }
+        match self.keep(now, key, part, end) {
+            Ok(None) => Outcome::Incomplete,
+            Ok(Some(packet)) => Outcome::Complete(packet),
+            Err(reason) => {
+                if matches!(reason, Reason::Overlap | Reason::Inconsistent | Reason::TooMany) {
+                    self.give_up(&key);
+                }
+                Outcome::Dropped(reason)
+            }
+        }
+    }
+
+    /// Keeps what is new in `part`, which ends at `end`; returns the packet when nothing is missing any more.
+    fn keep(&mut self, now: u64, key: Key, part: &Part<'_>, end: usize) -> Result<Option<Vec<u8>>, Reason> {
+        let none = Pieces::default();
+        let pieces = match self.datagrams.get(&key) {
+            Some(datagram) => datagram.pieces.as_ref().ok_or(Reason::GivenUp)?,
+            None => &none,
+        };
+        let gaps = pieces.gaps(part.offset, part.more, part.payload, part.overlap)?;
+        if pieces.len() + gaps.len() > self.config.fragments {
+            return Err(Reason::TooMany);
+        }
+        let header = if part.offset == 0 && pieces.first().is_none() { part.header } else { &[] };
+        let octets = gaps.iter().map(|(from, to)| to - from + PIECE_COST).sum::<usize>();
+        self.make_room(now, key, octets + header.len())?;
+
+        let datagram = self.datagrams.get_mut(&key).ok_or(Reason::NoRoom)?;
+        let pieces = datagram.pieces.as_mut().ok_or(Reason::GivenUp)?;
+        for (from, to) in gaps {
+            pieces.fill(from, &part.payload[from - part.offset..to - part.offset]);
+        }
+        if !part.more {
+            pieces.ends_at(end);
+        }
+        if !header.is_empty() {
+            datagram.header = header.to_vec();
+            datagram.named_at = part.named_at;
+        }
+        datagram.congestion |= part.congestion;
+        if pieces.complete().is_none() {
+            return Ok(None);
+        }
+        self.remove(&key).map_or(Ok(None), |datagram| datagram.assemble().map(Some)).inspect(|_| {
+            self.counters.completed += 1;
+        })
+    }
+
+    /// Makes sure that the datagram is there and that it may grow by `bytes`; pushes out the oldest others.
+    fn make_room(&mut self, now: u64, key: Key, bytes: usize) -> Result<(), Reason> {
+        let new = !self.datagrams.contains_key(&key);
+        let need = bytes + if new { DATAGRAM_COST } else { 0 };
+        let own = self.datagrams.get(&key).map_or(0, |datagram| datagram.bytes);
+        if own + need > self.config.bytes {
+            return Err(Reason::NoRoom);
+        }
+        while self.bytes + need > self.config.bytes || new && self.datagrams.len() == self.config.datagrams {
+            let oldest = self.ages.values().copied().find(|&oldest| oldest != key).ok_or(Reason::NoRoom)?;
+            self.remove(&oldest);
+            self.counters.evicted += 1;
+        }
+        if new {
+            let arrival = self.arrivals;
+            self.arrivals += 1;
+            self.ages.insert(arrival, key);
+            let deadline = now.saturating_add(self.config.timeout_ns);
+            let pieces = Some(Pieces::default());
+            let header = Vec::new();
+            let datagram = Datagram { arrival, deadline, bytes: 0, pieces, header, named_at: 0, congestion: false };
+            self.datagrams.insert(key, datagram);
+        }
+        if let Some(datagram) = self.datagrams.get_mut(&key) {
+            datagram.bytes += need;
+            self.bytes += need;
+        }
+        Ok(())
+    }
+
+    /// Forgets the datagram's octets, and remembers until its time is over that it was given up (RFC 5722, section 4:
+    /// also what has not come yet is discarded).
+    fn give_up(&mut self, key: &Key) {
+        let Some(datagram) = self.datagrams.get_mut(key) else { return };
+        datagram.pieces = None;
+        datagram.header = Vec::new();
+        self.bytes -= datagram.bytes - DATAGRAM_COST;
+        datagram.bytes = DATAGRAM_COST;
+        self.counters.given_up += 1;
+    }
+
+    fn remove(&mut self, key: &Key) -> Option<Datagram> {
+        let datagram = self.datagrams.remove(key)?;
+        self.ages.remove(&datagram.arrival);
+        self.bytes -= datagram.bytes;
+        Some(datagram)
+    }
+
+    fn oldest(&self) -> Option<Key> {
+        self.ages.first_key_value().map(|(_, &key)| key)
+    }
+}
+
+impl Datagram {
+    /// The packet, of pieces that are all there.
+    fn assemble(self) -> Result<Vec<u8>, Reason> {
+        let Self { pieces, header, named_at, congestion, .. } = self;
+        let pieces = pieces.ok_or(Reason::GivenUp)?;
+        let len = pieces.iter().map(<[u8]>::len).sum::<usize>();
+        let (mut packet, limit) = match header.first().map(|first| first >> 4) {
+            Some(4) => (whole_v4(&header, len, congestion), LARGEST),
+            _ => (whole_v6(&header, named_at, len, congestion), IPV6_HEADER + LARGEST),
+        };
+        // The others' headers may have been shorter than the first's.
+        if packet.len() + len > limit {
+            return Err(Reason::TooLong);
+        }
+        pieces.iter().for_each(|piece| packet.extend_from_slice(piece));
+        Ok(packet)
+    }
+}
+
+/// The header of an IPv4 packet with `len` octets of payload that was in fragments, with room for that payload.
+fn whole_v4(header: &[u8], len: usize, congestion: bool) -> Vec<u8> {
+    let mut whole = Vec::with_capacity(header.len() + len);
+    whole.extend_from_slice(header);
+    put_u16(&mut whole, 2, header.len() + len);
+    // Flags and fragment offset.
+    put_u16(&mut whole, 6, 0);
+    put_u16(&mut whole, 10, 0);
+    // RFC 3168, section 5.3: congestion that one fragment met, the packet met.
+    whole[1] |= if congestion { CE } else { 0 };
+    let checksum = linerate_sum::checksum(&whole);
+    put_u16(&mut whole, 10, usize::from(checksum));
+    whole
+}
+
+/// The headers of an IPv6 packet with `len` octets of payload behind them: the fragment header at the end of `header` is
+/// left out, and octet `named_at`, which named it, names what it named (RFC 8200, section 4.5).
+fn whole_v6(header: &[u8], named_at: usize, len: usize, congestion: bool) -> Vec<u8> {
+    let unfragmentable = header.len() - FRAGMENT_HEADER;
+    let mut whole = Vec::with_capacity(unfragmentable + len);
+    whole.extend_from_slice(&header[..unfragmentable]);
+    whole[named_at] = header[unfragmentable];
+    put_u16(&mut whole, 4, unfragmentable - IPV6_HEADER + len);
+    // The traffic class is four bits into the header.
+    whole[1] |= if congestion { CE << 4 } else { 0 };
+    whole
+}
+
+/// Puts `value`, which the limits keep within 16 bits, at `at`.
+fn put_u16(bytes: &mut [u8], at: usize, value: usize) {
+    let value = u16::try_from(value).unwrap_or(u16::MAX);
+    bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
+}

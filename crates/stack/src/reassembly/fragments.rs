@@ -1,0 +1,81 @@
+//! The transmit side: where to cut.
+
+use std::ops::Range;
+
+use linerate_wire::{Ipv4Packet, Ipv6FragmentHeader, Ipv6Packet};
+
+/// The most octets that the fragment offset and the length fields can describe.
+const LARGEST: usize = 65535;
+
+/// The cuts of a packet's payload into fragments of at most an MTU: all but the last are multiples of 8 octets (RFC 791,
+/// section 3.2; RFC 8200, section 4.5).
+///
+/// ```
+/// use linerate_stack::{Fragment, Fragments};
+///
+/// let mut fragments = Fragments::v4(3000, 1500).expect("fits an IPv4 packet");
+/// assert_eq!(fragments.next(), Some(Fragment { offset: 0, more: true, range: 0..1480 }));
+/// assert_eq!(fragments.next(), Some(Fragment { offset: 1480, more: true, range: 1480..2960 }));
+/// assert_eq!(fragments.next(), Some(Fragment { offset: 2960, more: false, range: 2960..3000 }));
+/// assert_eq!(fragments.next(), None);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Fragments {
+    at: u16,
+    len: u16,
+    /// Octets in each but the last; a multiple of 8.
+    room: u16,
+    done: bool,
+}
+
+/// One of [`Fragments`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fragment {
+    /// What its header says of where it belongs, in octets.
+    pub offset: u16,
+    /// Whether others follow.
+    pub more: bool,
+    /// Which octets of the payload it carries.
+    pub range: Range<usize>,
+}
+
+impl Fragments {
+    /// Cuts for IPv4 packets of at most `mtu` octets, with headers without options. Nothing when the payload does not
+    /// fit an IPv4 packet, or not even 8 octets of it the MTU. A payload that fits as it is makes one fragment.
+    pub fn v4(payload_len: usize, mtu: usize) -> Option<Self> {
+        let header = Ipv4Packet::<&[u8]>::MIN_HEADER_LEN;
+        Self::new(payload_len, LARGEST - header, mtu.checked_sub(header)?)
+    }
+
+    /// Cuts for IPv6 packets of at most `mtu` octets, with a fragment header and no other extension header. Nothing when
+    /// the payload does not fit an IPv6 packet, or not even 8 octets of it the MTU.
+    ///
+    /// Even a payload that would fit without a fragment header is cut to leave room for it: do not fragment those.
+    pub fn v6(payload_len: usize, mtu: usize) -> Option<Self> {
+        let headers = Ipv6Packet::<&[u8]>::HEADER_LEN + Ipv6FragmentHeader::<&[u8]>::LEN;
+        Self::new(payload_len, LARGEST, mtu.checked_sub(headers)?)
+    }
+
+    fn new(payload_len: usize, largest: usize, room: usize) -> Option<Self> {
+        let len = u16::try_from(payload_len).ok().filter(|_| payload_len <= largest)?;
+        let room = u16::try_from(room).unwrap_or(u16::MAX);
+        // One that fits is not cut, so it need not end at a multiple of 8.
+        let room = if len <= room { len } else { room & !7 };
+        (room > 0 || len == 0).then_some(Self { at: 0, len, room, done: false })
+    }
+}
+
+impl Iterator for Fragments {
+    type Item = Fragment;
+
+    fn next(&mut self) -> Option<Fragment> {
+        if self.done {
+            return None;
+        }
+        let offset = self.at;
+        let end = offset.saturating_add(self.room).min(self.len);
+        self.at = end;
+        self.done = end == self.len;
+        Some(Fragment { offset, more: !self.done, range: usize::from(offset)..usize::from(end) })
+    }
+}

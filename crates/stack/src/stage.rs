@@ -1,0 +1,49 @@
+//! The stages of sending a datagram, and what may look in between.
+
+/// One stage of the way down, in the order in which they are passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Stage {
+    /// The socket is found, and the destination checked against it.
+    Socket,
+    /// Source address and next hop are chosen.
+    Route,
+    /// The UDP header is made, its checksum included.
+    Udp,
+    /// The IP header is made.
+    Ip,
+    /// The next hop's hardware address is found.
+    Neighbour,
+    /// The Ethernet header is made.
+    Ethernet,
+    /// Whether the packet is for ourselves.
+    Loopback,
+    /// The adapter and the ring took the frame.
+    Ring,
+}
+
+/// All stages, with their names.
+pub const STAGES: [(Stage, &str); 8] = [
+    (Stage::Socket, "socket"),
+    (Stage::Route, "route"),
+    (Stage::Udp, "udp"),
+    (Stage::Ip, "ip"),
+    (Stage::Neighbour, "neighbour"),
+    (Stage::Ethernet, "ethernet header"),
+    (Stage::Loopback, "loopback check"),
+    (Stage::Ring, "nic and ring"),
+];
+
+/// Looks between the stages.
+pub trait Probe {
+    /// A stage has been passed. False ends the way here: the datagram is not sent, and the call succeeds.
+    fn passed(&mut self, stage: Stage) -> bool;
+}
+
+/// Nobody looks; costs nothing.
+impl Probe for () {
+    #[inline(always)]
+    fn passed(&mut self, _: Stage) -> bool {
+        true
+    }
+}

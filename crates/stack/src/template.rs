@@ -1,0 +1,150 @@
+//! The fast path: the finished headers of a socket's last datagram, ready for the next one.
+//!
+//! A template holds what the long way made, as words with zeros where lengths, identification and checksums stand, and
+//! the sums of all that does not change. Whether it still holds is two comparisons of numbers: every change that could
+//! matter to it counts up a generation.
+
+use linerate_ring::{Frame, Meta};
+use linerate_sum::Sum;
+use linerate_wire::{IpProtocol, pseudo_header_v4, pseudo_header_v6};
+use std::net::{IpAddr, SocketAddr};
+
+/// Ethernet, a VLAN tag, IPv6 and UDP, in words.
+const WORDS: usize = 9;
+
+/// What a template was made under. Equal means that nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Validity {
+    /// Of the host's settings, addresses and routes.
+    pub(crate) host: u64,
+    /// Of its neighbours.
+    pub(crate) neighbours: u64,
+}
+
+/// Headers of datagrams from one socket to one destination.
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    to: SocketAddr,
+    valid: Validity,
+    /// When a datagram must go the long way again, so that the neighbour's state is seen to.
+    until: u64,
+    /// Longest payload that needs no fragments, and fits one slot.
+    most: usize,
+    words: [u64; WORDS],
+    /// Bytes of the headers, and where IP's and UDP's begin.
+    len: usize,
+    ip: usize,
+    udp: usize,
+    v6: bool,
+    /// What the adapter shall fill in; then the payload is not summed here.
+    request: Option<Meta>,
+    ip_sum: Sum,
+    udp_sum: Sum,
+}
+
+/// A 16-bit field of the words.
+#[inline]
+fn put(words: &mut [u64; WORDS], at: usize, value: u16) {
+    words[at / 8] |= u64::from(value) << (48 - 8 * (at % 8));
+}
+
+impl Template {
+    /// From the finished headers of a datagram: `head` is Ethernet to UDP, IP's header begins at `ip`.
+    pub(crate) fn new(
+        head: &[u8],
+        ip: usize,
+        ends: (IpAddr, SocketAddr),
+        request: Option<Meta>,
+        (valid, until): (Validity, u64),
+        most: usize,
+    ) -> Self {
+        let (from, to) = ends;
+        let v6 = to.is_ipv6();
+        let udp = ip + if v6 { 40 } else { 20 };
+        let mut bytes = [0; 8 * WORDS];
+        bytes[..head.len()].copy_from_slice(head);
+        // What differs from datagram to datagram.
+        bytes[udp + 4..udp + 8].fill(0);
+        let protocol = IpProtocol::UDP;
+        let mut udp_sum = match (from, to.ip()) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => {
+                bytes[ip + 2..ip + 6].fill(0);
+                bytes[ip + 10..ip + 12].fill(0);
+                pseudo_header_v4(src, dst, protocol, 0)
+            }
+            (IpAddr::V6(src), IpAddr::V6(dst)) => {
+                bytes[ip + 4..ip + 6].fill(0);
+                pseudo_header_v6(src, dst, protocol, 0)
+            }
+            _ => Sum::new(),
+        };
+        if request.is_none() {
+            udp_sum.add_bytes(&bytes[udp..udp + 4]);
+        }
+        let mut ip_sum = Sum::new();
+        ip_sum.add_bytes(&bytes[ip..ip + 20]);
+        let word = |i: usize| u64::from_be_bytes(bytes[8 * i..8 * i + 8].try_into().unwrap_or_default());
+        let words = std::array::from_fn(word);
+        Self { to, valid, until, most, words, len: head.len(), ip, udp, v6, request, ip_sum, udp_sum }
+    }
+
+    /// Whether a datagram may take it.
+    #[inline]
+    pub(crate) fn holds(&self, valid: Validity, now: u64, to: SocketAddr, len: usize) -> bool {
+        self.valid == valid && now < self.until && len <= self.most && self.to == to
+    }
+
+    /// Bytes of the headers.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// What the adapter shall fill in.
+    #[inline]
+    pub(crate) fn request(&self) -> Option<Meta> {
+        self.request
+    }
+
+    /// Writes headers and payload.
+    #[inline]
+    pub(crate) fn write(&self, frame: &mut Frame<'_>, ident: u16, body: &[u8]) {
+        let mut words = self.words;
+        let udp_len = u16::try_from(body.len() + 8).unwrap_or(u16::MAX);
+        if self.v6 {
+            put(&mut words, self.ip + 4, udp_len);
+        } else {
+            let mut sum = self.ip_sum;
+            sum.add_u16(udp_len + 20).add_u16(ident);
+            put(&mut words, self.ip + 2, udp_len + 20);
+            put(&mut words, self.ip + 4, ident);
+            put(&mut words, self.ip + 10, sum.finish());
+        }
+        // The length counts twice: in the pseudo-header and in UDP's own.
+        let mut sum = self.udp_sum;
+        put(&mut words, self.udp + 4, udp_len);
+        if self.request.is_some() {
+            // The pseudo-header's share; the ports are the adapter's to sum.
+            sum.add_u16(udp_len);
+            put(&mut words, self.udp + 6, sum.fold());
+        } else {
+            sum.add_u16(udp_len).add_u16(udp_len).add_bytes(body);
+            // A sum of zero is sent as all ones: zero means no checksum (RFC 768).
+            put(
+                &mut words,
+                self.udp + 6,
+                match sum.finish() {
+                    0 => 0xffff,
+                    sum => sum,
+                },
+            );
+        }
+        // The last word may reach into the payload's place, which is written next.
+        let mut whole = true;
+        for (i, word) in words[..self.len.div_ceil(8)].iter().enumerate() {
+            whole &= frame.write_u64(8 * i, *word);
+        }
+        whole &= frame.write(self.len, body);
+        debug_assert!(whole, "slots hold at least the headers and the payload that was allowed");
+    }
+}

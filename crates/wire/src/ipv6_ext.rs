@@ -1,0 +1,317 @@
+//! IPv6 extension headers: the walk over them, and the fragment header. Jumbograms (RFC 2675) are not known;
+//! authentication and encryption headers count as upper layers.
+
+use crate::field::{put, put_u16, u16_at, u32_at};
+use crate::{Error, IpProtocol, Ipv6Packet};
+
+const NAME: &str = "ipv6 fragment";
+
+/// The most extension headers followed: each of RFC 8200, section 4.1 once, and destination options twice, is five.
+const MAX_HEADERS: usize = 8;
+
+impl IpProtocol {
+    /// IPv6 routing header.
+    pub const IPV6_ROUTING: Self = Self(43);
+    /// No next header: nothing follows.
+    pub const IPV6_NO_NEXT: Self = Self(59);
+    /// IPv6 destination options.
+    pub const IPV6_DESTINATION: Self = Self(60);
+}
+
+/// What a packet's extension headers (RFC 8200, section 4) lead to.
+///
+/// ```
+/// use linerate_wire::*;
+///
+/// // Destination options (six octets of padding), then UDP.
+/// let options = [17, 0, 1, 4, 0, 0, 0, 0, 0, 1, 0, 2, 0, 8, 0, 0];
+/// let ip = Ipv6Repr { payload_len: 16, ..Ipv6Repr::new([1; 16].into(), [2; 16].into(), IpProtocol(60)) };
+/// let mut packet = [0; 56];
+/// ip.emit(&mut packet)?.copy_from_slice(&options);
+///
+/// let packet = Ipv6Packet::new_checked(&packet[..])?;
+/// let chain = Ipv6Chain::walk(&packet).expect("nothing in it is a problem");
+/// assert_eq!((chain.protocol, chain.offset), (IpProtocol::UDP, 8));
+/// assert!(UdpDatagram::new_checked(&packet.payload()[chain.offset..]).is_ok());
+/// # Ok::<(), linerate_wire::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ipv6Chain {
+    /// What follows the extension headers. In a fragment that is not the first, what the fragmented part begins with.
+    pub protocol: IpProtocol,
+    /// Where that begins in the packet's payload.
+    pub offset: usize,
+    /// Which octet of the packet names the protocol: what a parameter problem about it points to.
+    pub named_at: usize,
+    /// The fragment header, when there is one.
+    pub fragment: Option<Ipv6FragmentAt>,
+}
+
+/// A fragment header and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ipv6FragmentAt {
+    /// What it says.
+    pub repr: Ipv6FragmentRepr,
+    /// Where it begins in the packet's payload.
+    pub at: usize,
+    /// Which octet of the packet names it.
+    pub named_at: usize,
+}
+
+/// Why a packet's extension headers cannot be followed, and what its receiver owes the sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ipv6Problem {
+    /// Discard, and send an ICMPv6 parameter problem.
+    Parameter {
+        /// Its code (RFC 4443, section 3.4; RFC 7112, section 6).
+        code: u8,
+        /// Its pointer: the octet of the packet at fault.
+        pointer: u32,
+        /// Whether also when the packet was for a group (RFC 8200, section 4.2, action 10).
+        multicast: bool,
+    },
+    /// Discard silently: an option asks for it (RFC 8200, section 4.2, action 01), the packet ends within a header, or
+    /// there are more extension headers than anyone needs (RFC 8504, section 5.3).
+    Discard,
+}
+
+impl Ipv6Chain {
+    /// Follows the extension headers of `packet` as its destination does, without routing it further: bounded by eight
+    /// headers and by the packet's length. Ends at the fragment header of a fragment that is not the first.
+    ///
+    /// # Errors
+    ///
+    /// [`Ipv6Problem`].
+    pub fn walk<T: AsRef<[u8]> + ?Sized>(packet: &Ipv6Packet<&T>) -> Result<Self, Ipv6Problem> {
+        walk(packet.next_header(), packet.payload())
+    }
+
+    const fn packet_offset(&self) -> usize {
+        Ipv6Packet::<&[u8]>::HEADER_LEN + self.offset
+    }
+
+    const fn step(&mut self, next: IpProtocol, len: usize) {
+        self.named_at = self.packet_offset();
+        self.protocol = next;
+        self.offset += len;
+    }
+
+    /// Whether this is the first of several fragments, which must have all headers, the upper layer's too (RFC 7112,
+    /// section 5; RFC 8200, section 4.5).
+    fn must_be_whole(&self) -> bool {
+        self.fragment.is_some_and(|fragment| fragment.repr.more)
+    }
+
+    /// Of a header that the packet does not have whole.
+    fn cut_short(&self) -> Ipv6Problem {
+        if self.must_be_whole() { parameter(3, 0) } else { Ipv6Problem::Discard }
+    }
+}
+
+/// [`Ipv6Chain::walk`] over a payload that may have been cut short.
+pub(crate) fn walk(next_header: IpProtocol, payload: &[u8]) -> Result<Ipv6Chain, Ipv6Problem> {
+    let mut chain = Ipv6Chain { protocol: next_header, offset: 0, named_at: 6, fragment: None };
+    for count in 0..=MAX_HEADERS {
+        let rest = &payload[chain.offset..];
+        let len = match chain.protocol {
+            // RFC 8200, section 4.3: hop-by-hop options stand first, or the header before is at fault.
+            IpProtocol::HOP_BY_HOP if count > 0 => return Err(parameter(1, chain.named_at)),
+            IpProtocol::HOP_BY_HOP | IpProtocol::IPV6_DESTINATION => {
+                let len = extension_len(rest).ok_or(chain.cut_short())?;
+                options(&rest[2..len], chain.packet_offset() + 2)?;
+                len
+            }
+            IpProtocol::IPV6_ROUTING => {
+                let len = extension_len(rest).ok_or(chain.cut_short())?;
+                // RFC 8200, section 4.4: no type is known here (type 0 is forbidden, RFC 5095), so there must be nothing
+                // left to visit.
+                if rest[3] != 0 {
+                    return Err(parameter(0, chain.packet_offset() + 2));
+                }
+                len
+            }
+            // One fragment header at most (RFC 8200, section 4.1).
+            IpProtocol::IPV6_FRAGMENT if chain.fragment.is_some() => return Err(Ipv6Problem::Discard),
+            IpProtocol::IPV6_FRAGMENT => {
+                let header = Ipv6FragmentHeader::new_checked(rest).map_err(|_| Ipv6Problem::Discard)?;
+                let repr = Ipv6FragmentRepr::parse(&header);
+                chain.fragment = Some(Ipv6FragmentAt { repr, at: chain.offset, named_at: chain.named_at });
+                if repr.offset != 0 {
+                    chain.step(repr.next_header, Ipv6FragmentHeader::<&[u8]>::LEN);
+                    return Ok(chain);
+                }
+                Ipv6FragmentHeader::<&[u8]>::LEN
+            }
+            // How short it is outside of fragments is the upper layer's business.
+            upper if chain.must_be_whole() && rest.len() < upper_header_len(upper) => return Err(chain.cut_short()),
+            _ => return Ok(chain),
+        };
+        chain.step(IpProtocol(rest[0]), len);
+    }
+    Err(Ipv6Problem::Discard)
+}
+
+/// Octets of an upper layer's header at least.
+const fn upper_header_len(protocol: IpProtocol) -> usize {
+    match protocol {
+        IpProtocol::TCP => 20,
+        IpProtocol::UDP | IpProtocol::ICMPV6 => 8,
+        _ => 0,
+    }
+}
+
+/// Octets of an options or routing header, by its length field, when `bytes` has so many.
+fn extension_len(bytes: &[u8]) -> Option<usize> {
+    let len = (usize::from(*bytes.get(1)?) + 1) * 8;
+    (len <= bytes.len()).then_some(len)
+}
+
+/// Looks at options (RFC 8200, section 4.2), the first of which is octet `at` of the packet. None but padding is known;
+/// the first two bits of the others say what to do.
+///
+/// ```text
+///  0                   1
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |  option type  |    length     | data …
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+fn options(bytes: &[u8], mut at: usize) -> Result<(), Ipv6Problem> {
+    const PAD1: u8 = 0;
+    const PADN: u8 = 1;
+    let mut rest = bytes;
+    while let [kind, after @ ..] = rest {
+        let len = match (*kind, after) {
+            (PAD1, _) => 1,
+            (_, [len, data @ ..]) if usize::from(*len) <= data.len() => 2 + usize::from(*len),
+            _ => return Err(parameter(0, at)),
+        };
+        match kind >> 6 {
+            _ if matches!(*kind, PAD1 | PADN) => {}
+            0b00 => {}
+            0b01 => return Err(Ipv6Problem::Discard),
+            action => {
+                let pointer = pointer(at);
+                return Err(Ipv6Problem::Parameter { code: 2, pointer, multicast: action == 0b10 });
+            }
+        }
+        rest = &rest[len..];
+        at += len;
+    }
+    Ok(())
+}
+
+fn parameter(code: u8, at: usize) -> Ipv6Problem {
+    Ipv6Problem::Parameter { code, pointer: pointer(at), multicast: false }
+}
+
+/// Packets end long before this saturates.
+fn pointer(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// A view of a fragment header (RFC 8200, section 4.5).
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |  next header  |   reserved    |     fragment offset     |res|M|
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                        identification                         |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ipv6FragmentHeader<T> {
+    buffer: T,
+}
+
+impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
+    /// Octets of the header.
+    pub const LEN: usize = 8;
+
+    /// Views `buffer` as a fragment header and the fragment after it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter than the header.
+    pub fn new_checked(buffer: T) -> Result<Self, Error> {
+        if buffer.as_ref().len() < Self::LEN {
+            return Err(Error::Truncated(NAME));
+        }
+        Ok(Self { buffer })
+    }
+
+    /// The viewed buffer back.
+    pub fn into_inner(self) -> T {
+        self.buffer
+    }
+
+    /// What the fragmented part of the packet begins with.
+    pub fn next_header(&self) -> IpProtocol {
+        IpProtocol(self.buffer.as_ref()[0])
+    }
+
+    /// Where this fragment belongs in the fragmented part, in octets.
+    pub fn fragment_offset(&self) -> u16 {
+        u16_at(self.buffer.as_ref(), 2) & 0xfff8
+    }
+
+    /// Whether other fragments follow.
+    pub fn more_fragments(&self) -> bool {
+        u16_at(self.buffer.as_ref(), 2) & 1 != 0
+    }
+
+    /// Identification, common to the fragments of a packet.
+    pub fn ident(&self) -> u32 {
+        u32_at(self.buffer.as_ref(), 4)
+    }
+}
+
+/// A fragment header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ipv6FragmentRepr {
+    /// What the fragmented part of the packet begins with.
+    pub next_header: IpProtocol,
+    /// Where this fragment belongs, in octets: a multiple of 8.
+    pub offset: u16,
+    /// Whether other fragments follow.
+    pub more: bool,
+    /// Identification.
+    pub ident: u32,
+}
+
+impl Ipv6FragmentRepr {
+    /// The fields of `header`.
+    pub fn parse<T: AsRef<[u8]>>(header: &Ipv6FragmentHeader<T>) -> Self {
+        Self {
+            next_header: header.next_header(),
+            offset: header.fragment_offset(),
+            more: header.more_fragments(),
+            ident: header.ident(),
+        }
+    }
+
+    /// Octets that [`emit`](Self::emit) writes.
+    pub const fn buffer_len(&self) -> usize {
+        Ipv6FragmentHeader::<&[u8]>::LEN
+    }
+
+    /// Writes the header to the front of `buffer`; returns the rest, where the fragment belongs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when the header does not fit, [`Error::Malformed`] when the offset is not a multiple of 8;
+    /// nothing is written then.
+    pub fn emit<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a mut [u8], Error> {
+        if !self.offset.is_multiple_of(8) {
+            return Err(Error::Malformed(NAME, "fragment offset"));
+        }
+        let (header, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
+        header[0] = self.next_header.0;
+        header[1] = 0;
+        put_u16(header, 2, self.offset | u16::from(self.more));
+        put(header, 4, &self.ident.to_be_bytes());
+        Ok(rest)
+    }
+}
