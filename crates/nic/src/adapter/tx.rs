@@ -4,7 +4,7 @@
 use super::cap::{Cap, on_the_wire};
 use super::count::{Count, ViCells};
 use super::request::{ETHERNET, Plan, Request, UDP_L4};
-use super::settings::{Compiled, Shared};
+use super::settings::{Compiled, QueueCells, Shared};
 use super::share::Share;
 use crate::flags::Flags;
 use linerate_port::{Caps, Info, Link, TxQueue};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct NicTx {
     pub(super) port: TxQueue,
     shared: Arc<Shared>,
-    queue: usize,
+    cells: Arc<QueueCells>,
     seen: u64,
     settings: Arc<Compiled>,
     vis: Box<[TxVi]>,
@@ -40,7 +40,7 @@ impl NicTx {
         let settings = shared.now();
         let mut tx = Self {
             port,
-            queue,
+            cells: shared.cells[queue].clone(),
             seen: 0,
             share: Share::new(&[]),
             vis: Box::default(),
@@ -121,7 +121,7 @@ impl NicTx {
 
     #[inline]
     fn cells(&self, vi: usize) -> &ViCells {
-        &self.shared.cells[self.queue].vis[vi]
+        &self.cells.vis[vi]
     }
 
     /// Sends a frame of an interface, `head` and then `body`: into the ring now, on its way with the next
