@@ -15,7 +15,6 @@ use crate::{environment, facts, published, qualify};
 ///
 /// The outcome is `gate` if two ways of measuring the same do not agree, `partial` if a column is missing.
 pub fn run(
-    way: Way,
     order: &Order,
     sources: &[&Source],
     command: Vec<String>,
@@ -25,7 +24,7 @@ pub fn run(
     let start = monotonic_ns();
     let mut run = RunResult::new(qualify::run_id(), command, Timestamp::now());
     for source in sources {
-        run.tests.extend((source.measure)(way, order, stop, &mut tell));
+        run.tests.extend((source.measure)(order, stop, &mut tell));
     }
     // The tables are this program's own; a test reads them.
     run.comparisons = published::compare_stages(&run.tests).unwrap_or_default();
@@ -106,7 +105,9 @@ pub fn text(run: &RunResult) -> String {
             let _ = writeln!(text, "warning: {}: {warning}", test.title);
         }
     }
-    published(&mut text);
+    if run.tests.iter().any(|test| test.workload == Way::Tx.workload()) {
+        published(&mut text);
+    }
     text
 }
 
@@ -134,7 +135,7 @@ pub fn flood_text(run: &RunResult) -> String {
         let rate = ledger.sent.zip(seconds).map(|(sent, seconds)| sent as f64 / seconds);
         let rate = quantity::value(rate.into(), unit::PPS);
         let ns = test.value.as_ref().map_or(quantity::UNKNOWN.to_owned(), |ns| quantity::value(ns.median, &ns.unit));
-        let _ = writeln!(text, "  {rate}, {ns} a datagram in the calls");
+        let _ = writeln!(text, "  {rate}, {ns} a datagram offered, in the calls");
         for (name, n) in &test.counters {
             let _ = writeln!(text, "  {name}: {}", count(*n));
         }
@@ -289,7 +290,8 @@ mod tests {
     #[test]
     fn the_text_says_what_is_missing_and_what_was_published() {
         let mut run = RunResult::new("x".to_owned(), Vec::new(), Timestamp::default());
-        run.tests.push(column("a", &[("udp", How::CutPoint, 10.0)], 20.0));
+        let out = column("a", &[("udp", How::CutPoint, 10.0)], 20.0);
+        run.tests.push(Test { workload: Way::Tx.workload().to_owned(), ..out });
         run.tests.push(Test { title: "b".to_owned(), skipped: Some("no privilege".to_owned()), ..Test::default() });
         let text = text(&run);
         for part in ["what it holds", "skipped: b: no privilege", "Rizzo", "210 ns", "30 to 40 ns"] {

@@ -46,9 +46,56 @@ fn allocations(port: &str, to: Option<&str>, count: u64) -> (u64, Test) {
     (spent, finished.result.tests.pop().unwrap())
 }
 
+/// A pair in a namespace of its own; None, and why on standard output, if the privilege is missing.
+#[cfg(target_os = "linux")]
+fn veth() -> Option<(linerate_port::VethPair, linerate_port::Namespace)> {
+    use linerate_port::{Cause, Namespace, VethPair};
+    match Namespace::new() {
+        Err(e) if e.cause == Cause::Capability => {
+            println!("skipped: {e}");
+            None
+        }
+        ns => {
+            let ns = ns.unwrap();
+            Some((ns.run_in(|| VethPair::new(["va", "vb"], 1, 1500)).unwrap().unwrap(), ns))
+        }
+    }
+}
+
+/// Over the kernel's ports a system call moves a batch: at least 32 frames are sent by one (or all there are, or none if
+/// the kernel has no room), and a receiver needs none to receive; it looks at the kernel's counters now and then.
+#[cfg(target_os = "linux")]
+fn by_the_kernels_ports() {
+    let Some((_pair, ns)) = veth() else { return };
+    for kind in ["packet", "xdp"] {
+        let (from, to) = (format!("{kind}:va"), format!("{kind}:vb"));
+        if let Err(e) = ns.run_in(|| linerate_port::open(&from)).unwrap()
+            && e.cause == linerate_port::Cause::Capability
+        {
+            println!("skipped: {e}");
+            continue;
+        }
+        let run = |count| ns.run_in(|| allocations(&from, Some(&to), count)).unwrap();
+        run(1_000);
+        let (few, _) = run(20_000);
+        let (many, test) = run(200_000);
+        assert!(many < few + 64, "{kind}: {few} allocations for 20000 frames, {many} for 200000");
+        let polls = |k: usize| test.cpu[k].busy_polls.unwrap() + test.cpu[k].empty_polls.unwrap();
+        let [sending, receiving, batches] =
+            ["tx0.syscalls", "far.rx0.syscalls", "far.rx0.batches"].map(|name| test.counters[name]);
+        assert!(sending <= 200_000 / 32 + polls(0), "{kind}: {sending} calls to send, {} polls", polls(0));
+        assert!(receiving <= batches + polls(1) / 256 + 16, "{kind}: {receiving} calls to receive {batches} batches");
+        let ledger = test.ledger.unwrap();
+        assert_eq!(ledger.sent, Some(200_000));
+        assert!(ledger.settle().is_zero() && ledger.received > Some(0), "{kind}: {ledger:?}");
+    }
+}
+
 /// One test only: two at a time would count each other's.
 #[test]
 fn frames_cost_no_allocation_and_no_system_call() {
+    #[cfg(target_os = "linux")]
+    by_the_kernels_ports();
     for (port, to) in [("null:", None), ("cable:hot{1", Some("cable:hot}1"))] {
         allocations(port, to, 1_000);
         let (few, _) = allocations(port, to, 20_000);

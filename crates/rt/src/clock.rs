@@ -16,6 +16,14 @@ pub fn monotonic_ns() -> u64 {
     time::monotonic()
 }
 
+/// Ticks of the processor's own counter, for the shortest of times, read when all that stands before is done; 0 where
+/// there is no counter. How long a tick is, is the caller's to find out.
+#[inline]
+#[must_use]
+pub fn ticks() -> u64 {
+    tsc::ticks_after()
+}
+
 /// The calendar's time since 1970, UTC.
 #[must_use]
 pub fn wall() -> Duration {

@@ -15,7 +15,7 @@ mod thread;
 mod timer;
 mod wait;
 
-pub use clock::{Clock, monotonic_ns, wall};
+pub use clock::{Clock, monotonic_ns, ticks, wall};
 pub use cpu::{CoreTime, ThreadTime, core_times};
 pub use event::{Machine, Progress, run};
 pub use signal::{Stop, forward_signals};

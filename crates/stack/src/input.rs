@@ -2,15 +2,17 @@
 
 use crate::counters::Discard;
 use crate::host::Host;
+use crate::key::Key;
 use crate::neighbour::Heard;
 use crate::reassembly::{Outcome, Reason};
 use crate::{Transmit, icmp, nd};
 use linerate_ring::Meta;
+use linerate_sum::Sum;
 use linerate_wire::{
     ArpOperation, ArpPacket, ArpRepr, EtherType, EthernetFrame, IpProtocol, Ipv4Packet, Ipv6Chain, Ipv6Packet,
-    Ipv6Problem, MacAddr, UdpDatagram, VlanHeader, solicited_node,
+    Ipv6Problem, MacAddr, UdpDatagram, VlanHeader, pseudo_header_v4, pseudo_header_v6, solicited_node,
 };
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What is known of an IP packet when its payload is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -131,11 +133,18 @@ impl Host {
             return Err(Discard::BadChecksum);
         }
         let (src, dst) = (ip.src(), ip.dst());
-        if !plausible_v4(src) || (stations.is_some() && self.is_ours(src.into())) {
+        let (from, to) = (Key::v4(src), Key::v4(dst));
+        if !plausible_v4(src) || (stations.is_some() && self.has(from)) {
             return Err(Discard::BadAddress);
         }
-        let all = self.is_broadcast(dst.into()) || dst == Ipv4Addr::new(224, 0, 0, 1);
-        if !all && !self.is_ours(dst.into()) {
+        if self.has(to) && ip.protocol() == IpProtocol::UDP && !ip.is_fragment() {
+            let pseudo = || pseudo_header_v4(src, dst, IpProtocol::UDP, u16::try_from(ip.payload().len()).unwrap_or(0));
+            if let Some(taken) = self.deliver_udp(from, to, ip.payload(), (!verified).then_some(pseudo)) {
+                return taken;
+            }
+        }
+        let all = !self.has(to) && (self.is_broadcast(dst.into()) || dst == Ipv4Addr::new(224, 0, 0, 1));
+        if !all && !self.has(to) {
             return Err(Discard::NotForUs);
         }
         let to_all = all || stations.is_some_and(|(_, dst)| dst.is_multicast());
@@ -173,11 +182,20 @@ impl Host {
     ) -> Result<(), Discard> {
         let ip = Ipv6Packet::new_checked(whole).map_err(|_| Discard::Malformed)?;
         let (src, dst) = (ip.src(), ip.dst());
-        if src.is_multicast() || src.is_loopback() || (stations.is_some() && self.is_ours(src.into())) {
+        let (from, to) = (Key::v6(src), Key::v6(dst));
+        // IPv4's addresses in IPv6's clothes stay inside programs (RFC 4291, section 2.5.5.2).
+        let mapped = from.is_v4() || to.is_v4();
+        if src.is_multicast() || src.is_loopback() || mapped || (stations.is_some() && self.has(from)) {
             return Err(Discard::BadAddress);
         }
+        if ip.next_header() == IpProtocol::UDP && self.has(to) {
+            let pseudo = || pseudo_header_v6(src, dst, IpProtocol::UDP, u32::from(ip.payload_len()));
+            if let Some(taken) = self.deliver_udp(from, to, ip.payload(), (!verified).then_some(pseudo)) {
+                return taken;
+            }
+        }
         let group = dst.is_multicast();
-        if if group { !self.is_member(dst) } else { !self.is_ours(dst.into()) } {
+        if if group { !self.is_member(dst) } else { !self.has(to) } {
             return Err(Discard::NotForUs);
         }
         let whole = &whole[..40 + ip.payload().len()];
@@ -257,19 +275,47 @@ impl Host {
         if !right {
             return Err(Discard::BadChecksum);
         }
-        let from = SocketAddr::new(packet.from, udp.src_port());
-        let to = SocketAddr::new(packet.to, udp.dst_port());
+        let (from, to) = (Key::new(packet.from), Key::new(packet.to));
         // What came to everybody is for sockets that listen at all addresses.
-        let here = if packet.to_all && !self.is_ours(packet.to) { unspecified(to) } else { to };
-        let Some(socket) = self.sockets.find(here, from) else {
+        let here = if self.has(to) { to } else { to.any() };
+        let Some(socket) = self.sockets.find((here, udp.dst_port()), (from, udp.src_port())) else {
             self.send_error(now, packet, icmp::Error::NoPort, tx);
             return Err(Discard::NoSocket);
         };
-        if !socket.inbox.push(from, udp.payload()) {
+        if !socket.inbox.push((from, udp.src_port()), udp.payload()) {
             return Err(Discard::QueueFull);
         }
         self.counters.udp_received += 1;
         Ok(())
+    }
+
+    /// The short way up, for whole datagrams to an address of ours. None, and nothing done, if anything about it is out
+    /// of the ordinary.
+    #[inline]
+    fn deliver_udp(
+        &mut self,
+        from: Key,
+        to: Key,
+        datagram: &[u8],
+        pseudo: Option<impl FnOnce() -> Sum>,
+    ) -> Option<Result<(), Discard>> {
+        let header = datagram.first_chunk::<8>()?;
+        let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+        if usize::from(field(4)) != datagram.len() || field(6) == 0 {
+            return None;
+        }
+        if let Some(pseudo) = pseudo
+            && pseudo().add_bytes(datagram).finish() != 0
+        {
+            return None;
+        }
+        let sender = (from, field(0));
+        let socket = self.sockets.find((to, field(2)), sender)?;
+        if !socket.inbox.push(sender, &datagram[8..]) {
+            return Some(Err(Discard::QueueFull));
+        }
+        self.counters.udp_received += 1;
+        Some(Ok(()))
     }
 
     /// What time brings: requests to neighbours, errors for those that stay silent, fragments that never came; and what
@@ -297,11 +343,6 @@ impl Host {
         }
         [self.neighbours.poll_timeout(), self.reassembly.poll_timeout()].into_iter().flatten().min()
     }
-}
-
-fn unspecified(to: SocketAddr) -> SocketAddr {
-    let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    SocketAddr::new(any, to.port())
 }
 
 /// Sources that a packet from outside can have (RFC 1122, section 3.2.1.3).

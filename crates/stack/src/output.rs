@@ -4,6 +4,7 @@ use crate::Transmit;
 use crate::counters::Discard;
 use crate::flow::Flow;
 use crate::host::{Host, LOOPED, Path};
+use crate::key::Key;
 use crate::neighbour::Lookup;
 use crate::reassembly::{Fragment, Fragments};
 use crate::stage::{Probe, Stage};
@@ -40,28 +41,47 @@ impl Host {
         body: &[u8],
         tx: &mut T,
     ) -> Result<(), SendError> {
-        if self.path == Path::Fast
-            && let Some(sent) = self.udp_send_fast(now, id, to, body, tx)
-        {
-            return sent;
-        }
         self.udp_send_probed(now, id, to, body, tx, &mut ())
     }
 
-    /// By the header that the socket keeps; None if there is none that holds.
+    /// As [`Host::udp_send`], with somebody who looks between the stages. The fast path has only the first and the last of
+    /// them.
     #[inline]
-    fn udp_send_fast<T: Transmit>(
+    pub fn udp_send_probed<T: Transmit, P: Probe>(
         &mut self,
         now: u64,
         id: UdpId,
         to: Option<SocketAddr>,
         body: &[u8],
         tx: &mut T,
+        probe: &mut P,
+    ) -> Result<(), SendError> {
+        if self.path == Path::Fast
+            && let Some(sent) = self.udp_send_fast(now, id, to, body, tx, probe)
+        {
+            return sent;
+        }
+        self.udp_send_long(now, id, to, body, tx, probe)
+    }
+
+    /// By the header that the socket keeps; None if there is none that holds.
+    #[inline]
+    fn udp_send_fast<T: Transmit, P: Probe>(
+        &mut self,
+        now: u64,
+        id: UdpId,
+        to: Option<SocketAddr>,
+        body: &[u8],
+        tx: &mut T,
+        probe: &mut P,
     ) -> Option<Result<(), SendError>> {
         let valid = self.valid();
         let socket = self.sockets.get(id)?;
         let to = to.or(socket.remote)?;
         let template = socket.template.as_ref().filter(|t| t.holds(valid, now, to, body.len()))?;
+        if !probe.passed(Stage::Socket) {
+            return Some(Ok(()));
+        }
         let ident = self.ident;
         if !tx.frame(template.len() + body.len(), template.request(), |frame| template.write(frame, ident, body)) {
             return Some(Err(SendError::NoRoom));
@@ -69,11 +89,12 @@ impl Host {
         self.ident = ident.wrapping_add(1);
         self.counters.udp_sent += 1;
         self.counters.udp_fast += 1;
+        probe.passed(Stage::Ring);
         Some(Ok(()))
     }
 
-    /// As [`Host::udp_send`], never by the fast path, with somebody who looks between the stages.
-    pub fn udp_send_probed<T: Transmit, P: Probe>(
+    /// With all headers made anew, and perhaps route and neighbour looked up.
+    fn udp_send_long<T: Transmit, P: Probe>(
         &mut self,
         now: u64,
         id: UdpId,
@@ -142,7 +163,10 @@ impl Host {
             return Ok(());
         }
         // loopback check: what goes to all on the link goes to the host's own sockets too
-        if mac.is_multicast() && self.sockets.find(to, from).is_some() && self.looped.len() < LOOPED {
+        if mac.is_multicast()
+            && self.sockets.find((Key::new(to.ip()), to.port()), (Key::new(from.ip()), from.port())).is_some()
+            && self.looped.len() < LOOPED
+        {
             let datagram = [&head[ethernet + ip_len..len], body].concat();
             self.looped.push_back(whole_packet((way.from, to.ip()), IpProtocol::UDP, &datagram, ident, HOPS));
         }

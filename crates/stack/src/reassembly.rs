@@ -417,3 +417,6 @@ fn put_u16(bytes: &mut [u8], at: usize, value: usize) {
     let value = u16::try_from(value).unwrap_or(u16::MAX);
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
+
+#[cfg(test)]
+mod tests;

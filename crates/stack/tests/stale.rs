@@ -115,7 +115,7 @@ fn change(dice: &mut Dice, hosts: &mut [One; 2], now: u64) {
             12 => host.set_fills(fills),
             _ => match dice_of(now) {
                 // Down is rare, or nothing would be sent.
-                0 => host.set_up(now / 1000 % 8 != 0),
+                0 => host.set_up(!(now / 1000).is_multiple_of(8)),
                 1 => host.neighbours().flush(),
                 _ => drop(host.udp_connect(sockets[socket], if on { Some(to) } else { None })),
             },

@@ -448,6 +448,17 @@ fn rfc792_and_rfc4443_no_errors_about_errors() {
 }
 
 #[test]
+fn rfc1191_4_fragmentation_needed_states_the_next_hops_mtu_in_octets_6_and_7() {
+    let bytes = [3, 4, 0, 0, 0, 0, 0x05, 0xdc];
+    let parsed = Icmpv4Repr::parse(&Icmpv4Packet::new_checked(&bytes).unwrap());
+    assert_eq!(parsed, Icmpv4Repr::Unreachable { code: 4, mtu: 1500 });
+    let mut port = bytes;
+    port[1] = 3;
+    let parsed = Icmpv4Repr::parse(&Icmpv4Packet::new_checked(&port).unwrap());
+    assert_eq!(parsed, Icmpv4Repr::Unreachable { code: 3, mtu: 0 }, "octets without meaning");
+}
+
+#[test]
 fn rfc1122_3_2_2_a_quote_of_a_later_fragment_has_no_ports() {
     let mut packet = vec![0; 28];
     let repr = Ipv4Repr {

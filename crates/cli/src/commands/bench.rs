@@ -1,8 +1,11 @@
 //! `linerate bench`.
 
+mod history;
+
 use super::{Command, parse};
 use crate::trouble::{Trouble, print};
 use clap::Parser;
+use history::History;
 use linerate_load::bench::{BENCHES, Bench, Compared, Missing, Setting, Unit, compare, spread};
 use linerate_rt::cpus;
 use serde_json::{Map, Value, json};
@@ -31,6 +34,9 @@ struct Arguments {
     /// Print one JSON document, the last line of output.
     #[arg(long)]
     json: bool,
+    /// Add each bench's figure to this file, a JSON line each; without it no file is written.
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
 }
 
 fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
@@ -45,6 +51,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
             return Err(Trouble::usage(format!("there is no bench '{name}'; give some of {}", names.join(", "))));
         }
     }
+    let mut history = parsed.history.as_deref().map(History::open).transpose()?;
     let cores = cpus().first_chunk::<2>().copied().unwrap_or([0, 0]);
     let beside = PathBuf::from("bench/peers");
     let peers = parsed.peers.or_else(|| beside.join("peer").exists().then_some(beside));
@@ -55,6 +62,9 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
         let compared = compare(bench, &setting, |line| eprintln!("{line}"));
         if !parsed.json {
             print(&table(bench, &compared));
+        }
+        if let Some(history) = &mut history {
+            history.add(bench, &compared)?;
         }
         failed |= compared.missing.values().any(|why| matches!(why, Missing::Failed(_)));
         missed |= misses(bench, &compared);

@@ -110,13 +110,14 @@ fn stages(way: Way, asked: &Measuring, command: Vec<String>, stop: &Stop) -> Res
         return Err(Trouble::usage("there is nothing to measure; give --kernel"));
     }
     let order = Order {
+        way,
         size: asked.size,
         time: Duration::from_millis(asked.time),
         rounds: asked.rounds.into(),
         // Interrupts mostly come to the first processor.
         core: cpus().last().copied().unwrap_or(0),
     };
-    let run = profile::run(way, &order, &sources, command, stop, |line| eprintln!("{line}"));
+    let run = profile::run(&order, &sources, command, stop, |line| eprintln!("{line}"));
     if asked.json {
         print(&run.to_json());
     } else {

@@ -325,7 +325,7 @@ fn cpu(worked: &Worked) -> Cpu {
         core: worked.core.and_then(|core| u32::try_from(core).ok()),
         user_s: Number::new(worked.cpu.user.as_secs_f64()),
         system_s: Number::new(worked.cpu.system.as_secs_f64()),
-        softirq_s: Number::UNKNOWN,
+        softirq_s: worked.softirq.map(|time| time.as_secs_f64()).into(),
         busy_polls: Some(worked.waits.polls - worked.waits.empty_polls),
         empty_polls: Some(worked.waits.empty_polls),
     }

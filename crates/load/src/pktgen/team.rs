@@ -10,10 +10,12 @@ use super::run::Refusal;
 use super::source::Cut;
 use crate::frame::Template;
 use linerate_port::Port;
-use linerate_rt::{Stop, ThreadTime, WaitStats, Waiter, run, spawn};
+use linerate_rt::{CoreTime, Stop, ThreadTime, WaitStats, Waiter, core_times, run, spawn};
 use std::sync::atomic::{AtomicUsize, Ordering::AcqRel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// What all threads of a run have in common.
 pub(super) struct Common {
@@ -51,6 +53,8 @@ pub(super) struct Worked {
     pub(super) core: Option<usize>,
     pub(super) done: Done,
     pub(super) cpu: ThreadTime,
+    /// In soft interrupts on that core, if the thread had one for itself.
+    pub(super) softirq: Option<Duration>,
     pub(super) waits: WaitStats,
 }
 
@@ -60,8 +64,8 @@ impl Team {
         if threads > 1 || mode.single { threads } else { mode.queues(port.info()) }
     }
 
-    /// Starts so many threads; `places` says on which processors each may run. `streams`: how many streams a receiver
-    /// of frames that this process sends has to expect.
+    /// Starts so many threads, and returns when all have begun; `places` says on which processors each may run.
+    /// `streams`: how many streams a receiver of frames that this process sends has to expect.
     pub(super) fn start(
         common: &Common,
         mode: &'static Mode,
@@ -76,6 +80,9 @@ impl Team {
         let queues = Self::queues(mode, threads, port);
         // Dropped on an error, it ends the threads that run already.
         let mut team = Self { workers: Vec::new(), stop, ended };
+        // A thread drops its end when it begins: what it prepares (the kernel takes long to close a socket that is not
+        // wanted) is not of the time that was asked for.
+        let (preparing, begun) = channel::<()>();
         for k in 0..threads {
             let lanes = (k..queues).step_by(threads).map(|q| Lane {
                 index: u16::try_from(q).unwrap_or(u16::MAX),
@@ -107,20 +114,28 @@ impl Team {
             let on = places.get(k).cloned().unwrap_or_default();
             let (asked, wait) = (team.stop.clone(), common.config.wait);
             let (running, ended) = (running.clone(), team.ended.clone());
+            let preparing = preparing.clone();
             let thread = {
                 let (name, core) = (name.clone(), on.first().copied().filter(|_| on.len() == 1));
                 spawn(&name.clone(), &on, move || {
                     let _last = Last { running, ended };
                     let mut job = (mode.job)(&setup, lanes);
+                    let around = core.and_then(time_of);
+                    drop(preparing);
                     let before = ThreadTime::of_this_thread();
                     let waits = run(&mut *job, &mut Waiter::new(wait), &asked);
                     let cpu = ThreadTime::of_this_thread().since(before);
-                    Worked { name, core, done: job.finish(), cpu, waits }
+                    let around = around.zip(core.and_then(time_of));
+                    let softirq = around.map(|(before, after)| after.since(before).softirq);
+                    Worked { name, core, done: job.finish(), cpu, softirq, waits }
                 })
                 .map_err(system)?
             };
             team.workers.push(Worker { tally, thread });
         }
+        drop(preparing);
+        // Nothing is ever sent: it ends with the last sender.
+        let _ = begun.recv();
         Ok(team)
     }
 
@@ -164,6 +179,11 @@ impl Drop for Last {
     }
 }
 
+/// How a core has spent its time so far, if the kernel tells.
+fn time_of(core: usize) -> Option<CoreTime> {
+    core_times().into_iter().find(|time| usize::try_from(time.core) == Ok(core))
+}
+
 /// The `k`th of `n` shares: as even as can be, and all of it. 0, no limit, stays 0.
 fn share(all: u64, n: usize, k: usize) -> u64 {
     let (n, k) = (n as u64, k as u64);
@@ -172,11 +192,49 @@ fn share(all: u64, n: usize, k: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::share;
+    use super::super::tx;
+    use super::*;
+    use crate::frame::{Layout, Payload};
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     #[test]
     fn shares_are_even_and_whole() {
         assert_eq!((0..3).map(|k| share(10, 3, k)).collect::<Vec<_>>(), [4, 3, 3]);
         assert_eq!(share(0, 3, 0), 0);
+    }
+
+    /// A time that was asked for must not be over before a slow thread begins: it once was, over `packet:`.
+    #[test]
+    fn a_team_has_started_when_all_its_threads_are_prepared() {
+        static PREPARED: AtomicUsize = AtomicUsize::new(0);
+        static SLOW: Mode = Mode {
+            job: |setup, lanes| {
+                std::thread::sleep(Duration::from_millis(50));
+                PREPARED.fetch_add(1, Relaxed);
+                (tx::MODE.job)(setup, lanes)
+            },
+            ..tx::MODE
+        };
+        let stop = Stop::new().unwrap();
+        let silent = || Box::new(std::io::sink());
+        let template = Template {
+            layout: Layout { vnet: 0, v6: false },
+            src_mac: [0; 6],
+            dst_mac: [0; 6],
+            stream: 0,
+            payload: Payload::Marked,
+        };
+        let common = Common {
+            config: Arc::new(Config { count: 10, threads: 2, ..Config::new("null:") }),
+            run: 1,
+            template,
+            packet: None,
+            replay: Mutex::new(None),
+            output: Arc::new(Output::new(silent(), silent(), false, &stop)),
+        };
+        let mut port = linerate_port::open("null:,queues=2").unwrap();
+        let team = Team::start(&common, &SLOW, &mut port, 2, &[], None).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(PREPARED.load(Relaxed), 2);
+        assert_eq!(team.join().iter().map(|worked| worked.done.frames).sum::<u64>(), 10);
     }
 }

@@ -11,6 +11,7 @@
 mod flood;
 #[cfg(target_os = "linux")]
 mod kernel;
+mod own;
 #[cfg(target_os = "linux")]
 mod sys;
 
@@ -24,6 +25,8 @@ use std::time::Duration;
 /// How columns are measured.
 #[derive(Clone, Debug)]
 pub struct Order {
+    /// Which way the packets go.
+    pub way: Way,
     /// Bytes of a frame in memory, Ethernet header included and FCS not: [`SIZES`].
     pub size: u32,
     /// How long each measurement of each round takes.
@@ -49,6 +52,17 @@ pub enum Way {
     Rx,
 }
 
+impl Way {
+    /// The workload of the tests that hold such columns.
+    #[must_use]
+    pub fn workload(self) -> &'static str {
+        match self {
+            Self::Tx => "profile-tx",
+            Self::Rx => "profile-rx",
+        }
+    }
+}
+
 /// Who measures columns.
 pub struct Source {
     /// Its name.
@@ -56,7 +70,7 @@ pub struct Source {
     /// Whether it is the system's network and not linerate's own.
     pub kernel: bool,
     /// Measures; columns that cannot be measured say why.
-    pub measure: fn(Way, &Order, &Stop, Tell<'_>) -> Vec<Test>,
+    pub measure: fn(&Order, &Stop, Tell<'_>) -> Vec<Test>,
 }
 
 /// Is given a line when something new begins.
@@ -64,6 +78,7 @@ pub type Tell<'a> = &'a mut dyn FnMut(&str);
 
 /// All of them, in the order of the table.
 pub const SOURCES: &[Source] = &[
+    own::SOURCE,
     #[cfg(target_os = "linux")]
     kernel::SOURCE,
 ];
@@ -117,10 +132,13 @@ fn empty_column(id: &str, title: &str, order: &Order) -> Test {
     Test {
         id: id.to_owned(),
         title: title.to_owned(),
-        workload: "profile".to_owned(),
+        workload: order.way.workload().to_owned(),
         frame_bytes: Some(order.size),
         wire_bytes: Some(order.size + 4),
         parameters: parameters.map(|(name, value)| (name.to_owned(), value)).into(),
         ..Test::default()
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;

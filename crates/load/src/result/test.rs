@@ -134,7 +134,7 @@ pub struct Cpu {
     pub user_s: Number,
     /// In the kernel on the thread's behalf, seconds.
     pub system_s: Number,
-    /// In soft interrupts on that core, seconds.
+    /// In soft interrupts on that core, whoever caused them, seconds; `null` when it was not pinned to one.
     pub softirq_s: Number,
     /// Polls that found work.
     pub busy_polls: Option<u64>,

@@ -123,17 +123,26 @@ impl<T: Copy> Producer<T> {
         self.published.wrapping_sub(consumed).min(self.ring.size)
     }
 
-    /// Entries that can be put.
-    #[inline]
+    /// Entries that the kernel has told it has read. It may have read more: see [`Producer::put`].
+    #[cfg(test)]
     fn free(&self) -> u32 {
         let consumed = self.ring.index(self.ring.consumer).load(Acquire);
         self.ring.size.saturating_sub(self.next.wrapping_sub(consumed))
     }
 
+    /// How many entries there are.
+    #[inline]
+    pub(crate) fn size(&self) -> u32 {
+        self.ring.size
+    }
+
     /// Writes the next entry. There must be a free one: the callers have at most as many buffers as the ring entries.
+    ///
+    /// The consumer index does not tell whether there is: the kernel hands a frame over before it says which entries of the
+    /// fill ring it has read (`xsk_flush`), and the frame's buffer may come back in between. It had read that buffer's
+    /// entry before it published the frame, so the entry is free all the same.
     #[inline]
     pub(crate) fn put(&mut self, entry: T) {
-        debug_assert!(self.free() > 0, "more buffers than entries");
         // SAFETY: inside the entries; the kernel does not read it before it is published.
         unsafe { self.ring.entry(self.next).write(entry) };
         self.next = self.next.wrapping_add(1);

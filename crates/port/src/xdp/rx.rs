@@ -80,6 +80,7 @@ impl XdpRx {
     fn lend(&mut self, buffer: Buffer) {
         // A buffer of another region cannot be among ours: rings refuse to swap it in.
         if let Ok(addr) = self.lent.lend(buffer) {
+            debug_assert!(self.lent.count() <= self.fill.size(), "more buffers than entries");
             self.fill.put(addr);
         }
     }

@@ -252,6 +252,26 @@ fn a_frame_that_can_never_fit_is_dropped_and_one_that_can_waits() {
     assert_eq!(bench.delivered().len(), 2);
 }
 
+/// The kernel hands frames over before it says that it has read their buffers' entries.
+#[test]
+fn buffers_go_back_before_the_kernel_has_said_that_it_took_them() {
+    let mut bench = RxBench::new();
+    // Longer than a look is ever put off.
+    let pause = || std::thread::sleep(std::time::Duration::from_micros(20));
+    for n in 0..3 * SLOTS {
+        let addr = bench.filled.peek(0);
+        pause();
+        bench.receive(&[(addr, 60 + n % 100, false)]);
+        assert_eq!(bench.delivered().len(), 1);
+        // Back it goes, into a ring that by its index has no room.
+        pause();
+        bench.engine.sync(&mut bench.ring, &mut bench.count);
+        bench.filled.release(1);
+        assert_eq!(bench.filled.available(), SLOTS, "all are the kernel's again");
+    }
+    assert_eq!(bench.count.slots, u64::from(3 * SLOTS));
+}
+
 #[test]
 fn data_at_an_odd_place_is_moved() {
     let mut bench = RxBench::new();

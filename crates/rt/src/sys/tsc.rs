@@ -17,6 +17,23 @@ pub(crate) fn ticks() -> u64 {
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
+/// Ticks, read when all that stands before is done (Intel SDM volume 2, RDTSC).
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn ticks_after() -> u64 {
+    // SAFETY: every x86-64 processor has both instructions.
+    unsafe {
+        std::arch::x86_64::_mm_lfence();
+        std::arch::x86_64::_rdtsc()
+    }
+}
+
+/// Ticks, read when all that stands before is done.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn ticks_after() -> u64 {
+    0
+}
+
 /// Whether [`ticks`] can be used as a clock.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn usable() -> bool {

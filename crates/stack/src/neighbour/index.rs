@@ -89,3 +89,34 @@ pub(super) fn split_mix(state: &mut u64) -> u64 {
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_are_short_and_depend_on_the_seed() {
+        let buckets = |seed| {
+            let index = Index::new(1000, seed);
+            (0..1000_u32).map(|number| index.bucket(IpAddr::V4(number.into()))).collect::<Vec<_>>()
+        };
+        assert_eq!(buckets(1), buckets(1));
+        assert_ne!(buckets(1), buckets(2));
+        for seed in 0..20 {
+            let buckets = buckets(seed);
+            let longest = (0..1024).map(|at| buckets.iter().filter(|&&bucket| bucket == at).count()).max();
+            assert!(longest < Some(12), "{longest:?} of 1000 in one of 1024 chains");
+        }
+    }
+
+    #[test]
+    fn every_place_is_found_until_it_is_removed() {
+        let ip = |place: usize| IpAddr::V4(u32::try_from(place).unwrap().into());
+        let mut index = Index::new(64, 3);
+        (0..64).for_each(|place| index.insert(ip(place), place));
+        for gone in 0..64 {
+            index.remove(ip(gone), gone);
+            (0..64).for_each(|place| assert_eq!(index.find(ip(place), ip), Some(place).filter(|_| place > gone)));
+        }
+    }
+}

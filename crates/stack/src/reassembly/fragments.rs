@@ -56,7 +56,7 @@ impl Fragments {
         Self::new(payload_len, LARGEST, mtu.checked_sub(headers)?)
     }
 
-    fn new(payload_len: usize, largest: usize, room: usize) -> Option<Self> {
+    pub(super) fn new(payload_len: usize, largest: usize, room: usize) -> Option<Self> {
         let len = u16::try_from(payload_len).ok().filter(|_| payload_len <= largest)?;
         let room = u16::try_from(room).unwrap_or(u16::MAX);
         // One that fits is not cut, so it need not end at a multiple of 8.

@@ -38,8 +38,8 @@ impl Pieces {
         overlap: Overlap,
     ) -> Result<Vec<(usize, usize)>, Reason> {
         let end = offset + payload.len();
-        let beyond = self.total.is_some_and(|total| end > total || !more && end != total);
-        if beyond || !more && self.end() > end {
+        // When the total is known, the piece that ends there is too: another last fragment is shorter or beyond.
+        if self.total.is_some_and(|total| end > total) || !more && self.end() > end {
             return Err(Reason::Inconsistent);
         }
         let mut gaps = Vec::new();

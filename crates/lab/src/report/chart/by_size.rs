@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use linerate_load::result::{Role, RunResult, Test, unit};
 use maud::html;
 
-use super::plot::{self, Anchor, Area, SERIES};
+use super::plot::{self, Anchor, Area, Look};
 use super::scale::Scale;
 use super::{Chart, Drawing, Page};
 use crate::quantity::{line_rate_pps, per_cent, value};
@@ -15,7 +15,8 @@ pub(super) const CHART: Chart = Chart {
     id: "rate-by-size",
     title: "Packet rate by frame size",
     reading: "Points are medians, whiskers run from the least to the greatest valid repeat. Both axes are logarithmic. \
-              Dashed: what one Ethernet link of that speed can carry.",
+              Hollow marks on a dotted line: what was received of what the same colour sent. Dashed: what one Ethernet \
+              link of that speed can carry.",
     draw,
 };
 
@@ -63,25 +64,27 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
         }
     }
 
+    let looks = looks(&series);
+    let drawn = || series.iter().zip(&looks).filter_map(|((name, points), look)| Some((name, points, (*look)?)));
     let body = html! {
         (plot::label(0.0, 14.0, Anchor::Start, "unit", "Packet rate, Mpps"))
         (plot::rows(area, &y, &y.ticks(page.pick(9, 7)), |rate| format!("{}", (rate / 1e6 * 1e6).round() / 1e6)))
         (plot::columns(area, &marks))
         (plot::label(area.right, height - 6.0, Anchor::End, "unit", "Frame size with FCS, bytes"))
         @for (name, bits) in LINKS { (reference(name, bits, area, &x, &y, (smallest / 1.15, largest * 1.15))) }
-        @for (index, (name, points)) in series.iter().take(SERIES).enumerate() {
+        @for (name, points, look) in drawn() {
             @let places: Vec<_> = points.iter().map(|point| (x.at(point.bytes), y.at(point.median))).collect();
-            (plot::path(&places, &format!("series s{index}")))
+            (plot::path(&places, &look.line()))
             @for (point, &place) in points.iter().zip(&places) {
-                (plot::whisker(index, place.0, y.at(point.least), y.at(point.greatest)))
+                (plot::whisker(look, place.0, y.at(point.least), y.at(point.greatest)))
                 @let spread = format!("{} to {}", pps(point.least), pps(point.greatest));
-                (plot::mark(index, place, &format!("{name}, {} B: {} ({spread})", point.bytes, pps(point.median))))
+                (plot::mark(look, place, &format!("{name}, {} B: {} ({spread})", point.bytes, pps(point.median))))
             }
         }
     };
-    let mut legend: Vec<String> = series.iter().take(SERIES).map(|(name, _)| name.clone()).collect();
-    if series.len() > SERIES {
-        legend.push(format!("and {} more in the table", series.len() - SERIES));
+    let mut legend: Vec<_> = drawn().map(|(name, _, look)| (Some(look), name.clone())).collect();
+    if series.len() > legend.len() {
+        legend.push((None, format!("and {} more in the table", series.len() - legend.len())));
     }
     let description = format!(
         "{} lines over frames of {smallest} to {largest} bytes; rates from {} to {}.",
@@ -129,6 +132,20 @@ fn series(run: &RunResult) -> Vec<(String, Vec<Point>)> {
         points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
     }
     series
+}
+
+/// A colour for each series; what was received has the colour of what was sent.
+fn looks(series: &[(String, Vec<Point>)]) -> Vec<Option<Look>> {
+    let (mut looks, mut colours): (Vec<Option<Look>>, _) = (Vec::new(), 0..);
+    for (name, _) in series {
+        let sent = name.strip_prefix("rx").map(|of| format!("tx{of}"));
+        let sent = series.iter().take(looks.len()).position(|(name, _)| Some(name) == sent.as_ref());
+        looks.push(match sent {
+            Some(sent) => looks[sent].map(Look::hollow),
+            None => colours.next().and_then(Look::solid),
+        });
+    }
+    looks
 }
 
 fn point(test: &Test) -> Option<Point> {

@@ -66,7 +66,11 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
             value(first.value, &first.unit),
             first.name
         ),
-        legend: if more > 0 { vec![format!("The first {PAIRS}; {more} more in the table")] } else { Vec::new() },
+        legend: if more > 0 {
+            vec![(None, format!("The first {PAIRS}; {more} more in the table"))]
+        } else {
+            Vec::new()
+        },
         table: tables::comparisons(run),
     }
 }

@@ -3,7 +3,7 @@
 use linerate_load::result::{Latency, RunResult};
 use maud::html;
 
-use super::plot::{self, Anchor, Area, SERIES};
+use super::plot::{self, Anchor, Area, Look};
 use super::scale::Scale;
 use super::{Chart, Drawing, Page};
 use crate::quantity::{count, nanoseconds, value};
@@ -51,24 +51,25 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
         table.row([name.as_str().into(), count(latency.count).into(), min, p50, p90, p99, p99_9, p99_99, max, mean]);
     }
 
+    let drawn = || (0..).zip(&series).map_while(|(k, (name, latency))| Some((name, latency, Look::solid(k)?)));
     let body = html! {
         (plot::label(0.0, 14.0, Anchor::Start, "unit", "Latency"))
         (plot::rows(area, &y, &y.ticks(page.pick(10, 8)), tick))
         (plot::columns(area, &marks))
         (plot::label(area.right, height - 6.0, Anchor::End, "unit", "Percentile of frames"))
-        @for (index, (name, latency)) in series.iter().take(SERIES).enumerate() {
+        @for (name, latency, look) in drawn() {
             @let points: Vec<_> = latency.quantiles().into_iter().zip(PLACES)
                 .filter_map(|((quantile, ns), place)| Some((quantile, ns.known()?, place))).collect();
             @let places: Vec<_> = points.iter().map(|&(_, ns, place)| (x.at(place), y.at(ns))).collect();
-            (plot::path(&places, &format!("series s{index}")))
+            (plot::path(&places, &look.line()))
             @for (&(quantile, ns, _), &place) in points.iter().zip(&places) {
-                (plot::mark(index, place, &format!("{name}, {quantile}: {}", nanoseconds(ns))))
+                (plot::mark(look, place, &format!("{name}, {quantile}: {}", nanoseconds(ns))))
             }
         }
     };
-    let mut legend: Vec<String> = series.iter().take(SERIES).map(|(name, _)| name.clone()).collect();
-    if series.len() > SERIES {
-        legend.push(format!("and {} more in the table", series.len() - SERIES));
+    let mut legend: Vec<_> = drawn().map(|(name, _, look)| (Some(look), name.clone())).collect();
+    if series.len() > legend.len() {
+        legend.push((None, format!("and {} more in the table", series.len() - legend.len())));
     }
     let description =
         format!("{} lines; latencies from {} to {}.", series.len(), nanoseconds(lowest), nanoseconds(highest));

@@ -9,6 +9,7 @@ mod latency;
 mod over_time;
 mod plot;
 mod scale;
+mod stages;
 
 use linerate_load::result::RunResult;
 use maud::{Markup, html};
@@ -29,7 +30,7 @@ pub struct Chart {
 }
 
 /// Every chart, in the order of the report.
-pub const CHARTS: &[Chart] = &[by_size::CHART, compared::CHART, latency::CHART, over_time::CHART];
+pub const CHARTS: &[Chart] = &[stages::CHART, by_size::CHART, compared::CHART, latency::CHART, over_time::CHART];
 
 /// Width of the page that a chart is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +72,8 @@ struct Drawing {
     body: Markup,
     /// What is to be seen, for those who cannot see it.
     description: String,
-    /// Names of the series, by index.
-    legend: Vec<String>,
+    /// Names of the series that are drawn, and how they look; a remark has no look.
+    legend: Vec<(Option<plot::Look>, String)>,
     /// The numbers.
     table: Table,
 }
@@ -91,6 +92,11 @@ impl Drawing {
 }
 
 impl Chart {
+    /// Whether the run measured what it shows.
+    pub(super) fn shows(&self, run: &RunResult) -> bool {
+        !(self.draw)(run, Page::Wide).table.rows.is_empty()
+    }
+
     /// The chart with its heading, legend and numbers.
     pub(super) fn figure(&self, run: &RunResult) -> Markup {
         let wide = (self.draw)(run, Page::Wide);
@@ -99,12 +105,12 @@ impl Chart {
                 figcaption { h3 { (self.title) } @if !wide.table.rows.is_empty() { p class="reading" { (self.reading) } } }
                 @if !wide.legend.is_empty() {
                     ul class="legend" {
-                        @for (index, name) in wide.legend.iter().enumerate() {
+                        @for (look, name) in &wide.legend {
                             li {
-                                @if index < plot::SERIES {
-                                    svg width="26" height="14" viewBox="0 0 26 14" aria-hidden="true" {
-                                        (plot::line((0.0, 7.0), (26.0, 7.0), &format!("series s{index}")))
-                                        (plot::mark(index, (13.0, 7.0), ""))
+                                @if let Some(look) = *look {
+                                    svg width="28" height="18" viewBox="0 0 28 18" aria-hidden="true" {
+                                        (plot::line((0.0, 9.0), (28.0, 9.0), &look.line()))
+                                        (plot::mark(look, (14.0, 9.0), ""))
                                     }
                                 }
                                 span { (name) }

@@ -3,7 +3,7 @@
 use linerate_load::result::{RunResult, Sample, Test};
 use maud::{Markup, html};
 
-use super::plot::{self, Anchor, Area};
+use super::plot::{self, Anchor, Area, Look};
 use super::scale::{LARGEST, Scale};
 use super::{Chart, Drawing, Page};
 use crate::quantity::value;
@@ -66,7 +66,11 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
         height,
         body: html! { @for panel in panels { (panel) } },
         description: format!("{} tests, a panel each.", series.len()),
-        legend: if more > 0 { vec![format!("The first {PANELS} tests; {more} more in the table")] } else { Vec::new() },
+        legend: if more > 0 {
+            vec![(None, format!("The first {PANELS} tests; {more} more in the table"))]
+        } else {
+            Vec::new()
+        },
         table,
     }
 }
@@ -95,8 +99,8 @@ fn panel(test: &Test, list: &[Stretch], area: Area, top: f64) -> Markup {
         @if let Some(median) = median.filter(|&median| y.holds(median)) {
             (plot::line((area.left, y.at(median)), (area.right, y.at(median)), "reference"))
         }
-        (plot::path(&places, "series s0 thin"))
-        @if let [place] = places.as_slice() { (plot::mark(0, *place, "")) }
+        (plot::path(&places, &format!("{} thin", Look::FIRST.line())))
+        @if let [place] = places.as_slice() { (plot::mark(Look::FIRST, *place, "")) }
     }
 }
 

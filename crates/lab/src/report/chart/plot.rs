@@ -4,8 +4,36 @@ use maud::{Markup, html};
 
 use super::scale::Scale;
 
-/// Series that are told apart by colour, dash and mark. More are left to the table.
-pub(super) const SERIES: usize = 6;
+/// Colours, each with a mark of its own. What has none is left to the table.
+pub(super) const COLOURS: usize = 6;
+
+/// How a series is told apart: by its colour and mark, and by whether it is solid or hollow. A hollow mark is larger, so
+/// that the solid one of the same place and colour shows inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    colour: usize,
+    hollow: bool,
+}
+
+impl Look {
+    /// Where there is one series only.
+    pub(super) const FIRST: Self = Self { colour: 0, hollow: false };
+
+    /// A solid one; none when the colours are used up.
+    pub(super) fn solid(colour: usize) -> Option<Self> {
+        (colour < COLOURS).then_some(Self { colour, ..Self::FIRST })
+    }
+
+    /// The hollow one of the same colour.
+    pub(super) fn hollow(self) -> Self {
+        Self { hollow: true, ..self }
+    }
+
+    /// Class of its line.
+    pub(super) fn line(self) -> String {
+        format!("series{} s{}", if self.hollow { " dotted" } else { "" }, self.colour)
+    }
+}
 
 /// Where the values of a drawing stand, leaving room for labels.
 #[derive(Clone, Copy, Debug)]
@@ -56,19 +84,24 @@ fn joined(points: &[(f64, f64)]) -> String {
     points.iter().map(|&(x, y)| format!("{},{}", px(x), px(y))).collect::<Vec<_>>().join(" ")
 }
 
-/// The mark of series `index` at a point; `title` is shown when the pointer rests on it.
-pub(super) fn mark(index: usize, (x, y): (f64, f64), title: &str) -> Markup {
-    let corner = |dx: f64, dy: f64| (x + dx, y + dy);
-    let class = format!("mark s{}", index % SERIES);
+/// The mark of a series at a point; `title` is shown when the pointer rests on it.
+pub(super) fn mark(look: Look, (x, y): (f64, f64), title: &str) -> Markup {
+    let size = if look.hollow { 1.6 } else { 1.0 };
+    let corner = |dx: f64, dy: f64| (x + size * dx, y + size * dy);
+    let box_of = |half: (f64, f64)| {
+        let (left, top) = corner(-half.0, -half.1);
+        html! { rect x=(px(left)) y=(px(top)) width=(px(2.0 * size * half.0)) height=(px(2.0 * size * half.1)) {} }
+    };
+    let class = format!("mark{} s{}", if look.hollow { " hollow" } else { "" }, look.colour);
     html! {
         g class=(class) {
-            @match index % SERIES {
-                0 => circle cx=(px(x)) cy=(px(y)) r="4.5" {},
-                1 => rect x=(px(x - 4.0)) y=(px(y - 4.0)) width="8" height="8" {},
+            @match look.colour {
+                0 => circle cx=(px(x)) cy=(px(y)) r=(px(4.5 * size)) {},
+                1 => (box_of((4.0, 4.0))),
                 2 => (shape(&[corner(0.0, -5.5), corner(5.0, 4.0), corner(-5.0, 4.0)], "")),
                 3 => (shape(&[corner(0.0, -5.5), corner(5.5, 0.0), corner(0.0, 5.5), corner(-5.5, 0.0)], "")),
                 4 => (shape(&[corner(0.0, 5.5), corner(5.0, -4.0), corner(-5.0, -4.0)], "")),
-                _ => rect x=(px(x - 5.5)) y=(px(y - 2.5)) width="11" height="5" {},
+                _ => (box_of((5.5, 2.5))),
             }
             @if !title.is_empty() { title { (title) } }
         }
@@ -76,8 +109,8 @@ pub(super) fn mark(index: usize, (x, y): (f64, f64), title: &str) -> Markup {
 }
 
 /// A bar from the least to the greatest value, with ends.
-pub(super) fn whisker(index: usize, x: f64, least: f64, greatest: f64) -> Markup {
-    let class = format!("whisker s{}", index % SERIES);
+pub(super) fn whisker(look: Look, x: f64, least: f64, greatest: f64) -> Markup {
+    let class = format!("whisker s{}", look.colour);
     html! {
         (line((x, least), (x, greatest), &class))
         (line((x - 4.0, least), (x + 4.0, least), &class))

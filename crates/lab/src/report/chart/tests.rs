@@ -1,6 +1,8 @@
 //! Every chart on nothing, on one point, and on extremes.
 
-use linerate_load::result::{Comparison, Kind, Latency, Number, Repeat, RunResult, Sample, Test, Timestamp, unit};
+use linerate_load::result::{
+    Comparison, How, Kind, Latency, Number, PortUsed, Repeat, Role, RunResult, Sample, Stage, Test, Timestamp, unit,
+};
 
 use super::CHARTS;
 
@@ -13,6 +15,10 @@ fn run(values: &[f64]) -> RunResult {
             workload: "tx".to_owned(),
             wire_bytes: Some([64, 1518, u32::MAX, 0, 1][index % 5]),
             repeats: vec![Repeat { value: number, valid: true, ..Repeat::default() }],
+            stages: vec![
+                Stage::new("s", How::CutPoint, "", &[value]),
+                Stage::missing("t", How::EarlyReturn, "", "why"),
+            ],
             latency: Some(Latency { count: 1, min: number, p50: number, max: number, ..Latency::default() }),
             samples: vec![Sample { t_s: number, value: number }],
             ..Test::default()
@@ -68,4 +74,33 @@ fn charts_have_names_of_their_own() {
         assert!(CHARTS[..index].iter().all(|other| other.id != chart.id));
         assert!(!chart.title.is_empty() && !chart.reading.is_empty());
     }
+}
+
+/// Three paths, sent and received, and a rate of two ports: seven lines, each named with its mark.
+#[test]
+fn what_was_received_is_drawn_beside_what_was_sent() {
+    let mut run = run(&[]);
+    for (path, sending) in [("cable", 1), ("cable", 2), ("packet", 1), ("xdp", 1)] {
+        for workload in if sending == 1 { &["tx", "rx"][..] } else { &["tx"] } {
+            let port = |role| PortUsed { path: path.to_owned(), role, ..PortUsed::default() };
+            for wire_bytes in [64, 1518] {
+                let mut test =
+                    Test { workload: (*workload).to_owned(), wire_bytes: Some(wire_bytes), ..Test::default() };
+                test.ports = vec![port(Role::Tx); sending];
+                test.repeats = vec![Repeat { value: 1e6.into(), valid: true, ..Repeat::default() }];
+                test.summarize(unit::PPS);
+                run.tests.push(test);
+            }
+        }
+    }
+    let html = CHARTS[0].figure(&run).into_string();
+    let names = ["tx, cable", "tx, cable, 2 ports", "tx, packet", "tx, xdp", "rx, cable", "rx, packet", "rx, xdp"];
+    for (name, look) in names.into_iter().zip(["s0", "s1", "s2", "s3", "hollow s0", "hollow s2", "hollow s3"]) {
+        let (before, _) = html.split_once(&format!("<span>{name}</span>")).unwrap_or_else(|| panic!("{name}: {html}"));
+        let (_, entry) = before.rsplit_once("<li>").unwrap();
+        assert!(entry.contains(&format!("class=\"mark {look}\"")), "{name}: {entry}");
+    }
+    assert!(!html.contains("more in the table"), "{html}");
+    // In the legend, and in the wide and the narrow drawing.
+    assert_eq!(html.matches("class=\"series dotted s3\"").count(), 3);
 }

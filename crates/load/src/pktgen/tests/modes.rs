@@ -124,3 +124,16 @@ fn a_rate_beyond_the_wires_is_kept_by_the_wire_and_noticed() {
     let pps = result.tests[0].value.as_ref().unwrap().median.known().unwrap();
     assert!(pps < 14_881.0 * 1.01, "10 Mb/s carry 14880 frames of 60 bytes a second, not {pps}");
 }
+
+/// Soft interrupts are a core's: of a thread that may run anywhere nothing is known.
+#[test]
+fn soft_interrupts_are_told_of_a_pinned_threads_core_over_the_run_alone() {
+    let cpu = *linerate_rt::cpus().last().unwrap();
+    let pinned = tx(&format!("-a {cpu}")).result;
+    let (elapsed, softirq) = (pinned.elapsed_s.known().unwrap(), pinned.tests[0].cpu[0].softirq_s.known());
+    let told = linerate_rt::core_times().iter().any(|time| usize::try_from(time.core) == Ok(cpu));
+    assert_eq!(softirq.is_some(), told, "where the kernel tells");
+    // The kernel counts in ticks; what the core spent since it was started would be far more.
+    assert!(softirq.is_none_or(|s| (0.0..=elapsed + 0.1).contains(&s)), "{softirq:?} s of {elapsed} s");
+    assert_eq!(tx("").result.tests[0].cpu[0].softirq_s, crate::result::Number::UNKNOWN);
+}

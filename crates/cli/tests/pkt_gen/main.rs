@@ -1,4 +1,13 @@
-//! The real binary: exit codes, streams, signals, names.
+//! The real binary: exit codes, streams, signals, names; two processes over each kind of port; what others read of it.
+
+#[cfg(target_os = "linux")]
+mod kernel;
+#[cfg(target_os = "linux")]
+mod published;
+mod running;
+#[cfg(target_os = "linux")]
+mod tshark;
+mod two;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};

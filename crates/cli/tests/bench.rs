@@ -1,0 +1,68 @@
+//! `linerate bench`, as small as it gets: what it prints and what it writes, not how fast it is.
+
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs `null`, the bench that needs neither a privilege nor two cores, in a folder of its own.
+fn bench(dir: &Path, more: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_linerate"));
+    command.current_dir(dir).args(["bench", "null", "--time", "50", "--rounds", "1"]).args(more);
+    command.output().unwrap()
+}
+
+fn files(dir: &Path) -> usize {
+    std::fs::read_dir(dir).unwrap().count()
+}
+
+#[test]
+fn without_a_history_no_file_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = bench(dir.path(), &["--json"]);
+    // 3: slower than wanted, as a debug build may be.
+    assert!(matches!(out.status.code(), Some(0 | 3)), "{out:?}");
+    let document: Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!((&document["schema"], &document["name"]), (&json!("linerate.bench"), &json!("null")));
+    assert!(document["value"].as_f64().is_some_and(|ns| ns > 0.0), "{document}");
+    assert_eq!(files(dir.path()), 0);
+}
+
+#[test]
+fn a_history_grows_by_one_line_a_bench_in_the_form_of_the_one_that_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.ndjson");
+    std::fs::write(&path, "{\"what\": \"was there\"}\n").unwrap();
+    for _ in 0..2 {
+        let out = bench(dir.path(), &["--history", "history.ndjson"]);
+        assert!(matches!(out.status.code(), Some(0 | 3)), "{out:?}");
+    }
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!((lines.len(), files(dir.path())), (3, 1), "{text}");
+    assert_eq!(lines[0], "{\"what\": \"was there\"}");
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/history.ndjson");
+    let kept = std::fs::read_to_string(kept).unwrap();
+    let kept: Map<String, Value> = serde_json::from_str(kept.lines().next().unwrap()).unwrap();
+    for line in &lines[1..] {
+        let entry: Map<String, Value> = serde_json::from_str(line).unwrap();
+        assert_eq!(entry.keys().collect::<Vec<_>>(), kept.keys().collect::<Vec<_>>());
+        assert!(line.starts_with("{\"date\": \"2"), "{line}");
+        let date: Vec<&str> = entry["date"].as_str().unwrap().split('-').collect();
+        assert_eq!(date.iter().map(|part| part.len()).collect::<Vec<_>>(), [4, 2, 2], "{line}");
+        assert_eq!((&entry["bench"], &entry["unit"]), (&json!("null"), &json!("ns")));
+        assert!(entry["value"].as_f64().is_some_and(|ns| ns > 0.0), "{line}");
+        // One core works alone, and has nobody beside it.
+        assert_eq!((&entry["round_trip_ns"], &entry["ratios"]), (&Value::Null, &json!({})));
+        assert!(entry["cpu"].as_str().is_some_and(|cpu| cpu.contains("cores")), "{line}");
+        assert!(entry["kernel"].is_string(), "{line}");
+    }
+}
+
+#[test]
+fn a_history_that_cannot_be_written_is_named_before_anything_is_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = bench(dir.path(), &["--history", "no/such/folder"]);
+    let log = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    assert!(log.lines().count() == 1 && log.contains("--history no/such/folder"), "{log}");
+}

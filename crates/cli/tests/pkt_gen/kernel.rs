@@ -1,0 +1,91 @@
+//! Two processes over the kernel's interfaces, in network namespaces of their own.
+
+use crate::running::Running;
+use crate::two::carry;
+use linerate_port::{Cause, Namespace, Offloads, VethPair, open};
+use std::process::Command;
+
+/// Frames per second of tests that must lose none: slow enough for a kernel whose cores have other things to do.
+const RATE: &str = "-R 50000";
+
+/// A namespace whose new interfaces are silent; None, and why on standard output, if the privilege is missing.
+pub(crate) fn namespace() -> Option<Namespace> {
+    match Namespace::new() {
+        Err(e) if e.cause == Cause::Capability => {
+            println!("skipped: {e}");
+            None
+        }
+        ns => {
+            let ns = ns.unwrap();
+            // A kernel without IPv6 has no such file, and is silent anyhow.
+            let _ = ns.run_in(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
+            Some(ns)
+        }
+    }
+}
+
+/// A pair whose checksums are filled in. It must be dropped before the namespace.
+pub(crate) fn veth(ns: &Namespace, names: [&str; 2]) -> VethPair {
+    let pair = ns.run_in(|| VethPair::new(names, 1, 1500)).unwrap().unwrap();
+    for name in names {
+        pair.set_offloads(name, Offloads { tx_checksum: false, tso: false, gso: false, gro: false }).unwrap();
+    }
+    pair
+}
+
+/// Whether the kernel gives such a port here; prints why if the privilege, or the feature, is missing.
+pub(crate) fn opens(ns: &Namespace, name: &str) -> bool {
+    match ns.run_in(|| open(name)).unwrap() {
+        Err(e) if e.cause == Cause::Capability => {
+            println!("skipped: {e}");
+            false
+        }
+        port => {
+            port.unwrap_or_else(|e| panic!("{e}"));
+            true
+        }
+    }
+}
+
+/// Starts a command in a namespace.
+pub(crate) fn start_in(ns: &Namespace) -> impl Fn(Command, &str) -> Running {
+    |command, word| ns.run_in(|| Running::start(command, word)).unwrap()
+}
+
+/// IPv4 in one size and IPv6 in two, over a pair of its own.
+fn over_veth(kind: &str) {
+    let Some(ns) = namespace() else { return };
+    let _pair = veth(&ns, ["va", "vb"]);
+    if !opens(&ns, &format!("{kind}:va")) {
+        return;
+    }
+    for more in ["-l 64", "-6 --imix 80:3,1514:1"] {
+        carry(&start_in(&ns), &format!("{kind}:va"), &format!("{kind}:vb"), &format!("{RATE} {more}"));
+    }
+}
+
+#[test]
+fn packet_ports_carry_every_frame_between_two_processes() {
+    over_veth("packet");
+}
+
+#[test]
+fn xdp_ports_carry_every_frame_between_two_processes() {
+    over_veth("xdp");
+}
+
+/// Both ways between a TAP interface's program and a program at the kernel's side.
+#[test]
+fn a_tap_port_carries_every_frame_between_two_processes() {
+    let Some(ns) = namespace() else { return };
+    let ip = |arguments: &str| ns.run_in(|| Command::new("ip").args(arguments.split(' ')).output()).unwrap();
+    match ip("tuntap add dev t0 mode tap") {
+        Err(e) => return println!("skipped: ip (of iproute2): {e}"),
+        Ok(made) if !made.status.success() => {
+            return println!("skipped: no TAP interface: {}", String::from_utf8_lossy(&made.stderr));
+        }
+        Ok(_) => assert!(ip("link set dev t0 up").unwrap().status.success()),
+    }
+    carry(&start_in(&ns), "tap:t0", "packet:t0", RATE);
+    carry(&start_in(&ns), "packet:t0", "tap:t0", &format!("{RATE} -l 1000"));
+}
