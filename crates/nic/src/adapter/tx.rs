@@ -235,8 +235,8 @@ pub(crate) struct Down {
 impl Down {
     /// What a port does, if it is to be asked.
     pub(super) fn of(info: &Info, wanted: bool) -> Self {
-        let Caps { checksum, gso, .. } = info.caps;
-        Self { checksum: wanted && checksum, tso: wanted && gso, uso: false }
+        let Caps { checksum, gso, uso, .. } = info.caps;
+        Self { checksum: wanted && checksum, tso: wanted && gso, uso: wanted && uso }
     }
 
     fn segments(self, meta: Option<Meta>) -> bool {
