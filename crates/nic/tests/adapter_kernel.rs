@@ -116,3 +116,26 @@ fn checksums_and_segments_are_the_kernels_octet_for_octet() {
     }
     assert!(compared > 400, "{compared} frames");
 }
+
+/// The multicast addresses that an interface was told to receive.
+fn groups(ns: &Namespace, interface: &str) -> Vec<String> {
+    let text = ns.run_in(|| std::fs::read_to_string("/proc/thread-self/net/dev_mcast")).unwrap().unwrap();
+    let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    rows.filter(|row| row.get(1) == Some(&interface))
+        .filter_map(|row| row.last().map(|word| (*word).to_owned()))
+        .collect()
+}
+
+#[test]
+fn the_kernel_is_told_which_addresses_the_interfaces_want() {
+    let Some((ns, _pair)) = veth() else { return };
+    let port = ns.run_in(|| open("packet:va")).unwrap().unwrap();
+    let nic = Nic::new(port, &NicConfig { interfaces: 2, ..NicConfig::default() }).unwrap();
+    let control = nic.control();
+    let group = "01005e0a0b0c".to_owned();
+    assert!(!groups(&ns, "va").contains(&group));
+    control.change(1, |vi| vi.addresses = vec![[0x01, 0x00, 0x5e, 0x0a, 0x0b, 0x0c]]).unwrap();
+    assert!(groups(&ns, "va").contains(&group));
+    control.change(1, |vi| vi.up = false).unwrap();
+    assert!(!groups(&ns, "va").contains(&group));
+}

@@ -79,7 +79,7 @@ fn over_tap(ns: &Namespace, hand_down: bool) -> (Nic, NicQueue, RxQueue, Port) {
 fn super_frames_and_open_checksums_reach_the_kernel_as_one_frame_each() {
     let Some(ns) = namespace() else { return };
     let (nic, mut queue, mut rx, _near) = over_tap(&ns, true);
-    let udp = nic.port().info().caps.uso;
+    let udp = nic.info().caps.uso;
     let udp = udp.then_some([(Kind::Udp4, 5), (Kind::Udp6, 5)]).into_iter().flatten();
     let kinds: Vec<_> = [(Kind::Tcp4, 1), (Kind::Tcp6, 4)].into_iter().chain(udp).collect();
     for (kind, gso_type) in kinds.iter().copied() {

@@ -67,10 +67,9 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
         What::List(List { json }) => print(&show::list(&Saved::load()?, json)),
         What::Show(Show { i, json }) => {
             let (name, remark) = resolve(&i);
-            let saved = Saved::load()?;
             let nic = adapter(&name)?;
-            let words = apply_saved(&nic.control(), &saved, &name)?;
-            let text = show::adapter(&nic, words, json);
+            let words = apply_saved(&nic.control(), &name)?;
+            let text = show::adapter(&nic, &words, json);
             let remark = remark.filter(|_| !json).map(|said| said + "\n").unwrap_or_default();
             print(&(remark + &text));
         }
@@ -95,10 +94,11 @@ fn apply(control: &Control, words: &[String]) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Puts the settings that are kept for a port in force, on an adapter that was just made; gives their words.
-fn apply_saved<'a>(control: &Control, saved: &'a Saved, port: &str) -> Result<&'a [String], Trouble> {
-    let words = saved.words(port);
-    apply(control, words).map_err(|trouble| {
+/// Puts the settings that are kept for a port in force on an adapter that was just made, as every command does that makes
+/// one; gives their words.
+pub(super) fn apply_saved(control: &Control, port: &str) -> Result<Vec<String>, Trouble> {
+    let words = Saved::load()?.words(port).to_vec();
+    apply(control, &words).map_err(|trouble| {
         Trouble::usage(format!("saved settings: {trouble}; or forget them: linerate nic set -i '{port}' default"))
     })?;
     Ok(words)
@@ -120,7 +120,7 @@ fn set(port: &str, words: &[String]) -> Result<String, Trouble> {
         // Words that cannot be obeyed any more are forgotten as well.
         drop(apply(&control, saved.words(port)));
     } else {
-        all.extend_from_slice(apply_saved(&control, &saved, port)?);
+        all = apply_saved(&control, port)?;
     }
     let before = state(&control);
     if forget {

@@ -91,6 +91,17 @@ impl NicTx {
         self.settings.vis[vi].mtu
     }
 
+    /// When an interface whose rate is capped may send again, in nanoseconds of the clock of [`NicTx::sync`]; None if
+    /// its rate does not hinder it.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    #[must_use]
+    pub fn due(&self, vi: usize) -> Option<u64> {
+        let due = self.shared.buckets[vi].due(self.vis[vi].cap?);
+        (due > self.now).then_some(due)
+    }
+
     /// Whether frames can pass.
     #[must_use]
     pub fn link(&self) -> Link {
