@@ -22,6 +22,7 @@ fn what_is_wrong_is_one_line_and_exit_2() {
         (&["tx", "--kernel", "--size", "1515"], "--size"),
         (&["rx", "--kernel", "--rounds", "0"], "--rounds"),
         (&["tx", "--kernel", "--time", "ten"], "--time"),
+        (&["rx"], "--kernel"),
         (&["sideways"], "sideways"),
         (&["flood", "nowhere"], "nowhere"),
         (&["flood", "127.0.0.1:9", "--batch", "1025"], "--batch"),

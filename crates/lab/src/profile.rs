@@ -5,7 +5,7 @@ use std::fmt::Write;
 #[cfg(target_os = "linux")]
 use linerate_load::profile::Flood;
 use linerate_load::profile::{Order, Source, Way};
-use linerate_load::result::{How, Outcome, RunResult, Stage, Summary, Test, Timestamp, unit};
+use linerate_load::result::{Agreement, How, Outcome, RunResult, Stage, Summary, Test, Timestamp, unit};
 use linerate_rt::{Stop, monotonic_ns};
 
 use crate::quantity::{self, count};
@@ -66,12 +66,15 @@ fn finish(mut run: RunResult, start: u64, stop: &Stop, wrong: Outcome) -> RunRes
     run
 }
 
+/// Where two ways to one figure are too far apart.
 fn disagreements(test: &Test) -> Vec<String> {
     let wrong = test.agreements().into_iter().filter(|one| !one.holds);
-    let line = |what: &str, how: How, a: f64, b: f64| {
-        format!("{}: {what} by {}: {a:.1} ns, measured otherwise {b:.1} ns", test.id, how.name())
+    let line = |one: Agreement| {
+        let other = if one.what == "sum" { "the whole way without them" } else { How::EarlyReturn.name() };
+        let (id, what, how) = (&test.id, one.what, one.how.name());
+        format!("{id}: {what} by {how} {:.1} ns, by {other} {:.1} ns", one.ns, one.other_ns)
     };
-    wrong.map(|one| line(&one.what, one.how, one.ns, one.other_ns)).collect()
+    wrong.map(line).collect()
 }
 
 /// The columns beside each other, a row a stage; then what the stages mean, and what others published.
@@ -105,8 +108,15 @@ pub fn text(run: &RunResult) -> String {
             let _ = writeln!(text, "warning: {}: {warning}", test.title);
         }
     }
+    for reason in &run.reasons {
+        let _ = writeln!(text, "does not agree: {reason}");
+    }
     if run.tests.iter().any(|test| test.workload == Way::Tx.workload()) {
         published(&mut text);
+    }
+    for one in &run.comparisons {
+        let ns = |number| quantity::value(number, unit::NS);
+        let _ = writeln!(text, "  {:20} {} where {} is {}", one.test, ns(one.ours), one.name, ns(one.value));
     }
     text
 }
@@ -165,10 +175,10 @@ fn rows(tests: &[&Test]) -> Vec<Vec<String>> {
             }
         }
     }
-    let head = |(test, how): &(&Test, How)| {
-        if several { format!("{}, {}", test.title, how.name()) } else { test.title.clone() }
-    };
-    let mut rows = vec![row("ns a packet", columns.iter().map(head))];
+    let mut rows = vec![row("ns a packet", columns.iter().map(|(test, _)| test.title.clone()))];
+    if several {
+        rows.push(row("", columns.iter().map(|(_, how)| how.name().to_owned())));
+    }
     for name in names {
         let cell = |(test, how): &(&Test, How)| {
             let stage = test.stages.iter().find(|stage| stage.name == name && stage.how == *how);
@@ -280,11 +290,12 @@ mod tests {
         let names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
         assert_eq!(
             names,
-            ["ns a packet", "system call", "socket", "route", "ring", "sum of the stages", "all of it, unstamped"]
+            ["ns a packet", "", "system call", "socket", "route", "ring", "sum of the stages", "all of it, unstamped"]
         );
-        assert_eq!(rows[0][1..], ["own, time-stamps", "own, early return", "kernel, cut point"]);
-        assert_eq!(rows[3][3], "-1.5 (-2 to -2)", "a negative difference is shown");
-        assert_eq!(rows[5][1..], ["7.0", "6.0", "168.5"]);
+        assert_eq!(rows[0][1..], ["own", "own", "kernel"]);
+        assert_eq!(rows[1][1..], ["time-stamps", "early return", "cut point"]);
+        assert_eq!(rows[4][3], "-1.5 (-2 to -2)", "a negative difference is shown");
+        assert_eq!(rows[6][1..], ["7.0", "6.0", "168.5"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use linerate_lab::{profile, store};
 #[cfg(target_os = "linux")]
 use linerate_load::profile::Flood;
-use linerate_load::profile::{Order, SIZES, SOURCES, Way};
+use linerate_load::profile::{Order, SIZES, SOURCES, Source, Way};
 use linerate_rt::{Stop, cpus, forward_signals};
 #[cfg(target_os = "linux")]
 use std::net::SocketAddr;
@@ -105,9 +105,10 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
 
 /// Measures the columns that were asked for.
 fn stages(way: Way, asked: &Measuring, command: Vec<String>, stop: &Stop) -> Result<ExitCode, Trouble> {
-    let sources: Vec<_> = SOURCES.iter().filter(|source| asked.kernel || !source.kernel).collect();
+    let wanted = |source: &&Source| (asked.kernel || !source.kernel) && source.ways.contains(&way);
+    let sources: Vec<_> = SOURCES.iter().filter(wanted).collect();
     if sources.is_empty() {
-        return Err(Trouble::usage("there is nothing to measure; give --kernel"));
+        return Err(Trouble::usage("nothing of linerate's own is measured that way; give --kernel"));
     }
     let order = Order {
         way,

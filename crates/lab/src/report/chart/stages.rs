@@ -119,9 +119,9 @@ impl Bar {
     }
 }
 
-/// Class of a stage's colour: beyond the sixth the colours come again, lighter.
+/// Class of a stage's colour: beyond the sixth the colours come again, lighter, and then lighter still.
 fn colour(index: usize) -> String {
-    format!("stage s{}{}", index % COLOURS, if index / COLOURS % 2 == 1 { " again" } else { "" })
+    format!("stage s{}{}", index % COLOURS, ["", " again", " light again"][index / COLOURS % 3])
 }
 
 /// What is said below a bar: text, and where it stands (x, row).
@@ -264,6 +264,6 @@ mod tests {
             assert!(keys(&bar, width).iter().all(|(text, x, _)| x + 18.0 + plot::width(text) <= width));
         }
         assert_eq!(colour(0), "stage s0");
-        assert_eq!(colour(7), "stage s1 again");
+        assert_eq!((colour(7), colour(13)), ("stage s1 again".to_owned(), "stage s1 light again".to_owned()));
     }
 }

@@ -93,7 +93,8 @@ fn what_was_received_is_drawn_beside_what_was_sent() {
             }
         }
     }
-    let html = CHARTS[0].figure(&run).into_string();
+    let chart = CHARTS.iter().find(|chart| chart.id == "rate-by-size").unwrap();
+    let html = chart.figure(&run).into_string();
     let names = ["tx, cable", "tx, cable, 2 ports", "tx, packet", "tx, xdp", "rx, cable", "rx, packet", "rx, xdp"];
     for (name, look) in names.into_iter().zip(["s0", "s1", "s2", "s3", "hollow s0", "hollow s2", "hollow s3"]) {
         let (before, _) = html.split_once(&format!("<span>{name}</span>")).unwrap_or_else(|| panic!("{name}: {html}"));

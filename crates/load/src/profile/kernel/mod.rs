@@ -20,7 +20,7 @@ use linerate_rt::{Stop, core_times, pin};
 use road::{Road, travel};
 use std::time::Duration;
 
-pub(super) const SOURCE: Source = Source { name: "kernel", kernel: true, measure };
+pub(super) const SOURCE: Source = Source { name: "kernel", kernel: true, ways: &[Way::Tx, Way::Rx], measure };
 
 /// A column, and how its road is built in a namespace that is there for it alone.
 struct Row {
