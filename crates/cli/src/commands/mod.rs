@@ -2,6 +2,7 @@
 
 mod bench;
 mod bridge;
+mod nic;
 mod pkt_gen;
 mod ports;
 mod profile;
@@ -32,6 +33,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     bridge::COMMAND,
     ports::COMMAND,
     stack::COMMAND,
+    nic::COMMAND,
     profile::COMMAND,
     bench::COMMAND,
 ];
