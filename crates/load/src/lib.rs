@@ -6,5 +6,6 @@ pub mod check;
 pub mod frame;
 pub mod pktgen;
 pub mod result;
+pub mod switch;
 
 mod sys;

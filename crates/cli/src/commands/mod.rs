@@ -5,6 +5,7 @@ mod bridge;
 mod pkt_gen;
 mod ports;
 mod qualify;
+mod switch;
 
 use crate::trouble::{Trouble, print};
 use clap::Parser;
@@ -25,7 +26,7 @@ pub(crate) struct Command {
 
 /// All commands.
 pub(crate) static COMMANDS: &[Command] =
-    &[qualify::COMMAND, pkt_gen::COMMAND, bridge::COMMAND, ports::COMMAND, bench::COMMAND];
+    &[qualify::COMMAND, pkt_gen::COMMAND, bridge::COMMAND, switch::COMMAND, ports::COMMAND, bench::COMMAND];
 
 /// Parses arguments; None if help was asked for, and printed.
 fn parse<P: Parser>(name: &str, arguments: &[String]) -> Result<Option<P>, Trouble> {

@@ -148,6 +148,11 @@ impl Trouble {
                 "the switch has a port of that name".into(),
                 "use another name, or close the program that has it",
             ),
+            Self::Refused(Refusal::Unknown) => new(
+                Cause::Peer,
+                "the switch is to have no port of that name".into(),
+                "use one that it was started with (--ports), or start it without",
+            ),
             Self::Refused(Refusal::Full) => {
                 new(Cause::Busy, "the switch has no more ports".into(), "close some of them")
             }

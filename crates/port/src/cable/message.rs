@@ -36,6 +36,8 @@ pub(crate) enum Refusal {
     Full,
     /// A switch has no memory for such a port.
     Memory,
+    /// A switch is to have no port of that name.
+    Unknown,
 }
 
 /// One direction of a queue: its rings and the cursor from which both sides start.
@@ -120,6 +122,7 @@ impl Offer {
             4 => return Some(Err(Refusal::Taken)),
             5 => return Some(Err(Refusal::Full)),
             6 => return Some(Err(Refusal::Memory)),
+            7 => return Some(Err(Refusal::Unknown)),
             _ => return Some(Err(Refusal::Version)),
         }
         let (queues, slots) = (words.next_u32()?, words.next_u32()?);
@@ -172,8 +175,8 @@ mod tests {
 
     #[test]
     fn refusals_and_hellos_survive_the_wire() {
-        use Refusal::{Busy, Full, Memory, SameEnd, Taken, Version};
-        for refusal in [Version, SameEnd, Busy, Taken, Full, Memory] {
+        use Refusal::{Busy, Full, Memory, SameEnd, Taken, Unknown, Version};
+        for refusal in [Version, SameEnd, Busy, Taken, Full, Memory, Unknown] {
             assert_eq!(Offer::read(&refusal.write()), Some(Err(refusal)));
         }
         assert_eq!(read_hello(&hello(true)), Some(true));

@@ -72,11 +72,12 @@ impl Shared {
 }
 
 impl Door {
-    /// Opens the door of a switch by this name. `names`: of ports that it has already.
+    /// Opens the door of a switch by this name. `guests`: the only names of ports that others may take, if they may not
+    /// take any.
     ///
     /// # Errors
     /// When the name is none, or another process of this user has a switch by it.
-    pub fn open(name: &str) -> Result<Self, OpenError> {
+    pub fn open(name: &str, guests: Option<Vec<String>>) -> Result<Self, OpenError> {
         let new = |cause, what: &dyn std::fmt::Display, mend: &str| {
             OpenError::new(format!("switch '{name}'"), cause, what, mend)
         };
@@ -109,7 +110,8 @@ impl Door {
             closed: AtomicBool::new(false),
             counts: Counts::default(),
         });
-        let porter = Porter { shared: shared.clone(), listener, visitors: Visitors::default(), residents: Vec::new() };
+        let (visitors, residents) = (Visitors::default(), Vec::new());
+        let porter = Porter { shared: shared.clone(), listener, guests, visitors, residents };
         std::thread::Builder::new().name("switch-door".into()).spawn(move || porter.run()).map_err(system)?;
         Ok(Self { shared, path })
     }
@@ -192,6 +194,7 @@ struct Resident {
 struct Porter {
     shared: Arc<Shared>,
     listener: OwnedFd,
+    guests: Option<Vec<String>>,
     visitors: Visitors<Offered>,
     residents: Vec<Resident>,
 }
@@ -305,6 +308,9 @@ impl Porter {
             Wrong::Nonsense => Refusal::Version,
             Wrong::Memory => Refusal::Memory,
         })?;
+        if self.guests.as_ref().is_some_and(|guests| !guests.contains(&hello.port)) {
+            return Err(Refusal::Unknown);
+        }
         if self.is_taken(&hello.port) {
             return Err(Refusal::Taken);
         }

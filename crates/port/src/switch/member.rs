@@ -26,6 +26,14 @@ pub struct Policy {
     pub pause: u8,
 }
 
+impl Policy {
+    /// Reads a mask of classes: 0 to 255, or 0x00 to 0xff.
+    #[must_use]
+    pub fn parse_pause(text: &str) -> Option<u8> {
+        text.strip_prefix("0x").map_or_else(|| text.parse().ok(), |hex| u8::from_str_radix(hex, 16).ok())
+    }
+}
+
 /// One class of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassCounters {
