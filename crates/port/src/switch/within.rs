@@ -154,9 +154,9 @@ impl Switch {
     /// Forwards what a sender of this process has committed.
     fn send(&mut self, from: PortId, state: &mut SourceState, inlet: &mut Committed<'_>, now: u64) -> Passed {
         self.begin(now);
+        while self.reap() {}
         let passed = self.pass(from, state, inlet);
         self.flush();
-        self.reap();
         passed
     }
 }
