@@ -177,7 +177,8 @@ impl Switch {
         let second = second & same;
         let n = inlet.len() - i;
         let Some(member) = self.members[usize::from(way.to)].as_mut() else { return 0 };
-        let (queue, pauses, keep) = (member.queue_of(way.class), member.pauses(way.class), member.keeps_room(way.class));
+        let (queue, pauses, keep) =
+            (member.queue_of(way.class), member.pauses(way.class), member.keeps_room(way.class));
         let Some(outlet) = member.outlets.get_mut(queue) else { return 0 };
         let room = outlet.room(n, keep);
         if room == 0 && pauses && outlet.wait(self.now) {
