@@ -13,6 +13,7 @@ pub mod roof;
 mod round;
 mod sys;
 mod traffic;
+mod udp_flood;
 mod udp_tx;
 #[cfg(target_os = "linux")]
 mod veth;
@@ -108,6 +109,7 @@ pub const BENCHES: &[Bench] = &[
     forward::BENCH,
     null::BENCH,
     udp_tx::BENCH,
+    udp_flood::BENCH,
     #[cfg(target_os = "linux")]
     veth::PACKET,
     #[cfg(target_os = "linux")]
