@@ -5,6 +5,7 @@
 
 mod alone;
 mod cable;
+mod checksum;
 mod forward;
 mod null;
 mod peer;
@@ -110,6 +111,7 @@ pub const BENCHES: &[Bench] = &[
     null::BENCH,
     udp_tx::BENCH,
     udp_flood::BENCH,
+    checksum::BENCH,
     #[cfg(target_os = "linux")]
     veth::PACKET,
     #[cfg(target_os = "linux")]
