@@ -13,7 +13,9 @@ pub mod probe;
 pub mod roof;
 mod round;
 mod sys;
+mod tcp;
 mod traffic;
+mod tso;
 mod udp_flood;
 mod udp_tx;
 #[cfg(target_os = "linux")]
@@ -112,6 +114,7 @@ pub const BENCHES: &[Bench] = &[
     udp_tx::BENCH,
     udp_flood::BENCH,
     checksum::BENCH,
+    tso::BENCH,
     #[cfg(target_os = "linux")]
     veth::PACKET,
     #[cfg(target_os = "linux")]
