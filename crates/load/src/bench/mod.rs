@@ -7,6 +7,7 @@ mod alone;
 mod cable;
 mod checksum;
 mod forward;
+mod lro;
 mod null;
 mod peer;
 pub mod probe;
@@ -115,6 +116,7 @@ pub const BENCHES: &[Bench] = &[
     udp_flood::BENCH,
     checksum::BENCH,
     tso::BENCH,
+    lro::BENCH,
     #[cfg(target_os = "linux")]
     veth::PACKET,
     #[cfg(target_os = "linux")]
