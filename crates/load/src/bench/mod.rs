@@ -13,6 +13,7 @@ mod peer;
 pub mod probe;
 pub mod roof;
 mod round;
+mod switch;
 mod sys;
 mod tcp;
 mod traffic;
@@ -117,6 +118,8 @@ pub const BENCHES: &[Bench] = &[
     checksum::BENCH,
     tso::BENCH,
     lro::BENCH,
+    switch::WITHIN,
+    switch::BETWEEN,
     #[cfg(target_os = "linux")]
     veth::PACKET,
     #[cfg(target_os = "linux")]

@@ -11,6 +11,11 @@ pub(super) const BATCH: u32 = 256;
 /// Length of each.
 const SIZE: usize = 64;
 
+/// A station's address: 1 sends, 2 receives.
+pub(super) fn station(number: u8) -> [u8; 6] {
+    [2, 0, 0, 0, 0, number]
+}
+
 /// One stream of frames.
 pub(super) struct Traffic {
     bytes: Vec<u8>,
@@ -25,13 +30,8 @@ const RUN: u16 = 1;
 impl Traffic {
     pub(super) fn new() -> Self {
         let layout = Layout { vnet: 0, v6: false };
-        let template = Template {
-            layout,
-            src_mac: [2, 0, 0, 0, 0, 1],
-            dst_mac: [2, 0, 0, 0, 0, 2],
-            stream: 0,
-            payload: Payload::Marked,
-        };
+        let template =
+            Template { layout, src_mac: station(1), dst_mac: station(2), stream: 0, payload: Payload::Marked };
         let address = |last| IpAddr::from([10, 0, 0, last]);
         let flow = Flow { src: address(1), dst: address(2), src_port: 1234, dst_port: 1234 };
         let mut check = Check::new(0, Some(RUN));
