@@ -22,6 +22,7 @@ mod udp_flood;
 mod udp_tx;
 #[cfg(target_os = "linux")]
 mod veth;
+mod vi;
 
 pub use peer::{How, Peer};
 pub use round::{Compared, Figure, compare, spread};
@@ -118,6 +119,7 @@ pub const BENCHES: &[Bench] = &[
     checksum::BENCH,
     tso::BENCH,
     lro::BENCH,
+    vi::BENCH,
     switch::WITHIN,
     switch::BETWEEN,
     #[cfg(target_os = "linux")]
