@@ -8,6 +8,7 @@ mod ports;
 mod profile;
 mod qualify;
 mod stack;
+mod switch;
 
 use crate::trouble::{Trouble, print};
 use clap::Parser;
@@ -31,6 +32,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     qualify::COMMAND,
     pkt_gen::COMMAND,
     bridge::COMMAND,
+    switch::COMMAND,
     ports::COMMAND,
     stack::COMMAND,
     nic::COMMAND,
