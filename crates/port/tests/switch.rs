@@ -191,7 +191,7 @@ impl Drop for Process {
     }
 }
 
-fn find<'a>(ports: &'a [PortReport], station: usize) -> Option<&'a PortReport> {
+fn find(ports: &[PortReport], station: usize) -> Option<&PortReport> {
     let name = format!("s{station}");
     ports.iter().find(|port| port.name == name)
 }
@@ -268,7 +268,11 @@ fn five_processes_one_killed_and_every_frame_accounted_for() {
         let port = find(&ports, me).unwrap();
         assert_eq!(sent.iter().sum::<u64>(), frames());
         assert_eq!(port.count.received + port.count.refused.total(), taken[0], "all that {me} sent came in");
-        assert_eq!(port.fate.carried - port.fate.lost.of(DropReason::PeerDied), all[0], "all that went out came to {me}");
+        assert_eq!(
+            port.fate.carried - port.fate.lost.of(DropReason::PeerDied),
+            all[0],
+            "all that went out came to {me}"
+        );
         for (from, theirs) in saw.iter().enumerate().filter_map(|(k, words)| Some((k, words.as_ref()?))) {
             assert_eq!(received[from], theirs[0][me], "from {from} to {me}: none lost");
         }
@@ -278,5 +282,9 @@ fn five_processes_one_killed_and_every_frame_accounted_for() {
     // What the dead one had sent reached those it was meant for, or nobody knows of it.
     let from_dead: u64 = saw.iter().flatten().map(|words| words[1][VICTIM]).sum();
     assert!(from_dead <= dead.count.received);
-    assert!(dead.count.received - from_dead <= 5_000, "announcements, and nothing else: {}", dead.count.received - from_dead);
+    assert!(
+        dead.count.received - from_dead <= 5_000,
+        "announcements, and nothing else: {}",
+        dead.count.received - from_dead
+    );
 }

@@ -13,8 +13,12 @@ use linerate_rt::{Stop, WaitMode, forward_signals};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-pub(super) const COMMAND: Command =
-    Command { name: "switch", about: "a learning switch that other processes attach to as vale:SW:PORT", alone: false, run };
+pub(super) const COMMAND: Command = Command {
+    name: "switch",
+    about: "a learning switch that other processes attach to as vale:SW:PORT",
+    alone: false,
+    run,
+};
 
 /// Run a learning switch until Ctrl-C; other programs of this user attach to it as vale:SW:PORT.
 #[derive(Parser)]
@@ -93,7 +97,10 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
         output.document(&show::document(name, &job).to_string());
     }
     if ledger.unexplained > 0 {
-        return Err(Trouble::failed(format!("{} frames are unexplained; report this with the table", ledger.unexplained)));
+        return Err(Trouble::failed(format!(
+            "{} frames are unexplained; report this with the table",
+            ledger.unexplained
+        )));
     }
     Ok(stop.signal().map_or(ExitCode::SUCCESS, |signal| ExitCode::from(128u8.saturating_add(signal))))
 }

@@ -60,13 +60,7 @@ impl Memory {
     }
 
     /// Sends the offer of this region, with the cursors (transmit, receive) from which this end starts.
-    pub(crate) fn offer(
-        &self,
-        peer: &OwnedFd,
-        shape: &Shape,
-        left: bool,
-        start: (&[u32], &[u32]),
-    ) -> io::Result<()> {
+    pub(crate) fn offer(&self, peer: &OwnedFd, shape: &Shape, left: bool, start: (&[u32], &[u32])) -> io::Result<()> {
         let offered = |pairs: &[RingPair], start: &[u32]| -> Vec<OfferedPair> {
             pairs.iter().zip(start).map(|(pair, start)| OfferedPair { pair: *pair, start: *start }).collect()
         };

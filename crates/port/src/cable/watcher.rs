@@ -4,13 +4,13 @@
 //! slots back. Then a maker listens again, over the same region; a joiner, whose region was the other's, pairs anew:
 //! with a successor if there is one already, over a region of its own otherwise.
 
+use super::Shape;
 use super::between::{Joined, Meeting, Met, check_user, send_bells};
 use super::memory::Memory;
 use super::message::{self, Refusal};
 use super::side::{FreshRx, FreshTx, Side};
 use super::visitor::{Visitor, Visitors, Wish};
 use super::wire::Wire;
-use super::Shape;
 use crate::sys::seqpacket as socket;
 use linerate_ring::{Bell, RegionError};
 use std::io;

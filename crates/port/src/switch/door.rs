@@ -204,7 +204,9 @@ impl Porter {
         loop {
             let mut fds = vec![Some(self.shared.closing.as_fd()), Some(self.listener.as_fd())];
             let residents = self.residents.iter();
-            fds.extend(residents.flat_map(|resident| [socket::borrow(resident.peer.as_ref()), Some(resident.bell.as_fd())]));
+            fds.extend(
+                residents.flat_map(|resident| [socket::borrow(resident.peer.as_ref()), Some(resident.bell.as_fd())]),
+            );
             fds.extend(self.visitors.sockets().map(Some));
             let patience = self.visitors.until().map(|until| until.saturating_duration_since(Instant::now()));
             let ready = socket::poll(&fds, patience);
@@ -344,8 +346,7 @@ impl Porter {
         let path = "another process of this user".to_owned();
         let caps = Caps { scatter: true, metadata: true, ..Caps::default() };
         let life = Some(side);
-        let plug =
-            Plug { name, path, policy, caps, largest: shape.mtu + 22, rx, tx, life, shown: None, keep: None };
+        let plug = Plug { name, path, policy, caps, largest: shape.mtu + 22, rx, tx, life, shown: None, keep: None };
         self.shared.arrived().push(plug);
         self.shared.any.store(true, Release);
         self.shared.arrivals.ring();

@@ -212,8 +212,11 @@ impl Switch {
         let live = |(id, member): (usize, &Option<Member>)| PortId::try_from(id).ok().filter(|_| member.is_some());
         self.live = self.members.iter().enumerate().filter_map(live).collect();
         self.table.shared_by(self.live.len());
-        let names: Vec<(PortId, String)> =
-            self.live.iter().filter_map(|id| Some((*id, self.members[usize::from(*id)].as_ref()?.name.clone()))).collect();
+        let names: Vec<(PortId, String)> = self
+            .live
+            .iter()
+            .filter_map(|id| Some((*id, self.members[usize::from(*id)].as_ref()?.name.clone())))
+            .collect();
         let mirrors = &self.mirrors;
         for member in self.members.iter_mut().flatten() {
             let watchers = |shows: fn(Direction) -> bool| -> Vec<PortId> {

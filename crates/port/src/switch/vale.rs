@@ -61,8 +61,7 @@ impl<'a> Address<'a> {
 /// What a port asks of its switch.
 pub(super) fn policy(spec: &Spec) -> Result<Policy, OpenError> {
     let pause = spec.option("pause").map_or(Some(0), Policy::parse_pause);
-    let pause =
-        pause.ok_or_else(|| spec.oops("pause= is no mask of 8 classes", "give 0 to 255, or 0x00 to 0xff"))?;
+    let pause = pause.ok_or_else(|| spec.oops("pause= is no mask of 8 classes", "give 0 to 255, or 0x00 to 0xff"))?;
     let vlans = spec.option("vlan").map_or_else(|| Some(Vlans::default()), Vlans::parse);
     let mend = "give all, or numbers from 1 to 4094 as 10+t20+t30-39";
     Ok(Policy { vlans: vlans.ok_or_else(|| spec.oops("vlan= is no list of VLANs", mend))?, pause })

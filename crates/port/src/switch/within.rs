@@ -82,8 +82,10 @@ pub(super) fn open(
         move |tx, q| if tx { side.tx_bell(q) } else { side.rx_bell(q) }
     };
     // `near` is the user's side, `far` the switch's.
-    let (out, _) = cable::queues(Pipe::Within, region, (&pairs, &[]), &far, &bells(&near), None).map_err(|e| oops(&e))?;
-    let (_, rx) = cable::queues(Pipe::Within, region, (&[], &pairs), &near, &bells(&far), None).map_err(|e| oops(&e))?;
+    let (out, _) =
+        cable::queues(Pipe::Within, region, (&pairs, &[]), &far, &bells(&near), None).map_err(|e| oops(&e))?;
+    let (_, rx) =
+        cable::queues(Pipe::Within, region, (&[], &pairs), &near, &bells(&far), None).map_err(|e| oops(&e))?;
     let shown = Arc::new(Shown::default());
     let plug = Plug {
         name: address.port.to_owned(),
@@ -110,7 +112,11 @@ pub(super) fn open(
         ready.rx.push(RxQueue::new(ring, Box::new(ValeRx { inner: engine, shown, seen: 0 })));
     }
     let spots = |tx: bool| -> Vec<RingSpot> {
-        if tx { ready.tx.iter().map(|q| q.ring.spot()).collect() } else { ready.rx.iter().map(|q| q.ring.spot()).collect() }
+        if tx {
+            ready.tx.iter().map(|q| q.ring.spot()).collect()
+        } else {
+            ready.rx.iter().map(|q| q.ring.spot()).collect()
+        }
     };
     region.interface(&spec.name, &spots(true), &spots(false)).map_err(|e| oops(&e))?;
     Ok(ready.parts(spec, shape, format!("port of switch {} within this process", address.switch)))
@@ -131,7 +137,8 @@ impl TxEngine for ValeTx {
         }
         let now = u64::try_from(self.shared.origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let mut switch = self.shared.lock();
-        let Passed { slots, frames, bytes, refused } = switch.send(self.port, &mut self.state, &mut Committed(ring), now);
+        let Passed { slots, frames, bytes, refused } =
+            switch.send(self.port, &mut self.state, &mut Committed(ring), now);
         drop(switch);
         ring.take(slots);
         ring.complete(slots);

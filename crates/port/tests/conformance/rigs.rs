@@ -121,7 +121,8 @@ fn null(shape: &Shape) -> Result<Rig, Skipped> {
 
 /// One port drops what finds no room, as VALE does; the other makes its senders wait.
 fn vale(shape: &Shape) -> Result<Rig, Skipped> {
-    let names = [("a", ",pause=0xff"), ("b", "")].map(|(port, pause)| format!("vale:conf:{port}{}{pause}", shape.options()));
+    let names =
+        [("a", ",pause=0xff"), ("b", "")].map(|(port, pause)| format!("vale:conf:{port}{}{pause}", shape.options()));
     let [mut a, mut b] = both(names.clone())?;
     let ways = ways(&mut a, &mut b, [false, true]);
     let open = move || open_all(&[&names[0], &names[0]]);

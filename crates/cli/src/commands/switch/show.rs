@@ -98,9 +98,7 @@ pub(super) fn document(name: &str, job: &SwitchJob) -> Value {
     let (ledger, table, door) = (Ledger::of(&ports), job.switch.table(), job.door.counters());
     let port = |port: &PortReport| {
         let count = &port.count;
-        let class = |class: &linerate_port::switch::ClassCounters| {
-            json!({"sent": class.sent, "dropped": class.dropped, "waits": class.waits})
-        };
+        let class = |class: &linerate_port::switch::ClassCounters| json!({"sent": class.sent, "dropped": class.dropped, "waits": class.waits});
         json!({
             "name": port.name, "path": port.path, "gone": port.gone,
             "received": count.received, "received_bytes": count.received_bytes, "flooded": count.flooded,
