@@ -38,7 +38,7 @@ pub use error::{BadSlot, RegionError};
 pub use frame::Frame;
 pub use layout::flags;
 pub use pipe::{Pipe, PipeRx, PipeTx, Reclaimed};
-pub use region::{BUFFERS_RESERVED, HEADROOM, Region, RegionConfig, RingPair, RingSpot, Sharing};
+pub use region::{BUFFERS_RESERVED, HEADROOM, Region, RegionConfig, RingPair, RingSpot, Sharing, TOLD};
 pub use relay::Alike;
 pub use ring::RingStats;
 pub use rx::{RxBatch, RxRing, forward};

@@ -346,7 +346,7 @@ impl Porter {
         let path = "another process of this user".to_owned();
         let caps = Caps { scatter: true, metadata: true, ..Caps::default() };
         let life = Some(side);
-        let plug = Plug { name, path, policy, caps, largest: shape.mtu + 22, rx, tx, life, shown: None, keep: None };
+        let plug = Plug { name, path, policy, caps, largest: shape.mtu + 22, rx, tx, life, keep: None };
         self.shared.arrived().push(plug);
         self.shared.any.store(true, Release);
         self.shared.arrivals.ring();
