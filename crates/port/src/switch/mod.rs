@@ -356,5 +356,13 @@ impl Refused {
     }
 }
 
+/// Reads what a program may say first; what can be read must survive being written.
+#[cfg(fuzzing)]
+pub(crate) fn fuzz(message: &[u8]) {
+    if let Ok((hello, _)) = hello::Hello::read(message) {
+        assert_eq!(hello.write(), message);
+    }
+}
+
 #[cfg(test)]
 mod tests;
