@@ -96,3 +96,64 @@ fn run<const CHECKED: bool>(
     }
     (done, bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Meta, Region, RegionConfig, Sharing};
+
+    #[test]
+    fn a_run_is_copied_up_to_what_is_not_of_it() {
+        let ring_bytes = 4 * Region::ring_room(64);
+        let config = RegionConfig { buf_size: 512, buffers: 128, ring_bytes, sharing: Sharing::Private, huge: false };
+        let region = Region::new(&config).unwrap();
+        let (mut from, mut to) = (TxRing::new(&region, 0, 64).unwrap(), TxRing::new(&region, 1, 64).unwrap());
+        // What ends a run, at the tenth of twenty frames.
+        let mut rest = [0xaa; 60];
+        rest[3] = 0xbb;
+        let fill = |ring: &mut TxRing, odd: &str| {
+            ring.take(ring.pending());
+            ring.complete(ring.in_flight());
+            let mut batch = ring.reserve(20);
+            for i in 0..20 {
+                assert!(batch.put(i, &[0xaa; 60]));
+            }
+            match odd {
+                "another head" => assert!(batch.put(10, &rest)),
+                "short" => batch.set(10, 15, 0),
+                "long" => batch.set(10, 101, 0),
+                "void" => batch.set(10, 0, 0),
+                "chain" => batch.set(10, 60, flags::MOREFRAG),
+                "metadata" => batch.set_meta(10, Meta::default()),
+                _ => {}
+            }
+            batch.commit(20);
+        };
+        let mut mask = [0xff; 16];
+        mask[15] = 0;
+        let alike = Alike::new([0xaa; 16], mask, 100);
+        for odd in ["another head", "short", "long", "void", "chain", "metadata", "nothing"] {
+            fill(&mut from, odd);
+            let mut batch = to.reserve(63);
+            // Either ring may end within the run.
+            let (mut done, mut bytes) = (0, 0);
+            for _ in 0..3 {
+                let (n, more) = from.copy_pending_run(done, &mut batch, done, &alike);
+                (done, bytes) = (done + n, bytes + more);
+            }
+            let wanted = if odd == "nothing" { 20 } else { 10 };
+            assert_eq!((done, bytes), (wanted, 60 * u64::from(wanted)), "{odd}");
+            for i in 0..wanted {
+                assert_eq!(batch.frame(i).bytes().unwrap()[..60], [0xaa; 60]);
+            }
+            batch.commit(wanted);
+            assert_eq!(to.pending_word(wanted - 1).len(), 60);
+            to.take(to.pending());
+            to.complete(to.in_flight());
+        }
+        fill(&mut from, "nothing");
+        let mut batch = to.reserve(7);
+        let (n, _) = from.copy_pending_run(0, &mut batch, 5, &alike);
+        assert!((1..=2).contains(&n), "no more than there is room for: {n}");
+    }
+}

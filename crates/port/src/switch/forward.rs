@@ -167,8 +167,8 @@ impl Switch {
         members.filter(move |(port, member)| *port != from && !member.monitor)
     }
 
-    /// Carries frames from the `i`th on that begin as this one does; gives how many slots are done with. None, and
-    /// nothing said to wait: this frame does not fit the simple way.
+    /// Carries frames from the `i`th on that begin as this one does; gives how many slots are done with. 0 of them, and
+    /// nothing said to wait: this frame cannot go this way.
     fn run<I: Inlet>(
         &mut self,
         from: PortId,
