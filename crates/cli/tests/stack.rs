@@ -407,6 +407,7 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
         ("-i null: --addr 10.0.0.2/24 --mac ff:ff:ff:ff:ff:ff", "ff:ff:ff:ff:ff:ff"),
         ("-i null: --addr 10.0.0.2/24 --mac 00:00:00:00:00:00", "00:00:00:00:00:00"),
         ("-i null: --addr 10.0.0.2/24 --mtu 67", "67"),
+        ("-i null: --addr 10.0.0.2/24 --mtu 1501", "at most 1500"),
         ("-i null: --addr 10.0.0.2/24 --mtu 65536", "65536"),
         ("-i null: --addr 10.0.0.2/24 --mtu x", "x"),
         ("-i null: --addr fd00::2/64 --mtu 1279", "1279"),

@@ -34,6 +34,9 @@ pub enum NetError {
     /// An address, the MTU, a route.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// Packets longer than the port's.
+    #[error("an MTU of {0} is more than {1} carries: give at most {2}, or open it with ,mtu={0} if it can be larger")]
+    Mtu(usize, String, usize),
     /// The port sends or receives only.
     #[error("{0}: it has no queue for each way, and a host needs both: choose another port")]
     OneWay(String),
@@ -102,6 +105,9 @@ impl Node {
     }
 
     fn over(mut port: Port, addresses: &[Cidr], options: &Options) -> Result<Self, NetError> {
+        if let Some(mtu) = options.mtu.filter(|mtu| *mtu > port.info().mtu) {
+            return Err(NetError::Mtu(mtu, port.info().name.clone(), port.info().mtu));
+        }
         let seed = RandomState::new().build_hasher().finish();
         let mac = options.mac.or(port.info().mac.map(MacAddr)).unwrap_or_else(|| random_mac(seed));
         let mut config = Config::new(mac, seed);
