@@ -228,8 +228,16 @@ fn a_capped_interface_sends_its_rate_on_the_wire_and_no_more() {
         assert!(control.counters(vi).unwrap().of(Count::TxCapped) > 0);
     }
     assert_eq!(wire[2], 5000 * 40 * 84, "the third has no cap");
+    // One that is told to wait may send when it was told.
+    while queue.tx.send(1, &[1; 1514], &[], None) {}
+    let due = queue.tx.due(1).unwrap();
+    assert!(queue.tx.due(2).is_none() && due < 110_000_000, "{due}");
+    queue.tx.sync(due - 1);
+    assert!(!queue.tx.send(1, &[1; 1514], &[], None));
+    queue.tx.sync(due);
+    assert!(queue.tx.due(1).is_none() && queue.tx.send(1, &[1; 1514], &[], None));
     control.set_parameter(0, "tx.rate", "0").unwrap();
-    queue.tx.sync(100_000_000);
+    queue.tx.sync(110_000_000);
     assert!((0..1000).all(|_| queue.tx.send(0, &[1; 60], &[], None)), "the cap is gone");
 }
 

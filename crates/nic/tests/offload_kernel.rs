@@ -4,6 +4,8 @@
 //!
 //! Needs CAP_NET_ADMIN and CAP_SYS_ADMIN for a network namespace of its own; prints why when it has not.
 
+#![cfg(target_os = "linux")]
+
 use std::process::Command;
 use std::time::{Duration, Instant};
 

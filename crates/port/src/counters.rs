@@ -39,7 +39,7 @@ pub enum DropReason {
 }
 
 /// All reasons, in order.
-const REASONS: [(DropReason, &str); 16] = [
+const REASONS: [(DropReason, &str); linerate_ring::TOLD] = [
     (DropReason::PeerDied, "peer_died"),
     (DropReason::TooManyFragments, "too_many_fragments"),
     (DropReason::TooLong, "too_long"),
@@ -83,7 +83,17 @@ impl Drops {
 
     /// Adds all that another count has.
     pub fn merge(&mut self, other: &Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
+        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
+    }
+
+    /// As numbers, to be told to another process.
+    pub(crate) fn numbers(&self) -> &[u64; REASONS.len()] {
+        &self.0
+    }
+
+    /// From numbers that another process told; what no count can reach is cut.
+    pub(crate) fn from_numbers(numbers: [u64; REASONS.len()]) -> Self {
+        Self(numbers.map(|n| n.min(1 << 56)))
     }
 
     /// What was added since an earlier count.

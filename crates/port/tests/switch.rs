@@ -191,7 +191,7 @@ impl Drop for Process {
     }
 }
 
-fn find<'a>(ports: &'a [PortReport], station: usize) -> Option<&'a PortReport> {
+fn find(ports: &[PortReport], station: usize) -> Option<&PortReport> {
     let name = format!("s{station}");
     ports.iter().find(|port| port.name == name)
 }

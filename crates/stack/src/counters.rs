@@ -1,4 +1,13 @@
 //! What is counted, where it happens. A packet that goes nowhere has a reason.
+//!
+//! Each packet that arrives, as a frame or from the host itself, is counted once more by what became of it:
+//!
+//! ```text
+//! frames + looped = udp_received + echoes + errors_received + neighbours + fragments
+//!                 + not_for_us + malformed + bad_checksum + bad_address + no_socket + queue_full + fragments discarded
+//! ```
+//!
+//! The other discards are of what leaves, or of what was counted as a fragment when it came.
 
 /// Why a packet went no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,16 +25,16 @@ pub enum Discard {
     NoSocket,
     /// The socket's queue is full.
     QueueFull,
-    /// The fragments did not become a datagram: too many, too late, or they contradict each other.
+    /// A fragment that can be of no datagram, or contradicts others.
     Fragments,
+    /// A datagram whose fragments did not all come in time.
+    Late,
     /// The neighbour did not answer, or too much was waiting for it.
     NoNeighbour,
     /// An answer found no room in the transmit ring, or more errors were due than may be sent.
     NoRoom,
     /// No route for an answer.
     NoRoute,
-    /// The datagram may not be fragmented and is too long for the way.
-    TooLong,
 }
 
 const REASONS: [(Discard, &str); 11] = [
@@ -36,10 +45,10 @@ const REASONS: [(Discard, &str); 11] = [
     (Discard::NoSocket, "no_socket"),
     (Discard::QueueFull, "queue_full"),
     (Discard::Fragments, "fragments"),
+    (Discard::Late, "late"),
     (Discard::NoNeighbour, "no_neighbour"),
     (Discard::NoRoom, "no_room"),
     (Discard::NoRoute, "no_route"),
-    (Discard::TooLong, "too_long"),
 ];
 
 impl Discard {
@@ -48,6 +57,11 @@ impl Discard {
     pub fn name(self) -> &'static str {
         REASONS[self as usize].1
     }
+
+    /// Whether it is what became of a packet that arrived.
+    fn is_of_arrivals(self) -> bool {
+        !matches!(self, Self::Late | Self::NoNeighbour | Self::NoRoom | Self::NoRoute)
+    }
 }
 
 /// What a host did.
@@ -55,6 +69,12 @@ impl Discard {
 pub struct Counters {
     /// Frames that came.
     pub frames: u64,
+    /// Packets that came from the host itself.
+    pub looped: u64,
+    /// ARP's and neighbour discovery's messages that were listened to.
+    pub neighbours: u64,
+    /// Fragments kept until the others come. The last one counts as what it completes.
+    pub fragments: u64,
     /// UDP datagrams that reached a socket.
     pub udp_received: u64,
     /// UDP datagrams that left, or wait for their neighbour.
@@ -63,7 +83,7 @@ pub struct Counters {
     pub udp_fast: u64,
     /// Those that took the flow table.
     pub udp_flow: u64,
-    /// Echo requests answered.
+    /// Echo requests for us.
     pub echoes: u64,
     /// ICMP errors sent.
     pub errors_sent: u64,
@@ -85,6 +105,14 @@ impl Counters {
         self.discarded[why as usize]
     }
 
+    /// Packets that arrived without its being counted what became of them: none, unless something is wrong here.
+    #[must_use]
+    pub fn unexplained(&self) -> u64 {
+        let discarded = REASONS.iter().filter(|(why, _)| why.is_of_arrivals()).map(|(why, _)| self.discarded(*why));
+        let taken = self.udp_received + self.echoes + self.errors_received + self.neighbours + self.fragments;
+        (self.frames + self.looped).abs_diff(taken + discarded.sum::<u64>())
+    }
+
     /// The reasons that occurred, with their counts.
     pub fn discards(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         REASONS.iter().map(|(why, name)| (*name, self.discarded(*why))).filter(|(_, n)| *n > 0)
@@ -101,7 +129,12 @@ mod tests {
             assert_eq!((*why as usize, why.name()), (i, *name));
         }
         let mut counters = Counters::default();
-        counters.discard(Discard::TooLong);
-        assert_eq!(counters.discards().collect::<Vec<_>>(), [("too_long", 1)]);
+        counters.discard(Discard::NoRoute);
+        assert_eq!(counters.discards().collect::<Vec<_>>(), [("no_route", 1)]);
+        assert_eq!(counters.unexplained(), 0);
+        counters.frames = 1;
+        assert_eq!(counters.unexplained(), 1);
+        counters.discard(Discard::NoSocket);
+        assert_eq!(counters.unexplained(), 0);
     }
 }

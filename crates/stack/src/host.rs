@@ -3,12 +3,13 @@
 use crate::counters::Counters;
 use crate::flow::Flows;
 use crate::icmp::Allowance;
+use crate::key::Key;
 use crate::neighbour::Neighbours;
 use crate::pmtu::Pmtu;
 use crate::reassembly::Reassembly;
 use crate::route::{Route, Routes};
 use crate::template::Validity;
-use crate::udp::{BindError, Sockets, UdpId};
+use crate::udp::{BindError, SendError, Sockets, UdpId};
 use crate::{Cidr, neighbour, reassembly};
 use linerate_wire::{MacAddr, VlanTag};
 use std::collections::VecDeque;
@@ -19,6 +20,8 @@ use thiserror::Error;
 const ADDRESSES: usize = 64;
 /// Most packets on their way from the host to itself.
 pub(crate) const LOOPED: usize = 256;
+/// Packets that wait for one neighbour: the largest datagram fits in fragments over any MTU from 552.
+const HELD: usize = 128;
 /// Smallest MTU: IPv4 needs 68 bytes (RFC 791); an IPv6 address needs 1280 (RFC 8200, section 5).
 const LEAST_MTU: usize = 68;
 const LEAST_MTU_V6: usize = 1280;
@@ -81,6 +84,9 @@ pub enum ConfigError {
     /// Too small or too large.
     #[error("an MTU of {0} is out of range: give {LEAST_MTU} to 65535, and at least {LEAST_MTU_V6} with IPv6")]
     Mtu(usize),
+    /// No station's.
+    #[error("{0} cannot be a host's hardware address: give a unicast one, as 02:00:00:00:00:01")]
+    Mac(MacAddr),
     /// A route whose router is not on the link.
     #[error("the router {0} is on none of the host's networks: give one that is")]
     Router(IpAddr),
@@ -100,6 +106,8 @@ pub struct Host {
     pub(crate) path: Path,
     inbox: usize,
     pub(crate) addresses: Vec<Cidr>,
+    /// The same as they are compared.
+    ours: Vec<Key>,
     pub(crate) routes: Routes,
     pub(crate) pmtu: Pmtu,
     pub(crate) neighbours: Neighbours,
@@ -108,7 +116,9 @@ pub struct Host {
     pub(crate) flows: Flows,
     pub(crate) looped: VecDeque<Vec<u8>>,
     pub(crate) allowance: Allowance,
+    /// The next packet's identification over IPv4, and the next datagram's in fragments over IPv6.
     pub(crate) ident: u16,
+    pub(crate) ident_v6: u32,
     /// Counts up with each change that a kept header could depend on.
     pub(crate) generation: u64,
     pub(crate) counters: Counters,
@@ -120,6 +130,9 @@ impl Host {
         if !(LEAST_MTU..=65535).contains(&config.mtu) {
             return Err(ConfigError::Mtu(config.mtu));
         }
+        if config.mac.is_multicast() || config.mac == MacAddr::UNSPECIFIED {
+            return Err(ConfigError::Mac(config.mac));
+        }
         Ok(Self {
             mac: config.mac,
             mtu: config.mtu,
@@ -129,15 +142,21 @@ impl Host {
             path: Path::Fast,
             inbox: config.inbox,
             addresses: Vec::new(),
+            ours: Vec::new(),
             routes: Routes::default(),
             pmtu: Pmtu::default(),
-            neighbours: Neighbours::new(neighbour::Config { seed: config.seed, ..neighbour::Config::default() }),
+            neighbours: Neighbours::new(neighbour::Config {
+                queue: HELD,
+                seed: config.seed,
+                ..neighbour::Config::default()
+            }),
             reassembly: Reassembly::new(reassembly::Config::default()),
             sockets: Sockets::new(config.seed),
             flows: Flows::default(),
             looped: VecDeque::new(),
             allowance: Allowance::default(),
             ident: u16::try_from(config.seed >> 16 & 0xffff).unwrap_or(0),
+            ident_v6: u32::try_from(config.seed >> 32).unwrap_or(0),
             generation: 1,
             counters: Counters::default(),
         })
@@ -164,16 +183,22 @@ impl Host {
         if first_v6 {
             self.add_address(local)?;
         }
-        self.addresses.retain(|a| a.addr() != addr);
+        // With another prefix than before, the old network is no longer on the link.
+        self.remove_address(addr);
+        if !self.routes.set(Route { to: cidr, via: None }) {
+            return Err(ConfigError::TooManyRoutes);
+        }
         self.addresses.push(cidr);
+        self.ours = self.addresses.iter().map(|a| Key::new(a.addr())).collect();
         self.generation += 1;
-        if self.routes.set(Route { to: cidr, via: None }) { Ok(()) } else { Err(ConfigError::TooManyRoutes) }
+        Ok(())
     }
 
     /// Removes an address, and the route to its network unless another address is there too; false if it was not there.
     pub fn remove_address(&mut self, addr: IpAddr) -> bool {
         let Some(at) = self.addresses.iter().position(|a| a.addr() == addr) else { return false };
         let gone = self.addresses.remove(at);
+        self.ours = self.addresses.iter().map(|a| Key::new(a.addr())).collect();
         if !self.addresses.iter().any(|a| a.network() == gone.network()) {
             self.routes.remove(gone);
         }
@@ -190,7 +215,8 @@ impl Host {
     /// Adds or replaces a route. Its router must be on one of the host's networks.
     pub fn set_route(&mut self, route: Route) -> Result<(), ConfigError> {
         if let Some(via) = route.via {
-            let reached = self.addresses.iter().any(|a| a.contains(via) && a.addr() != via);
+            let reached = via.is_ipv4() == route.to.addr().is_ipv4()
+                && self.addresses.iter().any(|a| a.contains(via) && a.addr() != via);
             if !reached {
                 return Err(ConfigError::Router(via));
             }
@@ -291,11 +317,7 @@ impl Host {
 
     /// Sets or clears where a socket sends without being told, and from whom alone it receives. False if it is closed.
     pub fn udp_connect(&mut self, id: UdpId, remote: Option<SocketAddr>) -> bool {
-        let Some(socket) = self.sockets.get_mut(id) else { return false };
-        socket.remote = remote;
-        socket.template = None;
-        socket.error = None;
-        true
+        self.sockets.connect(id, remote)
     }
 
     /// The socket's own address and its peer's; None if it is closed.
@@ -325,7 +347,19 @@ impl Host {
 
     #[inline]
     pub(crate) fn is_ours(&self, addr: IpAddr) -> bool {
-        self.addresses.iter().any(|a| a.addr() == addr)
+        self.has(Key::new(addr))
+    }
+
+    /// The same, of a key.
+    #[inline]
+    pub(crate) fn has(&self, addr: Key) -> bool {
+        self.ours.contains(&addr)
+    }
+
+    /// Takes what an ICMP error or a silent neighbour told of an earlier datagram of a connected socket; the next send
+    /// would tell it otherwise.
+    pub fn udp_error(&mut self, id: UdpId) -> Option<SendError> {
+        self.sockets.get_mut(id)?.error.take()
     }
 
     /// Whether everyone on the link is meant.

@@ -3,7 +3,8 @@
 use crate::Transmit;
 use crate::counters::Discard;
 use crate::host::Host;
-use crate::input::Packet;
+use crate::input::{Origin, Packet};
+use crate::key::Key;
 use crate::udp::SendError;
 use linerate_wire::{Icmpv4Packet, Icmpv4Repr, Icmpv6Packet, Icmpv6Repr, IpProtocol, NdpPacket, NdpRepr, Quote};
 use std::net::{IpAddr, SocketAddr};
@@ -52,14 +53,12 @@ impl Host {
     /// Tells a packet's sender what is wrong with it, unless nobody may be told (RFC 1122, section 3.2.2; RFC 4443, section
     /// 2.4 e).
     pub(crate) fn send_error<T: Transmit>(&mut self, now: u64, packet: Packet<'_>, error: Error, tx: &mut T) {
-        let itself_an_error = match (packet.protocol, packet.payload.first()) {
-            (IpProtocol::ICMP, Some(kind)) => matches!(kind, 3 | 4 | 5 | 11 | 12),
-            (IpProtocol::ICMPV6, Some(kind)) => *kind < 128 || *kind == 137,
-            (IpProtocol::ICMP | IpProtocol::ICMPV6, None) => true,
-            _ => false,
-        };
         let nobody = packet.from.is_unspecified() || packet.from.is_multicast() || self.is_broadcast(packet.from);
-        if packet.to_all || itself_an_error || nobody || !self.allowance.take(now) {
+        if packet.to_all || nobody || is_error(packet.whole) {
+            return;
+        }
+        if !self.allowance.take(now) {
+            self.counters.discard(Discard::NoRoom);
             return;
         }
         let (most, header) = if packet.from.is_ipv4() { (LONGEST_V4, 20) } else { (LONGEST_V6, 40) };
@@ -146,6 +145,8 @@ impl Host {
             _ if repr.is_error() => {
                 let quote = Quote::parse_v4(icmp.payload()).map_err(|_| Discard::Malformed)?;
                 let what = match repr {
+                    // Source quench is ignored (RFC 6633, section 3), and so are redirects: routes are configured here.
+                    Icmpv4Repr::Other { .. } => return Err(Discard::NotForUs),
                     Icmpv4Repr::Unreachable { code: Icmpv4Repr::FRAGMENTATION_NEEDED, mtu } => {
                         // Routers before RFC 1191 tell nothing; then the least that must get through is assumed.
                         Told::TooBig(if mtu == 0 { 576 } else { mtu.into() })
@@ -153,7 +154,9 @@ impl Host {
                     Icmpv4Repr::Unreachable { code: Icmpv4Repr::PORT | Icmpv4Repr::PROTOCOL, .. } => Told::Refused,
                     _ => Told::Unreachable,
                 };
-                self.take_error(now, &quote, what)
+                self.take_error(now, &quote, what)?;
+                self.counters.errors_received += 1;
+                Ok(())
             }
             _ => Err(Discard::NotForUs),
         }
@@ -171,6 +174,10 @@ impl Host {
             return Err(Discard::BadChecksum);
         }
         if (133..=137).contains(&icmp.kind()) {
+            // RFC 6980, section 5: discovery in fragments is ignored.
+            if packet.origin.joined {
+                return Err(Discard::Fragments);
+            }
             let ndp = NdpPacket::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
             return self.take_ndp(now, packet, NdpRepr::parse(&ndp), tx);
         }
@@ -189,35 +196,44 @@ impl Host {
             _ if repr.is_error() => {
                 let quote = Quote::parse_v6(icmp.payload()).map_err(|_| Discard::Malformed)?;
                 let what = match repr {
+                    // RFC 8201, section 4: no link is as narrow as that.
+                    Icmpv6Repr::PacketTooBig { mtu: ..1280 } => return Err(Discard::Malformed),
                     Icmpv6Repr::PacketTooBig { mtu } => Told::TooBig(usize::try_from(mtu).unwrap_or(usize::MAX)),
                     Icmpv6Repr::Unreachable { code: Icmpv6Repr::PORT } => Told::Refused,
                     _ => Told::Unreachable,
                 };
-                self.take_error(now, &quote, what)
+                self.take_error(now, &quote, what)?;
+                self.counters.errors_received += 1;
+                Ok(())
             }
             _ => Err(Discard::NotForUs),
         }
     }
 
-    /// An error about a datagram of ours. It must quote one that a socket could have sent: others could be anybody's.
+    /// An error about a datagram of ours. It must quote one that a socket could have sent, or an echo's answer: others
+    /// could be anybody's.
     fn take_error(&mut self, now: u64, quote: &Quote<'_>, what: Told) -> Result<(), Discard> {
+        // Answers over IPv4 may be cut on their way; those over IPv6 are cut by who sends them, or not at all.
+        let echo = quote.protocol == IpProtocol::ICMPV6 && quote.first && quote.payload.first() == Some(&129);
+        if let (true, Told::TooBig(mtu)) = (echo && self.is_ours(quote.src), what) {
+            self.generation += u64::from(self.pmtu.tell(quote.dst, mtu, self.mtu, now));
+            return Ok(());
+        }
         let (from, to) = quote.ports().filter(|_| quote.protocol == IpProtocol::UDP).ok_or(Discard::NotForUs)?;
         if !self.is_ours(quote.src) {
             return Err(Discard::BadAddress);
         }
-        let (local, remote) = (SocketAddr::new(quote.src, from), SocketAddr::new(quote.dst, to));
-        let socket = self.sockets.find(local, remote).ok_or(Discard::NoSocket)?;
-        self.counters.errors_received += 1;
+        let remote = SocketAddr::new(quote.dst, to);
+        let ends = ((Key::new(quote.src), from), (Key::new(quote.dst), to));
+        let socket = self.sockets.find(ends.0, ends.1).ok_or(Discard::NoSocket)?;
+        // Only who is connected can tell which of its datagrams is meant (as in the systems that people know). What it
+        // keeps of its header goes, so that the next send sees the error.
+        let told = socket.remote == Some(remote);
         match what {
             Told::TooBig(mtu) => self.generation += u64::from(self.pmtu.tell(quote.dst, mtu, self.mtu, now)),
-            // Only who is connected can tell which of its datagrams is meant (as in the systems that people know).
-            Told::Refused if socket.remote == Some(remote) => socket.error = Some(SendError::Refused),
-            Told::Unreachable if socket.remote == Some(remote) => socket.error = Some(SendError::Unreachable),
+            Told::Refused if told => (socket.error, socket.template) = (Some(SendError::Refused), None),
+            Told::Unreachable if told => (socket.error, socket.template) = (Some(SendError::Unreachable), None),
             _ => {}
-        }
-        if socket_has_error(what) {
-            // The next send must go the long way to see it.
-            self.forget_template(local, remote);
         }
         Ok(())
     }
@@ -233,18 +249,12 @@ impl Host {
         }
     }
 
-    fn forget_template(&mut self, local: SocketAddr, remote: SocketAddr) {
-        if let Some(socket) = self.sockets.find(local, remote) {
-            socket.template = None;
-        }
-    }
-
     /// Tells the senders of fragments that never became a datagram (RFC 1122, section 3.3.2; RFC 8200, section 4.5).
     pub(crate) fn end_fragments<T: Transmit>(&mut self, now: u64, tx: &mut T) {
         let mut late = Vec::new();
         self.reassembly.poll(now, |first| late.push(first));
         for first in &late {
-            self.counters.discard(Discard::Fragments);
+            self.counters.discard(Discard::Late);
             let ends: Option<(IpAddr, IpAddr)> = match first.first().map(|b| b >> 4) {
                 Some(4) => ends_at::<4>(first, 12),
                 _ => ends_at::<16>(first, 8),
@@ -255,16 +265,43 @@ impl Host {
                 to,
                 hops: 0,
                 whole: first,
+                origin: Origin::default(),
                 protocol: IpProtocol(if from.is_ipv4() { first[9] } else { first[6] }),
                 named_at: 6,
-                payload: &first[if from.is_ipv4() { usize::from(first[0] & 15) * 4 } else { 48 }.min(first.len())..],
-                verified: false,
+                payload: &[],
                 to_all: false,
-                station: None,
             };
             self.send_error(now, packet, Error::Reassembly, tx);
         }
     }
+}
+
+/// Whether a packet is an ICMP error itself. Of a fragment that does not tell, it is assumed.
+fn is_error(whole: &[u8]) -> bool {
+    let byte = |at: usize| whole.get(at).copied();
+    if byte(0).is_some_and(|b| b >> 4 == 4) {
+        let header = byte(0).map_or(0, |b| usize::from(b & 15) * 4);
+        let first = byte(6).is_some_and(|b| b & 0x1f == 0) && byte(7) == Some(0);
+        let kind = byte(header).filter(|_| first);
+        return byte(9) == Some(IpProtocol::ICMP.0) && kind.is_none_or(|kind| matches!(kind, 3 | 4 | 5 | 11 | 12));
+    }
+    let (mut next, mut at, mut first) = (byte(6), 40, true);
+    while let Some(kind) = next {
+        let len = match IpProtocol(kind) {
+            IpProtocol::HOP_BY_HOP | IpProtocol::IPV6_DESTINATION | IpProtocol::IPV6_ROUTING => {
+                byte(at + 1).map_or(8, |units| (usize::from(units) + 1) * 8)
+            }
+            IpProtocol::IPV6_FRAGMENT => {
+                first = byte(at + 2) == Some(0) && byte(at + 3).is_none_or(|b| b < 8);
+                8
+            }
+            IpProtocol::ICMPV6 => return byte(at).filter(|_| first).is_none_or(|kind| kind < 128 || kind == 137),
+            _ => return false,
+        };
+        next = byte(at).filter(|_| first || kind == IpProtocol::IPV6_FRAGMENT.0);
+        at += len;
+    }
+    false
 }
 
 /// What an error says.
@@ -273,10 +310,6 @@ enum Told {
     TooBig(usize),
     Refused,
     Unreachable,
-}
-
-fn socket_has_error(what: Told) -> bool {
-    !matches!(what, Told::TooBig(_))
 }
 
 /// Source and destination that stand behind each other in a header.

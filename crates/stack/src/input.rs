@@ -2,15 +2,20 @@
 
 use crate::counters::Discard;
 use crate::host::Host;
+use crate::key::Key;
 use crate::neighbour::Heard;
 use crate::reassembly::{Outcome, Reason};
-use crate::{Transmit, icmp, nd};
+use crate::{Transmit, icmp, nd, options};
 use linerate_ring::Meta;
+use linerate_sum::Sum;
 use linerate_wire::{
     ArpOperation, ArpPacket, ArpRepr, EtherType, EthernetFrame, IpProtocol, Ipv4Packet, Ipv6Chain, Ipv6Packet,
-    Ipv6Problem, MacAddr, UdpDatagram, VlanHeader, solicited_node,
+    Ipv6Problem, MacAddr, UdpDatagram, VlanHeader, pseudo_header_v4, pseudo_header_v6, solicited_node,
 };
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// All hosts on the link (RFC 1112, section 4).
+const ALL_HOSTS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
 
 /// What is known of an IP packet when its payload is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +29,32 @@ pub(crate) struct Packet<'a> {
     /// Which octet of the packet names it.
     pub(crate) named_at: u32,
     pub(crate) payload: &'a [u8],
-    /// The adapter has verified the upper checksum, or the packet never left the machine.
-    pub(crate) verified: bool,
     /// It came to everybody (a group or a broadcast): nobody answers with an error.
     pub(crate) to_all: bool,
-    /// Its station on the link; none if it came from ourselves.
-    pub(crate) station: Option<MacAddr>,
+    pub(crate) origin: Origin,
+}
+
+/// How an IP packet came.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Origin {
+    /// The stations that it came from and to on the link; none if it came from ourselves.
+    pub(crate) stations: Option<(MacAddr, MacAddr)>,
+    /// The adapter has verified the upper checksum, or the packet never left the machine.
+    pub(crate) verified: bool,
+    /// It was in fragments.
+    pub(crate) joined: bool,
+}
+
+impl Origin {
+    /// It came to more than one station.
+    fn to_group(self) -> bool {
+        self.stations.is_some_and(|(_, dst)| dst.is_multicast())
+    }
+
+    /// It was in fragments: the adapter saw pieces only, so the checksum is still to be verified.
+    fn joined(self) -> Self {
+        Self { verified: false, joined: true, ..self }
+    }
 }
 
 impl Host {
@@ -53,7 +78,8 @@ impl Host {
         }
         let (mut ethertype, mut payload) = (ethernet.ethertype(), ethernet.payload());
         let mut vid = meta.map_or(0, |meta| meta.vlan_tci & 0x0fff);
-        if ethertype == EtherType::VLAN {
+        // Two tags, one of which the adapter has taken out, are somebody else's.
+        if ethertype == EtherType::VLAN && vid == 0 {
             let tag = VlanHeader::new_checked(payload).map_err(|_| Discard::Malformed)?;
             (vid, ethertype, payload) = (tag.tag().vid(), tag.ethertype(), tag.payload());
         }
@@ -62,9 +88,10 @@ impl Host {
             return Err(Discard::NotForUs);
         }
         let verified = meta.is_some_and(|meta| meta.flags & (Meta::DATA_VALID | Meta::NEEDS_CSUM) != 0);
+        let origin = Origin { stations: Some((station, dst)), verified, joined: false };
         match ethertype {
-            EtherType::IPV4 => self.take_v4(now, payload, verified, Some((station, dst)), tx),
-            EtherType::IPV6 => self.take_v6(now, payload, verified, Some((station, dst)), tx),
+            EtherType::IPV4 => self.take_v4(now, payload, origin, tx),
+            EtherType::IPV6 => self.take_v6(now, payload, origin, tx),
             EtherType::ARP => self.take_arp(now, payload, tx),
             _ => Err(Discard::NotForUs),
         }
@@ -87,6 +114,7 @@ impl Host {
             ArpOperation::REPLY if ours => Heard::ARP_REPLY,
             _ => Heard::ARP_GRATUITOUS,
         };
+        self.counters.neighbours += 1;
         // A probe for an address (RFC 5227) has no sender to be learned.
         if !arp.sender_ip.is_unspecified() && self.on_link(from) {
             self.learn(now, from, Some(arp.sender_mac), how, tx);
@@ -118,27 +146,32 @@ impl Host {
         if written && tx.send(&head[..len], &body, None) { Ok(()) } else { Err(Discard::NoRoom) }
     }
 
-    fn take_v4<T: Transmit>(
-        &mut self,
-        now: u64,
-        whole: &[u8],
-        verified: bool,
-        stations: Option<(MacAddr, MacAddr)>,
-        tx: &mut T,
-    ) -> Result<(), Discard> {
+    fn take_v4<T: Transmit>(&mut self, now: u64, whole: &[u8], origin: Origin, tx: &mut T) -> Result<(), Discard> {
         let ip = Ipv4Packet::new_checked(whole).map_err(|_| Discard::Malformed)?;
         if !ip.verify_checksum() {
             return Err(Discard::BadChecksum);
         }
         let (src, dst) = (ip.src(), ip.dst());
-        if !plausible_v4(src) || (stations.is_some() && self.is_ours(src.into())) {
+        let (from, to) = (Key::v4(src), Key::v4(dst));
+        let outside = origin.stations.is_some();
+        if !plausible_v4(src) || self.is_broadcast(src.into()) || (outside && self.has(from)) {
             return Err(Discard::BadAddress);
         }
-        let all = self.is_broadcast(dst.into()) || dst == Ipv4Addr::new(224, 0, 0, 1);
-        if !all && !self.is_ours(dst.into()) {
+        let plain = ip.header_len() == 20 && !ip.is_fragment() && !origin.to_group();
+        if plain && ip.protocol() == IpProtocol::UDP && self.has(to) {
+            let pseudo = || pseudo_header_v4(src, dst, IpProtocol::UDP, u16::try_from(ip.payload().len()).unwrap_or(0));
+            if let Some(taken) = self.deliver_udp(from, to, ip.payload(), (!origin.verified).then_some(pseudo)) {
+                return taken;
+            }
+        }
+        let to_all = self.is_to_all(dst.into());
+        if !to_all && !self.has(to) {
             return Err(Discard::NotForUs);
         }
-        let to_all = all || stations.is_some_and(|(_, dst)| dst.is_multicast());
+        // RFC 1122, section 3.3.6: what comes by a broadcast of the link is for all, or for nobody.
+        if !to_all && origin.to_group() {
+            return Err(Discard::BadAddress);
+        }
         let whole = &whole[..usize::from(ip.total_len())];
         let packet = Packet {
             from: src.into(),
@@ -148,40 +181,52 @@ impl Host {
             protocol: ip.protocol(),
             named_at: 9,
             payload: ip.payload(),
-            verified,
             to_all,
-            station: stations.map(|(src, _)| src),
+            origin,
         };
+        match options::check(&whole[20..ip.header_len()]) {
+            Ok(()) => {}
+            Err(options::Problem::SourceRoute) => return Err(Discard::BadAddress),
+            Err(options::Problem::Length { at }) => {
+                let pointer = u32::try_from(20 + at).unwrap_or(20);
+                self.send_error(now, packet, icmp::Error::Parameter { code: 0, pointer }, tx);
+                return Err(Discard::Malformed);
+            }
+        }
         if !ip.is_fragment() {
             return self.take_payload(now, packet, tx);
         }
         match self.reassembly.push_v4(now, &ip) {
-            // The adapter saw pieces only, so the checksum is still to be verified.
-            Outcome::Complete(whole) => self.take_v4(now, &whole, false, stations, tx),
-            Outcome::Incomplete => Ok(()),
+            Outcome::Complete(whole) => self.take_v4(now, &whole, origin.joined(), tx),
+            Outcome::Incomplete => {
+                self.counters.fragments += 1;
+                Ok(())
+            }
             Outcome::Dropped(_) => Err(Discard::Fragments),
         }
     }
 
-    fn take_v6<T: Transmit>(
-        &mut self,
-        now: u64,
-        whole: &[u8],
-        verified: bool,
-        stations: Option<(MacAddr, MacAddr)>,
-        tx: &mut T,
-    ) -> Result<(), Discard> {
+    fn take_v6<T: Transmit>(&mut self, now: u64, whole: &[u8], origin: Origin, tx: &mut T) -> Result<(), Discard> {
         let ip = Ipv6Packet::new_checked(whole).map_err(|_| Discard::Malformed)?;
         let (src, dst) = (ip.src(), ip.dst());
-        if src.is_multicast() || src.is_loopback() || (stations.is_some() && self.is_ours(src.into())) {
+        let (from, to) = (Key::v6(src), Key::v6(dst));
+        // IPv4's addresses in IPv6's clothes stay inside programs (RFC 4291, section 2.5.5.2).
+        let mapped = from.is_v4() || to.is_v4();
+        if src.is_multicast() || src.is_loopback() || mapped || (origin.stations.is_some() && self.has(from)) {
             return Err(Discard::BadAddress);
         }
-        let group = dst.is_multicast();
-        if if group { !self.is_member(dst) } else { !self.is_ours(dst.into()) } {
+        if ip.next_header() == IpProtocol::UDP && self.has(to) && !origin.to_group() {
+            let pseudo = || pseudo_header_v6(src, dst, IpProtocol::UDP, u32::from(ip.payload_len()));
+            if let Some(taken) = self.deliver_udp(from, to, ip.payload(), (!origin.verified).then_some(pseudo)) {
+                return taken;
+            }
+        }
+        let group = self.is_to_all(dst.into());
+        if !group && !self.has(to) {
             return Err(Discard::NotForUs);
         }
         let whole = &whole[..40 + ip.payload().len()];
-        let to_all = group || stations.is_some_and(|(_, dst)| dst.is_multicast());
+        let to_all = group || origin.to_group();
         let mut packet = Packet {
             from: src.into(),
             to: dst.into(),
@@ -190,9 +235,8 @@ impl Host {
             protocol: ip.next_header(),
             named_at: 6,
             payload: &whole[40..],
-            verified,
             to_all,
-            station: stations.map(|(src, _)| src),
+            origin,
         };
         let chain = match Ipv6Chain::walk(&ip) {
             Ok(chain) => chain,
@@ -209,8 +253,11 @@ impl Host {
             return self.take_payload(now, packet, tx);
         };
         match self.reassembly.push_v6(now, &ip, &piece) {
-            Outcome::Complete(whole) => self.take_v6(now, &whole, false, stations, tx),
-            Outcome::Incomplete => Ok(()),
+            Outcome::Complete(whole) => self.take_v6(now, &whole, origin.joined(), tx),
+            Outcome::Incomplete => {
+                self.counters.fragments += 1;
+                Ok(())
+            }
             Outcome::Dropped(why) => {
                 let pointer = match why {
                     Reason::Unaligned => Some(4),
@@ -222,6 +269,14 @@ impl Host {
                 }
                 Err(Discard::Fragments)
             }
+        }
+    }
+
+    /// Whether an address is a broadcast or a group that this host hears.
+    pub(crate) fn is_to_all(&self, to: IpAddr) -> bool {
+        match to {
+            IpAddr::V4(to) => self.is_broadcast(to.into()) || to == ALL_HOSTS,
+            IpAddr::V6(to) => self.is_member(to),
         }
     }
 
@@ -237,6 +292,8 @@ impl Host {
     fn take_payload<T: Transmit>(&mut self, now: u64, packet: Packet<'_>, tx: &mut T) -> Result<(), Discard> {
         match packet.protocol {
             IpProtocol::UDP => self.take_udp(now, packet, tx),
+            // RFC 8200, section 4.7: nothing follows, and nothing is said about it.
+            IpProtocol::IPV6_NO_NEXT if packet.to.is_ipv6() => Err(Discard::NotForUs),
             IpProtocol::ICMP if packet.to.is_ipv4() => self.take_icmp_v4(now, packet, tx),
             IpProtocol::ICMPV6 if packet.to.is_ipv6() => self.take_icmp_v6(now, packet, tx),
             _ => {
@@ -248,7 +305,9 @@ impl Host {
 
     fn take_udp<T: Transmit>(&mut self, now: u64, packet: Packet<'_>, tx: &mut T) -> Result<(), Discard> {
         let udp = UdpDatagram::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
-        let right = packet.verified
+        // RFC 8200, section 8.1: over IPv6 there is always a checksum, whoever has verified it.
+        let missing = packet.to.is_ipv6() && udp.checksum() == 0;
+        let right = !missing && packet.origin.verified
             || match (packet.from, packet.to) {
                 (IpAddr::V4(src), IpAddr::V4(dst)) => udp.verify_checksum_v4(src, dst),
                 (IpAddr::V6(src), IpAddr::V6(dst)) => udp.verify_checksum_v6(src, dst),
@@ -257,19 +316,47 @@ impl Host {
         if !right {
             return Err(Discard::BadChecksum);
         }
-        let from = SocketAddr::new(packet.from, udp.src_port());
-        let to = SocketAddr::new(packet.to, udp.dst_port());
+        let (from, to) = (Key::new(packet.from), Key::new(packet.to));
         // What came to everybody is for sockets that listen at all addresses.
-        let here = if packet.to_all && !self.is_ours(packet.to) { unspecified(to) } else { to };
-        let Some(socket) = self.sockets.find(here, from) else {
+        let here = if self.has(to) { to } else { to.any() };
+        let Some(socket) = self.sockets.find((here, udp.dst_port()), (from, udp.src_port())) else {
             self.send_error(now, packet, icmp::Error::NoPort, tx);
             return Err(Discard::NoSocket);
         };
-        if !socket.inbox.push(from, udp.payload()) {
+        if !socket.inbox.push((from, udp.src_port()), udp.payload()) {
             return Err(Discard::QueueFull);
         }
         self.counters.udp_received += 1;
         Ok(())
+    }
+
+    /// The short way up, for whole datagrams to an address of ours. None, and nothing done, if anything about it is out
+    /// of the ordinary.
+    #[inline]
+    fn deliver_udp(
+        &mut self,
+        from: Key,
+        to: Key,
+        datagram: &[u8],
+        pseudo: Option<impl FnOnce() -> Sum>,
+    ) -> Option<Result<(), Discard>> {
+        let header = datagram.first_chunk::<8>()?;
+        let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+        if usize::from(field(4)) != datagram.len() || field(6) == 0 {
+            return None;
+        }
+        if let Some(pseudo) = pseudo
+            && pseudo().add_bytes(datagram).finish() != 0
+        {
+            return None;
+        }
+        let sender = (from, field(0));
+        let socket = self.sockets.find((to, field(2)), sender)?;
+        if !socket.inbox.push(sender, &datagram[8..]) {
+            return Some(Err(Discard::QueueFull));
+        }
+        self.counters.udp_received += 1;
+        Some(Ok(()))
     }
 
     /// What time brings: requests to neighbours, errors for those that stay silent, fragments that never came; and what
@@ -277,9 +364,11 @@ impl Host {
     pub fn poll<T: Transmit>(&mut self, now: u64, tx: &mut T) {
         for _ in 0..self.looped.len() {
             let Some(packet) = self.looped.pop_front() else { break };
+            self.counters.looped += 1;
+            let origin = Origin { verified: true, ..Origin::default() };
             let taken = match packet.first().map(|b| b >> 4) {
-                Some(4) => self.take_v4(now, &packet, true, None, tx),
-                _ => self.take_v6(now, &packet, true, None, tx),
+                Some(4) => self.take_v4(now, &packet, origin, tx),
+                _ => self.take_v6(now, &packet, origin, tx),
             };
             if let Err(why) = taken {
                 self.counters.discard(why);
@@ -297,11 +386,6 @@ impl Host {
         }
         [self.neighbours.poll_timeout(), self.reassembly.poll_timeout()].into_iter().flatten().min()
     }
-}
-
-fn unspecified(to: SocketAddr) -> SocketAddr {
-    let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    SocketAddr::new(any, to.port())
 }
 
 /// Sources that a packet from outside can have (RFC 1122, section 3.2.1.3).

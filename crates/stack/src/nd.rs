@@ -146,6 +146,10 @@ impl Host {
                 if !self.is_ours(target.into()) {
                     return Err(Discard::NotForUs);
                 }
+                if source.is_some_and(MacAddr::is_multicast) {
+                    return Err(Discard::BadAddress);
+                }
+                self.counters.neighbours += 1;
                 if let (false, Some(mac)) = (unclaimed, source) {
                     self.learn(now, from.into(), Some(mac), Heard::Solicitation, tx);
                 }
@@ -157,7 +161,11 @@ impl Host {
                     mac: Some(self.mac),
                 };
                 // Who has no address yet asks whether he may have this one: all are told that he may not.
-                let (to, station) = if unclaimed { (ALL_NODES, None) } else { (from, source.or(packet.station)) };
+                let (to, station) = if unclaimed {
+                    (ALL_NODES, None)
+                } else {
+                    (from, source.or(packet.origin.stations.map(|(src, _)| src)))
+                };
                 self.send_ndp((target, to), station, &answer, tx)
             }
             NdpRepr::NeighborAdvertisement { target, router, solicited, overrides, mac } => {
@@ -167,6 +175,7 @@ impl Host {
                 if self.is_ours(target.into()) || mac.is_some_and(MacAddr::is_multicast) {
                     return Err(Discard::BadAddress);
                 }
+                self.counters.neighbours += 1;
                 self.learn(now, target.into(), mac, Heard::Advertisement { solicited, overrides, router }, tx);
                 Ok(())
             }

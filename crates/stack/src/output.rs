@@ -4,6 +4,7 @@ use crate::Transmit;
 use crate::counters::Discard;
 use crate::flow::Flow;
 use crate::host::{Host, LOOPED, Path};
+use crate::key::Key;
 use crate::neighbour::Lookup;
 use crate::reassembly::{Fragment, Fragments};
 use crate::stage::{Probe, Stage};
@@ -19,7 +20,11 @@ use std::net::{IpAddr, SocketAddr};
 const LONGEST_HEAD: usize = 14 + 4 + 40 + 8;
 /// How long route and neighbour are taken as found without being looked at again: the neighbour's state is seen to then.
 const KEPT: u64 = 1_000_000_000;
-const HOPS: u8 = 64;
+/// How far packets go: groups are for the link unless somebody says otherwise (RFC 1112, section 6.1; RFC 3493, section
+/// 5.2).
+fn hops(to: IpAddr) -> u8 {
+    if to.is_multicast() { 1 } else { 64 }
+}
 
 /// Where a packet goes next.
 #[derive(Clone, Copy, Debug)]
@@ -141,7 +146,7 @@ impl Host {
         }
         // ip
         let ident = self.ident;
-        emit_ip(&mut head[ethernet..], (way.from, to.ip()), IpProtocol::UDP, 8 + body.len(), ident, HOPS);
+        emit_ip(&mut head[ethernet..], (way.from, to.ip()), IpProtocol::UDP, 8 + body.len(), ident, hops(to.ip()));
         if !probe.passed(Stage::Ip) {
             return Ok(());
         }
@@ -162,16 +167,16 @@ impl Host {
             return Ok(());
         }
         // loopback check: what goes to all on the link goes to the host's own sockets too
-        if mac.is_multicast() && self.sockets.find(to, from).is_some() && self.looped.len() < LOOPED {
-            let datagram = [&head[ethernet + ip_len..len], body].concat();
-            self.looped.push_back(whole_packet((way.from, to.ip()), IpProtocol::UDP, &datagram, ident, HOPS));
-        }
+        let ours_too = mac.is_multicast() && self.is_to_all(to.ip());
         if !probe.passed(Stage::Loopback) {
             return Ok(());
         }
         // nic and ring
         if !tx.send(&head[..len], body, request) {
             return Err(SendError::NoRoom);
+        }
+        if ours_too {
+            self.loop_back((from, to), &[&head[ethernet + ip_len..len], body].concat(), ident);
         }
         self.ident = ident.wrapping_add(1);
         self.counters.udp_sent += 1;
@@ -210,11 +215,24 @@ impl Host {
         let (header, _) = datagram.split_at_mut(8);
         self.udp_header(header, 0, (from, to), body);
         self.fills = fills;
-        if !self.send_payload(now, way, to.ip(), IpProtocol::UDP, &datagram, HOPS, tx) {
+        let ident = self.ident;
+        if !self.send_payload(now, way, to.ip(), IpProtocol::UDP, &datagram, hops(to.ip()), tx) {
             return Err(SendError::NoRoom);
+        }
+        if self.is_to_all(to.ip()) {
+            self.loop_back((from, to), &datagram, ident);
         }
         self.counters.udp_sent += 1;
         Ok(())
+    }
+
+    /// What goes to all on the link goes to the host's own sockets too, if there is one that wants it.
+    fn loop_back(&mut self, (from, to): (SocketAddr, SocketAddr), datagram: &[u8], ident: u16) {
+        let (all, sender) = ((Key::new(to.ip()).any(), to.port()), (Key::new(from.ip()), from.port()));
+        if self.looped.len() < LOOPED && self.sockets.find(all, sender).is_some() {
+            let packet = whole_packet((from.ip(), to.ip()), IpProtocol::UDP, datagram, ident, hops(to.ip()));
+            self.looped.push_back(packet);
+        }
     }
 
     #[expect(clippy::too_many_arguments, reason = "the fields of an IP packet")]
@@ -247,6 +265,8 @@ impl Host {
         let fragments =
             if to.is_ipv4() { Fragments::v4(payload.len(), way.mtu) } else { Fragments::v6(payload.len(), way.mtu) };
         let Some(fragments) = fragments else { return false };
+        let ident_v6 = self.ident_v6;
+        self.ident_v6 = ident_v6.wrapping_add(u32::from(to.is_ipv6()));
         for Fragment { offset, more, range } in fragments {
             let piece = &payload[range];
             let packet = match (way.from, to) {
@@ -272,7 +292,7 @@ impl Host {
                     body[0] = protocol.0;
                     let field = offset & !7 | u16::from(more);
                     body[2..4].copy_from_slice(&field.to_be_bytes());
-                    body[6..8].copy_from_slice(&ident.to_be_bytes());
+                    body[4..8].copy_from_slice(&ident_v6.to_be_bytes());
                     body[8..].copy_from_slice(piece);
                     whole_packet((way.from, to), IpProtocol::IPV6_FRAGMENT, &body, ident, hops)
                 }
@@ -419,7 +439,9 @@ fn emit_ip(buffer: &mut [u8], ends: (IpAddr, IpAddr), protocol: IpProtocol, payl
             header[0] = 0x45;
             header[2..4].copy_from_slice(&total.to_be_bytes());
             header[4..6].copy_from_slice(&ident.to_be_bytes());
-            header[6] = 0x40;
+            // Who can hear that it was too long sends a datagram that may not be cut (RFC 1191, section 3); an ICMP message
+            // has nobody who would send it again.
+            header[6] = if protocol == IpProtocol::UDP { 0x40 } else { 0 };
             header[8] = hops;
             header[9] = protocol.0;
             header[12..16].copy_from_slice(&src.octets());

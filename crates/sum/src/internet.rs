@@ -265,9 +265,11 @@ fn sum(src: &[u8]) -> u64 {
 
 #[inline]
 fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
-    let form = if src.len() < WIDE { Form::Portable } else { Form::best() };
-    // SAFETY: the portable form is available everywhere, and `best` returns only what is available.
-    unsafe { form.copy(dst, src) }
+    if src.len() < portable::SHORT {
+        return portable::copy_short(dst, src);
+    }
+    // SAFETY: `best` returns only what is available.
+    unsafe { Form::best().copy(dst, src) }
 }
 
 /// One's complement addition: the carry comes back in at the low end. It cannot carry twice: a sum that overflowed is

@@ -2,6 +2,7 @@
 
 mod bench;
 mod bridge;
+mod nic;
 mod pkt_gen;
 mod ports;
 mod profile;
@@ -34,6 +35,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     switch::COMMAND,
     ports::COMMAND,
     stack::COMMAND,
+    nic::COMMAND,
     profile::COMMAND,
     bench::COMMAND,
 ];

@@ -33,10 +33,10 @@ enum What {
 #[derive(Args)]
 struct Up {
     /// The port (KIND:NAME; a bare name is xdp:NAME).
-    #[arg(short, value_name = "PORT")]
+    #[arg(short, value_name = "PORT", default_value = "", hide_default_value = true)]
     i: String,
     /// An address with its network, as 10.0.0.2/24 or fd00::2/64; may be given again.
-    #[arg(long, value_name = "CIDR", required = true)]
+    #[arg(long, value_name = "CIDR")]
     addr: Vec<Cidr>,
     /// A route, as 0.0.0.0/0=10.0.0.1; may be given again.
     #[arg(long, value_name = "CIDR=ROUTER", value_parser = route)]
@@ -108,6 +108,9 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
 }
 
 fn up(arguments: Up) -> Result<ExitCode, Trouble> {
+    if arguments.i.is_empty() || arguments.addr.is_empty() {
+        return Err(Trouble::usage("a host needs a port and an address: stack up -i tap:tap0 --addr 10.0.0.2/24"));
+    }
     let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
     let stop = Stop::new().map_err(system)?;
     forward_signals(&stop).map_err(system)?;
@@ -118,7 +121,11 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
     for route in &arguments.route {
         node.host.set_route(*route).map_err(|e| Trouble::usage(e.to_string()))?;
     }
+    node.announce();
+    let mut serving = Serving::new(node, &arguments.services)
+        .map_err(|e| Trouble::usage(format!("--services: {e}: name each service once")))?;
     if !arguments.json {
+        let node = serving.node();
         let info = node.port().info();
         let addresses: Vec<String> = node.host.addresses().iter().map(Cidr::to_string).collect();
         let mut text = remark.map(|said| format!("{said}\n")).unwrap_or_default();
@@ -129,7 +136,6 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
         text += &format!("{mac}, MTU {mtu}, link {link}: {}\n", addresses.join(" "));
         print(&text);
     }
-    let mut serving = Serving::new(node, &arguments.services).map_err(|e| Trouble::usage(e.to_string()))?;
     let timer = arguments.seconds.map(|seconds| {
         let (stop, until) = (stop.clone(), linerate_rt::monotonic_ns() + seconds.saturating_mul(1_000_000_000));
         std::thread::spawn(move || {
@@ -150,12 +156,16 @@ fn figures(serving: &Serving) -> Vec<(String, u64)> {
     let mut all: Vec<(String, u64)> = [
         ("frames", counters.frames),
         ("echoes", counters.echoes),
+        ("looped", counters.looped),
+        ("neighbour_messages", counters.neighbours),
+        ("fragments", counters.fragments),
         ("udp_received", counters.udp_received),
         ("udp_sent", counters.udp_sent),
         ("udp_sent_fast", counters.udp_fast),
         ("udp_sent_flow", counters.udp_flow),
         ("icmp_errors_sent", counters.errors_sent),
         ("icmp_errors_received", counters.errors_received),
+        ("unexplained", counters.unexplained()),
     ]
     .map(|(name, n)| (name.to_owned(), n))
     .into();

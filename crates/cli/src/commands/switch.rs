@@ -77,6 +77,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     if !names.is_empty() {
         for ((port, spec), policy) in open_all(&names)?.into_iter().zip(&specs).zip(policies) {
             switch.attach(&spec.name, port, policy)?;
+            door.reserve(&spec.name);
         }
     }
     mirrors.iter().for_each(|(of, to, direction)| switch.mirror(of, to, *direction));

@@ -26,22 +26,23 @@ pub(super) struct Batch {
 /// A frame in an interface's list.
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
-    pub(super) at: Place,
+    /// Its first slot in the batch.
+    slot: u32,
+    /// Where its copy begins, or [`END`] if it lies in its slot alone.
+    copy: u32,
     pub(super) len: u32,
     pub(super) next: u32,
     /// Octets that are passed over at its front once its tag is out.
     pub(super) skip: u16,
-    /// What the port said of it.
-    pub(super) meta: Meta,
+    /// Whether the port said something of it.
+    pub(super) told: bool,
 }
 
-/// Where a frame lies.
-#[derive(Clone, Copy)]
-pub(super) enum Place {
-    /// In one slot of the batch.
-    Slot(u32),
-    /// Copied, from this octet on.
-    Copy(usize),
+impl Entry {
+    /// What the port said of it.
+    pub(super) fn meta(&self, ring: &RxBatch<'_>) -> Meta {
+        if self.told { ring.meta(self.slot).unwrap_or_default() } else { Meta::default() }
+    }
 }
 
 /// What lies at a slot.
@@ -82,17 +83,21 @@ impl Batch {
     /// Puts a frame at the end of some interfaces' lists.
     #[inline]
     pub(super) fn add(&mut self, vis: ViSet, entry: Entry) {
-        for vi in each(vis) {
-            let n = u32::try_from(self.frames.len()).unwrap_or(END);
-            self.frames.push(entry);
-            let (first, last) = self.lists[vi];
-            if first == END {
-                self.lists[vi] = (n, n);
-                self.ready |= 1 << vi;
-            } else {
-                self.frames[last as usize].next = n;
-                self.lists[vi].1 = n;
-            }
+        each(vis).for_each(|vi| self.add_one(vi, entry));
+    }
+
+    /// Puts a frame at the end of one interface's list.
+    #[inline]
+    pub(super) fn add_one(&mut self, vi: usize, entry: Entry) {
+        let n = u32::try_from(self.frames.len()).unwrap_or(END);
+        self.frames.push(entry);
+        let list = &mut self.lists[vi];
+        let last = std::mem::replace(&mut list.1, n);
+        if last == END {
+            list.0 = n;
+            self.ready |= 1 << vi;
+        } else {
+            self.frames[last as usize].next = n;
         }
     }
 
@@ -110,29 +115,34 @@ impl Batch {
         }
     }
 
+    /// The frame at a slot of the ring, if it lies there alone and is none of the rare ones; and the 16 octets that it
+    /// begins with, as two big-endian numbers.
+    #[inline(always)]
+    pub(super) fn plain(ring: &mut RxBatch<'_>, slot: u32) -> Option<(Entry, u64, u64)> {
+        let (frame, word) = ring.frame(slot)?;
+        let bytes = frame.bytes().filter(|_| word & flags::MOREFRAG == 0)?;
+        let (first, rest) = bytes.split_first_chunk::<8>()?;
+        let (second, _) = rest.split_first_chunk::<8>()?;
+        let (len, told) = (u32::try_from(bytes.len()).unwrap_or(0), word & flags::META != 0);
+        let entry = Entry { slot, copy: END, len, next: END, skip: 0, told };
+        Some((entry, u64::from_be_bytes(*first), u64::from_be_bytes(*second)))
+    }
+
     /// What lies at a slot of the ring. Frames of several slots, and those that another process may write, are copied.
-    #[inline]
+    #[cold]
     pub(super) fn find(&mut self, ring: &mut RxBatch<'_>, slot: u32) -> Found {
         let Some((frame, word)) = ring.frame(slot) else { return Found::Void };
         if word & flags::MOREFRAG != 0 || frame.bytes().is_none() {
             return self.copy(ring, slot);
         }
         let len = frame.len();
-        let front = match (frame.read_u64(0), frame.read_u64(8)) {
-            (Some(first), Some(second)) => [first, second],
-            _ => match front(frame.bytes().unwrap_or_default()) {
-                Some(front) => front,
-                None => return Found::Short { slots: 1 },
-            },
-        };
-        let meta = if word & flags::META != 0 { ring.meta(slot).unwrap_or_default() } else { Meta::default() };
-        let len = u32::try_from(len).unwrap_or(0);
-        Found::Frame { entry: Entry { at: Place::Slot(slot), len, next: END, skip: 0, meta }, front, slots: 1 }
+        let Some(front) = front(frame.bytes().unwrap_or_default()) else { return Found::Short { slots: 1 } };
+        let (len, told) = (u32::try_from(len).unwrap_or(0), word & flags::META != 0);
+        Found::Frame { entry: Entry { slot, copy: END, len, next: END, skip: 0, told }, front, slots: 1 }
     }
 
-    #[cold]
     fn copy(&mut self, ring: &mut RxBatch<'_>, slot: u32) -> Found {
-        let meta = ring.meta(slot).unwrap_or_default();
+        let told = ring.meta(slot).is_some();
         let start = self.copies.len();
         let (mut n, mut whole) = (0, true);
         loop {
@@ -167,7 +177,8 @@ impl Batch {
             return Found::Short { slots: n };
         };
         let len = u32::try_from(self.copies.len() - start).unwrap_or(0);
-        Found::Frame { entry: Entry { at: Place::Copy(start), len, next: END, skip: 0, meta }, front, slots: n }
+        let copy = u32::try_from(start).unwrap_or(END);
+        Found::Frame { entry: Entry { slot, copy, len, next: END, skip: 0, told }, front, slots: n }
     }
 }
 
@@ -182,18 +193,17 @@ fn front(bytes: &[u8]) -> Option<[u64; 2]> {
 }
 
 /// The bytes of a frame, to be looked at and changed; None of a slot that another process has spoiled meanwhile.
-#[inline]
+#[inline(always)]
 pub(super) fn with<T>(
     ring: &mut RxBatch<'_>,
     copies: &mut [u8],
     entry: &Entry,
     look: impl FnOnce(&mut [u8]) -> T,
 ) -> Option<T> {
-    match entry.at {
-        Place::Slot(slot) => {
-            let (mut frame, _) = ring.frame(slot)?;
-            frame.bytes_mut().map(look)
-        }
-        Place::Copy(at) => copies.get_mut(at..at + entry.len as usize).map(look),
+    if entry.copy == END {
+        let (mut frame, _) = ring.frame(entry.slot)?;
+        return frame.bytes_mut().map(look);
     }
+    let at = entry.copy as usize;
+    copies.get_mut(at..at + entry.len as usize).map(look)
 }

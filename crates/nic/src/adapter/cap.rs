@@ -52,6 +52,11 @@ impl Bucket {
         let next = |due: u64| (due <= now.saturating_add(cap.burst)).then(|| due.max(now).saturating_add(cost));
         self.0.fetch_update(Relaxed, Relaxed, next).is_ok()
     }
+
+    /// When something may leave, in nanoseconds, rounded up.
+    pub(crate) fn due(&self, cap: Cap) -> u64 {
+        self.0.load(Relaxed).saturating_sub(cap.burst).div_ceil(1000)
+    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use super::settings::{Shared, ViSettings};
 use super::tx::Down;
 use super::{MAX_MTU, MIN_MTU};
 use crate::flags::{FlagError, Flags};
-use linerate_port::Info;
-use std::sync::Arc;
+use linerate_port::{Filter, Info, Link, Port};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Most addresses of an interface besides its own.
 pub(super) const MAX_ADDRESSES: usize = 32;
@@ -59,6 +59,9 @@ pub enum NicError {
     /// A parameter that there is not, or that cannot be so: one line that says which, and what can be.
     #[error("{0}")]
     Parameter(String),
+    /// The port does not take the addresses.
+    #[error("{0}")]
+    Filter(String),
     /// A flag that cannot be so.
     #[error(transparent)]
     Flag(#[from] FlagError),
@@ -78,13 +81,57 @@ fn colons(mac: [u8; 6]) -> String {
 #[derive(Clone)]
 pub struct Control {
     shared: Arc<Shared>,
+    /// The port without its queues, and which addresses it was told to receive.
+    port: Arc<Mutex<(Port, Filter)>>,
     info: Arc<Info>,
     down: Down,
 }
 
 impl Control {
-    pub(super) fn new(shared: Arc<Shared>, info: Info, down: Down) -> Self {
-        Self { shared, info: Arc::new(info), down }
+    pub(super) fn new(shared: Arc<Shared>, port: Port, down: Down) -> Result<Self, NicError> {
+        let info = Arc::new(port.info().clone());
+        let control = Self { shared, port: Arc::new(Mutex::new((port, Filter::default()))), info, down };
+        control.tell(&control.shared.now().vis)?;
+        Ok(control)
+    }
+
+    /// Tells a port that chooses what it delivers what all interfaces together want.
+    fn tell(&self, vis: &[ViSettings]) -> Result<(), NicError> {
+        if !self.info.caps.filters {
+            return Ok(());
+        }
+        let up = || vis.iter().filter(|vi| vi.up);
+        let own = |mac: &[u8; 6]| Some(*mac) != self.info.mac;
+        let addresses = up().flat_map(|vi| std::iter::once(vi.mac).chain(vi.addresses.iter().copied())).filter(own);
+        let filter = Filter {
+            promiscuous: up().any(|vi| vi.promiscuous),
+            all_multicast: up().any(|vi| vi.all_multicast),
+            addresses: addresses.collect(),
+        };
+        let mut port = self.port.lock().unwrap_or_else(PoisonError::into_inner);
+        if filter != port.1 {
+            port.0.filter(&filter).map_err(|e| NicError::Filter(e.to_string()))?;
+            port.1 = filter;
+        }
+        Ok(())
+    }
+
+    /// Whether frames can pass.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        self.port.lock().unwrap_or_else(PoisonError::into_inner).0.link()
+    }
+
+    /// Raw counters that somebody else keeps (the kernel), by name.
+    #[must_use]
+    pub fn raw_counters(&self) -> Vec<(String, u64)> {
+        self.port.lock().unwrap_or_else(PoisonError::into_inner).0.raw_counters()
+    }
+
+    /// What went wrong with the port since it was opened, in one line for the user.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.port.lock().unwrap_or_else(PoisonError::into_inner).0.trouble()
     }
 
     /// What the port is.
@@ -134,10 +181,11 @@ impl Control {
             let done = change(settings)?;
             let mac = settings.mac;
             self.check(settings)?;
-            match vis.iter().enumerate().find(|(k, other)| *k != vi && other.mac == mac) {
-                Some((other, _)) => Err(NicError::MacTaken { mac, other }),
-                None => Ok(done),
+            if let Some(other) = vis.iter().enumerate().position(|(k, other)| k != vi && other.mac == mac) {
+                return Err(NicError::MacTaken { mac, other });
             }
+            self.tell(vis)?;
+            Ok(done)
         })
     }
 

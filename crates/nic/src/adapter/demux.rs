@@ -21,9 +21,6 @@ const BROADCAST: u64 = 0xffff_ffff_ffff;
 const EMPTY: u64 = u64::MAX;
 
 impl Key {
-    /// Of no frame.
-    pub(crate) const NONE: Self = Self { to: u64::MAX, vid: 0 };
-
     /// Of octets 0 to 7 and 8 to 15 as big-endian numbers.
     #[inline]
     pub(crate) fn new([first, second]: [u64; 2]) -> Self {
@@ -126,6 +123,39 @@ impl Demux {
             _ => 0,
         };
         (set, set & !refused)
+    }
+}
+
+/// Where frames of a key went that went to one interface: nearly all do, and flows come back.
+pub(crate) struct Cache(Box<[(u64, u32); 256]>);
+
+impl Cache {
+    pub(crate) fn new() -> Self {
+        Self(Box::new([(EMPTY, 0); 256]))
+    }
+
+    #[inline]
+    fn place(key: u64) -> usize {
+        usize::from(key.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0])
+    }
+
+    #[inline]
+    fn number(key: Key) -> u64 {
+        key.to << 16 | u64::from(key.vid)
+    }
+
+    /// The interface that frames of a key went to.
+    #[inline]
+    pub(crate) fn find(&self, key: Key) -> Option<usize> {
+        let number = Self::number(key);
+        let (kept, vi) = self.0[Self::place(number)];
+        (kept == number).then_some(vi as usize)
+    }
+
+    /// Frames of a key go to this interface alone.
+    pub(crate) fn keep(&mut self, key: Key, vi: u32) {
+        let number = Self::number(key);
+        self.0[Self::place(number)] = (number, vi);
     }
 }
 

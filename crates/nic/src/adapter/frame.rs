@@ -24,7 +24,7 @@ pub struct RxFrame<'a> {
     head: &'a [u8],
     more: Option<&'a mut dyn Pieces>,
     len: usize,
-    meta: RxMeta,
+    meta: &'a RxMeta,
 }
 
 /// The payload of a merged frame.
@@ -34,11 +34,11 @@ pub(super) trait Pieces {
 }
 
 impl<'a> RxFrame<'a> {
-    pub(super) fn whole(head: &'a [u8], meta: RxMeta) -> Self {
+    pub(super) fn whole(head: &'a [u8], meta: &'a RxMeta) -> Self {
         Self { head, more: None, len: head.len(), meta }
     }
 
-    pub(super) fn merged(head: &'a [u8], more: &'a mut dyn Pieces, len: usize, meta: RxMeta) -> Self {
+    pub(super) fn merged(head: &'a [u8], more: &'a mut dyn Pieces, len: usize, meta: &'a RxMeta) -> Self {
         Self { head, more: Some(more), len, meta }
     }
 
@@ -81,7 +81,7 @@ impl<'a> RxFrame<'a> {
     #[inline]
     #[must_use]
     pub fn meta(&self) -> &RxMeta {
-        &self.meta
+        self.meta
     }
 
     /// A copy of the whole frame, for those who are in no hurry.

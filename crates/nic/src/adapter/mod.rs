@@ -70,7 +70,6 @@ pub struct NicQueue {
 /// An adapter over a port.
 pub struct Nic {
     control: Control,
-    port: Port,
     tx: Vec<Option<NicTx>>,
     rx: Vec<Option<NicRx>>,
 }
@@ -79,7 +78,7 @@ impl Nic {
     /// An adapter over a port, of which it takes all queues that are still there.
     ///
     /// # Errors
-    /// [`NicError`] when the configuration cannot be.
+    /// [`NicError`] when the configuration cannot be, or the port does not take the interfaces' addresses.
     pub fn new(mut port: Port, config: &NicConfig) -> Result<Self, NicError> {
         if !(1..=MAX_INTERFACES).contains(&config.interfaces) {
             return Err(NicError::Interfaces(config.interfaces));
@@ -95,7 +94,7 @@ impl Nic {
         let tx = tx.collect();
         let rx = (0..info.rx_queues).map(|q| port.take_rx(q).map(|queue| NicRx::new(queue, shared.clone(), q)));
         let rx = rx.collect();
-        Ok(Self { control: Control::new(shared, info, down), port, tx, rx })
+        Ok(Self { control: Control::new(shared, port, down)?, tx, rx })
     }
 
     /// Takes both halves of a queue; None if there is no such queue, or it was taken.
@@ -118,16 +117,16 @@ impl Nic {
         self.rx.get_mut(queue)?.take()
     }
 
-    /// The port, without its queues.
+    /// What the port is.
     #[must_use]
-    pub fn port(&self) -> &Port {
-        &self.port
+    pub fn info(&self) -> &Info {
+        self.control.port()
     }
 
     /// Whether frames can pass.
     #[must_use]
     pub fn link(&self) -> Link {
-        self.port.link()
+        self.control.link()
     }
 
     /// What reads and changes settings, and reads counters, from any thread.

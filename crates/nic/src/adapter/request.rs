@@ -210,6 +210,9 @@ impl<'a> Request<'a> {
     pub(super) fn write_segments(&self, ring: &mut TxRing, slots: u32) -> Result<(), SegmentError> {
         let (front, n, rest) = self.front();
         let headers = header_len(self.head)?;
+        if headers + TAG_LEN > TEMPLATE {
+            return Err(SegmentError::Header(headers));
+        }
         let mut template = [0; TEMPLATE];
         let rest_headers = headers - (self.head.len() - rest.len());
         template[..n].copy_from_slice(&front[..n]);

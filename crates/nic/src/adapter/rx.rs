@@ -4,10 +4,10 @@
 
 use super::batch::{Batch, END, Found, SLOTS, with};
 use super::count::{Count, RxLedger};
-use super::demux::{Key, ViSet, each};
-use super::frame::RxFrame;
+use super::demux::{Cache, Key, each};
+use super::frame::{RxFrame, RxMeta};
 use super::settings::{Compiled, Shared};
-use super::work::{Tally, Work};
+use super::work::{FRONT, Tally, Work};
 use crate::offload::{Lro, LroConfig, Merged, Pushed, Received};
 use linerate_port::{Link, RxQueue};
 use std::sync::Arc;
@@ -22,12 +22,15 @@ pub struct NicRx {
     queue: usize,
     seen: u64,
     settings: Arc<Compiled>,
+    /// What each interface wants done.
+    works: Vec<Work>,
     batch: Batch,
-    /// The last frame's key, which interfaces it is addressed to, and which of them take it.
-    last: (Key, ViSet, ViSet),
+    cache: Cache,
     ledger: RxLedger,
     lro: Lro,
     now: u64,
+    /// Scratch: the front of a frame that is offered for merging.
+    front: [u8; FRONT],
 }
 
 impl NicRx {
@@ -35,7 +38,20 @@ impl NicRx {
         let settings = shared.now();
         let batch = Batch::new(settings.vis.len());
         let (lro, ledger) = (Lro::new(LRO), RxLedger::default());
-        Self { port, queue, seen: 0, batch, last: (Key::NONE, 0, 0), ledger, lro, now: 0, settings, shared }
+        Self {
+            port,
+            queue,
+            seen: 0,
+            batch,
+            cache: Cache::new(),
+            front: [0; FRONT],
+            ledger,
+            lro,
+            now: 0,
+            works: Vec::new(),
+            settings,
+            shared,
+        }
     }
 
     /// Gives the last batch back, takes over settings that were changed, and takes a new batch; gives for how many
@@ -51,7 +67,8 @@ impl NicRx {
             // First the number, then what it stands for: settings that change in between are fetched again.
             self.seen = self.shared.generation();
             self.settings = self.shared.now();
-            self.last.0 = Key::NONE;
+            self.works = self.settings.vis.iter().map(Work::new).collect();
+            self.cache = Cache::new();
         }
         self.port.sync();
         self.divide();
@@ -84,45 +101,53 @@ impl NicRx {
 
     /// Divides what the port delivered.
     fn divide(&mut self) {
-        let Self { port, settings, batch, last, ledger, shared, queue, .. } = self;
+        let Self { port, settings, batch, cache, ledger, shared, queue, .. } = self;
         let cells = &shared.cells[*queue].vis;
         let mut ring = port.ring.batch(SLOTS);
         let mut at = 0;
         while at < ring.len() {
-            let (entry, front, slots) = match batch.find(&mut ring, at) {
-                Found::Frame { entry, front, slots } => (entry, front, slots),
-                Found::Void => {
-                    at += 1;
-                    continue;
-                }
-                Found::Later => break,
-                Found::Short { slots } => {
-                    (ledger.frames, ledger.too_short) = (ledger.frames + 1, ledger.too_short + 1);
-                    at += slots;
-                    continue;
-                }
-                Found::Spoiled { slots } => {
-                    (ledger.frames, ledger.spoiled) = (ledger.frames + 1, ledger.spoiled + 1);
-                    at += slots;
-                    continue;
+            let (entry, front) = if let Some((entry, first, second)) = Batch::plain(&mut ring, at) {
+                at += 1;
+                (entry, [first, second])
+            } else {
+                match batch.find(&mut ring, at) {
+                    Found::Frame { entry, front, slots } => {
+                        at += slots;
+                        (entry, front)
+                    }
+                    Found::Void => {
+                        at += 1;
+                        continue;
+                    }
+                    Found::Later => break,
+                    Found::Short { slots } => {
+                        (ledger.frames, ledger.too_short) = (ledger.frames + 1, ledger.too_short + 1);
+                        at += slots;
+                        continue;
+                    }
+                    Found::Spoiled { slots } => {
+                        (ledger.frames, ledger.spoiled) = (ledger.frames + 1, ledger.spoiled + 1);
+                        at += slots;
+                        continue;
+                    }
                 }
             };
-            at += slots;
             ledger.frames += 1;
             let key = Key::new(front);
-            if key != last.0 {
-                let (addressed, taken) = settings.demux.choose(key);
-                *last = (key, addressed, taken);
+            if let Some(vi) = cache.find(key) {
+                batch.add_one(vi, entry);
+                continue;
             }
-            let (addressed, taken) = (last.1, last.2);
+            let (addressed, taken) = settings.demux.choose(key);
+            if addressed == taken && taken.count_ones() == 1 {
+                cache.keep(key, taken.trailing_zeros());
+            }
             if addressed == 0 {
                 ledger.no_interface += 1;
                 continue;
             }
             ledger.copies += u64::from(addressed.count_ones()) - 1;
-            if addressed != taken {
-                each(addressed & !taken).for_each(|vi| cells[vi].add(Count::RxVlan, 1));
-            }
+            each(addressed & !taken).for_each(|vi| cells[vi].add(Count::RxVlan, 1));
             batch.add(taken, entry);
         }
         batch.slots = at;
@@ -133,12 +158,12 @@ impl NicRx {
     /// # Panics
     /// When there is no such interface.
     pub fn receive(&mut self, vi: usize, most: usize, mut reader: impl FnMut(RxFrame<'_>)) -> usize {
-        let Self { port, settings, batch, shared, queue, lro, now, .. } = self;
+        let Self { port, works, batch, shared, queue, lro, now, front, .. } = self;
         let mut at = batch.first(vi);
         if at == END {
             return 0;
         }
-        let work = Work::new(&settings.vis[vi]);
+        let work = &works[vi];
         let mut tally = Tally::default();
         let mut ring = port.ring.batch(batch.slots);
         let Batch { frames, copies, .. } = &mut *batch;
@@ -147,20 +172,21 @@ impl NicRx {
             let index = at;
             let entry = frames[at as usize];
             (at, n) = (entry.next, n + 1);
-            let look = |bytes: &mut [u8]| work.look(bytes, &entry, &mut tally, &mut reader);
+            let mut about = RxMeta { request: entry.meta(&ring), ..RxMeta::default() };
+            let look = |bytes: &mut [u8]| work.look(bytes, &mut about, front, &mut tally, &mut reader);
             let Some(Some(offer)) = with(&mut ring, copies, &entry, look) else { continue };
             frames[index as usize].skip = offer.skip;
             let received = Received {
-                head: &offer.front[..offer.front_len],
+                head: &front[..offer.front],
                 len: offer.len,
                 frame: index,
-                verdict: offer.meta.checksum,
-                vlan_tci: offer.meta.vlan.unwrap_or(0),
-                hash: offer.meta.hash.unwrap_or(0),
+                verdict: about.checksum,
+                vlan_tci: about.vlan.unwrap_or(0),
+                hash: about.hash.unwrap_or(0),
             };
             let out = |merged: Merged<'_>| work.merged(&merged, &mut ring, copies, frames, &mut tally, &mut reader);
             if lro.push(*now, &received, out) == Pushed::Pass {
-                let show = |bytes: &mut [u8]| work.show(bytes, offer.skip, offer.meta, &mut reader);
+                let show = |bytes: &mut [u8]| work.show(bytes, offer.skip, &about, &mut reader);
                 with(&mut ring, copies, &entry, show);
             }
         }

@@ -63,7 +63,7 @@ pub(crate) struct Shared {
     generation: AtomicU64,
     compiled: Mutex<Arc<Compiled>>,
     /// Counters of all interfaces on each port queue.
-    pub(crate) cells: Vec<QueueCells>,
+    pub(crate) cells: Vec<Arc<QueueCells>>,
     /// When each interface may send again, if its rate is capped.
     pub(crate) buckets: Box<[Bucket]>,
 }
@@ -76,8 +76,10 @@ pub(crate) struct QueueCells {
 
 impl Shared {
     pub(crate) fn new(vis: Vec<ViSettings>, queues: usize) -> Self {
-        let cells =
-            |_| QueueCells { vis: vis.iter().map(|_| ViCells::default()).collect(), ledger: LedgerCells::default() };
+        let cells = |_| {
+            let vis = vis.iter().map(|_| ViCells::default()).collect();
+            Arc::new(QueueCells { vis, ledger: LedgerCells::default() })
+        };
         Self {
             cells: (0..queues).map(cells).collect(),
             buckets: vis.iter().map(|_| Bucket::default()).collect(),

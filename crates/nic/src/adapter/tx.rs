@@ -4,7 +4,7 @@
 use super::cap::{Cap, on_the_wire};
 use super::count::{Count, ViCells};
 use super::request::{ETHERNET, Plan, Request, UDP_L4};
-use super::settings::{Compiled, Shared};
+use super::settings::{Compiled, QueueCells, Shared};
 use super::share::Share;
 use crate::flags::Flags;
 use linerate_port::{Caps, Info, Link, TxQueue};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct NicTx {
     pub(super) port: TxQueue,
     shared: Arc<Shared>,
-    queue: usize,
+    cells: Arc<QueueCells>,
     seen: u64,
     settings: Arc<Compiled>,
     vis: Box<[TxVi]>,
@@ -40,7 +40,7 @@ impl NicTx {
         let settings = shared.now();
         let mut tx = Self {
             port,
-            queue,
+            cells: shared.cells[queue].clone(),
             seen: 0,
             share: Share::new(&[]),
             vis: Box::default(),
@@ -91,6 +91,17 @@ impl NicTx {
         self.settings.vis[vi].mtu
     }
 
+    /// When an interface whose rate is capped may send again, in nanoseconds of the clock of [`NicTx::sync`]; None if
+    /// its rate does not hinder it.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    #[must_use]
+    pub fn due(&self, vi: usize) -> Option<u64> {
+        let due = self.shared.buckets[vi].due(self.vis[vi].cap?);
+        (due > self.now).then_some(due)
+    }
+
     /// Whether frames can pass.
     #[must_use]
     pub fn link(&self) -> Link {
@@ -121,7 +132,7 @@ impl NicTx {
 
     #[inline]
     fn cells(&self, vi: usize) -> &ViCells {
-        &self.shared.cells[self.queue].vis[vi]
+        &self.cells.vis[vi]
     }
 
     /// Sends a frame of an interface, `head` and then `body`: into the ring now, on its way with the next
@@ -235,8 +246,8 @@ pub(crate) struct Down {
 impl Down {
     /// What a port does, if it is to be asked.
     pub(super) fn of(info: &Info, wanted: bool) -> Self {
-        let Caps { checksum, gso, .. } = info.caps;
-        Self { checksum: wanted && checksum, tso: wanted && gso, uso: false }
+        let Caps { checksum, gso, uso, .. } = info.caps;
+        Self { checksum: wanted && checksum, tso: wanted && gso, uso: wanted && uso }
     }
 
     fn segments(self, meta: Option<Meta>) -> bool {

@@ -11,6 +11,7 @@ use crate::offload::{
 };
 use linerate_ring::{Meta, RxBatch};
 use linerate_wire::{EtherType, IpProtocol};
+use std::sync::Arc;
 
 /// The front of a frame that merging looks at.
 pub(super) const FRONT: usize = 128;
@@ -20,13 +21,15 @@ const TAG: u16 = 4;
 const ADDRESSES: usize = 12;
 
 /// The work that an interface wants done.
-pub(super) struct Work<'a> {
+pub(super) struct Work {
+    /// None at all.
+    idle: bool,
     untag: bool,
     verify_v4: bool,
     verify_v6: bool,
     pub(super) lro: bool,
-    rss: Option<&'a Rss>,
-    steering: Option<&'a Steering>,
+    rss: Option<Arc<Rss>>,
+    steering: Option<Arc<Steering>>,
 }
 
 /// What came of it, until it is counted.
@@ -59,61 +62,69 @@ impl Tally {
     }
 }
 
-/// A frame that may be merged with others: its front, copied, and what was found out about it.
+/// A frame that may be merged with others.
 pub(super) struct Offer {
-    pub(super) front: [u8; FRONT],
-    pub(super) front_len: usize,
+    /// Octets of its front that were copied.
+    pub(super) front: usize,
+    /// Octets that it has without its tag.
     pub(super) len: usize,
+    /// Octets that are passed over.
     pub(super) skip: u16,
-    pub(super) meta: RxMeta,
 }
 
-impl<'a> Work<'a> {
-    pub(super) fn new(settings: &'a ViSettings) -> Self {
+impl Work {
+    pub(super) fn new(settings: &ViSettings) -> Self {
         let on = |flag| settings.flags.enabled().contains(flag);
-        Self {
+        let mut work = Self {
+            idle: false,
             untag: on(Flags::VLAN_HWTAGGING),
             verify_v4: on(Flags::RXCSUM),
             verify_v6: settings.on_v6(Flags::RXCSUM, Flags::RXCSUM_IPV6),
             lro: on(Flags::LRO),
-            rss: settings.rss.as_deref(),
-            steering: settings.steering.as_deref(),
-        }
+            rss: settings.rss.clone(),
+            steering: settings.steering.clone(),
+        };
+        work.idle = !(work.untag || work.verify_v4 || work.verify_v6 || work.lro);
+        work.idle &= work.rss.is_none() && work.steering.is_none();
+        work
     }
 
-    /// Does the work on a frame and shows it to the reader, unless it may be merged: then gives it back as an offer.
+    /// Does the work on a frame and shows it to the reader, unless it may be merged: then copies its front and gives it
+    /// back as an offer. `about` comes with what the port said.
     #[inline]
     pub(super) fn look(
         &self,
         bytes: &mut [u8],
-        entry: &Entry,
+        about: &mut RxMeta,
+        front: &mut [u8; FRONT],
         tally: &mut Tally,
         reader: &mut impl FnMut(RxFrame<'_>),
     ) -> Option<Offer> {
-        let len = bytes.len();
-        let mut meta = RxMeta { request: entry.meta, ..RxMeta::default() };
+        (tally.frames, tally.bytes) = (tally.frames + 1, tally.bytes + bytes.len() as u64);
+        if self.idle && about.request == Meta::default() {
+            reader(RxFrame::whole(bytes, about));
+            return None;
+        }
         let mut skip = 0;
         if self.untag
             && let Some((EtherType::VLAN, tag)) = outer_tag(bytes)
         {
-            (skip, meta.vlan) = (TAG, Some(tag.0));
+            (skip, about.vlan) = (TAG, Some(tag.0));
+            tally.untagged += 1;
         }
         let saved = untag(bytes, skip);
         let view = &mut bytes[usize::from(skip)..];
         let mut offer = None;
-        if self.judge(view, &mut meta, skip, tally) {
-            (tally.frames, tally.bytes) = (tally.frames + 1, tally.bytes + len as u64);
-            tally.untagged += u64::from(skip > 0);
-            if self.lro && meta.request.gso_type == 0 && is_tcp(view) {
-                let front_len = view.len().min(FRONT);
-                let mut front = [0; FRONT];
-                front[..front_len].copy_from_slice(&view[..front_len]);
-                offer = Some(Offer { front, front_len, len: view.len(), skip, meta });
-            } else {
-                show(view, meta, self.opens(&meta), reader);
-            }
+        about.request = request(about.request, skip);
+        if !self.judge(view, about, tally) {
+            let len = view.len() as u64 + u64::from(skip);
+            (tally.frames, tally.bytes, tally.filtered) = (tally.frames - 1, tally.bytes - len, tally.filtered + 1);
+        } else if self.lro && about.request.gso_type == 0 && is_tcp(view) {
+            let n = view.len().min(FRONT);
+            front[..n].copy_from_slice(&view[..n]);
+            offer = Some(Offer { front: n, len: view.len(), skip });
         } else {
-            tally.filtered += 1;
+            show(view, about, self.opens(about), reader);
         }
         retag(bytes, skip, saved);
         offer
@@ -121,8 +132,7 @@ impl<'a> Work<'a> {
 
     /// Checksums, hash and queue; false if a filter drops the frame.
     #[inline]
-    fn judge(&self, view: &[u8], meta: &mut RxMeta, skip: u16, tally: &mut Tally) -> bool {
-        meta.request = request(meta.request, skip);
+    fn judge(&self, view: &[u8], meta: &mut RxMeta, tally: &mut Tally) -> bool {
         let vouched = meta.request.flags & (Meta::DATA_VALID | Meta::NEEDS_CSUM) != 0;
         let verify = self.verify_v4 || self.verify_v6;
         if !verify && self.rss.is_none() && self.steering.is_none() {
@@ -139,12 +149,12 @@ impl<'a> Work<'a> {
                 Verdict::Unknown => {}
             }
         }
-        if let Some(rss) = self.rss
+        if let Some(rss) = &self.rss
             && let Some((hash, _)) = rss.hash(&headers, view)
         {
             (meta.hash, meta.queue) = (Some(hash), rss.queue(hash));
         }
-        if let Some(steering) = self.steering {
+        if let Some(steering) = &self.steering {
             let key = FlowKey::new(&headers, view, meta.vlan.unwrap_or(0));
             match steering.classify(&key).map(|rule| rule.action) {
                 Some(Action::Queue(queue)) => meta.queue = queue,
@@ -161,9 +171,9 @@ impl<'a> Work<'a> {
     }
 
     /// Shows a frame that was looked at before and could not be merged.
-    pub(super) fn show(&self, bytes: &mut [u8], skip: u16, meta: RxMeta, reader: &mut impl FnMut(RxFrame<'_>)) {
+    pub(super) fn show(&self, bytes: &mut [u8], skip: u16, meta: &RxMeta, reader: &mut impl FnMut(RxFrame<'_>)) {
         let saved = untag(bytes, skip);
-        show(&mut bytes[usize::from(skip)..], meta, self.opens(&meta), reader);
+        show(&mut bytes[usize::from(skip)..], meta, self.opens(meta), reader);
         retag(bytes, skip, saved);
     }
 
@@ -177,7 +187,7 @@ impl<'a> Work<'a> {
         tally: &mut Tally,
         reader: &mut impl FnMut(RxFrame<'_>),
     ) {
-        let hash = self.rss.map(|_| merged.meta.hash);
+        let hash = self.rss.as_ref().map(|_| merged.meta.hash);
         let meta = RxMeta {
             checksum: Verdict::Good,
             vlan: (merged.meta.vlan_tci != 0).then_some(merged.meta.vlan_tci),
@@ -187,20 +197,19 @@ impl<'a> Work<'a> {
         };
         if let [piece] = merged.pieces {
             let entry = &frames[piece.frame as usize];
-            batch::with(ring, copies, entry, |bytes| {
-                self.show(bytes, entry.skip, RxMeta { request: request(entry.meta, entry.skip), ..meta }, reader);
-            });
+            let meta = RxMeta { request: request(entry.meta(ring), entry.skip), ..meta };
+            batch::with(ring, copies, entry, |bytes| self.show(bytes, entry.skip, &meta, reader));
             return;
         }
         tally.merged += merged.pieces.len() as u64 - 1;
         let payload: usize = merged.pieces.iter().map(|piece| usize::from(piece.end - piece.start)).sum();
         let mut chain = Chain { pieces: merged.pieces, ring, copies, frames };
-        reader(RxFrame::merged(merged.header, &mut chain, merged.header.len() + payload, meta));
+        reader(RxFrame::merged(merged.header, &mut chain, merged.header.len() + payload, &meta));
     }
 
     fn queue(&self, merged: &Merged<'_>, hash: Option<u32>) -> u16 {
-        let by_hash = hash.zip(self.rss).map_or(0, |(hash, rss)| rss.queue(hash));
-        let Some(steering) = self.steering else { return by_hash };
+        let by_hash = hash.zip(self.rss.as_ref()).map_or(0, |(hash, rss)| rss.queue(hash));
+        let Some(steering) = &self.steering else { return by_hash };
         let len = merged.header.len() + merged.pieces.iter().map(|p| usize::from(p.end - p.start)).sum::<usize>();
         let Some(headers) = Headers::parse(merged.header, len) else { return by_hash };
         match steering.classify(&FlowKey::new(&headers, merged.header, merged.meta.vlan_tci)).map(|rule| rule.action) {
@@ -240,7 +249,7 @@ fn retag(bytes: &mut [u8], skip: u16, saved: [u8; ADDRESSES]) {
 
 /// Shows a frame, with its open checksum filled in if it must be; another interface sees it as it came.
 #[inline]
-fn show(view: &mut [u8], mut meta: RxMeta, fill: bool, reader: &mut impl FnMut(RxFrame<'_>)) {
+fn show(view: &mut [u8], meta: &RxMeta, fill: bool, reader: &mut impl FnMut(RxFrame<'_>)) {
     if !fill {
         return reader(RxFrame::whole(view, meta));
     }
@@ -248,8 +257,7 @@ fn show(view: &mut [u8], mut meta: RxMeta, fill: bool, reader: &mut impl FnMut(R
     let saved = view.get(at..at + 2).map(|field| [field[0], field[1]]);
     // What names no field in the frame is shown as it is: the port has brought nonsense, and nobody vouches for it.
     let filled = complete_checksum(view, &[], &meta.request).is_ok();
-    meta.request = Meta::default();
-    reader(RxFrame::whole(view, meta));
+    reader(RxFrame::whole(view, &RxMeta { request: Meta::default(), ..*meta }));
     if let Some(saved) = saved.filter(|_| filled) {
         view[at..at + 2].copy_from_slice(&saved);
     }

@@ -35,8 +35,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Calls for each slot's part of `len` octets from an offset of the frame on.
-    #[inline]
+    #[inline(always)]
     fn parts(&mut self, at: usize, bytes: &[u8], mut write: impl FnMut(&mut Frame<'_>, usize, &[u8])) {
+        if at + bytes.len() <= self.usable {
+            return write(&mut self.batch.frame(self.first), at, bytes);
+        }
         let (mut at, mut bytes) = (at, bytes);
         while !bytes.is_empty() {
             let inside = at % self.usable;

@@ -92,6 +92,22 @@ pub struct Merged<'a> {
 }
 
 /// The table of flows that are being merged: sets of eight, the hash says which.
+///
+/// ```
+/// use linerate_nic::{Lro, LroConfig, Pushed, Received, verify_checksums};
+///
+/// # let mut frame = vec![0; 60];
+/// # frame[12] = 8;
+/// let config = LroConfig { flows: 64, max_len: 65535, max_pieces: 64, timeout: 50_000 };
+/// let mut lro = Lro::new(config);
+/// let verdict = verify_checksums(&frame, &[]);
+/// let received = Received { head: &frame, len: frame.len(), frame: 0, verdict, vlan_tci: 0, hash: 0 };
+/// // What is no TCP segment is not held: it goes up as it is.
+/// assert_eq!(lro.push(1000, &received, |merged| println!("{} pieces", merged.pieces.len())), Pushed::Pass);
+/// // At the end of a batch, or when `due` says so:
+/// lro.flush(|merged| println!("{} pieces", merged.pieces.len()));
+/// assert_eq!(lro.due(), None);
+/// ```
 #[derive(Debug)]
 pub struct Lro {
     config: LroConfig,

@@ -68,6 +68,32 @@ pub fn header_len(head: &[u8]) -> Result<usize, SegmentError> {
 }
 
 /// A request being segmented.
+///
+/// ```
+/// use linerate_nic::{Segments, Verdict, verify_checksums};
+/// use linerate_wire::*;
+///
+/// // The headers of the flow; lengths and checksums are filled in for each segment.
+/// let mut template = [0; 54];
+/// let ethernet = EthernetRepr { dst: MacAddr([2; 6]), src: MacAddr([6; 6]), ethertype: EtherType::IPV4 };
+/// let ip = Ipv4Repr { payload_len: 20, ..Ipv4Repr::new([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), IpProtocol::TCP) };
+/// let header = ip.emit(ethernet.emit(&mut template)?)?;
+/// header[12] = 0x50;
+/// TcpSegment::new_checked(header)?.set_flags(TcpFlags::ACK.union(TcpFlags::PSH));
+///
+/// // What is sent may lie in several places; each octet is copied once, from there into its frame.
+/// let (head, body) = ([1; 100], [2; 3000]);
+/// let payload = [&head[..], &body];
+/// let mut segments = Segments::new(&template, &payload, 1460)?;
+/// let mut lengths = Vec::new();
+/// let mut slot = [0; 1514];
+/// while let Some(len) = segments.write_next(&mut slot[..]) {
+///     assert_eq!(verify_checksums(&slot[..len], &[]), Verdict::Good);
+///     lengths.push(len);
+/// }
+/// assert_eq!(lengths, [1514, 1514, 234]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Segments<'a> {
     /// The template; the fields that change are the last written segment's.

@@ -56,6 +56,8 @@ struct Counts {
 struct Shared {
     /// Ports let in that the switch has not seen yet.
     arrived: Mutex<Vec<Plug>>,
+    /// Names of ports that others cannot take.
+    reserved: Mutex<Vec<String>>,
     any: AtomicBool,
     /// Rung for the switch: somebody has arrived.
     arrivals: Bell,
@@ -104,6 +106,7 @@ impl Door {
         };
         let shared = Arc::new(Shared {
             arrived: Mutex::new(Vec::new()),
+            reserved: Mutex::default(),
             any: AtomicBool::new(false),
             arrivals: Bell::new().map_err(system)?,
             closing: Bell::new().map_err(system)?,
@@ -114,6 +117,11 @@ impl Door {
         let porter = Porter { shared: shared.clone(), listener, guests, visitors, residents };
         std::thread::Builder::new().name("switch-door".into()).spawn(move || porter.run()).map_err(system)?;
         Ok(Self { shared, path })
+    }
+
+    /// Keeps a name for a port that is attached to the switch here: nobody else gets it.
+    pub fn reserve(&self, name: &str) {
+        self.shared.reserved.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
     }
 
     /// Attaches to the switch whoever has come since the last call; true if somebody did.
@@ -127,7 +135,7 @@ impl Door {
         let any = !arrived.is_empty();
         for plug in arrived {
             let side = plug.life.clone();
-            // A name that an attached port has, or no place: its link goes down.
+            // A name that an attached port has and that was not reserved, or no place: its link goes down.
             match (switch.plug(plug), side) {
                 (Err(_), Some(side)) => {
                     self.shared.counts.refused.fetch_add(1, Relaxed);
@@ -293,6 +301,11 @@ impl Porter {
 
     /// Whether a name is taken. One whose owner is gone is free as soon as the switch has taken its port off.
     fn is_taken(&self, name: &str) -> bool {
+        let reserved = self.shared.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+        if reserved.iter().any(|reserved| reserved == name) {
+            return true;
+        }
+        drop(reserved);
         for _ in 0..GOING {
             let Some(resident) = self.residents.iter().find(|r| r.name == name && r.side.strong_count() > 0) else {
                 return false;
@@ -346,7 +359,7 @@ impl Porter {
         let path = "another process of this user".to_owned();
         let caps = Caps { scatter: true, metadata: true, ..Caps::default() };
         let life = Some(side);
-        let plug = Plug { name, path, policy, caps, largest: shape.mtu + 22, rx, tx, life, shown: None, keep: None };
+        let plug = Plug { name, path, policy, caps, largest: shape.mtu + 22, rx, tx, life, keep: None };
         self.shared.arrived().push(plug);
         self.shared.any.store(true, Release);
         self.shared.arrivals.ring();

@@ -10,7 +10,7 @@ use super::rewrite::{Whole, fill_checksum, retag};
 use super::table::{Key, PortId};
 use super::vlan::{Leave, TPID};
 use crate::counters::{DropReason, Drops};
-use linerate_ring::{Meta, flags};
+use linerate_ring::{Alike, Meta, flags};
 
 /// Most slots of a frame, as in netmap.
 const MOST_PARTS: u32 = 64;
@@ -40,6 +40,12 @@ impl Head {
     fn class(self) -> usize {
         usize::from(self.tag.unwrap_or(0) >> 13)
     }
+}
+
+/// Two numbers as the 16 bytes that they were read from.
+#[inline]
+fn sixteen(first: u64, second: u64) -> [u8; 16] {
+    (u128::from(first) << 64 | u128::from(second)).to_be_bytes()
 }
 
 /// Whether an address is of a group.
@@ -161,8 +167,8 @@ impl Switch {
         members.filter(move |(port, member)| *port != from && !member.monitor)
     }
 
-    /// Carries frames from the `i`th on that begin as this one does; gives how many slots are done with. None, and
-    /// nothing said to wait: this frame does not fit the simple way.
+    /// Carries frames from the `i`th on that begin as this one does; gives how many slots are done with. 0 of them, and
+    /// nothing said to wait: this frame cannot go this way.
     fn run<I: Inlet>(
         &mut self,
         from: PortId,
@@ -172,9 +178,6 @@ impl Switch {
         way: &Way,
         (first, second): (u64, u64),
     ) -> u32 {
-        let tagged = Head::new(first, second).tag.is_some();
-        let same = if tagged { !0 } else { UNTAGGED };
-        let second = second & same;
         let n = inlet.len() - i;
         let Some(member) = self.members[usize::from(way.to)].as_mut() else { return 0 };
         let (queue, pauses, keep) =
@@ -187,37 +190,33 @@ impl Switch {
             return 0;
         }
         let fits = member.largest.min(outlet.tx.ring.usable());
+        let mask = if Head::new(first, second).tag.is_some() { u64::MAX } else { UNTAGGED };
+        let alike = Alike::new(sixteen(first, second), sixteen(u64::MAX, mask), fits);
         let mut batch = outlet.tx.ring.reserve(room.min(n));
-        let (mut slots, mut put, mut frames, mut bytes, mut sent_bytes) = (0, 0, 0u64, 0u64, 0u64);
-        while slots < n {
-            let frame = match inlet.part(i + slots) {
-                Part::Frame(frame, slot) => {
-                    let alike = frame.read_u64(0) == Some(first)
-                        && frame.read_u64(8).is_some_and(|word| word & same == second)
-                        && slot & (flags::MOREFRAG | flags::META) == 0
-                        && frame.len() <= fits;
-                    if !alike {
-                        break;
-                    }
-                    frame
-                }
-                Part::Void | Part::Bad => {
-                    slots += 1;
-                    continue;
-                }
-            };
-            if put < batch.len() {
-                if !batch.frame(put).copy_from(&frame) {
-                    break;
-                }
-                batch.set(put, frame.len(), 0);
-                put += 1;
-                sent_bytes += frame.len() as u64;
-            } else if pauses {
+        let (mut slots, mut put, mut sent_bytes) = (0, 0, 0u64);
+        while put < batch.len() {
+            let (done, bytes) = inlet.copy_run(i + slots, &mut batch, put, &alike);
+            if done == 0 {
                 break;
             }
-            frames += 1;
-            bytes += frame.len() as u64;
+            (slots, put, sent_bytes) = (slots + done, put + done, sent_bytes + bytes);
+        }
+        let (mut frames, mut bytes) = (u64::from(put), sent_bytes);
+        // The rest of the run finds no room.
+        while put == batch.len() && !pauses && slots < n {
+            match inlet.part(i + slots) {
+                Part::Frame(frame, slot) => {
+                    let same = frame.read_u64(0) == Some(first)
+                        && frame.read_u64(8).is_some_and(|word| (word ^ second) & mask == 0)
+                        && slot & (flags::MOREFRAG | flags::META) == 0
+                        && frame.len() <= fits;
+                    if !same {
+                        break;
+                    }
+                    (frames, bytes) = (frames + 1, bytes + frame.len() as u64);
+                }
+                Part::Void | Part::Bad => {}
+            }
             slots += 1;
         }
         batch.commit(put);

@@ -1,6 +1,6 @@
 //! Where frames come from: received slots of a port's queue, or a sender's own committed slots.
 
-use linerate_ring::{BadSlot, Frame, Meta, RxBatch, TxRing, flags};
+use linerate_ring::{Alike, BadSlot, Frame, Meta, RxBatch, TxBatch, TxRing};
 
 /// One slot.
 pub(super) enum Part<'a> {
@@ -25,6 +25,9 @@ pub(super) trait Inlet {
 
     /// Its metadata.
     fn meta(&mut self, i: u32) -> Option<Meta>;
+
+    /// Copies frames that are alike; see [`RxBatch::copy_run`].
+    fn copy_run(&self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64);
 }
 
 /// Received slots, and how many the ring can hold.
@@ -55,6 +58,11 @@ impl Inlet for Received<'_> {
     fn meta(&mut self, i: u32) -> Option<Meta> {
         self.batch.meta(i)
     }
+
+    #[inline]
+    fn copy_run(&self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
+        self.batch.copy_run(i, to, at, alike)
+    }
 }
 
 /// A transmit ring's committed slots, taken where they lie.
@@ -72,14 +80,15 @@ impl Inlet for Committed<'_> {
 
     #[inline]
     fn part(&mut self, i: u32) -> Part<'_> {
-        let word = self.0.pending_word(i);
-        if word.is_empty() && !word.has(flags::MOREFRAG) {
-            return Part::Void;
-        }
-        Part::Frame(self.0.pending_frame(i), word.flags())
+        self.0.pending_look(i).map_or(Part::Void, |(frame, flags)| Part::Frame(frame, flags))
     }
 
     fn meta(&mut self, i: u32) -> Option<Meta> {
         self.0.pending_meta(i)
+    }
+
+    #[inline]
+    fn copy_run(&self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
+        self.0.copy_pending_run(i, to, at, alike)
     }
 }

@@ -2,7 +2,6 @@
 
 use super::table::PortId;
 use super::vlan::Vlans;
-use super::within::Shown;
 use crate::cable::Side;
 use crate::counters::{DropReason, Drops};
 use crate::info::{Caps, Link};
@@ -174,8 +173,8 @@ pub(super) struct Member {
     pub(super) count: PortCounters,
     /// It goes when this link goes down.
     pub(super) life: Option<Arc<Side>>,
-    /// Where its user, of this process, sees what was dropped on the way to it.
-    pub(super) shown: Option<Arc<Shown>>,
+    /// How many drops its user knows of.
+    pub(super) told: u64,
     /// What has to live as long as its queues.
     pub(super) _keep: Option<Port>,
 }
@@ -202,6 +201,18 @@ impl Member {
     pub(super) fn is_gone(&self) -> bool {
         self.life.as_ref().is_some_and(|side| side.link() == Link::Down)
             && self.sources.iter().all(|source| source.rx.ring.available() == 0)
+    }
+
+    /// Tells its user, at its first queue, what was dropped on the way to it.
+    #[inline]
+    pub(super) fn tell_dropped(&mut self) {
+        let dropped = self.count.dropped.total();
+        if dropped != self.told
+            && let Some(outlet) = self.outlets.first_mut()
+        {
+            self.told = dropped;
+            outlet.tx.tell_dropped(&self.count.dropped);
+        }
     }
 
     /// What it did, the rings' own refusals included.

@@ -44,7 +44,6 @@ use rewrite::Whole;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use table::{PortId, Table};
-use within::Shown;
 
 /// Addresses that are remembered.
 const ADDRESSES: usize = 8192;
@@ -103,7 +102,6 @@ pub(crate) struct Plug {
     pub(crate) rx: Vec<RxQueue>,
     pub(crate) tx: Vec<TxQueue>,
     pub(crate) life: Option<Arc<Side>>,
-    shown: Option<Arc<Shown>>,
     keep: Option<Port>,
 }
 
@@ -147,7 +145,6 @@ impl Switch {
             rx: (0..info.rx_queues).filter_map(|q| port.take_rx(q)).collect(),
             tx: (0..info.tx_queues).filter_map(|q| port.take_tx(q)).collect(),
             life: None,
-            shown: None,
             keep: Some(port),
         };
         self.plug(plug).map(drop).map_err(|refused| refused.named(&info.name))
@@ -174,8 +171,8 @@ impl Switch {
             copy_in: Vec::new(),
             copy_out: Vec::new(),
             count: PortCounters::default(),
+            told: 0,
             life: plug.life,
-            shown: plug.shown,
             _keep: plug.keep,
         });
         self.rewire();
@@ -274,9 +271,7 @@ impl Switch {
         for id in &self.live {
             let Some(member) = self.members[usize::from(*id)].as_mut() else { continue };
             member.outlets.iter_mut().for_each(Outlet::flush);
-            if let Some(shown) = &member.shown {
-                shown.show(&member.count.dropped);
-            }
+            member.tell_dropped();
         }
     }
 
@@ -358,6 +353,14 @@ impl Refused {
                 OpenError::new(port, Cause::Busy, what, "use a second switch")
             }
         }
+    }
+}
+
+/// Reads what a program may say first; what can be read must survive being written.
+#[cfg(fuzzing)]
+pub(crate) fn fuzz(message: &[u8]) {
+    if let Ok((hello, _)) = hello::Hello::read(message) {
+        assert_eq!(hello.write(), message);
     }
 }
 

@@ -7,15 +7,13 @@ use super::table::PortId;
 use super::vale::Address;
 use super::{Passed, Plug, Switch};
 use crate::cable::{self, Ready, Shape, Side};
-use crate::counters::{Drops, RxCounters, TxCounters};
+use crate::counters::TxCounters;
 use crate::error::{Cause, OpenError};
 use crate::info::{Caps, Link};
 use crate::open::{Context, Parts};
-use crate::queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
+use crate::queue::{TxEngine, TxQueue};
 use crate::spec::Spec;
-use linerate_ring::{Pipe, RingPair, RingSpot, RxRing, TxRing};
-use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
+use linerate_ring::{Pipe, RingPair, RingSpot, TxRing};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -31,26 +29,6 @@ struct Shared {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Switch> {
         self.switch.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What was dropped on the way to a port, for its user to see.
-#[derive(Default)]
-pub(super) struct Shown {
-    total: AtomicU64,
-    drops: Mutex<Drops>,
-}
-
-impl Shown {
-    /// Brings it up to date.
-    #[inline]
-    pub(super) fn show(&self, drops: &Drops) {
-        let total = drops.total();
-        if self.total.load(Acquire) != total {
-            *self.drops.lock().unwrap_or_else(PoisonError::into_inner) = *drops;
-            // Pairs with the load in `ValeRx::sync`, which then takes the lock.
-            self.total.store(total, Release);
-        }
     }
 }
 
@@ -86,7 +64,6 @@ pub(super) fn open(
         cable::queues(Pipe::Within, region, (&pairs, &[]), &far, &bells(&near), None).map_err(|e| oops(&e))?;
     let (_, rx) =
         cable::queues(Pipe::Within, region, (&[], &pairs), &near, &bells(&far), None).map_err(|e| oops(&e))?;
-    let shown = Arc::new(Shown::default());
     let plug = Plug {
         name: address.port.to_owned(),
         path: "within this process".into(),
@@ -96,20 +73,14 @@ pub(super) fn open(
         rx: Vec::new(),
         tx: out,
         life: Some(far),
-        shown: Some(shown.clone()),
         keep: None,
     };
     let port = shared.lock().plug(plug).map_err(|refused| refused.named(&spec.to_string()))?;
-    let mut ready = Ready { side: near.clone(), tx: Vec::new(), rx: Vec::new() };
+    let mut ready = Ready { side: near.clone(), tx: Vec::new(), rx };
     for id in (0..shape.queues).map(|q| u16::try_from(q).unwrap_or(0)) {
         let ring = TxRing::new(region, id, shape.slots).map_err(|e| oops(&e))?;
         let engine = ValeTx { shared: shared.clone(), side: near.clone(), port, state: SourceState::default() };
         ready.tx.push(TxQueue::new(ring, Box::new(engine)));
-    }
-    for (q, RxQueue { ring, engine, .. }) in rx.into_iter().enumerate() {
-        // The drops are the port's; one queue tells of them.
-        let shown = (q == 0).then(|| shown.clone());
-        ready.rx.push(RxQueue::new(ring, Box::new(ValeRx { inner: engine, shown, seen: 0 })));
     }
     let spots = |tx: bool| -> Vec<RingSpot> {
         if tx {
@@ -165,46 +136,5 @@ impl Switch {
         let passed = self.pass(from, state, inlet);
         self.flush();
         passed
-    }
-}
-
-/// A receiver's end: a cable's, and what the switch dropped on the way.
-struct ValeRx {
-    inner: Box<dyn RxEngine>,
-    shown: Option<Arc<Shown>>,
-    seen: u64,
-}
-
-impl RxEngine for ValeRx {
-    #[inline]
-    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
-        self.inner.sync(ring, count);
-        if let Some(shown) = &self.shown {
-            let total = shown.total.load(Acquire);
-            if total != self.seen {
-                self.seen = total;
-                count.dropped = *shown.drops.lock().unwrap_or_else(PoisonError::into_inner);
-            }
-        }
-    }
-
-    fn link(&self) -> Link {
-        self.inner.link()
-    }
-
-    fn fall_asleep(&mut self) -> bool {
-        self.inner.fall_asleep()
-    }
-
-    fn wake_up(&mut self) {
-        self.inner.wake_up();
-    }
-
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        self.inner.waits_on()
-    }
-
-    fn due(&self) -> Option<Instant> {
-        self.inner.due()
     }
 }

@@ -200,6 +200,7 @@ pub(crate) fn drain(
 ) {
     loop {
         inbox.take(rx, load);
+        rx.refresh();
         let (arrived, dropped) = (inbox.numbers.len() as u64, rx.counters().dropped.total());
         if arrived + dropped >= sent.frames {
             assert_eq!(arrived + dropped, sent.frames, "{name}: {arrived} arrived, {dropped} dropped");

@@ -173,7 +173,10 @@ fn nonsense_at_the_door_is_refused_and_counted() {
 
 #[test]
 fn only_guests_are_let_in() {
-    let host = Host::new("guests", Some(vec!["a".into(), "b".into()]));
+    let host = Host::new("guests", Some(vec!["a".into(), "b".into(), "kept".into()]));
+    host.door.reserve("kept");
+    let line = open(&format!("vale:{}:kept", host.name)).err().unwrap().to_string();
+    assert!(line.contains("has a port of that name"), "{line}");
     let line = open(&format!("vale:{}:c", host.name)).err().unwrap().to_string();
     assert!(line.contains("no port of that name") && line.contains("--ports"), "{line}");
     let line = open(&format!("vale:{}:a", host.name)).err().unwrap().to_string();

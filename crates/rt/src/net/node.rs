@@ -2,7 +2,8 @@
 
 use crate::wait::Sleeper;
 use linerate_port::{Link, OpenError, Port, RxQueue, TxQueue, open_all};
-use linerate_ring::flags;
+use linerate_ring::layout::MAX_FRAGS;
+use linerate_ring::{Frame, Meta, flags};
 use linerate_stack::{Cidr, Config, ConfigError, Fills, Host};
 use linerate_wire::{MacAddr, VlanTag};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -50,7 +51,41 @@ pub struct Node {
     rx: RxQueue,
     port: Port,
     link: Link,
-    whole: Vec<u8>,
+    software: bool,
+    chain: Chain,
+}
+
+/// A frame in several slots, which may come in two batches.
+#[derive(Debug, Default)]
+struct Chain {
+    meta: Option<Meta>,
+    bytes: Vec<u8>,
+    /// Its slots so far.
+    slots: usize,
+}
+
+impl Chain {
+    /// Adds a slot; longer than any frame can be, it only counts on, so that who shares the ring cannot fill the memory.
+    fn add(&mut self, meta: Option<Meta>, frame: &Frame<'_>) {
+        if self.slots == 0 {
+            self.meta = meta;
+            self.bytes.clear();
+        }
+        self.slots += 1;
+        if self.slots > MAX_FRAGS {
+            return;
+        }
+        let at = self.bytes.len();
+        self.bytes.resize(at + frame.len(), 0);
+        let whole = frame.read(0, &mut self.bytes[at..]);
+        debug_assert!(whole);
+    }
+
+    /// The frame, and what was said of it; nothing if it was too long.
+    fn end(&mut self) -> Option<(&[u8], Option<Meta>)> {
+        let slots = std::mem::take(&mut self.slots);
+        (slots <= MAX_FRAGS).then_some((&self.bytes[..], self.meta))
+    }
 }
 
 impl Node {
@@ -81,7 +116,7 @@ impl Node {
         };
         let link = port.link();
         host.set_up(link == Link::Up);
-        Ok(Self { host, tx, rx, port, link, whole: Vec::new() })
+        Ok(Self { host, tx, rx, port, link, software: options.software, chain: Chain::default() })
     }
 
     /// The port.
@@ -96,28 +131,25 @@ impl Node {
         if link != self.link {
             self.link = link;
             self.host.set_up(link == Link::Up);
+            if link == Link::Up {
+                self.announce();
+            }
         }
         self.rx.sync();
         let mut batch = self.rx.ring.batch(BATCH);
         let slots = batch.len();
-        let mut meta = None;
         for i in 0..slots {
-            let first = self.whole.is_empty();
-            if first {
-                meta = batch.meta(i);
-            }
+            let meta = batch.meta(i).map(|meta| seen(meta, self.software));
             let Some((frame, flags)) = batch.frame(i) else { continue };
             let more = flags & flags::MOREFRAG != 0;
             match frame.bytes() {
-                Some(bytes) if first && !more => self.host.handle(now, bytes, meta, &mut self.tx.ring),
+                Some(bytes) if self.chain.slots == 0 && !more => {
+                    self.host.handle(now, bytes, meta, &mut self.tx.ring);
+                }
                 _ => {
-                    let at = self.whole.len();
-                    self.whole.resize(at + frame.len(), 0);
-                    let whole = frame.read(0, &mut self.whole[at..]);
-                    debug_assert!(whole);
-                    if !more {
-                        self.host.handle(now, &self.whole, meta, &mut self.tx.ring);
-                        self.whole.clear();
+                    self.chain.add(meta, &frame);
+                    if !more && let Some((frame, meta)) = self.chain.end() {
+                        self.host.handle(now, frame, meta, &mut self.tx.ring);
                     }
                 }
             }
@@ -129,6 +161,12 @@ impl Node {
         }
         self.flush();
         slots > 0 || due
+    }
+
+    /// Tells all on the link where the host's addresses are, so that nobody keeps what was true before.
+    pub fn announce(&mut self) {
+        self.host.announce(&mut self.tx.ring);
+        self.flush();
     }
 
     /// Hands on what was sent since.
@@ -152,6 +190,12 @@ impl Node {
             visit(&mut self.tx);
         }
     }
+}
+
+/// What the host shall see of what the adapter says: without offloads, a checksum that is there is verified here.
+fn seen(meta: Meta, software: bool) -> Meta {
+    let not = if software { Meta::DATA_VALID } else { 0 };
+    Meta { flags: meta.flags & !not, ..meta }
 }
 
 /// Locally administered, for one station (IEEE 802, section 8.4).

@@ -211,6 +211,7 @@ impl UdpSocket {
     }
 
     /// Receives a datagram: its length, cut to the buffer's, and who sent it. Waits for it, no longer than the time-out.
+    /// A connected socket is told here, too, that nobody listens or answers there.
     pub fn recv_from(&self, buffer: &mut [u8]) -> Result<(usize, SocketAddr)> {
         let timeout = *self.timeout.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let until = timeout.map(|timeout| Instant::now() + timeout);
@@ -218,6 +219,9 @@ impl UdpSocket {
         loop {
             if let Some((n, _, from)) = node.host.udp_recv(self.id, buffer) {
                 return Ok((n, from));
+            }
+            if let Some(error) = node.host.udp_error(self.id) {
+                return Err(as_io(error));
             }
             let arrived = &self.net.running.shared.arrived;
             node = match until.map(|until| until.saturating_duration_since(Instant::now())) {

@@ -1,0 +1,433 @@
+//! `linerate stack up` against the kernel's own stack: ping, UDP and traceroute over TAP, AF_PACKET and AF_XDP; and what
+//! tshark thinks of its frames.
+#![cfg(target_os = "linux")]
+
+use linerate_port::{Cause, Namespace, Offloads, VethPair, open};
+use linerate_rt::net::{Net, Options};
+use linerate_wire::VlanTag;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_linerate");
+/// How long anything may take that must happen.
+const LIMIT: Duration = Duration::from_secs(60);
+/// The kernel's interface, and the one that is linerate's.
+const KERNEL: &str = "va";
+const OURS: &str = "vb";
+const MAC: &str = "02:00:00:00:00:02";
+const V4: &str = "10.9.0.2";
+const V6: &str = "fd09::2";
+
+// ---- the two ends ----
+
+/// A kernel with an interface, and what linerate's port at its other end is called.
+struct Link {
+    port: String,
+    /// Must go before the namespace.
+    _pair: Option<VethPair>,
+    ns: Namespace,
+}
+
+/// None, and why on standard output, if a privilege, a feature or a tool is missing.
+fn link(kind: &str, kernel_fills: bool) -> Option<Link> {
+    for (tool, version) in [("ip", "-V"), ("ping", "-V"), ("traceroute", "-V"), ("tshark", "-v")] {
+        if Command::new(tool).arg(version).output().is_err() {
+            println!("skipped: {tool} is not installed");
+            return None;
+        }
+    }
+    let ns = match Namespace::new() {
+        Err(e) if e.cause == Cause::Capability => {
+            println!("skipped: {e}");
+            return None;
+        }
+        ns => ns.unwrap(),
+    };
+    let port = format!("{kind}:{}", if kind == "tap" { KERNEL } else { OURS });
+    let pair = if kind == "tap" {
+        if let Err(why) = ip(&ns, &format!("tuntap add dev {KERNEL} mode tap")) {
+            println!("skipped: no TAP interface: {why}");
+            return None;
+        }
+        ip(&ns, &format!("link set dev {KERNEL} up")).unwrap();
+        None
+    } else {
+        let pair = ns.run_in(|| VethPair::new([KERNEL, OURS], 1, 1500)).unwrap().unwrap();
+        pair.set_offloads(KERNEL, Offloads { tx_checksum: !kernel_fills, tso: false, gso: false, gro: false }).unwrap();
+        // The kernel's stack stays silent at our end.
+        ns.run_in(|| std::fs::write(format!("/proc/sys/net/ipv6/conf/{OURS}/disable_ipv6"), "1")).unwrap().unwrap();
+        match ns.run_in(|| open(&port)).unwrap() {
+            Err(e) if e.cause == Cause::Capability => {
+                println!("skipped: {e}");
+                return None;
+            }
+            opened => drop(opened.unwrap_or_else(|e| panic!("{e}"))),
+        }
+        Some(pair)
+    };
+    addresses(&ns, KERNEL);
+    Some(Link { port, _pair: pair, ns })
+}
+
+fn addresses(ns: &Namespace, interface: &str) {
+    ip(ns, &format!("addr add 10.9.0.1/24 dev {interface}")).unwrap();
+    ip(ns, &format!("-6 addr add fd09::1/64 dev {interface} nodad")).unwrap();
+}
+
+fn ip(ns: &Namespace, arguments: &str) -> Result<String, String> {
+    let Output { status, stdout, stderr } = run(ns, &format!("ip {arguments}"));
+    if status.success() { Ok(String::from_utf8(stdout).unwrap()) } else { Err(String::from_utf8(stderr).unwrap()) }
+}
+
+/// A command in a namespace, ended by force if it hangs.
+fn run(ns: &Namespace, line: &str) -> Output {
+    let limit = LIMIT.as_secs().to_string();
+    ns.run_in(|| Command::new("timeout").arg(limit).args(line.split(' ')).output()).unwrap().unwrap()
+}
+
+/// `linerate stack up` while it runs.
+struct Host {
+    child: Child,
+    said: BufReader<std::process::ChildStdout>,
+}
+
+impl Host {
+    /// Returns when it has said where it is.
+    fn start(link: &Link, more: &str) -> Self {
+        let mut command = Command::new(BINARY);
+        command.args(["stack", "up", "-i", &link.port, "--addr", "10.9.0.2/24", "--addr", "fd09::2/64", "--mac", MAC]);
+        command.args(more.split_whitespace()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = link.ns.run_in(|| command.spawn()).unwrap().unwrap();
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("link up: ") {
+            line.clear();
+            let n = said.read_line(&mut line).unwrap();
+            let mut log = String::new();
+            if n == 0 {
+                child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+            }
+            assert!(n > 0, "it ended: {log}");
+        }
+        assert!(line.contains(MAC) && line.contains("10.9.0.2/24") && line.contains("fd09::2/64"), "{line}");
+        Self { child, said }
+    }
+
+    /// Ctrl-C: its exit code, and its counters.
+    fn stop(mut self) -> (Option<i32>, String) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", "INT", &pid]).status().unwrap().success());
+        let deadline = Instant::now() + LIMIT;
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < deadline, "still running");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let mut counters = String::new();
+        self.said.read_to_string(&mut counters).unwrap();
+        (self.child.wait().unwrap().code(), counters)
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn counter(counters: &str, name: &str) -> u64 {
+    let value = counters.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    value.unwrap_or_else(|| panic!("no {name} in:\n{counters}"))
+}
+
+// ---- what the kernel does with it ----
+
+/// Echoes of every size that a header, a frame, two fragments and forty-five can hold; ping compares the bytes.
+fn pings(ns: &Namespace) {
+    for (to, sizes) in [(V4, [0, 56, 1472, 1473, 8000, 65507]), (V6, [0, 56, 1452, 1453, 9000, 65000])] {
+        for size in sizes {
+            let said = run(ns, &format!("ping -n -c 2 -i 0.2 -W 10 -s {size} {to}"));
+            let text = String::from_utf8_lossy(&said.stdout);
+            assert!(said.status.success() && text.contains(" 2 received, 0% packet loss"), "{size} to {to}: {text}");
+            assert!(!text.contains("wrong data") && !text.contains("DUP"), "{text}");
+        }
+    }
+}
+
+fn socket(ns: &Namespace, to: &str, port: u16) -> UdpSocket {
+    let to = SocketAddr::new(to.parse().unwrap(), port);
+    let any: IpAddr = if to.is_ipv4() { [0; 4].into() } else { [0; 16].into() };
+    let socket = ns.run_in(|| UdpSocket::bind((any, 0))).unwrap().unwrap();
+    socket.connect(to).unwrap();
+    socket.set_read_timeout(Some(LIMIT)).unwrap();
+    socket
+}
+
+/// Echo in several sizes, a line of chargen, a port where nobody listens. Gives how many datagrams were echoed.
+fn datagrams(ns: &Namespace) -> u64 {
+    let sizes = [0usize, 1, 22, 1400, 1452, 1453, 1472, 1473, 5000, 65_000];
+    for to in [V4, V6] {
+        let echo = socket(ns, to, 7);
+        for size in sizes {
+            let datagram: Vec<u8> = (0..size).map(|i| u8::try_from(i * 7 % 251).unwrap()).collect();
+            echo.send(&datagram).unwrap();
+            let mut buffer = vec![0; 70_000];
+            let n = echo.recv(&mut buffer).unwrap_or_else(|e| panic!("{size} to {to}: {e}"));
+            assert_eq!((n, &buffer[..n]), (size, &datagram[..]), "{to}");
+        }
+        let chargen = socket(ns, to, 19);
+        chargen.send(b"x").unwrap();
+        let mut line = [0; 100];
+        assert_eq!((chargen.recv(&mut line).unwrap(), &line[72..74]), (74, &b"\r\n"[..]));
+        let closed = socket(ns, to, 99);
+        closed.send(b"x").unwrap();
+        assert_eq!(closed.recv(&mut line).unwrap_err().kind(), ErrorKind::ConnectionRefused, "{to}");
+    }
+    2 * sizes.len() as u64
+}
+
+fn traceroutes(ns: &Namespace) {
+    for options in ["", " -I", " -6", " -6 -I"] {
+        let to = if options.contains("-6") { V6 } else { V4 };
+        let said = run(ns, &format!("traceroute{options} -n -w 10 -q 3 -m 3 {to}"));
+        let text = String::from_utf8_lossy(&said.stdout);
+        let hops: Vec<&str> = text.lines().skip(1).collect();
+        assert_eq!(hops.len(), 1, "{options}: {text}{}", String::from_utf8_lossy(&said.stderr));
+        assert!(hops[0].trim().starts_with(&format!("1  {to} ")) && !hops[0].contains(['*', '!']), "{text}");
+    }
+}
+
+fn neighbours(ns: &Namespace) {
+    for to in [V4, V6] {
+        let entry = ip(ns, &format!("neigh show {to}")).unwrap();
+        assert!(entry.contains(&format!("lladdr {MAC}")), "{to}: {entry}");
+        assert!(["REACHABLE", "STALE", "DELAY", "PROBE"].iter().any(|state| entry.contains(state)), "{entry}");
+    }
+}
+
+/// All of it. Without offloads, what linerate sends is captured too.
+fn serves(kind: &str, more: &str, kernel_fills: bool) {
+    let Some(link) = link(kind, kernel_fills) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("ours.pcapng");
+    let capture = more.contains("--no-offload").then(|| Capture::start(&link.ns, &file));
+    let host = Host::start(&link, more);
+    pings(&link.ns);
+    let echoed = datagrams(&link.ns);
+    traceroutes(&link.ns);
+    neighbours(&link.ns);
+    let (code, counters) = host.stop();
+    assert_eq!(code, Some(130), "{counters}");
+    assert_eq!(counter(&counters, "unexplained"), 0, "{counters}");
+    assert_eq!(counter(&counters, "echo.received").max(counter(&counters, "echo.sent")), echoed / 2, "{counters}");
+    assert!(counter(&counters, "echoes") >= 24, "{counters}");
+    for wrong in ["discarded.malformed", "discarded.bad_checksum", "discarded.fragments", "discarded.no_room"] {
+        assert!(!counters.contains(wrong), "{counters}");
+    }
+    if let Some(capture) = capture {
+        capture.judge(&file);
+    }
+}
+
+// ---- what tshark thinks of it ----
+
+struct Capture(Child);
+
+impl Capture {
+    /// Returns when it has begun.
+    fn start(ns: &Namespace, file: &Path) -> Self {
+        let mut command = Command::new("tshark");
+        // A large buffer: what is looked for must be in the capture.
+        command.args(["-i", KERNEL, "-Q", "-B", "64", "-f", &format!("ether src {MAC}"), "-w"]).arg(file);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let child = ns.run_in(|| command.spawn()).unwrap().unwrap();
+        let mut capture = Self(child);
+        // dumpcap opens the interface, and then the file, which it begins with a header.
+        let deadline = Instant::now() + LIMIT;
+        while std::fs::metadata(file).map_or(0, |file| file.len()) == 0 {
+            assert!(Instant::now() < deadline && capture.0.try_wait().unwrap().is_none(), "tshark does not begin");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        capture
+    }
+
+    /// No frame malformed, no checksum wrong, and of each kind enough that this says something.
+    fn judge(mut self, file: &Path) {
+        // Its reader is a buffer behind.
+        let count = |filter: &str| {
+            let output = Command::new("tshark")
+                .args(["-n", "-r"])
+                .arg(file)
+                .args(["ip", "udp"].iter().flat_map(|p| ["-o".to_owned(), format!("{p}.check_checksum:TRUE")]))
+                .args(["-Y", filter, "-T", "fields", "-e", "frame.number"])
+                .output()
+                .unwrap();
+            String::from_utf8(output.stdout).unwrap().lines().count()
+        };
+        let deadline = Instant::now() + LIMIT;
+        // The last that it does: traceroute by echoes.
+        while count("icmpv6.type == 129 && ipv6.plen < 100") < 7 {
+            assert!(Instant::now() < deadline, "the capture does not end");
+        }
+        assert!(Command::new("kill").args(["-s", "INT", &self.0.id().to_string()]).status().unwrap().success());
+        assert!(self.0.wait().unwrap().success());
+        let mut table = String::new();
+        for (kind, least) in [
+            ("ip.checksum.status == 1", 100),
+            ("ip.flags.mf == 1", 90),
+            ("ipv6.fraghdr", 90),
+            ("icmp.type == 0 && icmp.checksum.status == 1", 12),
+            ("icmp.type == 3 && icmp.checksum.status == 1", 4),
+            ("icmpv6.type == 129 && icmpv6.checksum.status == 1", 12),
+            ("icmpv6.type == 1 && icmpv6.checksum.status == 1", 4),
+            ("icmpv6.type == 136 && icmpv6.checksum.status == 1", 1),
+            ("arp.opcode == 2", 1),
+            ("ip && udp.srcport == 7 && udp.checksum.status == 1", 10),
+            ("ipv6 && udp.srcport == 7 && udp.checksum.status == 1", 10),
+        ] {
+            let n = count(kind);
+            writeln!(table, "{kind}: {n}").unwrap();
+            assert!(n >= least, "{table}");
+        }
+        let sums = ["ip", "icmp", "icmpv6", "udp"].map(|protocol| format!("{protocol}.checksum.status == 0"));
+        assert_eq!(count(&format!("_ws.malformed || {}", sums.join(" || "))), 0);
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+// ---- the tests ----
+
+#[test]
+fn the_kernel_talks_with_a_host_over_tap() {
+    serves("tap", "", true);
+}
+
+#[test]
+fn the_kernel_talks_with_a_host_over_tap_that_makes_all_checksums() {
+    serves("tap", "--no-offload", true);
+}
+
+/// The kernel leaves checksums to the adapter, and so does linerate.
+#[test]
+fn the_kernel_talks_with_a_host_over_packet() {
+    serves("packet", "", false);
+}
+
+#[test]
+fn the_kernel_talks_with_a_host_over_packet_that_makes_all_checksums() {
+    serves("packet", "--no-offload", true);
+}
+
+#[test]
+fn the_kernel_talks_with_a_host_over_xdp() {
+    serves("xdp", "", true);
+}
+
+#[test]
+fn the_kernel_talks_with_a_host_over_xdp_that_makes_all_checksums() {
+    serves("xdp", "--no-offload", true);
+}
+
+/// Tagged frames are four octets longer, and the kernel takes the tags out and tells them beside the frame, or does not.
+#[test]
+fn two_hosts_talk_in_a_vlan_through_the_kernels_link() {
+    for kinds in [["packet", "packet"], ["packet", "xdp"], ["xdp", "xdp"]] {
+        let Some(link) = link(kinds[1], true) else { return };
+        let ports = [format!("{}:{KERNEL}", kinds[0]), format!("{}:{OURS}", kinds[1])];
+        for more in ["", "--no-offload"] {
+            let tag = VlanTag::new(3, false, 7).unwrap();
+            let options = Options { vlan: Some(tag), software: !more.is_empty(), ..Options::default() };
+            let addresses = ["10.9.1.1/24".parse().unwrap(), "10.9.1.2/24".parse().unwrap()];
+            let nets = link.ns.run_in(|| Net::open_pair([&ports[0], &ports[1]], addresses, &options)).unwrap();
+            let [left, right] = nets.unwrap_or_else(|e| panic!("{e}"));
+            let server = right.udp_bind("0.0.0.0:7000".parse().unwrap()).unwrap();
+            let client = left.udp_bind("0.0.0.0:0".parse().unwrap()).unwrap();
+            server.set_read_timeout(Some(LIMIT));
+            for size in [1, 1472, 1473, 5000] {
+                let datagram: Vec<u8> = (0..size).map(|i| u8::try_from(i % 251).unwrap()).collect();
+                client.send_to(&datagram, "10.9.1.2:7000".parse().unwrap()).unwrap();
+                let mut buffer = vec![0; 70_000];
+                let n = server.recv(&mut buffer).unwrap_or_else(|e| panic!("{size} over {ports:?} {more}: {e}"));
+                assert!(buffer[..n] == datagram);
+            }
+        }
+    }
+}
+
+/// Over AF_PACKET the kernel takes the tags out and tells them beside the frame; over TAP they stand in it.
+#[test]
+fn the_kernel_talks_with_a_host_in_a_vlan() {
+    for kind in ["tap", "packet"] {
+        let Some(link) = link(kind, false) else { return };
+        ip(&link.ns, &format!("addr flush dev {KERNEL}")).unwrap();
+        if let Err(why) = ip(&link.ns, &format!("link add link {KERNEL} name tagged type vlan id 7")) {
+            return println!("skipped: no VLAN interface: {why}");
+        }
+        ip(&link.ns, "link set dev tagged up").unwrap();
+        addresses(&link.ns, "tagged");
+        let host = Host::start(&link, "--vlan 7");
+        pings(&link.ns);
+        datagrams(&link.ns);
+        let (code, counters) = host.stop();
+        assert_eq!((code, counter(&counters, "unexplained")), (Some(130), 0), "{counters}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_one_line_and_exit_code_2() {
+    for (arguments, contains) in [
+        ("-i null:", "--addr"),
+        ("--addr 10.0.0.2/24", "-i"),
+        ("-i null: --addr 10.0.0.2", "names no network"),
+        ("-i null: --addr 10.0.0/24", "10.0.0"),
+        ("-i null: --addr 10.0.0.2/33", "/33"),
+        ("-i null: --addr fd00::2/129", "/129"),
+        ("-i null: --addr fd00::g/64", "fd00::g"),
+        ("-i null: --addr 10.0.0.255/24", "10.0.0.255/24"),
+        ("-i null: --addr 10.0.0.0/24", "10.0.0.0/24"),
+        ("-i null: --addr 224.0.0.1/24", "224.0.0.1/24"),
+        ("-i null: --addr 127.0.0.1/8", "127.0.0.1/8"),
+        ("-i null: --addr ff02::1/64", "ff02::1/64"),
+        ("-i null: --addr 10.0.0.2/24 --route 0.0.0.0/0", "0.0.0.0/0=10.0.0.1"),
+        ("-i null: --addr 10.0.0.2/24 --route 0.0.0.0/0=10.0.1.1", "10.0.1.1"),
+        ("-i null: --addr 10.0.0.2/24 --route 0.0.0.0/0=x", "'x'"),
+        ("-i null: --addr 10.0.0.2/24 --route 10.0.0.0=10.0.0.1", "names no network"),
+        ("-i null: --addr 10.0.0.2/24 --route ::/0=10.0.0.1", "10.0.0.1"),
+        ("-i null: --addr 10.0.0.2/24 --mac 02:00", "02:00"),
+        ("-i null: --addr 10.0.0.2/24 --mac ff:ff:ff:ff:ff:ff", "ff:ff:ff:ff:ff:ff"),
+        ("-i null: --addr 10.0.0.2/24 --mac 00:00:00:00:00:00", "00:00:00:00:00:00"),
+        ("-i null: --addr 10.0.0.2/24 --mtu 67", "67"),
+        ("-i null: --addr 10.0.0.2/24 --mtu 65536", "65536"),
+        ("-i null: --addr 10.0.0.2/24 --mtu x", "x"),
+        ("-i null: --addr fd00::2/64 --mtu 1279", "1279"),
+        ("-i null: --addr 10.0.0.2/24 --vlan 0", "1 to 4094"),
+        ("-i null: --addr 10.0.0.2/24 --vlan 4095", "1 to 4094"),
+        ("-i null: --addr 10.0.0.2/24 --services ftp", "echo,discard,chargen"),
+        ("-i null: --addr 10.0.0.2/24 --services echo,echo", "name each service once"),
+        ("-i null: --addr 10.0.0.2/24 --wait long", "adaptive"),
+        ("-i null: --addr 10.0.0.2/24 --seconds -1", "-1"),
+        ("-i wire:x --addr 10.0.0.2/24", "wire"),
+        ("-i no-such-interface0 --addr 10.0.0.2/24", "no-such-interface0"),
+        ("-i packet:no-such-interface0 --addr 10.0.0.2/24", "no-such-interface0"),
+        ("-i null: --addr 10.0.0.2/24 extra", "extra"),
+    ] {
+        // What should be refused and is not would run for ever.
+        let more = if arguments.contains("--seconds") { "" } else { " --seconds 1" };
+        let mut command = Command::new(BINARY);
+        command.args(["stack", "up"]).args(format!("{arguments}{more}").split_whitespace());
+        let Output { status, stdout, stderr } = command.output().unwrap();
+        let log = String::from_utf8(stderr).unwrap();
+        assert_eq!(status.code(), Some(2), "{arguments}: {log}");
+        assert!(stdout.is_empty() && log.lines().count() == 1 && log.contains(contains), "{arguments}: {log}");
+    }
+}

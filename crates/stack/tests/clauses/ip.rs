@@ -1,0 +1,266 @@
+//! IPv4 (RFC 791, RFC 1122), IPv6 (RFC 8200), fragments and path MTUs.
+
+use crate::world::*;
+use linerate_stack::{Config, Discard};
+use linerate_wire::{MacAddr, VlanTag};
+use std::net::{IpAddr, Ipv4Addr};
+
+const PEER4: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const US4: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+/// Type, code and the octets behind the checksum of an ICMP message.
+fn parts(frame: &[u8]) -> (u8, u8, [u8; 4]) {
+    let (kind, code, rest, _) = message(frame);
+    (kind, code, rest)
+}
+
+fn echo(options: &[u8], edit: impl FnOnce(&mut [u8])) -> Vec<u8> {
+    let message = icmp(peer4(), us4(), 8, 0, [1, 2, 3, 4], b"body");
+    framed(&v4_with(PEER4, US4, ICMP, options, &message, edit))
+}
+
+#[test]
+fn rfc1122_3_2_1_1_and_2_headers_that_are_wrong_are_dropped() {
+    let mut world = World::new();
+    let mut sum = echo(&[], |_| {});
+    sum[24] ^= 1;
+    world.drops(Discard::BadChecksum, &sum);
+    for edit in
+        [|h: &mut [u8]| h[0] = 0x55, |h: &mut [u8]| h[0] = 0x44, |h: &mut [u8]| h[3] = 19, |h: &mut [u8]| h[2] = 9]
+    {
+        world.drops(Discard::Malformed, &echo(&[], edit));
+    }
+    let whole = echo(&[], |_| {});
+    world.drops(Discard::Malformed, &whole[..whole.len() - 1]);
+    world.drops(Discard::Malformed, &whole[..33]);
+    world.drops(Discard::Malformed, &whole[..13]);
+    world.answer(&whole);
+}
+
+#[test]
+fn ieee802_3_padding_is_not_part_of_the_packet() {
+    let mut world = World::new();
+    for (peer, us) in families() {
+        let mut padded = ping(peer, us, b"x");
+        let len = padded.len();
+        padded.extend([0xaa; 20]);
+        assert_eq!(world.answer(&padded).len(), len);
+    }
+}
+
+#[test]
+fn rfc1122_3_2_1_3_sources_that_cannot_be_are_dropped() {
+    let mut world = World::new();
+    let spoofed = ["0.0.0.0", "127.0.0.1", "224.0.0.1", "255.255.255.255", "10.0.0.255", "10.0.0.1"];
+    for src in spoofed.into_iter().chain(["::1", "ff02::1", "fd00::1"]).map(ip) {
+        let us = if src.is_ipv4() { us4() } else { us6() };
+        world.drops(Discard::BadAddress, &ping(src, us, b""));
+    }
+}
+
+#[test]
+fn rfc1122_3_3_4_2_what_is_for_another_is_not_for_us() {
+    let mut world = World::new();
+    for (peer, dst) in [(peer4(), "10.0.0.3"), (peer4(), "127.0.0.1"), (peer6(), "fd00::3"), (peer6(), "::1")] {
+        world.drops(Discard::NotForUs, &ping(peer, ip(dst), b""));
+    }
+    for group in ["224.0.0.5", "239.1.1.1"] {
+        world.drops(Discard::NotForUs, &to(MacAddr([1, 0, 0x5e, 0, 0, 5]), ping(peer4(), ip(group), b"")));
+    }
+    world.drops(Discard::NotForUs, &to(MacAddr([0x33, 0x33, 0, 0, 0, 2]), ping(peer6(), ip("ff02::2"), b"")));
+    world.drops(Discard::NotForUs, &to(MacAddr([2, 0, 0, 0, 0, 3]), ping(peer4(), us4(), b"")));
+    let from_a_group = ethernet(MacAddr([3, 0, 0, 0, 0, 2]), US, 0x0800, &ping(peer4(), us4(), b"")[14..]);
+    world.drops(Discard::BadAddress, &from_a_group);
+    world.drops(Discard::NotForUs, &ethernet(PEER, US, 0x88cc, b"not IP"));
+    world.drops(Discard::NotForUs, &ethernet(PEER, US, 6, b"\x42\x42\x03ABC"));
+}
+
+#[test]
+fn rfc1122_3_3_6_what_came_by_a_broadcast_is_for_all_or_for_nobody() {
+    let mut world = World::new();
+    world.drops(Discard::BadAddress, &to(ALL, ping(peer4(), us4(), b"")));
+    world.drops(Discard::BadAddress, &to(ALL, datagram(peer4(), us4(), 99, b"")));
+}
+
+#[test]
+fn rfc1122_3_2_1_7_a_packet_at_its_end_is_still_for_us() {
+    let mut world = World::new();
+    for hops in [0, 1] {
+        world.answer(&echo(&[], |header| header[8] = hops));
+        let mut frame = ping(peer6(), us6(), b"");
+        frame[21] = hops;
+        world.answer(&frame);
+    }
+}
+
+#[test]
+fn rfc1122_3_2_1_8_options_are_stepped_over() {
+    let mut world = World::new();
+    for options in [&[1, 1, 1, 0][..], &[148, 4, 0, 0], &[7, 7, 4, 0, 0, 0, 0, 0], &[68, 8, 5, 0, 0, 0, 0, 0]] {
+        let answer = world.answer(&echo(options, |_| {}));
+        assert_eq!(message(&answer), (0, 0, [1, 2, 3, 4], &b"body"[..]));
+    }
+}
+
+#[test]
+fn rfc7126_4_3_source_routes_are_dropped() {
+    let mut world = World::new();
+    for kind in [131, 137] {
+        world.drops(Discard::BadAddress, &echo(&[kind, 7, 4, 10, 0, 0, 9, 0], |_| {}));
+    }
+}
+
+#[test]
+fn rfc1122_3_2_2_5_an_option_that_cannot_be_is_a_parameter_problem() {
+    let mut world = World::new();
+    let frame = echo(&[1, 1, 68, 9], |_| {});
+    let answer = world.answer(&frame);
+    assert_eq!(message(&answer), (12, 0, [22, 0, 0, 0], &frame[14..]), "it points to the option");
+}
+
+#[test]
+fn rfc791_fragments_are_joined_in_any_order() {
+    for (peer, us) in families() {
+        let mut world = World::new();
+        let (kind, protocol) = if peer.is_ipv4() { (8, ICMP) } else { (128, ICMPV6) };
+        let body = pattern(4000);
+        let frames = fragments(peer, us, protocol, &icmp(peer, us, kind, 0, [9, 9, 0, 1], &body), 1000);
+        assert_eq!(frames.len(), 5);
+        for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 4, 0, 1, 3]] {
+            let answers: Vec<_> = order.into_iter().flat_map(|i| world.take(&frames[i])).collect();
+            assert_eq!(answers.len(), 3, "it is answered in fragments, too");
+            let header = if peer.is_ipv4() { 34 } else { 62 };
+            let whole: Vec<u8> = answers.iter().flat_map(|frame| frame[header..].to_vec()).collect();
+            assert_eq!(whole[8..], body);
+        }
+        assert_eq!(world.host.counters().fragments, 12);
+        assert_eq!(world.host.counters().echoes, 3);
+    }
+}
+
+#[test]
+fn rfc1122_3_3_2_a_sender_is_told_that_fragments_were_late_if_the_first_came() {
+    for (peer, us) in families() {
+        let mut world = World::new();
+        let datagram = udp((peer, 4000), (us, 7), &pattern(200));
+        let frames = fragments(peer, us, UDP, &datagram, 64);
+        assert!(world.take(&frames[0]).is_empty());
+        assert!(world.later(59 * SECOND).is_empty());
+        let told = world.later(SECOND).remove(0);
+        let (kind, code, _, quoted) = message(&told);
+        assert_eq!((kind, code), if peer.is_ipv4() { (11, 1) } else { (3, 1) });
+        assert_eq!(quoted, &frames[0][14..]);
+        assert_eq!(world.host.counters().discarded(Discard::Late), 1);
+        // RFC 792: without the first fragment, nobody is told. Nor about a broadcast.
+        assert!(world.take(&frames[1]).is_empty());
+        assert!(world.later(61 * SECOND).is_empty());
+        if peer.is_ipv4() {
+            assert!(world.take(&to(ALL, fragments(peer, ip("10.0.0.255"), UDP, &datagram, 64).remove(0))).is_empty());
+            assert!(world.later(61 * SECOND).is_empty());
+        }
+    }
+}
+
+/// RFC 1122, section 3.2.2; RFC 4443, section 2.4 e.1.
+#[test]
+fn late_fragments_of_an_error_bring_no_error() {
+    for (peer, us) in families() {
+        let mut world = World::new();
+        let (kind, protocol) = if peer.is_ipv4() { (3, ICMP) } else { (1, ICMPV6) };
+        let error = icmp(peer, us, kind, 1, [0; 4], &pattern(200));
+        assert!(world.take(&fragments(peer, us, protocol, &error, 64)[0]).is_empty());
+        assert!(world.later(61 * SECOND).is_empty());
+        assert_eq!(world.host.counters().discarded(Discard::Late), 1);
+    }
+}
+
+#[test]
+fn rfc8200_4_5_fragments_that_cannot_be_are_parameter_problems() {
+    let mut world = World::new();
+    let problem = |world: &mut World, frame: &[u8]| {
+        let answer = world.answer(frame);
+        let (kind, code, pointer, quoted) = message(&answer);
+        assert_eq!((kind, code, quoted), (4, 0, &frame[14..]));
+        u32::from_be_bytes(pointer)
+    };
+    assert_eq!(problem(&mut world, &fragment(peer6(), us6(), UDP, (1, 0, true), &[0; 9])), 4, "the payload length");
+    assert_eq!(problem(&mut world, &fragment(peer6(), us6(), UDP, (1, 65528, false), &[0; 9])), 42, "the offset");
+    world.drops(Discard::Fragments, &fragment(peer4(), us4(), UDP, (1, 0, true), &[0; 9]));
+    world.drops(Discard::Fragments, &fragment(peer4(), us4(), UDP, (1, 65528, false), &[0; 9]));
+}
+
+#[test]
+fn rfc5722_overlapping_fragments_are_given_up() {
+    for (peer, us) in families() {
+        let mut world = World::new();
+        assert!(world.take(&fragment(peer, us, UDP, (1, 0, true), &[1; 64])).is_empty());
+        world.drops(Discard::Fragments, &fragment(peer, us, UDP, (1, 32, false), &[2; 64]));
+    }
+}
+
+#[test]
+fn rfc791_what_is_longer_than_the_link_carries_goes_in_fragments() {
+    for tag in [None, VlanTag::new(0, false, 7).ok()] {
+        for (peer, us) in families() {
+            let mut config = Config::new(US, 7);
+            config.vlan = tag;
+            let mut world = World::with(&config);
+            world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+            let id = world.bind(us, 5000);
+            let (ip_len, extra) = if peer.is_ipv4() { (20, 0) } else { (40, 8) };
+            let whole = 1500 - ip_len - 8;
+            let ethernet = if tag.is_some() { 18 } else { 14 };
+            assert_eq!(world.send(id, (peer, 7), &pattern(whole)).remove(0).len(), 1500 + ethernet);
+            let sent = world.send(id, (peer, 7), &pattern(whole + 1));
+            assert_eq!(sent.len(), 2);
+            let room = (1500 - ip_len - extra) / 8 * 8;
+            assert_eq!(sent[0].len(), ethernet + ip_len + extra + room, "a multiple of 8 octets of payload");
+            assert_eq!(sent[1].len(), ethernet + ip_len + extra + whole + 9 - room);
+            let ident = |frame: &[u8]| {
+                frame[ethernet + if peer.is_ipv4() { 4 } else { 44 }..][..if peer.is_ipv4() { 2 } else { 4 }].to_vec()
+            };
+            assert_eq!(ident(&sent[0]), ident(&sent[1]));
+            // RFC 6864, section 4.2; RFC 8200, section 4.5: the next datagram's is another.
+            let next = world.send(id, (peer, 7), &pattern(whole + 1));
+            assert_ne!(ident(&sent[0]), ident(&next[0]));
+        }
+    }
+}
+
+#[test]
+fn rfc8200_4_7_nothing_is_said_of_no_next_header() {
+    let mut world = World::new();
+    world.drops(Discard::NotForUs, &framed(&packet(peer6(), us6(), 59, b"")));
+    world.drops(Discard::NotForUs, &framed(&packet(peer6(), us6(), 60, &[59, 0, 1, 4, 0, 0, 0, 0])));
+}
+
+#[test]
+fn rfc8200_4_2_an_unknown_option_is_treated_as_it_says() {
+    let mut world = World::new();
+    let hop_by_hop = |option: u8, dst: IpAddr| {
+        let message = icmp(peer6(), dst, 128, 0, [0; 4], b"");
+        framed(&packet(peer6(), dst, 0, &[&[ICMPV6, 0, option, 4, 0, 0, 0, 0][..], &message].concat()))
+    };
+    let nodes = MacAddr([0x33, 0x33, 0, 0, 0, 1]);
+    assert_eq!(message(&world.answer(&hop_by_hop(0x1e, us6()))).0, 129, "00: it is stepped over");
+    world.drops(Discard::Malformed, &hop_by_hop(0x5e, us6()));
+    for option in [0x9e, 0xde] {
+        let (kind, code, pointer) = parts(&world.answer(&hop_by_hop(option, us6())));
+        assert_eq!((kind, code, pointer), (4, 2, [0, 0, 0, 42]));
+    }
+    let to_all = |option| to(nodes, hop_by_hop(option, ip("ff02::1")));
+    assert_eq!(message(&world.answer(&to_all(0x9e))).0, 4, "10: also to a group");
+    world.drops(Discard::Malformed, &to_all(0xde));
+}
+
+#[test]
+fn rfc5095_routing_headers_are_not_followed() {
+    let mut world = World::new();
+    let route = |left: u8| {
+        let message = icmp(peer6(), us6(), 128, 0, [0; 4], b"");
+        let header = [&[ICMPV6, 2, 0, left, 0, 0, 0, 0][..], &octets(ip("fd00::9"))].concat();
+        framed(&packet(peer6(), us6(), 43, &[&header[..], &message].concat()))
+    };
+    assert_eq!(message(&world.answer(&route(0))).0, 129);
+    assert_eq!(parts(&world.answer(&route(1))).2, [0, 0, 0, 42], "it points to the type");
+}

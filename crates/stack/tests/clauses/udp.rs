@@ -1,0 +1,278 @@
+//! UDP (RFC 768, RFC 1122, section 4.1; RFC 8200, section 8.1), and the host's talk with itself.
+
+use crate::world::*;
+use linerate_ring::Meta;
+use linerate_stack::{Config, Discard, Fills, SendError};
+use linerate_wire::MacAddr;
+use std::net::{IpAddr, SocketAddr};
+
+fn any(like: IpAddr) -> IpAddr {
+    if like.is_ipv4() { ip("0.0.0.0") } else { ip("::") }
+}
+
+#[test]
+fn rfc768_a_datagram_reaches_its_socket_and_an_answer_its_sender() {
+    for (peer, us) in families() {
+        let mut world = World::new();
+        let id = world.bind(any(us), 7);
+        for len in [0, 1, 100, 1400] {
+            assert!(world.take(&datagram(peer, us, 7, &pattern(len))).is_empty());
+            assert_eq!(world.recv(id), Some((pattern(len), SocketAddr::new(peer, 4000))));
+            let sent = world.send(id, (peer, 4000), &pattern(len));
+            assert_eq!((ends(&sent[0]), stations(&sent[0])), ((us, peer), (US, PEER)));
+            assert_eq!(sent[0][if peer.is_ipv4() { 34 } else { 54 }..], udp((us, 7), (peer, 4000), &pattern(len)));
+        }
+    }
+}
+
+#[test]
+fn rfc1122_4_1_3_4_a_wrong_checksum_is_dropped() {
+    for (peer, us) in families() {
+        let mut world = World::new();
+        let id = world.bind(any(us), 7);
+        let good = datagram(peer, us, 7, b"hello");
+        let header = if peer.is_ipv4() { 34 } else { 54 };
+        // The ports, the checksum and the body; a wrong length is another matter.
+        for at in (header..good.len()).filter(|at| !(header + 4..header + 6).contains(at)) {
+            let mut wrong = good.clone();
+            wrong[at] ^= 0x10;
+            world.drops(Discard::BadChecksum, &wrong);
+        }
+        assert_eq!(world.recv(id), None);
+    }
+}
+
+#[test]
+fn rfc768_and_rfc8200_8_1_no_checksum_is_for_ipv4_only() {
+    let mut world = World::new();
+    let ids = families().map(|(_, us)| world.bind(any(us), 7));
+    let [v4, v6] = families().map(|(peer, us)| {
+        let mut datagram = udp((peer, 4000), (us, 7), b"hello");
+        datagram[6..8].fill(0);
+        framed(&packet(peer, us, UDP, &datagram))
+    });
+    assert!(world.take(&v4).is_empty());
+    assert_eq!(world.recv(ids[0]).unwrap().0, b"hello");
+    world.drops(Discard::BadChecksum, &v6);
+    let verified = Some(Meta { flags: Meta::DATA_VALID, ..Meta::default() });
+    world.host.handle(world.now, &v6, verified, &mut world.ring);
+    assert_eq!((world.recv(ids[1]), world.host.counters().discarded(Discard::BadChecksum)), (None, 2));
+}
+
+#[test]
+fn rfc768_lengths_are_minded() {
+    for (peer, us) in families() {
+        let mut world = World::new();
+        let id = world.bind(any(us), 7);
+        let with_length = |len: u16| {
+            let mut datagram = udp((peer, 4000), (us, 7), b"hello");
+            datagram[4..6].copy_from_slice(&len.to_be_bytes());
+            framed(&packet(peer, us, UDP, &datagram))
+        };
+        for len in [0, 7, 14, 65535] {
+            world.drops(Discard::Malformed, &with_length(len));
+        }
+        world.drops(Discard::Malformed, &framed(&packet(peer, us, UDP, &[0; 7])));
+        // What IP carries behind the datagram is not of it.
+        let longer = [udp((peer, 4000), (us, 7), b"hello"), vec![0xaa; 9]].concat();
+        assert!(world.take(&framed(&packet(peer, us, UDP, &longer))).is_empty());
+        assert_eq!(world.recv(id).unwrap().0, b"hello");
+    }
+}
+
+#[test]
+fn what_the_adapter_has_verified_is_not_summed_again() {
+    let mut world = World::new();
+    let id = world.bind(us4(), 7);
+    let mut unfilled = datagram(peer4(), us4(), 7, b"hello");
+    unfilled[40] ^= 0xff;
+    for (flags, reaches) in [(0, false), (Meta::DATA_VALID, true), (Meta::NEEDS_CSUM, true)] {
+        let meta = Some(Meta { flags, ..Meta::default() });
+        world.host.handle(world.now, &unfilled, meta, &mut world.ring);
+        assert_eq!(world.recv(id).is_some(), reaches, "{flags}");
+    }
+    // It has seen pieces only.
+    for frame in fragments(peer4(), us4(), UDP, &unfilled[34..], 8) {
+        let meta = Some(Meta { flags: Meta::DATA_VALID, ..Meta::default() });
+        world.host.handle(world.now, &frame, meta, &mut world.ring);
+    }
+    assert_eq!((world.recv(id), world.host.counters().discarded(Discard::BadChecksum)), (None, 2));
+}
+
+#[test]
+fn what_the_adapter_fills_in_is_asked_for_by_place_and_prepared() {
+    for (peer, us) in families() {
+        let mut config = Config::new(US, 7);
+        config.fills = Fills { v4: true, v6: true };
+        let mut world = World::with(&config);
+        world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+        let id = world.bind(us, 7);
+        for round in 0..3 {
+            world.host.udp_send(world.now, id, Some((peer, 9).into()), b"hello", &mut world.ring).unwrap();
+            let (mut frame, meta) = world.sent_with().remove(0);
+            let meta = meta.unwrap();
+            let start = usize::from(meta.csum_start);
+            assert_eq!((meta.flags, meta.csum_offset), (Meta::NEEDS_CSUM, 6));
+            assert_eq!(start, if peer.is_ipv4() { 34 } else { 54 });
+            // What an adapter does: the sum from the start to the end, put at the offset.
+            let sum = checksum(&[&frame[start..]]);
+            frame[start + 6..start + 8].copy_from_slice(&sum.to_be_bytes());
+            right(&frame);
+            assert_eq!(world.host.counters().udp_fast, round);
+        }
+        // Fragments and what is for ourselves are no adapter's business.
+        world.host.udp_send(world.now, id, Some((peer, 9).into()), &[1; 3000], &mut world.ring).unwrap();
+        assert!(world.sent_with().iter().all(|(_, meta)| meta.is_none()));
+    }
+}
+
+#[test]
+fn rfc768_a_sum_of_zero_is_sent_as_all_ones() {
+    for (peer, us) in families() {
+        let mut world = World::new();
+        let id = world.bind(us, 7);
+        let sum = |frame: &[u8]| {
+            let at = if peer.is_ipv4() { 40 } else { 60 };
+            u16::from_be_bytes([frame[at], frame[at + 1]])
+        };
+        let zeros = sum(&world.send(id, (peer, 9), &[0, 0])[0]);
+        // The body that makes up for the rest.
+        let body = zeros.to_be_bytes();
+        for path in ["long", "fast"] {
+            assert_eq!(sum(&world.send(id, (peer, 9), &body)[0]), 0xffff, "{path}");
+        }
+    }
+}
+
+#[test]
+fn a_full_socket_is_counted_and_nothing_else_suffers() {
+    for (peer, us) in families() {
+        let mut config = Config::new(US, 7);
+        config.inbox = 16_384;
+        let mut world = World::with(&config);
+        world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+        let (full, other) = (world.bind(us, 7), world.bind(us, 9));
+        for _ in 0..100 {
+            assert!(world.take(&datagram(peer, us, 7, &[1; 1000])).is_empty());
+        }
+        assert_eq!((world.host.udp_waiting(full), world.host.counters().discarded(Discard::QueueFull)), (16, 84));
+        assert!(world.take(&datagram(peer, us, 9, b"x")).is_empty());
+        assert_eq!(world.recv(other).unwrap().0, b"x");
+        assert_eq!(world.recv(full).unwrap().0, [1; 1000]);
+        assert!(world.take(&datagram(peer, us, 7, b"again")).is_empty());
+        assert_eq!(world.host.udp_waiting(full), 16);
+        // Empty ones are bounded, too.
+        (0..1000).for_each(|_| drop(world.take(&datagram(peer, us, 9, b""))));
+        assert_eq!(world.host.udp_waiting(other), 10_000 / 64);
+    }
+}
+
+#[test]
+fn a_connected_socket_hears_its_peer_only() {
+    for (peer, us) in families() {
+        let mut world = World::new();
+        let id = world.bind(us, 7);
+        world.host.udp_connect(id, Some(SocketAddr::new(peer, 4001)));
+        world.answer(&datagram(peer, us, 7, b"from port 4000"));
+        world.host.udp_connect(id, Some(SocketAddr::new(peer, 4000)));
+        assert!(world.take(&datagram(peer, us, 7, b"x")).is_empty());
+        assert_eq!(world.recv(id).unwrap().0, b"x");
+    }
+}
+
+#[test]
+fn rfc1122_3_3_6_broadcasts_reach_who_listens_at_all_addresses() {
+    let mut world = World::new();
+    let (all, one) = (world.bind(ip("0.0.0.0"), 7), world.bind(us4(), 8));
+    for to_all in ["255.255.255.255", "10.0.0.255"].map(ip) {
+        assert!(world.take(&to(ALL, datagram(peer4(), to_all, 7, b"x"))).is_empty());
+        assert_eq!(world.recv(all), Some((b"x".to_vec(), "10.0.0.2:4000".parse().unwrap())));
+        world.drops(Discard::NoSocket, &to(ALL, datagram(peer4(), to_all, 8, b"x")));
+    }
+    assert_eq!(world.recv(one), None);
+    let v6 = world.bind(ip("::"), 7);
+    let nodes = MacAddr([0x33, 0x33, 0, 0, 0, 1]);
+    assert!(world.take(&to(nodes, datagram(peer6(), ip("ff02::1"), 7, b"x"))).is_empty());
+    assert_eq!(world.recv(v6).unwrap().0, b"x");
+}
+
+#[test]
+fn rfc1112_6_1_and_rfc3493_5_2_groups_are_one_hop_away() {
+    let mut world = World::new();
+    let (v4, v6) = (world.bind(us4(), 7), world.bind(us6(), 7));
+    for _ in 0..2 {
+        let sent = world.send(v4, (ip("239.1.2.3"), 7), b"x").remove(0);
+        assert_eq!((sent[22], stations(&sent).1), (1, MacAddr([1, 0, 0x5e, 1, 2, 3])));
+        let sent = world.send(v6, (ip("ff02::1:2"), 7), b"x").remove(0);
+        assert_eq!((sent[21], stations(&sent).1), (1, MacAddr([0x33, 0x33, 0, 1, 0, 2])));
+        assert_eq!(world.send(v4, (peer4(), 7), b"x")[0][22], 64);
+    }
+    assert!(world.host.poll_timeout().is_none(), "groups that we are not in are not heard");
+}
+
+#[test]
+fn rfc1122_3_3_6_our_own_broadcasts_reach_our_own_sockets() {
+    let mut world = World::new();
+    let (sender, listener) = (world.bind(us4(), 5000), world.bind(ip("0.0.0.0"), 7));
+    // Also what is longer than a frame.
+    for len in [10, 3000] {
+        let sent = world.send(sender, (ip("10.0.0.255"), 7), &pattern(len));
+        assert!(!sent.is_empty() && sent.iter().all(|frame| stations(frame) == (US, ALL)));
+        assert_eq!(world.recv(listener), None, "not before poll");
+        assert_eq!(world.host.poll_timeout(), Some(0));
+        assert!(world.later(0).is_empty());
+        assert_eq!(world.recv(listener), Some((pattern(len), "10.0.0.1:5000".parse().unwrap())));
+    }
+    assert!(world.send(sender, (ip("10.0.0.255"), 8), b"x").len() == 1 && world.host.poll_timeout().is_none());
+    // What found no room has not been sent to anybody.
+    let busy = |world: &mut World| {
+        world.host.udp_send(world.now, sender, Some("10.0.0.255:7".parse().unwrap()), b"x", &mut world.ring)
+    };
+    while world.ring.free() > 0 {
+        assert_eq!(busy(&mut world), Ok(()));
+        world.host.poll(world.now, &mut world.ring);
+        assert!(world.recv(listener).is_some());
+    }
+    assert_eq!(busy(&mut world), Err(SendError::NoRoom));
+    assert!(world.host.poll_timeout().is_none());
+}
+
+#[test]
+fn rfc1122_3_2_1_3_what_is_for_ourselves_never_leaves() {
+    for (_, us) in families() {
+        let mut world = World::new();
+        let (client, server) = (world.bind(us, 5000), world.bind(any(us), 7));
+        for len in [1, 1400, 5000, 65_507] {
+            assert!(world.send(client, (us, 7), &pattern(len)).is_empty());
+            assert!(world.later(0).is_empty());
+            assert_eq!(world.recv(server), Some((pattern(len), SocketAddr::new(us, 5000))));
+        }
+        // And from outside it cannot come.
+        world.drops(Discard::BadAddress, &datagram(us, us, 7, b"x"));
+        // A port of ours where nobody listens is told, too.
+        world.host.udp_connect(client, Some(SocketAddr::new(us, 99)));
+        let send = |world: &mut World| world.host.udp_send(world.now, client, None, b"x", &mut world.ring);
+        assert_eq!(send(&mut world), Ok(()));
+        assert!(world.later(0).is_empty() && world.later(0).is_empty());
+        assert_eq!(send(&mut world), Err(SendError::Refused));
+    }
+}
+
+#[test]
+fn destinations_that_cannot_be_are_refused() {
+    let mut world = World::new();
+    let (v4, v6) = (world.bind(us4(), 7), world.bind(us6(), 7));
+    let mut send = |id, to: &str, len: usize| {
+        world.host.udp_send(world.now, id, Some(to.parse().unwrap()), &vec![0; len], &mut world.ring).unwrap_err()
+    };
+    for to in ["10.0.0.2:0", "0.0.0.0:7", "127.0.0.1:7", "[fd00::2]:7"] {
+        assert_eq!(send(v4, to, 1), SendError::BadDestination, "{to}");
+    }
+    for to in ["[fd00::2]:0", "[::]:7", "[::1]:7", "10.0.0.2:7"] {
+        assert_eq!(send(v6, to, 1), SendError::BadDestination, "{to}");
+    }
+    assert_eq!(send(v4, "10.0.0.2:7", 65_508), SendError::TooLong);
+    assert_eq!(send(v6, "[fd00::2]:7", 65_528), SendError::TooLong);
+    assert_eq!(send(v4, "8.8.8.8:7", 1), SendError::NoRoute);
+    assert_eq!(send(v6, "[2001:db8::1]:7", 1), SendError::NoRoute);
+}
