@@ -1,6 +1,7 @@
 //! What one core does by itself.
 
 use super::{Missing, failed};
+use hdrhistogram::Histogram;
 use linerate_rt::{Clock, spawn};
 use std::time::Duration;
 
@@ -17,15 +18,47 @@ pub(super) fn on_core<T: Send + 'static>(
 /// before, so that nothing is done for the first time.
 pub(super) fn each_ns(time: Duration, mut stretch: impl FnMut() -> Result<u64, Missing>) -> Result<f64, Missing> {
     stretch()?;
-    let mut clock = Clock::new();
-    let (start, mut pieces) = (clock.now(), 0);
-    let until = start + nanoseconds(time);
+    let (mut clock, mut stretches) = (Clock::new(), Stretches::new()?);
+    let until = clock.now() + nanoseconds(time);
     loop {
-        pieces += stretch()?;
+        let before = clock.now();
+        let pieces = stretch()?;
         let now = clock.now();
+        stretches.add(now - before, pieces);
         if now >= until {
-            return Ok((now - start) as f64 / pieces as f64);
+            return stretches.each_ns();
         }
+    }
+}
+
+/// The times of short stretches of work. Their median counts: an interrupt, or a neighbour on the processor, spoils few
+/// of them.
+pub(super) struct Stretches {
+    /// Picoseconds a piece.
+    each: Histogram<u64>,
+}
+
+impl Stretches {
+    pub(super) fn new() -> Result<Self, Missing> {
+        /// A second, in picoseconds; longer ones count as that.
+        const LONGEST: u64 = 1_000_000_000_000;
+        Histogram::new_with_max(LONGEST, 3).map(|each| Self { each }).map_err(failed)
+    }
+
+    /// Adds one in which so many pieces were done.
+    #[inline]
+    pub(super) fn add(&mut self, ns: u64, pieces: u64) {
+        if let Some(each) = ns.saturating_mul(1000).checked_div(pieces) {
+            self.each.saturating_record(each);
+        }
+    }
+
+    /// Nanoseconds a piece.
+    pub(super) fn each_ns(&self) -> Result<f64, Missing> {
+        if self.each.is_empty() {
+            return Err(failed("nothing was done"));
+        }
+        Ok(self.each.value_at_quantile(0.5) as f64 / 1000.0)
     }
 }
 
@@ -46,9 +79,20 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
             Ok(1000)
         });
-        // Each takes a microsecond at least; a loaded machine may make it more.
-        assert!(ns.unwrap() >= 1000.0 && calls >= 2);
+        // Each takes a microsecond at least; a loaded machine may make it more. The histogram keeps three digits.
+        assert!(ns.unwrap() >= 999.0 && calls >= 2);
         assert_eq!(each_ns(Duration::ZERO, || Err(failed("no"))), Err(failed("no")));
+    }
+
+    #[test]
+    fn a_stretch_that_was_spoilt_does_not_count() {
+        let mut stretches = Stretches::new().unwrap();
+        assert_eq!(stretches.each_ns(), Err(failed("nothing was done")));
+        for ns in [1000, 1020, 980, 50_000_000, 1000] {
+            stretches.add(ns, 100);
+        }
+        stretches.add(1, 0);
+        assert!((stretches.each_ns().unwrap() - 10.0).abs() < 0.02);
     }
 
     #[test]

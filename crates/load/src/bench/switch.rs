@@ -1,6 +1,6 @@
 //! Two ports of a switch: in one process, and in two.
 
-use super::alone::{nanoseconds, on_core};
+use super::alone::{Stretches, nanoseconds, on_core};
 use super::traffic::{Traffic, station};
 use super::{Bench, How, Missing, Peer, Setting, Unit, failed};
 use crate::check::{Check, Received};
@@ -17,10 +17,10 @@ pub(super) const WITHIN: Bench = Bench {
     unit: Unit::Pps,
     two_cores: false,
     bound: Some(30e6),
-    run: |setting| within(setting, |times| times.switch),
+    run: |setting| within(setting, |times| &times.switch),
     peers: &[Peer {
         name: "with sender and receiver",
-        how: How::Own(|setting| within(setting, |times| times.all)),
+        how: How::Own(|setting| within(setting, |times| &times.all)),
         wanted: None,
     }],
 };
@@ -35,19 +35,17 @@ pub(super) const BETWEEN: Bench = Bench {
     peers: &[Peer { name: "dpdk-vhost", how: How::Script(&["dpdk-vhost", "--burst", "256"]), wanted: Some(1.0) }],
 };
 
-/// Nanoseconds that frames took.
+/// Times of batches.
 struct Times {
-    frames: u64,
     /// In the switch.
-    switch: u64,
+    switch: Stretches,
     /// With being written and checked.
-    all: u64,
+    all: Stretches,
 }
 
-fn within(setting: &Setting, time: fn(&Times) -> u64) -> Result<f64, Missing> {
+fn within(setting: &Setting, time: fn(&Times) -> &Stretches) -> Result<f64, Missing> {
     let limit = nanoseconds(setting.time);
-    let times = on_core(setting.cores[0], move || one_core(limit))?;
-    Ok(times.frames as f64 * 1e9 / time(&times) as f64)
+    on_core(setting.cores[0], move || time(&one_core(limit)?).each_ns()).map(|ns| 1e9 / ns)
 }
 
 /// One thread plays sender and receiver; the switch works in the sender's sync.
@@ -62,24 +60,30 @@ fn one_core(limit: u64) -> Result<Times, Missing> {
     announce(&mut announcing)?;
     drain(&mut back);
     let mut traffic = Traffic::new();
+    let mut times = Times { switch: Stretches::new()?, all: Stretches::new()? };
     let mut clock = Clock::new();
-    let (start, mut switch, mut now) = (clock.now(), 0, 0);
-    while now < start + limit {
+    let (mut now, mut frames) = (clock.now(), 0);
+    let until = now + limit;
+    while now < until {
+        let begin = now;
         traffic.write(&mut tx)?;
         let before = clock.now();
         tx.sync();
         rx.sync();
-        switch += clock.now() - before;
+        let after = clock.now();
         traffic.read(&mut rx);
         now = clock.now();
+        let sent = tx.counters().frames;
+        times.switch.add(after - before, sent - frames);
+        times.all.add(now - begin, sent - frames);
+        frames = sent;
     }
-    let frames = tx.counters().frames;
     traffic.judge(frames)?;
     back.sync();
     if back.ring.available() > 0 {
         return Err(failed("frames came back to their sender"));
     }
-    Ok(Times { frames, switch, all: now - start })
+    Ok(times)
 }
 
 /// Sends a frame from the receiver's address.
@@ -224,7 +228,8 @@ mod tests {
     #[test]
     fn what_is_sent_through_the_switch_comes_out_of_it() {
         let times = one_core(10_000_000).unwrap();
-        assert!(times.frames > 0 && times.switch > 0 && times.switch < times.all);
+        let [switch, all] = [times.switch, times.all].map(|times| times.each_ns().unwrap());
+        assert!(switch > 0.0 && switch < all);
     }
 
     #[test]

@@ -58,7 +58,7 @@ struct Bed {
 
 impl Bed {
     fn new(path: Path) -> Result<Self, Missing> {
-        let options = Options { mac: Some(MACS[0]), ..Options::default() };
+        let options = Options { mac: Some(MACS[0]), software: true, ..Options::default() };
         let address = linerate_stack::Cidr::new(HERE.into(), 24).ok_or_else(|| failed("no address"))?;
         let mut node = Node::open("null:", &[address], &options).map_err(failed)?;
         let host = &mut node.host;

@@ -1,6 +1,6 @@
 //! Virtual interfaces of an adapter: what it costs to divide what arrives among many of them.
 
-use super::alone::{nanoseconds, on_core};
+use super::alone::{Stretches, nanoseconds, on_core};
 use super::{Bench, How, Missing, Peer, Setting, Unit, failed};
 use linerate_nic::{Count, Nic, NicConfig, NicRx, RxFrame, Verdict, fill_checksums};
 use linerate_port::{TxQueue, open_all};
@@ -43,13 +43,15 @@ fn measure(interfaces: usize, row: u64, time: u64) -> Result<f64, Missing> {
     let mut sender = Sender::new(interfaces, row)?;
     let mut readers = Readers::new(&sender.frames);
     let mut clock = Clock::new();
-    let (start, mut spent, mut now) = (clock.now(), 0, 0);
-    while now < start + time {
-        sender.send(&mut tx)?;
+    let mut times = Stretches::new()?;
+    let mut now = clock.now();
+    let until = now + time;
+    while now < until {
+        let sent = sender.send(&mut tx)?;
         let before = clock.now();
         readers.receive(&mut rx, before);
         now = clock.now();
-        spent += now - before;
+        times.add(now - before, sent.into());
     }
     readers.judge(&sender)?;
     let control = nic.control();
@@ -61,7 +63,7 @@ fn measure(interfaces: usize, row: u64, time: u64) -> Result<f64, Missing> {
             sender.next, ledger.frames
         )));
     }
-    Ok(sender.next as f64 * 1e9 / spent as f64)
+    Ok(1e9 / times.each_ns()?)
 }
 
 /// The address of an interface: they count up.
@@ -98,7 +100,8 @@ impl Sender {
         usize::try_from(number / self.row % self.frames.len() as u64).unwrap_or(0)
     }
 
-    fn send(&mut self, tx: &mut TxQueue) -> Result<(), Missing> {
+    /// Gives how many it sent.
+    fn send(&mut self, tx: &mut TxQueue) -> Result<u32, Missing> {
         let mut batch = tx.ring.reserve(BATCH);
         let n = batch.len();
         for i in 0..n {
@@ -113,7 +116,7 @@ impl Sender {
         }
         batch.commit(n);
         tx.sync();
-        Ok(())
+        Ok(n)
     }
 }
 
