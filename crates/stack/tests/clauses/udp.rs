@@ -163,7 +163,7 @@ fn a_full_socket_is_counted_and_nothing_else_suffers() {
         assert_eq!(world.host.udp_waiting(full), 16);
         // Empty ones are bounded, too.
         (0..1000).for_each(|_| drop(world.take(&datagram(peer, us, 9, b""))));
-        assert_eq!(world.host.udp_waiting(other), 10_000 / 64);
+        assert_eq!(world.host.udp_waiting(other), 16_384 / 64);
     }
 }
 
