@@ -180,7 +180,7 @@ fn a_million_changes_leave_no_stale_frame() {
     // The test is worth something only if all paths were taken often.
     assert!(counters.udp_fast > sent / 20, "{} of {sent} by the fast path", counters.udp_fast);
     assert!(counters.udp_flow > sent / 500, "{} of {sent} by the flow table", counters.udp_flow);
-    assert!(errors > sent / 100 && sent > changes / 2, "{sent} sent, {errors} refused");
+    assert!(errors > sent / 100 && sent > changes / 4, "{sent} sent, {errors} refused");
 }
 
 #[test]
