@@ -1,7 +1,7 @@
-"""Packet generators of the kernel's world on a veth pair."""
+"""Packet generators of the kernel's world on a veth pair, and the price of one datagram."""
 import struct, time
-from registry import option, peer, pps, switch
-from run import NICE, Fail, received
+from registry import Result, option, peer, pps, switch
+from run import NICE, Fail, built, output, received
 
 SIZE = option("--size", 60, "frame size in bytes, without FCS")
 
@@ -52,3 +52,20 @@ def tcpreplay(r, o):
             f.write(struct.pack("<IIII", i // 1000, i % 1000, len(data), len(data)) + data)
     load = r.start(["ip", "netns", "exec", space, *NICE, "tcpreplay", "-K", "-t", "--loop", 0, "-i", "v0", capture])
     return counted(r, load)
+
+
+@peer("udp-send", "what one datagram costs its sender, into an ifb, which drops it at once; one core",
+      option("--how", "sendto", "the call", choices=["sendto", "send", "sendmmsg", "gso", "packet", "getppid"]),
+      option("--payload", 22, "UDP payload in bytes (22 makes a 64-byte frame)"),
+      option("--batch", 32, "datagrams a call, for sendmmsg and gso"),
+      two_cores=False)
+def udp_send(r, o):
+    space = r.namespace("a")
+    output(["ip", "-n", space, "link", "add", "v0", "type", "ifb"])
+    output(["ip", "-n", space, "link", "set", "v0", "up"])
+    output(["ip", "-n", space, "addr", "add", "10.77.0.1/24", "dev", "v0"])
+    ns, rate, failed = map(float, r.run(
+        ["ip", "netns", "exec", space, *NICE, built("udp-send"), o.how, "10.77.0.2", o.payload, o.batch, o.seconds,
+         r.cores[0], "v0"]).split())
+    return Result("ns_per_packet", ns, "ns", variant="-" + o.how, valid=failed == 0, packets_per_second=rate,
+                  failed_calls=int(failed))

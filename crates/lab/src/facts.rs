@@ -20,6 +20,7 @@ pub(crate) fn headline(run: &RunResult) -> String {
             let rate = quantity::value(rate.into(), unit::PPS);
             if ports.is_empty() { rate } else { format!("{rate}, {ports}") }
         }
+        None if run.tests.iter().any(|test| !test.stages.is_empty()) => "Nanoseconds, stage by stage".to_owned(),
         None if run.tests.iter().any(|test| test.value.is_some()) => "No packet rate was measured".to_owned(),
         None => "Nothing was measured".to_owned(),
     }

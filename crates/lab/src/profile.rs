@@ -5,7 +5,7 @@ use std::fmt::Write;
 #[cfg(target_os = "linux")]
 use linerate_load::profile::Flood;
 use linerate_load::profile::{Order, Source, Way};
-use linerate_load::result::{How, Outcome, RunResult, Stage, Summary, Test, Timestamp, unit};
+use linerate_load::result::{Agreement, How, Outcome, RunResult, Stage, Summary, Test, Timestamp, unit};
 use linerate_rt::{Stop, monotonic_ns};
 
 use crate::quantity::{self, count};
@@ -15,7 +15,6 @@ use crate::{environment, facts, published, qualify};
 ///
 /// The outcome is `gate` if two ways of measuring the same do not agree, `partial` if a column is missing.
 pub fn run(
-    way: Way,
     order: &Order,
     sources: &[&Source],
     command: Vec<String>,
@@ -25,7 +24,7 @@ pub fn run(
     let start = monotonic_ns();
     let mut run = RunResult::new(qualify::run_id(), command, Timestamp::now());
     for source in sources {
-        run.tests.extend((source.measure)(way, order, stop, &mut tell));
+        run.tests.extend((source.measure)(order, stop, &mut tell));
     }
     // The tables are this program's own; a test reads them.
     run.comparisons = published::compare_stages(&run.tests).unwrap_or_default();
@@ -67,12 +66,15 @@ fn finish(mut run: RunResult, start: u64, stop: &Stop, wrong: Outcome) -> RunRes
     run
 }
 
+/// Where two ways to one figure are too far apart.
 fn disagreements(test: &Test) -> Vec<String> {
     let wrong = test.agreements().into_iter().filter(|one| !one.holds);
-    let line = |what: &str, how: How, a: f64, b: f64| {
-        format!("{}: {what} by {}: {a:.1} ns, measured otherwise {b:.1} ns", test.id, how.name())
+    let line = |one: Agreement| {
+        let other = if one.what == "sum" { "the whole way without them" } else { How::EarlyReturn.name() };
+        let (id, what, how) = (&test.id, one.what, one.how.name());
+        format!("{id}: {what} by {how} {:.1} ns, by {other} {:.1} ns", one.ns, one.other_ns)
     };
-    wrong.map(|one| line(&one.what, one.how, one.ns, one.other_ns)).collect()
+    wrong.map(line).collect()
 }
 
 /// The columns beside each other, a row a stage; then what the stages mean, and what others published.
@@ -106,7 +108,16 @@ pub fn text(run: &RunResult) -> String {
             let _ = writeln!(text, "warning: {}: {warning}", test.title);
         }
     }
-    published(&mut text);
+    for reason in &run.reasons {
+        let _ = writeln!(text, "does not agree: {reason}");
+    }
+    if run.tests.iter().any(|test| test.workload == Way::Tx.workload()) {
+        published(&mut text);
+    }
+    for one in &run.comparisons {
+        let ns = |number| quantity::value(number, unit::NS);
+        let _ = writeln!(text, "  {:20} {} where {} is {}", one.test, ns(one.ours), one.name, ns(one.value));
+    }
     text
 }
 
@@ -134,7 +145,7 @@ pub fn flood_text(run: &RunResult) -> String {
         let rate = ledger.sent.zip(seconds).map(|(sent, seconds)| sent as f64 / seconds);
         let rate = quantity::value(rate.into(), unit::PPS);
         let ns = test.value.as_ref().map_or(quantity::UNKNOWN.to_owned(), |ns| quantity::value(ns.median, &ns.unit));
-        let _ = writeln!(text, "  {rate}, {ns} a datagram in the calls");
+        let _ = writeln!(text, "  {rate}, {ns} a datagram offered, in the calls");
         for (name, n) in &test.counters {
             let _ = writeln!(text, "  {name}: {}", count(*n));
         }
@@ -164,10 +175,10 @@ fn rows(tests: &[&Test]) -> Vec<Vec<String>> {
             }
         }
     }
-    let head = |(test, how): &(&Test, How)| {
-        if several { format!("{}, {}", test.title, how.name()) } else { test.title.clone() }
-    };
-    let mut rows = vec![row("ns a packet", columns.iter().map(head))];
+    let mut rows = vec![row("ns a packet", columns.iter().map(|(test, _)| test.title.clone()))];
+    if several {
+        rows.push(row("", columns.iter().map(|(_, how)| how.name().to_owned())));
+    }
     for name in names {
         let cell = |(test, how): &(&Test, How)| {
             let stage = test.stages.iter().find(|stage| stage.name == name && stage.how == *how);
@@ -279,17 +290,19 @@ mod tests {
         let names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
         assert_eq!(
             names,
-            ["ns a packet", "system call", "socket", "route", "ring", "sum of the stages", "all of it, unstamped"]
+            ["ns a packet", "", "system call", "socket", "route", "ring", "sum of the stages", "all of it, unstamped"]
         );
-        assert_eq!(rows[0][1..], ["own, time-stamps", "own, early return", "kernel, cut point"]);
-        assert_eq!(rows[3][3], "-1.5 (-2 to -2)", "a negative difference is shown");
-        assert_eq!(rows[5][1..], ["7.0", "6.0", "168.5"]);
+        assert_eq!(rows[0][1..], ["own", "own", "kernel"]);
+        assert_eq!(rows[1][1..], ["time-stamps", "early return", "cut point"]);
+        assert_eq!(rows[4][3], "-1.5 (-2 to -2)", "a negative difference is shown");
+        assert_eq!(rows[6][1..], ["7.0", "6.0", "168.5"]);
     }
 
     #[test]
     fn the_text_says_what_is_missing_and_what_was_published() {
         let mut run = RunResult::new("x".to_owned(), Vec::new(), Timestamp::default());
-        run.tests.push(column("a", &[("udp", How::CutPoint, 10.0)], 20.0));
+        let out = column("a", &[("udp", How::CutPoint, 10.0)], 20.0);
+        run.tests.push(Test { workload: Way::Tx.workload().to_owned(), ..out });
         run.tests.push(Test { title: "b".to_owned(), skipped: Some("no privilege".to_owned()), ..Test::default() });
         let text = text(&run);
         for part in ["what it holds", "skipped: b: no privilege", "Rizzo", "210 ns", "30 to 40 ns"] {

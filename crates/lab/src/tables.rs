@@ -40,7 +40,9 @@ pub(crate) fn summary(run: &RunResult) -> Table {
             None if test.skipped.is_some() => (Cell::from("skipped").tone(Tone::Quiet), unknown(), unknown()),
             None => (unknown(), unknown(), unknown()),
         };
-        let compared = run.comparisons.iter().find(|comparison| comparison.test == test.id);
+        // What is compared here is the test's figure; stages of it are compared further down.
+        let whole = |ours: f64| test.value.as_ref().and_then(|value| value.median.known()) == Some(ours);
+        let compared = run.comparisons.iter().find(|c| c.test == test.id && c.ours.known().is_some_and(whole));
         let (figure, times) = compared.map_or_else(
             || (unknown(), unknown()),
             |c| (Cell::from(value(c.value, &c.unit)).note(c.name.as_str()), ratio(c.ratio).into()),

@@ -7,5 +7,6 @@ pub mod frame;
 pub mod pktgen;
 pub mod profile;
 pub mod result;
+pub mod switch;
 
 mod sys;

@@ -1,5 +1,39 @@
 //! The software adapter: what a NIC does between the stack and the wire, over any port.
 //!
+//! Each offload is usable alone, on plain octets. The adapter, [`Nic`], does them for the queues of any port: what a
+//! frame asks for is handed down where the port does it and done in software where not.
+//!
+//! ```
+//! use linerate_nic::{Nic, NicConfig};
+//! use linerate_port::open_all;
+//!
+//! let mut ports = open_all(&["cable:doc{1", "cable:doc}1"])?.into_iter();
+//! let (left, right) = (ports.next().unwrap(), ports.next().unwrap());
+//! let mut left = Nic::new(left, &NicConfig::default())?;
+//! let mut right = Nic::new(right, &NicConfig { mac: Some([2, 0, 0, 0, 0, 9]), ..NicConfig::default() })?;
+//! let (mut a, mut b) = (left.take(0).unwrap(), right.take(0).unwrap());
+//!
+//! // Interface 0 sends a frame: a header, and a body, and nothing asked of the adapter.
+//! let header = [2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1, 0x88, 0xb5];
+//! assert!(a.tx.send(0, &header, b"hello", None));
+//! a.tx.sync(0);
+//!
+//! b.rx.poll(0);
+//! b.rx.receive(0, usize::MAX, |frame| assert_eq!(&frame.head()[14..], b"hello"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! What this crate refuses to do: it knows no sessions and no host adapters.
 
 #![forbid(unsafe_code)]
+
+mod adapter;
+mod flags;
+mod offload;
+
+pub use adapter::{
+    Control, Count, FRAMING, MAX_INTERFACES, MAX_MTU, MIN_MTU, Nic, NicConfig, NicError, NicQueue, NicRx, NicTx,
+    PARAMETERS, Parameter, RxFrame, RxLedger, RxMeta, ViCounters, ViSettings, on_the_wire,
+};
+pub use flags::{AdapterFlags, Change, FLAGS, Flag, FlagError, Flags, PUBLISHED};
+pub use offload::*;

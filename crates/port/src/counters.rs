@@ -28,10 +28,18 @@ pub enum DropReason {
     Fault,
     /// A record of a capture file that is no frame or is damaged.
     BadRecord,
+    /// Its VLAN is not the port's.
+    Vlan,
+    /// Its destination is at the port that it came from.
+    SamePort,
+    /// It was sent by a port that only watches others.
+    Monitor,
+    /// It was left to be segmented, which its destination's port does not do.
+    Unfinished,
 }
 
 /// All reasons, in order.
-const REASONS: [(DropReason, &str); 12] = [
+const REASONS: [(DropReason, &str); linerate_ring::TOLD] = [
     (DropReason::PeerDied, "peer_died"),
     (DropReason::TooManyFragments, "too_many_fragments"),
     (DropReason::TooLong, "too_long"),
@@ -44,6 +52,10 @@ const REASONS: [(DropReason, &str); 12] = [
     (DropReason::NoReceiver, "no_receiver"),
     (DropReason::Fault, "fault"),
     (DropReason::BadRecord, "bad_record"),
+    (DropReason::Vlan, "vlan"),
+    (DropReason::SamePort, "same_port"),
+    (DropReason::Monitor, "monitor"),
+    (DropReason::Unfinished, "unfinished"),
 ];
 
 impl DropReason {
@@ -67,6 +79,27 @@ impl Drops {
     /// Sets a count that somebody else keeps (the kernel, a ring).
     pub fn set(&mut self, reason: DropReason, n: u64) {
         self.0[reason as usize] = n;
+    }
+
+    /// Adds all that another count has.
+    pub fn merge(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
+    }
+
+    /// As numbers, to be told to another process.
+    pub(crate) fn numbers(&self) -> &[u64; REASONS.len()] {
+        &self.0
+    }
+
+    /// From numbers that another process told; what no count can reach is cut.
+    pub(crate) fn from_numbers(numbers: [u64; REASONS.len()]) -> Self {
+        Self(numbers.map(|n| n.min(1 << 56)))
+    }
+
+    /// What was added since an earlier count.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i].saturating_sub(before.0[i])))
     }
 
     /// Frames of one reason.

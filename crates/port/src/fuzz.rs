@@ -18,7 +18,8 @@ pub fn grammar(text: &str) -> Vec<String> {
     lines
 }
 
-/// Reads a message of a cable's handshake.
+/// Reads a message of a cable's handshake, or of one with a switch.
 pub fn handover(message: &[u8]) {
     crate::cable::fuzz(message);
+    crate::switch::fuzz(message);
 }

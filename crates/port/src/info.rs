@@ -5,8 +5,10 @@
 pub struct Caps {
     /// Fills in checksums that a slot's metadata asks for.
     pub checksum: bool,
-    /// Takes super-frames to be segmented.
+    /// Takes super-frames of TCP to be segmented.
     pub gso: bool,
+    /// Takes super-frames of UDP to be segmented (virtio's UDP_L4).
+    pub uso: bool,
     /// Carries frames of several slots.
     pub scatter: bool,
     /// Received slots may carry metadata.

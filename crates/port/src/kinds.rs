@@ -3,7 +3,7 @@
 use crate::error::OpenError;
 use crate::open::{Context, Demand, Parts};
 use crate::spec::Spec;
-use crate::{cable, null, pcap};
+use crate::{cable, null, pcap, switch};
 #[cfg(target_os = "linux")]
 use crate::{packet, tap, unix, xdp};
 
@@ -41,6 +41,7 @@ pub struct Kind {
 /// All kinds.
 pub static KINDS: &[Kind] = &[
     cable::KIND,
+    switch::KIND,
     #[cfg(target_os = "linux")]
     packet::KIND,
     #[cfg(target_os = "linux")]

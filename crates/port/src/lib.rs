@@ -41,6 +41,7 @@ mod packet;
 mod pcap;
 mod queue;
 mod spec;
+pub mod switch;
 pub mod sys;
 #[cfg(target_os = "linux")]
 mod tap;

@@ -136,7 +136,11 @@ pub fn open_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<Port>, OpenError> {
     let specs = names.iter().map(|name| Spec::parse(name.as_ref())).collect::<Result<Vec<_>, _>>()?;
     let mut config = RegionConfig { buf_size: 512, buffers: 0, ring_bytes: 0, sharing: Sharing::Private, huge: true };
     for (i, spec) in specs.iter().enumerate() {
-        let demand = (spec.kind.demand)(spec)?;
+        let mut demand = (spec.kind.demand)(spec)?;
+        if spec.kind.name == "vale" && !crate::switch::meets_within(spec, &specs) {
+            // The switch, in another process, makes the region.
+            demand = Demand { ring_bytes: 0, buffers: 0, ..demand };
+        }
         let wrapped = wrap::demand(spec, demand)?;
         // Of a cable, whichever end comes first makes both directions, by its own options.
         let cable = spec.kind.name == "cable";

@@ -1,6 +1,6 @@
 //! Queues: a ring in the hands of one thread, and the engine that joins it to what carries the frames.
 
-use crate::counters::{DropReason, RxCounters, TxCounters};
+use crate::counters::{DropReason, Drops, RxCounters, TxCounters};
 use crate::info::Link;
 use linerate_ring::{RxRing, TxRing};
 use std::os::fd::BorrowedFd;
@@ -19,6 +19,9 @@ pub enum Interest {
 pub trait TxEngine: Send {
     /// Takes committed slots, sends what can be sent now, completes what has been sent. Never sleeps.
     fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters);
+
+    /// Tells the far end what was meant for it and did not get into this ring, if there is a way to tell it.
+    fn tell_dropped(&mut self, _dropped: &Drops) {}
 
     /// Whether frames can pass.
     fn link(&self) -> Link {
@@ -108,6 +111,11 @@ impl TxQueue {
     #[inline]
     pub fn sync(&mut self) {
         self.engine.sync(&mut self.ring, &mut self.count);
+    }
+
+    /// See [`TxEngine::tell_dropped`].
+    pub(crate) fn tell_dropped(&mut self, dropped: &Drops) {
+        self.engine.tell_dropped(dropped);
     }
 
     /// What it did so far.

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   port   = kind ":" name [ "@" queue ] { "," key "=" value }
-//!   kind   = cable | xdp | packet | tap | unix | pcap | null        (KINDS)
-//!   name   = what the kind wants: an interface, a file, two socket paths, NAME{ID or NAME}ID
+//!   kind   = cable | vale | xdp | packet | tap | unix | pcap | null        (KINDS)
+//!   name   = what the kind wants: an interface, a file, two socket paths, NAME{ID or NAME}ID, SW:PORT
 //! ```
 //! Sizes take K, M, G (binary for counts and bytes: `slots=1K` is 1024; decimal for bit/s: `rate=10G` is 10^10).
 //! Which keys exist is in the kind's row, in [`COMMON`] and in [`WRAPPERS`]: see [`option_rows`].

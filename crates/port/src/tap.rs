@@ -20,6 +20,7 @@ use crate::spec::Spec;
 use crate::sys::netlink::{LinkChange, LinkState, Netlink};
 use crate::sys::socket::MOST;
 use crate::sys::tap::TapQueue;
+use crate::vnet::segments_udp;
 use linerate_ring::{RxRing, TxRing, flags};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -107,7 +108,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         largest: mtu + 22,
         // The interface's own address is the kernel's, at the other side.
         mac: None,
-        caps: Caps { checksum: true, gso: true, scatter: true, metadata: true, filters: false },
+        caps: Caps { checksum: true, gso: true, uso: segments_udp(), scatter: true, metadata: true, filters: false },
         tx_queues: tx.len(),
         rx_queues: rx.len(),
         slots,

@@ -5,6 +5,8 @@
 #![cfg(target_os = "linux")]
 
 mod stranger;
+#[path = "hostile/switch.rs"]
+mod switch;
 
 use linerate_port::{DropReason, Link, Port, RxQueue, TxQueue, open};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -219,7 +221,7 @@ fn whoever_brings_no_proper_bells_is_sent_away() {
         ("a socket", b"bells", vec![socket.as_fd(), good]),
     ];
     for (what, word, fds) in cases {
-        let (socket, ..) = until("an offer", || offered(&honest.path));
+        let (socket, ..) = until("an offer", || offered(&honest.path, &hello()));
         assert!(send(&socket, word, &fds), "{what}");
         let (answer, fds) = receive(&socket);
         assert!(answer.is_empty() && fds.is_empty(), "{what}: hung up");
@@ -272,7 +274,7 @@ fn a_third_is_told_that_the_cable_is_busy() {
 #[test]
 fn an_offer_is_good_for_one() {
     let mut honest = Honest::new("offer");
-    let (second, ..) = offered(&honest.path).unwrap();
+    let (second, ..) = offered(&honest.path, &hello()).unwrap();
     let first = honest.attacked();
     let bells = [event(), event()];
     send(&second, b"bells", &bells.each_ref().map(AsFd::as_fd));

@@ -147,6 +147,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Copies another frame's bytes to the start of this one; false, and nothing done, if they do not fit.
+    #[inline]
     #[must_use = "false means that nothing was written"]
     pub fn copy_from(&mut self, from: &Frame<'_>) -> bool {
         if from.len > self.len {

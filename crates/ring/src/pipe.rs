@@ -19,12 +19,12 @@ use crate::claim::{Claim, Half, next_id};
 use crate::cursor::{Consumer, Producer, were_swapped};
 use crate::error::RegionError;
 use crate::layout::{MAX_FRAGS, flags};
-use crate::region::{BUFFERS_RESERVED, PipeLines, Region, RingPair, Sharing};
+use crate::region::{BUFFERS_RESERVED, PipeLines, Region, RingPair, Sharing, TOLD};
 use crate::ring::Raw;
 use crate::{RxRing, TxRing};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Acquire;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Which side of a shared region this process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -334,6 +334,13 @@ impl PipeTx {
         bell::wake_up(&self.lines.get().producer_asleep.asleep);
     }
 
+    /// Tells the consumer numbers beside the frames (of frames that found no room, say). It may see some of them sooner
+    /// than others.
+    pub fn tell(&mut self, numbers: &[u64; TOLD]) {
+        let told = &self.lines.get().told.0;
+        told.iter().zip(numbers).for_each(|(cell, number)| cell.store(*number, Relaxed));
+    }
+
     /// Next slot to be published.
     #[must_use]
     pub fn cursor(&self) -> u32 {
@@ -435,6 +442,13 @@ impl PipeRx {
     /// Awake again.
     pub fn wake_up(&mut self) {
         bell::wake_up(&self.lines.get().consumer_asleep.asleep);
+    }
+
+    /// What the producer has told; another process may have written anything.
+    #[must_use]
+    pub fn told(&self) -> [u64; TOLD] {
+        let told = &self.lines.get().told.0;
+        std::array::from_fn(|i| told[i].load(Relaxed))
     }
 
     /// First slot not yet seen.

@@ -476,7 +476,15 @@ pub(crate) struct PipeLines {
     pub(crate) consumer: ConsumerLine,
     pub(crate) producer_asleep: SleepLine,
     pub(crate) consumer_asleep: SleepLine,
+    pub(crate) told: ToldLine,
 }
+
+/// How many numbers a producer can tell its consumer.
+pub const TOLD: usize = 16;
+
+/// What a producer tells beside the frames; what the numbers mean is between the two.
+#[repr(C, align(128))]
+pub(crate) struct ToldLine(pub(crate) [AtomicU64; TOLD]);
 
 #[repr(C, align(128))]
 pub(crate) struct ProducerLine {
@@ -496,12 +504,13 @@ pub(crate) struct SleepLine {
 }
 
 impl PipeLines {
-    /// Both counters at one cursor, nobody asleep, nothing swapped.
+    /// Both counters at one cursor, nobody asleep, nothing swapped, nothing told.
     pub(crate) fn renew(&self, start: u32) {
         self.producer.published.store(start, Relaxed);
         self.consumer.swaps.store(0, Relaxed);
         self.producer_asleep.asleep.store(0, Relaxed);
         self.consumer_asleep.asleep.store(0, Relaxed);
+        self.told.0.iter().for_each(|number| number.store(0, Relaxed));
         // Whoever pairs next learns of it through a socket or a lock, which orders all of this before.
         self.consumer.released.store(start, Relaxed);
     }

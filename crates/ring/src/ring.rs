@@ -142,8 +142,19 @@ impl Raw {
     #[inline]
     pub(crate) unsafe fn frame(&self, buf: u32, len: usize) -> Frame<'_> {
         debug_assert!(len <= self.usable && buf < self.buffers);
-        // SAFETY: the caller's promise; a buffer below the count lies inside the region.
-        unsafe { Frame::new(self.data.add((buf as usize) << self.shift), len, self.shared) }
+        // SAFETY: the caller's promise.
+        unsafe { Frame::new(self.at(buf), len, self.shared) }
+    }
+
+    /// Where a buffer's data are.
+    ///
+    /// # Safety
+    /// `buf` must be below the region's count.
+    #[inline]
+    pub(crate) unsafe fn at(&self, buf: u32) -> NonNull<u8> {
+        debug_assert!(buf < self.buffers);
+        // SAFETY: a buffer below the count lies inside the region.
+        unsafe { self.data.add((buf as usize) << self.shift) }
     }
 
     /// Fetches the first lines of the buffer that a slot is known to hold, to be read.

@@ -267,23 +267,18 @@ impl RxBatch<'_> {
         self.ring.head.wrapping_add(i)
     }
 
-    /// The `i`th slot's word, read once and checked; a bad one is counted and gives None.
+    /// The `i`th slot's word, read once and checked; a bad one is counted.
     #[inline]
-    fn checked(&mut self, i: u32) -> Option<SlotWord> {
+    fn checked(&mut self, i: u32) -> Result<SlotWord, BadSlot> {
         let cursor = self.cursor(i);
         let word = self.ring.raw.slot(cursor).word();
-        match self.check(cursor, word) {
-            Ok(()) => Some(word),
-            Err(BadSlot::Void) => None,
-            Err(BadSlot::Length) => {
-                self.ring.stats.bad_length += 1;
-                None
-            }
-            Err(_) => {
-                self.ring.stats.bad_index += 1;
-                None
-            }
+        let Err(bad) = self.check(cursor, word) else { return Ok(word) };
+        match bad {
+            BadSlot::Void => {}
+            BadSlot::Length => self.ring.stats.bad_length += 1,
+            BadSlot::Index | BadSlot::NotLent => self.ring.stats.bad_index += 1,
         }
+        Err(bad)
     }
 
     #[inline]
@@ -314,6 +309,15 @@ impl RxBatch<'_> {
     #[inline]
     #[must_use]
     pub fn frame(&mut self, i: u32) -> Option<(Frame<'_>, u16)> {
+        self.look(i).ok()
+    }
+
+    /// The same, and why there is none.
+    ///
+    /// # Errors
+    /// [`BadSlot::Void`] is no fault; all others are, and are counted at each look.
+    #[inline]
+    pub fn look(&mut self, i: u32) -> Result<(Frame<'_>, u16), BadSlot> {
         self.ring.raw.prefetch::<false>(self.ring.head.wrapping_add(i + AHEAD));
         let word = self.checked(i)?;
         if (65..=LONGEST_FETCHED).contains(&word.len()) {
@@ -324,7 +328,7 @@ impl RxBatch<'_> {
         }
         // SAFETY: delivered and not released, so the slot is the user's as long as the batch is borrowed; index and
         // length were checked on the value that is used.
-        Some((unsafe { self.ring.raw.frame(word.buf_idx(), word.len().into()) }, word.flags()))
+        Ok((unsafe { self.ring.raw.frame(word.buf_idx(), word.len().into()) }, word.flags()))
     }
 
     /// The `i`th slot's metadata, if it carries any.
@@ -340,7 +344,7 @@ impl RxBatch<'_> {
         if !buffer.is_of(&self.ring.raw.region) || !self.ring.may_swap {
             return false;
         }
-        let Some(word) = self.checked(i) else { return false };
+        let Ok(word) = self.checked(i) else { return false };
         let mine = buffer.replace(word.buf_idx());
         self.put_buf(i, mine);
         true
@@ -383,7 +387,7 @@ pub fn forward(mut rx: RxBatch<'_>, mut tx: TxBatch<'_>, n: u32) -> Option<(u32,
         let from = rx.ring.head.wrapping_add(i);
         let word = rx.checked(i);
         i += 1;
-        let Some(word) = word else { continue };
+        let Ok(word) = word else { continue };
         let to = tx.ring.head.wrapping_add(sent);
         let spare = tx.ring.raw.buf(to);
         tx.ring.raw.set_buf(to, word.buf_idx());

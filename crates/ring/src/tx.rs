@@ -195,6 +195,20 @@ impl TxRing {
         unsafe { self.raw.frame(word.buf_idx(), word.len().into()) }
     }
 
+    /// The `i`th pending slot's frame and flags, the slot being read once; None if it is void. `i` must be below
+    /// [`TxRing::pending`].
+    #[inline]
+    #[must_use]
+    pub fn pending_look(&mut self, i: u32) -> Option<(Frame<'_>, u16)> {
+        assert!(i < self.pending(), "slot {i} of {} pending ones", self.pending());
+        let word = self.pending_word(i);
+        if word.is_empty() && !word.has(flags::MOREFRAG) {
+            return None;
+        }
+        // SAFETY: committed and not taken, so the slot is this thread's; the length was cut.
+        Some((unsafe { self.raw.frame(word.buf_idx(), word.len().into()) }, word.flags()))
+    }
+
     /// The `i`th pending slot's metadata, if it carries any.
     #[must_use]
     pub fn pending_meta(&self, i: u32) -> Option<Meta> {

@@ -3,6 +3,7 @@
 use crate::counters::Counters;
 use crate::flow::Flows;
 use crate::icmp::Allowance;
+use crate::key::Key;
 use crate::neighbour::Neighbours;
 use crate::pmtu::Pmtu;
 use crate::reassembly::Reassembly;
@@ -105,6 +106,8 @@ pub struct Host {
     pub(crate) path: Path,
     inbox: usize,
     pub(crate) addresses: Vec<Cidr>,
+    /// The same as they are compared.
+    ours: Vec<Key>,
     pub(crate) routes: Routes,
     pub(crate) pmtu: Pmtu,
     pub(crate) neighbours: Neighbours,
@@ -139,6 +142,7 @@ impl Host {
             path: Path::Fast,
             inbox: config.inbox,
             addresses: Vec::new(),
+            ours: Vec::new(),
             routes: Routes::default(),
             pmtu: Pmtu::default(),
             neighbours: Neighbours::new(neighbour::Config {
@@ -185,6 +189,7 @@ impl Host {
             return Err(ConfigError::TooManyRoutes);
         }
         self.addresses.push(cidr);
+        self.ours = self.addresses.iter().map(|a| Key::new(a.addr())).collect();
         self.generation += 1;
         Ok(())
     }
@@ -193,6 +198,7 @@ impl Host {
     pub fn remove_address(&mut self, addr: IpAddr) -> bool {
         let Some(at) = self.addresses.iter().position(|a| a.addr() == addr) else { return false };
         let gone = self.addresses.remove(at);
+        self.ours = self.addresses.iter().map(|a| Key::new(a.addr())).collect();
         if !self.addresses.iter().any(|a| a.network() == gone.network()) {
             self.routes.remove(gone);
         }
@@ -311,11 +317,7 @@ impl Host {
 
     /// Sets or clears where a socket sends without being told, and from whom alone it receives. False if it is closed.
     pub fn udp_connect(&mut self, id: UdpId, remote: Option<SocketAddr>) -> bool {
-        let Some(socket) = self.sockets.get_mut(id) else { return false };
-        socket.remote = remote;
-        socket.template = None;
-        socket.error = None;
-        true
+        self.sockets.connect(id, remote)
     }
 
     /// The socket's own address and its peer's; None if it is closed.
@@ -345,7 +347,13 @@ impl Host {
 
     #[inline]
     pub(crate) fn is_ours(&self, addr: IpAddr) -> bool {
-        self.addresses.iter().any(|a| a.addr() == addr)
+        self.has(Key::new(addr))
+    }
+
+    /// The same, of a key.
+    #[inline]
+    pub(crate) fn has(&self, addr: Key) -> bool {
+        self.ours.contains(&addr)
     }
 
     /// Takes what an ICMP error or a silent neighbour told of an earlier datagram of a connected socket; the next send

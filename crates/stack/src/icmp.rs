@@ -4,6 +4,7 @@ use crate::Transmit;
 use crate::counters::Discard;
 use crate::host::Host;
 use crate::input::{Origin, Packet};
+use crate::key::Key;
 use crate::udp::SendError;
 use linerate_wire::{Icmpv4Packet, Icmpv4Repr, Icmpv6Packet, Icmpv6Repr, IpProtocol, NdpPacket, NdpRepr, Quote};
 use std::net::{IpAddr, SocketAddr};
@@ -222,18 +223,17 @@ impl Host {
         if !self.is_ours(quote.src) {
             return Err(Discard::BadAddress);
         }
-        let (local, remote) = (SocketAddr::new(quote.src, from), SocketAddr::new(quote.dst, to));
-        let socket = self.sockets.find(local, remote).ok_or(Discard::NoSocket)?;
+        let remote = SocketAddr::new(quote.dst, to);
+        let ends = ((Key::new(quote.src), from), (Key::new(quote.dst), to));
+        let socket = self.sockets.find(ends.0, ends.1).ok_or(Discard::NoSocket)?;
+        // Only who is connected can tell which of its datagrams is meant (as in the systems that people know). What it
+        // keeps of its header goes, so that the next send sees the error.
+        let told = socket.remote == Some(remote);
         match what {
             Told::TooBig(mtu) => self.generation += u64::from(self.pmtu.tell(quote.dst, mtu, self.mtu, now)),
-            // Only who is connected can tell which of its datagrams is meant (as in the systems that people know).
-            Told::Refused if socket.remote == Some(remote) => socket.error = Some(SendError::Refused),
-            Told::Unreachable if socket.remote == Some(remote) => socket.error = Some(SendError::Unreachable),
+            Told::Refused if told => (socket.error, socket.template) = (Some(SendError::Refused), None),
+            Told::Unreachable if told => (socket.error, socket.template) = (Some(SendError::Unreachable), None),
             _ => {}
-        }
-        if socket_has_error(what) {
-            // The next send must go the long way to see it.
-            self.forget_template(local, remote);
         }
         Ok(())
     }
@@ -246,12 +246,6 @@ impl Host {
         if let Ok(quote) = quote {
             // What is not a socket's has nobody to be told.
             let _ = self.take_error(now, &quote, Told::Unreachable);
-        }
-    }
-
-    fn forget_template(&mut self, local: SocketAddr, remote: SocketAddr) {
-        if let Some(socket) = self.sockets.find(local, remote) {
-            socket.template = None;
         }
     }
 
@@ -316,10 +310,6 @@ enum Told {
     TooBig(usize),
     Refused,
     Unreachable,
-}
-
-fn socket_has_error(what: Told) -> bool {
-    !matches!(what, Told::TooBig(_))
 }
 
 /// Source and destination that stand behind each other in a header.

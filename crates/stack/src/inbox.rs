@@ -1,12 +1,13 @@
 //! Datagrams that wait for their reader, in one ring of bytes.
 
+use crate::key::Key;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 /// What stands before a datagram's bytes.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    from: SocketAddr,
+    from: (Key, u16),
     len: usize,
 }
 
@@ -25,20 +26,21 @@ pub(crate) struct Inbox {
 const LEAST: usize = 64;
 
 impl Inbox {
-    /// Holds so many bytes.
+    /// Holds so many bytes at least: a power of two, so that places in the ring are found without division.
     pub(crate) fn new(capacity: usize) -> Self {
+        let capacity = capacity.clamp(LEAST, 1 << 30).next_power_of_two();
         let most = (capacity / LEAST).max(1);
         Self { bytes: vec![0; capacity].into(), begin: 0, used: 0, entries: VecDeque::with_capacity(most), most }
     }
 
     /// Adds a datagram; false if there is no room for it.
     #[inline]
-    pub(crate) fn push(&mut self, from: SocketAddr, datagram: &[u8]) -> bool {
+    pub(crate) fn push(&mut self, from: (Key, u16), datagram: &[u8]) -> bool {
         let len = datagram.len();
         if len > self.bytes.len() - self.used || self.entries.len() >= self.most {
             return false;
         }
-        let at = (self.begin + self.used) % self.bytes.len().max(1);
+        let at = (self.begin + self.used) & (self.bytes.len() - 1);
         let first = len.min(self.bytes.len() - at);
         self.bytes[at..at + first].copy_from_slice(&datagram[..first]);
         self.bytes[..len - first].copy_from_slice(&datagram[first..]);
@@ -56,9 +58,9 @@ impl Inbox {
         let first = n.min(self.bytes.len() - self.begin);
         into[..first].copy_from_slice(&self.bytes[self.begin..self.begin + first]);
         into[first..n].copy_from_slice(&self.bytes[..n - first]);
-        self.begin = (self.begin + len) % self.bytes.len().max(1);
+        self.begin = (self.begin + len) & (self.bytes.len() - 1);
         self.used -= len;
-        Some((n, len, from))
+        Some((n, len, SocketAddr::new(from.0.addr(), from.1)))
     }
 
     /// Datagrams that wait.
@@ -76,13 +78,13 @@ mod tests {
     proptest! {
         #[test]
         fn datagrams_come_out_as_they_went_in(lens in prop::collection::vec((0usize..300, any::<bool>()), 1..200)) {
-            let mut inbox = Inbox::new(1000);
+            let mut inbox = Inbox::new(1024);
             let mut model: VecDeque<Vec<u8>> = VecDeque::new();
             for (i, (len, take)) in lens.into_iter().enumerate() {
                 let datagram: Vec<u8> = (0..len).map(|k| u8::try_from((i * 31 + k) % 256).unwrap()).collect();
-                let from = SocketAddr::from(([10, 0, 0, 1], u16::try_from(i).unwrap()));
+                let from = (Key::v4([10, 0, 0, 1].into()), u16::try_from(i).unwrap());
                 let held: usize = model.iter().map(Vec::len).sum();
-                let fits = held + len <= 1000 && model.len() < 15;
+                let fits = held + len <= 1024 && model.len() < 16;
                 prop_assert_eq!(inbox.push(from, &datagram), fits);
                 if fits {
                     model.push_back(datagram);

@@ -2,15 +2,17 @@
 
 use crate::counters::Discard;
 use crate::host::Host;
+use crate::key::Key;
 use crate::neighbour::Heard;
 use crate::reassembly::{Outcome, Reason};
 use crate::{Transmit, icmp, nd, options};
 use linerate_ring::Meta;
+use linerate_sum::Sum;
 use linerate_wire::{
     ArpOperation, ArpPacket, ArpRepr, EtherType, EthernetFrame, IpProtocol, Ipv4Packet, Ipv6Chain, Ipv6Packet,
-    Ipv6Problem, MacAddr, UdpDatagram, VlanHeader, solicited_node,
+    Ipv6Problem, MacAddr, UdpDatagram, VlanHeader, pseudo_header_v4, pseudo_header_v6, solicited_node,
 };
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// All hosts on the link (RFC 1112, section 4).
 const ALL_HOSTS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
@@ -44,6 +46,11 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
+    /// It came to more than one station.
+    fn to_group(self) -> bool {
+        self.stations.is_some_and(|(_, dst)| dst.is_multicast())
+    }
+
     /// It was in fragments: the adapter saw pieces only, so the checksum is still to be verified.
     fn joined(self) -> Self {
         Self { verified: false, joined: true, ..self }
@@ -145,16 +152,24 @@ impl Host {
             return Err(Discard::BadChecksum);
         }
         let (src, dst) = (ip.src(), ip.dst());
+        let (from, to) = (Key::v4(src), Key::v4(dst));
         let outside = origin.stations.is_some();
-        if !plausible_v4(src) || self.is_broadcast(src.into()) || (outside && self.is_ours(src.into())) {
+        if !plausible_v4(src) || self.is_broadcast(src.into()) || (outside && self.has(from)) {
             return Err(Discard::BadAddress);
         }
+        let plain = ip.header_len() == 20 && !ip.is_fragment() && !origin.to_group();
+        if plain && ip.protocol() == IpProtocol::UDP && self.has(to) {
+            let pseudo = || pseudo_header_v4(src, dst, IpProtocol::UDP, u16::try_from(ip.payload().len()).unwrap_or(0));
+            if let Some(taken) = self.deliver_udp(from, to, ip.payload(), (!origin.verified).then_some(pseudo)) {
+                return taken;
+            }
+        }
         let to_all = self.is_to_all(dst.into());
-        if !to_all && !self.is_ours(dst.into()) {
+        if !to_all && !self.has(to) {
             return Err(Discard::NotForUs);
         }
         // RFC 1122, section 3.3.6: what comes by a broadcast of the link is for all, or for nobody.
-        if !to_all && origin.stations.is_some_and(|(_, dst)| dst.is_multicast()) {
+        if !to_all && origin.to_group() {
             return Err(Discard::BadAddress);
         }
         let whole = &whole[..usize::from(ip.total_len())];
@@ -194,15 +209,24 @@ impl Host {
     fn take_v6<T: Transmit>(&mut self, now: u64, whole: &[u8], origin: Origin, tx: &mut T) -> Result<(), Discard> {
         let ip = Ipv6Packet::new_checked(whole).map_err(|_| Discard::Malformed)?;
         let (src, dst) = (ip.src(), ip.dst());
-        if src.is_multicast() || src.is_loopback() || (origin.stations.is_some() && self.is_ours(src.into())) {
+        let (from, to) = (Key::v6(src), Key::v6(dst));
+        // IPv4's addresses in IPv6's clothes stay inside programs (RFC 4291, section 2.5.5.2).
+        let mapped = from.is_v4() || to.is_v4();
+        if src.is_multicast() || src.is_loopback() || mapped || (origin.stations.is_some() && self.has(from)) {
             return Err(Discard::BadAddress);
         }
+        if ip.next_header() == IpProtocol::UDP && self.has(to) && !origin.to_group() {
+            let pseudo = || pseudo_header_v6(src, dst, IpProtocol::UDP, u32::from(ip.payload_len()));
+            if let Some(taken) = self.deliver_udp(from, to, ip.payload(), (!origin.verified).then_some(pseudo)) {
+                return taken;
+            }
+        }
         let group = self.is_to_all(dst.into());
-        if !group && !self.is_ours(dst.into()) {
+        if !group && !self.has(to) {
             return Err(Discard::NotForUs);
         }
         let whole = &whole[..40 + ip.payload().len()];
-        let to_all = group || origin.stations.is_some_and(|(_, dst)| dst.is_multicast());
+        let to_all = group || origin.to_group();
         let mut packet = Packet {
             from: src.into(),
             to: dst.into(),
@@ -292,17 +316,45 @@ impl Host {
         if !right {
             return Err(Discard::BadChecksum);
         }
-        let from = SocketAddr::new(packet.from, udp.src_port());
-        let to = SocketAddr::new(packet.to, udp.dst_port());
-        let Some(socket) = self.sockets.find(to, from) else {
+        let (from, to) = (Key::new(packet.from), Key::new(packet.to));
+        let Some(socket) = self.sockets.find((to, udp.dst_port()), (from, udp.src_port())) else {
             self.send_error(now, packet, icmp::Error::NoPort, tx);
             return Err(Discard::NoSocket);
         };
-        if !socket.inbox.push(from, udp.payload()) {
+        if !socket.inbox.push((from, udp.src_port()), udp.payload()) {
             return Err(Discard::QueueFull);
         }
         self.counters.udp_received += 1;
         Ok(())
+    }
+
+    /// The short way up, for whole datagrams to an address of ours. None, and nothing done, if anything about it is out
+    /// of the ordinary.
+    #[inline]
+    fn deliver_udp(
+        &mut self,
+        from: Key,
+        to: Key,
+        datagram: &[u8],
+        pseudo: Option<impl FnOnce() -> Sum>,
+    ) -> Option<Result<(), Discard>> {
+        let header = datagram.first_chunk::<8>()?;
+        let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+        if usize::from(field(4)) != datagram.len() || field(6) == 0 {
+            return None;
+        }
+        if let Some(pseudo) = pseudo
+            && pseudo().add_bytes(datagram).finish() != 0
+        {
+            return None;
+        }
+        let sender = (from, field(0));
+        let socket = self.sockets.find((to, field(2)), sender)?;
+        if !socket.inbox.push(sender, &datagram[8..]) {
+            return Some(Err(Discard::QueueFull));
+        }
+        self.counters.udp_received += 1;
+        Some(Ok(()))
     }
 
     /// What time brings: requests to neighbours, errors for those that stay silent, fragments that never came; and what

@@ -13,6 +13,7 @@ mod host;
 mod icmp;
 mod inbox;
 mod input;
+mod key;
 mod nd;
 mod neighbour;
 mod options;

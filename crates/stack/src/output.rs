@@ -4,6 +4,7 @@ use crate::Transmit;
 use crate::counters::Discard;
 use crate::flow::Flow;
 use crate::host::{Host, LOOPED, Path};
+use crate::key::Key;
 use crate::neighbour::Lookup;
 use crate::reassembly::{Fragment, Fragments};
 use crate::stage::{Probe, Stage};
@@ -227,7 +228,8 @@ impl Host {
 
     /// What goes to all on the link goes to the host's own sockets too, if there is one that wants it.
     fn loop_back(&mut self, (from, to): (SocketAddr, SocketAddr), datagram: &[u8], ident: u16) {
-        if self.looped.len() < LOOPED && self.sockets.find(to, from).is_some() {
+        let (here, there) = ((Key::new(to.ip()), to.port()), (Key::new(from.ip()), from.port()));
+        if self.looped.len() < LOOPED && self.sockets.find(here, there).is_some() {
             let packet = whole_packet((from.ip(), to.ip()), IpProtocol::UDP, datagram, ident, hops(to.ip()));
             self.looped.push_back(packet);
         }

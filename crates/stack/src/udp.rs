@@ -1,6 +1,7 @@
 //! UDP sockets: who listens where, what has arrived, and the header of the last datagram sent.
 
 use crate::inbox::Inbox;
+use crate::key::Key;
 use crate::template::Template;
 use std::net::{IpAddr, SocketAddr};
 use thiserror::Error;
@@ -65,6 +66,9 @@ pub enum SendError {
 pub(crate) struct Socket {
     pub(crate) local: SocketAddr,
     pub(crate) remote: Option<SocketAddr>,
+    /// The same as they are compared.
+    here: Key,
+    there: Option<(Key, u16)>,
     pub(crate) inbox: Inbox,
     pub(crate) template: Option<Template>,
     /// What an ICMP error said of an earlier datagram; told once.
@@ -106,7 +110,9 @@ impl Sockets {
         let first = &mut self.at[usize::from(local.port())];
         let next = std::mem::replace(first, id + 1);
         let inbox = Inbox::new(capacity);
-        self.slots[at] = Some(Socket { local, remote: None, inbox, template: None, error: None, next });
+        let here = Key::new(local.ip());
+        self.slots[at] =
+            Some(Socket { local, remote: None, here, there: None, inbox, template: None, error: None, next });
         Ok(UdpId(id))
     }
 
@@ -165,20 +171,29 @@ impl Sockets {
         self.slots.get_mut(usize::from(id.0))?.as_mut()
     }
 
+    /// Sets or clears whom a socket talks to; false if there is no such socket.
+    pub(crate) fn connect(&mut self, id: UdpId, remote: Option<SocketAddr>) -> bool {
+        let Some(socket) = self.get_mut(id) else { return false };
+        socket.remote = remote;
+        socket.there = remote.map(|to| (Key::new(to.ip()), to.port()));
+        socket.template = None;
+        socket.error = None;
+        true
+    }
+
     /// The socket that a datagram is for: the one connected to its sender, else the one at this address, else the one
     /// at all addresses, which is also the one for what went to everybody.
     #[inline]
-    pub(crate) fn find(&mut self, to: SocketAddr, from: SocketAddr) -> Option<&mut Socket> {
+    pub(crate) fn find(&mut self, to: (Key, u16), from: (Key, u16)) -> Option<&mut Socket> {
         let mut best = None;
-        let mut next = self.at[usize::from(to.port())];
+        let mut next = self.at[usize::from(to.1)];
         while let Some(id) = next.checked_sub(1) {
             let Some(socket) = self.slots.get(usize::from(id)).and_then(Option::as_ref) else { break };
             next = socket.next;
-            let here = socket.local.ip() == to.ip();
-            let all = socket.local.ip().is_unspecified() && socket.local.is_ipv4() == to.is_ipv4();
-            let meant = socket.remote.is_none_or(|remote| remote == from);
-            let rank = 1 + u8::from(here) + 2 * u8::from(socket.remote.is_some());
-            if (here || all) && meant && best.is_none_or(|(_, r)| rank > r) {
+            let here = socket.here == to.0;
+            let meant = socket.there.is_none_or(|there| there == from);
+            let rank = 1 + u8::from(here) + 2 * u8::from(socket.there.is_some());
+            if (here || socket.here == to.0.any()) && meant && best.is_none_or(|(_, r)| rank > r) {
                 best = Some((id, rank));
             }
         }
@@ -203,8 +218,9 @@ mod tests {
         assert!(sockets.close(all) && !sockets.close(all));
         let one = sockets.bind(at("10.0.0.1:7"), 100).unwrap();
         let two = sockets.bind(at("10.0.0.2:7"), 100).unwrap();
-        sockets.get_mut(two).unwrap().remote = Some(at("10.0.0.9:9"));
-        let local = |s: &mut Sockets, to: &str, from: &str| s.find(at(to), at(from)).map(|s| s.local.to_string());
+        assert!(sockets.connect(two, Some(at("10.0.0.9:9"))));
+        let key = |text: &str| (Key::new(at(text).ip()), at(text).port());
+        let local = |s: &mut Sockets, to: &str, from: &str| s.find(key(to), key(from)).map(|s| s.local.to_string());
         assert_eq!(local(&mut sockets, "10.0.0.1:7", "1.1.1.1:1").as_deref(), Some("10.0.0.1:7"));
         assert_eq!(local(&mut sockets, "10.0.0.2:7", "10.0.0.9:9").as_deref(), Some("10.0.0.2:7"));
         assert_eq!(local(&mut sockets, "10.0.0.2:7", "10.0.0.9:8"), None, "connected to another port");

@@ -96,7 +96,8 @@ fn change(dice: &mut Dice, hosts: &mut [One; 2], now: u64) {
     let on = dice.below(2) == 0;
     let address = dice.of(&["10.0.0.1/24", "10.0.0.9/24", "10.0.1.1/24", "fd00::1/64", "fd00::9/64", "fd01::1/64"]);
     let network = dice.of(&["0.0.0.0/0", "10.5.0.0/16", "10.5.5.0/24", "::/0", "fd05::/32"]);
-    let router: IpAddr = dice.of(&["10.0.0.254", "10.0.0.2", "10.0.1.7", "fd00::2", "fd00::3"]).parse().unwrap();
+    let routers = if network.contains(':') { ["fd00::2", "fd00::3"] } else { ["10.0.0.254", "10.0.0.2"] };
+    let router: IpAddr = dice.of(&routers).parse().unwrap();
     let mtu = usize::try_from(1280 + dice.below(220)).unwrap();
     let fills = Fills { v4: on, v6: dice.below(2) == 0 };
     let (socket, to) = (usize::try_from(dice.below(3)).unwrap(), destination(dice));
@@ -180,7 +181,7 @@ fn a_million_changes_leave_no_stale_frame() {
     // The test is worth something only if all paths were taken often.
     assert!(counters.udp_fast > sent / 20, "{} of {sent} by the fast path", counters.udp_fast);
     assert!(counters.udp_flow > sent / 500, "{} of {sent} by the flow table", counters.udp_flow);
-    assert!(errors > sent / 100 && sent > changes / 2, "{sent} sent, {errors} refused");
+    assert!(errors > sent / 100 && sent > changes / 4, "{sent} sent, {errors} refused");
 }
 
 #[test]

@@ -163,9 +163,9 @@ pub fn form() -> &'static str {
     }
 }
 
-/// The most octets a form is given at once: its 64-bit lanes, which add 32-bit words without carry, stay below 2^60.
-/// Small under test, so that the tests cross it.
-const BLOCK: usize = if cfg!(test) { 1000 } else { 1 << 30 };
+/// The most octets a form is given at once, so that the lanes it adds in do not overflow. Small under test, so that the
+/// tests cross it.
+const BLOCK: usize = if cfg!(test) { 1000 } else { 1 << 20 };
 
 /// Below this many octets a wide form's start costs more than it saves.
 const WIDE: usize = 64;
@@ -211,7 +211,11 @@ impl Form {
             #[cfg(target_arch = "x86_64")]
             Form::Avx2 => is_x86_feature_detected!("avx2"),
             #[cfg(target_arch = "x86_64")]
-            Form::Avx512 => is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw"),
+            Form::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vnni")
+            }
         }
     }
 
@@ -227,7 +231,7 @@ impl Form {
             // SAFETY: the caller vouches that the CPU has AVX2.
             #[cfg(target_arch = "x86_64")]
             Form::Avx2 => unsafe { avx2::sum(src) },
-            // SAFETY: the caller vouches that the CPU has AVX-512 F and BW.
+            // SAFETY: the caller vouches that the CPU has AVX-512 F, BW and VNNI.
             #[cfg(target_arch = "x86_64")]
             Form::Avx512 => unsafe { avx512::sum(src) },
         }
@@ -245,7 +249,7 @@ impl Form {
             // SAFETY: the caller vouches that the CPU has AVX2.
             #[cfg(target_arch = "x86_64")]
             Form::Avx2 => unsafe { avx2::copy(dst, src) },
-            // SAFETY: the caller vouches that the CPU has AVX-512 F and BW.
+            // SAFETY: the caller vouches that the CPU has AVX-512 F, BW and VNNI.
             #[cfg(target_arch = "x86_64")]
             Form::Avx512 => unsafe { avx512::copy(dst, src) },
         }
@@ -261,9 +265,11 @@ fn sum(src: &[u8]) -> u64 {
 
 #[inline]
 fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
-    let form = if src.len() < WIDE { Form::Portable } else { Form::best() };
-    // SAFETY: the portable form is available everywhere, and `best` returns only what is available.
-    unsafe { form.copy(dst, src) }
+    if src.len() < portable::SHORT {
+        return portable::copy_short(dst, src);
+    }
+    // SAFETY: `best` returns only what is available.
+    unsafe { Form::best().copy(dst, src) }
 }
 
 /// One's complement addition: the carry comes back in at the low end. It cannot carry twice: a sum that overflowed is

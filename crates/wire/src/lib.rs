@@ -58,6 +58,7 @@ mod multicast;
 mod ndp;
 mod quote;
 mod summary;
+mod tcp;
 mod udp;
 mod vlan;
 
@@ -74,5 +75,6 @@ pub use multicast::{multicast_mac, solicited_node};
 pub use ndp::{NdpPacket, NdpPrefix, NdpRepr, NdpRouter};
 pub use quote::Quote;
 pub use summary::summary;
+pub use tcp::{TcpFlags, TcpSegment};
 pub use udp::{UdpDatagram, UdpRepr};
 pub use vlan::{VlanHeader, VlanRepr, VlanTag};

@@ -94,10 +94,10 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
 /// Whether a figure or a ratio is worse than wanted.
 fn misses(bench: &Bench, compared: &Compared) -> bool {
     let own: Vec<f64> = compared.own.iter().map(|figure| figure.value).collect();
-    let bound = bench.bound.zip(spread(&own)).is_some_and(|(bound, [median, ..])| match bench.unit {
-        Unit::Pps => median < bound,
-        Unit::Ns | Unit::Bytes => median > bound,
-    });
+    let bound = bench
+        .bound
+        .zip(spread(&own))
+        .is_some_and(|(bound, [median, ..])| if bench.unit.is_rate() { median < bound } else { median > bound });
     bound
         || bench.peers.iter().any(|peer| {
             let ratios = compared.ratios.get(peer.name).and_then(|ratios| spread(ratios));
@@ -110,6 +110,7 @@ fn shown(unit: Unit, value: f64) -> String {
         Unit::Pps => format!("{:.2} Mpps", value / 1e6),
         Unit::Ns => format!("{value:.2} ns"),
         Unit::Bytes => format!("{:.1} MiB", value / 1048576.0),
+        Unit::BytesPerSecond => format!("{:.1} GB/s", value / 1e9),
     }
 }
 

@@ -2,11 +2,13 @@
 
 mod bench;
 mod bridge;
+mod nic;
 mod pkt_gen;
 mod ports;
 mod profile;
 mod qualify;
 mod stack;
+mod switch;
 
 use crate::trouble::{Trouble, print};
 use clap::Parser;
@@ -30,8 +32,10 @@ pub(crate) static COMMANDS: &[Command] = &[
     qualify::COMMAND,
     pkt_gen::COMMAND,
     bridge::COMMAND,
+    switch::COMMAND,
     ports::COMMAND,
     stack::COMMAND,
+    nic::COMMAND,
     profile::COMMAND,
     bench::COMMAND,
 ];

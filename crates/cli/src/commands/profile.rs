@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use linerate_lab::{profile, store};
 #[cfg(target_os = "linux")]
 use linerate_load::profile::Flood;
-use linerate_load::profile::{Order, SIZES, SOURCES, Way};
+use linerate_load::profile::{Order, SIZES, SOURCES, Source, Way};
 use linerate_rt::{Stop, cpus, forward_signals};
 #[cfg(target_os = "linux")]
 use std::net::SocketAddr;
@@ -105,18 +105,20 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
 
 /// Measures the columns that were asked for.
 fn stages(way: Way, asked: &Measuring, command: Vec<String>, stop: &Stop) -> Result<ExitCode, Trouble> {
-    let sources: Vec<_> = SOURCES.iter().filter(|source| asked.kernel || !source.kernel).collect();
+    let wanted = |source: &&Source| (asked.kernel || !source.kernel) && source.ways.contains(&way);
+    let sources: Vec<_> = SOURCES.iter().filter(wanted).collect();
     if sources.is_empty() {
-        return Err(Trouble::usage("there is nothing to measure; give --kernel"));
+        return Err(Trouble::usage("nothing of linerate's own is measured that way; give --kernel"));
     }
     let order = Order {
+        way,
         size: asked.size,
         time: Duration::from_millis(asked.time),
         rounds: asked.rounds.into(),
         // Interrupts mostly come to the first processor.
         core: cpus().last().copied().unwrap_or(0),
     };
-    let run = profile::run(way, &order, &sources, command, stop, |line| eprintln!("{line}"));
+    let run = profile::run(&order, &sources, command, stop, |line| eprintln!("{line}"));
     if asked.json {
         print(&run.to_json());
     } else {

@@ -11,8 +11,9 @@ pub use battery::BATTERY;
 pub use stage::STAGES;
 
 use crate::{environment, published};
+use linerate_load::profile::{self, Way};
 use linerate_load::result::{Number, Outcome, RunResult, Test, Timestamp};
-use linerate_rt::{Stop, monotonic_ns};
+use linerate_rt::{Stop, cpus, monotonic_ns};
 use stage::Stage;
 use std::time::Duration;
 
@@ -45,8 +46,12 @@ pub fn qualify(order: &Order, command: Vec<String>, stop: &Stop, mut tell: impl 
             Err(skipped) => run.tests.push(*skipped),
         }
     }
+    if order.ports.is_none() {
+        run.tests.extend(stages(order, stop, &mut tell));
+    }
     run.elapsed_s = Number::new(seconds(monotonic_ns() - began));
     run.comparisons = published::compare(&run.tests).unwrap_or_default();
+    run.comparisons.extend(published::compare_stages(&run.tests).unwrap_or_default());
     run.signal = stop.signal();
     run.reasons = run.tests.iter().flat_map(faults_of).collect();
     run.outcome = match (run.signal, run.reasons.is_empty(), measured(&run.tests)) {
@@ -65,6 +70,21 @@ fn on_stage(stage: &Stage, order: &Order, stop: &Stop, tell: &mut impl FnMut(&st
         }
         tell(&format!("{}: {}", stage.key, row.title));
         tests.extend((row.run)(stage, row, order, stop));
+    }
+    tests
+}
+
+/// Where each nanosecond of a datagram goes, in linerate's stack and, where that may be looked at, in the kernel's.
+fn stages(order: &Order, stop: &Stop, tell: &mut impl FnMut(&str)) -> Vec<Test> {
+    let rounds = u32::try_from(2 * order.repeats + 1).unwrap_or(u32::MAX);
+    let core = cpus().first().copied().unwrap_or(0);
+    let order = profile::Order { way: Way::Tx, size: 64, time: order.time / 80, rounds, core };
+    let mut tests = Vec::new();
+    for source in profile::SOURCES.iter().filter(|source| source.ways.contains(&Way::Tx)) {
+        if stop.asked() {
+            break;
+        }
+        tests.extend((source.measure)(&order, stop, &mut |line| tell(&format!("stages: {line}"))));
     }
     tests
 }

@@ -18,6 +18,12 @@ use crate::facts;
 /// The style sheet is a constant of this program, so it may stand unescaped.
 const STYLE: PreEscaped<&str> = PreEscaped(include_str!("style.css"));
 
+/// The charts of what was measured; if nothing was, all, which say so.
+fn shown(run: &RunResult) -> Vec<&'static Chart> {
+    let some: Vec<_> = CHARTS.iter().filter(|chart| chart.shows(run)).collect();
+    if some.is_empty() { CHARTS.iter().collect() } else { some }
+}
+
 /// The page.
 #[must_use]
 pub fn render(run: &RunResult) -> String {
@@ -38,7 +44,7 @@ pub fn render(run: &RunResult) -> String {
                 main {
                     (parts::tiles(run))
                     (parts::warnings(run))
-                    section { h2 { "Charts" } @for chart in CHARTS { (chart.figure(run)) } }
+                    section { h2 { "Charts" } @for chart in shown(run) { (chart.figure(run)) } }
                     (parts::environment(run))
                     (parts::results(run))
                     (parts::ledgers(run))

@@ -51,7 +51,8 @@ fn about(test: &Test) -> String {
 /// Four figures at a glance.
 pub(super) fn tiles(run: &RunResult) -> Markup {
     let best = facts::best_rate(run);
-    let compared = best.and_then(|(test, _)| run.comparisons.iter().find(|comparison| comparison.test == test.id));
+    let of = |(test, _): (&Test, f64)| run.comparisons.iter().find(|comparison| comparison.test == test.id);
+    let compared = best.map_or(run.comparisons.first(), of);
     let latency = run.tests.iter().find_map(|test| Some((test, test.latency.as_ref()?)));
     let left = facts::unexplained(run);
     let ran = run.tests.iter().filter(|test| test.skipped.is_none()).count();

@@ -3,16 +3,26 @@
 //! [`BENCHES`] is the table; a bench is one function and one row. A round measures linerate and then each peer, with the
 //! core-to-core round trip between any two measurements; a ratio counts only if the cores stayed in one state.
 
+mod alone;
 mod cable;
+mod checksum;
 mod forward;
+mod lro;
 mod null;
 mod peer;
 pub mod probe;
 pub mod roof;
 mod round;
+mod switch;
 mod sys;
+mod tcp;
+mod traffic;
+mod tso;
+mod udp_flood;
+mod udp_tx;
 #[cfg(target_os = "linux")]
 mod veth;
+mod vi;
 
 pub use peer::{How, Peer};
 pub use round::{Compared, Figure, compare, spread};
@@ -57,6 +67,8 @@ pub enum Unit {
     Ns,
     /// Bytes; less is better.
     Bytes,
+    /// Bytes per second; more is better.
+    BytesPerSecond,
 }
 
 impl Unit {
@@ -67,7 +79,14 @@ impl Unit {
             Self::Pps => "packets/s",
             Self::Ns => "ns",
             Self::Bytes => "bytes",
+            Self::BytesPerSecond => "bytes/s",
         }
+    }
+
+    /// Whether more of it is better.
+    #[must_use]
+    pub fn is_rate(self) -> bool {
+        matches!(self, Self::Pps | Self::BytesPerSecond)
     }
 }
 
@@ -95,6 +114,14 @@ pub const BENCHES: &[Bench] = &[
     cable::TWO_PROCESSES,
     forward::BENCH,
     null::BENCH,
+    udp_tx::BENCH,
+    udp_flood::BENCH,
+    checksum::BENCH,
+    tso::BENCH,
+    lro::BENCH,
+    vi::BENCH,
+    switch::WITHIN,
+    switch::BETWEEN,
     #[cfg(target_os = "linux")]
     veth::PACKET,
     #[cfg(target_os = "linux")]
@@ -104,6 +131,11 @@ pub const BENCHES: &[Bench] = &[
     #[cfg(target_os = "linux")]
     cable::MEMORY,
 ];
+
+/// Something went wrong.
+fn failed(why: impl std::fmt::Display) -> Missing {
+    Missing::Failed(why.to_string())
+}
 
 /// A quiet pkt-gen.
 fn quietly(config: Config) -> Result<Finished, Missing> {

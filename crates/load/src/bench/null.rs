@@ -1,8 +1,9 @@
 //! What a frame costs its sender beside its bytes: reserve, set, commit and sync on a port that swallows all.
 
-use super::{Bench, Missing, Setting, Unit};
+use super::alone::{each_ns, on_core};
+use super::{Bench, Missing, Setting, Unit, failed};
 use linerate_port::open_all;
-use linerate_rt::{Clock, spawn};
+use std::time::Duration;
 
 pub(super) const BENCH: Bench = Bench {
     name: "null",
@@ -18,19 +19,16 @@ pub(super) const BENCH: Bench = Bench {
 const BATCH: u32 = 256;
 
 fn run(setting: &Setting) -> Result<f64, Missing> {
-    let (core, time) = (setting.cores[0], setting.time.as_nanos().try_into().unwrap_or(u64::MAX));
-    let failed = |e: &dyn std::fmt::Display| Missing::Failed(e.to_string());
-    let work = spawn("null", &[core], move || measure(time));
-    work.map_err(|e| failed(&e))?.join().map_err(|_| failed(&"the thread panicked"))?
+    let time = setting.time;
+    on_core(setting.cores[0], move || measure(time))
 }
 
-fn measure(time: u64) -> Result<f64, Missing> {
-    let failed = |e: &dyn std::fmt::Display| Missing::Failed(e.to_string());
-    let mut ports = open_all(&["null:"]).map_err(|e| failed(&e))?;
-    let mut tx = ports[0].take_tx(0).ok_or_else(|| failed(&"no queue"))?;
-    let mut clock = Clock::new();
-    let (start, mut frames) = (clock.now(), 0u64);
-    while clock.now() < start + time {
+fn measure(time: Duration) -> Result<f64, Missing> {
+    let mut ports = open_all(&["null:"]).map_err(failed)?;
+    let mut tx = ports[0].take_tx(0).ok_or_else(|| failed("no queue"))?;
+    let mut frames = 0u64;
+    let ns = each_ns(time, || {
+        let before = frames;
         for _ in 0..64 {
             let mut batch = tx.ring.reserve(BATCH);
             let n = batch.len();
@@ -41,11 +39,11 @@ fn measure(time: u64) -> Result<f64, Missing> {
             tx.sync();
             frames += u64::from(n);
         }
-    }
-    let spent = clock.now() - start;
+        Ok(frames - before)
+    })?;
     let count = tx.counters();
     if count.frames != frames || count.bytes != 60 * frames || count.syscalls != 0 {
         return Err(Missing::Failed(format!("{frames} frames were sent and {} counted", count.frames)));
     }
-    Ok(spent as f64 / frames as f64)
+    Ok(ns)
 }

@@ -56,11 +56,7 @@ pub fn compare(bench: &Bench, setting: &Setting, mut progress: impl FnMut(&str))
             progress(&format!("{}: round {}, {}", bench.name, round + 1, peer.name));
             match figure(bench, setting, |setting| peer.measure(setting)) {
                 Ok(Some(theirs)) if one_state(&own, &theirs) => {
-                    let ratio = if bench.unit == super::Unit::Pps {
-                        own.value / theirs.value
-                    } else {
-                        theirs.value / own.value
-                    };
+                    let ratio = if bench.unit.is_rate() { own.value / theirs.value } else { theirs.value / own.value };
                     all.ratios.entry(peer.name).or_default().push(ratio);
                     all.peers.entry(peer.name).or_default().push(theirs.value);
                     all.missing.remove(peer.name);
@@ -127,6 +123,7 @@ mod tests {
     fn a_ratio_says_how_much_better_linerate_is() {
         const PEERS: &[Peer] = &[Peer { name: "p", how: How::Own(|_| Ok(100.0)), wanted: None }];
         assert_eq!(compare(&bench(Unit::Pps, PEERS), &setting(), |_| ()).ratios["p"], [2.0; 3]);
+        assert_eq!(compare(&bench(Unit::BytesPerSecond, PEERS), &setting(), |_| ()).ratios["p"], [2.0; 3]);
         assert_eq!(compare(&bench(Unit::Ns, PEERS), &setting(), |_| ()).ratios["p"], [0.5; 3]);
     }
 

@@ -25,6 +25,8 @@ use std::time::Duration;
 /// How columns are measured.
 #[derive(Clone, Debug)]
 pub struct Order {
+    /// Which way the packets go.
+    pub way: Way,
     /// Bytes of a frame in memory, Ethernet header included and FCS not: [`SIZES`].
     pub size: u32,
     /// How long each measurement of each round takes.
@@ -50,14 +52,27 @@ pub enum Way {
     Rx,
 }
 
+impl Way {
+    /// The workload of the tests that hold such columns.
+    #[must_use]
+    pub fn workload(self) -> &'static str {
+        match self {
+            Self::Tx => "profile-tx",
+            Self::Rx => "profile-rx",
+        }
+    }
+}
+
 /// Who measures columns.
 pub struct Source {
     /// Its name.
     pub name: &'static str,
     /// Whether it is the system's network and not linerate's own.
     pub kernel: bool,
+    /// The ways of which it measures any.
+    pub ways: &'static [Way],
     /// Measures; columns that cannot be measured say why.
-    pub measure: fn(Way, &Order, &Stop, Tell<'_>) -> Vec<Test>,
+    pub measure: fn(&Order, &Stop, Tell<'_>) -> Vec<Test>,
 }
 
 /// Is given a line when something new begins.
@@ -79,7 +94,7 @@ pub struct Whole {
     pub seconds: f64,
 }
 
-/// A column: its stages and what the whole way took.
+/// A column: its stages and what the whole way took. Whether they agree, [`Test::agreements`] tells.
 #[must_use]
 pub fn column(id: &str, title: &str, order: &Order, stages: Vec<Stage>, wholes: &[Whole]) -> Test {
     let repeat = |whole: &Whole| Repeat {
@@ -90,17 +105,6 @@ pub fn column(id: &str, title: &str, order: &Order, stages: Vec<Stage>, wholes: 
     };
     let mut test = Test { stages, repeats: wholes.iter().map(repeat).collect(), ..empty_column(id, title, order) };
     test.summarize(unit::NS);
-    for one in test.agreements().into_iter().filter(|one| !one.holds) {
-        let with = if one.what == "sum" { "the whole way without them" } else { "early return" };
-        test.warnings.push(format!(
-            "{}: {} by {} and {with} do not agree: {:.1} and {:.1} ns",
-            id,
-            one.what,
-            one.how.name(),
-            one.ns,
-            one.other_ns
-        ));
-    }
     test
 }
 
@@ -119,10 +123,13 @@ fn empty_column(id: &str, title: &str, order: &Order) -> Test {
     Test {
         id: id.to_owned(),
         title: title.to_owned(),
-        workload: "profile".to_owned(),
+        workload: order.way.workload().to_owned(),
         frame_bytes: Some(order.size),
         wire_bytes: Some(order.size + 4),
         parameters: parameters.map(|(name, value)| (name.to_owned(), value)).into(),
         ..Test::default()
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;

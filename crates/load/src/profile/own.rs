@@ -1,8 +1,10 @@
 //! linerate's own stack: the long way, the flow table and the fast path, over a port that swallows what it gets.
 //!
 //! Each stage is measured in two ways. *Time-stamps*: of one datagram in [`EVERY`], the processor's counter is read
-//! between the stages, and what the reading costs, measured by two of them in a row, is taken off. *Early return*: all
-//! datagrams turn back after a stage, and what that costs more than turning back one stage earlier is the stage's.
+//! between the stages. A reading waits for the stage to end, so stages cannot overlap as they otherwise do; what that and
+//! the reading itself cost is measured by stamping all datagrams, and taken off. *Early return*: all datagrams turn back
+//! after a stage, and what that costs more than turning back one stage earlier is the stage's. In both, and in the whole
+//! way without either, a datagram begins when the one before has ended.
 
 use super::{HEADERS, Order, Source, Tell, Way, Whole, column, missing_column};
 use crate::result::{How, Stage as Row, Test};
@@ -13,7 +15,7 @@ use linerate_wire::MacAddr;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-pub(super) const SOURCE: Source = Source { name: "linerate", kernel: false, measure };
+pub(super) const SOURCE: Source = Source { name: "linerate", kernel: false, ways: &[Way::Tx], measure };
 
 /// A column.
 struct Column {
@@ -24,9 +26,9 @@ struct Column {
 }
 
 const COLUMNS: &[Column] = &[
-    Column { id: "tx-long", title: "long way", path: Path::Long, stages: LONG },
-    Column { id: "tx-flow", title: "flow table", path: Path::Flow, stages: LONG },
-    Column { id: "tx-fast", title: "fast path", path: Path::Fast, stages: FAST },
+    Column { id: "tx-long", title: "linerate, long way", path: Path::Long, stages: LONG },
+    Column { id: "tx-flow", title: "linerate, flow table", path: Path::Flow, stages: LONG },
+    Column { id: "tx-fast", title: "linerate, fast path", path: Path::Fast, stages: FAST },
 ];
 
 const LONG: &[(Stage, &str)] = &[
@@ -78,10 +80,10 @@ impl Probe for Stamps {
     }
 }
 
-fn measure(way: Way, order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {
+fn measure(order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {
     let before = cpus();
     let mut tests = Vec::new();
-    for Column { id, title, path, stages } in COLUMNS.iter().filter(|_| way == Way::Tx) {
+    for Column { id, title, path, stages } in COLUMNS {
         if stop.asked() {
             break;
         }
@@ -178,7 +180,10 @@ impl Bed {
                 break;
             }
             let nothing = self.nothing(each)?;
-            wholes.push(Whole { ns: self.send(each, true, |_| ())? - nothing, seconds: each.as_secs_f64() });
+            let whole = self.send(each, true, |_| ())?;
+            wholes.push(Whole { ns: whole - nothing, seconds: each.as_secs_f64() });
+            let all = self.send(each, true, |_| Stamps { at: [0; STAGES.len() + 1], n: 1 })?;
+            let reading = (all - whole) / stages.len() as f64;
             let mut before = nothing;
             for ((stage, _), round) in stages.iter().zip(&mut cut) {
                 let ns = if *stage == Stage::Ring {
@@ -190,7 +195,7 @@ impl Bed {
                 before = ns;
             }
             for (ns, round) in self.stamps(each, stages.len())?.into_iter().zip(&mut stamped) {
-                round.push(ns);
+                round.push(ns - reading);
             }
         }
         let name = |stage: Stage| STAGES.iter().find(|(s, _)| *s == stage).map_or("", |(_, name)| name);
@@ -200,10 +205,10 @@ impl Bed {
         Ok(([rows(How::TimeStamps, &stamped), rows(How::EarlyReturn, &cut)].concat(), wholes))
     }
 
-    /// Nanoseconds of each stage, by stamps.
+    /// Nanoseconds of each stage and of a reading, by stamps.
     fn stamps(&mut self, time: Duration, stages: usize) -> Result<Vec<f64>, String> {
         let (ticks0, ns0) = (ticks(), monotonic_ns());
-        let mut samples: Vec<Vec<u64>> = vec![Vec::new(); stages + 1];
+        let mut samples: Vec<Vec<u64>> = vec![Vec::new(); stages];
         let Self { node, socket, payload } = self;
         let until = ns0 + u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / 2);
         let (mut i, mut now) = (0u32, ns0);
@@ -212,13 +217,10 @@ impl Bed {
                 i = i.wrapping_add(1);
                 let ring = &mut node.tx.ring;
                 let result = if i.is_multiple_of(EVERY) {
-                    // Two readings in a row, for what a reading costs; the second begins the first stage.
                     let mut probe = Stamps { at: [0; STAGES.len() + 1], n: 1 };
-                    let cost = ticks();
                     probe.at[0] = ticks();
                     let result = node.host.udp_send_probed(now, *socket, None, payload, ring, &mut probe);
-                    samples[0].push(probe.at[0].wrapping_sub(cost));
-                    for (k, sample) in samples[1..].iter_mut().enumerate() {
+                    for (k, sample) in samples.iter_mut().enumerate() {
                         sample.push(probe.at[k + 1].wrapping_sub(probe.at[k]));
                     }
                     result
@@ -231,8 +233,7 @@ impl Bed {
             now = monotonic_ns();
         }
         let ns = scale(ticks0, ns0)?;
-        let cost = middle(&mut samples[0]);
-        Ok(samples[1..].iter_mut().map(|sample| (middle(sample) - cost) * ns).collect())
+        Ok(samples.iter_mut().map(|sample| middle(sample) * ns).collect())
     }
 }
 

@@ -5,20 +5,19 @@
 //!
 //! Nothing that the other process says or leaves unsaid makes an end wait for longer than [`PATIENCE`] and a handshake.
 
-use super::engine::{CableRx, CableTx};
-use super::message::{self, Offer, OfferedPair, Refusal};
+use super::memory::Memory;
+use super::message::{self, Offer, Refusal};
 use super::side::Side;
 use super::watcher::Watcher;
-use super::{End, Pairs, Ready, Shape, Wire};
+use super::{End, Pairs, Shape};
 use crate::error::{Cause, OpenError};
 use crate::open::Parts;
-use crate::queue::{RxQueue, TxQueue};
 use crate::spec::Spec;
 use crate::sys::seqpacket::{self as socket, DirLock, MOST_FDS};
 use linerate_ring::{Bell, Pipe, Region, RegionError};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,103 +26,88 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How long a handshake may take.
 pub(super) const HANDSHAKE: Duration = Duration::from_secs(2);
 
-/// The region and where the rings lie in it.
-pub(super) struct Memory {
-    pub(super) pipe: Pipe,
-    pub(super) region: Arc<Region>,
-    pub(super) pairs: Pairs,
-}
-
 /// How two ends came together.
 pub(super) enum Met {
     /// This end is the first: it listens.
     First(OwnedFd),
     /// The other end was there.
-    Joined { peer: OwnedFd, memory: Memory, offer: Box<Offer>, tx_far: Vec<Bell>, rx_far: Vec<Bell> },
+    Joined(Joined),
+}
+
+/// What joining gave.
+pub(super) struct Joined {
+    pub(super) peer: OwnedFd,
+    pub(super) memory: Memory,
+    pub(super) offer: Box<Offer>,
+    /// The other end's bells: of its transmit queues, of its receive queues.
+    pub(super) tx_far: Vec<Bell>,
+    pub(super) rx_far: Vec<Bell>,
 }
 
 pub(super) fn open(spec: &Spec, region: &Arc<Region>, end: &End, shape: &Shape) -> Result<Parts, OpenError> {
-    let oops =
-        |e: &dyn std::fmt::Display| OpenError::new(spec, Cause::System, e, "check $XDG_RUNTIME_DIR and free memory");
-    let dir = socket::runtime_dir().map_err(|e| oops(&e))?;
+    let dir = socket::runtime_dir().map_err(|e| system(spec, &e))?;
     let path = dir.join(format!("cable-{}.sock", end.cable));
-    // The bells must exist before the other end is met, their number is known only then: an offer may say otherwise.
-    let mut meeting = Meeting { end: end.clone(), path, dir, queues: shape.queues };
-    let deadline = Instant::now() + PATIENCE;
-    let (met, side) = loop {
-        let side = Arc::new(Side::new(meeting.queues as usize, false).map_err(|e| oops(&e))?);
-        match meeting.meet(&side, &|offered| shape.agree(spec, offered).is_ok()) {
-            Ok(met) => break (met, side),
-            Err(Trouble::Shape(offered)) => shape.agree(spec, &offered)?,
-            Err(trouble) if Instant::now() >= deadline => return Err(trouble.named(spec)),
-            Err(Trouble::Queues(queues)) => meeting.queues = queues,
-            Err(Trouble::Again | Trouble::Locked) => std::thread::sleep(Duration::from_millis(10)),
-            Err(trouble) => return Err(trouble.named(spec)),
-        }
-    };
-    match met {
-        Met::First(listener) => {
-            let pairs = Pairs::new(region, end, shape).map_err(|e| oops(&e))?;
+    let hello = message::hello(end.left);
+    let mut meeting = Meeting { end: end.clone(), path, dir, queues: shape.queues, hello, may_listen: true };
+    match meeting.patiently(spec, shape)? {
+        (Met::First(listener), side) => {
+            let pairs = Pairs::new(region, end, shape).map_err(|e| system(spec, &e))?;
             let memory = Memory { pipe: Pipe::Maker, region: region.clone(), pairs };
-            let ready = memory.ready(end, shape, &side, None).map_err(|e| oops(&e))?;
+            let ready = memory.ready(end, shape, &side, None, None).map_err(|e| system(spec, &e))?;
             side.listens_at(Some(&meeting.path));
             let parts = ready.parts(spec, shape, "cable to another process, over this one's memory".into());
-            Watcher::start(&side, meeting, *shape, memory, Some(listener), None).map_err(|e| oops(&e))?;
+            Watcher::start(&side, meeting, *shape, memory, Some(listener), None).map_err(|e| system(spec, &e))?;
             Ok(parts)
         }
-        Met::Joined { peer, memory, offer, tx_far, rx_far } => {
-            let shape = offer.shape;
-            let ready = memory.ready(end, &shape, &side, Some((&offer, &tx_far, &rx_far))).map_err(|e| oops(&e))?;
-            side.up();
-            let parts = ready.parts(spec, &shape, "cable to another process, over the other one's memory".into());
-            Watcher::start(&side, meeting, shape, memory, None, Some(peer)).map_err(|e| oops(&e))?;
-            Ok(parts)
+        (Met::Joined(joined), side) => {
+            joined.start(spec, meeting, &side, "cable to another process, over the other one's memory".into())
         }
     }
 }
 
-impl Memory {
-    /// The queues of this end. `met`: the offer and the other end's bells, if it is there already.
-    fn ready(
-        &self,
-        end: &End,
-        shape: &Shape,
-        side: &Arc<Side>,
-        met: Option<(&Offer, &[Bell], &[Bell])>,
-    ) -> Result<Ready, RegionError> {
-        let wire = shape.rate.map(Wire::new);
-        let start = |left: bool, q: usize| met.map_or(0, |(offer, ..)| offer.out(left)[q].start);
-        let mut ready = Ready { side: side.clone(), tx: Vec::new(), rx: Vec::new() };
-        for (q, pair) in self.pairs.out(end.left).iter().enumerate() {
-            let (ring, pipe) = self.pipe.sender(&self.region, pair, start(end.left, q))?;
-            // Until the other end brings its own, the bell is this end's: nobody sleeps on the other side.
-            let far = met.map_or_else(|| side.tx_bell(q), |(_, _, rx)| rx[q].clone());
-            ready.tx.push(TxQueue::new(ring, Box::new(CableTx::new(pipe, side, q, far, wire.clone()))));
-        }
-        for (q, pair) in self.pairs.out(!end.left).iter().enumerate() {
-            let (ring, pipe) = self.pipe.receiver(&self.region, pair, start(!end.left, q))?;
-            let far = met.map_or_else(|| side.rx_bell(q), |(_, tx, _)| tx[q].clone());
-            ready.rx.push(RxQueue::new(ring, Box::new(CableRx::new(pipe, side, q, far))));
-        }
-        Ok(ready)
+/// Joins whoever listens at a socket of the user's runtime directory and understands this hello, now and whenever it
+/// comes anew; never listens itself. It is the right end of what it joins.
+pub(crate) fn join(
+    spec: &Spec,
+    socket_name: &str,
+    hello: Vec<u8>,
+    shape: &Shape,
+    path: String,
+) -> Result<Parts, OpenError> {
+    let dir = socket::runtime_dir().map_err(|e| system(spec, &e))?;
+    let end = End { cable: socket_name.to_owned(), left: false };
+    let at = dir.join(format!("{socket_name}.sock"));
+    let mut meeting = Meeting { end, path: at, dir, queues: shape.queues, hello, may_listen: false };
+    match meeting.patiently(spec, shape)? {
+        (Met::Joined(joined), side) => joined.start(spec, meeting, &side, path),
+        (Met::First(_), _) => Err(Trouble::Again.named(spec)),
     }
 }
 
-impl Offer {
-    pub(super) fn out(&self, left: bool) -> &[OfferedPair] {
-        if left { &self.right } else { &self.left }
-    }
+fn system(spec: &Spec, e: &dyn std::fmt::Display) -> OpenError {
+    OpenError::new(spec, Cause::System, e, "check $XDG_RUNTIME_DIR and free memory")
+}
 
-    fn pairs(&self) -> Pairs {
-        let some = |offered: &[OfferedPair]| offered.iter().map(|o| o.pair).collect();
-        Pairs { right: some(&self.right), left: some(&self.left) }
+impl Joined {
+    /// The port of an end that has joined.
+    fn start(self, spec: &Spec, meeting: Meeting, side: &Arc<Side>, path: String) -> Result<Parts, OpenError> {
+        let Self { peer, memory, offer, tx_far, rx_far } = self;
+        let shape = offer.shape;
+        let far = Some((&tx_far[..], &rx_far[..]));
+        let ready = memory.ready(&meeting.end, &shape, side, Some(&offer), far).map_err(|e| system(spec, &e))?;
+        side.up();
+        let parts = ready.parts(spec, &shape, path);
+        Watcher::start(side, meeting, shape, memory, None, Some(peer)).map_err(|e| system(spec, &e))?;
+        Ok(parts)
     }
 }
 
 /// Why two ends did not meet.
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     /// The other one was just going, or is not linerate: worth another try.
     Again,
+    /// Nobody listens, and this end may not.
+    Nobody,
     /// Another process is just looking for an end, or keeps the directory locked.
     Locked,
     /// The maker's cable is another than is wanted.
@@ -137,10 +121,15 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    fn named(self, spec: &Spec) -> OpenError {
+    pub(crate) fn named(self, spec: &Spec) -> OpenError {
         let new = |cause, what: String, mend: &str| OpenError::new(spec, cause, what, mend);
         match self {
             Self::Again => new(Cause::Busy, "the other end does not answer".into(), "stop the program that holds it"),
+            Self::Nobody => new(
+                Cause::Missing,
+                format!("no switch '{0}' runs as this user", switch_of(spec)),
+                &format!("start `linerate switch {0}`, or open two of its ports in one program", switch_of(spec)),
+            ),
             Self::Locked => {
                 new(Cause::Busy, "another process keeps the directory of sockets locked".into(), "stop that process")
             }
@@ -154,6 +143,22 @@ impl Trouble {
             Self::Refused(Refusal::Busy) => {
                 new(Cause::Busy, "both ends are open in other processes".into(), "use another cable ID")
             }
+            Self::Refused(Refusal::Taken) => new(
+                Cause::Busy,
+                "the switch has a port of that name".into(),
+                "use another name, or close the program that has it",
+            ),
+            Self::Refused(Refusal::Unknown) => new(
+                Cause::Peer,
+                "the switch is to have no port of that name".into(),
+                "use one that it was started with (--ports), or start it without",
+            ),
+            Self::Refused(Refusal::Full) => {
+                new(Cause::Busy, "the switch has no more ports".into(), "close some of them")
+            }
+            Self::Refused(Refusal::Memory) => {
+                new(Cause::System, "the switch has no memory for such a port".into(), "use fewer or smaller rings")
+            }
             Self::Refused(Refusal::Version) => {
                 new(Cause::Peer, "the other end is of another version".into(), "use one version of linerate")
             }
@@ -164,6 +169,11 @@ impl Trouble {
             Self::Io(e) => new(Cause::System, e.to_string(), "check $XDG_RUNTIME_DIR"),
         }
     }
+}
+
+/// The switch that a port's name says, before the second colon.
+fn switch_of(spec: &Spec) -> &str {
+    spec.name.split(':').next().unwrap_or_default()
 }
 
 impl From<io::Error> for Trouble {
@@ -182,12 +192,61 @@ pub(super) struct Meeting {
     dir: PathBuf,
     pub(super) path: PathBuf,
     queues: u32,
+    /// First words to whoever listens.
+    hello: Vec<u8>,
+    /// Takes the listening place if nobody has it.
+    may_listen: bool,
+}
+
+/// A connection to whoever listens at a path of a directory; if nobody does, a listener, if that is wanted.
+pub(crate) fn knock(dir: &Path, path: &Path, may_listen: bool) -> Result<Result<OwnedFd, OwnedFd>, Trouble> {
+    let _lock = match DirLock::take(dir) {
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Err(Trouble::Locked),
+        lock => lock?,
+    };
+    match socket::connect(path) {
+        Ok(peer) => Ok(Ok(peer)),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+            if !may_listen {
+                return Err(Trouble::Nobody);
+            }
+            // Refused: the file of a process that is gone. The lock makes sure that nobody is just replacing it.
+            if e.kind() == io::ErrorKind::ConnectionRefused {
+                std::fs::remove_file(path)?;
+            }
+            Ok(Err(socket::listen(path)?))
+        }
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Whether the process at the other side is of this user.
+pub(crate) fn check_user(peer: &OwnedFd) -> Result<(), Trouble> {
+    let uid = socket::peer_user(peer)?;
+    if uid == socket::user() { Ok(()) } else { Err(Trouble::OtherUser(uid)) }
 }
 
 impl Meeting {
+    /// Meets, or finds out within [`PATIENCE`] why not.
+    fn patiently(&mut self, spec: &Spec, shape: &Shape) -> Result<(Met, Arc<Side>), OpenError> {
+        // The bells must exist before the other end is met, their number is known only then: an offer may say otherwise.
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let side = Arc::new(Side::new(self.queues as usize, false).map_err(|e| system(spec, &e))?);
+            match self.meet(&side, &|offered| shape.agree(spec, offered).is_ok()) {
+                Ok(met) => return Ok((met, side)),
+                Err(Trouble::Shape(offered)) => shape.agree(spec, &offered)?,
+                Err(trouble) if Instant::now() >= deadline => return Err(trouble.named(spec)),
+                Err(Trouble::Queues(queues)) => self.queues = queues,
+                Err(Trouble::Again | Trouble::Locked) => std::thread::sleep(Duration::from_millis(10)),
+                Err(trouble) => return Err(trouble.named(spec)),
+            }
+        }
+    }
+
     /// Joins whoever listens, if its cable fits, or listens.
     pub(super) fn meet(&self, side: &Side, fits: &dyn Fn(&Shape) -> bool) -> Result<Met, Trouble> {
-        match self.knock()? {
+        match knock(&self.dir, &self.path, self.may_listen)? {
             Ok(peer) => self.join(peer, side, fits),
             Err(listener) => Ok(Met::First(listener)),
         }
@@ -195,9 +254,12 @@ impl Meeting {
 
     /// Listens, if nobody does.
     pub(super) fn place(&self) -> Option<OwnedFd> {
+        if !self.may_listen {
+            return None;
+        }
         // Others hold the lock for a few system calls; who keeps it longer does not keep this end.
         for _ in 0..50 {
-            match self.knock() {
+            match knock(&self.dir, &self.path, true) {
                 Err(Trouble::Locked) => std::thread::sleep(Duration::from_millis(1)),
                 met => return met.ok().and_then(Result::err),
             }
@@ -205,29 +267,10 @@ impl Meeting {
         None
     }
 
-    /// A connection to whoever listens; if nobody does, a listener.
-    fn knock(&self) -> Result<Result<OwnedFd, OwnedFd>, Trouble> {
-        let _lock = match DirLock::take(&self.dir) {
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Err(Trouble::Locked),
-            lock => lock?,
-        };
-        match socket::connect(&self.path) {
-            Ok(peer) => Ok(Ok(peer)),
-            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
-                // Refused: the file of a process that is gone. The lock makes sure that nobody is just replacing it.
-                if e.kind() == io::ErrorKind::ConnectionRefused {
-                    std::fs::remove_file(&self.path)?;
-                }
-                Ok(Err(socket::listen(&self.path)?))
-            }
-            Err(e) => Err(e.into()),
-        }
-    }
-
     fn join(&self, peer: OwnedFd, side: &Side, fits: &dyn Fn(&Shape) -> bool) -> Result<Met, Trouble> {
         let end = Instant::now() + HANDSHAKE;
-        self.check_user(&peer)?;
-        socket::send(&peer, &message::hello(self.end.left), &[])?;
+        check_user(&peer)?;
+        socket::send(&peer, &self.hello, &[])?;
         let (bytes, mut fds) = socket::receive_until(&peer, message::LONGEST, end)?;
         let offer = match Offer::read(&bytes) {
             None => return Err(Trouble::Again),
@@ -255,12 +298,7 @@ impl Meeting {
         }
         let rx_far = tx_far.split_off(queues);
         let memory = Memory { pipe: Pipe::Joiner, region, pairs };
-        Ok(Met::Joined { peer, memory, offer: Box::new(offer), tx_far, rx_far })
-    }
-
-    pub(super) fn check_user(&self, peer: &OwnedFd) -> Result<(), Trouble> {
-        let uid = socket::peer_user(peer)?;
-        if uid == socket::user() { Ok(()) } else { Err(Trouble::OtherUser(uid)) }
+        Ok(Met::Joined(Joined { peer, memory, offer: Box::new(offer), tx_far, rx_far }))
     }
 }
 
@@ -268,7 +306,7 @@ impl Meeting {
 pub(super) const BELLS: &[u8] = b"bells";
 
 /// Sends all bells of this end: transmit queues, then receive queues.
-pub(super) fn send_bells(peer: &OwnedFd, side: &Side) -> io::Result<()> {
+pub(crate) fn send_bells(peer: &OwnedFd, side: &Side) -> io::Result<()> {
     side.bells().chunks(MOST_FDS).try_for_each(|some| {
         let fds: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
         socket::send(peer, BELLS, &fds)

@@ -2,7 +2,7 @@
 
 use super::side::{NEVER, Side};
 use super::wire::Wire;
-use crate::counters::{DropReason, RxCounters, TxCounters};
+use crate::counters::{DropReason, Drops, RxCounters, TxCounters};
 use crate::info::Link;
 use crate::queue::{Interest, RxEngine, TxEngine};
 use linerate_ring::{Bell, PipeRx, PipeTx, RxRing, TxRing};
@@ -100,6 +100,10 @@ impl TxEngine for CableTx {
         }
     }
 
+    fn tell_dropped(&mut self, dropped: &Drops) {
+        self.pipe.tell(dropped.numbers());
+    }
+
     fn link(&self) -> Link {
         self.side.link()
     }
@@ -131,13 +135,15 @@ pub(super) struct CableRx {
     far: Bell,
     /// Lies of this pairing's predecessors.
     forgiven: u64,
+    /// What this pairing's predecessors told of frames that did not get into the ring.
+    told: Drops,
 }
 
 impl CableRx {
     pub(super) fn new(pipe: PipeRx, side: &Arc<Side>, queue: usize, far: Bell) -> Self {
         let near = side.rx_bell(queue);
         let seen = side.enter(|desk| desk.rx[queue].claimed = true);
-        Self { pipe, side: side.clone(), queue, seen, near, far, forgiven: 0 }
+        Self { pipe, side: side.clone(), queue, seen, near, far, forgiven: 0, told: Drops::default() }
     }
 
     /// Leaves the last pairing, enters the next. False while frames of the last one wait for the user.
@@ -149,7 +155,9 @@ impl CableRx {
         let seat = &mut desk.rx[self.queue];
         let entered = self.seen & 1 == 1;
         if entered {
+            let told = Drops::from_numbers(self.pipe.told());
             let Some(start) = self.pipe.reset(ring) else { return false };
+            self.told.merge(&told);
             (seat.start, seat.lent) = (Some(start), Some(lent(ring)));
             // From here on the last pairing is left, whatever the rest of this says.
             self.seen = NEVER;
@@ -206,6 +214,13 @@ impl RxEngine for CableRx {
         count.batches += u64::from(new > 0);
         if self.pipe.lies() > self.forgiven {
             self.side.accuse(self.seen);
+        }
+    }
+
+    fn refresh(&mut self, count: &mut RxCounters) {
+        count.dropped = self.told;
+        if self.seen & 1 == 1 {
+            count.dropped.merge(&Drops::from_numbers(self.pipe.told()));
         }
     }
 

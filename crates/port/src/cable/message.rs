@@ -16,32 +16,40 @@ use linerate_ring::{RingPair, RingSpot};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
 /// Changes whenever the messages or the layout of shared lines do.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// Longest message.
 pub(super) const LONGEST: usize = 8 * (12 + 2 * 128 * PAIR);
 const PAIR: usize = 7;
 
 /// Why the maker sends no offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// Not linerate, or another version of it.
     Version,
     /// The same end is open there.
     SameEnd,
     /// Both ends are open.
     Busy,
+    /// A switch has a port of that name.
+    Taken,
+    /// A switch has as many ports as it can have.
+    Full,
+    /// A switch has no memory for such a port.
+    Memory,
+    /// A switch is to have no port of that name.
+    Unknown,
 }
 
 /// One direction of a queue: its rings and the cursor from which both sides start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OfferedPair {
+pub(crate) struct OfferedPair {
     pub(super) pair: RingPair,
     pub(super) start: u32,
 }
 
 /// What the maker offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Offer {
+pub(crate) struct Offer {
     pub(super) shape: Shape,
     pub(super) buf_area: u64,
     pub(super) buffers: u32,
@@ -51,21 +59,21 @@ pub(super) struct Offer {
     pub(super) left: Vec<OfferedPair>,
 }
 
-struct Words<'a>(&'a [u8]);
+pub(crate) struct Words<'a>(pub(crate) &'a [u8]);
 
 impl Words<'_> {
-    fn next(&mut self) -> Option<u64> {
+    pub(crate) fn next(&mut self) -> Option<u64> {
         let (word, rest) = self.0.split_first_chunk::<8>()?;
         self.0 = rest;
         Some(u64::from_le_bytes(*word))
     }
 
-    fn next_u32(&mut self) -> Option<u32> {
+    pub(crate) fn next_u32(&mut self) -> Option<u32> {
         self.next().and_then(|w| u32::try_from(w).ok())
     }
 }
 
-fn bytes(words: &[u64]) -> Vec<u8> {
+pub(crate) fn bytes(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|w| w.to_le_bytes()).collect()
 }
 
@@ -83,7 +91,7 @@ pub(super) fn read_hello(message: &[u8]) -> Option<bool> {
 }
 
 impl Refusal {
-    pub(super) fn write(self) -> Vec<u8> {
+    pub(crate) fn write(self) -> Vec<u8> {
         bytes(&[MAGIC, VERSION, 1 + self as u64])
     }
 }
@@ -111,6 +119,10 @@ impl Offer {
             0 => {}
             2 => return Some(Err(Refusal::SameEnd)),
             3 => return Some(Err(Refusal::Busy)),
+            4 => return Some(Err(Refusal::Taken)),
+            5 => return Some(Err(Refusal::Full)),
+            6 => return Some(Err(Refusal::Memory)),
+            7 => return Some(Err(Refusal::Unknown)),
             _ => return Some(Err(Refusal::Version)),
         }
         let (queues, slots) = (words.next_u32()?, words.next_u32()?);
@@ -163,7 +175,8 @@ mod tests {
 
     #[test]
     fn refusals_and_hellos_survive_the_wire() {
-        for refusal in [Refusal::Version, Refusal::SameEnd, Refusal::Busy] {
+        use Refusal::{Busy, Full, Memory, SameEnd, Taken, Unknown, Version};
+        for refusal in [Version, SameEnd, Busy, Taken, Full, Memory, Unknown] {
             assert_eq!(Offer::read(&refusal.write()), Some(Err(refusal)));
         }
         assert_eq!(read_hello(&hello(true)), Some(true));

@@ -5,6 +5,7 @@
 
 mod between;
 mod engine;
+mod memory;
 mod message;
 mod side;
 mod visitor;
@@ -17,10 +18,15 @@ use crate::kinds::{Kind, OptionRow};
 use crate::open::{Context, Demand, Device, Parts};
 use crate::queue::{RxQueue, TxQueue};
 use crate::spec::Spec;
+pub(crate) use between::{Trouble, check_user, join, knock, send_bells};
 use engine::{CableRx, CableTx};
 use linerate_ring::{Bell, Pipe, Region, RegionError, RingPair, RingSpot};
-use side::Side;
+
+pub(crate) use memory::Memory;
+pub(crate) use message::{Refusal, Words, bytes};
+pub(crate) use side::Side;
 use std::sync::Arc;
+pub(crate) use visitor::{Visitor, Visitors, Wish};
 use wire::Wire;
 
 pub(crate) const KIND: Kind = Kind {
@@ -39,19 +45,19 @@ pub(crate) const KIND: Kind = Kind {
 
 /// Which end, and of which cable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct End {
-    cable: String,
-    left: bool,
+pub(crate) struct End {
+    pub(crate) cable: String,
+    pub(crate) left: bool,
 }
 
 /// What both ends must agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shape {
-    queues: u32,
-    slots: u32,
-    mtu: usize,
-    buf_size: u32,
-    rate: Option<u64>,
+pub(crate) struct Shape {
+    pub(crate) queues: u32,
+    pub(crate) slots: u32,
+    pub(crate) mtu: usize,
+    pub(crate) buf_size: u32,
+    pub(crate) rate: Option<u64>,
 }
 
 impl End {
@@ -135,14 +141,14 @@ impl Pairs {
 }
 
 /// An end that is ready to be used.
-struct Ready {
-    side: Arc<Side>,
-    tx: Vec<TxQueue>,
-    rx: Vec<RxQueue>,
+pub(crate) struct Ready {
+    pub(crate) side: Arc<Side>,
+    pub(crate) tx: Vec<TxQueue>,
+    pub(crate) rx: Vec<RxQueue>,
 }
 
 /// One end's queues over rings that lie ready.
-fn queues(
+pub(crate) fn queues(
     pipe: Pipe,
     region: &Arc<Region>,
     pairs: (&[RingPair], &[RingPair]),
@@ -231,7 +237,7 @@ impl Shape {
 }
 
 impl Ready {
-    fn parts(self, spec: &Spec, shape: &Shape, path: String) -> Parts {
+    pub(crate) fn parts(self, spec: &Spec, shape: &Shape, path: String) -> Parts {
         let info = Info {
             name: spec.to_string(),
             path,

@@ -66,7 +66,7 @@ pub(super) struct Desk {
 }
 
 /// See the module's text.
-pub(super) struct Side {
+pub(crate) struct Side {
     /// Generation times two, plus one when the link is up.
     state: AtomicU32,
     desk: Mutex<Desk>,
@@ -81,11 +81,11 @@ pub(super) struct Side {
     /// The state in which the other process lied; the watcher is told once.
     accused: AtomicU32,
     /// What the watcher sleeps on besides its sockets.
-    pub(super) watcher: Bell,
+    pub(crate) watcher: Bell,
 }
 
 impl Side {
-    pub(super) fn new(queues: usize, up: bool) -> std::io::Result<Self> {
+    pub(crate) fn new(queues: usize, up: bool) -> std::io::Result<Self> {
         let bells = (0..2 * queues).map(|_| Bell::new()).collect::<Result<_, _>>()?;
         let desk =
             Desk { tx: (0..queues).map(|_| Seat::new()).collect(), rx: (0..queues).map(|_| Seat::new()).collect() };
@@ -103,7 +103,7 @@ impl Side {
     }
 
     /// Tells the other end of the same process when this one is gone.
-    pub(super) fn hang_up(&self, far: &Arc<Side>) {
+    pub(crate) fn hang_up(&self, far: &Arc<Side>) {
         let _ = self.far.set(Arc::downgrade(far));
     }
 
@@ -121,7 +121,7 @@ impl Side {
     }
 
     /// Whether the other process of the present pairing was accused; what earlier ones did is not its fault.
-    pub(super) fn accused(&self) -> bool {
+    pub(crate) fn accused(&self) -> bool {
         let state = self.state();
         state & 1 == 1 && self.accused.load(Relaxed) == state
     }
@@ -142,11 +142,11 @@ impl Side {
         &self.bells
     }
 
-    pub(super) fn tx_bell(&self, queue: usize) -> Bell {
+    pub(crate) fn tx_bell(&self, queue: usize) -> Bell {
         self.bells[queue].clone()
     }
 
-    pub(super) fn rx_bell(&self, queue: usize) -> Bell {
+    pub(crate) fn rx_bell(&self, queue: usize) -> Bell {
         self.bells[self.queues + queue].clone()
     }
 
@@ -156,7 +156,7 @@ impl Side {
         self.state.load(Acquire)
     }
 
-    pub(super) fn link(&self) -> Link {
+    pub(crate) fn link(&self) -> Link {
         if self.state() & 1 == 1 { Link::Up } else { Link::Down }
     }
 
@@ -168,7 +168,7 @@ impl Side {
     }
 
     /// The other end is gone. Queues in use have to report anew.
-    pub(super) fn down(&self) {
+    pub(crate) fn down(&self) {
         let state = self.state();
         if state & 1 == 0 {
             return;

@@ -1,7 +1,6 @@
-//! Those who have connected to a maker and are not paired yet. None of them can make it wait.
+//! Those who have connected to a maker, or to a switch, and are not paired yet. None of them can make it wait.
 
 use super::between::{HANDSHAKE, Trouble, add_bells};
-use super::message;
 use crate::sys::seqpacket as socket;
 use linerate_ring::Bell;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,54 +11,67 @@ const MOST: usize = 16;
 /// Most that hold an offer at a time; each may send as many bells as there are queues.
 const MOST_OFFERED: usize = 4;
 
+/// Longest first words.
+const HELLO: usize = 1024;
+
 /// Somebody who has connected.
-pub(super) struct Visitor {
-    pub(super) socket: OwnedFd,
+pub(crate) struct Visitor<Offered = ()> {
+    pub(crate) socket: OwnedFd,
     until: Instant,
-    /// The bells that it has sent so far; None before it has got an offer.
-    bells: Option<Vec<Bell>>,
+    /// What it was offered, and the bells that it has sent so far; None before it has got an offer.
+    offered: Option<(Offered, Vec<Bell>)>,
 }
 
 /// What a visitor wants.
-pub(super) enum Wish {
+pub(crate) enum Wish<Offered> {
     /// Nothing yet.
     Wait,
-    /// It said hello: which end it is, if it can be understood.
-    Offer(Option<bool>),
-    /// All its bells are here: to be paired.
-    Pair(Vec<Bell>),
+    /// An offer: its first words.
+    Hello(Vec<u8>),
+    /// All its bells are here: to be paired over what it was offered.
+    Pair(Offered, Vec<Bell>),
 }
 
-impl Visitor {
+impl<Offered> Visitor<Offered> {
     /// Hears what it has said.
-    pub(super) fn hear(&mut self, bells_wanted: usize) -> Result<Wish, Trouble> {
-        let message = match socket::receive(&self.socket, 64) {
+    pub(crate) fn hear(&mut self, bells_wanted: impl Fn(&Offered) -> usize) -> Result<Wish<Offered>, Trouble> {
+        let message = match socket::receive(&self.socket, HELLO) {
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return Ok(Wish::Wait),
             message => message?,
         };
-        let Some(bells) = &mut self.bells else {
-            return Ok(Wish::Offer(message::read_hello(&message.0)));
+        let Some((offered, mut bells)) = self.offered.take() else {
+            return Ok(Wish::Hello(message.0));
         };
-        add_bells(bells, message, bells_wanted)?;
-        Ok(if bells.len() == bells_wanted { Wish::Pair(std::mem::take(bells)) } else { Wish::Wait })
+        let wanted = bells_wanted(&offered);
+        add_bells(&mut bells, message, wanted)?;
+        if bells.len() == wanted {
+            return Ok(Wish::Pair(offered, bells));
+        }
+        self.offered = Some((offered, bells));
+        Ok(Wish::Wait)
     }
 
     /// It has got an offer.
-    pub(super) fn offered(&mut self) {
-        self.bells = Some(Vec::new());
+    pub(crate) fn offered(&mut self, offered: Offered) {
+        self.offered = Some((offered, Vec::new()));
     }
 }
 
 /// All of them, the oldest first.
-#[derive(Default)]
-pub(super) struct Visitors(Vec<Visitor>);
+pub(crate) struct Visitors<Offered = ()>(Vec<Visitor<Offered>>);
 
-impl Visitors {
+impl<Offered> Default for Visitors<Offered> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<Offered> Visitors<Offered> {
     /// One more, or one who stays.
-    pub(super) fn admit(&mut self, visitor: Visitor) {
-        let offered = self.0.iter().filter(|v| v.bells.is_some()).count();
-        if visitor.bells.is_some() && offered >= MOST_OFFERED {
-            let oldest = self.0.iter().position(|v| v.bells.is_some());
+    pub(crate) fn admit(&mut self, visitor: Visitor<Offered>) {
+        let offered = self.0.iter().filter(|v| v.offered.is_some()).count();
+        if visitor.offered.is_some() && offered >= MOST_OFFERED {
+            let oldest = self.0.iter().position(|v| v.offered.is_some());
             oldest.map(|i| self.0.remove(i));
         }
         if self.0.len() >= MOST {
@@ -69,22 +81,22 @@ impl Visitors {
     }
 
     /// Somebody who has just connected.
-    pub(super) fn come(&mut self, socket: OwnedFd) {
-        self.admit(Visitor { socket, until: Instant::now() + HANDSHAKE, bells: None });
+    pub(crate) fn come(&mut self, socket: OwnedFd) {
+        self.admit(Visitor { socket, until: Instant::now() + HANDSHAKE, offered: None });
     }
 
     /// Their sockets.
-    pub(super) fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.0.iter().map(|visitor| visitor.socket.as_fd())
     }
 
     /// When the first of them has had its time.
-    pub(super) fn until(&self) -> Option<Instant> {
+    pub(crate) fn until(&self) -> Option<Instant> {
         self.0.iter().map(|visitor| visitor.until).min()
     }
 
     /// Takes out those who have said something, as the list of all says, and forgets those whose time is over.
-    pub(super) fn speakers(&mut self, spoke: &[bool]) -> Vec<Visitor> {
+    pub(crate) fn speakers(&mut self, spoke: &[bool]) -> Vec<Visitor<Offered>> {
         let now = Instant::now();
         let (mut speakers, mut silent) = (Vec::new(), Vec::new());
         for (i, visitor) in std::mem::take(&mut self.0).into_iter().enumerate() {
@@ -99,7 +111,7 @@ impl Visitors {
     }
 
     /// Somebody else was paired: offers that are out are void.
-    pub(super) fn withdraw_offers(&mut self) {
-        self.0.retain(|visitor| visitor.bells.is_none());
+    pub(crate) fn withdraw_offers(&mut self) {
+        self.0.retain(|visitor| visitor.offered.is_none());
     }
 }

@@ -4,14 +4,15 @@
 //! slots back. Then a maker listens again, over the same region; a joiner, whose region was the other's, pairs anew:
 //! with a successor if there is one already, over a region of its own otherwise.
 
-use super::between::{Meeting, Memory, Met, send_bells};
-use super::message::{Offer, OfferedPair, Refusal};
+use super::Shape;
+use super::between::{Joined, Meeting, Met, check_user, send_bells};
+use super::memory::Memory;
+use super::message::{self, Refusal};
 use super::side::{FreshRx, FreshTx, Side};
 use super::visitor::{Visitor, Visitors, Wish};
 use super::wire::Wire;
-use super::{Pairs, Shape};
 use crate::sys::seqpacket as socket;
-use linerate_ring::{Bell, Pipe, Region, RegionConfig, RegionError, RingPair, Sharing};
+use linerate_ring::{Bell, RegionError};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Weak};
@@ -95,7 +96,7 @@ impl Watcher {
     fn let_in(&mut self) {
         let Some(listener) = &self.listener else { return };
         match socket::accept(listener) {
-            Ok(visitor) if self.meeting.check_user(&visitor).is_ok() => self.visitors.come(visitor),
+            Ok(visitor) if check_user(&visitor).is_ok() => self.visitors.come(visitor),
             Ok(_) => {}
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => {}
             // No descriptors or memory: the one that knocks has to wait, without keeping this thread busy.
@@ -106,11 +107,11 @@ impl Watcher {
     /// A visitor has spoken, or is gone. One who is not let stay changes nothing here.
     fn answer(&mut self, side: &Arc<Side>, mut visitor: Visitor) {
         let queues = self.shape.queues as usize;
-        let stays = match visitor.hear(2 * queues) {
+        let stays = match visitor.hear(|()| 2 * queues) {
             Err(_) => false,
             Ok(Wish::Wait) => true,
-            Ok(Wish::Offer(end)) => {
-                let refusal = match end {
+            Ok(Wish::Hello(message)) => {
+                let refusal = match message::read_hello(&message) {
                     None => Some(Refusal::Version),
                     Some(_) if self.peer.is_some() => Some(Refusal::Busy),
                     Some(left) if left == self.meeting.end.left => Some(Refusal::SameEnd),
@@ -121,10 +122,11 @@ impl Watcher {
                     let _ = socket::send(&visitor.socket, &refusal.write(), &[]);
                     return;
                 }
-                visitor.offered();
-                self.offer(&visitor.socket).is_ok()
+                visitor.offered(());
+                let start = (&self.start.0[..], &self.start.1[..]);
+                self.memory.offer(&visitor.socket, &self.shape, self.meeting.end.left, start).is_ok()
             }
-            Ok(Wish::Pair(mut tx_far)) => {
+            Ok(Wish::Pair((), mut tx_far)) => {
                 if self.peer.is_some() {
                     return;
                 }
@@ -142,25 +144,6 @@ impl Watcher {
         if stays {
             self.visitors.admit(visitor);
         }
-    }
-
-    fn offer(&self, peer: &OwnedFd) -> io::Result<()> {
-        let offered = |pairs: &[RingPair], start: &[u32]| -> Vec<OfferedPair> {
-            pairs.iter().zip(start).map(|(pair, start)| OfferedPair { pair: *pair, start: *start }).collect()
-        };
-        let left = self.meeting.end.left;
-        let (right_start, left_start) =
-            if left { (&self.start.0, &self.start.1) } else { (&self.start.1, &self.start.0) };
-        let region = &self.memory.region;
-        let offer = Offer {
-            shape: self.shape,
-            buf_area: region.buf_area(),
-            buffers: region.buffers(),
-            right: offered(&self.memory.pairs.right, right_start),
-            left: offered(&self.memory.pairs.left, left_start),
-        };
-        let file = region.file().ok_or(io::ErrorKind::Unsupported)?;
-        socket::send(peer, &offer.write(), &[file])
     }
 
     /// Leaves on the desk what the queues need for the pairing that begins.
@@ -224,12 +207,12 @@ impl Watcher {
     fn succeed(&mut self, side: &Arc<Side>, met: Met) -> Option<()> {
         let (memory, met) = match met {
             Met::First(listener) => {
-                let memory = self.own_memory()?;
+                let memory = Memory::make(&self.meeting.end, &self.shape).ok()?;
                 self.listener = Some(listener);
                 side.listens_at(Some(&self.meeting.path));
                 (memory, None)
             }
-            Met::Joined { peer, memory, offer, tx_far, rx_far } => {
+            Met::Joined(Joined { peer, memory, offer, tx_far, rx_far }) => {
                 // A successor has as many queues; rings and rate may be others, and are the first's.
                 self.shape = offer.shape;
                 self.peer = Some(peer);
@@ -267,17 +250,5 @@ impl Watcher {
             side.up();
         }
         Some(())
-    }
-
-    fn own_memory(&self) -> Option<Memory> {
-        let s = &self.shape;
-        let rings = 4 * s.queues;
-        let ring_bytes = Region::ring_room(s.slots) * rings as usize + 2 * Region::if_room(s.queues, s.queues);
-        let buffers = 2 * s.queues * s.slots;
-        let sharing = Sharing::Shared;
-        let config = RegionConfig { buf_size: s.buf_size, buffers, ring_bytes, sharing, huge: true };
-        let region = Region::new(&config).ok()?;
-        let pairs = Pairs::new(&region, &self.meeting.end, s).ok()?;
-        Some(Memory { pipe: Pipe::Maker, region, pairs })
     }
 }

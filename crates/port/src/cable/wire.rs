@@ -14,7 +14,7 @@ const SHORTEST: usize = 60;
 
 /// One direction of a link; all queues that send that way share it.
 #[derive(Clone, Debug)]
-pub(super) struct Wire {
+pub(crate) struct Wire {
     rate: u64,
     origin: Instant,
     state: Arc<Mutex<State>>,

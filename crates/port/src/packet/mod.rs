@@ -24,6 +24,7 @@ use crate::sys::ethtool;
 use crate::sys::interface::{Control, Membership};
 use crate::sys::netlink::{LinkState, Netlink};
 use crate::sys::packet::{self, BlockRing, Fanout};
+use crate::vnet::segments_udp;
 use engine::{PacketRx, PacketTx};
 use linerate_ring::{RxRing, TxRing};
 use std::io;
@@ -102,7 +103,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         mtu,
         largest: mtu + ETHERNET_AND_TAG,
         mac: link.mac,
-        caps: Caps { checksum: true, gso: true, scatter: true, metadata: true, filters: true },
+        caps: Caps { checksum: true, gso: true, uso: segments_udp(), scatter: true, metadata: true, filters: true },
         tx_queues: tx.len(),
         rx_queues: rx.len(),
         slots,

@@ -65,6 +65,7 @@ fn wrap(spec: &Spec, region: &Arc<Region>, mut parts: Parts) -> Result<Parts, Op
     if settings.corrupts() {
         parts.info.caps.checksum = false;
         parts.info.caps.gso = false;
+        parts.info.caps.uso = false;
     }
     parts.info.path = format!("{}, with faults {}", parts.info.path, spec.option("faults").unwrap_or_default());
     parts.device = Box::new(Beside { inner: parts.device, own: tally });

@@ -148,7 +148,7 @@ pub(crate) struct Outcome {
 }
 
 /// Sends a load down a way and receives it, one thread doing both; ends when every frame is accounted for. To a receiver
-/// that drops, batches are of half its slots at most.
+/// that drops, batches are of less than half its slots: it gives slots back only with its next sync.
 pub(crate) fn exchange(way: Way, load: &Load<'_>) -> Outcome {
     let (mut tx, name, until) = (way.tx, way.name, Instant::now() + LIMIT);
     let (mut inbox, mut next) = (Inbox::new(), 0);
@@ -200,6 +200,7 @@ pub(crate) fn drain(
 ) {
     loop {
         inbox.take(rx, load);
+        rx.refresh();
         let (arrived, dropped) = (inbox.numbers.len() as u64, rx.counters().dropped.total());
         if arrived + dropped >= sent.frames {
             assert_eq!(arrived + dropped, sent.frames, "{name}: {arrived} arrived, {dropped} dropped");

@@ -70,6 +70,7 @@ pub(crate) static RIGS: &[(&str, Setup)] = &[
     ("cable", cable),
     ("null", null),
     ("pcap", pcap),
+    ("vale", vale),
     #[cfg(target_os = "linux")]
     ("packet", packet),
     #[cfg(target_os = "linux")]
@@ -116,6 +117,17 @@ fn null(shape: &Shape) -> Result<Rig, Skipped> {
     let again = Some(Again { open: Box::new(move || open_all(&[&name])), must_fail: false });
     let (sinks, sources) = (vec![ports[0].take_tx(0).unwrap()], vec![ports[0].take_rx(0).unwrap()]);
     Ok(Rig { sinks, sources, again, keep: vec![Box::new(ports)], ..Rig::default() })
+}
+
+/// One port drops what finds no room, as VALE does; the other makes its senders wait.
+fn vale(shape: &Shape) -> Result<Rig, Skipped> {
+    let names =
+        [("a", ",pause=0xff"), ("b", "")].map(|(port, pause)| format!("vale:conf:{port}{}{pause}", shape.options()));
+    let [mut a, mut b] = both(names.clone())?;
+    let ways = ways(&mut a, &mut b, [false, true]);
+    let open = move || open_all(&[&names[0], &names[0]]);
+    let again = Some(Again { open: Box::new(open), must_fail: true });
+    Ok(Rig { ways, again, keep: vec![Box::new((a, b))], ..Rig::default() })
 }
 
 /// Written first, read when it is closed.

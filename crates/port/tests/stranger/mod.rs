@@ -10,18 +10,26 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
-pub(crate) const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 2;
 
 /// The socket of the cable `NAME{1`.
 pub(crate) fn path(cable: &str) -> PathBuf {
-    let dir = match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| Path::new(dir).is_absolute()) {
+    directory().join(format!("cable-{cable}#1.sock"))
+}
+
+/// The socket of a switch.
+pub(crate) fn switch_path(switch: &str) -> PathBuf {
+    directory().join(format!("switch-{switch}.sock"))
+}
+
+fn directory() -> PathBuf {
+    match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| Path::new(dir).is_absolute()) {
         Some(dir) => PathBuf::from(dir).join("linerate"),
         // SAFETY: no arguments.
         None if unsafe { libc::geteuid() } == 0 && Path::new("/run").is_dir() => PathBuf::from("/run/linerate"),
         // SAFETY: as above.
         None => std::env::temp_dir().join(format!("linerate-{}", unsafe { libc::geteuid() })),
-    };
-    dir.join(format!("cable-{cable}#1.sock"))
+    }
 }
 
 pub(crate) fn words(words: &[u64]) -> Vec<u8> {
@@ -30,6 +38,13 @@ pub(crate) fn words(words: &[u64]) -> Vec<u8> {
 
 pub(crate) fn hello() -> Vec<u8> {
     words(&[MAGIC, VERSION, 0])
+}
+
+/// What a switch's port of one queue says first.
+pub(crate) fn switch_hello(port: &str, slots: u64, buf_size: u64) -> Vec<u8> {
+    let mut message = words(&[u64::from_le_bytes(*b"lr-vale\0"), 1, 1, slots, 1500, buf_size, 0]);
+    message.extend(format!("{port},all").bytes());
+    message
 }
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
@@ -276,9 +291,9 @@ pub(crate) struct Joiner {
 }
 
 /// Says hello and reads the offer.
-pub(crate) fn offered(path: &Path) -> Option<(OwnedFd, Vec<u64>, OwnedFd)> {
+pub(crate) fn offered(path: &Path, hello: &[u8]) -> Option<(OwnedFd, Vec<u64>, OwnedFd)> {
     let socket = connect(path).ok()?;
-    send(&socket, &hello(), &[]);
+    send(&socket, hello, &[]);
     let (offer, mut fds) = receive(&socket);
     let offer: Vec<u64> = offer.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
     (offer.len() == 10 + 14).then_some(())?;
@@ -288,7 +303,12 @@ pub(crate) fn offered(path: &Path) -> Option<(OwnedFd, Vec<u64>, OwnedFd)> {
 impl Joiner {
     /// Joins as it should be done; None if it is not let in (the maker may be busy with the last one).
     pub(crate) fn join(path: &Path) -> Option<Self> {
-        let (socket, offer, file) = offered(path)?;
+        Self::join_saying(path, &hello())
+    }
+
+    /// The same with other first words.
+    pub(crate) fn join_saying(path: &Path, hello: &[u8]) -> Option<Self> {
+        let (socket, offer, file) = offered(path, hello)?;
         assert_eq!((offer[3], offer[4]), (1, 64), "one queue, 64 slots");
         let len = usize::try_from(offer[8] + offer[9] * offer[6]).unwrap();
         let map = Map::new(&file, len);

@@ -155,22 +155,22 @@ fn rfc768_a_sum_of_zero_is_sent_as_all_ones() {
 fn a_full_socket_is_counted_and_nothing_else_suffers() {
     for (peer, us) in families() {
         let mut config = Config::new(US, 7);
-        config.inbox = 10_000;
+        config.inbox = 16_384;
         let mut world = World::with(&config);
         world.host.neighbours().insert_permanent(peer, PEER).unwrap();
         let (full, other) = (world.bind(us, 7), world.bind(us, 9));
         for _ in 0..100 {
             assert!(world.take(&datagram(peer, us, 7, &[1; 1000])).is_empty());
         }
-        assert_eq!((world.host.udp_waiting(full), world.host.counters().discarded(Discard::QueueFull)), (10, 90));
+        assert_eq!((world.host.udp_waiting(full), world.host.counters().discarded(Discard::QueueFull)), (16, 84));
         assert!(world.take(&datagram(peer, us, 9, b"x")).is_empty());
         assert_eq!(world.recv(other).unwrap().0, b"x");
         assert_eq!(world.recv(full).unwrap().0, [1; 1000]);
         assert!(world.take(&datagram(peer, us, 7, b"again")).is_empty());
-        assert_eq!(world.host.udp_waiting(full), 10);
+        assert_eq!(world.host.udp_waiting(full), 16);
         // Empty ones are bounded, too.
         (0..1000).for_each(|_| drop(world.take(&datagram(peer, us, 9, b""))));
-        assert_eq!(world.host.udp_waiting(other), 10_000 / 64);
+        assert_eq!(world.host.udp_waiting(other), 16_384 / 64);
     }
 }
 

@@ -361,7 +361,7 @@ pub(crate) fn fragment(
     match (src, dst) {
         (IpAddr::V4(src), IpAddr::V4(dst)) => framed(&v4_with(src, dst, protocol, &[], piece, |header| {
             header[4..6].copy_from_slice(&ident.to_be_bytes());
-            header[6..8].copy_from_slice(&(offset / 8 | if more { 0x2000 } else { 0 }).to_be_bytes());
+            header[6..8].copy_from_slice(&((offset / 8) | if more { 0x2000 } else { 0 }).to_be_bytes());
         })),
         (IpAddr::V6(src), IpAddr::V6(dst)) => {
             let mut header = vec![protocol, 0];

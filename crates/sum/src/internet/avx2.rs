@@ -1,5 +1,6 @@
 //! AVX2: 32 octets an instruction, four instructions a step.
 
+use std::arch::asm;
 use std::arch::x86_64::{
     __m256i, _mm_add_epi64, _mm_cvtsi128_si64, _mm_extract_epi64, _mm256_add_epi64, _mm256_castsi256_si128,
     _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_setzero_si256, _mm256_slli_epi64, _mm256_srli_epi64,
@@ -36,7 +37,7 @@ pub(super) fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
     let mut total = Total::zero();
     for (to, from) in to_steps.iter_mut().zip(from_steps) {
         for (to, from) in to.as_chunks_mut::<LANES>().0.iter_mut().zip(from.as_chunks::<LANES>().0) {
-            let vector = load(from);
+            let vector = unknown(load(from));
             store(to, vector);
             total.add(vector);
         }
@@ -44,11 +45,21 @@ pub(super) fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
     let (to_vectors, to_rest) = to_rest.as_chunks_mut::<LANES>();
     let (from_vectors, from_rest) = from_rest.as_chunks::<LANES>();
     for (to, from) in to_vectors.iter_mut().zip(from_vectors) {
-        let vector = load(from);
+        let vector = unknown(load(from));
         store(to, vector);
         total.add(vector);
     }
     add(total.partial(), portable::copy(to_rest, from_rest))
+}
+
+/// The same vector, but the compiler does not know that. Otherwise it sees a loop that stores what it loads, and makes
+/// two of it: a call of `memcpy`, and a second reading to sum.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn unknown(mut vector: __m256i) -> __m256i {
+    // SAFETY: no instruction at all; the register is left as it is.
+    unsafe { asm!("/* {0} */", inout(ymm_reg) vector, options(pure, nomem, nostack, preserves_flags)) }
+    vector
 }
 
 /// Sums of 64-bit lanes, each of two 32-bit words, in three instructions a vector: the whole lanes are added with

@@ -5,6 +5,9 @@ use super::add;
 const CHAINS: usize = 4;
 const STEP: usize = 8 * CHAINS;
 
+/// Below this many octets a copy in pieces of fixed sizes is the fastest, wide forms included.
+pub(super) const SHORT: usize = 128;
+
 /// The partial of `src`.
 #[inline]
 pub(super) fn sum(src: &[u8]) -> u64 {
@@ -26,8 +29,40 @@ pub(super) fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
         *to = *from;
         accumulate(&mut chains, from);
     }
-    to_rest.copy_from_slice(from_rest);
-    add(join(chains), tail(from_rest))
+    add(join(chains), copy_short(to_rest, from_rest))
+}
+
+/// Copies less than [`SHORT`] octets by halving pieces, each of a fixed size: shorter than a call of `memcpy` takes.
+#[inline]
+pub(super) fn copy_short(dst: &mut [u8], src: &[u8]) -> u64 {
+    let (mut to, mut from, mut sum) = (dst, src, 0);
+    piece::<64>(&mut to, &mut from, &mut sum);
+    piece::<32>(&mut to, &mut from, &mut sum);
+    piece::<16>(&mut to, &mut from, &mut sum);
+    piece::<8>(&mut to, &mut from, &mut sum);
+    piece::<4>(&mut to, &mut from, &mut sum);
+    piece::<2>(&mut to, &mut from, &mut sum);
+    if let ([to], [from]) = (to, from) {
+        *to = *from;
+        sum = add(sum, u64::from(u16::from_ne_bytes([*from, 0])));
+    }
+    sum
+}
+
+/// Copies and adds the first `N` octets, if there are so many.
+#[inline]
+fn piece<const N: usize>(to: &mut &mut [u8], from: &mut &[u8], sum: &mut u64) {
+    let Some((first, rest)) = from.split_first_chunk::<N>() else { return };
+    let Some((into, room)) = std::mem::take(to).split_first_chunk_mut::<N>() else { return };
+    *into = *first;
+    *sum = add(*sum, if N < 8 { tail(first) } else { whole(first) });
+    (*to, *from) = (room, rest);
+}
+
+/// The partial of 64-bit words.
+#[inline]
+fn whole(words: &[u8]) -> u64 {
+    words.as_chunks::<8>().0.iter().fold(0, |sum, word| add(sum, u64::from_ne_bytes(*word)))
 }
 
 #[inline]

@@ -87,6 +87,18 @@ fn every_form_copies_every_length_and_nothing_more() {
 }
 
 #[test]
+fn short_copies_are_copied_and_summed_at_every_length() {
+    let data = noise(2 * portable::SHORT);
+    for len in 0..data.len() {
+        let mut dst = vec![0xa5; len + 2];
+        let sum = copy_and_sum(&mut dst[1..=len], &data[..len]);
+        assert_eq!(sum.finish(), naive(&data[..len]), "{len} octets");
+        assert_eq!(dst[1..=len], data[..len], "{len} octets");
+        assert_eq!((dst[0], dst[len + 1]), (0xa5, 0xa5), "{len} octets: wrote outside");
+    }
+}
+
+#[test]
 fn every_form_carries_through_all_ones() {
     // The largest words there are: every addition carries. A megabyte reaches past 32 bits in each lane.
     for len in [1, 2, 63, 64, 65, 4096, 1 << 20, (1 << 20) + 1] {

@@ -9,6 +9,7 @@ mod latency;
 mod over_time;
 mod plot;
 mod scale;
+mod stages;
 
 use linerate_load::result::RunResult;
 use maud::{Markup, html};
@@ -29,7 +30,7 @@ pub struct Chart {
 }
 
 /// Every chart, in the order of the report.
-pub const CHARTS: &[Chart] = &[by_size::CHART, compared::CHART, latency::CHART, over_time::CHART];
+pub const CHARTS: &[Chart] = &[by_size::CHART, compared::CHART, stages::CHART, latency::CHART, over_time::CHART];
 
 /// Width of the page that a chart is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +92,11 @@ impl Drawing {
 }
 
 impl Chart {
+    /// Whether the run measured what it shows.
+    pub(super) fn shows(&self, run: &RunResult) -> bool {
+        !(self.draw)(run, Page::Wide).table.rows.is_empty()
+    }
+
     /// The chart with its heading, legend and numbers.
     pub(super) fn figure(&self, run: &RunResult) -> Markup {
         let wide = (self.draw)(run, Page::Wide);

@@ -1,7 +1,7 @@
 //! Every chart on nothing, on one point, and on extremes.
 
 use linerate_load::result::{
-    Comparison, Kind, Latency, Number, PortUsed, Repeat, Role, RunResult, Sample, Test, Timestamp, unit,
+    Comparison, How, Kind, Latency, Number, PortUsed, Repeat, Role, RunResult, Sample, Stage, Test, Timestamp, unit,
 };
 
 use super::CHARTS;
@@ -15,6 +15,10 @@ fn run(values: &[f64]) -> RunResult {
             workload: "tx".to_owned(),
             wire_bytes: Some([64, 1518, u32::MAX, 0, 1][index % 5]),
             repeats: vec![Repeat { value: number, valid: true, ..Repeat::default() }],
+            stages: vec![
+                Stage::new("s", How::CutPoint, "", &[value]),
+                Stage::missing("t", How::EarlyReturn, "", "why"),
+            ],
             latency: Some(Latency { count: 1, min: number, p50: number, max: number, ..Latency::default() }),
             samples: vec![Sample { t_s: number, value: number }],
             ..Test::default()
@@ -89,7 +93,8 @@ fn what_was_received_is_drawn_beside_what_was_sent() {
             }
         }
     }
-    let html = CHARTS[0].figure(&run).into_string();
+    let chart = CHARTS.iter().find(|chart| chart.id == "rate-by-size").unwrap();
+    let html = chart.figure(&run).into_string();
     let names = ["tx, cable", "tx, cable, 2 ports", "tx, packet", "tx, xdp", "rx, cable", "rx, packet", "rx, xdp"];
     for (name, look) in names.into_iter().zip(["s0", "s1", "s2", "s3", "hollow s0", "hollow s2", "hollow s3"]) {
         let (before, _) = html.split_once(&format!("<span>{name}</span>")).unwrap_or_else(|| panic!("{name}: {html}"));

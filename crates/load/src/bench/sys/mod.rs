@@ -1,3 +1,4 @@
 //! Raw memory for the roof. `unsafe` of measurements stands here.
 
+pub(super) mod read;
 pub(super) mod roof;

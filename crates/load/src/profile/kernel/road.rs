@@ -191,3 +191,6 @@ pub(super) fn time_calls(time: Duration, mut call: impl FnMut() -> Result<(), St
     let median = Summary::of_values(&mut stretches, unit::NS).and_then(|summary| summary.median.known());
     median.map(|ns| (ns, calls)).ok_or_else(|| "no time to measure".to_owned())
 }
+
+#[cfg(test)]
+mod tests;

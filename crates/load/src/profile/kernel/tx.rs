@@ -125,8 +125,8 @@ impl Road for Out {
         points.push(counted(OUTPUT, "ip_output; dropped at netfilter's POST_ROUTING", AT_NETFILTER));
         points.push(counted(ETHERNET, "fragment check, neighbour, Ethernet header; dropped at tc egress", AT_TC));
         if self.far.is_none() {
-            points.push(cut(QUEUE, "into the queueing discipline, which drops (blackhole)"));
-            let about = "out of the queueing discipline (pfifo_fast) and into the driver, which drops (ifb)";
+            points.push(cut(QUEUE, "into a queueing discipline, its lock included, which drops (blackhole)"));
+            let about = "into the driver, which drops (ifb)";
             points.push(Point { name: DRIVER, about, kind: Kind::Whole });
         } else {
             let about = "no queueing discipline; veth's transmit, and the far end's soft interrupt up to an XDP program that drops";

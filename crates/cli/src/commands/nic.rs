@@ -1,0 +1,189 @@
+//! `linerate nic`.
+
+mod saved;
+mod show;
+
+use super::{Command, parse};
+use crate::trouble::{Trouble, print};
+use clap::{Args, Parser, Subcommand};
+use linerate_load::pktgen::resolve;
+use linerate_nic::{Control, FlagError, Nic, NicConfig, NicError, ViSettings};
+use linerate_port::open;
+use saved::Saved;
+use std::process::ExitCode;
+
+pub(super) const COMMAND: Command =
+    Command { name: "nic", about: "adapters: capabilities, settings, parameters", alone: false, run };
+
+/// linerate's adapters: what they can do, what is switched on, and where it is done.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// The host's interfaces, the kinds of ports, and which of them have saved settings.
+    List(List),
+    /// An adapter over a port: flags as ifconfig -m prints them, MTU, queues, which offload is done where, parameters.
+    Show(Show),
+    /// Change what an adapter over a port has switched on (`-tso lro mtu=9000`), and save it for all adapters that are
+    /// made over that port from then on.
+    Set(Set),
+}
+
+#[derive(Args)]
+struct List {
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct Show {
+    /// The port (KIND:NAME; a bare name is xdp:NAME).
+    #[arg(short, value_name = "PORT")]
+    i: String,
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct Set {
+    /// The port (KIND:NAME; a bare name is xdp:NAME).
+    #[arg(short, value_name = "PORT")]
+    i: String,
+    /// Flags by ifconfig's or ethtool's names, - before one disables it; parameters as NAME=VALUE; `default` forgets
+    /// all that was saved.
+    #[arg(value_name = "WORD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
+    let Some(arguments) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
+    match arguments.what {
+        What::List(List { json }) => print(&show::list(&Saved::load()?, json)),
+        What::Show(Show { i, json }) => {
+            let (name, remark) = resolve(&i);
+            let nic = adapter(&name)?;
+            let words = apply_saved(&nic.control(), &name)?;
+            let text = show::adapter(&nic, &words, json);
+            let remark = remark.filter(|_| !json).map(|said| said + "\n").unwrap_or_default();
+            print(&(remark + &text));
+        }
+        What::Set(Set { i, words }) => print(&set(&resolve(&i).0, &words)?),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An adapter over a port, as it comes up.
+fn adapter(port: &str) -> Result<Nic, Trouble> {
+    Ok(Nic::new(open(port)?, &NicConfig::default())?)
+}
+
+/// Obeys words as they are typed after `nic set`; the first that cannot be is named, and those before it are in force.
+fn apply(control: &Control, words: &[String]) -> Result<(), Trouble> {
+    for word in words {
+        match word.split_once('=') {
+            Some((name, value)) => control.set_parameter(0, name, value)?,
+            None => drop(control.set_flag(0, word)?),
+        }
+    }
+    Ok(())
+}
+
+/// Puts the settings that are kept for a port in force on an adapter that was just made, as every command does that makes
+/// one; gives their words.
+pub(super) fn apply_saved(control: &Control, port: &str) -> Result<Vec<String>, Trouble> {
+    let words = Saved::load()?.words(port).to_vec();
+    apply(control, &words).map_err(|trouble| {
+        Trouble::usage(format!("saved settings: {trouble}; or forget them: linerate nic set -i '{port}' default"))
+    })?;
+    Ok(words)
+}
+
+fn set(port: &str, words: &[String]) -> Result<String, Trouble> {
+    let mut saved = Saved::load()?;
+    let forget = words.iter().any(|word| word == "default");
+    if forget && words.len() > 1 {
+        let what =
+            "default forgets all that was saved, and stands alone; give it first, then the others in a second set";
+        return Err(Trouble::usage(what));
+    }
+    let nic = adapter(port)?;
+    let control = nic.control();
+    let fresh = control.settings(0)?;
+    let mut all = Vec::new();
+    if forget {
+        // Words that cannot be obeyed any more are forgotten as well.
+        drop(apply(&control, saved.words(port)));
+    } else {
+        all = apply_saved(&control, port)?;
+    }
+    let before = state(&control);
+    if forget {
+        control.change(0, |settings| *settings = fresh.clone())?;
+    } else {
+        apply(&control, words)?;
+        all.extend_from_slice(words);
+    }
+    let after = state(&control);
+    let kept = needed(&control, &fresh, all, &after)?;
+    saved.put(port, kept.clone());
+    let path = saved.store()?.display();
+    let mut text = String::new();
+    for ((name, was), (_, is)) in before.iter().zip(&after).filter(|(was, is)| was != is) {
+        text += &format!("{name}: {was} -> {is}\n");
+    }
+    if before == after {
+        text += "nothing changed: it is so already\n";
+    }
+    let what = if kept.is_empty() { "nothing but defaults".to_owned() } else { kept.join(" ") };
+    let key = saved::key(port);
+    Ok(text + &format!("saved for {key}: {what}\nin {path}; adapters that run already keep what they have\n"))
+}
+
+/// Of the words, those without which something would be otherwise.
+fn needed(
+    control: &Control,
+    fresh: &ViSettings,
+    mut words: Vec<String>,
+    wanted: &State,
+) -> Result<Vec<String>, Trouble> {
+    let mut at = 0;
+    while at < words.len() {
+        let mut fewer = words.clone();
+        fewer.remove(at);
+        control.change(0, |settings| *settings = fresh.clone())?;
+        if apply(control, &fewer).is_ok() && state(control) == *wanted {
+            words = fewer;
+        } else {
+            at += 1;
+        }
+    }
+    Ok(words)
+}
+
+/// Flags and parameters by name.
+type State = Vec<(String, String)>;
+
+fn state(control: &Control) -> State {
+    let flags = control.settings(0).map(|settings| settings.flags.enabled().to_string()).unwrap_or_default();
+    let parameters = control.parameters(0).unwrap_or_default();
+    let parameters = parameters.into_iter().map(|(row, actual)| (row.name.to_owned(), actual));
+    std::iter::once(("options".to_owned(), flags)).chain(parameters).collect()
+}
+
+impl From<NicError> for Trouble {
+    fn from(error: NicError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<FlagError> for Trouble {
+    fn from(error: FlagError) -> Self {
+        Self::usage(error.to_string())
+    }
+}

@@ -1,0 +1,125 @@
+//! A switch's counters as a table and as a document.
+
+use linerate_load::switch::SwitchJob;
+use linerate_port::switch::{Ledger, PortReport, Switch};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::time::Instant;
+
+/// What ports had counted at the last look, and when that was.
+#[derive(Default)]
+pub(super) struct Before {
+    at: Option<Instant>,
+    counts: HashMap<String, [u64; 2]>,
+}
+
+/// All ports together.
+pub(super) fn ledger(switch: &Switch) -> Ledger {
+    Ledger::of(&switch.ports())
+}
+
+fn reasons<'a>(drops: impl Iterator<Item = (&'a str, u64)>) -> String {
+    let list: Vec<String> = drops.map(|(reason, n)| format!("{reason} {n}")).collect();
+    if list.is_empty() { "-".into() } else { list.join(", ") }
+}
+
+/// A line a port; with `before`, rates since the last look instead of sums.
+pub(super) fn table(switch: &Switch, before: Option<&mut Before>) -> String {
+    let ports = switch.ports();
+    let wide = ports.iter().map(|port| port.name.len()).max().unwrap_or(0).max(4);
+    let unit = if before.is_some() { "pps" } else { "frames" };
+    let mut text = format!("{:wide$}  {:>14} {:>14}  not carried", "port", format!("in {unit}"), format!("out {unit}"));
+    let now = Instant::now();
+    let mut empty = Before::default();
+    let live = before.is_some();
+    let before = before.unwrap_or(&mut empty);
+    let seconds = before.at.map_or(1.0, |at| now.saturating_duration_since(at).as_secs_f64().max(0.001));
+    for port in ports.iter().filter(|port| !(live && port.gone)) {
+        let counts = [port.count.received, port.count.sent];
+        let last = before.counts.insert(port.name.clone(), counts).filter(|_| live).unwrap_or([0; 2]);
+        let shown = [0, 1].map(|i| {
+            let n = counts[i].saturating_sub(last[i]);
+            if live { rate(n, seconds) } else { n.to_string() }
+        });
+        let name = if port.gone { format!("{} (gone)", port.name) } else { port.name.clone() };
+        // A write to a string cannot fail.
+        let _ = write!(text, "\n{name:wide$}  {:>14} {:>14}  {}", shown[0], shown[1], not_carried(port));
+    }
+    before.at = Some(now);
+    text
+}
+
+fn rate(n: u64, seconds: f64) -> String {
+    let n = f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+    format!("{:.0}", n / seconds)
+}
+
+fn not_carried(port: &PortReport) -> String {
+    let (refused, mut dropped) = (port.count.refused, port.count.dropped);
+    dropped.merge(&port.fate.lost);
+    format!("in: {}; out: {}", reasons(refused.iter()), reasons(dropped.iter()))
+}
+
+/// Where all frames went, in one line.
+pub(super) fn ledger_line(ledger: &Ledger, job: &SwitchJob) -> String {
+    let (table, door) = (job.switch.table(), job.door.counters());
+    format!(
+        "Ledger: in {} refused {} ({}); copies {} = out {} + dropped {} ({}); of those out, lost with their receiver {}; \
+         unexplained {}.\nAddresses: {} known, {} learned, {} moved, {} evicted, {} not learned. \
+         Ports: {} admitted, {} refused, {} liars.",
+        ledger.received,
+        ledger.refused.total(),
+        reasons(ledger.refused.iter()),
+        ledger.copies,
+        ledger.sent,
+        ledger.dropped.total(),
+        reasons(ledger.dropped.iter()),
+        ledger.lost,
+        ledger.unexplained,
+        table.known,
+        table.learned,
+        table.moved,
+        table.evicted,
+        table.refused,
+        door.admitted,
+        door.refused,
+        door.liars,
+    )
+}
+
+fn map<'a>(drops: impl Iterator<Item = (&'a str, u64)>) -> Value {
+    drops.map(|(reason, n)| (reason.to_owned(), Value::from(n))).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// All counters.
+pub(super) fn document(name: &str, job: &SwitchJob) -> Value {
+    let ports = job.switch.ports();
+    let (ledger, table, door) = (Ledger::of(&ports), job.switch.table(), job.door.counters());
+    let port = |port: &PortReport| {
+        let count = &port.count;
+        let class = |class: &linerate_port::switch::ClassCounters| json!({"sent": class.sent, "dropped": class.dropped, "waits": class.waits});
+        json!({
+            "name": port.name, "path": port.path, "gone": port.gone,
+            "received": count.received, "received_bytes": count.received_bytes, "flooded": count.flooded,
+            "copies": count.copies, "refused": map(count.refused.iter()),
+            "sent": count.sent, "sent_bytes": count.sent_bytes, "dropped": map(count.dropped.iter()),
+            "lost": map(port.fate.lost.iter()), "in_ring": port.fate.in_ring,
+            "classes": count.classes.iter().map(class).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "schema": "linerate.switch", "version": 1, "switch": name,
+        "ports": ports.iter().map(port).collect::<Vec<_>>(),
+        "ledger": {
+            "received": ledger.received, "refused": map(ledger.refused.iter()), "copies": ledger.copies,
+            "sent": ledger.sent, "dropped": map(ledger.dropped.iter()), "lost": ledger.lost,
+            "unexplained": ledger.unexplained,
+        },
+        "table": {
+            "known": table.known, "learned": table.learned, "moved": table.moved, "evicted": table.evicted,
+            "refused": table.refused,
+        },
+        "door": {"admitted": door.admitted, "refused": door.refused, "liars": door.liars},
+    })
+}

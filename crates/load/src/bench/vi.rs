@@ -1,0 +1,232 @@
+//! Virtual interfaces of an adapter: what it costs to divide what arrives among many of them.
+
+use super::alone::{Stretches, nanoseconds, on_core};
+use super::{Bench, How, Missing, Peer, Setting, Unit, failed};
+use linerate_nic::{Count, Nic, NicConfig, NicRx, RxFrame, Verdict, fill_checksums};
+use linerate_port::{TxQueue, open_all};
+use linerate_rt::Clock;
+
+pub(super) const BENCH: Bench = Bench {
+    name: "vi-128",
+    about: "64-byte UDP frames to 128 virtual interfaces in turn, received by their readers: the adapter's and the \
+            readers' time, on one core",
+    unit: Unit::Pps,
+    two_cores: false,
+    bound: None,
+    run: |setting| run(setting, 128, 1),
+    peers: &[
+        Peer { name: "one interface", how: How::Own(|setting| run(setting, 1, 1)), wanted: Some(0.9) },
+        Peer { name: "128, 16 frames each in turn", how: How::Own(|setting| run(setting, 128, 16)), wanted: None },
+        Peer { name: "128, one of them busy", how: How::Own(|setting| run(setting, 128, u64::MAX)), wanted: None },
+    ],
+};
+
+/// Frames a turn.
+const BATCH: u32 = 256;
+const SIZE: usize = 64;
+/// The word of a frame that holds its number; the next one holds the complement, so that the checksum stays right.
+const NUMBER: usize = 6;
+
+fn run(setting: &Setting, interfaces: usize, row: u64) -> Result<f64, Missing> {
+    let time = nanoseconds(setting.time);
+    on_core(setting.cores[0], move || measure(interfaces, row, time))
+}
+
+/// One thread sends frames, `row` of them to an interface and then to the next, and reads them; only receiving is timed.
+fn measure(interfaces: usize, row: u64, time: u64) -> Result<f64, Missing> {
+    let mut ports = open_all(&["cable:vi{1", "cable:vi}1"]).map_err(failed)?.into_iter();
+    let (Some(mut near), Some(far)) = (ports.next(), ports.next()) else { return Err(failed("no cable")) };
+    let mut tx = near.take_tx(0).ok_or_else(|| failed("no queue"))?;
+    let config = NicConfig { interfaces, mac: Some(mac(0)), ..NicConfig::default() };
+    let mut nic = Nic::new(far, &config).map_err(failed)?;
+    let mut rx = nic.take_rx(0).ok_or_else(|| failed("no queue"))?;
+    let mut sender = Sender::new(interfaces, row)?;
+    let mut readers = Readers::new(&sender.frames);
+    let mut clock = Clock::new();
+    let mut times = Stretches::new()?;
+    let mut now = clock.now();
+    let until = now + time;
+    while now < until {
+        let sent = sender.send(&mut tx)?;
+        let before = clock.now();
+        readers.receive(&mut rx, before);
+        now = clock.now();
+        times.add(now - before, sent.into());
+    }
+    readers.judge(&sender)?;
+    let control = nic.control();
+    let ledger = control.ledger();
+    let counted: u64 = (0..interfaces).filter_map(|vi| control.counters(vi).ok()).map(|c| c.of(Count::RxFrames)).sum();
+    if (ledger.frames, counted) != (sender.next, sender.next) {
+        return Err(failed(format!(
+            "of {} frames {} were counted, and {counted} handed over",
+            sender.next, ledger.frames
+        )));
+    }
+    Ok(1e9 / times.each_ns()?)
+}
+
+/// The address of an interface: they count up.
+fn mac(vi: usize) -> [u8; 6] {
+    [2, 0, 0, 0, 1, u8::try_from(vi).unwrap_or(u8::MAX)]
+}
+
+/// What is sent.
+struct Sender {
+    /// A frame for each interface; numbers are filled in.
+    frames: Vec<[u8; SIZE]>,
+    row: u64,
+    /// The number of the next frame, counted from 0.
+    next: u64,
+}
+
+impl Sender {
+    fn new(interfaces: usize, row: u64) -> Result<Self, Missing> {
+        let frames = (0..interfaces).map(|vi| {
+            let mut frame = [0; SIZE];
+            frame[..6].copy_from_slice(&mac(vi));
+            frame[6..14].copy_from_slice(&[2, 0, 0, 0, 0, 1, 8, 0]);
+            frame[14..34].copy_from_slice(&[0x45, 0, 0, 50, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+            frame[34..42].copy_from_slice(&[4, 210, 0, 9, 0, 30, 0, 0]);
+            frame[8 * NUMBER + 8..].fill(0xff);
+            fill_checksums(&mut frame, &[]).map_err(failed)?;
+            Ok(frame)
+        });
+        Ok(Self { frames: frames.collect::<Result<_, Missing>>()?, row, next: 0 })
+    }
+
+    /// Whom a frame is for.
+    fn interface(&self, number: u64) -> usize {
+        usize::try_from(number / self.row % self.frames.len() as u64).unwrap_or(0)
+    }
+
+    /// Gives how many it sent.
+    fn send(&mut self, tx: &mut TxQueue) -> Result<u32, Missing> {
+        let mut batch = tx.ring.reserve(BATCH);
+        let n = batch.len();
+        for i in 0..n {
+            let template = &self.frames[self.interface(self.next)];
+            let mut written = batch.put(i, template);
+            written &= batch.frame(i).write_u64(8 * NUMBER, self.next);
+            written &= batch.frame(i).write_u64(8 * NUMBER + 8, !self.next);
+            if !written {
+                return Err(failed("a frame does not fit"));
+            }
+            self.next += 1;
+        }
+        batch.commit(n);
+        tx.sync();
+        Ok(n)
+    }
+}
+
+/// What readers of the interfaces saw.
+struct Readers {
+    each: Vec<Reader>,
+}
+
+/// A reader of one interface.
+#[derive(Clone, Default)]
+struct Reader {
+    /// The wrapping sum of a frame's words: the same for each number.
+    sum: u64,
+    frames: u64,
+    /// Of all the numbers, with their places: the sum of place times number tells what came out of order.
+    numbers: u64,
+    wrong: u64,
+}
+
+impl Reader {
+    #[inline]
+    fn look(&mut self, frame: &RxFrame<'_>) {
+        let Some(bytes) = frame.head().first_chunk::<SIZE>() else {
+            self.wrong += 1;
+            return;
+        };
+        let words = bytes.as_chunks::<8>().0;
+        let sum = words.iter().fold(0u64, |sum, word| sum.wrapping_add(u64::from_be_bytes(*word)));
+        let right = sum == self.sum && frame.len() == SIZE && frame.meta().checksum == Verdict::Good;
+        self.wrong += u64::from(!right);
+        self.frames += 1;
+        self.note(u64::from_be_bytes(words[NUMBER]));
+    }
+
+    #[inline]
+    fn note(&mut self, number: u64) {
+        self.numbers = self.numbers.wrapping_mul(3).wrapping_add(number);
+    }
+}
+
+impl Readers {
+    fn new(frames: &[[u8; SIZE]]) -> Self {
+        let sum = |frame: &[u8; SIZE]| {
+            frame.as_chunks::<8>().0.iter().fold(0u64, |sum, word| sum.wrapping_add(u64::from_be_bytes(*word)))
+        };
+        Self { each: frames.iter().map(|frame| Reader { sum: sum(frame), ..Reader::default() }).collect() }
+    }
+
+    /// Takes and reads all that has come.
+    #[inline]
+    fn receive(&mut self, rx: &mut NicRx, now: u64) {
+        rx.poll(now);
+        for vi in rx.ready() {
+            let reader = &mut self.each[vi];
+            rx.receive(vi, usize::MAX, |frame| reader.look(&frame));
+        }
+    }
+
+    /// Whether each got its own frames, whole and in order.
+    fn judge(&self, sender: &Sender) -> Result<(), Missing> {
+        let mut wanted = vec![Reader::default(); self.each.len()];
+        for number in 0..sender.next {
+            let reader = &mut wanted[sender.interface(number)];
+            reader.frames += 1;
+            reader.note(number);
+        }
+        for (vi, (seen, wanted)) in self.each.iter().zip(&wanted).enumerate() {
+            if seen.wrong > 0 || (seen.frames, seen.numbers) != (wanted.frames, wanted.numbers) {
+                let what = format!("{} frames, {} of them wrong", seen.frames, seen.wrong);
+                return Err(failed(format!("interface {vi} got {what}; it was sent {}", wanted.frames)));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_interface_gets_its_own() {
+        for (interfaces, row) in [(1, 1), (128, 1), (128, 16), (128, u64::MAX), (3, 2)] {
+            assert!(measure(interfaces, row, 5_000_000).unwrap() > 0.0);
+        }
+    }
+
+    #[test]
+    fn a_frame_in_the_wrong_place_fails_the_run() {
+        let mut sender = Sender::new(4, 1).unwrap();
+        sender.next = 8;
+        let note = |numbers: &[(usize, u64)]| {
+            let mut readers = Readers::new(&sender.frames);
+            for (vi, number) in numbers {
+                readers.each[*vi].frames += 1;
+                readers.each[*vi].note(*number);
+            }
+            readers
+        };
+        let right = [(0, 0), (1, 1), (2, 2), (3, 3), (0, 4), (1, 5), (2, 6), (3, 7)];
+        assert!(note(&right).judge(&sender).is_ok());
+        let mut twisted = right;
+        twisted.swap(0, 4);
+        assert!(note(&twisted).judge(&sender).is_err(), "out of order");
+        assert!(note(&right[..7]).judge(&sender).is_err(), "one is missing");
+        let mut astray = right;
+        astray[2].0 = 3;
+        assert!(note(&astray).judge(&sender).is_err(), "at another interface");
+        let mut damaged = note(&right);
+        damaged.each[1].wrong = 1;
+        assert!(damaged.judge(&sender).is_err());
+    }
+}

@@ -1,0 +1,72 @@
+//! The kernel's columns as they come on this host: what was cut is verified, or said to be missing.
+
+use super::*;
+use crate::result::{Outcome, RunResult, Timestamp};
+use linerate_rt::cpus;
+
+fn order(way: Way) -> Order {
+    Order { way, size: 64, time: Duration::from_millis(1), rounds: 2, core: cpus()[0] }
+}
+
+fn measured(way: Way, size: u32) -> Vec<Test> {
+    let order = Order { size, ..order(way) };
+    let stop = Stop::new().unwrap();
+    SOURCES.iter().filter(|s| s.kernel).flat_map(|s| (s.measure)(&order, &stop, &mut |_| ())).collect()
+}
+
+/// Each cut of a column that was measured took exactly what was sent.
+fn check(tests: &[Test]) {
+    for test in tests {
+        if let Some(why) = &test.skipped {
+            println!("skipped: {}: {why}", test.title);
+            assert!(!why.is_empty() && test.stages.is_empty() && test.value.is_none());
+            continue;
+        }
+        let of = |what: &str| -> Vec<(&str, u64)> {
+            let all = test.counters.iter();
+            all.filter_map(|(name, n)| Some((name.strip_suffix(what)?, *n))).collect()
+        };
+        assert!(!of(": calls").is_empty() && of(": calls").iter().all(|(_, n)| *n > 0));
+        assert_eq!(of(": calls"), of(": counted there"), "{}", test.id);
+        assert!(of(": seen behind").iter().all(|(_, n)| *n == 0), "{}", test.id);
+        for stage in &test.stages {
+            match &stage.skipped {
+                Some(why) => println!("skipped: {}, {}: {why}", test.title, stage.name),
+                None => assert_eq!(stage.rounds.len(), test.repeats.len(), "{} {}", test.id, stage.name),
+            }
+        }
+        assert!(test.value.as_ref().unwrap().median.known().unwrap() != 0.0);
+    }
+}
+
+#[test]
+fn every_cut_on_the_way_out_is_verified() {
+    let tests = measured(Way::Tx, 64);
+    assert_eq!(tests.len(), 3);
+    check(&tests);
+    let mut run = RunResult::new("x".to_owned(), Vec::new(), Timestamp::default());
+    run.outcome = Outcome::Pass;
+    run.tests = tests;
+    assert_eq!(RunResult::from_json(&run.to_json()).unwrap(), run);
+}
+
+#[test]
+fn every_cut_on_the_way_in_is_verified() {
+    let tests = measured(Way::Rx, 64);
+    assert_eq!(tests.len(), 2);
+    check(&tests);
+}
+
+#[test]
+fn the_least_and_the_largest_frame_go_too() {
+    for size in [*SIZES.start(), *SIZES.end()] {
+        check(&measured(Way::Tx, size));
+    }
+}
+
+#[test]
+fn a_stop_leaves_columns_out() {
+    let stop = Stop::new().unwrap();
+    stop.ask(2);
+    assert!(SOURCES.iter().filter(|s| s.kernel).all(|s| (s.measure)(&order(Way::Tx), &stop, &mut |_| ()).is_empty()));
+}

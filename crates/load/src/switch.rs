@@ -1,0 +1,97 @@
+//! Runs a switch that other processes attach to: one thread, which forwards, lets in who comes, and sleeps while there
+//! is nothing to do.
+
+use linerate_port::Interest;
+use linerate_port::switch::{Door, Switch, Waiting};
+use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Instant;
+
+/// How long what has been published may take to go on when the switch is told to stop.
+const FLUSH_NS: u64 = 200_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A switch and its door.
+pub struct SwitchJob {
+    /// The switch, with what is attached to it.
+    pub switch: Switch,
+    /// Where others come in.
+    pub door: Door,
+}
+
+struct Running<'a> {
+    job: &'a mut SwitchJob,
+    each_second: &'a mut dyn FnMut(&SwitchJob),
+    next: u64,
+    /// When it shall have ended, whatever is under way.
+    patience: Option<u64>,
+    end: Option<u64>,
+}
+
+/// Runs until it is told to stop, or for so many seconds; calls `each_second` about once a second.
+pub fn serve(
+    job: &mut SwitchJob,
+    seconds: Option<u64>,
+    wait: WaitMode,
+    stop: &Stop,
+    each_second: &mut dyn FnMut(&SwitchJob),
+) {
+    let now = linerate_rt::monotonic_ns();
+    let end = seconds.map(|seconds| now.saturating_add(seconds.saturating_mul(SECOND_NS)));
+    let mut running = Running { job, each_second, next: now + SECOND_NS, patience: None, end };
+    run(&mut running, &mut Waiter::new(wait), stop);
+}
+
+impl Machine for Running<'_> {
+    fn handle(&mut self, now: u64) -> Progress {
+        let came = self.job.door.admit(&mut self.job.switch);
+        let worked = self.job.switch.poll(now) | came;
+        if now >= self.next {
+            self.next = now + SECOND_NS;
+            (self.each_second)(self.job);
+        }
+        if self.patience.is_none() && self.end.is_some_and(|end| now >= end) {
+            self.stop(now);
+        }
+        match self.patience {
+            Some(patience) if !worked || now >= patience => Progress::Done,
+            _ if worked => Progress::Worked,
+            _ => Progress::Idle,
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        Some(self.next.min(self.end.unwrap_or(u64::MAX)).min(self.patience.unwrap_or(u64::MAX)))
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        visit(&mut Knocks(&self.job.door));
+        self.job.switch.waits_for(&mut |queue| match queue {
+            Waiting::Frames(rx) => visit(rx),
+            Waiting::Room(tx) => visit(tx),
+        });
+    }
+
+    fn stop(&mut self, now: u64) {
+        self.patience.get_or_insert(now + FLUSH_NS);
+    }
+}
+
+/// The door, as something to sleep on.
+struct Knocks<'a>(&'a Door);
+
+impl Sleeper for Knocks<'_> {
+    fn fall_asleep(&mut self) -> bool {
+        self.0.is_quiet()
+    }
+
+    fn wake_up(&mut self) {}
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        Some((self.0.as_fd(), Interest::Readable))
+    }
+
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+}

@@ -1,0 +1,209 @@
+//! One poll's frames: where each lies, and in which interfaces' lists it stands.
+
+use super::demux::{ViSet, each};
+use linerate_ring::layout::MAX_FRAGS;
+use linerate_ring::{Meta, RxBatch, flags};
+
+/// Slots looked at in one poll at most.
+pub(super) const SLOTS: u32 = 256;
+/// Octets kept for frames that are copied together, of one batch.
+const COPIES: usize = 1 << 20;
+/// No further frame in a list.
+pub(super) const END: u32 = u32::MAX;
+
+/// The frames of one poll.
+pub(super) struct Batch {
+    /// Slots of the port's ring that they lie in.
+    pub(super) slots: u32,
+    pub(super) frames: Vec<Entry>,
+    /// Each interface's list: its first frame and its last.
+    lists: Vec<(u32, u32)>,
+    /// Interfaces whose lists are not empty.
+    pub(super) ready: ViSet,
+    pub(super) copies: Vec<u8>,
+}
+
+/// A frame in an interface's list.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    /// Its first slot in the batch.
+    slot: u32,
+    /// Where its copy begins, or [`END`] if it lies in its slot alone.
+    copy: u32,
+    pub(super) len: u32,
+    pub(super) next: u32,
+    /// Octets that are passed over at its front once its tag is out.
+    pub(super) skip: u16,
+    /// Whether the port said something of it.
+    pub(super) told: bool,
+}
+
+impl Entry {
+    /// What the port said of it.
+    pub(super) fn meta(&self, ring: &RxBatch<'_>) -> Meta {
+        if self.told { ring.meta(self.slot).unwrap_or_default() } else { Meta::default() }
+    }
+}
+
+/// What lies at a slot.
+pub(super) enum Found {
+    /// A frame of so many slots; the 16 octets it begins with are two big-endian numbers.
+    Frame { entry: Entry, front: [u64; 2], slots: u32 },
+    /// Slots without a frame.
+    Void,
+    /// A frame shorter than an Ethernet header.
+    Short { slots: u32 },
+    /// Slots of a frame that is not whole, or too long to be copied.
+    Spoiled { slots: u32 },
+    /// The batch ends in the midst of a frame, or has copied as much as it may.
+    Later,
+}
+
+impl Batch {
+    pub(super) fn new(vis: usize) -> Self {
+        let frames = Vec::with_capacity(SLOTS as usize * vis.clamp(1, 8));
+        Self { slots: 0, frames, lists: vec![(END, END); vis], ready: 0, copies: Vec::with_capacity(COPIES) }
+    }
+
+    /// Empties all lists; says how many frames each interface had left.
+    pub(super) fn clear(&mut self, mut left: impl FnMut(usize, u64)) {
+        for vi in each(self.ready) {
+            let mut at = std::mem::replace(&mut self.lists[vi], (END, END)).0;
+            let mut n = 0;
+            while at != END {
+                (at, n) = (self.frames[at as usize].next, n + 1);
+            }
+            left(vi, n);
+        }
+        (self.ready, self.slots) = (0, 0);
+        self.frames.clear();
+        self.copies.clear();
+    }
+
+    /// Puts a frame at the end of some interfaces' lists.
+    #[inline]
+    pub(super) fn add(&mut self, vis: ViSet, entry: Entry) {
+        each(vis).for_each(|vi| self.add_one(vi, entry));
+    }
+
+    /// Puts a frame at the end of one interface's list.
+    #[inline]
+    pub(super) fn add_one(&mut self, vi: usize, entry: Entry) {
+        let n = u32::try_from(self.frames.len()).unwrap_or(END);
+        self.frames.push(entry);
+        let list = &mut self.lists[vi];
+        let last = std::mem::replace(&mut list.1, n);
+        if last == END {
+            list.0 = n;
+            self.ready |= 1 << vi;
+        } else {
+            self.frames[last as usize].next = n;
+        }
+    }
+
+    /// The first frame of an interface's list, which is not taken out; [`END`] if there is none.
+    pub(super) fn first(&self, vi: usize) -> u32 {
+        self.lists[vi].0
+    }
+
+    /// An interface's list begins here from now on.
+    pub(super) fn set_first(&mut self, vi: usize, at: u32) {
+        self.lists[vi].0 = at;
+        if at == END {
+            self.lists[vi].1 = END;
+            self.ready &= !(1 << vi);
+        }
+    }
+
+    /// The frame at a slot of the ring, if it lies there alone and is none of the rare ones; and the 16 octets that it
+    /// begins with, as two big-endian numbers.
+    #[inline(always)]
+    pub(super) fn plain(ring: &mut RxBatch<'_>, slot: u32) -> Option<(Entry, u64, u64)> {
+        let (frame, word) = ring.frame(slot)?;
+        let bytes = frame.bytes().filter(|_| word & flags::MOREFRAG == 0)?;
+        let (first, rest) = bytes.split_first_chunk::<8>()?;
+        let (second, _) = rest.split_first_chunk::<8>()?;
+        let (len, told) = (u32::try_from(bytes.len()).unwrap_or(0), word & flags::META != 0);
+        let entry = Entry { slot, copy: END, len, next: END, skip: 0, told };
+        Some((entry, u64::from_be_bytes(*first), u64::from_be_bytes(*second)))
+    }
+
+    /// What lies at a slot of the ring. Frames of several slots, and those that another process may write, are copied.
+    #[cold]
+    pub(super) fn find(&mut self, ring: &mut RxBatch<'_>, slot: u32) -> Found {
+        let Some((frame, word)) = ring.frame(slot) else { return Found::Void };
+        if word & flags::MOREFRAG != 0 || frame.bytes().is_none() {
+            return self.copy(ring, slot);
+        }
+        let len = frame.len();
+        let Some(front) = front(frame.bytes().unwrap_or_default()) else { return Found::Short { slots: 1 } };
+        let (len, told) = (u32::try_from(len).unwrap_or(0), word & flags::META != 0);
+        Found::Frame { entry: Entry { slot, copy: END, len, next: END, skip: 0, told }, front, slots: 1 }
+    }
+
+    fn copy(&mut self, ring: &mut RxBatch<'_>, slot: u32) -> Found {
+        let told = ring.meta(slot).is_some();
+        let start = self.copies.len();
+        let (mut n, mut whole) = (0, true);
+        loop {
+            if slot + n == ring.len() {
+                self.copies.truncate(start);
+                // No frame has so many slots: this one will never end.
+                return if n as usize >= MAX_FRAGS { Found::Spoiled { slots: n } } else { Found::Later };
+            }
+            let part = ring.frame(slot + n);
+            n += 1;
+            let Some((part, word)) = part else {
+                whole = false;
+                break;
+            };
+            let at = self.copies.len();
+            if at + part.len() > COPIES {
+                self.copies.truncate(start);
+                return if start > 0 { Found::Later } else { Found::Spoiled { slots: n } };
+            }
+            self.copies.resize(at + part.len(), 0);
+            whole &= part.read(0, &mut self.copies[at..]) && n as usize <= MAX_FRAGS;
+            if word & flags::MOREFRAG == 0 {
+                break;
+            }
+        }
+        if !whole {
+            self.copies.truncate(start);
+            return Found::Spoiled { slots: n };
+        }
+        let Some(front) = front(&self.copies[start..]) else {
+            self.copies.truncate(start);
+            return Found::Short { slots: n };
+        };
+        let len = u32::try_from(self.copies.len() - start).unwrap_or(0);
+        let copy = u32::try_from(start).unwrap_or(END);
+        Found::Frame { entry: Entry { slot, copy, len, next: END, skip: 0, told }, front, slots: n }
+    }
+}
+
+/// The first 16 octets as numbers, zeros behind the end of a frame that has 14 or 15; None of a shorter one.
+fn front(bytes: &[u8]) -> Option<[u64; 2]> {
+    let mut octets = [0; 16];
+    let n = bytes.len().min(16);
+    octets[..n].copy_from_slice(&bytes[..n]);
+    let number = |half: [u8; 8]| u64::from_be_bytes(half);
+    let (first, second) = octets.split_at(8);
+    (n >= 14).then_some([number(first.try_into().ok()?), number(second.try_into().ok()?)])
+}
+
+/// The bytes of a frame, to be looked at and changed; None of a slot that another process has spoiled meanwhile.
+#[inline(always)]
+pub(super) fn with<T>(
+    ring: &mut RxBatch<'_>,
+    copies: &mut [u8],
+    entry: &Entry,
+    look: impl FnOnce(&mut [u8]) -> T,
+) -> Option<T> {
+    if entry.copy == END {
+        let (mut frame, _) = ring.frame(entry.slot)?;
+        return frame.bytes_mut().map(look);
+    }
+    let at = entry.copy as usize;
+    copies.get_mut(at..at + entry.len as usize).map(look)
+}

@@ -1,0 +1,233 @@
+//! An adapter's parameters by sysctl-like names, each with its documented default beside what it is.
+
+use super::batch::SLOTS;
+use super::control::{Control, NicError};
+use super::rx::LRO;
+use super::settings::ViSettings;
+use crate::offload::{Rss, SYMMETRIC_KEY};
+use linerate_port::Info;
+use std::sync::Arc;
+
+/// A parameter of an interface.
+pub struct Parameter {
+    /// Its name behind `dev.lr.N.`.
+    pub name: &'static str,
+    /// What it is, in which unit, and how it is set if not by its name.
+    pub about: &'static str,
+    /// Its documented default.
+    pub default: &'static str,
+    actual: fn(&ViSettings, &Info) -> String,
+    set: Option<fn(&mut ViSettings, &str) -> Option<()>>,
+}
+
+/// All of them.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "up",
+        about: "takes part: 1 or 0",
+        default: "1",
+        actual: |vi, _| bit(vi.up),
+        set: Some(|vi, value| switch(&mut vi.up, value)),
+    },
+    Parameter {
+        name: "mtu",
+        about: "largest payload of a frame, octets; at most the port's (mtu= of the port) and 9216",
+        default: "the port's (1500)",
+        actual: |vi, _| vi.mtu.to_string(),
+        set: Some(|vi, value| assign(&mut vi.mtu, value.parse().ok())),
+    },
+    Parameter {
+        name: "mac",
+        about: "its own address",
+        default: "the port's, or a local one made of its name",
+        actual: |vi, _| vi.mac.map(|octet| format!("{octet:02x}")).join(":"),
+        set: Some(|vi, value| assign(&mut vi.mac, address(value))),
+    },
+    Parameter {
+        name: "promisc",
+        about: "receives all that comes: 1 or 0",
+        default: "0",
+        actual: |vi, _| bit(vi.promiscuous),
+        set: Some(|vi, value| switch(&mut vi.promiscuous, value)),
+    },
+    Parameter {
+        name: "allmulti",
+        about: "receives all multicasts: 1 or 0",
+        default: "0",
+        actual: |vi, _| bit(vi.all_multicast),
+        set: Some(|vi, value| switch(&mut vi.all_multicast, value)),
+    },
+    Parameter {
+        name: "tx.ring_size",
+        about: "slots of each transmit ring (slots= of the port)",
+        default: "1024",
+        actual: |_, port| port.slots.to_string(),
+        set: None,
+    },
+    Parameter {
+        name: "tx.queues",
+        about: "transmit queues (queues= of the port)",
+        default: "1",
+        actual: |_, port| port.tx_queues.to_string(),
+        set: None,
+    },
+    Parameter {
+        name: "tx.rate",
+        about: "most that it sends, bit/s on the wire, 24 octets of framing a frame included; 0 is no limit",
+        default: "0",
+        actual: |vi, _| vi.rate.unwrap_or(0).to_string(),
+        set: Some(|vi, value| {
+            let rate = scaled(value)?;
+            vi.rate = (rate > 0).then_some(rate);
+            Some(())
+        }),
+    },
+    Parameter {
+        name: "tx.weight",
+        about: "its share of the link against the others', 1 to 1000",
+        default: "1",
+        actual: |vi, _| vi.weight.to_string(),
+        set: Some(|vi, value| assign(&mut vi.weight, value.parse().ok())),
+    },
+    Parameter {
+        name: "rx.ring_size",
+        about: "slots of each receive ring (slots= of the port)",
+        default: "1024",
+        actual: |_, port| port.slots.to_string(),
+        set: None,
+    },
+    Parameter {
+        name: "rx.queues",
+        about: "receive queues of the port (queues= of the port)",
+        default: "1",
+        actual: |_, port| port.rx_queues.to_string(),
+        set: None,
+    },
+    Parameter {
+        name: "rx.batch",
+        about: "slots taken in one poll at most",
+        default: "256",
+        actual: |_, _| SLOTS.to_string(),
+        set: None,
+    },
+    Parameter {
+        name: "rx.rss_queues",
+        about: "queues that flows are spread over by hash, 1 to 128; 1 hashes nothing",
+        default: "1",
+        actual: |vi, _| vi.rss.as_ref().map_or(1, |rss| rss.queues()).to_string(),
+        set: Some(|vi, value| {
+            let queues = value.parse().ok().filter(|n| (1..=128).contains(n))?;
+            let key = vi.rss.as_ref().map(|rss| *rss.toeplitz().key());
+            let mut rss = Rss::new(queues);
+            key.into_iter().for_each(|key| rss.set_key(key));
+            vi.rss = (queues > 1).then(|| Arc::new(rss));
+            Some(())
+        }),
+    },
+    Parameter {
+        name: "rx.rss_symmetric",
+        about: "both directions of a flow get one hash: 1 or 0 (once rx.rss_queues is above 1)",
+        default: "0",
+        actual: |vi, _| bit(vi.rss.as_ref().is_some_and(|rss| *rss.toeplitz().key() == SYMMETRIC_KEY)),
+        set: Some(|vi, value| {
+            let mut wanted = false;
+            switch(&mut wanted, value)?;
+            let rss = Arc::make_mut(vi.rss.as_mut()?);
+            rss.set_key(if wanted { SYMMETRIC_KEY } else { crate::offload::DEFAULT_KEY });
+            Some(())
+        }),
+    },
+    Parameter {
+        name: "lro.flows",
+        about: "flows merged at once on each queue",
+        default: "256",
+        actual: |_, _| LRO.flows.to_string(),
+        set: None,
+    },
+    Parameter {
+        name: "lro.segments",
+        about: "segments merged into one packet at most",
+        default: "64",
+        actual: |_, _| LRO.max_pieces.to_string(),
+        set: None,
+    },
+];
+
+impl Parameter {
+    /// Whether it can be set by its name.
+    #[must_use]
+    pub fn can_be_set(&self) -> bool {
+        self.set.is_some()
+    }
+}
+
+impl Control {
+    /// An interface's parameters: each with its value.
+    ///
+    /// # Errors
+    /// [`NicError::NoInterface`].
+    pub fn parameters(&self, vi: usize) -> Result<Vec<(&'static Parameter, String)>, NicError> {
+        let settings = self.settings(vi)?;
+        Ok(PARAMETERS.iter().map(|row| (row, (row.actual)(&settings, self.port()))).collect())
+    }
+
+    /// Sets a parameter by its name.
+    ///
+    /// # Errors
+    /// [`NicError::Parameter`] when there is none of that name, it cannot be set, or not to that value; and those of
+    /// [`Control::change`].
+    pub fn set_parameter(&self, vi: usize, name: &str, value: &str) -> Result<(), NicError> {
+        let refuse = |why: String| Err(NicError::Parameter(why));
+        let Some(row) = PARAMETERS.iter().find(|row| row.name == name) else {
+            let names: Vec<_> = PARAMETERS.iter().filter(|row| row.can_be_set()).map(|row| row.name).collect();
+            return refuse(format!(
+                "{}: no such parameter; those that can be set are {}",
+                tidy(name),
+                names.join(", ")
+            ));
+        };
+        let Some(set) = row.set else {
+            return refuse(format!("{name} cannot be set here; it is: {}", row.about));
+        };
+        self.try_change(vi, |settings| match set(settings, value) {
+            Some(()) => Ok(()),
+            None => refuse(format!("{name}={} will not do; it is: {}", tidy(value), row.about)),
+        })
+    }
+}
+
+fn bit(on: bool) -> String {
+    u8::from(on).to_string()
+}
+
+fn switch(to: &mut bool, value: &str) -> Option<()> {
+    assign(to, [("0", false), ("1", true)].iter().find(|(word, _)| *word == value).map(|(_, on)| *on))
+}
+
+fn assign<T>(to: &mut T, value: Option<T>) -> Option<()> {
+    *to = value?;
+    Some(())
+}
+
+/// A number with an optional K, M or G (powers of 1000).
+fn scaled(text: &str) -> Option<u64> {
+    let power = match text.as_bytes().last()?.to_ascii_lowercase() {
+        b'k' => 1,
+        b'm' => 2,
+        b'g' => 3,
+        _ => 0,
+    };
+    let digits = if power > 0 { &text[..text.len() - 1] } else { text };
+    digits.parse::<u64>().ok()?.checked_mul(1000_u64.pow(power))
+}
+
+/// Six octets with colons between.
+fn address(text: &str) -> Option<[u8; 6]> {
+    let octets: Vec<u8> = text.split(':').map(|part| u8::from_str_radix(part, 16).ok()).collect::<Option<_>>()?;
+    octets.try_into().ok()
+}
+
+/// A user's text fit for one line of a terminal.
+fn tidy(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(40).collect()
+}

@@ -1,0 +1,111 @@
+//! What an adapter's virtual interfaces are set to, and how a change reaches the threads that carry frames: they look at
+//! one number, the generation, once a batch, and fetch the settings anew when it has changed.
+
+use super::cap::Bucket;
+use super::count::{LedgerCells, ViCells};
+use super::demux::Demux;
+use crate::flags::{AdapterFlags, Flags};
+use crate::offload::{Rss, Steering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What one virtual interface is set to.
+#[derive(Clone, Debug)]
+pub struct ViSettings {
+    /// Whether it takes part at all.
+    pub up: bool,
+    /// Its own address.
+    pub mac: [u8; 6],
+    /// Addresses that it receives besides its own, unicast and multicast; at most 32.
+    pub addresses: Vec<[u8; 6]>,
+    /// It receives all that comes to the port.
+    pub promiscuous: bool,
+    /// It receives all multicasts.
+    pub all_multicast: bool,
+    /// The VLANs whose frames it receives while VLAN_HWFILTER is on; untagged and priority-tagged frames always pass.
+    pub vlans: Vec<u16>,
+    /// Largest payload of a frame, in octets.
+    pub mtu: usize,
+    /// What the adapter can do for it, and does.
+    pub flags: AdapterFlags,
+    /// Most that it may send, in bit/s on the wire: framing of 24 octets a frame included.
+    pub rate: Option<u64>,
+    /// Its share of the link when there is not enough for all: 1 to 1000, against the others' weights.
+    pub weight: u32,
+    /// How its flows are spread over receive queues; None hashes nothing.
+    pub rss: Option<Arc<Rss>>,
+    /// Filters that send flows to queues before RSS is asked.
+    pub steering: Option<Arc<Steering>>,
+}
+
+impl ViSettings {
+    /// Whether a flag is on for IPv6: IPv4's flag stands for both where the adapter has none of its own for IPv6, as in
+    /// the published one.
+    pub(crate) fn on_v6(&self, both: Flags, v6: Flags) -> bool {
+        self.flags.enabled().contains(if self.flags.capabilities().contains(v6) { v6 } else { both })
+    }
+}
+
+/// All interfaces' settings as the threads use them.
+pub(crate) struct Compiled {
+    pub(crate) vis: Vec<ViSettings>,
+    pub(crate) demux: Demux,
+}
+
+impl Compiled {
+    pub(crate) fn new(vis: Vec<ViSettings>) -> Self {
+        Self { demux: Demux::new(&vis), vis }
+    }
+}
+
+/// What all threads of an adapter share.
+pub(crate) struct Shared {
+    generation: AtomicU64,
+    compiled: Mutex<Arc<Compiled>>,
+    /// Counters of all interfaces on each port queue.
+    pub(crate) cells: Vec<Arc<QueueCells>>,
+    /// When each interface may send again, if its rate is capped.
+    pub(crate) buckets: Box<[Bucket]>,
+}
+
+/// One port queue's counters.
+pub(crate) struct QueueCells {
+    pub(crate) vis: Box<[ViCells]>,
+    pub(crate) ledger: LedgerCells,
+}
+
+impl Shared {
+    pub(crate) fn new(vis: Vec<ViSettings>, queues: usize) -> Self {
+        let cells = |_| {
+            let vis = vis.iter().map(|_| ViCells::default()).collect();
+            Arc::new(QueueCells { vis, ledger: LedgerCells::default() })
+        };
+        Self {
+            cells: (0..queues).map(cells).collect(),
+            buckets: vis.iter().map(|_| Bucket::default()).collect(),
+            generation: AtomicU64::new(1),
+            compiled: Mutex::new(Arc::new(Compiled::new(vis))),
+        }
+    }
+
+    /// Changes with every change of a setting.
+    #[inline]
+    pub(crate) fn generation(&self) -> u64 {
+        // Acquire pairs with the release in `replace`; the settings themselves come through the mutex.
+        self.generation.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn now(&self) -> Arc<Compiled> {
+        self.compiled.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts other settings in force, made of those that are; an error leaves all as it was.
+    pub(crate) fn replace<T, E>(&self, change: impl FnOnce(&mut Vec<ViSettings>) -> Result<T, E>) -> Result<T, E> {
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut vis = compiled.vis.clone();
+        let done = change(&mut vis)?;
+        *compiled = Arc::new(Compiled::new(vis));
+        self.generation.fetch_add(1, Ordering::Release);
+        Ok(done)
+    }
+}

@@ -1,0 +1,260 @@
+//! The transmit half of a port queue: frames of all interfaces go straight into the port's ring; there is no queue
+//! between. What a frame's request asks for is handed down where the port does it, and done here where it does not.
+
+use super::cap::{Cap, on_the_wire};
+use super::count::{Count, ViCells};
+use super::request::{ETHERNET, Plan, Request, UDP_L4};
+use super::settings::{Compiled, QueueCells, Shared};
+use super::share::Share;
+use crate::flags::Flags;
+use linerate_port::{Caps, Info, Link, TxQueue};
+use linerate_ring::Meta;
+use std::sync::Arc;
+
+/// The transmit half of one port queue, in the hands of one thread.
+pub struct NicTx {
+    pub(super) port: TxQueue,
+    shared: Arc<Shared>,
+    cells: Arc<QueueCells>,
+    seen: u64,
+    settings: Arc<Compiled>,
+    vis: Box<[TxVi]>,
+    share: Share,
+    down: Down,
+    /// Longest frame that the port carries, if it is not to be segmented.
+    largest: usize,
+    /// Nanoseconds since the adapter began, as of the last sync.
+    now: u64,
+}
+
+/// An interface, as sending sees it.
+#[derive(Clone, Copy)]
+struct TxVi {
+    /// Frames of 14 octets and fewer than so many more pass with no further look: one slot, below the MTU, up, not capped.
+    quick: usize,
+    cap: Option<Cap>,
+}
+
+impl NicTx {
+    pub(super) fn new(port: TxQueue, shared: Arc<Shared>, queue: usize, down: Down, largest: usize) -> Self {
+        let settings = shared.now();
+        let mut tx = Self {
+            port,
+            cells: shared.cells[queue].clone(),
+            seen: 0,
+            share: Share::new(&[]),
+            vis: Box::default(),
+            down,
+            largest,
+            now: 0,
+            settings,
+            shared,
+        };
+        tx.refresh();
+        tx
+    }
+
+    /// Sends what was given, as far as it can be sent now, gets sent slots back, and takes over settings that were
+    /// changed. `now`: any monotonic nanoseconds, the same clock in all calls to one adapter.
+    #[inline]
+    pub fn sync(&mut self, now: u64) {
+        self.now = now;
+        self.port.sync();
+        self.share.tick(now);
+        if self.shared.generation() != self.seen {
+            self.refresh();
+        }
+    }
+
+    /// The generation of the settings that are in force here: it changes with each change of a setting.
+    #[inline]
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.seen
+    }
+
+    /// What is switched on for an interface, as of the last sync.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    #[must_use]
+    pub fn flags(&self, vi: usize) -> Flags {
+        self.settings.vis[vi].flags.enabled()
+    }
+
+    /// Largest payload of an interface's frames, as of the last sync.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    #[must_use]
+    pub fn mtu(&self, vi: usize) -> usize {
+        self.settings.vis[vi].mtu
+    }
+
+    /// When an interface whose rate is capped may send again, in nanoseconds of the clock of [`NicTx::sync`]; None if
+    /// its rate does not hinder it.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    #[must_use]
+    pub fn due(&self, vi: usize) -> Option<u64> {
+        let due = self.shared.buckets[vi].due(self.vis[vi].cap?);
+        (due > self.now).then_some(due)
+    }
+
+    /// Whether frames can pass.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        self.port.link()
+    }
+
+    /// The port's queue, for whoever waits on it.
+    pub fn port(&mut self) -> &mut TxQueue {
+        &mut self.port
+    }
+
+    #[cold]
+    fn refresh(&mut self) {
+        // First the number, then what it stands for: settings that change in between are fetched again.
+        self.seen = self.shared.generation();
+        self.settings = self.shared.now();
+        let one_slot = self.port.ring.usable().min(self.largest).saturating_sub(ETHERNET);
+        let weights: Vec<_> = self.settings.vis.iter().map(|vi| vi.weight).collect();
+        if !self.share.has(&weights) {
+            self.share = Share::new(&weights);
+        }
+        let vis = self.settings.vis.iter().map(|vi| {
+            let cap = vi.rate.map(|rate| Cap::new(rate, vi.mtu + ETHERNET));
+            TxVi { quick: if vi.up && cap.is_none() { vi.mtu.min(one_slot) + 1 } else { 0 }, cap }
+        });
+        self.vis = vis.collect();
+    }
+
+    #[inline]
+    fn cells(&self, vi: usize) -> &ViCells {
+        &self.cells.vis[vi]
+    }
+
+    /// Sends a frame of an interface, `head` and then `body`: into the ring now, on its way with the next
+    /// [`NicTx::sync`]. False, and nothing done, if there is no room, or it is not this interface's turn. A frame that can
+    /// never be sent is counted as dropped, and gives true.
+    ///
+    /// `request` is virtio's: a checksum to complete (`csum_start` and `csum_offset` count from the frame's first octet
+    /// as it is given, and the field holds the pseudo-header's sum), segmentation, and a VLAN tag to put in.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    #[inline]
+    #[must_use = "false means that nothing was sent"]
+    pub fn send(&mut self, vi: usize, head: &[u8], body: &[u8], request: Option<Meta>) -> bool {
+        let len = head.len() + body.len();
+        if request.is_some() || len.wrapping_sub(ETHERNET) >= self.vis[vi].quick {
+            return self.send_special(vi, head, body, request);
+        }
+        if self.port.ring.free() == 0 || !self.share.take(vi, len as u64) {
+            return self.refuse(vi);
+        }
+        let mut batch = self.port.ring.reserve(1);
+        let mut frame = batch.frame(0);
+        let fits = frame.write(0, head) && frame.write(head.len(), body);
+        debug_assert!(fits);
+        batch.set(0, len, 0);
+        batch.commit(1);
+        let cells = self.cells(vi);
+        cells.add(Count::TxFrames, 1);
+        cells.add(Count::TxBytes, len as u64);
+        true
+    }
+
+    #[cold]
+    fn refuse(&mut self, vi: usize) -> bool {
+        if self.port.ring.free() == 0 {
+            self.share.refused(vi);
+        }
+        self.cells(vi).add(Count::TxRefused, 1);
+        false
+    }
+
+    /// Frames that are long, tagged, capped, or ask for something.
+    #[inline(never)]
+    fn send_special(&mut self, vi: usize, head: &[u8], body: &[u8], meta: Option<Meta>) -> bool {
+        let request = Request::new(head, body, meta.unwrap_or_default());
+        let down = [self.down.checksum, self.down.segments(meta)];
+        match request.plan(&self.settings.vis[vi], &self.port.ring, self.largest, down) {
+            Err(reason) => self.cells(vi).add(reason, 1),
+            Ok(Plan::Frame { slots, hand_down }) => {
+                if !self.admit(vi, slots, request.len as u64, on_the_wire(request.len)) {
+                    return false;
+                }
+                let filled = request.write(&mut self.port.ring, slots, hand_down);
+                let cells = self.cells(vi);
+                cells.add(Count::TxFrames, 1);
+                cells.add(Count::TxBytes, request.len as u64);
+                cells.add(Count::TxHandedDown, u64::from(hand_down.is_some()));
+                cells.add(Count::TxChecksums, u64::from(filled));
+            }
+            Ok(Plan::Segments { slots, frames, octets, wire }) => {
+                if !self.admit(vi, slots, octets, wire) {
+                    return false;
+                }
+                let written = request.write_segments(&mut self.port.ring, slots).is_ok();
+                let cells = self.cells(vi);
+                if !written {
+                    cells.add(Count::TxBadRequest, 1);
+                    return true;
+                }
+                cells.add(Count::TxFrames, frames);
+                cells.add(Count::TxBytes, octets);
+                cells.add(Count::TxSegmented, 1);
+                cells.add(Count::TxSegments, frames);
+            }
+        }
+        true
+    }
+
+    /// Whether there is room, credit and rate for a frame; they are taken then.
+    fn admit(&mut self, vi: usize, slots: u32, octets: u64, wire: u64) -> bool {
+        if self.port.ring.free() < slots {
+            self.share.refused(vi);
+            self.cells(vi).add(Count::TxRefused, 1);
+            return false;
+        }
+        if !self.share.may(vi) {
+            self.cells(vi).add(Count::TxRefused, 1);
+            return false;
+        }
+        if let Some(cap) = self.vis[vi].cap
+            && !self.shared.buckets[vi].take(cap, self.now, wire)
+        {
+            self.cells(vi).add(Count::TxCapped, 1);
+            return false;
+        }
+        self.share.take(vi, octets)
+    }
+}
+
+/// Requests that are handed down to the port, because it does them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Down {
+    /// Completing checksums.
+    pub(crate) checksum: bool,
+    /// Segmenting TCP, and UDP.
+    pub(crate) tso: bool,
+    pub(crate) uso: bool,
+}
+
+impl Down {
+    /// What a port does, if it is to be asked.
+    pub(super) fn of(info: &Info, wanted: bool) -> Self {
+        let Caps { checksum, gso, uso, .. } = info.caps;
+        Self { checksum: wanted && checksum, tso: wanted && gso, uso: wanted && uso }
+    }
+
+    fn segments(self, meta: Option<Meta>) -> bool {
+        match meta.map_or(0, |meta| meta.gso_type) {
+            0 => false,
+            UDP_L4 => self.uso,
+            _ => self.tso,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Frames of several pieces written into a ring's slots, one or as many as they need.
+
+use crate::offload::Sink;
+use linerate_ring::layout::MAX_FRAGS;
+use linerate_ring::{Frame, Meta, TxBatch, TxRing, flags};
+use linerate_sum::Sum;
+
+/// Slots that a frame needs; None if no ring of this size can ever hold it.
+#[inline]
+pub(super) fn slots(ring: &TxRing, len: usize) -> Option<u32> {
+    let n = len.div_ceil(ring.usable()).max(1);
+    if n > MAX_FRAGS {
+        return None;
+    }
+    u32::try_from(n).ok().filter(|n| *n < ring.slots())
+}
+
+/// Writes frames one behind the other into reserved slots. Whoever makes one has seen that there is room.
+pub(super) struct Writer<'a> {
+    batch: TxBatch<'a>,
+    /// The first slot of the frame that is being written.
+    first: u32,
+    usable: usize,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(ring: &'a mut TxRing, slots: u32) -> Self {
+        let usable = ring.usable();
+        Self { batch: ring.reserve(slots), first: 0, usable }
+    }
+
+    /// The whole first slot of the frame, if no other process can read it.
+    pub(super) fn with_first<T>(&mut self, write: impl FnOnce(&mut [u8]) -> T) -> Option<T> {
+        self.batch.frame(self.first).bytes_mut().map(write)
+    }
+
+    /// Calls for each slot's part of `len` octets from an offset of the frame on.
+    #[inline(always)]
+    fn parts(&mut self, at: usize, bytes: &[u8], mut write: impl FnMut(&mut Frame<'_>, usize, &[u8])) {
+        if at + bytes.len() <= self.usable {
+            return write(&mut self.batch.frame(self.first), at, bytes);
+        }
+        let (mut at, mut bytes) = (at, bytes);
+        while !bytes.is_empty() {
+            let inside = at % self.usable;
+            let (now, later) = bytes.split_at(bytes.len().min(self.usable - inside));
+            let slot = self.first + u32::try_from(at / self.usable).unwrap_or(u32::MAX);
+            if slot < self.batch.len() {
+                write(&mut self.batch.frame(slot), inside, now);
+            }
+            (at, bytes) = (at + now.len(), later);
+        }
+    }
+
+    /// Ends the frame, which has so many octets.
+    pub(super) fn end(&mut self, len: usize, meta: Option<Meta>) {
+        let mut left = len;
+        let first = self.first;
+        while left > self.usable {
+            self.batch.set(self.first, self.usable, flags::MOREFRAG);
+            (left, self.first) = (left - self.usable, self.first + 1);
+        }
+        self.batch.set(self.first, left, 0);
+        if let Some(meta) = meta {
+            self.batch.set_meta(first, meta);
+        }
+        self.first += 1;
+    }
+
+    /// Hands all ended frames on.
+    pub(super) fn commit(self) {
+        self.batch.commit(self.first);
+    }
+}
+
+impl Sink for Writer<'_> {
+    fn room(&self) -> usize {
+        self.batch.len().saturating_sub(self.first) as usize * self.usable
+    }
+
+    #[inline]
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        self.parts(at, bytes, |frame, at, part| frame.put(at, part));
+    }
+
+    #[inline]
+    fn put_and_sum(&mut self, at: usize, bytes: &[u8]) -> Sum {
+        let mut sum = Sum::new();
+        self.parts(at, bytes, |frame, at, part| {
+            sum.add_sum(frame.put_and_sum(at, part));
+        });
+        sum
+    }
+}

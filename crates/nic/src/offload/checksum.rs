@@ -1,0 +1,228 @@
+//! Checksum offload: IPv4's header checksum, TCP's and UDP's, filled in on transmit and verified on receive.
+//!
+//! A frame may lie in several buffers: `head` is the first and holds all headers, `rest` the others in order. What this
+//! file refuses to do: it drops nothing. A frame that it cannot judge is [`Verdict::Unknown`].
+
+use linerate_ring::Meta;
+use linerate_sum::{Sum, checksum};
+use linerate_wire::IpProtocol;
+
+use super::headers::{Headers, Ip, Version, u16_at};
+
+/// What the adapter found out about a received frame's checksums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Verdict {
+    /// All that there are, IPv4's header and TCP's or UDP's, are right.
+    Good,
+    /// One is wrong.
+    Bad,
+    /// Nobody can say: no IP, a protocol other than TCP and UDP, a fragment, UDP on IPv4 without a checksum.
+    #[default]
+    Unknown,
+}
+
+impl Verdict {
+    /// The flags that a received slot's metadata tells it with.
+    #[inline]
+    #[must_use]
+    pub const fn meta_flags(self) -> u8 {
+        match self {
+            Self::Good => Meta::DATA_VALID,
+            Self::Bad | Self::Unknown => 0,
+        }
+    }
+}
+
+/// Why a checksum cannot be filled in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ChecksumError {
+    /// The request names octets that the frame's first buffer does not have.
+    #[error(
+        "checksum request: csum_start {start} + csum_offset {offset} is beyond the {len} octets of the first buffer"
+    )]
+    Outside {
+        /// Where the coverage was to begin.
+        start: u16,
+        /// Where the field was to stand, from there.
+        offset: u16,
+        /// Octets there are.
+        len: usize,
+    },
+    /// The frame holds no TCP segment or UDP datagram that is whole.
+    #[error("checksum offload: no whole TCP or UDP header in the frame: send it with its checksum in place")]
+    NotTransport,
+}
+
+/// Completes the checksum that a slot's metadata asks for (VIRTIO 1.2, section 5.1.6.2): the field at `csum_start +
+/// csum_offset` holds the pseudo-header's sum and gets the checksum of all octets from `csum_start` on. Does nothing
+/// when `meta` does not ask.
+///
+/// # Errors
+///
+/// [`ChecksumError::Outside`] when coverage or field lie outside of `head`; nothing is written then.
+#[inline]
+pub fn complete_checksum(head: &mut [u8], rest: &[&[u8]], meta: &Meta) -> Result<(), ChecksumError> {
+    if meta.flags & Meta::NEEDS_CSUM == 0 {
+        return Ok(());
+    }
+    let (start, offset) = (meta.csum_start, meta.csum_offset);
+    let outside = ChecksumError::Outside { start, offset, len: head.len() };
+    let covered = head.get_mut(usize::from(start)..).ok_or(outside)?;
+    let sum = sum_of(covered, rest);
+    let field = covered.get_mut(usize::from(offset)..).and_then(<[u8]>::first_chunk_mut).ok_or(outside)?;
+    *field = never_zero(sum.finish()).to_be_bytes();
+    Ok(())
+}
+
+/// Fills in all checksums of a frame, found by parsing: IPv4's header checksum and TCP's or UDP's, whatever stands in
+/// their fields. In a fragment, and above a protocol that is neither, only IPv4's.
+///
+/// # Errors
+///
+/// [`ChecksumError::NotTransport`] when it is no IP packet, or its TCP or UDP header is cut short; nothing is written
+/// then.
+#[inline]
+pub fn fill_checksums(head: &mut [u8], rest: &[&[u8]]) -> Result<(), ChecksumError> {
+    let headers = Headers::parse(head, total(head, rest)).ok_or(ChecksumError::NotTransport)?;
+    let ip = headers.ip.ok_or(ChecksumError::NotTransport)?;
+    if let Some(field) = field(&ip).filter(|_| !ip.fragment && !ip.under_way) {
+        let at = ip.transport + field;
+        if at + 2 > head.len().min(ip.end) {
+            return Err(ChecksumError::NotTransport);
+        }
+        head[at..at + 2].fill(0);
+        let sum = transport_sum(&headers, &ip, head, rest).finish();
+        let sum = if ip.protocol == IpProtocol::UDP { never_zero(sum) } else { sum };
+        head[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+    }
+    fill_ipv4_checksum(head, &headers);
+    Ok(())
+}
+
+/// Fills in the checksum of the IPv4 header, if there is one.
+#[inline]
+pub fn fill_ipv4_checksum(head: &mut [u8], headers: &Headers) {
+    let Some(Ip { version: Version::V4, transport, .. }) = headers.ip else { return };
+    let Some(header) = head.get_mut(headers.network..transport) else { return };
+    if header.len() >= 20 {
+        header[10..12].fill(0);
+        let sum = header_checksum(header);
+        header[10..12].copy_from_slice(&sum.to_be_bytes());
+    }
+}
+
+/// Judges a received frame's checksums.
+#[inline]
+#[must_use]
+pub fn verify_checksums(head: &[u8], rest: &[&[u8]]) -> Verdict {
+    Headers::parse(head, total(head, rest)).map_or(Verdict::Unknown, |headers| verify_parsed(&headers, head, rest))
+}
+
+/// [`verify_checksums`] for whoever has parsed the frame already.
+#[inline]
+#[must_use]
+pub fn verify_parsed(headers: &Headers, head: &[u8], rest: &[&[u8]]) -> Verdict {
+    let Some(ip) = headers.ip else { return Verdict::Unknown };
+    if ip.version == Version::V4 && head.get(headers.network..ip.transport).is_none_or(|h| header_checksum(h) != 0) {
+        return Verdict::Bad;
+    }
+    let Some(field) = field(&ip).filter(|_| !ip.fragment && !ip.under_way) else { return Verdict::Unknown };
+    // A transport header that the packet is too short for is the stack's to refuse.
+    let Some(stored) = u16_at(head, ip.transport + field).filter(|_| ip.transport + field + 2 <= ip.end) else {
+        return Verdict::Unknown;
+    };
+    if ip.protocol == IpProtocol::UDP && stored == 0 {
+        // RFC 768: the sender made none. RFC 8200, section 8.1: on IPv6 it had to.
+        return if ip.version == Version::V4 { Verdict::Unknown } else { Verdict::Bad };
+    }
+    if transport_sum(headers, &ip, head, rest).finish() == 0 { Verdict::Good } else { Verdict::Bad }
+}
+
+/// The sum of the pseudo-header of a packet with these headers, for a transport segment of `len` octets. Not
+/// complemented, it is what a checksum field holds that somebody below is to complete.
+///
+/// `head` holds the headers that were parsed; of one that does not, the sum is of what there is.
+#[inline]
+#[must_use]
+pub fn pseudo_header(headers: &Headers, ip: &Ip, head: &[u8], len: u32) -> Sum {
+    let mut sum = Sum::new();
+    let network = head.get(headers.network..).unwrap_or_default();
+    match ip.version {
+        Version::V4 => network.get(12..).and_then(<[u8]>::first_chunk).map(|both: &[u8; 8]| add_words(&mut sum, both)),
+        Version::V6 => network.get(8..).and_then(<[u8]>::first_chunk).map(|both: &[u8; 32]| add_words(&mut sum, both)),
+    };
+    // Zeros add nothing: both versions' pseudo-headers are addresses, length and protocol.
+    sum.add_u32(len).add_u16(u16::from(ip.protocol.0));
+    sum
+}
+
+/// The checksum of an IPv4 header; nearly all are without options.
+#[inline]
+fn header_checksum(header: &[u8]) -> u16 {
+    match <&[u8; 20]>::try_from(header) {
+        Ok(header) => {
+            let mut sum = Sum::new();
+            add_words(&mut sum, header);
+            sum.finish()
+        }
+        Err(_) => checksum(header),
+    }
+}
+
+/// Adds octets of a known number: a few additions, where [`Sum::add_bytes`] first looks which form to take.
+#[inline]
+fn add_words<const N: usize>(sum: &mut Sum, octets: &[u8; N]) {
+    const { assert!(N.is_multiple_of(4)) };
+    for word in octets.as_chunks::<4>().0 {
+        sum.add_u32(u32::from_be_bytes(*word));
+    }
+}
+
+/// Where the checksum field stands in the transport header.
+#[inline]
+fn field(ip: &Ip) -> Option<usize> {
+    match ip.protocol {
+        IpProtocol::TCP => Some(16),
+        IpProtocol::UDP => Some(6),
+        _ => None,
+    }
+}
+
+/// The sum of pseudo-header, transport header and payload; padding behind the packet's end is left out.
+#[inline]
+fn transport_sum(headers: &Headers, ip: &Ip, head: &[u8], rest: &[&[u8]]) -> Sum {
+    let len = ip.end - ip.transport;
+    let mut sum = pseudo_header(headers, ip, head, u32::try_from(len).unwrap_or(u32::MAX));
+    let mut left = len;
+    let first = head.get(ip.transport..).unwrap_or_default();
+    for part in std::iter::once(&first).chain(rest) {
+        let part = &part[..part.len().min(left)];
+        sum.add_bytes(part);
+        left -= part.len();
+    }
+    sum
+}
+
+#[inline]
+fn sum_of(first: &[u8], rest: &[&[u8]]) -> Sum {
+    let mut sum = Sum::new();
+    sum.add_bytes(first);
+    for part in rest {
+        sum.add_bytes(part);
+    }
+    sum
+}
+
+#[inline]
+fn total(head: &[u8], rest: &[&[u8]]) -> usize {
+    head.len() + rest.iter().map(|part| part.len()).sum::<usize>()
+}
+
+/// A checksum of zero says "none" in UDP; its equal, all ones, says zero everywhere (RFC 768).
+#[inline]
+pub(super) const fn never_zero(checksum: u16) -> u16 {
+    if checksum == 0 { 0xffff } else { checksum }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! Where segments are written: each octet once, and summed on the way.
+
+use linerate_ring::Frame;
+use linerate_sum::{Sum, copy_and_sum};
+
+/// Where a segment is written: a buffer, a slot's frame, or whatever a chain of slots is to its owner.
+///
+/// The caller of [`Segments::write_next`](super::Segments::write_next) makes it at least [`Segments::next_len`](super::Segments::next_len) octets long; what does not fit is not
+/// written.
+pub trait Sink {
+    /// Octets there are.
+    fn room(&self) -> usize;
+
+    /// Writes `bytes` at `at`.
+    fn put(&mut self, at: usize, bytes: &[u8]);
+
+    /// Writes `bytes` at `at`; returns their sum.
+    fn put_and_sum(&mut self, at: usize, bytes: &[u8]) -> Sum;
+}
+
+impl Sink for [u8] {
+    #[inline]
+    fn room(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        if let Some(to) = self.get_mut(at..).and_then(|to| to.get_mut(..bytes.len())) {
+            to.copy_from_slice(bytes);
+        }
+    }
+
+    #[inline]
+    fn put_and_sum(&mut self, at: usize, bytes: &[u8]) -> Sum {
+        match self.get_mut(at..).and_then(|to| to.get_mut(..bytes.len())) {
+            Some(to) => copy_and_sum(to, bytes),
+            None => Sum::new(),
+        }
+    }
+}
+
+impl Sink for Frame<'_> {
+    #[inline]
+    fn room(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        // What does not fit is not written.
+        let _ = self.write(at, bytes);
+    }
+
+    #[inline]
+    fn put_and_sum(&mut self, at: usize, bytes: &[u8]) -> Sum {
+        if let Some(own) = self.bytes_mut() {
+            return own.put_and_sum(at, bytes);
+        }
+        // Another process may write the buffer meanwhile: what was given is summed, not what stands there.
+        let _ = self.write(at, bytes);
+        *Sum::new().add_bytes(bytes)
+    }
+}

@@ -1,0 +1,64 @@
+//! TSO4 and TSO6: what TCP asks of each segment. Sequence numbers count on; FIN and PSH are the last segment's, CWR
+//! (RFC 3168, section 6.1.2) the first's; everything else is the template's.
+
+use linerate_sum::Sum;
+use linerate_wire::TcpFlags;
+
+use super::headers::{u16_at, u32_at};
+use super::segment::{SegmentError, Turn};
+
+const SEQ: usize = 4;
+const OFFSET_AND_FLAGS: usize = 12;
+const CHECKSUM: usize = 16;
+
+/// Flags that belong to one segment only, so that a row of them cannot have them.
+const ALONE: TcpFlags = TcpFlags::SYN.union(TcpFlags::RST).union(TcpFlags::URG);
+const LAST: TcpFlags = TcpFlags::FIN.union(TcpFlags::PSH);
+
+/// TCP's part of a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tcp {
+    seq: u32,
+    /// The 16 bits of data offset, reserved bits and flags.
+    word: u16,
+}
+
+/// Octets of the header at the front of `bytes`, if it is all there.
+pub(super) fn header_len(bytes: &[u8]) -> Option<usize> {
+    let len = usize::from(bytes.get(OFFSET_AND_FLAGS)? >> 4) * 4;
+    (20..=bytes.len()).contains(&len).then_some(len)
+}
+
+impl Tcp {
+    /// Reads a whole header and clears in it what [`patch`](Self::patch) sums up.
+    pub(super) fn take(header: &mut [u8]) -> Result<Self, SegmentError> {
+        let seq = u32_at(header, SEQ).ok_or(SegmentError::Template)?;
+        let word = u16_at(header, OFFSET_AND_FLAGS).ok_or(SegmentError::Template)?;
+        let flags = TcpFlags(word.to_be_bytes()[1]);
+        if flags.intersects(ALONE) {
+            return Err(SegmentError::Flags(flags.0));
+        }
+        header[SEQ..SEQ + 4].fill(0);
+        header[OFFSET_AND_FLAGS..OFFSET_AND_FLAGS + 2].fill(0);
+        header[CHECKSUM..CHECKSUM + 2].fill(0);
+        Ok(Self { seq, word })
+    }
+
+    /// Writes the fields of the next segment, of `len` octets of payload, into `header`; `sum` is that of all else
+    /// but the payload, which stands apart because it may be odd.
+    #[inline]
+    pub(super) fn patch(&mut self, header: &mut [u8; 20], turn: Turn, len: u16, mut sum: Sum, payload: Sum) {
+        let mut word = self.word;
+        if !turn.first {
+            word &= !u16::from(TcpFlags::CWR.0);
+        }
+        if !turn.last {
+            word &= !u16::from(LAST.0);
+        }
+        header[SEQ..SEQ + 4].copy_from_slice(&self.seq.to_be_bytes());
+        header[OFFSET_AND_FLAGS..OFFSET_AND_FLAGS + 2].copy_from_slice(&word.to_be_bytes());
+        let checksum = sum.add_u32(self.seq).add_u16(word).add_sum(payload).finish();
+        header[CHECKSUM..CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
+        self.seq = self.seq.wrapping_add(u32::from(len));
+    }
+}

@@ -1,0 +1,372 @@
+//! The door of a switch that other processes attach to: a socket in the user's runtime directory, and the thread behind
+//! it, which sleeps unless somebody comes, goes or lies.
+//!
+//! Each who comes gets a region of its own, made here, and is then at the right end of a cable whose left end is the
+//! switch's: what it may write, and what that can do, is as for a cable. It is let in when its bells are here; nothing
+//! that it leaves unsaid makes anybody wait. Who goes, or writes what cannot be, is parted from; the switch then reads
+//! what had been published, and takes the port off.
+
+use super::hello::{Hello, Wrong};
+use super::member::Policy;
+use super::vale::{is_name, socket_name};
+use super::{MOST_PORTS, Plug, Switch};
+use crate::cable::{
+    End, Memory, Ready, Refusal, Shape, Side, Trouble, Visitor, Visitors, Wish, check_user, knock, send_bells,
+};
+use crate::error::{Cause, OpenError};
+use crate::info::{Caps, Link};
+use crate::sys::seqpacket as socket;
+use linerate_ring::Bell;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// How long the place is waited for while another process looks at it.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long who comes is held up by a port of its name that is just going.
+const GOING: u32 = 100;
+
+/// The door; when it is dropped, the switch is closed to other processes, and their links go down.
+pub struct Door {
+    shared: Arc<Shared>,
+    path: PathBuf,
+}
+
+/// What came of those who knocked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DoorCounters {
+    /// Ports let in.
+    pub admitted: u64,
+    /// Those not let in: of another user or version, a name that is taken, no place, or no answer in time.
+    pub refused: u64,
+    /// Ports parted from because they wrote what cannot be.
+    pub liars: u64,
+}
+
+#[derive(Default)]
+struct Counts {
+    admitted: AtomicU64,
+    refused: AtomicU64,
+    liars: AtomicU64,
+}
+
+struct Shared {
+    /// Ports let in that the switch has not seen yet.
+    arrived: Mutex<Vec<Plug>>,
+    /// Names of ports that others cannot take.
+    reserved: Mutex<Vec<String>>,
+    any: AtomicBool,
+    /// Rung for the switch: somebody has arrived.
+    arrivals: Bell,
+    /// Rung for the thread: the switch is closing.
+    closing: Bell,
+    closed: AtomicBool,
+    counts: Counts,
+}
+
+impl Shared {
+    fn arrived(&self) -> MutexGuard<'_, Vec<Plug>> {
+        self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Door {
+    /// Opens the door of a switch by this name. `guests`: the only names of ports that others may take, if they may not
+    /// take any.
+    ///
+    /// # Errors
+    /// When the name is none, or another process of this user has a switch by it.
+    pub fn open(name: &str, guests: Option<Vec<String>>) -> Result<Self, OpenError> {
+        let new = |cause, what: &dyn std::fmt::Display, mend: &str| {
+            OpenError::new(format!("switch '{name}'"), cause, what, mend)
+        };
+        if !is_name(name) {
+            return Err(new(Cause::Usage, &"that is no name", "give up to 48 letters, digits and ._-+"));
+        }
+        let system = |e: io::Error| new(Cause::System, &e, "check $XDG_RUNTIME_DIR and free descriptors");
+        let dir = socket::runtime_dir().map_err(system)?;
+        let path = dir.join(format!("{}.sock", socket_name(name)));
+        let deadline = Instant::now() + PATIENCE;
+        let listener = loop {
+            match knock(&dir, &path, true) {
+                Ok(Err(listener)) => break listener,
+                Ok(Ok(_)) => return Err(new(Cause::Busy, &"it runs already", "stop it, or use another name")),
+                Err(Trouble::Locked | Trouble::Again) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(Trouble::Io(e)) => return Err(system(e)),
+                Err(_) => {
+                    let what = "another process keeps the directory of sockets locked";
+                    return Err(new(Cause::Busy, &what, "stop that process"));
+                }
+            }
+        };
+        let shared = Arc::new(Shared {
+            arrived: Mutex::new(Vec::new()),
+            reserved: Mutex::default(),
+            any: AtomicBool::new(false),
+            arrivals: Bell::new().map_err(system)?,
+            closing: Bell::new().map_err(system)?,
+            closed: AtomicBool::new(false),
+            counts: Counts::default(),
+        });
+        let (visitors, residents) = (Visitors::default(), Vec::new());
+        let porter = Porter { shared: shared.clone(), listener, guests, visitors, residents };
+        std::thread::Builder::new().name("switch-door".into()).spawn(move || porter.run()).map_err(system)?;
+        Ok(Self { shared, path })
+    }
+
+    /// Keeps a name for a port that is attached to the switch here: nobody else gets it.
+    pub fn reserve(&self, name: &str) {
+        self.shared.reserved.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
+    }
+
+    /// Attaches to the switch whoever has come since the last call; true if somebody did.
+    pub fn admit(&self, switch: &mut Switch) -> bool {
+        if !self.shared.any.load(Acquire) {
+            return false;
+        }
+        self.shared.arrivals.clear();
+        self.shared.any.store(false, Relaxed);
+        let arrived = std::mem::take(&mut *self.shared.arrived());
+        let any = !arrived.is_empty();
+        for plug in arrived {
+            let side = plug.life.clone();
+            // A name that an attached port has and that was not reserved, or no place: its link goes down.
+            match (switch.plug(plug), side) {
+                (Err(_), Some(side)) => {
+                    self.shared.counts.refused.fetch_add(1, Relaxed);
+                    side.down();
+                }
+                _ => {
+                    self.shared.counts.admitted.fetch_add(1, Relaxed);
+                }
+            }
+        }
+        any
+    }
+
+    /// About to sleep: false if somebody has come meanwhile.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        !self.shared.any.load(Acquire)
+    }
+
+    /// What came of those who knocked.
+    #[must_use]
+    pub fn counters(&self) -> DoorCounters {
+        let Counts { admitted, refused, liars } = &self.shared.counts;
+        DoorCounters { admitted: admitted.load(Relaxed), refused: refused.load(Relaxed), liars: liars.load(Relaxed) }
+    }
+}
+
+/// Readable when somebody has come.
+impl AsFd for Door {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.shared.arrivals.as_fd()
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        // Somebody may have removed it; then there is nothing to do.
+        let _ = std::fs::remove_file(&self.path);
+        self.shared.closed.store(true, Release);
+        self.shared.closing.ring();
+    }
+}
+
+/// What a visitor was offered.
+struct Offered {
+    name: String,
+    policy: Policy,
+    shape: Shape,
+    memory: Memory,
+    side: Arc<Side>,
+}
+
+/// Somebody who was let in.
+struct Resident {
+    name: String,
+    /// None: parted from.
+    peer: Option<OwnedFd>,
+    side: Weak<Side>,
+    /// Rung when it lied, and when the switch has taken it off.
+    bell: Bell,
+}
+
+/// The thread behind the door.
+struct Porter {
+    shared: Arc<Shared>,
+    listener: OwnedFd,
+    guests: Option<Vec<String>>,
+    visitors: Visitors<Offered>,
+    residents: Vec<Resident>,
+}
+
+impl Porter {
+    fn run(mut self) {
+        loop {
+            let mut fds = vec![Some(self.shared.closing.as_fd()), Some(self.listener.as_fd())];
+            let residents = self.residents.iter();
+            fds.extend(
+                residents.flat_map(|resident| [socket::borrow(resident.peer.as_ref()), Some(resident.bell.as_fd())]),
+            );
+            fds.extend(self.visitors.sockets().map(Some));
+            let patience = self.visitors.until().map(|until| until.saturating_duration_since(Instant::now()));
+            let ready = socket::poll(&fds, patience);
+            drop(fds);
+            if self.shared.closed.load(Acquire) {
+                return;
+            }
+            let (mine, theirs) = ready.split_at(2);
+            let (residents, visitors) = theirs.split_at(2 * self.residents.len());
+            let late = self.visitors.sockets().count();
+            let speakers = self.visitors.speakers(visitors);
+            let forgotten = late - speakers.len() - self.visitors.sockets().count();
+            self.refused(forgotten as u64);
+            self.look_after(residents);
+            for visitor in speakers {
+                self.answer(visitor);
+            }
+            if mine[1] {
+                self.let_in();
+            }
+        }
+    }
+
+    fn refused(&self, n: u64) {
+        self.shared.counts.refused.fetch_add(n, Relaxed);
+    }
+
+    /// Parts from those who went or lied; forgets those whom the switch has taken off.
+    fn look_after(&mut self, ready: &[bool]) {
+        for (resident, ready) in self.residents.iter_mut().zip(ready.chunks(2)) {
+            if ready[1] {
+                resident.bell.clear();
+            }
+            let Some(side) = resident.side.upgrade() else {
+                resident.peer = None;
+                continue;
+            };
+            let lied = side.accused();
+            // It never says anything after the handshake: whatever comes is its end, or nonsense.
+            if resident.peer.is_some() && (ready[0] || lied || side.link() == Link::Down) {
+                self.shared.counts.liars.fetch_add(lied.into(), Relaxed);
+                resident.peer = None;
+                side.down();
+            }
+        }
+        self.residents.retain(|resident| resident.side.strong_count() > 0);
+    }
+
+    /// Somebody connects.
+    fn let_in(&mut self) {
+        match socket::accept(&self.listener) {
+            Ok(visitor) if check_user(&visitor).is_ok() => self.visitors.come(visitor),
+            Ok(_) => self.refused(1),
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => {}
+            // No descriptors or memory: the one that knocks has to wait, without keeping this thread busy.
+            Err(_) => std::thread::sleep(Duration::from_millis(50)),
+        }
+    }
+
+    /// A visitor has spoken, or is gone.
+    fn answer(&mut self, mut visitor: Visitor<Offered>) {
+        let stays = match visitor.hear(|offered| 2 * offered.shape.queues as usize) {
+            Err(_) => false,
+            Ok(Wish::Wait) => true,
+            Ok(Wish::Hello(message)) => match self.offer(&visitor.socket, &message) {
+                Ok(offered) => {
+                    visitor.offered(offered);
+                    true
+                }
+                Err(refusal) => {
+                    // It may be gone already, and then needs no answer.
+                    let _ = socket::send(&visitor.socket, &refusal.write(), &[]);
+                    false
+                }
+            },
+            Ok(Wish::Pair(offered, bells)) => return self.pair(visitor.socket, offered, bells),
+        };
+        if stays {
+            self.visitors.admit(visitor);
+        } else {
+            self.refused(1);
+        }
+    }
+
+    /// Whether a name is taken. One whose owner is gone is free as soon as the switch has taken its port off.
+    fn is_taken(&self, name: &str) -> bool {
+        let reserved = self.shared.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+        if reserved.iter().any(|reserved| reserved == name) {
+            return true;
+        }
+        drop(reserved);
+        for _ in 0..GOING {
+            let Some(resident) = self.residents.iter().find(|r| r.name == name && r.side.strong_count() > 0) else {
+                return false;
+            };
+            if resident.peer.is_some() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+
+    fn offer(&self, peer: &OwnedFd, message: &[u8]) -> Result<Offered, Refusal> {
+        let (hello, policy) = Hello::read(message).map_err(|wrong| match wrong {
+            Wrong::Nonsense => Refusal::Version,
+            Wrong::Memory => Refusal::Memory,
+        })?;
+        if self.guests.as_ref().is_some_and(|guests| !guests.contains(&hello.port)) {
+            return Err(Refusal::Unknown);
+        }
+        if self.is_taken(&hello.port) {
+            return Err(Refusal::Taken);
+        }
+        if self.residents.len() >= MOST_PORTS {
+            return Err(Refusal::Full);
+        }
+        let shape = hello.shape;
+        let side = Side::new(shape.queues as usize, true).map_err(|_| Refusal::Memory)?;
+        let end = end(&hello.port);
+        let memory = Memory::make(&end, &shape).map_err(|_| Refusal::Memory)?;
+        let start = vec![0; shape.queues as usize];
+        memory.offer(peer, &shape, end.left, (&start, &start)).map_err(|_| Refusal::Version)?;
+        Ok(Offered { name: hello.port, policy, shape, memory, side: Arc::new(side) })
+    }
+
+    /// All is said: it becomes a port.
+    fn pair(&mut self, peer: OwnedFd, offered: Offered, mut tx_far: Vec<Bell>) {
+        let Offered { name, policy, shape, memory, side } = offered;
+        let rx_far = tx_far.split_off(shape.queues as usize);
+        // It may have written to the region since the offer.
+        memory.renew();
+        let far = Some((&tx_far[..], &rx_far[..]));
+        let taken = self.is_taken(&name) || self.residents.len() >= MOST_PORTS;
+        let ready = memory.ready(&end(&name), &shape, &side, None, far);
+        let (Ok(Ready { tx, rx, .. }), false) = (ready, taken) else { return self.refused(1) };
+        if send_bells(&peer, &side).is_err() {
+            return self.refused(1);
+        }
+        let bell = side.watcher.clone();
+        self.residents.push(Resident { name: name.clone(), peer: Some(peer), side: Arc::downgrade(&side), bell });
+        let path = "another process of this user".to_owned();
+        let caps = Caps { scatter: true, metadata: true, ..Caps::default() };
+        let life = Some(side);
+        let plug = Plug { name, path, policy, caps, largest: shape.mtu + 22, rx, tx, life, keep: None };
+        self.shared.arrived().push(plug);
+        self.shared.any.store(true, Release);
+        self.shared.arrivals.ring();
+    }
+}
+
+/// The switch's end of what leads to a port.
+fn end(port: &str) -> End {
+    End { cable: format!("switch#{port}"), left: true }
+}

@@ -1,0 +1,453 @@
+//! Forwarding: from one port's slots into other ports' rings, by copies.
+//!
+//! Frames that follow each other on one way are carried as a run: one decision, one reservation, one publication. All
+//! else (chains, metadata, several destinations, tags that change) goes frame by frame through a buffer.
+
+use super::Switch;
+use super::inlet::{Inlet, Part};
+use super::member::{Member, SourceState};
+use super::rewrite::{Whole, fill_checksum, retag};
+use super::table::{Key, PortId};
+use super::vlan::{Leave, TPID};
+use crate::counters::{DropReason, Drops};
+use linerate_ring::{Alike, Meta, flags};
+
+/// Most slots of a frame, as in netmap.
+const MOST_PARTS: u32 = 64;
+/// Longest frame: a super-frame of 64 KiB with its headers and tags.
+const LONGEST: usize = 65_536 + 64;
+/// Every bit of the first 16 bytes' second word but the two bytes behind the Ethertype.
+const UNTAGGED: u64 = !0xffff;
+
+/// What a frame's first 16 bytes say.
+#[derive(Clone, Copy)]
+struct Head {
+    dst: u64,
+    src: u64,
+    tag: Option<u16>,
+}
+
+impl Head {
+    /// Of the first 16 bytes as two numbers.
+    #[inline]
+    fn new(first: u64, second: u64) -> Self {
+        let [.., t0, t1, c0, c1] = second.to_be_bytes();
+        let tag = (u16::from_be_bytes([t0, t1]) == TPID).then(|| u16::from_be_bytes([c0, c1]));
+        Self { dst: first >> 16, src: (first & 0xffff) << 32 | second >> 32, tag }
+    }
+
+    #[inline]
+    fn class(self) -> usize {
+        usize::from(self.tag.unwrap_or(0) >> 13)
+    }
+}
+
+/// Two numbers as the 16 bytes that they were read from.
+#[inline]
+fn sixteen(first: u64, second: u64) -> [u8; 16] {
+    (u128::from(first) << 64 | u128::from(second)).to_be_bytes()
+}
+
+/// Whether an address is of a group.
+#[inline]
+fn is_group(mac: u64) -> bool {
+    mac >> 40 & 1 == 1
+}
+
+/// A way that a run of frames can take as they are.
+struct Way {
+    to: PortId,
+    class: usize,
+    flooded: bool,
+}
+
+/// What came of a batch.
+pub(super) struct Passed {
+    /// Slots done with.
+    pub(super) slots: u32,
+    /// Frames that went on, or were dropped at their destination, and their bytes.
+    pub(super) frames: u64,
+    pub(super) bytes: u64,
+    /// Frames that did not go on.
+    pub(super) refused: Drops,
+}
+
+/// What came of one frame.
+enum Came {
+    /// It is done with, with so many slots.
+    Done(u32),
+    /// It has to wait: for room, or for its other slots.
+    Wait,
+}
+
+impl Switch {
+    /// Forwards what an inlet has, until something has to wait.
+    pub(super) fn pass<I: Inlet>(&mut self, from: PortId, state: &mut SourceState, inlet: &mut I) -> Passed {
+        let n = inlet.len();
+        let before = *self.count_mut(from);
+        let mut i = 0;
+        state.waits_for = None;
+        while i < n {
+            let (first, second, slot) = match inlet.part(i) {
+                Part::Frame(frame, slot) => (frame.read_u64(0), frame.read_u64(8), slot),
+                Part::Void | Part::Bad => {
+                    state.refusing = false;
+                    i += 1;
+                    continue;
+                }
+            };
+            if state.refusing {
+                state.refusing = slot & flags::MOREFRAG != 0;
+                i += 1;
+                continue;
+            }
+            if slot & (flags::MOREFRAG | flags::META) == 0
+                && let (Some(first), Some(second)) = (first, second)
+                && let Some(way) = self.way(from, Head::new(first, second))
+            {
+                let done = self.run(from, state, inlet, i, &way, (first, second));
+                if done > 0 {
+                    i += done;
+                    continue;
+                }
+                if state.waits_for.is_some() {
+                    break;
+                }
+            }
+            match self.single(from, state, inlet, i) {
+                Came::Done(slots) => i += slots,
+                Came::Wait => break,
+            }
+        }
+        let count = self.count_mut(from);
+        let (frames, bytes) = (count.received - before.received, count.received_bytes - before.received_bytes);
+        Passed { slots: i, frames, bytes, refused: count.refused.since(&before.refused) }
+    }
+
+    /// Where a frame goes, if that is one port that gets it as it came, and nobody watches.
+    #[inline]
+    fn way(&mut self, from: PortId, head: Head) -> Option<Way> {
+        let source = self.members[usize::from(from)].as_ref()?;
+        let vid = source.policy.vlans.enter(head.tag)?;
+        if source.monitor || !source.copy_in.is_empty() {
+            return None;
+        }
+        self.learn(from, head.src, vid);
+        let known = if is_group(head.dst) { None } else { self.table.find(Key::new(head.dst, vid)) };
+        let to = known.or_else(|| self.only_other(from, vid, head.tag))?;
+        let member = self.members[usize::from(to)].as_ref()?;
+        let simple = to != from
+            && !member.monitor
+            && member.copy_out.is_empty()
+            && member.policy.vlans.leave(vid, head.tag) == Leave::AsItCame;
+        simple.then(|| Way { to, class: head.class(), flooded: known.is_none() })
+    }
+
+    #[inline]
+    fn learn(&mut self, from: PortId, mac: u64, vid: u16) {
+        if !is_group(mac) && mac != 0 {
+            self.table.learn(Key::new(mac, vid), from);
+        }
+    }
+
+    /// The one port besides `from` that is in a VLAN, if there is one and no more.
+    fn only_other(&self, from: PortId, vid: u16, tag: Option<u16>) -> Option<PortId> {
+        let mut found = None;
+        for (port, member) in self.others(from) {
+            if member.policy.vlans.leave(vid, tag) != Leave::Not && found.replace(port).is_some() {
+                return None;
+            }
+        }
+        found
+    }
+
+    /// All ports that take part in forwarding, but one.
+    fn others(&self, from: PortId) -> impl Iterator<Item = (PortId, &Member)> {
+        let members = self.live.iter().filter_map(|port| Some((*port, self.members[usize::from(*port)].as_ref()?)));
+        members.filter(move |(port, member)| *port != from && !member.monitor)
+    }
+
+    /// Carries frames from the `i`th on that begin as this one does; gives how many slots are done with. 0 of them, and
+    /// nothing said to wait: this frame cannot go this way.
+    fn run<I: Inlet>(
+        &mut self,
+        from: PortId,
+        state: &mut SourceState,
+        inlet: &mut I,
+        i: u32,
+        way: &Way,
+        (first, second): (u64, u64),
+    ) -> u32 {
+        let n = inlet.len() - i;
+        let Some(member) = self.members[usize::from(way.to)].as_mut() else { return 0 };
+        let (queue, pauses, keep) =
+            (member.queue_of(way.class), member.pauses(way.class), member.keeps_room(way.class));
+        let Some(outlet) = member.outlets.get_mut(queue) else { return 0 };
+        let room = outlet.room(n, keep);
+        if room == 0 && pauses && outlet.wait(self.now) {
+            member.count.classes[way.class].waits += u64::from(state.waits_for.is_none());
+            state.waits_for = Some((way.to, queue));
+            return 0;
+        }
+        let fits = member.largest.min(outlet.tx.ring.usable());
+        let mask = if Head::new(first, second).tag.is_some() { u64::MAX } else { UNTAGGED };
+        let alike = Alike::new(sixteen(first, second), sixteen(u64::MAX, mask), fits);
+        let mut batch = outlet.tx.ring.reserve(room.min(n));
+        let (mut slots, mut put, mut sent_bytes) = (0, 0, 0u64);
+        while put < batch.len() {
+            let (done, bytes) = inlet.copy_run(i + slots, &mut batch, put, &alike);
+            if done == 0 {
+                break;
+            }
+            (slots, put, sent_bytes) = (slots + done, put + done, sent_bytes + bytes);
+        }
+        let (mut frames, mut bytes) = (u64::from(put), sent_bytes);
+        // The rest of the run finds no room.
+        while put == batch.len() && !pauses && slots < n {
+            match inlet.part(i + slots) {
+                Part::Frame(frame, slot) => {
+                    let same = frame.read_u64(0) == Some(first)
+                        && frame.read_u64(8).is_some_and(|word| (word ^ second) & mask == 0)
+                        && slot & (flags::MOREFRAG | flags::META) == 0
+                        && frame.len() <= fits;
+                    if !same {
+                        break;
+                    }
+                    (frames, bytes) = (frames + 1, bytes + frame.len() as u64);
+                }
+                Part::Void | Part::Bad => {}
+            }
+            slots += 1;
+        }
+        batch.commit(put);
+        let sent = u64::from(put);
+        if put > 0 {
+            outlet.moved();
+        }
+        let count = &mut member.count;
+        count.sent += sent;
+        count.sent_bytes += sent_bytes;
+        count.classes[way.class].sent += sent;
+        count.drop_copies(DropReason::NoRoom, way.class, frames - sent);
+        let count = self.count_mut(from);
+        count.received += frames;
+        count.received_bytes += bytes;
+        count.copies += frames;
+        count.flooded += if way.flooded { frames } else { 0 };
+        slots
+    }
+
+    /// Carries one frame of one or more slots, whatever it is.
+    #[cold]
+    fn single<I: Inlet>(&mut self, from: PortId, state: &mut SourceState, inlet: &mut I, i: u32) -> Came {
+        let n = inlet.len() - i;
+        let mut whole = std::mem::take(&mut self.whole);
+        whole.clear();
+        whole.meta = inlet.meta(i);
+        let mut slots = 0;
+        let mut came = None;
+        while came.is_none() {
+            if slots == n || slots == MOST_PARTS {
+                // Unfinished: it waits for the rest, if there can be more.
+                let hopeless = slots == MOST_PARTS || slots >= inlet.most();
+                if hopeless {
+                    self.refuse(from, DropReason::TooManyFragments);
+                    state.refusing = true;
+                }
+                came = Some(if hopeless { Came::Done(slots) } else { Came::Wait });
+                break;
+            }
+            slots += 1;
+            match inlet.part(i + slots - 1) {
+                Part::Frame(frame, slot) => {
+                    whole.add(&frame, LONGEST);
+                    if slot & flags::MOREFRAG == 0 {
+                        break;
+                    }
+                }
+                Part::Void => break,
+                // The slot was counted, and stands for its frame.
+                Part::Bad => came = Some(Came::Done(slots)),
+            }
+        }
+        let came = came.unwrap_or_else(|| match self.carry(from, state, &mut whole) {
+            true => Came::Done(slots),
+            false => Came::Wait,
+        });
+        self.whole = whole;
+        came
+    }
+
+    fn refuse(&mut self, from: PortId, reason: DropReason) {
+        self.count_mut(from).refused.add(reason, 1);
+    }
+
+    /// Carries one gathered frame; false: it has to wait for room.
+    fn carry(&mut self, from: PortId, state: &mut SourceState, whole: &mut Whole) -> bool {
+        if whole.too_long {
+            self.refuse(from, DropReason::TooLong);
+            return true;
+        }
+        whole.tag_inside();
+        let Some((first, second)) = whole.head() else {
+            self.refuse(from, DropReason::TooShort);
+            return true;
+        };
+        let head = Head::new(first, second);
+        let source = self.members[usize::from(from)].as_ref();
+        let Some((vid, monitor)) = source.map(|m| (m.policy.vlans.enter(head.tag), m.monitor)) else { return true };
+        let Some(vid) = vid.filter(|_| !monitor) else {
+            self.refuse(from, if monitor { DropReason::Monitor } else { DropReason::Vlan });
+            return true;
+        };
+        self.learn(from, head.src, vid);
+        let known = if is_group(head.dst) { None } else { self.table.find(Key::new(head.dst, vid)) };
+        if known == Some(from) {
+            self.refuse(from, DropReason::SamePort);
+            return true;
+        }
+        let mut targets = std::mem::take(&mut self.targets);
+        self.collect(from, known, vid, head.tag, &mut targets);
+        let there = targets.iter().any(|target| !target.watches);
+        let go = there && !self.must_wait(&targets, whole.len(), head.class(), state);
+        if !there {
+            self.refuse(from, DropReason::NoReceiver);
+        }
+        if go {
+            let count = self.count_mut(from);
+            count.received += 1;
+            count.received_bytes += whole.len() as u64;
+            count.copies += targets.len() as u64;
+            count.flooded += u64::from(known.is_none());
+            for target in &targets {
+                self.put(target, whole, head);
+            }
+        }
+        self.targets = targets;
+        go || !there
+    }
+
+    /// Who gets a frame, and how.
+    fn collect(&self, from: PortId, known: Option<PortId>, vid: u16, tag: Option<u16>, targets: &mut Vec<Target>) {
+        targets.clear();
+        let leave = |member: &Member| member.policy.vlans.leave(vid, tag);
+        for (to, member) in self.others(from) {
+            let leave = leave(member);
+            if leave != Leave::Not && known.is_none_or(|known| known == to) {
+                targets.push(Target { to, leave, watches: false });
+            }
+        }
+        let watchers = |targets: &mut Vec<Target>, list: &[PortId]| {
+            targets.extend(list.iter().map(|to| Target { to: *to, leave: Leave::AsItCame, watches: true }));
+        };
+        for at in 0..targets.len() {
+            let Some(member) = self.members[usize::from(targets[at].to)].as_ref() else { continue };
+            watchers(targets, &member.copy_out);
+        }
+        if let Some(member) = self.members[usize::from(from)].as_ref()
+            && !targets.is_empty()
+        {
+            watchers(targets, &member.copy_in);
+        }
+    }
+
+    /// Whether a frame has to wait for its destination. One for several destinations never waits: one of them must not
+    /// hold up the others.
+    fn must_wait(&mut self, targets: &[Target], len: usize, class: usize, state: &mut SourceState) -> bool {
+        let mut real = targets.iter().filter(|target| !target.watches);
+        let (Some(one), None) = (real.next(), real.next()) else { return false };
+        let now = self.now;
+        let Some(member) = self.members[usize::from(one.to)].as_mut() else { return false };
+        if !member.pauses(class) {
+            return false;
+        }
+        let queue = member.queue_of(class);
+        let Some(outlet) = member.outlets.get_mut(queue) else { return false };
+        // A tag may be put in.
+        let needed = u32::try_from((len + 4).div_ceil(outlet.tx.ring.usable())).unwrap_or(u32::MAX);
+        let never = needed > MOST_PARTS.min(outlet.tx.ring.slots() - 1);
+        if never || outlet.room(needed, false) >= needed || !outlet.wait(now) {
+            return false;
+        }
+        member.count.classes[class].waits += 1;
+        state.waits_for = Some((one.to, queue));
+        true
+    }
+
+    /// Puts a copy into a port's ring, or counts why not.
+    fn put(&mut self, target: &Target, whole: &Whole, head: Head) {
+        let Some(member) = self.members[usize::from(target.to)].as_mut() else { return };
+        let class = head.class();
+        match member.put(class, target.leave, head.tag.is_some(), whole, &mut self.changed) {
+            Ok(len) => {
+                member.count.sent += 1;
+                member.count.sent_bytes += len as u64;
+                member.count.classes[class].sent += 1;
+            }
+            Err(reason) => member.count.drop_copies(reason, class, 1),
+        }
+    }
+}
+
+impl Member {
+    /// Puts a copy of a frame into a ring, as it has to leave; gives its bytes. `changed`: where to change it.
+    fn put(
+        &mut self,
+        class: usize,
+        leave: Leave,
+        tagged: bool,
+        whole: &Whole,
+        changed: &mut Vec<u8>,
+    ) -> Result<usize, DropReason> {
+        let mut meta = whole.meta;
+        let is_super = meta.is_some_and(|meta| meta.gso_type != 0);
+        // Between programs, what is open stays open, and said in the metadata.
+        let resident = self.life.is_some();
+        if is_super && !resident && !self.caps.gso {
+            return Err(DropReason::Unfinished);
+        }
+        let open = !resident && !self.caps.checksum && meta.is_some_and(|meta| meta.flags & Meta::NEEDS_CSUM != 0);
+        let bytes = if leave == Leave::AsItCame && !open {
+            &whole.bytes
+        } else {
+            retag(changed, &whole.bytes, &mut meta, leave, tagged);
+            if let Some(meta) = meta.filter(|_| open) {
+                fill_checksum(changed, meta);
+            }
+            &*changed
+        };
+        if bytes.len() > self.largest && !is_super {
+            return Err(DropReason::TooLong);
+        }
+        let (queue, keep) = (self.queue_of(class), self.keeps_room(class));
+        let outlet = self.outlets.get_mut(queue).ok_or(DropReason::NoReceiver)?;
+        let usable = outlet.tx.ring.usable();
+        let parts = u32::try_from(bytes.len().div_ceil(usable)).unwrap_or(u32::MAX);
+        if parts > MOST_PARTS {
+            return Err(DropReason::TooManyFragments);
+        }
+        if outlet.room(parts, keep) < parts {
+            return Err(DropReason::NoRoom);
+        }
+        let mut batch = outlet.tx.ring.reserve(parts);
+        for (k, part) in (0..parts).zip(bytes.chunks(usable)) {
+            let fits = batch.frame(k).write(0, part);
+            debug_assert!(fits, "cut to what a buffer holds");
+            batch.set(k, part.len(), if k + 1 < parts { flags::MOREFRAG } else { 0 });
+        }
+        if let Some(meta) = meta.filter(|_| resident || self.caps.checksum) {
+            batch.set_meta(0, meta);
+        }
+        batch.commit(parts);
+        outlet.moved();
+        Ok(bytes.len())
+    }
+}
+
+/// Who gets a copy.
+pub(super) struct Target {
+    to: PortId,
+    leave: Leave,
+    /// It is a monitor.
+    watches: bool,
+}

@@ -1,0 +1,107 @@
+//! What a program says first to a switch in another process: which port it wants to be.
+//!
+//! ```text
+//!   magic  version  queues  slots  mtu  buf_size  pause     (little-endian u64 each)
+//!   PORT "," VLANS                                          (text)
+//! ```
+//! The answer is a cable's offer, the switch being its left end; so is all that follows.
+
+use super::vale::{fits, is_name};
+use super::{Policy, Vlans};
+use crate::cable::{Shape, Words, bytes};
+
+const MAGIC: u64 = u64::from_le_bytes(*b"lr-vale\0");
+const VERSION: u64 = 1;
+
+/// See the module's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hello {
+    pub(super) shape: Shape,
+    pub(super) pause: u8,
+    pub(super) port: String,
+    pub(super) vlans: String,
+}
+
+/// What is wrong with a hello.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// It is of another version, or nonsense.
+    Nonsense,
+    /// It wants more memory than a port may have.
+    Memory,
+}
+
+impl Hello {
+    pub(super) fn write(&self) -> Vec<u8> {
+        let s = &self.shape;
+        let (queues, slots, buf_size) = (s.queues.into(), s.slots.into(), s.buf_size.into());
+        let mut message = bytes(&[MAGIC, VERSION, queues, slots, s.mtu as u64, buf_size, self.pause.into()]);
+        message.extend_from_slice(format!("{},{}", self.port, self.vlans).as_bytes());
+        message
+    }
+
+    /// Reads one; every word of it is checked.
+    pub(super) fn read(message: &[u8]) -> Result<(Self, Policy), Wrong> {
+        let (hello, policy) = Self::parse(message).ok_or(Wrong::Nonsense)?;
+        if fits(&hello.shape) { Ok((hello, policy)) } else { Err(Wrong::Memory) }
+    }
+
+    fn parse(message: &[u8]) -> Option<(Self, Policy)> {
+        let mut words = Words(message);
+        if words.next()? != MAGIC || words.next()? != VERSION {
+            return None;
+        }
+        let (queues, slots) = (words.next_u32()?, words.next_u32()?);
+        let (mtu, buf_size) = (usize::try_from(words.next()?).ok()?, words.next_u32()?);
+        let pause = u8::try_from(words.next()?).ok()?;
+        let legal = (1..=16).contains(&queues)
+            && (64..=65536).contains(&slots)
+            && slots.is_power_of_two()
+            && (64..=65000).contains(&mtu)
+            && (512..=65536).contains(&buf_size)
+            && buf_size.is_power_of_two();
+        let text = std::str::from_utf8(words.0).ok()?;
+        let (port, vlans) = text.split_once(',')?;
+        if !legal || !is_name(port) {
+            return None;
+        }
+        let policy = Policy { vlans: Vlans::parse(vlans)?, pause };
+        let shape = Shape { queues, slots, mtu, buf_size, rate: None };
+        Some((Self { shape, pause, port: port.to_owned(), vlans: vlans.to_owned() }, policy))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn hello() -> Hello {
+        let shape = Shape { queues: 2, slots: 1024, mtu: 1500, buf_size: 2048, rate: None };
+        Hello { shape, pause: 8, port: "p1".into(), vlans: "5+t10-12".into() }
+    }
+
+    #[test]
+    fn a_hello_survives_the_wire() {
+        let (read, policy) = Hello::read(&hello().write()).unwrap();
+        assert_eq!(read, hello());
+        assert_eq!(policy, Policy { vlans: Vlans::parse("5+t10-12").unwrap(), pause: 8 });
+        let mut greedy = hello();
+        (greedy.shape.slots, greedy.shape.buf_size) = (65536, 65536);
+        assert_eq!(Hello::read(&greedy.write()), Err(Wrong::Memory));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_arrives_panics(message in prop::collection::vec(any::<u8>(), 0..200), at in 0usize..200, byte: u8) {
+            let _ = Hello::read(&message);
+            let mut bent = hello().write();
+            let at = at % bent.len();
+            bent[at] = byte;
+            if let Ok((hello, _)) = Hello::read(&bent) {
+                prop_assert_eq!(hello.write(), bent.clone());
+            }
+            let _ = Hello::read(&bent[..at]);
+        }
+    }
+}

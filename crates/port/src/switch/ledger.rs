@@ -1,0 +1,118 @@
+//! Where every frame went, port by port and in all.
+//!
+//! A frame that comes in is refused (with a reason) or becomes one copy a destination; a copy gets into its port's ring
+//! or is dropped (with a reason); what is in a ring is carried on, or lost with its receiver. Both sides of each step are
+//! counted by different hands, so that what is unexplained is a finding and not a definition.
+
+use super::member::{Fate, Member, PortCounters};
+use crate::counters::{DropReason, Drops};
+
+/// How many ports that have gone are remembered by name.
+const REMEMBERED: usize = 256;
+
+/// One port.
+#[derive(Clone, Debug)]
+pub struct PortReport {
+    /// Its name at the switch.
+    pub name: String,
+    /// How it is reached.
+    pub path: String,
+    /// It has gone.
+    pub gone: bool,
+    /// What it did.
+    pub count: PortCounters,
+    /// What became of what was put into its rings.
+    pub fate: Fate,
+}
+
+impl PortReport {
+    pub(super) fn of(member: &Member) -> Self {
+        Self {
+            name: member.name.clone(),
+            path: member.path.clone(),
+            gone: false,
+            count: member.counters(),
+            fate: member.fate(),
+        }
+    }
+}
+
+/// All ports together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// Frames that came in and went on.
+    pub received: u64,
+    /// Frames that came in and did not.
+    pub refused: Drops,
+    /// Copies that they were to become.
+    pub copies: u64,
+    /// Copies that got into a ring.
+    pub sent: u64,
+    /// Copies that did not.
+    pub dropped: Drops,
+    /// Copies in rings whose receiver went before it took them.
+    pub lost: u64,
+    /// Copies that nothing above tells of, or tells of twice.
+    pub unexplained: u64,
+}
+
+impl Ledger {
+    /// Of these ports.
+    #[must_use]
+    pub fn of(ports: &[PortReport]) -> Self {
+        let mut sum = Self::default();
+        for PortReport { count, fate, .. } in ports {
+            sum.received += count.received;
+            sum.refused.merge(&count.refused);
+            sum.copies += count.copies;
+            sum.sent += count.sent;
+            sum.dropped.merge(&count.dropped);
+            sum.lost += fate.lost.of(DropReason::PeerDied);
+            sum.unexplained += fate.unexplained(count.sent);
+            let by_class: u64 = count.classes.iter().map(|class| class.sent + class.dropped).sum();
+            sum.unexplained += by_class.abs_diff(count.sent + count.dropped.total());
+        }
+        sum.unexplained += sum.copies.abs_diff(sum.sent + sum.dropped.total());
+        // A frame that went on became one copy at least.
+        sum.unexplained += sum.received.saturating_sub(sum.copies);
+        sum
+    }
+}
+
+/// Ports that have gone, by name; beyond so many, all others together.
+#[derive(Default)]
+pub(super) struct Retired {
+    ports: Vec<PortReport>,
+    nobody: PortCounters,
+}
+
+impl Retired {
+    pub(super) fn add(&mut self, member: &Member) {
+        let mut report = PortReport::of(member);
+        // What is in rings that nobody reads any more is lost.
+        let known = report.fate.carried + report.fate.lost.total() - report.fate.lost.of(DropReason::PeerDied);
+        let left = report.count.sent.saturating_sub(known).min(report.fate.in_ring);
+        report.fate.carried += left;
+        report.fate.lost.add(DropReason::PeerDied, left);
+        (report.fate.in_ring, report.gone) = (0, true);
+        if self.ports.len() >= REMEMBERED && !self.ports.iter().any(|port| port.name == report.name) {
+            (report.name, report.path) = ("others".into(), String::new());
+        }
+        match self.ports.iter_mut().find(|port| port.name == report.name) {
+            Some(port) => {
+                port.count.merge(&report.count);
+                port.fate.merge(&report.fate);
+            }
+            None => self.ports.push(report),
+        }
+    }
+
+    pub(super) fn reports(&self) -> impl Iterator<Item = PortReport> + '_ {
+        self.ports.iter().cloned()
+    }
+
+    /// Counts of a port that there is not.
+    pub(super) fn nobody(&mut self) -> &mut PortCounters {
+        &mut self.nobody
+    }
+}

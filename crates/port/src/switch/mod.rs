@@ -1,0 +1,368 @@
+//! The switch: frames from each of its ports go where their destination was last seen (IEEE 802.1Q-2018 clause 8).
+//!
+//! [`Switch`] is the machine: ports are attached to it, and it copies frames from their receive rings into others'
+//! transmit rings whenever it is polled. It learns addresses in a table of fixed size ([`table`]), knows VLANs
+//! ([`vlan`]), and drops what finds no room, as VALE does, or lets its sender wait, class by class ([`Policy`]).
+//! `vale:SW:PORT` opened together in one call are ports of a switch of this process: then each sender forwards its own
+//! frames within its sync ([`within`]). Otherwise they are ports of a switch in another process, which lets them in at
+//! its [`Door`].
+//!
+//! Each frame is accounted for: see [`Ledger`].
+//!
+//! What it refuses to do: it runs no spanning tree, keeps no clock, and never lends a buffer from one port to another.
+
+mod door;
+mod forward;
+mod hello;
+mod inlet;
+mod ledger;
+mod member;
+mod rewrite;
+mod table;
+mod vale;
+mod vlan;
+mod within;
+
+pub use door::{Door, DoorCounters};
+pub use ledger::{Ledger, PortReport};
+pub use member::{CLASSES, ClassCounters, Fate, Policy, PortCounters};
+pub use table::{MOST_PORTS, TableCounters};
+pub(crate) use vale::{KIND, meets_within};
+pub use vlan::Vlans;
+
+use crate::cable::Side;
+use crate::counters::DropReason;
+use crate::error::{Cause, OpenError};
+use crate::info::{Caps, Link};
+use crate::open::Port;
+use crate::queue::{RxQueue, TxQueue};
+use forward::{Passed, Target};
+use inlet::Received;
+use ledger::Retired;
+use member::{Member, Outlet, Source};
+use rewrite::Whole;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use table::{PortId, Table};
+
+/// Addresses that are remembered.
+const ADDRESSES: usize = 8192;
+/// Slots taken from one queue before it is the next one's turn.
+const BURST: u32 = 512;
+
+/// What a monitor shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// What the port sends into the switch.
+    In,
+    /// What the switch sends to the port.
+    Out,
+    /// Both.
+    Both,
+}
+
+/// A port shown to another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Mirror {
+    of: String,
+    to: String,
+    direction: Direction,
+}
+
+/// A queue that a switch waits for.
+pub enum Waiting<'a> {
+    /// For frames.
+    Frames(&'a mut RxQueue),
+    /// For room.
+    Room(&'a mut TxQueue),
+}
+
+/// A learning switch; see the module's text.
+pub struct Switch {
+    members: Vec<Option<Member>>,
+    /// The ports there are, in order.
+    live: Vec<PortId>,
+    table: Table,
+    mirrors: Vec<Mirror>,
+    retired: Retired,
+    /// Nanoseconds, as told last.
+    now: u64,
+    whole: Whole,
+    changed: Vec<u8>,
+    targets: Vec<Target>,
+}
+
+/// What a port is attached with.
+pub(crate) struct Plug {
+    pub(crate) name: String,
+    pub(crate) path: String,
+    pub(crate) policy: Policy,
+    pub(crate) caps: Caps,
+    pub(crate) largest: usize,
+    pub(crate) rx: Vec<RxQueue>,
+    pub(crate) tx: Vec<TxQueue>,
+    pub(crate) life: Option<Arc<Side>>,
+    keep: Option<Port>,
+}
+
+impl Default for Switch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Switch {
+    /// A switch without ports.
+    #[must_use]
+    pub fn new() -> Self {
+        // The standard library's hash keys come from the system's random source.
+        let secret = || RandomState::new().hash_one(0u8);
+        Self {
+            members: Vec::new(),
+            live: Vec::new(),
+            table: Table::new(ADDRESSES, [secret(), secret()]),
+            mirrors: Vec::new(),
+            retired: Retired::default(),
+            now: 0,
+            whole: Whole::default(),
+            changed: Vec::new(),
+            targets: Vec::new(),
+        }
+    }
+
+    /// Attaches an open port, with all its queues, by a name of its own; as `vale-ctl -a` does.
+    ///
+    /// # Errors
+    /// When there is a port of that name, or no place for one more.
+    pub fn attach(&mut self, name: &str, mut port: Port, policy: Policy) -> Result<(), OpenError> {
+        let info = port.info().clone();
+        let plug = Plug {
+            name: name.to_owned(),
+            path: format!("{}: {}", info.name, info.path),
+            policy,
+            caps: info.caps,
+            largest: info.largest,
+            rx: (0..info.rx_queues).filter_map(|q| port.take_rx(q)).collect(),
+            tx: (0..info.tx_queues).filter_map(|q| port.take_tx(q)).collect(),
+            life: None,
+            keep: Some(port),
+        };
+        self.plug(plug).map(drop).map_err(|refused| refused.named(&info.name))
+    }
+
+    pub(crate) fn plug(&mut self, plug: Plug) -> Result<PortId, Refused> {
+        if self.find(&plug.name).is_some() {
+            return Err(Refused::Taken(plug.name));
+        }
+        let place = self.members.iter().position(Option::is_none).unwrap_or(self.members.len());
+        let id = PortId::try_from(place).ok().filter(|id| usize::from(*id) < MOST_PORTS).ok_or(Refused::Full)?;
+        if place == self.members.len() {
+            self.members.push(None);
+        }
+        self.members[place] = Some(Member {
+            name: plug.name,
+            path: plug.path,
+            policy: plug.policy,
+            caps: plug.caps,
+            largest: plug.largest,
+            sources: plug.rx.into_iter().map(Source::new).collect(),
+            outlets: plug.tx.into_iter().map(Outlet::new).collect(),
+            monitor: false,
+            copy_in: Vec::new(),
+            copy_out: Vec::new(),
+            count: PortCounters::default(),
+            told: 0,
+            life: plug.life,
+            _keep: plug.keep,
+        });
+        self.rewire();
+        Ok(id)
+    }
+
+    /// Takes a port off: what waits for it is lost and counted, what was learned at it forgotten.
+    pub fn detach(&mut self, name: &str) -> bool {
+        let id = self.find(name);
+        id.map(|id| self.remove(id)).is_some()
+    }
+
+    fn remove(&mut self, id: PortId) {
+        let Some(mut member) = self.members[usize::from(id)].take() else { return };
+        // The last look counts what the other end took with it.
+        member.outlets.iter_mut().for_each(|outlet| outlet.tx.sync());
+        self.retired.add(&member);
+        self.table.flush(id);
+        self.rewire();
+    }
+
+    fn find(&self, name: &str) -> Option<PortId> {
+        self.live.iter().copied().find(|id| self.members[usize::from(*id)].as_ref().is_some_and(|m| m.name == name))
+    }
+
+    /// Shows a port's traffic to another one, which takes part in nothing else from then on. Either may come later.
+    pub fn mirror(&mut self, of: &str, to: &str, direction: Direction) {
+        self.mirrors.push(Mirror { of: of.to_owned(), to: to.to_owned(), direction });
+        self.rewire();
+    }
+
+    /// Ports have come or gone.
+    fn rewire(&mut self) {
+        let live = |(id, member): (usize, &Option<Member>)| PortId::try_from(id).ok().filter(|_| member.is_some());
+        self.live = self.members.iter().enumerate().filter_map(live).collect();
+        self.table.shared_by(self.live.len());
+        let names: Vec<(PortId, String)> = self
+            .live
+            .iter()
+            .filter_map(|id| Some((*id, self.members[usize::from(*id)].as_ref()?.name.clone())))
+            .collect();
+        let mirrors = &self.mirrors;
+        for member in self.members.iter_mut().flatten() {
+            let watchers = |shows: fn(Direction) -> bool| -> Vec<PortId> {
+                let mine = mirrors.iter().filter(|mirror| mirror.of == member.name && shows(mirror.direction));
+                mine.filter_map(|mirror| names.iter().find(|(_, name)| *name == mirror.to)).map(|(id, _)| *id).collect()
+            };
+            let (copy_in, copy_out) = (watchers(|d| d != Direction::Out), watchers(|d| d != Direction::In));
+            (member.copy_in, member.copy_out) = (copy_in, copy_out);
+            member.monitor = mirrors.iter().any(|mirror| mirror.to == member.name);
+        }
+    }
+
+    /// Forwards what has come, queue by queue; true if there was something. `now`: monotonic, in ns.
+    pub fn poll(&mut self, now: u64) -> bool {
+        self.begin(now);
+        let mut worked = false;
+        for at in 0..self.live.len() {
+            let from = self.live[at];
+            let Some(member) = self.members[usize::from(from)].as_mut() else { continue };
+            let mut sources = std::mem::take(&mut member.sources);
+            let parted = member.life.as_ref().is_some_and(|side| side.link() == Link::Down);
+            for Source { rx, state } in &mut sources {
+                rx.sync();
+                if rx.ring.available() == 0 {
+                    continue;
+                }
+                let most = rx.ring.slots() - 1;
+                let mut inlet = Received { batch: rx.ring.batch(BURST), most };
+                let slots = self.pass(from, state, &mut inlet).slots;
+                // A frame whose end will never come.
+                let rest = parted && slots == 0 && state.waits_for.is_none();
+                let done = if rest { inlet.batch.len() } else { slots };
+                inlet.batch.release(done);
+                if rest {
+                    self.count_mut(from).refused.add(DropReason::PeerDied, 1);
+                }
+                worked |= done > 0;
+            }
+            if let Some(member) = self.members[usize::from(from)].as_mut() {
+                member.sources = sources;
+            }
+        }
+        self.flush();
+        worked | self.reap()
+    }
+
+    fn begin(&mut self, now: u64) {
+        self.now = now;
+        // About a second.
+        self.table.tick(u32::try_from(now >> 30 & u64::from(u32::MAX)).unwrap_or(0));
+    }
+
+    /// Sends what was put.
+    fn flush(&mut self) {
+        for id in &self.live {
+            let Some(member) = self.members[usize::from(*id)].as_mut() else { continue };
+            member.outlets.iter_mut().for_each(Outlet::flush);
+            member.tell_dropped();
+        }
+    }
+
+    /// Takes off those whose other end is gone; true if there were any.
+    fn reap(&mut self) -> bool {
+        let gone = |id: &PortId| self.members[usize::from(*id)].as_ref().is_some_and(Member::is_gone);
+        let Some(id) = self.live.iter().copied().find(gone) else { return false };
+        self.remove(id);
+        true
+    }
+
+    /// Shows all queues that there is to wait for: a queue whose next frame waits for room elsewhere is not one of them,
+    /// that room is.
+    pub fn waits_for(&mut self, visit: &mut dyn FnMut(Waiting<'_>)) {
+        let mut full = Vec::new();
+        for member in self.members.iter_mut().flatten() {
+            for Source { rx, state } in &mut member.sources {
+                match state.waits_for {
+                    None => visit(Waiting::Frames(rx)),
+                    Some(place) if !full.contains(&place) => full.push(place),
+                    Some(_) => {}
+                }
+            }
+        }
+        for (id, member) in self.members.iter_mut().enumerate() {
+            for (queue, outlet) in member.iter_mut().flat_map(|member| &mut member.outlets).enumerate() {
+                let waited_for = full.iter().any(|(port, q)| usize::from(*port) == id && *q == queue);
+                if waited_for || outlet.tx.ring.pending() > 0 {
+                    visit(Waiting::Room(&mut outlet.tx));
+                }
+            }
+        }
+    }
+
+    /// Whether a frame waits for room.
+    #[must_use]
+    pub fn has_waiting(&self) -> bool {
+        let sources = self.members.iter().flatten().flat_map(|member| &member.sources);
+        sources.into_iter().any(|source| source.state.waits_for.is_some())
+    }
+
+    fn count_mut(&mut self, id: PortId) -> &mut PortCounters {
+        match &mut self.members[usize::from(id)] {
+            Some(member) => &mut member.count,
+            None => self.retired.nobody(),
+        }
+    }
+
+    /// What became of learned addresses.
+    #[must_use]
+    pub fn table(&self) -> TableCounters {
+        self.table.counters()
+    }
+
+    /// Each port: those there are, then those that have gone.
+    #[must_use]
+    pub fn ports(&self) -> Vec<PortReport> {
+        let live = self.members.iter().flatten().map(PortReport::of);
+        live.chain(self.retired.reports()).collect()
+    }
+}
+
+/// Why a port was not attached.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    Taken(String),
+    Full,
+}
+
+impl Refused {
+    pub(crate) fn named(&self, port: &str) -> OpenError {
+        match self {
+            Self::Taken(name) => {
+                let what = format!("the switch has a port '{name}'");
+                OpenError::new(port, Cause::Busy, what, "give it once, or use another name")
+            }
+            Self::Full => {
+                let what = format!("the switch has {MOST_PORTS} ports, and can have no more");
+                OpenError::new(port, Cause::Busy, what, "use a second switch")
+            }
+        }
+    }
+}
+
+/// Reads what a program may say first; what can be read must survive being written.
+#[cfg(fuzzing)]
+pub(crate) fn fuzz(message: &[u8]) {
+    if let Ok((hello, _)) = hello::Hello::read(message) {
+        assert_eq!(hello.write(), message);
+    }
+}
+
+#[cfg(test)]
+mod tests;

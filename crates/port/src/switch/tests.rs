@@ -1,0 +1,423 @@
+//! The switch with its ports in one process: where frames go, and that each is accounted for.
+
+use super::*;
+use crate::open::open_all;
+use linerate_ring::flags;
+
+/// A switch, and the far ends of its ports: what a program holds.
+struct Bench {
+    switch: Switch,
+    ends: Vec<End>,
+    now: u64,
+}
+
+struct End {
+    name: &'static str,
+    tx: TxQueue,
+    rx: RxQueue,
+}
+
+const SECOND: u64 = 1_100_000_000;
+
+impl Bench {
+    /// Ports with a policy each, over rings of 64 slots.
+    fn new(ports: &[(&'static str, Policy)]) -> Self {
+        let mut bench = Self { switch: Switch::new(), ends: Vec::new(), now: 0 };
+        for (name, policy) in ports {
+            bench.add(name, policy.clone(), 1, 1500);
+        }
+        bench
+    }
+
+    fn plain(names: &[&'static str]) -> Self {
+        Self::new(&names.iter().map(|name| (*name, Policy::default())).collect::<Vec<_>>())
+    }
+
+    /// One more port: the left end of a cable is the switch's, the right one is the program's.
+    fn add(&mut self, name: &'static str, policy: Policy, queues: u32, mtu: u32) {
+        let options = format!(",slots=64,queues={queues},mtu={mtu}");
+        let mut ports = open_all(&[format!("cable:t{{{name}{options}"), format!("cable:t}}{name}{options}")]).unwrap();
+        let mut end = ports.pop().unwrap();
+        self.switch.attach(name, ports.pop().unwrap(), policy).unwrap();
+        self.ends.push(End { name, tx: end.take_tx(0).unwrap(), rx: end.take_rx(0).unwrap() });
+    }
+
+    fn end(&mut self, name: &str) -> &mut End {
+        self.ends.iter_mut().find(|end| end.name == name).unwrap()
+    }
+
+    fn send(&mut self, name: &str, frame: &[u8]) {
+        let end = self.end(name);
+        end.tx.sync();
+        let mut batch = end.tx.ring.reserve(1);
+        assert!(!batch.is_empty() && batch.put(0, frame), "{name} has no room to send");
+        batch.commit(1);
+        end.tx.sync();
+        self.poll();
+    }
+
+    fn poll(&mut self) {
+        while self.switch.poll(self.now) {}
+    }
+
+    /// All frames that have arrived.
+    fn receive(&mut self, name: &str) -> Vec<Vec<u8>> {
+        let end = self.end(name);
+        end.rx.sync();
+        let (mut frames, mut part) = (Vec::new(), Vec::new());
+        let mut batch = end.rx.ring.batch(u32::MAX);
+        let n = batch.len();
+        for i in 0..n {
+            let Some((frame, slot)) = batch.frame(i) else { continue };
+            part.extend(frame.to_vec());
+            if slot & flags::MOREFRAG == 0 {
+                frames.push(std::mem::take(&mut part));
+            }
+        }
+        batch.release(n);
+        end.rx.sync();
+        frames
+    }
+
+    /// How many have arrived at each of these.
+    fn arrived<const N: usize>(&mut self, names: [&str; N]) -> [usize; N] {
+        names.map(|name| self.receive(name).len())
+    }
+
+    fn count(&self, name: &str) -> PortCounters {
+        self.switch.ports().into_iter().find(|port| port.name == name && !port.gone).unwrap().count
+    }
+
+    fn ledger(&self) -> Ledger {
+        let ledger = Ledger::of(&self.switch.ports());
+        assert_eq!(ledger.unexplained, 0, "{ledger:?}");
+        ledger
+    }
+}
+
+fn mac(n: u8) -> [u8; 6] {
+    [2, 0, 0, 0, 0, n]
+}
+
+const ALL: [u8; 6] = [0xff; 6];
+
+fn frame(dst: [u8; 6], src: [u8; 6]) -> Vec<u8> {
+    let mut bytes = vec![0x5a; 60];
+    bytes[..6].copy_from_slice(&dst);
+    bytes[6..12].copy_from_slice(&src);
+    bytes[12..14].copy_from_slice(&[0x88, 0xb5]);
+    bytes
+}
+
+fn tagged(dst: [u8; 6], src: [u8; 6], tci: u16) -> Vec<u8> {
+    let mut bytes = frame(dst, src);
+    let [c0, c1] = tci.to_be_bytes();
+    bytes.splice(12..12, [0x81, 0, c0, c1]);
+    bytes
+}
+
+fn vlans(text: &str) -> Policy {
+    Policy { vlans: Vlans::parse(text).unwrap(), pause: 0 }
+}
+
+fn pausing(pause: u8) -> Policy {
+    Policy { pause, ..Policy::default() }
+}
+
+#[test]
+fn unknown_ones_are_flooded_known_ones_are_not_and_nothing_comes_back() {
+    let mut b = Bench::plain(&["a", "b", "c"]);
+    b.send("a", &frame(mac(2), mac(1)));
+    assert_eq!(b.arrived(["a", "b", "c"]), [0, 1, 1], "nobody knows where 2 is");
+    b.send("b", &frame(mac(1), mac(2)));
+    assert_eq!(b.arrived(["a", "b", "c"]), [1, 0, 0], "1 was seen at a");
+    b.send("a", &frame(mac(2), mac(1)));
+    assert_eq!(b.arrived(["a", "b", "c"]), [0, 1, 0]);
+    b.send("c", &frame(ALL, mac(3)));
+    assert_eq!(b.arrived(["a", "b", "c"]), [1, 1, 0]);
+    b.send("a", &frame(mac(1), mac(9)));
+    assert_eq!(b.arrived(["a", "b", "c"]), [0, 0, 0], "its destination is where it came from");
+    assert_eq!(b.count("a").refused.of(DropReason::SamePort), 1);
+    let ledger = b.ledger();
+    assert_eq!((ledger.received, ledger.copies, ledger.sent), (4, 6, 6));
+    assert_eq!((b.count("a").flooded, b.count("b").flooded, b.count("c").flooded), (1, 0, 1));
+}
+
+#[test]
+fn addresses_move_age_and_go_with_their_port() {
+    let mut b = Bench::plain(&["a", "b", "c"]);
+    b.send("a", &frame(ALL, mac(1)));
+    b.send("b", &frame(ALL, mac(1)));
+    b.arrived(["a", "b", "c"]);
+    b.send("c", &frame(mac(1), mac(3)));
+    assert_eq!(b.arrived(["a", "b"]), [0, 1], "it has moved to b");
+    b.now += 400 * SECOND;
+    b.send("c", &frame(mac(1), mac(3)));
+    assert_eq!(b.arrived(["a", "b"]), [1, 1], "it was not heard of for too long");
+    b.send("b", &frame(ALL, mac(1)));
+    b.arrived(["a", "b", "c"]);
+    assert!(b.switch.detach("b") && !b.switch.detach("b"));
+    b.send("c", &frame(mac(1), mac(3)));
+    assert_eq!(b.arrived(["a"]), [1], "forgotten with its port");
+    assert_eq!(b.switch.ports().iter().filter(|port| port.gone).count(), 1);
+    b.ledger();
+}
+
+#[test]
+fn a_full_port_drops_and_others_go_on() {
+    let mut b = Bench::plain(&["a", "b", "c"]);
+    b.send("c", &frame(ALL, mac(3)));
+    b.send("b", &frame(ALL, mac(2)));
+    b.arrived(["a", "b", "c"]);
+    for _ in 0..200 {
+        b.send("a", &frame(mac(2), mac(1)));
+        b.send("a", &frame(mac(3), mac(1)));
+        assert_eq!(b.arrived(["c"]), [1]);
+    }
+    assert_eq!(b.arrived(["b"]), [63]);
+    assert_eq!(b.count("b").dropped.of(DropReason::NoRoom), 137);
+    assert_eq!(b.count("b").classes[0].dropped, 137);
+    assert_eq!(b.ledger().dropped.total(), 137);
+    b.send("a", &frame(mac(2), mac(1)));
+    assert_eq!(b.arrived(["b"]), [1]);
+}
+
+#[test]
+fn a_class_that_pauses_loses_nothing_and_others_drop() {
+    let mut b = Bench::plain(&["a", "c"]);
+    b.add("b", pausing(1 << 3), 1, 1500);
+    b.send("b", &frame(ALL, mac(2)));
+    b.arrived(["a", "c"]);
+    // Class 0 fills three quarters, and then drops: the rest is kept for class 3.
+    for _ in 0..60 {
+        b.send("c", &tagged(mac(2), mac(3), 0x0001));
+    }
+    assert_eq!(b.count("b").classes[0], ClassCounters { sent: 47, dropped: 13, waits: 0 });
+    let lossless = tagged(mac(2), mac(1), 0x6001);
+    for _ in 0..70 {
+        b.send("a", &lossless);
+    }
+    assert_eq!(b.count("b").classes[3].sent, 16);
+    assert!(b.switch.has_waiting());
+    b.end("a").tx.sync();
+    assert_eq!(b.end("a").tx.ring.outstanding(), 54, "the rest waits at its sender");
+    let (mut came, mut rounds) = (0, 0);
+    while came < 70 {
+        came += b.receive("b").iter().filter(|frame| **frame == lossless).count();
+        b.poll();
+        rounds += 1;
+        assert!(rounds < 100, "{came} came");
+    }
+    let count = b.count("b");
+    assert_eq!((count.classes[3].sent, count.classes[3].dropped), (70, 0));
+    assert!(count.classes[3].waits > 0 && !b.switch.has_waiting());
+    b.ledger();
+}
+
+#[test]
+fn a_receiver_that_has_stopped_stops_others_for_a_second_only() {
+    let mut b = Bench::plain(&["a", "c"]);
+    b.add("b", pausing(0xff), 1, 1500);
+    b.send("b", &frame(ALL, mac(2)));
+    b.send("c", &frame(ALL, mac(3)));
+    b.arrived(["a", "b", "c"]);
+    for _ in 0..63 {
+        b.send("a", &frame(mac(2), mac(1)));
+    }
+    b.send("a", &frame(mac(2), mac(1)));
+    b.send("a", &frame(mac(3), mac(1)));
+    assert!(b.switch.has_waiting());
+    assert_eq!(b.arrived(["c"]), [0], "it stands behind one that waits");
+    // What goes to several never waits for one of them.
+    b.send("c", &frame(ALL, mac(3)));
+    assert_eq!(b.count("b").dropped.of(DropReason::NoRoom), 1);
+    b.now += SECOND;
+    b.poll();
+    assert_eq!(b.arrived(["c"]), [1]);
+    assert_eq!(b.count("b").dropped.of(DropReason::NoRoom), 2);
+    assert_eq!(b.arrived(["b"]), [63]);
+    b.send("a", &frame(mac(2), mac(1)));
+    assert_eq!(b.arrived(["b"]), [1], "it counts again once it has taken something");
+    b.ledger();
+}
+
+#[test]
+fn classes_have_queues_of_their_own_where_there_are_such() {
+    let mut b = Bench::plain(&["a"]);
+    b.add("b", Policy::default(), 8, 1500);
+    for pcp in 0..8u16 {
+        b.send("a", &tagged(ALL, mac(1), pcp << 13 | 1));
+    }
+    for _ in 0..200 {
+        b.send("a", &tagged(ALL, mac(1), 0));
+    }
+    let classes = b.count("b").classes;
+    assert!((1..8).all(|class| classes[class] == ClassCounters { sent: 1, ..ClassCounters::default() }));
+    assert_eq!(classes[0].sent, 63);
+    b.send("a", &tagged(ALL, mac(1), 7 << 13));
+    assert_eq!(b.count("b").classes[7].sent, 2, "a full class does not stop another");
+    b.ledger();
+}
+
+#[test]
+fn vlans_are_kept_apart_and_tags_come_and_go() {
+    let ports = [("a", vlans("10")), ("b", vlans("10")), ("c", vlans("20")), ("t", vlans("5+t10+t20"))];
+    let mut b = Bench::new(&ports);
+    b.send("a", &frame(ALL, mac(1)));
+    assert_eq!(b.arrived(["b", "c"]), [1, 0]);
+    assert_eq!(b.receive("t"), [tagged(ALL, mac(1), 10)]);
+    b.send("t", &tagged(mac(1), mac(9), 0x600a));
+    assert_eq!(b.receive("a"), [frame(mac(1), mac(9))], "the trunk's tag is gone");
+    b.send("t", &tagged(ALL, mac(9), 20));
+    assert_eq!(b.receive("c"), [frame(ALL, mac(9))]);
+    b.send("c", &frame(mac(1), mac(3)));
+    assert_eq!(b.receive("t"), [tagged(mac(1), mac(3), 20)], "1 is not known in VLAN 20");
+    assert_eq!(b.arrived(["a", "b"]), [0, 0]);
+    b.send("t", &tagged(ALL, mac(9), 30));
+    b.send("a", &tagged(ALL, mac(1), 20));
+    b.send("t", &frame(ALL, mac(9)));
+    assert_eq!(b.arrived(["a", "b", "c", "t"]), [0; 4]);
+    assert_eq!(b.count("t").refused.of(DropReason::Vlan), 1);
+    assert_eq!(b.count("t").refused.of(DropReason::NoReceiver), 1, "nobody else is in VLAN 5");
+    assert_eq!(b.count("a").refused.of(DropReason::Vlan), 1);
+    b.ledger();
+}
+
+#[test]
+fn monitors_see_what_was_asked_for_and_do_nothing_else() {
+    let mut b = Bench::plain(&["a", "b", "c"]);
+    b.switch.mirror("a", "m", Direction::In);
+    b.switch.mirror("b", "n", Direction::Both);
+    b.add("m", Policy::default(), 1, 1500);
+    b.add("n", Policy::default(), 1, 1500);
+    b.send("a", &frame(ALL, mac(1)));
+    assert_eq!(b.arrived(["a", "b", "c", "m", "n"]), [0, 1, 1, 1, 1]);
+    b.send("b", &frame(mac(1), mac(2)));
+    assert_eq!(b.arrived(["a", "b", "c", "m", "n"]), [1, 0, 0, 0, 1]);
+    b.send("c", &frame(mac(1), mac(3)));
+    assert_eq!(b.arrived(["a", "b", "c", "m", "n"]), [1, 0, 0, 0, 0]);
+    b.send("m", &frame(ALL, mac(7)));
+    assert_eq!(b.arrived(["a", "b", "c", "n"]), [0; 4]);
+    assert_eq!(b.count("m").refused.of(DropReason::Monitor), 1);
+    // A monitor that is full costs the port nothing.
+    for _ in 0..100 {
+        b.send("b", &frame(mac(1), mac(2)));
+        assert_eq!(b.arrived(["a"]), [1]);
+    }
+    assert_eq!(b.count("n").dropped.of(DropReason::NoRoom), 37);
+    let ledger = b.ledger();
+    assert_eq!(ledger.copies, 4 + 2 + 1 + 200);
+}
+
+#[test]
+fn long_ones_chains_and_short_ones() {
+    let mut b = Bench::plain(&["a"]);
+    b.add("b", Policy::default(), 1, 9000);
+    let mut long = frame(ALL, mac(2));
+    long.resize(9014, 7);
+    b.send("b", &long);
+    assert_eq!(b.count("a").dropped.of(DropReason::TooLong), 1);
+    b.send("b", &frame(ALL, mac(2))[..13]);
+    b.send("b", &frame(ALL, mac(2))[..14]);
+    assert_eq!(b.count("b").refused.of(DropReason::TooShort), 1);
+    assert_eq!(b.receive("a"), [frame(ALL, mac(2))[..14].to_vec()]);
+    let chain: Vec<u8> = (0..1400u32).map(|n| n.to_le_bytes()[0]).collect();
+    let chain = [&frame(ALL, mac(1))[..], &chain].concat();
+    for parts in [2usize, 5, 60] {
+        let end = b.end("a");
+        end.tx.sync();
+        let pieces: Vec<_> = chain.chunks(chain.len().div_ceil(parts)).collect();
+        let mut batch = end.tx.ring.reserve(u32::try_from(pieces.len()).unwrap());
+        for (i, piece) in (0..).zip(&pieces) {
+            assert!(batch.put(i, piece));
+            batch.set(i, piece.len(), if i as usize + 1 < pieces.len() { flags::MOREFRAG } else { 0 });
+        }
+        let n = batch.len();
+        batch.commit(n);
+        end.tx.sync();
+        b.poll();
+        assert_eq!(b.receive("b"), std::slice::from_ref(&chain), "{parts} parts");
+    }
+    b.ledger();
+}
+
+#[test]
+fn invented_addresses_cost_nobody_else_anything() {
+    let mut b = Bench::plain(&["a", "b", "evil"]);
+    b.send("a", &frame(ALL, mac(1)));
+    b.send("b", &frame(ALL, mac(2)));
+    b.now += 2 * SECOND;
+    b.send("a", &frame(mac(2), mac(1)));
+    b.send("b", &frame(mac(1), mac(2)));
+    b.arrived(["a", "b", "evil"]);
+    for n in 0..60_000u32 {
+        let [x, y, z, w] = n.to_be_bytes();
+        b.send("evil", &frame(mac(9), [6, 1, x, y, z, w]));
+        if n % 32 == 0 {
+            b.arrived(["a", "b", "evil"]);
+        }
+    }
+    b.arrived(["a", "b", "evil"]);
+    b.send("a", &frame(mac(2), mac(1)));
+    b.send("b", &frame(mac(1), mac(2)));
+    assert_eq!(b.arrived(["a", "b", "evil"]), [1, 1, 0], "who lives there is still known");
+    let table = b.switch.table();
+    assert!(table.known <= 8192 && table.learned > 50_000, "{table:?}");
+    b.ledger();
+}
+
+#[test]
+fn ports_of_one_process_meet_without_a_thread() {
+    let names = ["vale:s:a,slots=64", "vale:s:b,slots=64,vlan=all", "vale:s:c,slots=64"];
+    let mut ports = open_all(&names).unwrap();
+    let mut ends: Vec<_> = ports.iter_mut().map(|port| (port.take_tx(0).unwrap(), port.take_rx(0).unwrap())).collect();
+    let mut send = |from: usize, bytes: &[u8]| {
+        let (tx, _) = &mut ends[from];
+        let mut batch = tx.ring.reserve(1);
+        assert!(batch.put(0, bytes));
+        batch.commit(1);
+        tx.sync();
+        assert_eq!(tx.ring.outstanding(), 0);
+        ends.iter_mut()
+            .map(|(_, rx)| {
+                rx.sync();
+                let batch = rx.ring.batch(u32::MAX);
+                let n = batch.len();
+                batch.release(n);
+                n
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(send(0, &frame(ALL, mac(1))), [0, 1, 1]);
+    assert_eq!(send(1, &frame(mac(1), mac(2))), [1, 0, 0]);
+    assert_eq!(ports[0].link(), Link::Up);
+    // One that goes is forgotten, and counts as nobody.
+    drop((ports.remove(0), ends.remove(0)));
+    let (tx, rx) = (&mut ends.remove(0).0, &mut ends.remove(0).1);
+    for _ in 0..2 {
+        let mut batch = tx.ring.reserve(1);
+        assert!(batch.put(0, &frame(mac(1), mac(2))));
+        batch.commit(1);
+        tx.sync();
+    }
+    rx.sync();
+    assert_eq!(rx.ring.available(), 2, "1 has gone, so it is unknown");
+    assert_eq!(tx.counters().frames, 3);
+}
+
+#[test]
+fn wrong_names_and_options_are_named() {
+    for (names, word) in [
+        (&["vale:s"][..], "names no port"),
+        (&["vale:s:a/b"], "no name for a switch"),
+        (&["vale:s:a,pause=300"], "mask of 8"),
+        (&["vale:s:a,vlan=0"], "list of VLANs"),
+        (&["vale:s:a,queues=17"], "queues=17"),
+        (&["vale:s:a,slots=64K,buf=64K"], "gigabyte"),
+        (&["vale:s:a", "vale:s:a"], "has a port 'a'"),
+        (&["vale:nobody-runs-this:a"], "start `linerate switch nobody-runs-this`"),
+    ] {
+        let line = open_all(names).err().unwrap().to_string();
+        assert!(line.contains(word) && !line.contains('\n') && line.contains("; "), "{names:?}: {line}");
+    }
+}

@@ -1,0 +1,117 @@
+//! `vale:SW:PORT`: a port of switch SW.
+
+use super::hello::Hello;
+use super::member::Policy;
+use super::vlan::Vlans;
+use super::within;
+use crate::cable::{self, Shape};
+use crate::error::OpenError;
+use crate::kinds::{Kind, OptionRow};
+use crate::open::{Context, Demand, Parts};
+use crate::spec::Spec;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "vale",
+    about: "a port of a learning switch, in this process or in `linerate switch SW`",
+    example: "vale:SW:PORT",
+    needs_name: true,
+    queue_suffix: false,
+    options: &[
+        OptionRow { key: "queues", value: "N", about: "queues each way, 1 to 16; class c arrives in queue c*N/8 (1)" },
+        OptionRow {
+            key: "pause",
+            value: "MASK",
+            about: "classes, a bit each, whose senders wait for room here instead of losing frames (0)",
+        },
+        OptionRow {
+            key: "vlan",
+            value: "LIST",
+            about: "all, or VLANs joined by +: 10 is the untagged one, t20 and t30-39 have tags (all)",
+        },
+    ],
+    demand,
+    open,
+};
+
+/// Most bytes of buffers that a port may have at a switch.
+const MOST_MEMORY: u64 = 1 << 30;
+
+/// Which port of which switch.
+pub(super) struct Address<'a> {
+    pub(super) switch: &'a str,
+    pub(super) port: &'a str,
+}
+
+/// Whether a switch's or port's name will do.
+pub(super) fn is_name(name: &str) -> bool {
+    (1..=48).contains(&name.len()) && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c))
+}
+
+impl<'a> Address<'a> {
+    pub(super) fn parse(spec: &'a Spec) -> Result<Self, OpenError> {
+        let oops = |what| spec.oops(what, "write vale:SW:PORT, names being up to 48 letters, digits and ._-+");
+        let (switch, port) = spec.name.split_once(':').ok_or_else(|| oops("that names no port of a switch"))?;
+        if !is_name(switch) || !is_name(port) {
+            return Err(oops("that is no name for a switch and its port"));
+        }
+        Ok(Self { switch, port })
+    }
+}
+
+/// What a port asks of its switch.
+pub(super) fn policy(spec: &Spec) -> Result<Policy, OpenError> {
+    let pause = spec.option("pause").map_or(Some(0), Policy::parse_pause);
+    let pause = pause.ok_or_else(|| spec.oops("pause= is no mask of 8 classes", "give 0 to 255, or 0x00 to 0xff"))?;
+    let vlans = spec.option("vlan").map_or_else(|| Some(Vlans::default()), Vlans::parse);
+    let mend = "give all, or numbers from 1 to 4094 as 10+t20+t30-39";
+    Ok(Policy { vlans: vlans.ok_or_else(|| spec.oops("vlan= is no list of VLANs", mend))?, pause })
+}
+
+pub(super) fn shape(spec: &Spec) -> Result<Shape, OpenError> {
+    let queues = u32::try_from(spec.number("queues", 1, 1, 16)?).unwrap_or(1);
+    let (slots, mtu, buf_size) = (spec.slots()?, spec.mtu()?, spec.buf_size()?);
+    let shape = Shape { queues, slots, mtu, buf_size, rate: None };
+    if !fits(&shape) {
+        let what = "its buffers have more than a gigabyte";
+        return Err(spec.oops(what, "give fewer queues (queues=), fewer slots (slots=) or smaller buffers (buf=)"));
+    }
+    Ok(shape)
+}
+
+/// Whether a switch has memory for such a port.
+pub(super) fn fits(shape: &Shape) -> bool {
+    2 * u64::from(shape.queues) * u64::from(shape.slots) * u64::from(shape.buf_size) <= MOST_MEMORY
+}
+
+/// Whether another port of the same switch is opened in the same call: then they meet within this process.
+pub(crate) fn meets_within(spec: &Spec, specs: &[Spec]) -> bool {
+    let switch = |spec: &Spec| Address::parse(spec).map(|address| address.switch.to_owned()).ok();
+    let mine = switch(spec);
+    mine.is_some() && specs.iter().filter(|s| s.kind.name == KIND.name && switch(s) == mine).count() > 1
+}
+
+fn demand(spec: &Spec) -> Result<Demand, OpenError> {
+    Address::parse(spec)?;
+    policy(spec)?;
+    let shape = shape(spec)?;
+    // Within this process: a ring of its own to send, and a pair to receive through.
+    let mut demand = Demand::rings(shape.queues, 2 * shape.queues, shape.slots, shape.buf_size);
+    demand.buffers = 2 * shape.queues * shape.slots;
+    Ok(demand)
+}
+
+fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
+    let (address, policy, shape) = (Address::parse(spec)?, policy(spec)?, shape(spec)?);
+    if meets_within(spec, context.specs) {
+        return within::open(spec, context, &address, policy, &shape);
+    }
+    let text = spec.option("vlan").unwrap_or("all").to_owned();
+    let hello = Hello { shape, pause: policy.pause, port: address.port.to_owned(), vlans: text };
+    let path = format!("port of switch {} in another process, over memory between the two", address.switch);
+    cable::join(spec, &socket_name(address.switch), hello.write(), &shape, path)
+}
+
+/// The socket file of a switch, without its ending.
+pub(super) fn socket_name(switch: &str) -> String {
+    format!("switch-{switch}")
+}

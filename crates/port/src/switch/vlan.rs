@@ -1,0 +1,141 @@
+//! Which VLANs a port is a member of, and with which tag frames come and go there (IEEE 802.1Q-2018 clauses 6.9, 8.6,
+//! 8.8). Only the outer C-tag counts; what has an S-tag outside is untagged here.
+
+/// The VLAN of untagged frames where nothing was said.
+const DEFAULT: u16 = 1;
+/// Ethertype of a C-tag.
+pub(super) const TPID: u16 = 0x8100;
+
+/// A port's membership.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vlans {
+    /// Where untagged and priority-tagged frames belong; None: they are not let in.
+    untagged: Option<u16>,
+    /// Whose frames come and go with their tag, a bit a VLAN; None: all others.
+    tagged: Option<Box<[u64; 64]>>,
+}
+
+/// How a frame leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leave {
+    /// The port is no member.
+    Not,
+    /// As it came.
+    AsItCame,
+    /// With this tag, put in or put in place of what it has.
+    Tagged(u16),
+    /// Without its tag.
+    Bare,
+}
+
+impl Default for Vlans {
+    /// A member of all: untagged frames are of VLAN 1, and tags stay as they came.
+    fn default() -> Self {
+        Self { untagged: Some(DEFAULT), tagged: None }
+    }
+}
+
+impl Vlans {
+    /// An access port: one VLAN, untagged.
+    #[must_use]
+    pub fn access(vid: u16) -> Self {
+        Self { untagged: Some(vid), tagged: Some(Box::new([0; 64])) }
+    }
+
+    /// From text: parts joined by `+`; `10` is the VLAN of untagged frames, `t20` and `t30-39` come and go with tags.
+    /// None: it cannot be read.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if text == "all" {
+            return Some(Self::default());
+        }
+        let vid = |text: &str| text.parse().ok().filter(|vid: &u16| (1..=4094).contains(vid));
+        let (mut untagged, mut tagged) = (None, Box::new([0u64; 64]));
+        for part in text.split('+') {
+            let Some(range) = part.strip_prefix('t') else {
+                if untagged.replace(vid(part)?).is_some() {
+                    return None;
+                }
+                continue;
+            };
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (first, last) = (vid(first)?, vid(last)?);
+            if first > last {
+                return None;
+            }
+            (first..=last).for_each(|vid| tagged[usize::from(vid) / 64] |= 1 << (vid % 64));
+        }
+        Some(Self { untagged, tagged: Some(tagged) })
+    }
+
+    fn has_tagged(&self, vid: u16) -> bool {
+        self.tagged.as_ref().is_none_or(|bits| bits[usize::from(vid & 0xfff) / 64] >> (vid % 64) & 1 == 1)
+    }
+
+    /// The VLAN of a frame that comes in with this tag; None: it is not let in.
+    #[inline]
+    pub(super) fn enter(&self, tag: Option<u16>) -> Option<u16> {
+        match tag.map_or(0, |tci| tci & 0xfff) {
+            0 => self.untagged,
+            0xfff => None,
+            vid => (Some(vid) == self.untagged || self.has_tagged(vid)).then_some(vid),
+        }
+    }
+
+    /// How a frame of a VLAN leaves that came in with this tag.
+    #[inline]
+    pub(super) fn leave(&self, vid: u16, tag: Option<u16>) -> Leave {
+        if Some(vid) == self.untagged {
+            // A member of all is no end of a VLAN: tags pass through it.
+            return if tag.is_none() || self.tagged.is_none() { Leave::AsItCame } else { Leave::Bare };
+        }
+        match tag {
+            _ if !self.has_tagged(vid) => Leave::Not,
+            Some(tci) if tci & 0xfff == vid => Leave::AsItCame,
+            Some(tci) => Leave::Tagged(tci & 0xf000 | vid),
+            None => Leave::Tagged(vid),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn membership_is_read_and_kept() {
+        let trunk = Vlans::parse("5+t10+t20-22").unwrap();
+        for (tag, vid) in [(None, Some(5)), (Some(0xe000), Some(5)), (Some(5), Some(5)), (Some(10), Some(10))] {
+            assert_eq!(trunk.enter(tag), vid, "{tag:?}");
+        }
+        for (vid, in_it) in [(19, false), (20, true), (22, true), (23, false), (0xfff, false)] {
+            assert_eq!(trunk.enter(Some(vid)).is_some(), in_it, "{vid}");
+        }
+        assert_eq!(trunk.leave(5, None), Leave::AsItCame);
+        assert_eq!(trunk.leave(5, Some(5)), Leave::Bare);
+        assert_eq!(trunk.leave(10, Some(0x600a)), Leave::AsItCame);
+        assert_eq!(trunk.leave(10, Some(0x6000)), Leave::Tagged(0x600a), "a priority tag gets its VLAN");
+        assert_eq!(trunk.leave(10, None), Leave::Tagged(10));
+        assert_eq!(trunk.leave(11, Some(11)), Leave::Not);
+        assert_eq!(Vlans::parse("7").unwrap(), Vlans::access(7));
+        assert_eq!(Vlans::parse("t7").unwrap().enter(None), None, "no place for untagged frames");
+    }
+
+    #[test]
+    fn a_member_of_all_changes_nothing() {
+        let all = Vlans::parse("all").unwrap();
+        assert_eq!(all, Vlans::default());
+        for tag in [None, Some(0), Some(0xe000), Some(1), Some(0x6001), Some(4094)] {
+            let vid = all.enter(tag).unwrap();
+            assert_eq!(all.leave(vid, tag), Leave::AsItCame, "{tag:?}");
+        }
+        assert_eq!(all.leave(7, None), Leave::Tagged(7), "from an access port of VLAN 7");
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "0", "4095", "5+6", "t", "t5-", "t9-5", "x", "5,6", "t1-4095", "+", "70000"] {
+            assert_eq!(Vlans::parse(text), None, "{text}");
+        }
+    }
+}

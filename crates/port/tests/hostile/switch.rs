@@ -1,0 +1,290 @@
+//! A switch against strangers: at its door, and as its ports. What they do costs themselves only.
+
+use super::stranger::*;
+use super::until;
+use linerate_port::switch::{Door, Ledger, PortReport, Switch};
+use linerate_port::{DropReason, Link, Port, RxQueue, TxQueue, open};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A switch that runs, and two honest ports that talk over it.
+struct Host {
+    switch: Arc<Mutex<Switch>>,
+    door: Arc<Door>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+    path: PathBuf,
+    name: String,
+    ends: Vec<(Port, TxQueue, RxQueue)>,
+}
+
+impl Host {
+    fn new(test: &str, guests: Option<Vec<String>>) -> Self {
+        let name = format!("{test}-{}", std::process::id());
+        let (switch, door) = (Arc::new(Mutex::new(Switch::new())), Arc::new(Door::open(&name, guests).unwrap()));
+        let stop = Arc::new(AtomicBool::new(false));
+        let thread = std::thread::spawn({
+            let (switch, door, stop) = (switch.clone(), door.clone(), stop.clone());
+            move || {
+                let start = Instant::now();
+                while !stop.load(Relaxed) {
+                    let mut switch = switch.lock().unwrap();
+                    door.admit(&mut switch);
+                    let worked = switch.poll(u64::try_from(start.elapsed().as_nanos()).unwrap());
+                    drop(switch);
+                    if !worked {
+                        std::thread::sleep(Duration::from_micros(50));
+                    }
+                }
+            }
+        });
+        let path = switch_path(&name);
+        let mut host = Self { switch, door, stop, thread: Some(thread), path, name, ends: Vec::new() };
+        for port in ["a", "b"] {
+            let mut port = open(&format!("vale:{}:{port},slots=64", host.name)).unwrap();
+            let (tx, rx) = (port.take_tx(0).unwrap(), port.take_rx(0).unwrap());
+            host.ends.push((port, tx, rx));
+        }
+        until("both are there", || (host.live().len() == 2).then_some(()));
+        host
+    }
+
+    fn ports(&self) -> Vec<PortReport> {
+        self.switch.lock().unwrap().ports()
+    }
+
+    fn live(&self) -> Vec<String> {
+        self.ports().into_iter().filter(|port| !port.gone).map(|port| port.name).collect()
+    }
+
+    fn port(&self, name: &str) -> Option<PortReport> {
+        self.ports().into_iter().find(|port| port.name == name)
+    }
+
+    fn stranger(&self) -> Joiner {
+        let hello = switch_hello("evil", 64, 2048);
+        let joiner = until("a stranger is let in", || Joiner::join_saying(&self.path, &hello));
+        until("it has a port", || self.live().iter().any(|name| name == "evil").then_some(()));
+        joiner
+    }
+
+    /// The honest ports talk; each frame arrives once.
+    fn talks(&mut self, what: &str) {
+        self.drain();
+        for (from, to) in [(0, 1), (1, 0)] {
+            let mut frame = [0x5a; 60];
+            let mac = |n: usize| [2, 0, 0, 0, 0, u8::try_from(n).unwrap()];
+            frame[..6].copy_from_slice(&mac(to));
+            frame[6..12].copy_from_slice(&mac(from));
+            let (_, tx, _) = &mut self.ends[from];
+            for n in 0..20 {
+                tx.sync();
+                frame[20] = n;
+                let mut batch = tx.ring.reserve(1);
+                assert!(batch.put(0, &frame), "{what}");
+                batch.commit(1);
+                tx.sync();
+            }
+            let (_, _, rx) = &mut self.ends[to];
+            let mut next = 0;
+            until(what, || {
+                rx.sync();
+                let mut batch = rx.ring.batch(64);
+                let n = batch.len();
+                for i in 0..n {
+                    let bytes = batch.frame(i).unwrap().0.to_vec();
+                    // Others may be flooding.
+                    if bytes.len() == 60 && bytes[..12] == frame[..12] {
+                        assert_eq!(bytes[20], next, "{what}");
+                        next += 1;
+                    }
+                }
+                batch.release(n);
+                (next == 20).then_some(())
+            });
+        }
+        let ledger = Ledger::of(&self.ports());
+        assert_eq!(ledger.unexplained, 0, "{what}: {ledger:?}");
+    }
+
+    fn drain(&mut self) {
+        for (_, _, rx) in &mut self.ends {
+            rx.sync();
+            let batch = rx.ring.batch(64);
+            let n = batch.len();
+            batch.release(n);
+            rx.sync();
+        }
+    }
+
+    fn gone(&self, what: &str) {
+        until(what, || (!self.live().iter().any(|name| name == "evil")).then_some(()));
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[test]
+fn nonsense_at_the_door_is_refused_and_counted() {
+    let mut host = Host::new("door", None);
+    let sized = |slots, buf| switch_hello("evil", slots, buf);
+    for (what, message) in [
+        ("nothing", vec![]),
+        ("no words", b"GET / HTTP/1.0\r\n\r\n".to_vec()),
+        ("a cable's hello", hello()),
+        ("slots of no power of two", sized(100, 2048)),
+        ("too many slots", sized(1 << 40, 2048)),
+        ("more memory than there is", sized(65536, 65536)),
+        ("no name", switch_hello("", 64, 2048)),
+        ("a path for a name", switch_hello("../../etc", 64, 2048)),
+        ("a name that is taken", switch_hello("a", 64, 2048)),
+        ("a long message", vec![0xff; 5000]),
+    ] {
+        let before = host.door.counters().refused;
+        let socket = connect(&host.path).unwrap();
+        send(&socket, &message, &[]);
+        let (answer, fds) = receive(&socket);
+        assert!(answer.len() <= 24 && fds.is_empty(), "{what}");
+        until(what, || (host.door.counters().refused > before).then_some(()));
+    }
+    // Silent ones, one that goes when it has the offer, and one that sends what are no bells.
+    let silent: Vec<_> = (0..40).filter_map(|_| connect(&host.path).ok()).collect();
+    drop(offered(&host.path, &sized(64, 2048)).unwrap());
+    let (socket, _, file) = offered(&host.path, &sized(64, 2048)).unwrap();
+    send(&socket, b"bells", &[file.as_fd(), file.as_fd()]);
+    assert_eq!(receive(&socket).0, b"", "it is sent away");
+    host.talks("after nonsense at the door");
+    drop(silent);
+    assert_eq!(host.live(), ["a", "b"]);
+    drop(host.stranger());
+    host.gone("the honest stranger");
+}
+
+#[test]
+fn only_guests_are_let_in() {
+    let host = Host::new("guests", Some(vec!["a".into(), "b".into(), "kept".into()]));
+    host.door.reserve("kept");
+    let line = open(&format!("vale:{}:kept", host.name)).err().unwrap().to_string();
+    assert!(line.contains("has a port of that name"), "{line}");
+    let line = open(&format!("vale:{}:c", host.name)).err().unwrap().to_string();
+    assert!(line.contains("no port of that name") && line.contains("--ports"), "{line}");
+    let line = open(&format!("vale:{}:a", host.name)).err().unwrap().to_string();
+    assert!(line.contains("has a port of that name"), "{line}");
+    let line = Door::open(&host.name, None).err().unwrap().to_string();
+    assert!(line.contains("it runs already"), "{line}");
+}
+
+#[test]
+fn bad_slots_are_counted_and_nothing_of_them_goes_on() {
+    let mut host = Host::new("slots", None);
+    let evil = host.stranger();
+    let own = evil.outward.first_buf;
+    let (past, theirs) = (evil.buffers, evil.inward.first_buf);
+    let slots = [
+        slot(own, 2000, 0),
+        slot(past, 60, 0),
+        slot(u32::MAX, 60, 0),
+        slot(0, 60, 0),
+        slot(theirs, 60, 0),
+        slot(own, 0, 0),
+        slot(own + 6, u16::MAX, 0x20),
+        slot(own + 7, 13, 0),
+    ];
+    evil.publish(&slots);
+    let refused = |host: &Host, reason| host.port("evil").unwrap().count.refused.of(reason);
+    until("all are counted", || (refused(&host, DropReason::TooShort) == 1).then_some(()));
+    assert_eq!(refused(&host, DropReason::BadLength), 2);
+    assert_eq!(refused(&host, DropReason::BadIndex), 4);
+    assert_eq!(host.port("evil").unwrap().count.received, 0);
+    // A chain without an end.
+    let chain: Vec<u64> = (8..71).map(|k| slot(own + k % 64, 60, 0x20)).collect();
+    until("slots are back", || (evil.map.see(evil.outward.released()) == 8).then_some(()));
+    evil.publish(&chain);
+    until("it is refused", || (refused(&host, DropReason::TooManyFragments) == 1).then_some(()));
+    host.talks("beside one with bad slots");
+    drop(evil);
+    host.gone("it went");
+    host.talks("after one with bad slots");
+}
+
+#[test]
+fn who_writes_what_cannot_be_is_parted_from() {
+    let mut host = Host::new("liar", None);
+    for attack in 0..5u64 {
+        let evil = host.stranger();
+        match attack {
+            0 => evil.map.put(evil.outward.published(), 1 << 20),
+            1 => evil.map.put(evil.inward.released(), 77),
+            2 => {
+                // A swap, by one who may not.
+                evil.map.put_u64(evil.inward.slot(0), slot(9, 0, 1));
+                evil.map.put(evil.inward.swaps(), 1);
+                evil.map.put(evil.inward.released(), 1);
+            }
+            3 => assert!(send(&evil.socket, b"more words", &[])),
+            _ => {
+                // Nonsense everywhere, all the time, until it is noticed.
+                let end = Instant::now() + Duration::from_millis(300);
+                let mut x = 1u64;
+                while Instant::now() < end {
+                    for at in (0..evil.map.len as u64).step_by(4096) {
+                        x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                        evil.map.put_u64(at + (x >> 32) % 4096 / 8 * 8, x);
+                    }
+                    evil.map.put(evil.outward.published(), u32::try_from(x >> 40).unwrap());
+                }
+            }
+        }
+        // A frame towards it makes the switch look at what it has released.
+        until("it is parted from", || {
+            host.talks("beside a liar");
+            let (_, tx, _) = &mut host.ends[0];
+            let mut batch = tx.ring.reserve(1);
+            assert!(batch.put(0, &[0xff; 60]));
+            batch.commit(1);
+            tx.sync();
+            (!host.live().iter().any(|name| name == "evil")).then_some(())
+        });
+        host.talks("after a liar");
+    }
+    assert!(host.door.counters().liars >= 4, "{:?}", host.door.counters());
+}
+
+#[test]
+fn a_switch_that_comes_again_is_joined_again() {
+    let host = Host::new("again", None);
+    let mut port = open(&format!("vale:{}:c,slots=64", host.name)).unwrap();
+    let (mut tx, mut rx) = (port.take_tx(0).unwrap(), port.take_rx(0).unwrap());
+    let mut sync = || {
+        tx.sync();
+        rx.sync();
+    };
+    sync();
+    assert_eq!(port.link(), Link::Up);
+    let name = host.name.clone();
+    drop(host);
+    until("link down", || {
+        sync();
+        (port.link() == Link::Down).then_some(())
+    });
+    let line = open(&format!("vale:{name}:d")).err().unwrap().to_string();
+    assert!(line.contains("start `linerate switch"), "{line}");
+    let (door, mut switch) = (Door::open(&name, None).unwrap(), Switch::new());
+    until("it is back", || {
+        sync();
+        door.admit(&mut switch);
+        switch.poll(1);
+        (port.link() == Link::Up && switch.ports().len() == 1).then_some(())
+    });
+}

@@ -1,0 +1,159 @@
+//! Copying runs of frames from slots to slots: what a switch does most of the time.
+
+use crate::copy::{copy, take_u64};
+use crate::layout::flags;
+use crate::region::BUFFERS_RESERVED;
+use crate::ring::Raw;
+use crate::{RxBatch, SlotWord, TxBatch, TxRing};
+
+/// How many slots ahead buffers are fetched. Two rings are walked at once, and buffers a power of two apart share few
+/// places in a core's first cache, so less far than where one ring is walked.
+const AHEAD: u32 = 8;
+/// Bytes that are compared.
+const HEAD: u16 = 16;
+
+/// Which frames belong to a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Alike {
+    head: [u64; 2],
+    mask: [u64; 2],
+    longest: u16,
+}
+
+impl Alike {
+    /// Those of 16 to `longest` bytes that begin like `head` in the bits that `mask` has.
+    #[must_use]
+    pub fn new(head: [u8; 16], mask: [u8; 16], longest: usize) -> Self {
+        let words = |bytes: [u8; 16]| {
+            let (low, high) = bytes.split_at(8);
+            [low, high].map(|half| half.try_into().map_or(0, u64::from_ne_bytes))
+        };
+        let (head, mask) = (words(head), words(mask));
+        let longest = u16::try_from(longest).unwrap_or(u16::MAX);
+        Self { head: [head[0] & mask[0], head[1] & mask[1]], mask, longest }
+    }
+}
+
+impl RxBatch<'_> {
+    /// Copies received frames from the `i`th on into slots of a transmit batch from `to`'s `at`th on, as long as they are
+    /// of one slot each, without metadata, whole and alike, and up to the end of either ring's memory. Gives how many,
+    /// and their bytes; what ended the run was not counted as anything yet.
+    pub fn copy_run(&self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
+        let n = self.len().saturating_sub(i);
+        run::<true>(&self.ring.raw, self.ring.head.wrapping_add(i), n, to, at, alike)
+    }
+}
+
+impl TxRing {
+    /// The same with committed slots that are not taken yet.
+    pub fn copy_pending_run(&self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
+        let n = self.pending().saturating_sub(i);
+        run::<false>(&self.raw, self.taken.wrapping_add(i), n, to, at, alike)
+    }
+}
+
+/// `CHECKED`: the slots are another's to write, and must name the buffer that is known to be there.
+#[inline]
+fn run<const CHECKED: bool>(
+    from: &Raw,
+    cursor: u32,
+    n: u32,
+    to: &mut TxBatch<'_>,
+    at: u32,
+    alike: &Alike,
+) -> (u32, u64) {
+    let room = to.len().saturating_sub(at);
+    let (target, start) = (&to.ring.raw, to.ring.head.wrapping_add(at));
+    let (slots, own) = from.run(cursor, n.min(room));
+    let (free, spare) = target.run(start, n.min(room));
+    let longest = alike.longest.min(u16::try_from(from.usable.min(target.usable)).unwrap_or(u16::MAX));
+    let (mut done, mut bytes) = (0, 0);
+    for (((slot, mine), free), spare) in slots.iter().zip(own).zip(free).zip(spare) {
+        let word = slot.word();
+        let len = word.len();
+        let plain = (HEAD..=longest).contains(&len) && !word.has(flags::MOREFRAG | flags::META);
+        if !plain || *mine < BUFFERS_RESERVED || (CHECKED && word.buf_idx() != *mine) {
+            break;
+        }
+        from.prefetch::<false>(cursor.wrapping_add(done + AHEAD));
+        target.prefetch::<true>(start.wrapping_add(done + AHEAD));
+        // SAFETY: both buffers are known privately and lie inside their regions; `len` is at least 16 and fits both. The
+        // source slot is delivered or committed and the target slot reserved, all borrowed by the caller: in a private
+        // region no other reference to either buffer is alive, and no two slots hold one; in a shared one another
+        // process may write to either, and then they may be the same bytes, both of which these copies bear.
+        unsafe {
+            let (src, dst) = (from.at(*mine).as_ptr(), target.at(*spare).as_ptr());
+            let differs = ((take_u64(src) & alike.mask[0]) ^ alike.head[0])
+                | ((take_u64(src.add(8)) & alike.mask[1]) ^ alike.head[1]);
+            if differs != 0 {
+                break;
+            }
+            copy::<true>(dst, src, len.into());
+        }
+        free.set(SlotWord::new(*spare, len, 0));
+        bytes += u64::from(len);
+        done += 1;
+    }
+    (done, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Meta, Region, RegionConfig, Sharing};
+
+    #[test]
+    fn a_run_is_copied_up_to_what_is_not_of_it() {
+        let ring_bytes = 4 * Region::ring_room(64);
+        let config = RegionConfig { buf_size: 512, buffers: 128, ring_bytes, sharing: Sharing::Private, huge: false };
+        let region = Region::new(&config).unwrap();
+        let (mut from, mut to) = (TxRing::new(&region, 0, 64).unwrap(), TxRing::new(&region, 1, 64).unwrap());
+        // What ends a run, at the tenth of twenty frames.
+        let mut rest = [0xaa; 60];
+        rest[3] = 0xbb;
+        let fill = |ring: &mut TxRing, odd: &str| {
+            ring.take(ring.pending());
+            ring.complete(ring.in_flight());
+            let mut batch = ring.reserve(20);
+            for i in 0..20 {
+                assert!(batch.put(i, &[0xaa; 60]));
+            }
+            match odd {
+                "another head" => assert!(batch.put(10, &rest)),
+                "short" => batch.set(10, 15, 0),
+                "long" => batch.set(10, 101, 0),
+                "void" => batch.set(10, 0, 0),
+                "chain" => batch.set(10, 60, flags::MOREFRAG),
+                "metadata" => batch.set_meta(10, Meta::default()),
+                _ => {}
+            }
+            batch.commit(20);
+        };
+        let mut mask = [0xff; 16];
+        mask[15] = 0;
+        let alike = Alike::new([0xaa; 16], mask, 100);
+        for odd in ["another head", "short", "long", "void", "chain", "metadata", "nothing"] {
+            fill(&mut from, odd);
+            let mut batch = to.reserve(63);
+            // Either ring may end within the run.
+            let (mut done, mut bytes) = (0, 0);
+            for _ in 0..3 {
+                let (n, more) = from.copy_pending_run(done, &mut batch, done, &alike);
+                (done, bytes) = (done + n, bytes + more);
+            }
+            let wanted = if odd == "nothing" { 20 } else { 10 };
+            assert_eq!((done, bytes), (wanted, 60 * u64::from(wanted)), "{odd}");
+            for i in 0..wanted {
+                assert_eq!(batch.frame(i).bytes().unwrap()[..60], [0xaa; 60]);
+            }
+            batch.commit(wanted);
+            assert_eq!(to.pending_word(wanted - 1).len(), 60);
+            to.take(to.pending());
+            to.complete(to.in_flight());
+        }
+        fill(&mut from, "nothing");
+        let mut batch = to.reserve(7);
+        let (n, _) = from.copy_pending_run(0, &mut batch, 5, &alike);
+        assert!((1..=2).contains(&n), "no more than there is room for: {n}");
+    }
+}

@@ -1,0 +1,366 @@
+//! TCP segments on IPv4 and IPv6. Options are stepped over, not read.
+
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use linerate_sum::Sum;
+
+use crate::field::{put, put_u16, u16_at, u32_at};
+use crate::{Error, IpProtocol, pseudo_header_v4, pseudo_header_v6};
+
+const NAME: &str = "tcp";
+
+/// A view of a TCP segment (RFC 9293, section 3.1). Its length is not in its header: it is that of the octets viewed.
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |          source port          |       destination port        |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                        sequence number                        |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                    acknowledgment number                      |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |  data |       |C|E|U|A|P|R|S|F|                               |
+/// | offset| rsrvd |W|C|R|C|S|S|Y|I|            window             |
+/// |       |       |R|E|G|K|H|T|N|N|                               |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |           checksum            |        urgent pointer         |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                 options …, then the payload …
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TcpSegment<T> {
+    buffer: T,
+}
+
+impl<T: AsRef<[u8]>> TcpSegment<T> {
+    /// Octets of a header without options.
+    pub const MIN_HEADER_LEN: usize = 20;
+
+    /// Views `buffer` as a segment. The checksum is not verified here: an adapter may have done it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter than its header, [`Error::Malformed`] when the data offset does not even
+    /// count the fixed header.
+    pub fn new_checked(buffer: T) -> Result<Self, Error> {
+        let len = buffer.as_ref().len();
+        if len < Self::MIN_HEADER_LEN {
+            return Err(Error::Truncated(NAME));
+        }
+        let segment = Self { buffer };
+        if segment.header_len() < Self::MIN_HEADER_LEN {
+            return Err(Error::Malformed(NAME, "data offset"));
+        }
+        if len < segment.header_len() {
+            return Err(Error::Truncated(NAME));
+        }
+        Ok(segment)
+    }
+
+    /// The viewed buffer back.
+    pub fn into_inner(self) -> T {
+        self.buffer
+    }
+
+    /// The sender's port.
+    pub fn src_port(&self) -> u16 {
+        u16_at(self.buffer.as_ref(), 0)
+    }
+
+    /// The receiver's port.
+    pub fn dst_port(&self) -> u16 {
+        u16_at(self.buffer.as_ref(), 2)
+    }
+
+    /// The number of the first octet of payload, or of SYN.
+    pub fn seq(&self) -> u32 {
+        u32_at(self.buffer.as_ref(), 4)
+    }
+
+    /// The number of the octet that is expected next, when ACK is set.
+    pub fn ack(&self) -> u32 {
+        u32_at(self.buffer.as_ref(), 8)
+    }
+
+    /// Octets of the header with its options.
+    pub fn header_len(&self) -> usize {
+        usize::from(self.buffer.as_ref()[12] >> 4) * 4
+    }
+
+    /// The control bits.
+    pub fn flags(&self) -> TcpFlags {
+        TcpFlags(self.buffer.as_ref()[13])
+    }
+
+    /// Octets that the sender is ready to take, before scaling.
+    pub fn window(&self) -> u16 {
+        u16_at(self.buffer.as_ref(), 14)
+    }
+
+    /// The checksum as received.
+    pub fn checksum(&self) -> u16 {
+        u16_at(self.buffer.as_ref(), 16)
+    }
+
+    /// Where urgent data ends, counted from `seq`, when URG is set.
+    pub fn urgent(&self) -> u16 {
+        u16_at(self.buffer.as_ref(), 18)
+    }
+
+    /// Whether the checksum is right for a segment between these addresses.
+    pub fn verify_checksum_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> bool {
+        self.sum(self.pseudo_header_v4(src, dst)) == 0
+    }
+
+    /// Whether the checksum is right for a segment between these addresses.
+    pub fn verify_checksum_v6(&self, src: Ipv6Addr, dst: Ipv6Addr) -> bool {
+        self.sum(self.pseudo_header_v6(src, dst)) == 0
+    }
+
+    /// A length beyond IPv4's is cut: such a segment has no right checksum.
+    fn pseudo_header_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> Sum {
+        let len = u16::try_from(self.buffer.as_ref().len()).unwrap_or(u16::MAX);
+        pseudo_header_v4(src, dst, IpProtocol::TCP, len)
+    }
+
+    fn pseudo_header_v6(&self, src: Ipv6Addr, dst: Ipv6Addr) -> Sum {
+        let len = u32::try_from(self.buffer.as_ref().len()).unwrap_or(u32::MAX);
+        pseudo_header_v6(src, dst, IpProtocol::TCP, len)
+    }
+
+    fn sum(&self, mut pseudo_header: Sum) -> u16 {
+        pseudo_header.add_bytes(self.buffer.as_ref()).finish()
+    }
+
+    /// Where the header ends; within the buffer even when a setter changed the data offset.
+    fn header_end(&self) -> usize {
+        self.header_len().clamp(Self::MIN_HEADER_LEN, self.buffer.as_ref().len())
+    }
+}
+
+impl<'a, T: AsRef<[u8]> + ?Sized> TcpSegment<&'a T> {
+    /// The octets of the options, padding included.
+    pub fn options(&self) -> &'a [u8] {
+        &self.buffer.as_ref()[TcpSegment::<&T>::MIN_HEADER_LEN..self.header_end()]
+    }
+
+    /// The octets after the header.
+    pub fn payload(&self) -> &'a [u8] {
+        &self.buffer.as_ref()[self.header_end()..]
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> TcpSegment<T> {
+    /// Sets the sender's port.
+    pub fn set_src_port(&mut self, port: u16) {
+        put_u16(self.buffer.as_mut(), 0, port);
+    }
+
+    /// Sets the receiver's port.
+    pub fn set_dst_port(&mut self, port: u16) {
+        put_u16(self.buffer.as_mut(), 2, port);
+    }
+
+    /// Sets the sequence number.
+    pub fn set_seq(&mut self, seq: u32) {
+        put(self.buffer.as_mut(), 4, &seq.to_be_bytes());
+    }
+
+    /// Sets the acknowledgment number.
+    pub fn set_ack(&mut self, ack: u32) {
+        put(self.buffer.as_mut(), 8, &ack.to_be_bytes());
+    }
+
+    /// Sets the octets of the header, rounded down to a multiple of 4, at most 60.
+    pub fn set_header_len(&mut self, len: u8) {
+        self.buffer.as_mut()[12] = (len.min(60) / 4) << 4;
+    }
+
+    /// Sets the control bits.
+    pub fn set_flags(&mut self, flags: TcpFlags) {
+        self.buffer.as_mut()[13] = flags.0;
+    }
+
+    /// Sets the window.
+    pub fn set_window(&mut self, window: u16) {
+        put_u16(self.buffer.as_mut(), 14, window);
+    }
+
+    /// Sets the checksum.
+    pub fn set_checksum(&mut self, checksum: u16) {
+        put_u16(self.buffer.as_mut(), 16, checksum);
+    }
+
+    /// Sets the urgent pointer.
+    pub fn set_urgent(&mut self, urgent: u16) {
+        put_u16(self.buffer.as_mut(), 18, urgent);
+    }
+
+    /// Computes the checksum for a segment between these addresses and sets it.
+    pub fn fill_checksum_v4(&mut self, src: Ipv4Addr, dst: Ipv4Addr) {
+        self.set_checksum(0);
+        let sum = self.sum(self.pseudo_header_v4(src, dst));
+        self.set_checksum(sum);
+    }
+
+    /// Computes the checksum for a segment between these addresses and sets it.
+    pub fn fill_checksum_v6(&mut self, src: Ipv6Addr, dst: Ipv6Addr) {
+        self.set_checksum(0);
+        let sum = self.sum(self.pseudo_header_v6(src, dst));
+        self.set_checksum(sum);
+    }
+
+    /// The octets after the header, to write.
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        let at = self.header_end();
+        &mut self.buffer.as_mut()[at..]
+    }
+}
+
+/// TCP's control bits (RFC 9293, section 3.1; RFC 3168 for ECE and CWR), as a set.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct TcpFlags(pub u8);
+
+impl TcpFlags {
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Synchronize sequence numbers.
+    pub const SYN: Self = Self(0x02);
+    /// Reset the connection.
+    pub const RST: Self = Self(0x04);
+    /// Push.
+    pub const PSH: Self = Self(0x08);
+    /// The acknowledgment number counts.
+    pub const ACK: Self = Self(0x10);
+    /// The urgent pointer counts.
+    pub const URG: Self = Self(0x20);
+    /// Congestion was experienced.
+    pub const ECE: Self = Self(0x40);
+    /// The congestion window was reduced.
+    pub const CWR: Self = Self(0x80);
+
+    /// Those of either.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` are set.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether any of `other` is set.
+    #[must_use]
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl fmt::Display for TcpFlags {
+    /// As tcpdump does: `S.` for SYN and ACK, `none` for none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == 0 {
+            return f.write_str("none");
+        }
+        let letters = ["F", "S", "R", "P", ".", "U", "E", "W"];
+        letters.iter().enumerate().filter(|(bit, _)| self.0 >> bit & 1 == 1).try_for_each(|(_, l)| f.write_str(l))
+    }
+}
+
+impl fmt::Debug for TcpFlags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    #[test]
+    fn flags_print_as_tcpdump_does() {
+        assert_eq!(TcpFlags::SYN.union(TcpFlags::ACK).to_string(), "S.");
+        assert_eq!(TcpFlags(0xff).to_string(), "FSRP.UEW");
+        assert_eq!(TcpFlags::default().to_string(), "none");
+    }
+
+    #[test]
+    fn refuses_what_is_cut_short() {
+        assert_eq!(TcpSegment::new_checked([0; 19]), Err(Error::Truncated(NAME)));
+        let mut header = [0; 20];
+        assert_eq!(TcpSegment::new_checked(header), Err(Error::Malformed(NAME, "data offset")));
+        header[12] = 0x60;
+        assert_eq!(TcpSegment::new_checked(header), Err(Error::Truncated(NAME)));
+        header[12] = 0x5f;
+        assert_eq!(TcpSegment::new_checked(header).map(|tcp| tcp.header_len()), Ok(20));
+    }
+
+    proptest! {
+        #[test]
+        fn fields_are_where_etherparse_puts_them(
+            ports: (u16, u16), seq: u32, ack: u32, flags: u8, window: u16, urgent: u16, words in 0..=10_usize,
+            payload in vec(any::<u8>(), 0..100), (src, dst) in any::<([u8; 4], [u8; 4])>(),
+        ) {
+            let mut theirs = etherparse::TcpHeader::new(ports.0, ports.1, seq, window);
+            theirs.acknowledgment_number = ack;
+            theirs.urgent_pointer = urgent;
+            theirs.set_options_raw(&vec![1; words * 4]).unwrap();
+            [theirs.fin, theirs.syn, theirs.rst, theirs.psh, theirs.ack, theirs.urg, theirs.ece, theirs.cwr] =
+                std::array::from_fn(|bit| flags >> bit & 1 == 1);
+            theirs.checksum = theirs.calc_checksum_ipv4_raw(src, dst, &payload).unwrap();
+
+            let mut ours = vec![0; 20 + words * 4 + payload.len()];
+            ours[20..20 + words * 4].fill(1);
+            let mut tcp = TcpSegment { buffer: &mut ours[..] };
+            tcp.set_src_port(ports.0);
+            tcp.set_dst_port(ports.1);
+            tcp.set_seq(seq);
+            tcp.set_ack(ack);
+            tcp.set_header_len(u8::try_from(20 + words * 4).unwrap());
+            tcp.set_flags(TcpFlags(flags));
+            tcp.set_window(window);
+            tcp.set_urgent(urgent);
+            tcp.payload_mut().copy_from_slice(&payload);
+            tcp.fill_checksum_v4(src.into(), dst.into());
+            let mut right = theirs.to_bytes().to_vec();
+            right.extend(&payload);
+            prop_assert_eq!(&ours, &right);
+
+            let tcp = TcpSegment::new_checked(&right[..]).unwrap();
+            prop_assert_eq!((tcp.src_port(), tcp.dst_port(), tcp.seq(), tcp.ack()), (ports.0, ports.1, seq, ack));
+            prop_assert_eq!((tcp.flags().0, tcp.window(), tcp.urgent()), (flags, window, urgent));
+            prop_assert_eq!((tcp.options().len(), tcp.payload()), (words * 4, &payload[..]));
+            prop_assert!(tcp.verify_checksum_v4(src.into(), dst.into()));
+        }
+
+        #[test]
+        fn ipv6_checksums_are_etherparses(payload in vec(any::<u8>(), 0..100), (src, dst) in any::<([u8; 16], [u8; 16])>()) {
+            let theirs = etherparse::TcpHeader::new(1, 2, 3, 4);
+            let mut ours = theirs.to_bytes().to_vec();
+            ours.extend(&payload);
+            let mut tcp = TcpSegment::new_checked(&mut ours[..]).unwrap();
+            tcp.fill_checksum_v6(src.into(), dst.into());
+            prop_assert!(tcp.verify_checksum_v6(src.into(), dst.into()));
+            prop_assert_eq!(tcp.checksum(), theirs.calc_checksum_ipv6_raw(src, dst, &payload).unwrap());
+        }
+
+        #[test]
+        fn hostile_octets_do_not_panic(mut bytes in vec(any::<u8>(), 0..100), len: u8) {
+            if let Ok(tcp) = TcpSegment::new_checked(&bytes[..]) {
+                let _ = (tcp.options(), tcp.payload(), tcp.flags().to_string(), tcp.verify_checksum_v6([0; 16].into(), [0; 16].into()));
+            }
+            if let Ok(mut tcp) = TcpSegment::new_checked(&mut bytes[..]) {
+                tcp.set_header_len(len);
+                tcp.payload_mut().fill(0);
+                tcp.fill_checksum_v4([0; 4].into(), [0; 4].into());
+            }
+        }
+    }
+}
