@@ -432,3 +432,18 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
         assert!(stdout.is_empty() && log.lines().count() == 1 && log.contains(contains), "{arguments}: {log}");
     }
 }
+
+#[test]
+fn an_end_in_time_is_no_failure_and_the_counters_are_one_document() {
+    let arguments = ["-i", "null:", "--addr", "10.0.0.2/24", "--addr", "fd00::2/64", "--mac", MAC, "--seconds", "1"];
+    let run = |more: &[&str]| Command::new(BINARY).args(["stack", "up"]).args(arguments).args(more).output().unwrap();
+    let Output { status, stdout, stderr } = run(&["--json"]);
+    assert_eq!((status.code(), stderr.len()), (Some(0), 0));
+    let document: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
+    assert_eq!(document["schema"], "linerate.stack");
+    assert_eq!((&document["mac"], &document["mtu"]), (&MAC.into(), &1500.into()));
+    assert_eq!(document["addresses"].as_array().unwrap().len(), 3, "and the link-local one");
+    assert_eq!((&document["counters"]["frames"], &document["counters"]["unexplained"]), (&0.into(), &0.into()));
+    let text = String::from_utf8(run(&[]).stdout).unwrap();
+    assert_eq!((counter(&text, "frames"), counter(&text, "unexplained")), (0, 0), "{text}");
+}
