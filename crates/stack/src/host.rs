@@ -168,7 +168,8 @@ impl Host {
     pub fn add_address(&mut self, cidr: Cidr) -> Result<(), ConfigError> {
         let addr = cidr.addr();
         let own_network = addr.is_ipv4() && cidr.prefix() < 31 && cidr.network().addr() == addr;
-        let limited = addr == IpAddr::from([255; 4]) || Some(addr) == cidr.broadcast().map(IpAddr::V4);
+        let limited =
+            is_mapped(addr) || addr == IpAddr::from([255; 4]) || Some(addr) == cidr.broadcast().map(IpAddr::V4);
         if addr.is_multicast() || addr.is_unspecified() || addr.is_loopback() || own_network || limited {
             return Err(ConfigError::Address(cidr));
         }
@@ -347,10 +348,10 @@ impl Host {
 
     #[inline]
     pub(crate) fn is_ours(&self, addr: IpAddr) -> bool {
-        self.has(Key::new(addr))
+        !is_mapped(addr) && self.has(Key::new(addr))
     }
 
-    /// The same, of a key.
+    /// The same, of a key whose family is known.
     #[inline]
     pub(crate) fn has(&self, addr: Key) -> bool {
         self.ours.contains(&addr)
@@ -367,6 +368,11 @@ impl Host {
         let IpAddr::V4(addr) = addr else { return false };
         addr.is_broadcast() || self.addresses.iter().any(|a| a.broadcast() == Some(addr))
     }
+}
+
+/// Whether an IPv6 address stands for an IPv4 one: these stay inside programs (RFC 4291, section 2.5.5.2).
+pub(crate) fn is_mapped(addr: IpAddr) -> bool {
+    matches!(addr, IpAddr::V6(addr) if addr.to_ipv4_mapped().is_some())
 }
 
 /// The link-local address of a hardware address (RFC 4291, appendix A).

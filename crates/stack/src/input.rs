@@ -317,9 +317,7 @@ impl Host {
             return Err(Discard::BadChecksum);
         }
         let (from, to) = (Key::new(packet.from), Key::new(packet.to));
-        // What came to everybody is for sockets that listen at all addresses.
-        let here = if self.has(to) { to } else { to.any() };
-        let Some(socket) = self.sockets.find((here, udp.dst_port()), (from, udp.src_port())) else {
+        let Some(socket) = self.sockets.find((to, udp.dst_port()), (from, udp.src_port())) else {
             self.send_error(now, packet, icmp::Error::NoPort, tx);
             return Err(Discard::NoSocket);
         };

@@ -3,7 +3,7 @@
 use crate::Transmit;
 use crate::counters::Discard;
 use crate::flow::Flow;
-use crate::host::{Host, LOOPED, Path};
+use crate::host::{Host, LOOPED, Path, is_mapped};
 use crate::key::Key;
 use crate::neighbour::Lookup;
 use crate::reassembly::{Fragment, Fragments};
@@ -228,8 +228,8 @@ impl Host {
 
     /// What goes to all on the link goes to the host's own sockets too, if there is one that wants it.
     fn loop_back(&mut self, (from, to): (SocketAddr, SocketAddr), datagram: &[u8], ident: u16) {
-        let (all, sender) = ((Key::new(to.ip()).any(), to.port()), (Key::new(from.ip()), from.port()));
-        if self.looped.len() < LOOPED && self.sockets.find(all, sender).is_some() {
+        let (here, there) = ((Key::new(to.ip()), to.port()), (Key::new(from.ip()), from.port()));
+        if self.looped.len() < LOOPED && self.sockets.find(here, there).is_some() {
             let packet = whole_packet((from.ip(), to.ip()), IpProtocol::UDP, datagram, ident, hops(to.ip()));
             self.looped.push_back(packet);
         }
@@ -420,7 +420,8 @@ impl Host {
 
 /// What a socket may send where.
 fn check(local: SocketAddr, to: SocketAddr, len: usize) -> Result<(), SendError> {
-    if local.is_ipv4() != to.is_ipv4() || to.port() == 0 || to.ip().is_unspecified() || to.ip().is_loopback() {
+    let nobody = to.ip().is_unspecified() || to.ip().is_loopback() || is_mapped(to.ip());
+    if local.is_ipv4() != to.is_ipv4() || to.port() == 0 || nobody {
         return Err(SendError::BadDestination);
     }
     if len > 65535 - 8 - if to.is_ipv4() { 20 } else { 0 } {

@@ -182,7 +182,7 @@ impl Sockets {
     }
 
     /// The socket that a datagram is for: the one connected to its sender, else the one at this address, else the one
-    /// at all addresses.
+    /// at all addresses, which is also the one for what went to everybody.
     #[inline]
     pub(crate) fn find(&mut self, to: (Key, u16), from: (Key, u16)) -> Option<&mut Socket> {
         let mut best = None;

@@ -96,7 +96,8 @@ fn change(dice: &mut Dice, hosts: &mut [One; 2], now: u64) {
     let on = dice.below(2) == 0;
     let address = dice.of(&["10.0.0.1/24", "10.0.0.9/24", "10.0.1.1/24", "fd00::1/64", "fd00::9/64", "fd01::1/64"]);
     let network = dice.of(&["0.0.0.0/0", "10.5.0.0/16", "10.5.5.0/24", "::/0", "fd05::/32"]);
-    let router: IpAddr = dice.of(&["10.0.0.254", "10.0.0.2", "10.0.1.7", "fd00::2", "fd00::3"]).parse().unwrap();
+    let routers = if network.contains(':') { ["fd00::2", "fd00::3"] } else { ["10.0.0.254", "10.0.0.2"] };
+    let router: IpAddr = dice.of(&routers).parse().unwrap();
     let mtu = usize::try_from(1280 + dice.below(220)).unwrap();
     let fills = Fills { v4: on, v6: dice.below(2) == 0 };
     let (socket, to) = (usize::try_from(dice.below(3)).unwrap(), destination(dice));

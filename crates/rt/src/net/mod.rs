@@ -28,3 +28,6 @@ mod udp;
 pub use node::{NetError, Node, Options};
 pub use service::{SERVICES, Served, Service, Serving};
 pub use udp::{Net, UdpSocket};
+
+#[cfg(test)]
+mod tests;

@@ -209,3 +209,48 @@ fn random_mac(seed: u64) -> MacAddr {
     let [a, b, c, d, e, f, ..] = seed.to_le_bytes();
     MacAddr([a & 0xfc | 2, b, c, d, e, f])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_ring::{Region, RegionConfig, Sharing, TxRing};
+
+    /// Chains of `slots` slots, each with other metadata.
+    fn chain(slots: usize) -> Chain {
+        let region =
+            RegionConfig { buf_size: 2048, buffers: 80, ring_bytes: 16384, sharing: Sharing::Private, huge: false };
+        let mut ring = TxRing::new(&Region::new(&region).unwrap(), 0, 64).unwrap();
+        let mut batch = ring.reserve(1);
+        assert!(batch.frame(0).write(0, &[7; 1000]));
+        batch.set(0, 1000, 0);
+        batch.commit(1);
+        let mut chain = Chain::default();
+        for i in 0..slots {
+            let meta = Meta { csum_start: u16::try_from(i % 1000).unwrap(), ..Meta::default() };
+            chain.add(Some(meta), &ring.pending_frame(0));
+        }
+        chain
+    }
+
+    #[test]
+    fn the_first_slot_speaks_for_its_frame() {
+        let mut three = chain(3);
+        let (frame, meta) = three.end().unwrap();
+        assert_eq!((frame, meta.unwrap().csum_start), (&[7; 3000][..], 0));
+        assert_eq!(three.slots, 0, "the next is another");
+    }
+
+    #[test]
+    fn a_chain_without_end_takes_no_memory() {
+        let mut endless = chain(100_000);
+        assert!(endless.bytes.capacity() <= MAX_FRAGS * 2048);
+        assert!(endless.end().is_none());
+        assert!(chain(MAX_FRAGS).end().is_some());
+    }
+
+    #[test]
+    fn without_offloads_a_checksum_that_is_there_is_verified_here() {
+        let both = Meta { flags: Meta::DATA_VALID | Meta::NEEDS_CSUM, ..Meta::default() };
+        assert_eq!((seen(both, true).flags, seen(both, false).flags), (Meta::NEEDS_CSUM, both.flags));
+    }
+}

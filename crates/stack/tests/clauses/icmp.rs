@@ -1,7 +1,7 @@
 //! ICMP (RFC 792, RFC 4443): what is answered, what is told, and what is believed.
 
 use crate::world::*;
-use linerate_stack::{Discard, SendError};
+use linerate_stack::{Discard, Route, SendError};
 use linerate_wire::MacAddr;
 use std::net::{IpAddr, SocketAddr};
 
@@ -122,6 +122,8 @@ fn rfc1122_3_2_2_and_rfc4443_2_4e_nobody_is_told_about_what_went_to_all() {
     let nodes = MacAddr([0x33, 0x33, 0, 0, 0, 1]);
     world.drops(Discard::NoSocket, &to(nodes, datagram(peer6(), ip("ff02::1"), 99, b"")));
     world.drops(Discard::NoSocket, &to(nodes, datagram(peer6(), us6(), 99, b"")));
+    // Nor who has no address, even with a way to everywhere.
+    world.host.set_route(Route { to: "::/0".parse().unwrap(), via: Some(peer6()) }).unwrap();
     world.drops(Discard::NoSocket, &datagram(ip("::"), us6(), 99, b""));
 }
 

@@ -1,7 +1,7 @@
 //! IPv4 (RFC 791, RFC 1122), IPv6 (RFC 8200), fragments and path MTUs.
 
 use crate::world::*;
-use linerate_stack::{Config, Discard};
+use linerate_stack::{Config, Discard, SendError};
 use linerate_wire::{MacAddr, VlanTag};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -45,6 +45,10 @@ fn ieee802_3_padding_is_not_part_of_the_packet() {
         let len = padded.len();
         padded.extend([0xaa; 20]);
         assert_eq!(world.answer(&padded).len(), len);
+        let mut padded = datagram(peer, us, 99, b"x");
+        let len = padded.len();
+        padded.extend([0xaa; 20]);
+        assert_eq!(message(&world.answer(&padded)).3, &padded[14..len], "nor is it quoted");
     }
 }
 
@@ -251,6 +255,20 @@ fn rfc8200_4_2_an_unknown_option_is_treated_as_it_says() {
     let to_all = |option| to(nodes, hop_by_hop(option, ip("ff02::1")));
     assert_eq!(message(&world.answer(&to_all(0x9e))).0, 4, "10: also to a group");
     world.drops(Discard::Malformed, &to_all(0xde));
+}
+
+#[test]
+fn rfc4291_2_5_5_2_ipv4_addresses_in_ipv6_are_nobodys() {
+    let mut world = World::new();
+    let (mapped, other) = (ip("::ffff:10.0.0.1"), ip("::ffff:10.0.0.2"));
+    world.drops(Discard::BadAddress, &ping(other, us6(), b""));
+    world.drops(Discard::BadAddress, &ping(peer6(), mapped, b""));
+    world.drops(Discard::NotForUs, &discovery(peer6(), group(), 135, 0, mapped, Some((1, PEER))));
+    assert!(world.host.udp_bind((mapped, 7).into()).is_err());
+    assert!(world.host.add_address("::ffff:10.0.0.9/96".parse().unwrap()).is_err());
+    let id = world.bind(ip("::"), 7);
+    let sent = world.host.udp_send(world.now, id, Some((other, 7).into()), b"x", &mut world.ring);
+    assert_eq!(sent, Err(SendError::BadDestination));
 }
 
 #[test]

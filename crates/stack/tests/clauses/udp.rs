@@ -2,7 +2,7 @@
 
 use crate::world::*;
 use linerate_ring::Meta;
-use linerate_stack::{Config, Discard, Fills, SendError};
+use linerate_stack::{Config, Discard, Fills, Path, SendError};
 use linerate_wire::MacAddr;
 use std::net::{IpAddr, SocketAddr};
 
@@ -129,17 +129,24 @@ fn what_the_adapter_fills_in_is_asked_for_by_place_and_prepared() {
 #[test]
 fn rfc768_a_sum_of_zero_is_sent_as_all_ones() {
     for (peer, us) in families() {
-        let mut world = World::new();
-        let id = world.bind(us, 7);
         let sum = |frame: &[u8]| {
             let at = if peer.is_ipv4() { 40 } else { 60 };
             u16::from_be_bytes([frame[at], frame[at + 1]])
         };
-        let zeros = sum(&world.send(id, (peer, 9), &[0, 0])[0]);
         // The body that makes up for the rest.
-        let body = zeros.to_be_bytes();
-        for path in ["long", "fast"] {
-            assert_eq!(sum(&world.send(id, (peer, 9), &body)[0]), 0xffff, "{path}");
+        let zeros = udp((us, 7), (peer, 9), &[0, 0]);
+        for path in [Path::Long, Path::Flow, Path::Fast] {
+            let mut world = World::new();
+            world.host.set_path(path);
+            let id = world.bind(us, 7);
+            for _ in 0..2 {
+                assert_eq!(sum(&world.send(id, (peer, 9), &zeros[6..8])[0]), 0xffff, "{path:?}");
+            }
+            let counters = world.host.counters();
+            assert_eq!(
+                (counters.udp_flow, counters.udp_fast),
+                (u64::from(path == Path::Flow), u64::from(path == Path::Fast))
+            );
         }
     }
 }

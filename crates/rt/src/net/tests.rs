@@ -1,0 +1,100 @@
+//! Nodes and sockets over cables, stepped by hand or by their own threads.
+
+use super::*;
+use crate::event::Machine;
+use linerate_stack::{Cidr, UdpId};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+fn cidrs() -> [Cidr; 2] {
+    ["10.0.0.1/24", "10.0.0.2/24"].map(|text| text.parse().unwrap())
+}
+
+fn at(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+/// A client at one end of a cable, all services at the other.
+struct Bench {
+    client: Node,
+    server: Serving,
+    now: u64,
+}
+
+impl Bench {
+    fn new(name: &str, more: &str) -> Self {
+        let ports = ["{1", "}1"].map(|end| format!("cable:{name}{end}{more}"));
+        let [ours, theirs] = cidrs();
+        let nodes = Node::open_all(&[&ports[0], &ports[1]], &[&[ours], &[theirs]], &Options::default()).unwrap();
+        let [client, server] = <[Node; 2]>::try_from(nodes).ok().unwrap();
+        let services: Vec<_> = SERVICES.iter().collect();
+        Self { client, server: Serving::new(server, &services).unwrap(), now: 0 }
+    }
+
+    /// What comes back for a datagram from our port.
+    fn answer(&mut self, id: UdpId, to: &str, body: &[u8]) -> Option<Vec<u8>> {
+        self.client.host.udp_send(self.now, id, Some(at(to)), body, &mut self.client.tx.ring).unwrap();
+        self.client.flush();
+        for _ in 0..20 {
+            self.now += 1000;
+            self.server.handle(self.now);
+            self.client.handle(self.now);
+        }
+        let mut buffer = vec![0; 70_000];
+        self.client.host.udp_recv(id, &mut buffer).map(|(n, ..)| buffer[..n].to_vec())
+    }
+}
+
+#[test]
+fn services_answer_but_not_each_other() {
+    let mut bench = Bench::new("services", "");
+    let id = bench.client.host.udp_bind(at("0.0.0.0:5000")).unwrap();
+    assert_eq!(bench.answer(id, "10.0.0.2:7", b"hello").as_deref(), Some(&b"hello"[..]));
+    assert_eq!(bench.answer(id, "10.0.0.2:9", b"hello"), None);
+    assert_eq!(bench.answer(id, "10.0.0.2:19", b"").unwrap().len(), 74);
+    // A datagram that claims to come from a service: an answer would be answered, without end.
+    for port in [7, 9, 19] {
+        let id = bench.client.host.udp_bind(SocketAddr::new([0; 4].into(), port)).unwrap();
+        for service in ["10.0.0.2:7", "10.0.0.2:19"] {
+            assert_eq!(bench.answer(id, service, b"forged"), None, "from {port} to {service}");
+        }
+    }
+    let served: Vec<_> = bench.server.served().filter(|(_, served)| served.received > 0).map(|(_, s)| s).collect();
+    assert_eq!(served[0], Served { received: 4, sent: 1, unsent: 3 });
+    assert_eq!(served[1], Served { received: 1, sent: 0, unsent: 0 });
+    assert_eq!(bench.server.node().host.counters().unexplained(), 0);
+}
+
+#[test]
+fn frames_of_several_slots_arrive_whole() {
+    let mut bench = Bench::new("slots", ",mtu=9000,buf=2048");
+    let id = bench.client.host.udp_bind(at("0.0.0.0:5000")).unwrap();
+    for len in [1, 3000, 8900, 60_000] {
+        let body: Vec<u8> = (0..len).map(|i| u8::try_from(i % 251).unwrap()).collect();
+        // The first waits for the neighbour.
+        assert!(bench.answer(id, "10.0.0.2:7", &body) == Some(body), "{len}");
+    }
+}
+
+#[test]
+fn a_port_carries_no_more_than_its_mtu() {
+    let options = Options { mtu: Some(1501), ..Options::default() };
+    let refused = Node::open("null:", &cidrs()[..1], &options).err().unwrap().to_string();
+    assert!(refused.starts_with("an MTU of 1501 is more than null: carries: give at most 1500"), "{refused}");
+}
+
+#[test]
+fn a_connected_socket_is_told_that_nobody_listens_while_it_waits() {
+    let ports = ["cable:refused{1", "cable:refused}1"];
+    let [left, _right] = Net::open_pair(ports, cidrs(), &Options::default()).unwrap();
+    let socket = left.udp_bind(at("0.0.0.0:0")).unwrap();
+    socket.set_read_timeout(Some(LIMIT));
+    socket.connect(at("10.0.0.2:99")).unwrap();
+    socket.send(b"anybody?").unwrap();
+    assert_eq!(socket.recv(&mut [0; 100]).unwrap_err().kind(), ErrorKind::ConnectionRefused);
+    socket.set_read_timeout(Some(Duration::from_millis(1)));
+    assert_eq!(socket.recv(&mut [0; 100]).unwrap_err().kind(), ErrorKind::WouldBlock, "it is told once");
+}
