@@ -142,7 +142,10 @@ fn set(port: &str, words: &[String]) -> Result<String, Trouble> {
     }
     let what = if kept.is_empty() { "nothing but defaults".to_owned() } else { kept.join(" ") };
     let key = saved::key(port);
-    Ok(text + &format!("saved for {key}: {what}\nin {path}; adapters that run already keep what they have\n"))
+    Ok(text
+        + &format!(
+            "saved for {key}: {what}\nin {path}; programs that make an adapter over this port (nic show; not yet stack up) begin with it\n"
+        ))
 }
 
 /// Of the words, those without which something would be otherwise.

@@ -1,6 +1,6 @@
 //! Where each nanosecond of a packet goes, stage by stage.
 //!
-//! A *column* is one way that a packet can go, measured alone: a [`Test`] with [`Stage`](crate::result::Stage)s and, as
+//! A *column* is one way that a packet can go, measured alone: a [`Test`] with [`Stage`]s and, as
 //! its value, what the whole way takes without any measuring. [`SOURCES`] is the table of who measures columns; one file
 //! and one row add one. [`flood`] is the same call over and over, as fast as it goes or paced.
 //!
