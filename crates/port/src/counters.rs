@@ -73,7 +73,9 @@ pub struct Drops([u64; REASONS.len()]);
 impl Drops {
     /// Counts `n` frames.
     pub fn add(&mut self, reason: DropReason, n: u64) {
-        self.0[reason as usize] += n;
+        // Some numbers are told by other processes.
+        let count = &mut self.0[reason as usize];
+        *count = count.saturating_add(n);
     }
 
     /// Sets a count that somebody else keeps (the kernel, a ring).
@@ -111,7 +113,7 @@ impl Drops {
     /// All together.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        self.0.iter().fold(0, |all, n| all.saturating_add(*n))
     }
 
     /// The reasons that occurred, with their counts.

@@ -342,8 +342,8 @@ mod tests {
             };
             // SAFETY: 32 of 40 bytes, from the third.
             unsafe {
-                assert!(!matches(bytes.as_ptr().add(3), &expected, &only(true)), "bit {bit}");
-                assert!(matches(bytes.as_ptr().add(3), &expected, &only(false)), "bit {bit}");
+                assert!(!matches(bytes.as_mut_ptr().add(3), &expected, &only(true)), "bit {bit}");
+                assert!(matches(bytes.as_mut_ptr().add(3), &expected, &only(false)), "bit {bit}");
             }
             bytes[3 + bit / 8] ^= 1 << (bit % 8);
         }

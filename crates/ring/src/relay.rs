@@ -1,6 +1,6 @@
 //! Copying runs of frames from slots to slots: what a switch does most of the time.
 
-use crate::copy::{copy, take_u64};
+use crate::copy::{copy, put_u64, take_u64};
 use crate::layout::flags;
 use crate::region::BUFFERS_RESERVED;
 use crate::ring::Raw;
@@ -83,12 +83,16 @@ fn run<const CHECKED: bool>(
         // process may write to either, and then they may be the same bytes, both of which these copies bear.
         unsafe {
             let (src, dst) = (from.at(*mine).as_ptr(), target.at(*spare).as_ptr());
-            let differs = ((take_u64(src) & alike.mask[0]) ^ alike.head[0])
-                | ((take_u64(src.add(8)) & alike.mask[1]) ^ alike.head[1]);
-            if differs != 0 {
+            let (first, second) = (take_u64(src), take_u64(src.add(8)));
+            if ((first & alike.mask[0]) ^ alike.head[0]) | ((second & alike.mask[1]) ^ alike.head[1]) != 0 {
                 break;
             }
             copy::<true>(dst, src, len.into());
+            if from.shared {
+                // Its sender may have written since: what was checked is what goes on.
+                put_u64(dst, first);
+                put_u64(dst.add(8), second);
+            }
         }
         free.set(SlotWord::new(*spare, len, 0));
         bytes += u64::from(len);

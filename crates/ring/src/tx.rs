@@ -109,8 +109,14 @@ impl TxRing {
     }
 
     /// Takes over what is committed and not yet taken in another ring, by copying. Frames beyond this ring's room or its
-    /// buffers stay behind, whole; gives how many frames did.
+    /// buffers stay behind, whole; gives how many frames did. A ring that serves a pipe within a private region keeps its
+    /// own.
     pub fn carry_over(&mut self, from: &mut Self) -> u32 {
+        // In a private region a pipe's ring takes orders of its pipe alone: who else moved its cursor would have the pipe
+        // publish slots that it has not written.
+        if from.raw.pipe != 0 && !from.raw.shared {
+            return 0;
+        }
         let (mut left, mut at) = (0, 0);
         while at < from.pending() {
             let chain = (at..from.pending()).position(|i| !from.pending_word(i).has(flags::MOREFRAG));
@@ -134,9 +140,10 @@ impl TxRing {
         for i in at..at + n {
             let (word, meta) = (from.pending_word(i), from.pending_meta(i));
             let mut batch = self.reserve(1);
-            let len = usize::from(word.len());
-            // Another process may be writing lengths; this one was checked again when the frame was made.
-            if !batch.frame(0).copy_from(&from.pending_frame(i)) {
+            // Another process may be writing lengths; the frame has the one that was checked when it was made.
+            let frame = from.pending_frame(i);
+            let len = frame.len();
+            if !batch.frame(0).copy_from(&frame) {
                 continue;
             }
             batch.set(0, len, word.flags() & !flags::BUF_CHANGED);

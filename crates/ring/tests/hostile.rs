@@ -357,3 +357,14 @@ mod another_process {
         bell.clear();
     }
 }
+
+/// Regression: the pipe would have published slots that it had not written, and so a buffer that somebody holds.
+#[test]
+fn a_pipes_ring_in_private_memory_is_carried_over_by_nobody_else() {
+    let region = region(2, Sharing::Private);
+    let ((mut tx, _), _) = pipe(&region);
+    let mut other = TxRing::new(&region, 0, 64).unwrap();
+    send(&mut tx, b"the pipe's", 0);
+    assert_eq!(other.carry_over(&mut tx), 0);
+    assert_eq!((tx.pending(), other.pending()), (1, 0), "what was committed stays the pipe's");
+}

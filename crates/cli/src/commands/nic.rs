@@ -96,12 +96,23 @@ fn apply(control: &Control, words: &[String]) -> Result<(), Trouble> {
 
 /// Puts the settings that are kept for a port in force on an adapter that was just made, as every command does that makes
 /// one; gives their words.
-pub(super) fn apply_saved(control: &Control, port: &str) -> Result<Vec<String>, Trouble> {
+fn apply_saved(control: &Control, port: &str) -> Result<Vec<String>, Trouble> {
     let words = Saved::load()?.words(port).to_vec();
     apply(control, &words).map_err(|trouble| {
         Trouble::usage(format!("saved settings: {trouble}; or forget them: linerate nic set -i '{port}' default"))
     })?;
     Ok(words)
+}
+
+/// An adapter for a host on a port: if there are settings for it, given now or saved.
+pub(super) fn for_host(port: &str, words: Option<&[String]>) -> Result<Option<Nic>, Trouble> {
+    if words.is_none() && Saved::load()?.words(port).is_empty() {
+        return Ok(None);
+    }
+    let nic = adapter(port)?;
+    apply_saved(&nic.control(), port)?;
+    apply(&nic.control(), words.unwrap_or_default())?;
+    Ok(Some(nic))
 }
 
 fn set(port: &str, words: &[String]) -> Result<String, Trouble> {
@@ -144,7 +155,7 @@ fn set(port: &str, words: &[String]) -> Result<String, Trouble> {
     let key = saved::key(port);
     Ok(text
         + &format!(
-            "saved for {key}: {what}\nin {path}; programs that make an adapter over this port (nic show; not yet stack up) begin with it\n"
+            "saved for {key}: {what}\nin {path}; hosts on this port (stack up) begin with it; those that run already keep what they have\n"
         ))
 }
 

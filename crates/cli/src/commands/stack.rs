@@ -56,6 +56,10 @@ struct Up {
     /// Make and verify all checksums here, whatever the port could do.
     #[arg(long)]
     no_offload: bool,
+    /// Put an adapter between host and port, with these words of `linerate nic set`, commas between (none is fine:
+    /// --nic=). Without it there is one if settings for the port were saved.
+    #[arg(long, value_name = "WORDS", value_delimiter = ',', allow_hyphen_values = true, require_equals = true)]
+    nic: Option<Vec<String>>,
     /// How the thread waits: busy, adaptive or sleep.
     #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait)]
     wait: WaitMode,
@@ -117,22 +121,29 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
     let (name, remark) = resolve(&arguments.i);
     let options =
         Options { mac: arguments.mac, mtu: arguments.mtu, vlan: arguments.vlan, software: arguments.no_offload };
-    let mut node = Node::open(&name, &arguments.addr, &options)?;
+    let words: Option<Vec<String>> = arguments.nic.map(|words| words.into_iter().filter(|w| !w.is_empty()).collect());
+    let mut node = match super::nic::for_host(&name, words.as_deref())? {
+        Some(nic) => Node::over_nic(nic, &arguments.addr, &options)?,
+        None => Node::open(&name, &arguments.addr, &options)?,
+    };
     for route in &arguments.route {
         node.host.set_route(*route).map_err(|e| Trouble::usage(e.to_string()))?;
     }
-    node.announce();
+    node.announce(linerate_rt::monotonic_ns());
     let mut serving = Serving::new(node, &arguments.services)
         .map_err(|e| Trouble::usage(format!("--services: {e}: name each service once")))?;
     if !arguments.json {
         let node = serving.node();
-        let info = node.port().info();
+        let info = node.info();
         let addresses: Vec<String> = node.host.addresses().iter().map(Cidr::to_string).collect();
         let mut text = remark.map(|said| format!("{said}\n")).unwrap_or_default();
         text += &format!("{}: {}\n", info.name, info.path);
         text += &info.notes.iter().map(|note| format!("note: {note}\n")).collect::<String>();
-        let (mac, mtu, link) = (node.host.mac(), node.host.mtu(), node.port().link());
+        let (mac, mtu, link) = (node.host.mac(), node.host.mtu(), node.link());
         let link = if link == Link::Up { "up" } else { "down" };
+        if let Some(settings) = node.adapter().and_then(|adapter| adapter.settings(0).ok()) {
+            text += &format!("adapter: options={}\n", settings.flags.enabled());
+        }
         text += &format!("{mac}, MTU {mtu}, link {link}: {}\n", addresses.join(" "));
         print(&text);
     }
@@ -179,6 +190,9 @@ fn figures(serving: &Serving) -> Vec<(String, u64)> {
     }
     let tx = serving.node().tx.counters();
     all.extend(tx.dropped.iter().map(|(name, n)| (format!("tx_dropped.{name}"), n)));
+    if let Some(counters) = serving.node().adapter().and_then(|adapter| adapter.counters(0).ok()) {
+        all.extend(counters.iter().filter(|(_, n)| *n > 0).map(|(name, n)| (format!("nic.{name}"), n)));
+    }
     all
 }
 
@@ -193,7 +207,7 @@ fn document(serving: &Serving) -> String {
         let before = counters.get(&name).and_then(Value::as_u64).unwrap_or(0);
         counters.insert(name, json!(before + n));
     }
-    let info = serving.node().port().info();
+    let info = serving.node().info();
     let document = json!({
         "schema": "linerate.stack", "version": 1, "port": info.name, "path": info.path,
         "addresses": serving.node().host.addresses().iter().map(Cidr::to_string).collect::<Vec<_>>(),

@@ -81,16 +81,16 @@ fn send((mut node, socket): (Node, UdpId), time: u64) -> Result<u64, Missing> {
             *body = datagram(number);
         }
         for body in &bodies {
-            match node.host.udp_send(now, socket, None, body, &mut node.tx.ring) {
+            match node.host.udp_send(now, socket, None, body, &mut node.tx) {
                 Ok(()) => sent += 1,
                 Err(SendError::NoRoom) => break,
                 Err(e) => return Err(failed(e)),
             }
         }
-        node.flush();
+        node.flush(now);
     }
-    while node.tx.ring.pending() > 0 && clock.now() < now + PATIENCE {
-        node.flush();
+    while node.tx.ring().pending() > 0 && clock.now() < now + PATIENCE {
+        node.flush(now);
     }
     let count = *node.host.counters();
     // The first one makes the header that the others copy.
@@ -194,9 +194,9 @@ mod tests {
             let [(mut sender, out), receiver] = hosts().unwrap();
             for n in 0..6 {
                 let to = Some((HOSTS[1], PORT).into());
-                sender.host.udp_send(1, out, to, &bad(n), &mut sender.tx.ring).unwrap();
+                sender.host.udp_send(1, out, to, &bad(n), &mut sender.tx).unwrap();
             }
-            sender.flush();
+            sender.flush(1);
             let taken = receive(receiver, &AtomicU64::new(6)).unwrap();
             assert_eq!(taken.datagrams, 6);
             assert!(taken.wrong > 0 && taken.rate(6).is_err());

@@ -74,9 +74,9 @@ impl Bed {
         let Self { node, socket, bodies, clock, .. } = self;
         let now = clock.now();
         for body in bodies.iter() {
-            node.host.udp_send(now, *socket, None, body, &mut node.tx.ring).map_err(failed)?;
+            node.host.udp_send(now, *socket, None, body, &mut node.tx).map_err(failed)?;
         }
-        node.flush();
+        node.flush(now);
         self.sent += BATCH as u64;
         Ok(BATCH as u64)
     }
@@ -91,7 +91,7 @@ impl Bed {
             return Err(failed(format!("{} datagrams were sent, but counted were {count:?}", self.sent)));
         }
         // `null:` leaves frames where they are: the slots to be filled next hold the oldest ones.
-        let mut batch = self.node.tx.ring.reserve(u32::MAX);
+        let mut batch = self.node.tx.ring().reserve(u32::MAX);
         let mut at = None;
         for i in 0..batch.len() {
             let frame = batch.frame(i);
@@ -160,7 +160,7 @@ mod tests {
         bed.judge(Path::Fast).unwrap();
         for at in [0, 14, 18, 25, 33, 40, 63] {
             let flip = |bed: &mut Bed| {
-                let mut batch = bed.node.tx.ring.reserve(100);
+                let mut batch = bed.node.tx.ring().reserve(100);
                 let mut frame = batch.frame(99);
                 frame.bytes_mut().unwrap()[at] ^= 0x10;
             };

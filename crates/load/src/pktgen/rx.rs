@@ -278,7 +278,8 @@ pub(super) fn settle(done: &mut Done, index: u16, mut queue: RxQueue) {
     let count = queue.counters();
     let ledger = &mut done.ledger;
     for (reason, n) in count.dropped.iter() {
-        *ledger.dropped.entry(reason.into()).or_default() += n;
+        let dropped = ledger.dropped.entry(reason.into()).or_default();
+        *dropped = dropped.saturating_add(n);
     }
     let mut rest = queue.ring.batch(u32::MAX);
     for i in 0..rest.len() {

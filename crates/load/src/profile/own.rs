@@ -132,13 +132,13 @@ impl Bed {
         while now < until {
             let start = ticks();
             for i in 0..BATCH {
-                let result = node.host.udp_send_probed(now, *socket, None, payload, &mut node.tx.ring, &mut probe(i));
+                let result = node.host.udp_send_probed(now, *socket, None, payload, &mut node.tx, &mut probe(i));
                 result.map_err(|e: SendError| e.to_string())?;
                 if alone {
                     std::hint::black_box(ticks());
                 }
             }
-            node.flush();
+            node.flush(now);
             batches.push(ticks().wrapping_sub(start));
             now = monotonic_ns();
         }
@@ -215,7 +215,7 @@ impl Bed {
         while now < until {
             for _ in 0..BATCH {
                 i = i.wrapping_add(1);
-                let ring = &mut node.tx.ring;
+                let ring = &mut node.tx;
                 let result = if i.is_multiple_of(EVERY) {
                     let mut probe = Stamps { at: [0; STAGES.len() + 1], n: 1 };
                     probe.at[0] = ticks();
@@ -229,7 +229,7 @@ impl Bed {
                 };
                 result.map_err(|e: SendError| e.to_string())?;
             }
-            node.flush();
+            node.flush(now);
             now = monotonic_ns();
         }
         let ns = scale(ticks0, ns0)?;

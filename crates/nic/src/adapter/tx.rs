@@ -7,8 +7,8 @@ use super::request::{ETHERNET, Plan, Request, UDP_L4};
 use super::settings::{Compiled, QueueCells, Shared};
 use super::share::Share;
 use crate::flags::Flags;
-use linerate_port::{Caps, Info, Link, TxQueue};
-use linerate_ring::Meta;
+use linerate_port::{Caps, Info, Link, TxCounters, TxQueue};
+use linerate_ring::{Frame, Meta};
 use std::sync::Arc;
 
 /// The transmit half of one port queue, in the hands of one thread.
@@ -108,6 +108,12 @@ impl NicTx {
         self.port.link()
     }
 
+    /// What the port's queue did.
+    #[must_use]
+    pub fn port_counters(&self) -> TxCounters {
+        self.port.counters()
+    }
+
     /// The port's queue, for whoever waits on it.
     pub fn port(&mut self) -> &mut TxQueue {
         &mut self.port
@@ -163,6 +169,50 @@ impl NicTx {
         let cells = self.cells(vi);
         cells.add(Count::TxFrames, 1);
         cells.add(Count::TxBytes, len as u64);
+        true
+    }
+
+    /// Longest frame of an interface that [`NicTx::frame`] takes, in octets, as of the last sync; 0 if it takes none,
+    /// because the interface is down or capped.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    #[inline]
+    #[must_use]
+    pub fn single(&self, vi: usize) -> usize {
+        match self.vis[vi].quick {
+            0 => 0,
+            quick => quick - 1 + ETHERNET,
+        }
+    }
+
+    /// Sends a frame of `len` octets, all of which `fill` writes where they go; at most [`NicTx::single`] of them. A
+    /// request must be one that the port does itself. False if there is no room, it is not this interface's turn, or it
+    /// is not such a frame: `fill` has not been called then.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    #[inline]
+    #[must_use = "false means that nothing was sent"]
+    pub fn frame(&mut self, vi: usize, len: usize, request: Option<Meta>, fill: impl FnOnce(&mut Frame<'_>)) -> bool {
+        let handed_down = request.is_none() || self.down.checksum;
+        if !handed_down || len.wrapping_sub(ETHERNET) >= self.vis[vi].quick {
+            return false;
+        }
+        if self.port.ring.free() == 0 || !self.share.take(vi, len as u64) {
+            return self.refuse(vi);
+        }
+        let mut batch = self.port.ring.reserve(1);
+        fill(&mut batch.frame(0));
+        batch.set(0, len, 0);
+        if let Some(request) = request {
+            batch.set_meta(0, request);
+        }
+        batch.commit(1);
+        let cells = self.cells(vi);
+        cells.add(Count::TxFrames, 1);
+        cells.add(Count::TxBytes, len as u64);
+        cells.add(Count::TxHandedDown, u64::from(request.is_some()));
         true
     }
 

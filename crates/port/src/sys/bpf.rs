@@ -20,7 +20,7 @@ pub(super) const BPF_XDP: u32 = 37;
 const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
 /// Run by the driver, or for any interface by the network stack (linux/if_link.h).
 const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
-const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
+pub(super) const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
 
 pub(super) fn number(fd: RawFd) -> u32 {
     u32::try_from(fd).unwrap_or(u32::MAX)

@@ -2,7 +2,9 @@
 //!
 //! Program, counter and link live by descriptor: whatever becomes of the process, nothing stays attached.
 
-use super::bpf::{BPF_LINK_CREATE, BPF_MAP_CREATE, BPF_PROG_TYPE_XDP, BPF_XDP, bpf, bpf_fd, insn, load, number};
+use super::bpf::{
+    BPF_LINK_CREATE, BPF_MAP_CREATE, BPF_PROG_TYPE_XDP, BPF_XDP, XDP_FLAGS_DRV_MODE, bpf, bpf_fd, insn, load, number,
+};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -88,7 +90,8 @@ impl Counting {
             prog_fd: number(program.as_raw_fd()),
             target_ifindex: interface,
             attach_type,
-            flags: 0,
+            // In the driver, before there is a socket buffer; otherwise the kernel may take the generic place behind it.
+            flags: if matches!(at, At::Xdp(_)) { XDP_FLAGS_DRV_MODE } else { 0 },
             of_the_place,
         };
         // SAFETY: the attributes of BPF_LINK_CREATE, which has no pointers here and gives a descriptor.

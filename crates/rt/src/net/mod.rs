@@ -21,10 +21,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod line;
 mod node;
 mod service;
 mod udp;
 
+pub use line::Tx;
 pub use node::{NetError, Node, Options};
 pub use service::{SERVICES, Served, Service, Serving};
 pub use udp::{Net, UdpSocket};

@@ -1,7 +1,9 @@
 //! A host on a port, in one thread.
 
+use super::line::{INTERFACE, Rx, Tx};
 use crate::wait::Sleeper;
-use linerate_port::{Link, OpenError, Port, RxQueue, TxQueue, open_all};
+use linerate_nic::{Control, Flags, Nic, NicError, RxFrame, Verdict};
+use linerate_port::{Info, Link, OpenError, Port, open_all};
 use linerate_ring::layout::MAX_FRAGS;
 use linerate_ring::{Frame, Meta, flags};
 use linerate_stack::{Cidr, Config, ConfigError, Fills, Host};
@@ -37,6 +39,9 @@ pub enum NetError {
     /// Packets longer than the port's.
     #[error("an MTU of {0} is more than {1} carries: give at most {2}, or open it with ,mtu={0} if it can be larger")]
     Mtu(usize, String, usize),
+    /// An adapter.
+    #[error(transparent)]
+    Nic(#[from] NicError),
     /// The port sends or receives only.
     #[error("{0}: it has no queue for each way, and a host needs both: choose another port")]
     OneWay(String),
@@ -50,12 +55,20 @@ pub struct Node {
     /// The host.
     pub host: Host,
     /// Where its frames go.
-    pub tx: TxQueue,
-    rx: RxQueue,
-    port: Port,
+    pub tx: Tx,
+    rx: Rx,
+    info: Info,
+    below: Below,
     link: Link,
     software: bool,
     chain: Chain,
+}
+
+/// Who keeps what is under the queues.
+enum Below {
+    Port(Port),
+    /// With the generation of its settings that the host knows.
+    Nic(Control, u64),
 }
 
 /// A frame in several slots, which may come in two batches.
@@ -120,15 +133,78 @@ impl Node {
         let (Some(tx), Some(rx)) = (port.take_tx(0), port.take_rx(0)) else {
             return Err(NetError::OneWay(port.info().name.clone()));
         };
-        let link = port.link();
+        let (link, info) = (port.link(), port.info().clone());
         host.set_up(link == Link::Up);
-        Ok(Self { host, tx, rx, port, link, software: options.software, chain: Chain::default() })
+        let (tx, rx, below) = (Tx::Port(tx), Rx::Port(rx), Below::Port(port));
+        Ok(Self { host, tx, rx, info, below, link, software: options.software, chain: Chain::default() })
     }
 
-    /// The port.
+    /// Sets up a host on interface 0 of an adapter, with the address, MTU and flags that are set there; it follows when
+    /// they are changed.
+    pub fn over_nic(mut nic: Nic, addresses: &[Cidr], options: &Options) -> Result<Self, NetError> {
+        let control = nic.control();
+        control.change(INTERFACE, |vi| {
+            // Neighbour discovery's groups are among them.
+            vi.all_multicast = true;
+            vi.mac = options.mac.map_or(vi.mac, |mac| mac.0);
+            vi.mtu = options.mtu.unwrap_or(vi.mtu);
+            vi.vlans.extend(options.vlan.map(VlanTag::vid));
+        })?;
+        let (seed, settings) = (RandomState::new().build_hasher().finish(), control.settings(INTERFACE)?);
+        let mut config = Config::new(MacAddr(settings.mac), seed);
+        config.mtu = settings.mtu;
+        config.vlan = options.vlan;
+        let mut host = Host::new(&config)?;
+        addresses.iter().try_for_each(|address| host.add_address(*address))?;
+        let info = nic.info().clone();
+        let queue = nic.take(0).ok_or_else(|| NetError::OneWay(info.name.clone()))?;
+        let (tx, rx) = (Tx::Nic(queue.tx), Rx::Nic(Box::new(queue.rx)));
+        let (link, below) = (nic.link(), Below::Nic(control, 0));
+        let mut node = Self { host, tx, rx, info, below, link, software: options.software, chain: Chain::default() };
+        node.follow();
+        Ok(node)
+    }
+
+    /// Takes over what was changed at the adapter.
+    fn follow(&mut self) {
+        let Below::Nic(control, known) = &mut self.below else { return };
+        let generation = control.generation();
+        if generation == *known {
+            return;
+        }
+        *known = generation;
+        let Ok(settings) = control.settings(INTERFACE) else { return };
+        let flags = settings.flags.enabled();
+        // An IPv6 host's MTU cannot go below what its addresses need; then it stays, and the adapter cuts nothing.
+        let _ = self.host.set_mtu(settings.mtu);
+        self.host.set_mac(MacAddr(settings.mac));
+        let fills = flags.contains(Flags::TXCSUM) && self.info.caps.checksum && !self.software;
+        self.host.set_fills(Fills { v4: fills, v6: fills });
+        self.host.set_up(settings.up && self.link == Link::Up);
+    }
+
+    /// What the port is.
     #[must_use]
-    pub fn port(&self) -> &Port {
-        &self.port
+    pub fn info(&self) -> &Info {
+        &self.info
+    }
+
+    /// Whether frames can pass.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        match &self.below {
+            Below::Port(port) => port.link(),
+            Below::Nic(control, _) => control.link(),
+        }
+    }
+
+    /// The adapter, if there is one between host and port.
+    #[must_use]
+    pub fn adapter(&self) -> Option<&Control> {
+        match &self.below {
+            Below::Port(_) => None,
+            Below::Nic(control, _) => Some(control),
+        }
     }
 
     /// Takes what has arrived and does what is due; true if there was something.
@@ -138,48 +214,70 @@ impl Node {
             self.link = link;
             self.host.set_up(link == Link::Up);
             if link == Link::Up {
-                self.announce();
+                self.announce(now);
             }
         }
-        self.rx.sync();
-        let mut batch = self.rx.ring.batch(BATCH);
-        let slots = batch.len();
-        for i in 0..slots {
-            let meta = batch.meta(i).map(|meta| seen(meta, self.software));
-            let Some((frame, flags)) = batch.frame(i) else { continue };
-            let more = flags & flags::MOREFRAG != 0;
-            match frame.bytes() {
-                Some(bytes) if self.chain.slots == 0 && !more => {
-                    self.host.handle(now, bytes, meta, &mut self.tx.ring);
-                }
-                _ => {
-                    self.chain.add(meta, &frame);
-                    if !more && let Some((frame, meta)) = self.chain.end() {
-                        self.host.handle(now, frame, meta, &mut self.tx.ring);
-                    }
-                }
-            }
-        }
-        batch.release(slots);
+        self.follow();
+        let arrived = self.receive(now);
         let due = self.host.poll_timeout().is_some_and(|at| at <= now);
         if due {
-            self.host.poll(now, &mut self.tx.ring);
+            self.host.poll(now, &mut self.tx);
         }
-        self.flush();
-        slots > 0 || due
+        self.flush(now);
+        arrived || due
+    }
+
+    fn receive(&mut self, now: u64) -> bool {
+        let Self { host, tx, rx, software, chain, .. } = self;
+        match rx {
+            Rx::Port(queue) => {
+                queue.sync();
+                let mut batch = queue.ring.batch(BATCH);
+                let slots = batch.len();
+                for i in 0..slots {
+                    let meta = batch.meta(i).map(|meta| seen(meta, *software));
+                    let Some((frame, flags)) = batch.frame(i) else { continue };
+                    let more = flags & flags::MOREFRAG != 0;
+                    match frame.bytes() {
+                        Some(bytes) if chain.slots == 0 && !more => host.handle(now, bytes, meta, tx),
+                        _ => {
+                            chain.add(meta, &frame);
+                            if !more && let Some((frame, meta)) = chain.end() {
+                                host.handle(now, frame, meta, tx);
+                            }
+                        }
+                    }
+                }
+                batch.release(slots);
+                slots > 0
+            }
+            Rx::Nic(nic) => {
+                let arrived = nic.poll(now);
+                let software = *software;
+                nic.receive(INTERFACE, usize::MAX, |frame| {
+                    let meta = Some(seen(told(&frame), software));
+                    if frame.is_merged() {
+                        host.handle(now, &frame.to_vec(), meta, tx);
+                    } else {
+                        host.handle(now, frame.head(), meta, tx);
+                    }
+                });
+                arrived > 0
+            }
+        }
     }
 
     /// Tells all on the link where the host's addresses are, so that nobody keeps what was true before.
-    pub fn announce(&mut self) {
-        self.host.announce(&mut self.tx.ring);
-        self.flush();
+    pub fn announce(&mut self, now: u64) {
+        self.host.announce(&mut self.tx);
+        self.flush(now);
     }
 
     /// Hands on what was sent since.
     #[inline]
-    pub fn flush(&mut self) {
-        if self.tx.ring.outstanding() > 0 {
-            self.tx.sync();
+    pub fn flush(&mut self, now: u64) {
+        if self.tx.ring().outstanding() > 0 {
+            self.tx.sync(now);
         }
     }
 
@@ -191,9 +289,9 @@ impl Node {
 
     /// What to wait on.
     pub fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        visit(&mut self.rx);
-        if self.tx.ring.outstanding() > 0 {
-            visit(&mut self.tx);
+        visit(self.rx.sleeper());
+        if self.tx.ring().outstanding() > 0 {
+            visit(self.tx.queue());
         }
     }
 }
@@ -202,6 +300,13 @@ impl Node {
 fn seen(meta: Meta, software: bool) -> Meta {
     let not = if software { Meta::DATA_VALID } else { 0 };
     Meta { flags: meta.flags & !not, ..meta }
+}
+
+/// What an adapter found out, as a port would say it.
+fn told(frame: &RxFrame<'_>) -> Meta {
+    let meta = frame.meta();
+    let valid = if meta.checksum == Verdict::Good { Meta::DATA_VALID } else { 0 };
+    Meta { flags: meta.request.flags | valid, vlan_tci: meta.vlan.unwrap_or(0), ..Meta::default() }
 }
 
 /// Locally administered, for one station (IEEE 802, section 8.4).

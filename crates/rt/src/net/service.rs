@@ -90,12 +90,12 @@ impl Serving {
                     served.unsent += 1;
                     continue;
                 }
-                match host.udp_send(now, *id, Some(from), &self.buffer[..n], &mut tx.ring) {
+                match host.udp_send(now, *id, Some(from), &self.buffer[..n], tx) {
                     Ok(()) => served.sent += 1,
                     Err(SendError::NoRoom) => {
                         // The ring may only want a sync; what finds no room then is lost, as on any wire.
-                        tx.sync();
-                        let again = host.udp_send(now, *id, Some(from), &self.buffer[..n], &mut tx.ring).is_ok();
+                        tx.sync(now);
+                        let again = host.udp_send(now, *id, Some(from), &self.buffer[..n], tx).is_ok();
                         served.sent += u64::from(again);
                         served.unsent += u64::from(!again);
                     }
@@ -104,7 +104,7 @@ impl Serving {
             }
         }
         if worked {
-            self.node.flush();
+            self.node.flush(now);
         }
         worked
     }

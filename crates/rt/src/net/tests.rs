@@ -36,8 +36,8 @@ impl Bench {
 
     /// What comes back for a datagram from our port.
     fn answer(&mut self, id: UdpId, to: &str, body: &[u8]) -> Option<Vec<u8>> {
-        self.client.host.udp_send(self.now, id, Some(at(to)), body, &mut self.client.tx.ring).unwrap();
-        self.client.flush();
+        self.client.host.udp_send(self.now, id, Some(at(to)), body, &mut self.client.tx).unwrap();
+        self.client.flush(self.now);
         for _ in 0..20 {
             self.now += 1000;
             self.server.handle(self.now);
@@ -97,4 +97,38 @@ fn a_connected_socket_is_told_that_nobody_listens_while_it_waits() {
     assert_eq!(socket.recv(&mut [0; 100]).unwrap_err().kind(), ErrorKind::ConnectionRefused);
     socket.set_read_timeout(Some(Duration::from_millis(1)));
     assert_eq!(socket.recv(&mut [0; 100]).unwrap_err().kind(), ErrorKind::WouldBlock, "it is told once");
+}
+
+#[test]
+fn a_host_on_an_adapter_follows_its_settings() {
+    use linerate_nic::{Nic, NicConfig};
+    let ports = linerate_port::open_all(&["cable:onnic{1", "cable:onnic}1"]).unwrap();
+    let nics = ports.into_iter().zip([1, 2]).map(|(port, last)| {
+        Nic::new(port, &NicConfig { mac: Some([2, 0, 0, 0, 0, last]), ..NicConfig::default() }).unwrap()
+    });
+    let mut nodes = nics.zip(cidrs()).map(|(nic, cidr)| Node::over_nic(nic, &[cidr], &Options::default()).unwrap());
+    let (client, server) = (nodes.next().unwrap(), nodes.next().unwrap());
+    let services: Vec<_> = SERVICES.iter().collect();
+    let mut bench = Bench { client, server: Serving::new(server, &services).unwrap(), now: 0 };
+    let id = bench.client.host.udp_bind(at("0.0.0.0:5000")).unwrap();
+    for _ in 0..3 {
+        assert_eq!(bench.answer(id, "10.0.0.2:7", b"hello").as_deref(), Some(&b"hello"[..]));
+    }
+    let control = bench.client.adapter().unwrap().clone();
+    let sent = |what| control.counters(0).unwrap().iter().find(|(name, _)| *name == what).map_or(0, |(_, n)| n);
+    assert_eq!(bench.client.host.counters().udp_fast, 1, "the third by the kept header, through the adapter");
+    // A question for the neighbour, and three datagrams with their answers.
+    assert_eq!((sent("tx.frames"), sent("rx.csum_good")), (4, 3));
+    let body = vec![7; 1400];
+    control.set_parameter(0, "mtu", "600").unwrap();
+    let before = sent("tx.frames");
+    assert_eq!(bench.answer(id, "10.0.0.2:7", &body).as_deref(), Some(&body[..]));
+    assert_eq!(bench.client.host.mtu(), 1500, "what was sent before the change was seen went as before");
+    assert_eq!(bench.answer(id, "10.0.0.2:7", &body).as_deref(), Some(&body[..]));
+    assert_eq!(bench.client.host.mtu(), 600);
+    assert!(sent("tx.frames") > before + 3, "the second one went in fragments");
+    control.change(0, |vi| vi.up = false).unwrap();
+    bench.client.handle(bench.now);
+    let refused = bench.client.host.udp_send(bench.now, id, Some(at("10.0.0.2:7")), b"x", &mut bench.client.tx);
+    assert_eq!(refused, Err(linerate_stack::SendError::Down));
 }

@@ -197,13 +197,13 @@ impl UdpSocket {
         let Node { host, tx, .. } = &mut *node;
         let mut sent = 0;
         for datagram in datagrams {
-            match host.udp_send(now, self.id, to, datagram, &mut tx.ring) {
+            match host.udp_send(now, self.id, to, datagram, tx) {
                 Ok(()) => sent += 1,
                 Err(error) if sent == 0 && error != SendError::NoRoom => return Err(as_io(error)),
                 Err(_) => break,
             }
         }
-        node.flush();
+        node.flush(now);
         if node.poll_timeout().is_some_and(|at| before.is_none_or(|before| at < before)) {
             self.net.running.shared.bell.ring();
         }
