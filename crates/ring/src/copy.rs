@@ -303,8 +303,9 @@ mod tests {
 
     #[test]
     fn a_difference_is_found_wherever_it_stands() {
-        let longest = if cfg!(miri) { 80 } else { 300 };
-        for len in 0..longest {
+        // Miri takes its time: each way through, once.
+        let lens: Vec<usize> = if cfg!(miri) { vec![0, 3, 8, 13, 63, 64, 66, 130] } else { (0..300).collect() };
+        for len in lens {
             let mut bytes: Vec<u8> = (0..len).map(|i| u8::try_from(i * 7 % 251).unwrap()).collect();
             let expected = bytes.clone();
             let at = bytes.as_mut_ptr();
@@ -327,7 +328,7 @@ mod tests {
     fn a_mask_says_which_bits_matter() {
         let mut bytes: [u8; 40] = std::array::from_fn(|i| u8::try_from(i * 5).unwrap());
         let expected: [u8; 32] = bytes[3..35].try_into().unwrap();
-        for bit in 0..256 {
+        for bit in (0..256).step_by(if cfg!(miri) { 37 } else { 1 }) {
             bytes[3 + bit / 8] ^= 1 << (bit % 8);
             let only = |keep: bool| -> [u8; 32] {
                 std::array::from_fn(|i| {

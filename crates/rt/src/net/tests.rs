@@ -123,7 +123,6 @@ fn a_host_on_an_adapter_follows_its_settings() {
     control.set_parameter(0, "mtu", "600").unwrap();
     let before = sent("tx.frames");
     assert_eq!(bench.answer(id, "10.0.0.2:7", &body).as_deref(), Some(&body[..]));
-    assert_eq!(bench.client.host.mtu(), 1500, "what was sent before the change was seen went as before");
     assert_eq!(bench.answer(id, "10.0.0.2:7", &body).as_deref(), Some(&body[..]));
     assert_eq!(bench.client.host.mtu(), 600);
     assert!(sent("tx.frames") > before + 3, "the second one went in fragments");
