@@ -46,6 +46,16 @@ impl Sum {
     /// Adds the octets of `bytes`.
     #[inline]
     pub fn add_bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        if bytes.len() < WIDE {
+            // Headers and short datagrams: a call would take longer than the sum.
+            self.add_partial(portable::short(bytes), bytes.len() % 2 == 1);
+            return self;
+        }
+        self.add_long(bytes)
+    }
+
+    #[inline(never)]
+    fn add_long(&mut self, bytes: &[u8]) -> &mut Self {
         for block in bytes.chunks(BLOCK) {
             self.add_partial(sum(block), block.len() % 2 == 1);
         }

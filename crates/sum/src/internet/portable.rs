@@ -19,6 +19,12 @@ pub(super) fn sum(src: &[u8]) -> u64 {
     add(join(chains), tail(rest))
 }
 
+/// The partial of `src`, which is short: one chain.
+#[inline]
+pub(super) fn short(src: &[u8]) -> u64 {
+    tail(src)
+}
+
 /// Copies `src` to `dst` of the same length; returns its partial.
 #[inline]
 pub(super) fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
