@@ -1,7 +1,7 @@
 //! Copies between private memory and memory that another process may be writing.
 //!
 //! A plain Rust copy from racing memory is undefined. These go through machine instructions that the compiler does not
-//! see into (x86-64), or through atomic words (elsewhere), so a race yields some bytes, and nothing worse.
+//! see into (x86-64), or through atomic bytes (elsewhere), so a race yields some bytes, and nothing worse.
 
 /// Bytes that [`copy`] moves per step.
 const LINE: usize = 64;
@@ -217,26 +217,14 @@ mod step {
 
 #[cfg(any(not(target_arch = "x86_64"), miri))]
 mod step {
-    use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+    use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
     unsafe fn words<const SHARED: bool>(dst: *mut u8, src: *const u8, len: usize) {
         // SAFETY: len bytes each, by the caller's promise; atomics may race.
         unsafe {
-            // Miri allows no atomic accesses of two sizes to the same bytes.
-            if SHARED
-                && !cfg!(miri)
-                && dst.addr().is_multiple_of(8)
-                && src.addr().is_multiple_of(8)
-                && len.is_multiple_of(8)
-            {
-                for at in (0..len).step_by(8) {
-                    let word = (*src.add(at).cast::<AtomicU64>()).load(Relaxed);
-                    (*dst.add(at).cast::<AtomicU64>()).store(word, Relaxed);
-                }
-            } else {
-                for at in 0..len {
-                    one::<SHARED>(dst.add(at), src.add(at));
-                }
+            // Byte by byte: atomic accesses of two sizes to the same bytes may not race.
+            for at in 0..len {
+                one::<SHARED>(dst.add(at), src.add(at));
             }
         }
     }

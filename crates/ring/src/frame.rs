@@ -16,7 +16,8 @@ pub struct Frame<'a> {
     life: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: a frame is the sole safe access of this process to its bytes, like `&mut [u8]`.
+// SAFETY: in a private region a frame is the sole safe access to its bytes, like `&mut [u8]`; in a shared one it only
+// copies, which bears others.
 unsafe impl Send for Frame<'_> {}
 
 impl<'a> Frame<'a> {

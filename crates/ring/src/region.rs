@@ -494,7 +494,7 @@ pub(crate) struct ProducerLine {
 #[repr(C, align(128))]
 pub(crate) struct ConsumerLine {
     pub(crate) released: AtomicU32,
-    /// Counts batches in which the consumer put other buffers into slots: then the producer must look.
+    /// Not 0 once the consumer has put other buffers into slots: then the producer must look.
     pub(crate) swaps: AtomicU32,
 }
 

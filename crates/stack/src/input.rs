@@ -67,6 +67,12 @@ impl Host {
         }
     }
 
+    /// A frame came that was longer than any can be, and was not kept.
+    pub fn too_long(&mut self) {
+        self.counters.frames += 1;
+        self.counters.discard(Discard::Malformed);
+    }
+
     fn take<T: Transmit>(&mut self, now: u64, frame: &[u8], meta: Option<Meta>, tx: &mut T) -> Result<(), Discard> {
         let ethernet = EthernetFrame::new_checked(frame).map_err(|_| Discard::Malformed)?;
         let (dst, station) = (ethernet.dst(), ethernet.src());

@@ -100,7 +100,8 @@ fn change(dice: &mut Dice, hosts: &mut [One; 2], now: u64) {
     let router: IpAddr = dice.of(&routers).parse().unwrap();
     let mtu = usize::try_from(1280 + dice.below(220)).unwrap();
     let fills = Fills { v4: on, v6: dice.below(2) == 0 };
-    let (socket, to) = (usize::try_from(dice.below(3)).unwrap(), destination(dice));
+    let socket = usize::try_from(dice.below(3)).unwrap();
+    let to = destination(dice, socket == 2);
     for One { host, ring, sockets } in hosts {
         match what {
             0 => drop(host.neighbours().insert_permanent(neighbour, mac)),
@@ -128,8 +129,9 @@ fn dice_of(now: u64) -> u64 {
     (now / 1000).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62
 }
 
-fn destination(dice: &mut Dice) -> SocketAddr {
-    let ip = dice.of(&[
+/// Mostly of the family asked for, or nothing would be sent.
+fn destination(dice: &mut Dice, v6: bool) -> SocketAddr {
+    let all = [
         "10.0.0.2",
         "10.0.0.3",
         "10.0.0.255",
@@ -141,7 +143,11 @@ fn destination(dice: &mut Dice) -> SocketAddr {
         "fd00::3",
         "fd05::1",
         "2001:db8::1",
-    ]);
+    ];
+    let mut ip = dice.of(&all);
+    while ip.contains(':') != v6 && dice.below(8) > 0 {
+        ip = dice.of(&all);
+    }
     SocketAddr::new(ip.parse().unwrap(), 9000 + u16::try_from(dice.below(2)).unwrap())
 }
 
@@ -161,7 +167,7 @@ fn a_million_changes_leave_no_stale_frame() {
             // Some go where the one before went.
             if i == 0 || dice.below(3) == 0 {
                 socket = usize::try_from(dice.below(3)).unwrap();
-                to = if dice.below(2) == 0 { None } else { Some(destination(&mut dice)) };
+                to = if dice.below(4) == 0 { None } else { Some(destination(&mut dice, socket == 2)) };
             }
             let longest = if dice.below(8) == 0 { 1500 } else { 60 };
             let body = vec![u8::try_from(step % 251).unwrap(); usize::try_from(dice.below(longest)).unwrap()];
@@ -180,8 +186,8 @@ fn a_million_changes_leave_no_stale_frame() {
     assert_eq!(hosts[1].host.counters().udp_fast + hosts[1].host.counters().udp_flow, 0);
     // The test is worth something only if all paths were taken often.
     assert!(counters.udp_fast > sent / 20, "{} of {sent} by the fast path", counters.udp_fast);
-    assert!(counters.udp_flow > sent / 500, "{} of {sent} by the flow table", counters.udp_flow);
-    assert!(errors > sent / 100 && sent > changes / 4, "{sent} sent, {errors} refused");
+    assert!(counters.udp_flow > sent / 100, "{} of {sent} by the flow table", counters.udp_flow);
+    assert!(errors > sent / 100 && sent > changes / 2, "{sent} sent, {errors} refused");
 }
 
 #[test]

@@ -4,7 +4,8 @@
 //! between the stages. A reading waits for the stage to end, so stages cannot overlap as they otherwise do; what that and
 //! the reading itself cost is measured by stamping all datagrams, and taken off. *Early return*: all datagrams turn back
 //! after a stage, and what that costs more than turning back one stage earlier is the stage's. In both, and in the whole
-//! way without either, a datagram begins when the one before has ended.
+//! way without either, a datagram begins when the one before has ended. (So the sum of the stamped stages is not quite
+//! independent of the whole; each stage's agreement with its early return is.)
 
 use super::{HEADERS, Order, Source, Tell, Way, Whole, column, missing_column};
 use crate::result::{How, Stage as Row, Test};

@@ -133,6 +133,10 @@ impl Netlink {
 
     /// What a link is now; `ENODEV` if there is none of that name.
     pub(crate) fn link(&mut self, name: &str) -> io::Result<LinkState> {
+        // No interface has so long a name (IFNAMSIZ), and a longer one would not fit into a request.
+        if name.len() >= libc::IFNAMSIZ {
+            return Err(io::Error::from_raw_os_error(libc::ENODEV));
+        }
         let mut message = Message::new(libc::RTM_GETLINK, 0, 0, None);
         message.name(name);
         self.describe(message)

@@ -242,8 +242,11 @@ impl Node {
                         Some(bytes) if chain.slots == 0 && !more => host.handle(now, bytes, meta, tx),
                         _ => {
                             chain.add(meta, &frame);
-                            if !more && let Some((frame, meta)) = chain.end() {
-                                host.handle(now, frame, meta, tx);
+                            if !more {
+                                match chain.end() {
+                                    Some((frame, meta)) => host.handle(now, frame, meta, tx),
+                                    None => host.too_long(),
+                                }
                             }
                         }
                     }

@@ -83,7 +83,7 @@ impl Total {
         self.high = _mm256_add_epi64(self.high, _mm256_srli_epi64::<32>(vector));
     }
 
-    /// All 32-bit words added: below 2^60, since a block has at most 2^28 of them.
+    /// All 32-bit words added: below 2^60, since a block has at most 2^18 of them.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn partial(&self) -> u64 {

@@ -121,7 +121,7 @@ impl Total {
         self.vectors += 1;
     }
 
-    /// All words added. A block has at most 2^14 vectors, and each brings a lane less than 2^17.
+    /// All words added. A block has at most 2^14 + 1 vectors, and each brings a lane less than 2^17.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn partial(&self) -> u64 {
