@@ -91,4 +91,10 @@ impl Sink for Writer<'_> {
         });
         sum
     }
+
+    #[inline]
+    fn put_and_crc(&mut self, at: usize, bytes: &[u8], mut crc: u32) -> u32 {
+        self.parts(at, bytes, |frame, at, part| crc = frame.put_and_crc(at, part, crc));
+        crc
+    }
 }
