@@ -42,6 +42,13 @@ pub(crate) fn copy<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     unsafe { form.copy::<K>(octets, dst, src) }
 }
 
+/// The remainder of what `octets` is of, followed by the octets of three words, the first of each lowest.
+#[inline]
+pub(crate) fn fold_words<K: Kind>(octets: u32, words: [u64; 3]) -> u32 {
+    // SAFETY: `best` returns only what is available.
+    unsafe { Form::best().fold_words::<K>(octets, words) }
+}
+
 /// What of a remainder is left over for the octets after the next `n`.
 #[inline]
 fn beyond(octets: u32, n: usize) -> u32 {
@@ -138,6 +145,21 @@ impl Form {
             // SAFETY: the caller vouches that the CPU has AVX-512 F, BW and VBMI2, and VPCLMULQDQ.
             #[cfg(target_arch = "x86_64")]
             Form::Avx512 => unsafe { avx512::copy::<K>(octets, dst, src) },
+        }
+    }
+
+    /// The remainder of what `octets` is of, followed by the octets of three words, the first of each lowest.
+    ///
+    /// # Safety
+    ///
+    /// The form is available on this CPU.
+    #[inline]
+    unsafe fn fold_words<K: Kind>(self, octets: u32, words: [u64; 3]) -> u32 {
+        match self {
+            Form::Portable => portable::fold::<K>(octets, words.map(u64::to_le_bytes).as_flattened()),
+            // SAFETY: the caller vouches that the CPU has PCLMULQDQ and SSE 4.1, which the other form needs too.
+            #[cfg(target_arch = "x86_64")]
+            Form::Clmul | Form::Avx512 => unsafe { clmul::fold_words::<K>(octets, words[0], words[1], words[2]) },
         }
     }
 }

@@ -36,6 +36,19 @@ pub fn crc32_update(crc: u32, bytes: &[u8]) -> u32 {
     !crc::fold::<Crc32>(!crc, bytes)
 }
 
+/// [`crc32_update`] of the 24 octets of three words, the first of each lowest: for a header that was just computed and
+/// need not pass through memory.
+///
+/// ```
+/// let words = [1, 2, 3];
+/// assert_eq!(linerate_sum::crc32_words(7, words), linerate_sum::crc32_update(7, words.map(u64::to_le_bytes).as_flattened()));
+/// ```
+#[inline]
+#[must_use]
+pub fn crc32_words(crc: u32, words: [u64; 3]) -> u32 {
+    !crc::fold_words::<Crc32>(!crc, words)
+}
+
 /// Copies `from` to `to` and gives what [`crc32_update`] gives of it, reading it once.
 ///
 /// ```

@@ -16,5 +16,5 @@ mod crc32;
 mod internet;
 
 pub use crc16::{crc16_t10dif, crc16_t10dif_update};
-pub use crc32::{copy_and_crc32, crc32, crc32_update};
+pub use crc32::{copy_and_crc32, crc32, crc32_update, crc32_words};
 pub use internet::{Sum, checksum, copy_and_sum, form, update};

@@ -34,8 +34,12 @@ impl<'a> SlotWriter<'a> {
         Self { batch: ring.reserve(slots), first: 0, usable }
     }
 
-    /// The whole first slot of the frame, if no other process can read it.
-    pub(super) fn with_first<T>(&mut self, write: impl FnOnce(&mut [u8]) -> T) -> Option<T> {
+    /// The whole first slot of the next frame, if no other process can read it.
+    #[inline]
+    pub fn with_first<T>(&mut self, write: impl FnOnce(&mut [u8]) -> T) -> Option<T> {
+        if self.first == self.batch.len() {
+            return None;
+        }
         self.batch.frame(self.first).bytes_mut().map(write)
     }
 
@@ -92,6 +96,14 @@ impl Sink for SlotWriter<'_> {
     #[inline]
     fn put(&mut self, at: usize, bytes: &[u8]) {
         self.parts(at, bytes, |frame, at, part| frame.put(at, part));
+    }
+
+    #[inline]
+    fn put_u64(&mut self, at: usize, value: u64) {
+        if at + 8 <= self.usable {
+            return self.batch.frame(self.first).put_u64(at, value);
+        }
+        self.put(at, &value.to_be_bytes());
     }
 
     #[inline]

@@ -15,6 +15,12 @@ pub trait Sink {
     /// Writes `bytes` at `at`.
     fn put(&mut self, at: usize, bytes: &[u8]);
 
+    /// Writes the octets of `value` at `at`, in network order: a number that was just computed, and is nowhere in memory.
+    #[inline]
+    fn put_u64(&mut self, at: usize, value: u64) {
+        self.put(at, &value.to_be_bytes());
+    }
+
     /// Writes `bytes` at `at`; returns their sum.
     fn put_and_sum(&mut self, at: usize, bytes: &[u8]) -> Sum;
 
@@ -62,6 +68,11 @@ impl Sink for Frame<'_> {
     fn put(&mut self, at: usize, bytes: &[u8]) {
         // What does not fit is not written.
         let _ = self.write(at, bytes);
+    }
+
+    #[inline]
+    fn put_u64(&mut self, at: usize, value: u64) {
+        let _ = self.write_u64(at, value);
     }
 
     #[inline]

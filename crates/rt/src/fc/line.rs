@@ -2,9 +2,10 @@
 
 use super::LONGEST;
 use linerate_fcoe::{Link, Sequence, Transmit};
-use linerate_nic::{FcSegments, MAX_FC_HEADER, Sink, SlotWriter};
+use linerate_nic::{FcSegments, Sink, SlotWriter};
 use linerate_port::TxQueue;
-use linerate_wire::{EtherType, FcHeader, FcoeFrame};
+use linerate_ring::TxRing;
+use linerate_wire::{EtherType, FcoeFrame};
 
 /// A port's transmit queue, for an N_Port.
 ///
@@ -14,6 +15,7 @@ pub struct FcTx {
     queue: TxQueue,
     /// Slots that the longest frame needs; one, if it never fits: then it is refused, not waited with.
     per_frame: u32,
+    front: Front,
     count: FcTxCounters,
 }
 
@@ -31,7 +33,7 @@ impl FcTx {
     #[must_use]
     pub fn new(queue: TxQueue) -> Self {
         let per_frame = SlotWriter::slots(&queue.ring, LONGEST).unwrap_or(1);
-        Self { queue, per_frame, count: FcTxCounters::default() }
+        Self { queue, per_frame, front: Front::default(), count: FcTxCounters::default() }
     }
 
     /// Hands on what was sent, and gets sent slots back.
@@ -50,42 +52,28 @@ impl FcTx {
     pub fn counters(&self) -> FcTxCounters {
         self.count
     }
-
-    /// Writes as many frames as there are slots for.
-    #[inline]
-    fn write(&mut self, segments: &mut FcSegments<'_>) -> usize {
-        let mut writer = SlotWriter::new(&mut self.queue.ring, u32::MAX);
-        let mut frames = 0;
-        while let Some(len) = segments.write_next(&mut writer) {
-            writer.end(len, None);
-            frames += 1;
-        }
-        writer.commit();
-        self.count.frames += frames as u64;
-        frames
-    }
 }
 
 impl Transmit for FcTx {
     fn sequence(&mut self, sequence: &Sequence<'_>) -> usize {
-        let (template, len) = template(&sequence.link, &sequence.header);
-        let Sequence { payload, max_payload, start, end, .. } = *sequence;
-        let segments = FcSegments::new(&template[..len], payload, max_payload, start, end).ok();
+        let Self { queue, front, count, .. } = self;
+        let Sequence { link, header, max_payload, start, end, payload } = sequence;
+        let segments = FcSegments::new(front.of(link), header, payload, *max_payload, *start, *end).ok();
         // The first frame is the longest.
         let longest = segments.as_ref().and_then(FcSegments::next_len);
-        let (Some(mut segments), Some(_)) =
-            (segments, longest.and_then(|len| SlotWriter::slots(&self.queue.ring, len)))
+        let (Some(mut segments), Some(_)) = (segments, longest.and_then(|len| SlotWriter::slots(&queue.ring, len)))
         else {
-            self.count.refused += 1;
+            count.refused += 1;
             let all = payload.iter().fold(0_usize, |sum, piece| sum.saturating_add(piece.len()));
-            return all.div_ceil(max_payload.max(1)).max(1);
+            return all.div_ceil((*max_payload).max(1)).max(1);
         };
-        let mut frames = self.write(&mut segments);
+        let mut frames = write(&mut queue.ring, &mut segments);
         if segments.remaining() > 0 {
             // Slots that came back since the last sync.
-            self.queue.sync();
-            frames += self.write(&mut segments);
+            queue.sync();
+            frames += write(&mut queue.ring, &mut segments);
         }
+        count.frames += frames as u64;
         frames
     }
 
@@ -114,23 +102,59 @@ impl Transmit for FcTx {
     }
 }
 
-/// The headers of a sequence's first frame, and their length.
+/// Writes as many frames as there are slots for.
 #[inline]
-fn template(link: &Link, header: &FcHeader) -> ([u8; MAX_FC_HEADER], usize) {
-    let mut template = [0; MAX_FC_HEADER];
-    let mut len = 0;
-    let mut put = |octets: &[u8]| {
-        template[len..len + octets.len()].copy_from_slice(octets);
-        len += octets.len();
-    };
-    put(&link.dst.0);
-    put(&link.src.0);
-    if let Some(tag) = link.vlan {
-        put(&EtherType::VLAN.0.to_be_bytes());
-        put(&tag.0.to_be_bytes());
+fn write(ring: &mut TxRing, segments: &mut FcSegments<'_>) -> usize {
+    let mut writer = SlotWriter::new(ring, u32::MAX);
+    let mut frames = 0;
+    loop {
+        // Straight into the one slot that a frame nearly always has, or else into as many as it needs.
+        let written = writer.with_first(|slot| segments.write_next(slot)).flatten();
+        let Some(len) = written.or_else(|| segments.write_next(&mut writer)) else { break };
+        writer.end(len, None);
+        frames += 1;
     }
-    put(&EtherType::FCOE.0.to_be_bytes());
-    put(&[0; FcoeFrame::HEADER_LEN]);
-    put(&header.octets());
-    (template, len)
+    writer.commit();
+    frames
+}
+
+/// Octets before an FC header: Ethernet with a tag, and FCoE.
+const FRONT: usize = 14 + 4 + FcoeFrame::HEADER_LEN;
+
+/// What stands before the FC header, kept from one sequence to the next: most go to where the one before went.
+#[derive(Default)]
+struct Front {
+    link: Option<Link>,
+    octets: [u8; FRONT],
+    len: usize,
+}
+
+impl Front {
+    /// Of this link, without SOF.
+    #[inline]
+    fn of(&mut self, link: &Link) -> &[u8] {
+        if self.link != Some(*link) {
+            self.make(link);
+        }
+        &self.octets[..self.len]
+    }
+
+    #[inline(never)]
+    fn make(&mut self, link: &Link) {
+        self.link = Some(*link);
+        self.len = 0;
+        self.put(&link.dst.0);
+        self.put(&link.src.0);
+        if let Some(tag) = link.vlan {
+            self.put(&EtherType::VLAN.0.to_be_bytes());
+            self.put(&tag.0.to_be_bytes());
+        }
+        self.put(&EtherType::FCOE.0.to_be_bytes());
+        self.put(&[0; FcoeFrame::HEADER_LEN]);
+    }
+
+    fn put(&mut self, octets: &[u8]) {
+        self.octets[self.len..self.len + octets.len()].copy_from_slice(octets);
+        self.len += octets.len();
+    }
 }

@@ -24,6 +24,17 @@ pub(super) fn copy<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     run::<K, true>(octets, dst, src)
 }
 
+/// The remainder of what `octets` is of, followed by the octets of three words, the first of each lowest. They come and
+/// stay in registers: vectors that were stored in pieces just before are loaded late.
+#[target_feature(enable = "pclmulqdq,sse4.1")]
+pub(super) fn fold_words<K: Kind>(octets: u32, first: u64, second: u64, third: u64) -> u32 {
+    let lanes = [turned::<K>(pair([0, first ^ u64::from(octets)])), turned::<K>(pair([second, third]))];
+    divided::<K>(_mm_xor_si128(
+        moved(lanes[0], const { K::POLYNOMIAL.last(8 * 16) }),
+        moved(lanes[1], const { K::POLYNOMIAL.last(0) }),
+    ))
+}
+
 /// `COPY`: `dst` is as long as `src`; otherwise it is not looked at.
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]

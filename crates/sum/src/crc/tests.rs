@@ -136,6 +136,19 @@ fn copy_refuses_unequal_lengths() {
 
 proptest! {
     #[test]
+    fn words_divide_as_their_octets(crc: u32, guard: u16, words: [u64; 3]) {
+        let octets = words.map(u64::to_le_bytes);
+        let (right, right16) =
+            octets.as_flattened().iter().fold((crc, guard), |(a, b), octet| (naive32(a, *octet), naive16(b, *octet)));
+        for form in available() {
+            // SAFETY: `available` returned the form.
+            let (got, got16) =
+                unsafe { (form.fold_words::<Crc32>(crc, words), form.fold_words::<Crc16T10Dif>(octets16(guard), words)) };
+            prop_assert_eq!((got, got16), (right, octets16(right16)), "{:?}", form);
+        }
+    }
+
+    #[test]
     fn pieces_divide_as_the_whole(pieces in vec(vec(any::<u8>(), 0..200), 0..12)) {
         let whole = pieces.concat();
         let mut copied = vec![0; whole.len()];

@@ -35,10 +35,6 @@ impl Shape {
         front
     }
 
-    fn template(&self) -> Vec<u8> {
-        [self.front(Sof(0)), self.header.octets().to_vec()].concat()
-    }
-
     /// The frames, one by one.
     fn frames(&self) -> Vec<Vec<u8>> {
         let mut chunks: Vec<&[u8]> = self.payload.chunks(self.size).collect();
@@ -120,8 +116,8 @@ proptest! {
         shape in shapes(0..900), cuts in vec(any::<prop::sample::Index>(), 0..6),
     ) {
         let slices = cut(&shape.payload, &cuts);
-        let template = shape.template();
-        let segments = FcSegments::new(&template, &slices, shape.size, shape.start, shape.end).unwrap();
+        let front = shape.front(Sof(0));
+        let segments = FcSegments::new(&front, &shape.header, &slices, shape.size, shape.start, shape.end).unwrap();
         let right = shape.frames();
         prop_assert_eq!(segments.remaining(), right.len());
         prop_assert_eq!(written(segments), right);
@@ -134,13 +130,13 @@ proptest! {
     ) {
         let shape = Shape { size: 4 * words.max(100), ..shape };
         let slices = cut(&shape.payload, &cuts);
-        let template = shape.template();
+        let front = shape.front(Sof(0));
         let sharing = if shared { Sharing::Shared } else { Sharing::Private };
         let config =
             RegionConfig { buf_size: 4096, buffers: 80, ring_bytes: Region::ring_room(64) + 4096, sharing, huge: false };
         let region = Region::new(&config).unwrap();
         let mut ring = TxRing::new(&region, 0, 64).unwrap();
-        let mut segments = FcSegments::new(&template, &slices, shape.size, shape.start, shape.end).unwrap();
+        let mut segments = FcSegments::new(&front, &shape.header, &slices, shape.size, shape.start, shape.end).unwrap();
         let mut batch = ring.reserve(1);
         for right in shape.frames() {
             let mut frame = batch.frame(0);
@@ -156,13 +152,13 @@ proptest! {
         bytes in vec(any::<u8>(), 0..100), shape in shapes(0..40), at: prop::sample::Index, value: u8, size: usize,
         room in 0..400_usize,
     ) {
-        let mut damaged = shape.template();
+        let mut damaged = shape.front(Sof(0));
         let at = at.index(damaged.len());
         damaged[at] = value;
         let payload: [&[u8]; 3] = [&bytes, &[], &bytes];
-        for template in [&bytes[..], &damaged] {
+        for front in [&bytes[..], &damaged] {
             for size in [size, size % 3000, 64] {
-                let Ok(mut segments) = FcSegments::new(template, &payload, size, true, true) else { continue };
+                let Ok(mut segments) = FcSegments::new(front, &shape.header, &payload, size, true, true) else { continue };
                 let mut to = vec![0; room];
                 let fits = segments.next_len().is_some_and(|len| len <= room);
                 prop_assert_eq!(segments.write_next(&mut to[..]).is_some(), fits);
@@ -175,18 +171,18 @@ proptest! {
 fn requests_that_make_no_sense_are_refused() {
     let shape =
         Shape { tags: 3, header: FcHeader::parse(&[0; 24]).unwrap(), payload: vec![], size: 4, start: true, end: true };
-    let template = shape.template();
-    let error = |template: &[u8], size| FcSegments::new(template, &[], size, true, true).err();
-    assert_eq!((error(&template, 4), error(&template, 2112)), (None, None));
+    let front = shape.front(Sof(0));
+    let error = |front: &[u8], size| FcSegments::new(front, &shape.header, &[], size, true, true).err();
+    assert_eq!((error(&front, 4), error(&front, 2112)), (None, None));
     for size in [0, 1, 6, 2114, 2116, usize::MAX] {
-        assert_eq!(error(&template, size), Some(FcSegmentError::Size(size)));
+        assert_eq!(error(&front, size), Some(FcSegmentError::Size(size)));
     }
-    assert_eq!(error(&template[..template.len() - 1], 4), Some(FcSegmentError::Template));
-    assert_eq!(error(&[&template[..], &[0]].concat(), 4), Some(FcSegmentError::Template));
-    assert_eq!(error(&[], 4), Some(FcSegmentError::Template));
-    let mut fip = template;
+    assert_eq!(error(&front[..39], 4), Some(FcSegmentError::Front(39)));
+    assert_eq!(error(&[&front[..], &[0]].concat(), 4), Some(FcSegmentError::Front(41)));
+    assert_eq!(error(&[], 4), Some(FcSegmentError::Front(0)));
+    let mut fip = front;
     fip[24..26].copy_from_slice(&EtherType::FIP.0.to_be_bytes());
-    assert_eq!(error(&fip, 4), Some(FcSegmentError::Template));
+    assert_eq!(error(&fip, 4), Some(FcSegmentError::Front(40)));
 }
 
 /// FC-FS-3, clause 12.7: the bits of frame control that only a sequence's last frame has.
@@ -201,10 +197,10 @@ fn the_end_of_a_part_is_not_the_end_of_the_sequence() {
         ..FcHeader::parse(&[0; 24]).unwrap()
     };
     let shape = Shape { tags: 0, header, payload: vec![7; 4100], size: 2048, start: false, end: false };
-    let template = shape.template();
+    let front = shape.front(Sof(0));
     let pieces = [&shape.payload[..]];
     let seen = |end| {
-        let frames = written(FcSegments::new(&template, &pieces, 2048, false, end).unwrap());
+        let frames = written(FcSegments::new(&front, &shape.header, &pieces, 2048, false, end).unwrap());
         let view = |frame: &Vec<u8>| {
             let frame = fc(frame).unwrap();
             (frame.sof(), frame.eof(), frame.header().f_ctl, frame.header().seq_cnt, frame.header().parameter)
@@ -252,10 +248,10 @@ fn sequences_of_the_linux_kernel_are_rebuilt_byte_for_byte() {
             }
             let header = FcHeader { f_ctl: last.header().f_ctl, ..*first.header() };
             let at = sequence[0].len() - first.covered().len() - FcoeFrame::TRAILER_LEN;
-            let template = [&sequence[0][..at], &header.octets()].concat();
+            let front = &sequence[0][..at];
             let size = first.payload().len().next_multiple_of(4).max(4);
             let payload: Vec<&[u8]> = views.iter().map(FcoeFrame::payload).collect();
-            let rebuilt = written(FcSegments::new(&template, &payload, size, true, true).unwrap());
+            let rebuilt = written(FcSegments::new(front, &header, &payload, size, true, true).unwrap());
             assert_eq!(rebuilt, sequence, "{name}: a sequence of {} frames", sequence.len());
             assert!(rebuilt.iter().all(|frame| verify_fc_crc(frame) == Verdict::Good));
             *(if views.len() > 1 { &mut several } else { &mut single }) += 1;
