@@ -50,6 +50,7 @@ pub(crate) fn fold_words<K: Kind>(octets: u32, words: [u64; 3]) -> u32 {
 }
 
 /// What of a remainder is left over for the octets after the next `n`.
+#[cfg(target_arch = "x86_64")]
 #[inline]
 fn beyond(octets: u32, n: usize) -> u32 {
     if n < 4 { octets >> (8 * n) } else { 0 }

@@ -19,7 +19,8 @@ impl<'a> SlotWriter<'a> {
     #[inline]
     #[must_use]
     pub fn slots(ring: &TxRing, len: usize) -> Option<u32> {
-        let n = len.div_ceil(ring.usable()).max(1);
+        // Nearly always, and without a division.
+        let n = if len <= ring.usable() { 1 } else { len.div_ceil(ring.usable()) };
         if n > MAX_FRAGS {
             return None;
         }

@@ -68,7 +68,7 @@ impl Transmit for FcTx {
             return all.div_ceil((*max_payload).max(1)).max(1);
         };
         let mut frames = write(&mut queue.ring, &mut segments);
-        if segments.remaining() > 0 {
+        if segments.next_len().is_some() {
             // Slots that came back since the last sync.
             queue.sync();
             frames += write(&mut queue.ring, &mut segments);

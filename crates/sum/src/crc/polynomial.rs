@@ -17,6 +17,7 @@ pub(crate) struct Polynomial {
 }
 
 /// Two multipliers: of the half of a lane that lies lower in the register, and of the higher one.
+#[cfg(any(target_arch = "x86_64", test))]
 pub(crate) type Pair = [u64; 2];
 
 impl Polynomial {
@@ -26,6 +27,49 @@ impl Polynomial {
         Self { degree, low, reflected }
     }
 
+    /// The tables of [`portable`].
+    pub(crate) const fn tables(&self) -> [[u32; 256]; portable::STEP] {
+        let mut tables = [[0; 256]; portable::STEP];
+        let mut octet = 0;
+        while octet < 256 {
+            tables[0][octet] = self.octet(octet);
+            octet += 1;
+        }
+        let mut at = 1;
+        while at < portable::STEP {
+            octet = 0;
+            while octet < 256 {
+                let before = tables[at - 1][octet];
+                tables[at][octet] = before >> 8 ^ tables[0][(before & 0xff) as usize];
+                octet += 1;
+            }
+            at += 1;
+        }
+        tables
+    }
+
+    /// The remainder of one octet.
+    const fn octet(&self, octet: usize) -> u32 {
+        let mut rest = octet as u64;
+        if self.reflected {
+            rest = rest.reverse_bits() >> 56;
+        }
+        rest <<= self.degree - 8;
+        let mut bit = 0;
+        while bit < 8 {
+            rest <<= 1;
+            if rest >> self.degree & 1 == 1 {
+                rest ^= 1 << self.degree | self.low as u64;
+            }
+            bit += 1;
+        }
+        let [_, _, _, _, a, b, c, d] = rest.to_be_bytes();
+        if self.reflected { u32::from_be_bytes([a, b, c, d]).reverse_bits() } else { u32::from_le_bytes([c, d, 0, 0]) }
+    }
+}
+
+#[cfg(any(target_arch = "x86_64", test))]
+impl Polynomial {
     /// What x^n divided by the polynomial gives, its 128 lowest bits, and leaves.
     const fn divide(&self, n: u32) -> (u128, u64) {
         let (mut quotient, mut rest, mut at) = (0_u128, 1_u64, 0);
@@ -78,48 +122,9 @@ impl Polynomial {
             [low_half(quotient), (self.low as u64) << 48]
         }
     }
-
-    /// The tables of [`portable`].
-    pub(crate) const fn tables(&self) -> [[u32; 256]; portable::STEP] {
-        let mut tables = [[0; 256]; portable::STEP];
-        let mut octet = 0;
-        while octet < 256 {
-            tables[0][octet] = self.octet(octet);
-            octet += 1;
-        }
-        let mut at = 1;
-        while at < portable::STEP {
-            octet = 0;
-            while octet < 256 {
-                let before = tables[at - 1][octet];
-                tables[at][octet] = before >> 8 ^ tables[0][(before & 0xff) as usize];
-                octet += 1;
-            }
-            at += 1;
-        }
-        tables
-    }
-
-    /// The remainder of one octet.
-    const fn octet(&self, octet: usize) -> u32 {
-        let mut rest = octet as u64;
-        if self.reflected {
-            rest = rest.reverse_bits() >> 56;
-        }
-        rest <<= self.degree - 8;
-        let mut bit = 0;
-        while bit < 8 {
-            rest <<= 1;
-            if rest >> self.degree & 1 == 1 {
-                rest ^= 1 << self.degree | self.low as u64;
-            }
-            bit += 1;
-        }
-        let [_, _, _, _, a, b, c, d] = rest.to_be_bytes();
-        if self.reflected { u32::from_be_bytes([a, b, c, d]).reverse_bits() } else { u32::from_le_bytes([c, d, 0, 0]) }
-    }
 }
 
+#[cfg(any(target_arch = "x86_64", test))]
 #[expect(clippy::cast_possible_truncation, reason = "the half that is wanted")]
 const fn low_half(wide: u128) -> u64 {
     wide as u64
