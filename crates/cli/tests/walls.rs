@@ -11,14 +11,15 @@ const WALLS: &[(&str, &[&str])] = &[
     ("linerate-port", &["ring"]),
     ("linerate-nic", &["wire", "sum", "ring", "port"]),
     ("linerate-stack", &["wire", "sum", "ring"]),
-    ("linerate-rt", &["wire", "ring", "port", "nic", "stack"]),
-    ("linerate-load", &["wire", "sum", "ring", "port", "nic", "stack", "rt"]),
+    ("linerate-fcoe", &["wire", "sum"]),
+    ("linerate-rt", &["wire", "ring", "port", "nic", "stack", "fcoe"]),
+    ("linerate-load", &["wire", "sum", "ring", "port", "nic", "stack", "fcoe", "rt"]),
     ("linerate-lab", &["port", "nic", "rt", "load"]),
-    ("linerate", &["wire", "ring", "port", "nic", "stack", "rt", "load", "lab"]),
+    ("linerate", &["wire", "ring", "port", "nic", "stack", "fcoe", "rt", "load", "lab"]),
 ];
 
 /// Crates without any `unsafe`.
-const FORBIDDEN: &[&str] = &["wire", "nic", "stack", "lab", "cli"];
+const FORBIDDEN: &[&str] = &["wire", "nic", "stack", "fcoe", "lab", "cli"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

@@ -15,4 +15,7 @@ pub enum Error {
     /// The text is not a MAC address.
     #[error("not a MAC address: write six pairs of hexadecimal digits, as 02:00:00:00:00:01 or 02-00-00-00-00-01")]
     MacAddr,
+    /// The text is not a world-wide name.
+    #[error("not a world-wide name: write eight pairs of hexadecimal digits, as 20:00:02:00:00:00:00:01")]
+    Wwn,
 }

@@ -47,6 +47,7 @@
 mod arp;
 mod error;
 mod ethernet;
+mod fc;
 mod field;
 mod icmpv4;
 mod icmpv6;
@@ -65,6 +66,7 @@ mod vlan;
 pub use arp::{ArpOperation, ArpPacket, ArpRepr};
 pub use error::Error;
 pub use ethernet::{EtherType, EthernetFrame, EthernetRepr, MacAddr};
+pub use fc::{Eof, FcHeader, FcId, FcType, FcoeFrame, FcoeRepr, Sof, Wwn, f_ctl, r_ctl};
 pub use icmpv4::{Icmpv4Packet, Icmpv4Repr};
 pub use icmpv6::{Icmpv6Packet, Icmpv6Repr};
 pub use ip::{IpProtocol, pseudo_header_v4, pseudo_header_v6};

@@ -6,6 +6,7 @@
 mod alone;
 mod cable;
 mod checksum;
+mod fc_crc;
 mod forward;
 mod lro;
 mod null;
@@ -118,6 +119,7 @@ pub const BENCHES: &[Bench] = &[
     udp_flood::BENCH,
     checksum::BENCH,
     tso::BENCH,
+    fc_crc::BENCH,
     lro::BENCH,
     vi::BENCH,
     switch::WITHIN,

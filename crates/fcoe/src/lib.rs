@@ -1,0 +1,22 @@
+//! Fibre Channel over Ethernet without a fabric (FC-BB-6, VN2VN), target and initiator: discovery, logins, exchanges, FCP
+//! and SCSI disks.
+//!
+//! Sans-IO: frames and times are passed in, frames are handed out through [`Transmit`], blocks are read and written
+//! through [`Backend`], and nothing in between waits.
+//!
+//! What this crate refuses to do: it makes no system call, reads no clock, starts no thread, draws no random number, and
+//! knows no port.
+
+#![forbid(unsafe_code)]
+
+mod backend;
+mod buffer;
+mod link;
+mod scsi;
+mod transmit;
+
+pub use backend::{Backend, BackendError, Completion, Geometry, Memory, Operation, Tag};
+pub use buffer::{Buffer, Pool};
+pub use link::{Link, Peer, PeerId, Role};
+pub use scsi::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
+pub use transmit::{Sequence, Transmit};

@@ -1,0 +1,222 @@
+//! FC segmentation: a sequence's headers and the caller's slices become frames, each written once, straight into its
+//! slot, with its CRC folded into the copy.
+
+use linerate_sum::{crc32_update, crc32_words};
+use linerate_wire::{Eof, FcHeader, FcoeFrame, FcoeRepr, Sof, f_ctl};
+
+use super::super::sink::Sink;
+use super::encapsulated;
+
+/// The longest headers: Ethernet, three tags, the encapsulation and the FC header.
+pub const MAX_FC_HEADER: usize = 14 + 3 * 4 + FcoeFrame::HEADER_LEN + FcHeader::LEN;
+
+/// The most octets of payload in a frame (FC-FS-3, clause 11.3.6).
+pub const MAX_FC_PAYLOAD: usize = 2112;
+
+/// Frame control of a sequence's last frame alone: the end, and what comes with it.
+const LAST: u32 = f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE | f_ctl::LAST_SEQUENCE;
+
+/// Why a sequence cannot be segmented.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FcSegmentError {
+    /// What is to stand before the FC header is not an Ethernet header and FCoE's, whole.
+    #[error("FC segmentation: {0} octets are no Ethernet and FCoE header: give both of them and nothing more")]
+    Front(usize),
+    /// Frames of no octets, of parts of words, or of more than FC has.
+    #[error("FC segmentation: frames of {0} octets of payload: give a multiple of 4, from 4 to {MAX_FC_PAYLOAD}")]
+    Size(usize),
+}
+
+/// A sequence, or a part of it, being segmented.
+///
+/// Each frame but the last has `max_payload` octets of payload; SEQ_CNT counts on by one a frame, and the parameter by the
+/// payload's octets where frame control has RELATIVE_OFFSET (FC-FS-3, clauses 12.8 and 12.11). END_SEQUENCE,
+/// SEQUENCE_INITIATIVE and LAST_SEQUENCE stand in the sequence's last frame only, and a last payload of no number of words
+/// is filled with zeros, which are counted there (clause 12.7).
+///
+/// ```
+/// use linerate_nic::{FcSegments, Verdict, verify_fc_crc};
+/// use linerate_wire::*;
+///
+/// let ethernet = EthernetRepr { dst: MacAddr([2; 6]), src: MacAddr([6; 6]), ethertype: EtherType::FCOE };
+/// let mut front = [0; 14 + 14];
+/// ethernet.emit(&mut front)?;
+/// let header = FcHeader {
+///     r_ctl: r_ctl::DATA,
+///     fc_type: FcType::FCP,
+///     f_ctl: f_ctl::EXCHANGE_RESPONDER | f_ctl::END_SEQUENCE | f_ctl::RELATIVE_OFFSET,
+///     ..FcHeader::parse(&[0; 24])?
+/// };
+///
+/// // What is sent may lie in several places; each octet is copied once, from there into its frame.
+/// let payload = [&[1; 100][..], &[2; 4000]];
+/// let mut segments = FcSegments::new(&front, &header, &payload, 2112, true, true)?;
+/// let mut slot = [0; 2180];
+/// let mut lengths = Vec::new();
+/// while let Some(len) = segments.write_next(&mut slot[..]) {
+///     assert_eq!(verify_fc_crc(&slot[..len]), Verdict::Good);
+///     lengths.push(len);
+/// }
+/// assert_eq!(lengths, [2172, 2048]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct FcSegments<'a> {
+    /// All before the FC header; the SOF in it is not looked at.
+    front: &'a [u8],
+    /// The next frame's header, with the frame control of the sequence's last one, without fill.
+    header: FcHeader,
+    /// Slices that are not used up; `offset` octets of the first are.
+    payload: &'a [&'a [u8]],
+    offset: usize,
+    left: usize,
+    size: usize,
+    sof: Sof,
+    end: bool,
+    done: bool,
+}
+
+impl<'a> FcSegments<'a> {
+    /// Begins. `front` is the Ethernet header with its tags and FCoE's, in which the SOF need not stand; `header` is the
+    /// first frame's, its frame control with the bits of the sequence's last one. `payload`'s slices count as one run; no
+    /// octets make one frame. `start`: the first frame is the sequence's first and begins with SOFi3, all others with
+    /// SOFn3. `end`: the last frame is the sequence's last and ends with EOFt, all others with EOFn.
+    ///
+    /// # Errors
+    ///
+    /// [`FcSegmentError`] says what cannot be segmented.
+    #[inline]
+    pub fn new(
+        front: &'a [u8],
+        header: &FcHeader,
+        payload: &'a [&'a [u8]],
+        max_payload: usize,
+        start: bool,
+        end: bool,
+    ) -> Result<Self, FcSegmentError> {
+        if encapsulated(front).is_none_or(|at| at + FcoeFrame::HEADER_LEN != front.len()) {
+            return Err(FcSegmentError::Front(front.len()));
+        }
+        if max_payload == 0 || max_payload > MAX_FC_PAYLOAD || !max_payload.is_multiple_of(4) {
+            return Err(FcSegmentError::Size(max_payload));
+        }
+        Ok(Self {
+            front,
+            header: FcHeader { f_ctl: header.f_ctl & !f_ctl::FILL, ..*header },
+            payload,
+            offset: 0,
+            left: payload.iter().fold(0, |sum, slice| sum.saturating_add(slice.len())),
+            size: max_payload,
+            sof: if start { Sof::I3 } else { Sof::N3 },
+            end,
+            done: false,
+        })
+    }
+
+    /// Frames not yet written.
+    #[inline]
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        if self.done { 0 } else { self.left.div_ceil(self.size).max(1) }
+    }
+
+    /// Octets of the next frame; `None` when all are written.
+    #[inline]
+    #[must_use]
+    pub fn next_len(&self) -> Option<usize> {
+        let payload = self.left.min(self.size).next_multiple_of(4);
+        (!self.done).then_some(self.front.len() + FcHeader::LEN + payload + FcoeFrame::TRAILER_LEN)
+    }
+
+    /// Writes the next frame to the front of `to`; returns its length. `None`, and nothing done, when all are written
+    /// or `to` is shorter than [`next_len`](Self::next_len).
+    #[inline]
+    pub fn write_next(&mut self, to: &mut (impl Sink + ?Sized)) -> Option<usize> {
+        let total = self.next_len().filter(|&total| total <= to.room())?;
+        let len = self.left.min(self.size);
+        let fill = len.next_multiple_of(4) - len;
+        self.left -= len;
+        self.done = self.left == 0;
+        let ends = self.done && self.end;
+
+        let repr = FcoeRepr { sof: std::mem::replace(&mut self.sof, Sof::N3), eof: if ends { Eof::T } else { Eof::N } };
+        to.put(0, self.front);
+        to.put(self.front.len() - 1, &[repr.sof.0]);
+        let header = self.next_header(ends, len, fill);
+        let words = words(&header);
+        for (at, word) in (self.front.len()..).step_by(8).zip(words) {
+            to.put_u64(at, word);
+        }
+        let mut crc = crc32_words(0, words.map(u64::swap_bytes));
+        let mut at = self.front.len() + FcHeader::LEN;
+        crc = self.copy_payload(to, at, len, crc);
+        at += len;
+        if fill > 0 {
+            let fill = &[0; 3][..fill];
+            to.put(at, fill);
+            crc = crc32_update(crc, fill);
+            at += fill.len();
+        }
+        to.put_u64(at, u64::from_be_bytes(repr.trailer(crc)));
+        Some(total)
+    }
+
+    /// The header of the next frame, which has `len` octets of payload and `fill` of fill. `ends`: it is the sequence's
+    /// last.
+    #[inline]
+    fn next_header(&mut self, ends: bool, len: usize, fill: usize) -> FcHeader {
+        let header = FcHeader {
+            f_ctl: if ends { self.header.f_ctl } else { self.header.f_ctl & !LAST } | octets(fill),
+            ..self.header
+        };
+        self.header.seq_cnt = header.seq_cnt.wrapping_add(1);
+        if header.has(f_ctl::RELATIVE_OFFSET) {
+            self.header.parameter = header.parameter.wrapping_add(octets(len));
+        }
+        header
+    }
+
+    /// Writes the next `len` octets of payload at `at`; returns the CRC, begun with `crc`.
+    #[inline]
+    fn copy_payload(&mut self, to: &mut (impl Sink + ?Sized), mut at: usize, len: usize, mut crc: u32) -> u32 {
+        let end = at + len;
+        while at < end {
+            let Some((slice, others)) = self.payload.split_first() else { break };
+            let rest = &slice[self.offset..];
+            if rest.len() > end - at {
+                crc = to.put_and_crc(at, &rest[..end - at], crc);
+                self.offset += end - at;
+                break;
+            }
+            crc = to.put_and_crc(at, rest, crc);
+            at += rest.len();
+            self.payload = others;
+            self.offset = 0;
+        }
+        crc
+    }
+}
+
+/// The header's octets as numbers in network order. It is made in registers: read from where it was stored in pieces
+/// just before, it would come late, and keep each frame waiting for the one before it.
+#[inline]
+fn words(header: &FcHeader) -> [u64; FcHeader::LEN / 8] {
+    let high = |octet: u8| u64::from(octet) << 56;
+    let id = |first: u16, second: u16| u64::from(first) << 16 | u64::from(second);
+    let (d_id, s_id) = (u64::from(header.d_id.value()), u64::from(header.s_id.value()));
+    let counted = u64::from(header.seq_id) << 24 | u64::from(header.df_ctl) << 16 | u64::from(header.seq_cnt);
+    [
+        high(header.r_ctl) | d_id << 32 | u64::from(header.cs_ctl) << 24 | s_id,
+        high(header.fc_type.0) | u64::from(header.f_ctl & 0xff_ffff) << 32 | counted,
+        id(header.ox_id, header.rx_id) << 32 | u64::from(header.parameter),
+    ]
+}
+
+/// A number of octets in a frame, at most [`MAX_FC_PAYLOAD`].
+#[inline]
+fn octets(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! FC frames in Ethernet frames.
+
+use super::FcHeader;
+use crate::Error;
+use crate::field::array_at;
+
+const NAME: &str = "fcoe";
+
+/// The delimiter that starts a frame (FC-BB-6, table 23).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sof(pub u8);
+
+impl Sof {
+    /// Class 3, the first frame of a sequence.
+    pub const I3: Self = Self(0x2e);
+    /// Class 3, any other frame of it.
+    pub const N3: Self = Self(0x36);
+}
+
+/// The delimiter that ends a frame (FC-BB-6, table 24).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Eof(pub u8);
+
+impl Eof {
+    /// The last frame of a sequence.
+    pub const T: Self = Self(0x42);
+    /// Any other frame of it.
+    pub const N: Self = Self(0x41);
+    /// A frame that is to be thrown away.
+    pub const NI: Self = Self(0x49);
+    /// A sequence that is to be thrown away.
+    pub const A: Self = Self(0x50);
+}
+
+/// A view of an encapsulated FC frame: what follows the Ethernet header (FC-BB-6, clause 7.7.1).
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |version|                   reserved: 100 bits …
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+///                 |      SOF      |   FC header, 24 octets …
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                 payload and fill, 0 to 2112 …
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |      CRC of FC header, payload and fill, lowest octet first   |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |      EOF      |                   reserved                    |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FcoeFrame<'a> {
+    octets: &'a [u8],
+    header: FcHeader,
+}
+
+impl<'a> FcoeFrame<'a> {
+    /// Octets before the FC header.
+    pub const HEADER_LEN: usize = 14;
+    /// Octets after payload and fill.
+    pub const TRAILER_LEN: usize = 8;
+    /// Octets of a frame without payload.
+    pub const OVERHEAD: usize = Self::HEADER_LEN + FcHeader::LEN + Self::TRAILER_LEN;
+
+    /// Views the payload of an Ethernet frame. The shortest frame is as long as Ethernet's shortest, so there is no
+    /// padding.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when there is not even a header, [`Error::Malformed`] when the version is not 0, the length
+    /// no number of words, or the fill longer than the payload.
+    pub fn new_checked(octets: &'a [u8]) -> Result<Self, Error> {
+        if octets.len() < Self::OVERHEAD {
+            return Err(Error::Truncated(NAME));
+        }
+        if octets[0] >> 4 != 0 {
+            return Err(Error::Malformed(NAME, "version"));
+        }
+        let header = FcHeader::parse(&octets[Self::HEADER_LEN..])?;
+        let payload = octets.len() - Self::OVERHEAD;
+        if !payload.is_multiple_of(4) {
+            return Err(Error::Malformed(NAME, "length"));
+        }
+        if header.fill() > payload {
+            return Err(Error::Malformed(NAME, "fill"));
+        }
+        Ok(Self { octets, header })
+    }
+
+    /// The delimiter in front.
+    #[must_use]
+    pub fn sof(&self) -> Sof {
+        Sof(self.octets[Self::HEADER_LEN - 1])
+    }
+
+    /// The delimiter behind.
+    #[must_use]
+    pub fn eof(&self) -> Eof {
+        Eof(self.octets[self.end() + 4])
+    }
+
+    /// The CRC as received.
+    #[must_use]
+    pub fn crc(&self) -> u32 {
+        u32::from_le_bytes(array_at(self.octets, self.end()))
+    }
+
+    /// The FC header.
+    #[must_use]
+    pub fn header(&self) -> &FcHeader {
+        &self.header
+    }
+
+    /// What the CRC covers: FC header, payload and fill.
+    #[must_use]
+    pub fn covered(&self) -> &'a [u8] {
+        &self.octets[Self::HEADER_LEN..self.end()]
+    }
+
+    /// The payload, without fill.
+    #[must_use]
+    pub fn payload(&self) -> &'a [u8] {
+        &self.octets[Self::HEADER_LEN + FcHeader::LEN..self.end() - self.header.fill()]
+    }
+
+    fn end(&self) -> usize {
+        self.octets.len() - Self::TRAILER_LEN
+    }
+}
+
+/// The octets around an FC frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FcoeRepr {
+    /// The delimiter in front.
+    pub sof: Sof,
+    /// The delimiter behind.
+    pub eof: Eof,
+}
+
+impl FcoeRepr {
+    /// What stands between Ethernet and FC header.
+    #[must_use]
+    pub const fn header(self) -> [u8; 14] {
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, self.sof.0]
+    }
+
+    /// What stands behind payload and fill.
+    #[must_use]
+    pub const fn trailer(self, crc: u32) -> [u8; 8] {
+        let [a, b, c, d] = crc.to_le_bytes();
+        [a, b, c, d, self.eof.0, 0, 0, 0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_what_stands_between_its_delimiters() {
+        let repr = FcoeRepr { sof: Sof::I3, eof: Eof::T };
+        let header = FcHeader { f_ctl: 0x98_0001, ..FcHeader::parse(&[0; 24]).unwrap() };
+        let mut octets = repr.header().to_vec();
+        octets.extend(header.octets());
+        octets.extend([1, 2, 3, 0]);
+        octets.extend(repr.trailer(0x1234_5678));
+        let frame = FcoeFrame::new_checked(&octets).unwrap();
+        assert_eq!((frame.sof(), frame.eof(), frame.crc()), (Sof::I3, Eof::T, 0x1234_5678));
+        assert_eq!((frame.payload(), frame.covered().len()), (&[1, 2, 3][..], 28));
+        assert_eq!(*frame.header(), header);
+
+        assert_eq!(FcoeFrame::new_checked(&octets[..45]), Err(Error::Truncated("fcoe")));
+        assert_eq!(FcoeFrame::new_checked(&octets[..49]), Err(Error::Malformed("fcoe", "length")));
+        octets[0] = 0x10;
+        assert_eq!(FcoeFrame::new_checked(&octets), Err(Error::Malformed("fcoe", "version")));
+        let mut empty = [0; 46];
+        empty[25] = 3;
+        assert_eq!(FcoeFrame::new_checked(&empty), Err(Error::Malformed("fcoe", "fill")));
+    }
+}

@@ -1,0 +1,206 @@
+//! The FC-2 frame header.
+
+use super::FcId;
+use crate::Error;
+use crate::field::{array_at, put, put_u16, u16_at, u32_at};
+
+const NAME: &str = "fc";
+
+/// Routing control: what kind of frame it is (FC-FS-3, clause 12.3).
+pub mod r_ctl {
+    /// Solicited data: FCP_DATA.
+    pub const DATA: u8 = 0x01;
+    /// Data descriptor: FCP_XFER_RDY.
+    pub const DATA_DESCRIPTOR: u8 = 0x05;
+    /// Unsolicited command: FCP_CMND.
+    pub const COMMAND: u8 = 0x06;
+    /// Command status: FCP_RSP.
+    pub const STATUS: u8 = 0x07;
+    /// Solicited control: FCP_CONF.
+    pub const CONFIRM: u8 = 0x03;
+    /// Request of an extended link service.
+    pub const ELS_REQUEST: u8 = 0x22;
+    /// Reply of an extended link service.
+    pub const ELS_REPLY: u8 = 0x23;
+    /// Request of an FC-4 link service (SRR).
+    pub const FC4_LS_REQUEST: u8 = 0x32;
+    /// Reply of an FC-4 link service.
+    pub const FC4_LS_REPLY: u8 = 0x33;
+    /// No operation.
+    pub const BLS_NOP: u8 = 0x80;
+    /// Abort sequence.
+    pub const BLS_ABTS: u8 = 0x81;
+    /// Basic accept.
+    pub const BLS_BA_ACC: u8 = 0x84;
+    /// Basic reject.
+    pub const BLS_BA_RJT: u8 = 0x85;
+}
+
+/// Frame control bits (FC-FS-3, clause 12.7).
+pub mod f_ctl {
+    /// The sender is the exchange's responder.
+    pub const EXCHANGE_RESPONDER: u32 = 0x80_0000;
+    /// The sender is the sequence's recipient.
+    pub const SEQUENCE_RECIPIENT: u32 = 0x40_0000;
+    /// The exchange's first sequence.
+    pub const FIRST_SEQUENCE: u32 = 0x20_0000;
+    /// The exchange's last sequence.
+    pub const LAST_SEQUENCE: u32 = 0x10_0000;
+    /// The sequence's last frame.
+    pub const END_SEQUENCE: u32 = 0x08_0000;
+    /// The initiative to send the next sequence goes over to the receiver.
+    pub const SEQUENCE_INITIATIVE: u32 = 0x01_0000;
+    /// The parameter is a relative offset.
+    pub const RELATIVE_OFFSET: u32 = 0x00_0008;
+    /// How many octets fill the last word of the payload.
+    pub const FILL: u32 = 0x00_0003;
+}
+
+/// What the data is of (FC-FS-3, clause 12.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FcType(pub u8);
+
+impl FcType {
+    /// Basic link services.
+    pub const BLS: Self = Self(0x00);
+    /// Extended link services.
+    pub const ELS: Self = Self(0x01);
+    /// SCSI.
+    pub const FCP: Self = Self(0x08);
+}
+
+/// The header of an FC-2 frame (FC-FS-3, clause 12).
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |     R_CTL     |                     D_ID                      |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |    CS_CTL     |                     S_ID                      |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |     TYPE      |                     F_CTL                     |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |    SEQ_ID     |    DF_CTL     |            SEQ_CNT            |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |             OX_ID             |             RX_ID             |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                           parameter                           |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FcHeader {
+    /// Routing control: one of [`r_ctl`].
+    pub r_ctl: u8,
+    /// Whom the frame is for.
+    pub d_id: FcId,
+    /// Class specific control.
+    pub cs_ctl: u8,
+    /// Who sent the frame.
+    pub s_id: FcId,
+    /// What the data is of.
+    pub fc_type: FcType,
+    /// Frame control: bits of [`f_ctl`], 24 of them.
+    pub f_ctl: u32,
+    /// The sequence.
+    pub seq_id: u8,
+    /// Optional headers.
+    pub df_ctl: u8,
+    /// Which frame of the sequence it is, from 0.
+    pub seq_cnt: u16,
+    /// The exchange as its originator calls it.
+    pub ox_id: u16,
+    /// The exchange as its responder calls it; 0xffff before it has a name.
+    pub rx_id: u16,
+    /// The relative offset of the payload, when [`f_ctl::RELATIVE_OFFSET`] says so.
+    pub parameter: u32,
+}
+
+impl FcHeader {
+    /// Octets of the header.
+    pub const LEN: usize = 24;
+    /// An exchange that has no name yet.
+    pub const NO_ID: u16 = 0xffff;
+
+    /// The header at the front of `frame`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter than the header.
+    pub fn parse(frame: &[u8]) -> Result<Self, Error> {
+        if frame.len() < Self::LEN {
+            return Err(Error::Truncated(NAME));
+        }
+        Ok(Self {
+            r_ctl: frame[0],
+            d_id: FcId::from_octets(array_at(frame, 1)),
+            cs_ctl: frame[4],
+            s_id: FcId::from_octets(array_at(frame, 5)),
+            fc_type: FcType(frame[8]),
+            f_ctl: u32_at(frame, 8) & 0xff_ffff,
+            seq_id: frame[12],
+            df_ctl: frame[13],
+            seq_cnt: u16_at(frame, 14),
+            ox_id: u16_at(frame, 16),
+            rx_id: u16_at(frame, 18),
+            parameter: u32_at(frame, 20),
+        })
+    }
+
+    /// The header's octets.
+    #[must_use]
+    pub fn octets(&self) -> [u8; Self::LEN] {
+        let mut octets = [0; Self::LEN];
+        put(&mut octets, 0, &[self.r_ctl]);
+        put(&mut octets, 1, &self.d_id.octets());
+        put(&mut octets, 4, &[self.cs_ctl]);
+        put(&mut octets, 5, &self.s_id.octets());
+        put(&mut octets, 8, &(self.f_ctl & 0xff_ffff).to_be_bytes());
+        put(&mut octets, 8, &[self.fc_type.0]);
+        put(&mut octets, 12, &[self.seq_id, self.df_ctl]);
+        put_u16(&mut octets, 14, self.seq_cnt);
+        put_u16(&mut octets, 16, self.ox_id);
+        put_u16(&mut octets, 18, self.rx_id);
+        put(&mut octets, 20, &self.parameter.to_be_bytes());
+        octets
+    }
+
+    /// Octets that fill the payload's last word.
+    #[must_use]
+    pub fn fill(&self) -> usize {
+        usize::from((self.f_ctl & f_ctl::FILL).to_be_bytes()[3])
+    }
+
+    /// Whether all these bits of frame control are set.
+    #[must_use]
+    pub fn has(&self, bits: u32) -> bool {
+        self.f_ctl & bits == bits
+    }
+
+    /// Whether the sender is the exchange's responder.
+    #[must_use]
+    pub fn from_responder(&self) -> bool {
+        self.has(f_ctl::EXCHANGE_RESPONDER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn octets_and_fields_are_the_same_header() {
+        // FCP_CMND of the Linux kernel.
+        let octets = [
+            0x06, 0x00, 0x0e, 0x02, 0x00, 0x00, 0x0e, 0x01, 0x08, 0x29, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05,
+            0xff, 0xff, 0x00, 0x00, 0x00, 0x00,
+        ];
+        let header = FcHeader::parse(&octets).unwrap();
+        assert_eq!((header.d_id, header.s_id), (FcId::new(0x0e02), FcId::new(0x0e01)));
+        assert_eq!((header.fc_type, header.ox_id, header.rx_id), (FcType::FCP, 5, FcHeader::NO_ID));
+        assert!(header.has(f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE));
+        assert!(!header.from_responder() && header.fill() == 0);
+        assert_eq!(header.octets(), octets);
+        assert_eq!(FcHeader::parse(&octets[..23]), Err(Error::Truncated("fc")));
+    }
+}

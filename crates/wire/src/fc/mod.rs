@@ -1,0 +1,9 @@
+//! Fibre Channel on Ethernet: names and addresses, the FC-2 header, and its encapsulation.
+
+mod fcoe;
+mod header;
+mod id;
+
+pub use fcoe::{Eof, FcoeFrame, FcoeRepr, Sof};
+pub use header::{FcHeader, FcType, f_ctl, r_ctl};
+pub use id::{FcId, Wwn};
