@@ -15,6 +15,13 @@ pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
+/// The frames of the capture whose name begins so.
+pub(crate) fn golden(number: &str) -> Vec<Frame> {
+    let mut found = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let path = found.find(|path| path.file_name().unwrap().to_str().unwrap().starts_with(number));
+    read(&path.expect("there is such a capture"))
+}
+
 /// The frames of a capture with microseconds, of the reader's byte order.
 pub(crate) fn read(path: &Path) -> Vec<Frame> {
     let bytes = std::fs::read(path).unwrap();
@@ -29,4 +36,18 @@ pub(crate) fn read(path: &Path) -> Vec<Frame> {
         at += len;
     }
     frames
+}
+
+/// Writes `frames` as such a capture.
+pub(crate) fn write(path: &Path, frames: &[Frame]) {
+    let mut bytes = Vec::new();
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
+    bytes.extend(words(&[0xa1b2_c3d4, 0x0004_0002, 0, 0, 65535, 1]));
+    for frame in frames {
+        let (len, seconds) = (u32::try_from(frame.octets.len()).unwrap(), frame.at / 1_000_000_000);
+        let micros = frame.at % 1_000_000_000 / 1000;
+        bytes.extend(words(&[u32::try_from(seconds).unwrap(), u32::try_from(micros).unwrap(), len, len]));
+        bytes.extend(&frame.octets);
+    }
+    std::fs::write(path, bytes).unwrap();
 }
