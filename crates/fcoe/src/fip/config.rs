@@ -24,7 +24,7 @@ pub struct FipConfig {
     pub seed: u64,
 }
 
-/// How many others a VN_Port expects (FC-BB-6, VN2VN modes).
+/// How many others a VN_Port expects (FC-BB-6, clause 7, VN2VN point-to-point and multipoint).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FipMode {
     /// Any number.

@@ -3,7 +3,7 @@
 use linerate_wire::{FcId, Wwn};
 
 /// The identifiers of one port name, in the order in which they are tried: the same in each life of the port, and for
-/// each name others (FC-BB-6, N_Port_ID selection, leaves the function to the implementer).
+/// each name others (FC-BB-6, clause 7, N_Port_ID selection).
 ///
 /// First the name's low 16 bits, then what LFSR113 gives (P. L'Ecuyer, "Tables of maximally-equidistributed combined LFSR
 /// generators", 1999), seeded with the name as the Linux kernel does, so that a disk moved from one to the other keeps

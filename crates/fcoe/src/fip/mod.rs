@@ -1,4 +1,4 @@
-//! Discovery of VN_Ports on an Ethernet without a fabric (FC-BB-6, VN2VN): which N_Port_ID is ours, who else is there.
+//! Discovery of VN_Ports on an Ethernet without a fabric (FC-BB-6, clause 7, VN2VN): which N_Port_ID is ours, who else is there.
 //!
 //! [`Vn2vn`] also carries logins and logouts, which travel inside FIP, between the wire and whoever does the logging in.
 //!

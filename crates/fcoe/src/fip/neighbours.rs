@@ -98,7 +98,8 @@ impl Neighbours {
     pub(super) fn pin(&mut self, fc_id: FcId, pinned: bool) -> bool {
         let entry = self.entry(fc_id);
         let known = entry.is_some();
-        entry.into_iter().for_each(|entry| entry.pinned = pinned);
+        // Who pins it knows of it, so it must be told when it is gone.
+        entry.into_iter().for_each(|entry| (entry.pinned, entry.told) = (pinned, entry.told | pinned));
         known
     }
 

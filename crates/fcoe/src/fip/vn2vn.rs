@@ -16,6 +16,9 @@ const EVENTS: usize = 4 * NEIGHBOURS;
 /// LS_RJT: the one reply that carries no MAC address.
 const LS_RJT: u8 = 0x01;
 
+/// Octets of the longest payload that a descriptor has room for.
+const MAX_PAYLOAD: usize = 255 * 4 - 4 - FcHeader::LEN;
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FipEvent {
@@ -67,7 +70,7 @@ enum State {
     Up,
 }
 
-/// A VN_Port's part in VN2VN discovery (FC-BB-6, clause 7.9): it finds an N_Port_ID that nobody else has, keeps it, and
+/// A VN_Port's part in VN2VN discovery (FC-BB-6, clause 7, VN2VN): it finds an N_Port_ID that nobody else has, keeps it, and
 /// knows who else is there.
 ///
 /// Two Probe Requests ask for the identifier; if 400 ms later nobody has replied, a Claim Notification takes it, which
@@ -211,6 +214,9 @@ impl Vn2vn {
         out: &mut impl Transmit,
     ) -> bool {
         let Some((_, mac)) = self.own() else { return false };
+        if payload.len() > MAX_PAYLOAD || !payload.len().is_multiple_of(4) {
+            return false;
+        }
         let reply = header.r_ctl == r_ctl::ELS_REPLY;
         let mac = (!reply || payload.first() != Some(&LS_RJT)).then_some(mac);
         let repr = FipElsRepr { kind, reply, flags: FipFlags::default(), header: *header, payload, mac };
@@ -227,11 +233,15 @@ impl Vn2vn {
         self.due = now.saturating_add(self.random_below(PROBE_WAIT));
     }
 
-    /// Begins again with another identifier (FC-BB-6: a conflict).
+    /// Begins again with another identifier (FC-BB-6, clause 7: a conflict).
     fn restart(&mut self, now: u64) {
         self.leave();
         self.counters.conflicts += 1;
-        self.fc_id = self.identifiers.next();
+        let old = self.fc_id;
+        // After a link's way down and up the sequence begins anew, and may give first what is in conflict now.
+        while self.fc_id == old {
+            self.fc_id = self.identifiers.next();
+        }
         let wait = if self.tries < RATE_LIMIT_CONFLICTS {
             self.tries += 1;
             self.random_below(PROBE_WAIT)

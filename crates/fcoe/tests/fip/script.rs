@@ -1,4 +1,5 @@
-//! One port and what is said to it, clause by clause (FC-BB-6, 7.9, VN2VN; times of its table of constants).
+//! One port and what is said to it, rule by rule (FC-BB-6, clause 7, VN2VN: N_Port_ID selection, conflicts, Beacons, and
+//! their times).
 
 use crate::capture;
 use crate::node::*;
@@ -192,6 +193,25 @@ fn after_ten_conflicts_each_try_waits_ten_seconds() {
 }
 
 #[test]
+fn what_was_lost_once_is_not_tried_again() {
+    // The second identifier of the sequence is had, the link bounces, and the sequence begins anew.
+    let conflict = |node: &mut Node| {
+        let own = node.machine.own().unwrap().0.value();
+        node.hear(&Other::new(GREATER, own).frame(Vn2vnKind::ClaimNotification));
+        node.run(node.now + 2 * SECOND);
+        (own, node.machine.own().unwrap().0.value())
+    };
+    let mut node = Node::up(&config(OURS));
+    let (first, second) = conflict(&mut node);
+    node.link(false);
+    node.link(true);
+    node.run(node.now + 2 * SECOND);
+    let (again, third) = conflict(&mut node);
+    assert_eq!((first, again), (ID, second), "the last is tried first");
+    assert!(third != second && second != first);
+}
+
+#[test]
 fn a_claim_response_tries_the_way() {
     // Captures 01 and 12: as long as the shorter of both ports' longest FCoE frames.
     for (theirs, ours, len) in
@@ -328,6 +348,7 @@ fn logins_pass_in_both_directions() {
     assert_eq!(out.frames.pop().unwrap(), reject.octets);
     assert!(!machine.send_els(accept.src, FipEls::Flogi, &header, &[1, 2, 3], out), "no number of words");
     assert!(!machine.send_els(accept.src, FipEls::Flogi, &header, &[0; 996], out), "too long");
+    assert_eq!(machine.counters().unsent, 0);
     let mut down = Node::new(&config(OURS));
     assert!(!down.machine.send_els(accept.src, FipEls::Flogi, &header, &[0; 4], &mut down.out), "no identifier");
 }

@@ -5,10 +5,10 @@ use crate::{Error, FcHeader, FcId, MacAddr, Wwn};
 
 const NAME: &str = "fip descriptor";
 
-/// Types from here on are not critical: who does not know one skips it (FC-BB-6, table 43).
+/// Types from here on are not critical: who does not know one skips it (FC-BB-6, clause 7, FIP descriptor types).
 const NOT_CRITICAL: u8 = 128;
 
-/// A descriptor (FC-BB-6, clause 7.7.7): a type, a length in words that counts both, and the value.
+/// A descriptor (FC-BB-6, clause 7, FIP descriptors): a type, a length in words that counts both, and the value.
 ///
 /// ```text
 ///  0                   1                   2                   3
@@ -79,7 +79,7 @@ pub enum FipEls {
     Elp,
 }
 
-/// A VN_Port (FC-BB-6, Vx_Port Identification descriptor).
+/// A VN_Port (FC-BB-6, clause 7, Vx_Port Identification descriptor).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FipVnPort {
     /// Its MAC address.
@@ -100,7 +100,7 @@ pub struct Fc4Features {
 }
 
 impl Fc4Features {
-    /// FCP's feature bit of a target (FC-GS-8, FCP features).
+    /// FCP's feature bit of a target (FC-GS, FC-4 Features of FCP).
     pub const TARGET: u32 = 1;
     /// FCP's feature bit of an initiator.
     pub const INITIATOR: u32 = 2;
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn each_descriptor_is_its_octets() {
-        // FC-BB-6, clause 7.7.7 and its tables.
+        // FC-BB-6, clause 7, FIP descriptors: the format of each.
         let (mut list, mut wanted) = (Vec::new(), Vec::new());
         for (descriptor, octets) in all() {
             let mut written = vec![0xa5; octets.len() + 1];

@@ -6,7 +6,7 @@ use crate::{Error, MacAddr};
 
 const NAME: &str = "fip";
 
-/// A view of a FIP frame: what follows the Ethernet header (FC-BB-6, clause 7.7.6).
+/// A view of a FIP frame: what follows the Ethernet header (FC-BB-6, clause 7, FIP operation format).
 ///
 /// ```text
 ///  0                   1                   2                   3
@@ -28,7 +28,7 @@ pub struct FipFrame<'a> {
 impl<'a> FipFrame<'a> {
     /// Octets of the header.
     pub const HEADER_LEN: usize = 10;
-    /// All FCFs: where ENodes of a fabric ask (FC-BB-6, table 40).
+    /// All FCFs: where ENodes of a fabric ask (FC-BB-6, clause 7, FIP group addresses).
     pub const ALL_FCF_MACS: MacAddr = MacAddr([0x01, 0x10, 0x18, 0x01, 0x00, 0x02]);
     /// All ENodes in VN2VN multipoint mode.
     pub const ALL_VN2VN_MACS: MacAddr = MacAddr([0x01, 0x10, 0x18, 0x01, 0x00, 0x04]);
@@ -82,7 +82,7 @@ impl<'a> FipFrame<'a> {
     }
 }
 
-/// What a FIP frame is: protocol code and subcode (FC-BB-6, table 41).
+/// What a FIP frame is: protocol code and subcode (FC-BB-6, clause 7, FIP protocol codes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FipCode {
     /// The protocol code.
@@ -128,7 +128,7 @@ impl FipCode {
     }
 }
 
-/// The flags of a FIP frame (FC-BB-6, clause 7.7.6.2).
+/// The flags of a FIP frame (FC-BB-6, clause 7, FIP operation format).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct FipFlags(pub u16);
 

@@ -5,7 +5,7 @@ use super::header::{emit, frame_len};
 use super::{FipCode, FipDescriptor, FipEls, FipFlags, FipFrame};
 use crate::{Error, FcHeader, MacAddr};
 
-/// A link service's request or reply inside FIP (FC-BB-6, clause 7.7.6, protocol code 2).
+/// A link service's request or reply inside FIP (FC-BB-6, clause 7, FIP Virtual Link Instantiation).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FipElsRepr<'a> {
     /// What is asked for; a reply repeats it.

@@ -60,7 +60,7 @@ impl<'a> FipRepr<'a> {
     }
 }
 
-/// A discovery solicitation (FC-BB-6, clause 7.7.6, protocol code 1, subcode 1): an ENode or an FCF asks for FCFs.
+/// A discovery solicitation (FC-BB-6, clause 7, FIP Discovery Solicitation): an ENode or an FCF asks for FCFs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FipSolicitationRepr {
     /// How MAC addresses are given; [`FipFlags::F_PORT`] when an FCF asks.

@@ -16,7 +16,7 @@ pub enum FipVlanKind {
     Vn2vnNotification,
 }
 
-/// A frame of VLAN discovery (FC-BB-6, clause 7.7.6, protocol code 4).
+/// A frame of VLAN discovery (FC-BB-6, clause 7, FIP VLAN Discovery).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FipVlanRepr {
     /// Which.

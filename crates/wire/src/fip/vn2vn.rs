@@ -45,7 +45,7 @@ impl Vn2vnKind {
     }
 }
 
-/// A frame of VN2VN discovery (FC-BB-6, clause 7.7.6, protocol code 5).
+/// A frame of VN2VN discovery (FC-BB-6, clause 7, FIP VN2VN operations).
 ///
 /// ```
 /// use linerate_wire::*;

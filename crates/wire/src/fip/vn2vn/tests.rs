@@ -72,7 +72,7 @@ fn each_descriptor_is_wanted_once() {
 
 #[test]
 fn unexpected_ones_drop_the_frame_only_if_they_are_critical() {
-    // FC-BB-6, table 43: types from 128 on are not critical.
+    // FC-BB-6, clause 7, FIP descriptor types: those from 128 on are not critical.
     for kind in KINDS {
         let repr = repr(kind);
         let unexpected = Err(Error::Malformed("fip", "unexpected descriptor"));
