@@ -1,6 +1,7 @@
 //! Who else is there: a table that does not grow.
 
 use super::config::AGE;
+use super::counters::FipDrop;
 use super::identifiers::is_usable;
 use crate::Role;
 use linerate_wire::{Fc4Features, FcId, FipFrame, FipVn2vnRepr, MacAddr, Wwn};
@@ -108,8 +109,8 @@ impl Neighbours {
         self.age_at = u64::MAX;
     }
 
-    /// Takes a claim in. Hands those that go for it to `gone`, if they were told of. False when there is no room.
-    pub(super) fn learn(&mut self, now: u64, new: Neighbour, mut gone: impl FnMut(Neighbour)) -> bool {
+    /// Takes a claim in, or says why not. Hands those that go for it to `gone`, if they were told of.
+    pub(super) fn learn(&mut self, now: u64, new: Neighbour, mut gone: impl FnMut(Neighbour)) -> Result<(), FipDrop> {
         // A port that chose another identifier has left its old one.
         let moved = |old: &Neighbour| old.wwpn == new.wwpn && old.enode_mac == new.enode_mac && old.fc_id != new.fc_id;
         if let Some(at) = self.entries.iter().position(|entry| moved(&entry.neighbour)) {
@@ -121,22 +122,22 @@ impl Neighbours {
             if (old.wwpn, old.wwnn, old.enode_mac) == (new.wwpn, new.wwnn, new.enode_mac) {
                 entry.neighbour = new;
                 entry.heard = now;
-                return true;
+                return Ok(());
             }
             // The lesser name must give way; who is logged in does not give way to one that cannot keep the identifier.
             if entry.pinned && new.wwpn < old.wwpn {
-                return false;
+                return Err(FipDrop::Inconsistent);
             }
             self.remove(at, &mut gone);
         }
         if self.entries.len() == NEIGHBOURS {
             let silent = self.entries.iter().enumerate().filter(|(_, entry)| !entry.beaconed && !entry.pinned);
-            let Some((oldest, _)) = silent.min_by_key(|(_, entry)| entry.heard) else { return false };
+            let Some((oldest, _)) = silent.min_by_key(|(_, entry)| entry.heard) else { return Err(FipDrop::TableFull) };
             self.remove(oldest, &mut gone);
         }
         self.entries.push(Entry { neighbour: new, heard: now, beaconed: false, told: false, pinned: false });
         self.age_at = self.age_at.min(now.saturating_add(AGE));
-        true
+        Ok(())
     }
 
     /// Takes note that a neighbour is alive.

@@ -458,8 +458,7 @@ impl Vn2vn {
     fn learn(&mut self, now: u64, repr: &FipVn2vnRepr) -> Result<(), FipDrop> {
         let new = Neighbour::from_claim(repr).ok_or(FipDrop::Malformed)?;
         let events = &mut self.events;
-        let learned = self.neighbours.learn(now, new, |gone| tell(events, FipEvent::Gone(gone)));
-        if learned { Ok(()) } else { Err(FipDrop::TableFull) }
+        self.neighbours.learn(now, new, |gone| tell(events, FipEvent::Gone(gone)))
     }
 
     /// Claims what we have, anew.
