@@ -122,6 +122,24 @@ fn a_probe_for_what_we_have_or_ask_for_is_answered_or_makes_us_yield() {
 }
 
 #[test]
+fn in_point_to_point_mode_the_flag_is_no_record() {
+    // One bit is REC in multipoint mode and P2P here, where the greater name has what both ask for.
+    for (mac, replied) in [(LESSER, true), (GREATER, false)] {
+        let mut node = Node::new(&FipConfig { mode: FipMode::PointToPoint, ..config(OURS) });
+        node.link(true);
+        node.run(node.machine.poll_timeout().unwrap());
+        node.take();
+        let other = Other { flags: FipFlags::REC_P2P, dst: FipFrame::ALL_PT2PT_MACS, ..Other::new(mac, ID) };
+        node.hear(&other.frame(Vn2vnKind::ProbeRequest));
+        let answers = node.take();
+        assert_eq!(codes(&answers), if replied { vec![FipCode::PROBE_REPLY] } else { vec![] });
+        assert!(answers.iter().all(|reply| reply.flags == FipFlags::REC_P2P && reply.dst == MacAddr(mac)));
+        assert_eq!(node.machine.counters().conflicts, u64::from(!replied));
+        assert_eq!(node.machine.mode(), FipMode::PointToPoint);
+    }
+}
+
+#[test]
 fn a_probe_reply_makes_us_yield_until_we_beacon() {
     for (state, mut node) in on_the_way().into_iter().enumerate() {
         let reply = Other { dst: MacAddr(OURS), ..Other::new(LESSER, ID) }.frame(Vn2vnKind::ProbeReply);
@@ -363,6 +381,8 @@ fn a_login_that_is_not_for_us_or_contradicts_itself_is_dropped() {
     };
     for (what, octets, reason) in [
         ("destination MAC", changed(5, 7), FipDrop::NotForUs),
+        ("a group", [&FipFrame::ALL_VN2VN_MACS.0[..], &request.octets[6..]].concat(), FipDrop::NotForUs),
+        ("from ourselves", changed(11, 1), FipDrop::Own),
         ("source MAC of another neighbour", changed(11, 7), FipDrop::Inconsistent),
         ("D_ID", changed(31, 7), FipDrop::NotForUs),
         ("S_ID that the MAC descriptor is not made of", changed(35, 7), FipDrop::Inconsistent),
@@ -379,6 +399,11 @@ fn a_login_that_is_not_for_us_or_contradicts_itself_is_dropped() {
         assert_eq!(node.events(), [], "{what}");
         assert_eq!(node.machine.counters().dropped(reason), 1, "{what}: {:?}", node.machine.counters());
     }
+    // One that was told of by its login is told to be gone, though it never beaconed.
+    let mut node = kernels();
+    node.hear(&request.octets);
+    node.run(node.now + 21 * SECOND);
+    assert!(matches!(node.events()[..], [FipEvent::Els { .. }, FipEvent::Gone(_)]));
     // From a port that never claimed it is told, without a neighbour: it wants a reject.
     let mut node = Node::up(&config([0x52, 0x54, 0, 0xfc, 0x0e, 1]));
     node.hear(&request.octets);
@@ -431,6 +456,11 @@ fn each_frame_that_does_nothing_has_a_reason() {
         ("source", with(11, 9), FipDrop::Inconsistent),
         ("MAC descriptor", of(&|repr| repr.enode_mac.0[5] = 9), FipDrop::Inconsistent),
         ("MAC descriptor of a group", of(&|repr| repr.enode_mac.0[0] |= 1), FipDrop::Inconsistent),
+        (
+            "a group as the sender",
+            Other::new([3, 0, 0, 0, 0x0e, 1], 0x0e01).frame(Vn2vnKind::Beacon),
+            FipDrop::Inconsistent,
+        ),
         ("VN_Port MAC", of(&|repr| repr.port.mac.0[5] = 9), FipDrop::Inconsistent),
         ("FC-MAP", of(&|repr| repr.port.mac.0[1] = 0xfc), FipDrop::Inconsistent),
         (

@@ -136,8 +136,11 @@ fn a_crowd_of_claims_does_not_push_out_who_is_logged_in_or_beacons() {
     assert_eq!(node.machine.neighbours().count(), 256);
     assert!(node.machine.neighbour(FcId::new(1)).is_some() && node.machine.neighbour(FcId::new(2)).is_some());
     assert!(node.machine.counters().dropped(FipDrop::TableFull) > 300);
+    node.events();
     node.run(node.now + 21 * SECOND);
     assert_eq!(node.machine.neighbours().count(), 0, "all age");
+    let pinned = |event: &FipEvent| matches!(event, FipEvent::Gone(neighbour) if neighbour.fc_id == FcId::new(1));
+    assert_eq!(node.events().iter().filter(|event| pinned(event)).count(), 1, "who pinned it is told");
 }
 
 #[test]
@@ -159,4 +162,16 @@ fn events_that_nobody_takes_are_bounded_and_counted() {
     let lost = machine.counters().dropped(FipDrop::EventsFull);
     assert_eq!(u64::try_from(events.len()).unwrap() + lost, 10_002);
     assert!(events.len() < 1000 && events.last() == Some(&FipEvent::Down));
+
+    // Even those: a neighbour that moves on and on.
+    machine.set_link(3 * SECOND, true);
+    while machine.own().is_none() {
+        machine.poll(machine.poll_timeout().unwrap(), &mut out);
+    }
+    for fc_id in 1..5000 {
+        machine.handle(5 * SECOND, &Other { fc_id, ..other }.frame(Vn2vnKind::ClaimNotification), &mut out);
+        machine.pin(FcId::new(fc_id), true);
+        out.frames.clear();
+    }
+    assert_eq!(std::iter::from_fn(|| machine.poll_event()).count(), 1024);
 }
