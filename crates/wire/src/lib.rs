@@ -69,7 +69,7 @@ pub use error::Error;
 pub use ethernet::{EtherType, EthernetFrame, EthernetRepr, MacAddr};
 pub use fc::{Eof, FcHeader, FcId, FcType, FcoeFrame, FcoeRepr, Sof, Wwn, f_ctl, r_ctl};
 pub use fip::{
-    Fc4Features, FipClaim, FipCode, FipDescriptor, FipDescriptors, FipEls, FipElsRepr, FipFlags, FipFrame, FipRepr,
+    Fc4Features, FipClaim, FipCode, FipDescriptor, FipDescriptors, FipElsKind, FipElsRepr, FipFlags, FipFrame, FipRepr,
     FipSolicitationRepr, FipVlanKind, FipVlanRepr, FipVn2vnRepr, FipVnPort, Vn2vnKind,
 };
 pub use icmpv4::{Icmpv4Packet, Icmpv4Repr};

@@ -41,7 +41,7 @@ pub enum FipEvent {
     /// A login or logout came, for our identifier.
     Els {
         /// Which service; a reply repeats it.
-        kind: FipEls,
+        kind: FipElsKind,
         /// The sender, when it is a neighbour: by S_ID and ENode MAC address.
         from: Option<Neighbour>,
         /// The sender's ENode MAC address, where an answer goes.
@@ -210,7 +210,7 @@ impl Vn2vn {
     pub fn send_els(
         &mut self,
         to: MacAddr,
-        kind: FipEls,
+        kind: FipElsKind,
         header: &FcHeader,
         payload: &[u8],
         out: &mut impl Transmit,

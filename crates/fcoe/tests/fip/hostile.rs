@@ -102,7 +102,7 @@ fn play(steps: Vec<Step>, config: &FipConfig, start: u64) {
             Step::Login(payload) => {
                 let header = FcHeader::parse(&[0x22; 24]).unwrap();
                 let right = machine.own().is_some() && payload.len() <= 992 && payload.len().is_multiple_of(4);
-                let sent = machine.send_els(MacAddr([2; 6]), FipEls::Flogi, &header, &payload, &mut out);
+                let sent = machine.send_els(MacAddr([2; 6]), FipElsKind::Flogi, &header, &payload, &mut out);
                 assert_eq!(sent, right && !out.full);
             }
             Step::Events => {

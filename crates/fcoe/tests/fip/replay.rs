@@ -120,13 +120,13 @@ fn capture_01_discovery_and_login_as_either_side() {
     let FipEvent::Els { kind, from, header, payload, mac, .. } = &node.told.last().unwrap().1 else {
         panic!("{:?}", node.told)
     };
-    assert_eq!((*kind, *from, header.r_ctl, payload[0]), (FipEls::Flogi, Some(neighbour), r_ctl::ELS_REPLY, 2));
+    assert_eq!((*kind, *from, header.r_ctl, payload[0]), (FipElsKind::Flogi, Some(neighbour), r_ctl::ELS_REPLY, 2));
     assert_eq!((payload.len(), *mac), (116, Some(neighbour.mac)));
 
     let node = replay("01", initiator(INITIATOR), None, 100 * MS);
     let both = Role { target: true, initiator: true };
     assert_eq!(node.machine.neighbours().map(|n| (n.fc_id, n.role)).collect::<Vec<_>>(), [(FcId::new(0x0e02), both)]);
-    let flogi = when(&node, |event| matches!(event, FipEvent::Els { kind: FipEls::Flogi, from: Some(_), .. }));
+    let flogi = when(&node, |event| matches!(event, FipEvent::Els { kind: FipElsKind::Flogi, from: Some(_), .. }));
     assert_eq!(flogi, [6_047_545_000]);
 }
 

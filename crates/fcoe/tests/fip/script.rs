@@ -347,7 +347,7 @@ fn logins_pass_in_both_directions() {
     let ((request, accept), mut node) = (flogi(), kernels());
     node.hear(&request.octets);
     let [FipEvent::Els { kind, from, enode_mac, header, payload, mac }] = &node.events()[..] else { panic!() };
-    assert_eq!((*kind, *enode_mac), (FipEls::Flogi, request.src));
+    assert_eq!((*kind, *enode_mac), (FipElsKind::Flogi, request.src));
     assert_eq!(*from, node.machine.neighbour(FcId::new(0x0e02)).copied());
     assert_eq!((header.d_id, header.s_id), (FcId::new(0x0e01), FcId::new(0x0e02)));
     assert_eq!((&payload[..], *mac), (&request.octets[52..168], Some(MacAddr([0x0e, 0xfd, 0, 0, 0x0e, 2]))));
@@ -355,20 +355,20 @@ fn logins_pass_in_both_directions() {
     // What the kernel answered is, from us, the same octets.
     let answer = FcHeader::parse(&accept.octets[28..52]).unwrap();
     let Node { machine, out, .. } = &mut node;
-    assert!(machine.send_els(*enode_mac, FipEls::Flogi, &answer, &accept.octets[52..168], out));
+    assert!(machine.send_els(*enode_mac, FipElsKind::Flogi, &answer, &accept.octets[52..168], out));
     assert_eq!(out.frames.pop().unwrap(), accept.octets);
     // A reject has no MAC address: capture 07, frame 32.
     let reject = capture::golden("07").remove(31);
     let mut target = Node::up(&config([0x52, 0x54, 0, 0xfc, 0x0e, 2]));
     let header = FcHeader::parse(&reject.octets[28..52]).unwrap();
     let Node { machine, out, .. } = &mut target;
-    assert!(machine.send_els(accept.src, FipEls::Flogi, &header, &reject.octets[52..60], out));
+    assert!(machine.send_els(accept.src, FipElsKind::Flogi, &header, &reject.octets[52..60], out));
     assert_eq!(out.frames.pop().unwrap(), reject.octets);
-    assert!(!machine.send_els(accept.src, FipEls::Flogi, &header, &[1, 2, 3], out), "no number of words");
-    assert!(!machine.send_els(accept.src, FipEls::Flogi, &header, &[0; 996], out), "too long");
+    assert!(!machine.send_els(accept.src, FipElsKind::Flogi, &header, &[1, 2, 3], out), "no number of words");
+    assert!(!machine.send_els(accept.src, FipElsKind::Flogi, &header, &[0; 996], out), "too long");
     assert_eq!(machine.counters().unsent, 0);
     let mut down = Node::new(&config(OURS));
-    assert!(!down.machine.send_els(accept.src, FipEls::Flogi, &header, &[0; 4], &mut down.out), "no identifier");
+    assert!(!down.machine.send_els(accept.src, FipElsKind::Flogi, &header, &[0; 4], &mut down.out), "no identifier");
 }
 
 #[test]

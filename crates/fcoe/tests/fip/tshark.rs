@@ -32,9 +32,12 @@ fn ours() -> Vec<Frame> {
             node.hear(&frame);
         }
         // Frames 11 and 12 of capture 01, and 28 of 03: FLOGI, its accept, LOGO; 32 of 07: a reject.
-        for (number, frame, kind) in
-            [("01", 10, FipEls::Flogi), ("01", 11, FipEls::Flogi), ("03", 27, FipEls::Logo), ("07", 31, FipEls::Flogi)]
-        {
+        for (number, frame, kind) in [
+            ("01", 10, FipElsKind::Flogi),
+            ("01", 11, FipElsKind::Flogi),
+            ("03", 27, FipElsKind::Logo),
+            ("07", 31, FipElsKind::Flogi),
+        ] {
             let octets = &capture::golden(number)[frame].octets;
             let fip = FipFrame::new_checked(&octets[14..]).unwrap();
             let repr = FipElsRepr::parse(&fip).unwrap();

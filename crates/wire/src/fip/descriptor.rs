@@ -41,7 +41,7 @@ pub enum FipDescriptor<'a> {
     /// Types 7 to 10: a link service's frame.
     Els {
         /// Which.
-        kind: FipEls,
+        kind: FipElsKind,
         /// The FC header.
         header: FcHeader,
         /// The payload; a number of words.
@@ -68,7 +68,7 @@ pub enum FipDescriptor<'a> {
 
 /// The link services that FIP carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FipEls {
+pub enum FipElsKind {
     /// Fabric login, type 7.
     Flogi,
     /// Discover F_Port service parameters, type 8: another N_Port_ID.
@@ -132,10 +132,10 @@ impl<'a> FipDescriptor<'a> {
             Self::Name(_) => 4,
             Self::Fabric { .. } => 5,
             Self::MaxFcoeSize(_) => 6,
-            Self::Els { kind: FipEls::Flogi, .. } => 7,
-            Self::Els { kind: FipEls::Fdisc, .. } => 8,
-            Self::Els { kind: FipEls::Logo, .. } => 9,
-            Self::Els { kind: FipEls::Elp, .. } => 10,
+            Self::Els { kind: FipElsKind::Flogi, .. } => 7,
+            Self::Els { kind: FipElsKind::Fdisc, .. } => 8,
+            Self::Els { kind: FipElsKind::Logo, .. } => 9,
+            Self::Els { kind: FipElsKind::Elp, .. } => 10,
             Self::VnPort(_) => 11,
             Self::FkaAdv { .. } => 12,
             Self::VendorId(_) => 13,
@@ -193,10 +193,10 @@ impl<'a> FipDescriptor<'a> {
             4 => Self::Name(wwn_at(bytes, 4)),
             5 => Self::Fabric { vf_id: u16_at(bytes, 2) & 0xfff, fc_map: array_at(bytes, 5), name: wwn_at(bytes, 8) },
             6 => Self::MaxFcoeSize(u16_at(bytes, 2)),
-            7 => els(FipEls::Flogi)?,
-            8 => els(FipEls::Fdisc)?,
-            9 => els(FipEls::Logo)?,
-            10 => els(FipEls::Elp)?,
+            7 => els(FipElsKind::Flogi)?,
+            8 => els(FipElsKind::Fdisc)?,
+            9 => els(FipElsKind::Logo)?,
+            10 => els(FipElsKind::Elp)?,
             11 => Self::VnPort(FipVnPort {
                 mac: MacAddr(array_at(bytes, 2)),
                 fc_id: FcId::from_octets(array_at(bytes, 9)),
@@ -327,10 +327,10 @@ mod tests {
                 [&[5, 4, 1, 0x23, 0, 0x0e, 0xfc, 0][..], &eight].concat(),
             ),
             (FipDescriptor::MaxFcoeSize(2158), vec![6, 1, 8, 0x6e]),
-            els(FipEls::Flogi, 7),
-            els(FipEls::Fdisc, 8),
-            els(FipEls::Logo, 9),
-            els(FipEls::Elp, 10),
+            els(FipElsKind::Flogi, 7),
+            els(FipElsKind::Fdisc, 8),
+            els(FipElsKind::Logo, 9),
+            els(FipElsKind::Elp, 10),
             (FipDescriptor::VnPort(port), [&[11, 5, 0x0e, 0xfd, 0, 0, 1, 2, 0, 0, 1, 2][..], &eight].concat()),
             (FipDescriptor::FkaAdv { no_keep_alive: true, period: 8000 }, vec![12, 2, 0, 1, 0, 0, 0x1f, 0x40]),
             (FipDescriptor::VendorId(eight), [&[13, 3, 0, 0][..], &eight].concat()),
@@ -380,7 +380,7 @@ mod tests {
     fn what_no_length_can_state_is_not_written() {
         let mut buffer = [0xa5; 2000];
         let header = FcHeader::parse(&[0; 24]).unwrap();
-        let els = |payload| FipDescriptor::Els { kind: FipEls::Flogi, header, payload };
+        let els = |payload| FipDescriptor::Els { kind: FipElsKind::Flogi, header, payload };
         assert_eq!(els(&[0; 996]).emit(&mut buffer), Err(Error::TooLarge(NAME, "length")));
         assert_eq!(els(&[0; 5]).emit(&mut buffer), Err(Error::Malformed(NAME, "length")));
         assert_eq!(buffer, [0xa5; 2000]);

@@ -2,14 +2,14 @@
 
 use super::found::{Found, optional};
 use super::header::{emit, frame_len};
-use super::{FipCode, FipDescriptor, FipEls, FipFlags, FipFrame};
+use super::{FipCode, FipDescriptor, FipElsKind, FipFlags, FipFrame};
 use crate::{Error, FcHeader, MacAddr};
 
 /// A link service's request or reply inside FIP (FC-BB-6, clause 7, FIP Virtual Link Instantiation).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FipElsRepr<'a> {
     /// What is asked for; a reply repeats it.
-    pub kind: FipEls,
+    pub kind: FipElsKind,
     /// Whether it is a reply.
     pub reply: bool,
     /// How MAC addresses are given, between ENode and FCF; nothing in VN2VN.
@@ -88,19 +88,19 @@ mod tests {
         let name = Some(FipDescriptor::Name(crate::Wwn(1)));
         let other = Some(FipDescriptor::Unknown(200, &[0, 0]));
 
-        let octets = frame(FipCode::ELS_REPLY, &[other, els(FipEls::Logo), mac]);
+        let octets = frame(FipCode::ELS_REPLY, &[other, els(FipElsKind::Logo), mac]);
         let repr = parse(&octets).unwrap();
-        assert_eq!((repr.kind, repr.reply, repr.payload), (FipEls::Logo, true, &[4, 0, 0, 0][..]));
+        assert_eq!((repr.kind, repr.reply, repr.payload), (FipElsKind::Logo, true, &[4, 0, 0, 0][..]));
         assert_eq!(repr.mac, Some(MacAddr([2, 0, 0, 0, 0, 1])));
 
         let not_one = Err(Error::Malformed("fip", "list: not one link service"));
         assert_eq!(parse(&frame(FipCode::ELS_REQUEST, &[mac])), not_one);
-        assert_eq!(parse(&frame(FipCode::ELS_REQUEST, &[els(FipEls::Flogi), els(FipEls::Logo)])), not_one);
+        assert_eq!(parse(&frame(FipCode::ELS_REQUEST, &[els(FipElsKind::Flogi), els(FipElsKind::Logo)])), not_one);
         let twice = Err(Error::Malformed("fip", "descriptor that comes twice"));
-        assert_eq!(parse(&frame(FipCode::ELS_REQUEST, &[els(FipEls::Flogi), els(FipEls::Flogi)])), twice);
-        assert_eq!(parse(&frame(FipCode::ELS_REQUEST, &[els(FipEls::Flogi), mac, mac])), twice);
+        assert_eq!(parse(&frame(FipCode::ELS_REQUEST, &[els(FipElsKind::Flogi), els(FipElsKind::Flogi)])), twice);
+        assert_eq!(parse(&frame(FipCode::ELS_REQUEST, &[els(FipElsKind::Flogi), mac, mac])), twice);
         let unexpected = Err(Error::Malformed("fip", "unexpected descriptor"));
-        assert_eq!(parse(&frame(FipCode::ELS_REQUEST, &[els(FipEls::Flogi), name])), unexpected);
-        assert_eq!(parse(&frame(FipCode::BEACON, &[els(FipEls::Flogi)])), Err(Error::Malformed("fip", "subcode")));
+        assert_eq!(parse(&frame(FipCode::ELS_REQUEST, &[els(FipElsKind::Flogi), name])), unexpected);
+        assert_eq!(parse(&frame(FipCode::BEACON, &[els(FipElsKind::Flogi)])), Err(Error::Malformed("fip", "subcode")));
     }
 }

@@ -12,7 +12,7 @@ mod repr;
 mod vlan;
 mod vn2vn;
 
-pub use descriptor::{Fc4Features, FipDescriptor, FipDescriptors, FipEls, FipVnPort};
+pub use descriptor::{Fc4Features, FipDescriptor, FipDescriptors, FipElsKind, FipVnPort};
 pub use header::{FipCode, FipFlags, FipFrame};
 pub use link_service::FipElsRepr;
 pub use repr::{FipRepr, FipSolicitationRepr};

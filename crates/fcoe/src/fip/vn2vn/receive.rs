@@ -159,7 +159,7 @@ impl Vn2vn {
         if (header.fc_type, header.r_ctl) != (FcType::ELS, wanted) {
             return Err(FipDrop::Malformed);
         }
-        if kind == FipEls::Elp {
+        if kind == FipElsKind::Elp {
             return Err(FipDrop::Foreign);
         }
         let Some((own, _)) = self.own() else { return Err(FipDrop::NotReady) };
