@@ -11,12 +11,14 @@
 
 mod backend;
 mod buffer;
+mod fip;
 mod link;
 mod scsi;
 mod transmit;
 
 pub use backend::{Backend, BackendError, Completion, Geometry, Memory, Operation, Tag};
 pub use buffer::{Buffer, Pool};
+pub use fip::{FipConfig, FipCounters, FipDrop, FipEvent, FipMode, Neighbour, Vn2vn};
 pub use link::{Link, Peer, PeerId, Role};
 pub use scsi::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
 pub use transmit::{Sequence, Transmit};

@@ -49,6 +49,7 @@ mod error;
 mod ethernet;
 mod fc;
 mod field;
+mod fip;
 mod icmpv4;
 mod icmpv6;
 mod ip;
@@ -67,6 +68,10 @@ pub use arp::{ArpOperation, ArpPacket, ArpRepr};
 pub use error::Error;
 pub use ethernet::{EtherType, EthernetFrame, EthernetRepr, MacAddr};
 pub use fc::{Eof, FcHeader, FcId, FcType, FcoeFrame, FcoeRepr, Sof, Wwn, f_ctl, r_ctl};
+pub use fip::{
+    Fc4Features, FipClaim, FipCode, FipDescriptor, FipDescriptors, FipElsKind, FipElsRepr, FipFlags, FipFrame, FipRepr,
+    FipSolicitationRepr, FipVlanKind, FipVlanRepr, FipVn2vnRepr, FipVnPort, Vn2vnKind,
+};
 pub use icmpv4::{Icmpv4Packet, Icmpv4Repr};
 pub use icmpv6::{Icmpv6Packet, Icmpv6Repr};
 pub use ip::{IpProtocol, pseudo_header_v4, pseudo_header_v6};

@@ -1,0 +1,186 @@
+//! Who else is there: a table that does not grow.
+
+use super::config::AGE;
+use super::counters::FipDrop;
+use super::identifiers::is_usable;
+use crate::Role;
+use linerate_wire::{Fc4Features, FcId, FipFrame, FipVn2vnRepr, MacAddr, Wwn};
+
+/// How many there are room for.
+pub(super) const NEIGHBOURS: usize = 256;
+
+/// A VN_Port that has claimed its identifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Its N_Port_ID.
+    pub fc_id: FcId,
+    /// The VN_Port's MAC address, where FCoE frames go.
+    pub mac: MacAddr,
+    /// The ENode's MAC address, where FIP frames go.
+    pub enode_mac: MacAddr,
+    /// The port's name.
+    pub wwpn: Wwn,
+    /// The node's name.
+    pub wwnn: Wwn,
+    /// What it is in FCP; neither, when it does not speak FCP.
+    pub role: Role,
+    /// Octets of its longest FCoE frame behind the Ethernet header.
+    pub max_fcoe_size: u16,
+}
+
+impl Neighbour {
+    /// What a claim tells; nothing from a frame of another kind.
+    pub(super) fn from_claim(repr: &FipVn2vnRepr) -> Option<Self> {
+        let claim = repr.claim?;
+        let bits = claim.features.fcp().unwrap_or(0);
+        Some(Self {
+            fc_id: repr.port.fc_id,
+            mac: repr.port.mac,
+            enode_mac: repr.enode_mac,
+            wwpn: repr.port.name,
+            wwnn: repr.node_name,
+            role: Role { target: bits & Fc4Features::TARGET != 0, initiator: bits & Fc4Features::INITIATOR != 0 },
+            max_fcoe_size: claim.max_fcoe_size,
+        })
+    }
+
+    /// Whether a frame of discovery comes from this port.
+    pub(super) fn sent(&self, repr: &FipVn2vnRepr) -> bool {
+        (self.fc_id, self.enode_mac, self.wwpn, self.wwnn)
+            == (repr.port.fc_id, repr.enode_mac, repr.port.name, repr.node_name)
+    }
+}
+
+/// Whether what a frame of discovery says of its sender fits together, and the source address to it.
+pub(super) fn is_consistent(src: MacAddr, repr: &FipVn2vnRepr) -> bool {
+    let port = &repr.port;
+    let beacon = repr.kind == linerate_wire::Vn2vnKind::Beacon;
+    is_usable(port.fc_id)
+        && port.mac == port.fc_id.mac(FipFrame::VN2VN_FC_MAP)
+        && !repr.enode_mac.is_multicast()
+        && repr.enode_mac != MacAddr::UNSPECIFIED
+        && (src == repr.enode_mac || beacon && src == port.mac)
+}
+
+#[derive(Debug)]
+struct Entry {
+    neighbour: Neighbour,
+    /// When it last claimed or beaconed.
+    heard: u64,
+    /// Whether it ever beaconed.
+    beaconed: bool,
+    /// Whether anyone was told of it, who then must be told that it is gone.
+    told: bool,
+    /// Whether it must not make room for another.
+    pinned: bool,
+}
+
+/// The neighbours, by identifier.
+#[derive(Debug)]
+pub(super) struct Neighbours {
+    entries: Vec<Entry>,
+    /// No entry ages before this.
+    age_at: u64,
+}
+
+impl Neighbours {
+    pub(super) fn new() -> Self {
+        Self { entries: Vec::with_capacity(NEIGHBOURS), age_at: u64::MAX }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Neighbour> {
+        self.entries.iter().map(|entry| &entry.neighbour)
+    }
+
+    pub(super) fn find(&self, fc_id: FcId) -> Option<&Neighbour> {
+        self.iter().find(|neighbour| neighbour.fc_id == fc_id)
+    }
+
+    pub(super) fn pin(&mut self, fc_id: FcId, pinned: bool) -> bool {
+        let entry = self.entry(fc_id);
+        let known = entry.is_some();
+        // Who pins it knows of it, so it must be told when it is gone.
+        entry.into_iter().for_each(|entry| (entry.pinned, entry.told) = (pinned, entry.told | pinned));
+        known
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+        self.age_at = u64::MAX;
+    }
+
+    /// Takes a claim in, or says why not. Hands those that go for it to `gone`, if they were told of.
+    pub(super) fn learn(&mut self, now: u64, new: Neighbour, mut gone: impl FnMut(Neighbour)) -> Result<(), FipDrop> {
+        // A port that chose another identifier has left its old one.
+        let moved = |old: &Neighbour| old.wwpn == new.wwpn && old.enode_mac == new.enode_mac && old.fc_id != new.fc_id;
+        if let Some(at) = self.entries.iter().position(|entry| moved(&entry.neighbour)) {
+            self.remove(at, &mut gone);
+        }
+        if let Some(at) = self.entries.iter().position(|entry| entry.neighbour.fc_id == new.fc_id) {
+            let entry = &mut self.entries[at];
+            let old = entry.neighbour;
+            if (old.wwpn, old.wwnn, old.enode_mac) == (new.wwpn, new.wwnn, new.enode_mac) {
+                entry.neighbour = new;
+                entry.heard = now;
+                return Ok(());
+            }
+            // The lesser name must give way; who is logged in does not give way to one that cannot keep the identifier.
+            if entry.pinned && new.wwpn < old.wwpn {
+                return Err(FipDrop::Inconsistent);
+            }
+            self.remove(at, &mut gone);
+        }
+        if self.entries.len() == NEIGHBOURS {
+            let silent = self.entries.iter().enumerate().filter(|(_, entry)| !entry.beaconed && !entry.pinned);
+            let Some((oldest, _)) = silent.min_by_key(|(_, entry)| entry.heard) else { return Err(FipDrop::TableFull) };
+            self.remove(oldest, &mut gone);
+        }
+        self.entries.push(Entry { neighbour: new, heard: now, beaconed: false, told: false, pinned: false });
+        self.age_at = self.age_at.min(now.saturating_add(AGE));
+        Ok(())
+    }
+
+    /// Takes note that a neighbour is alive.
+    pub(super) fn beacon(&mut self, now: u64, fc_id: FcId) {
+        if let Some(entry) = self.entry(fc_id) {
+            entry.heard = now;
+            entry.beaconed = true;
+        }
+    }
+
+    /// Takes note that someone was told of a neighbour.
+    pub(super) fn told(&mut self, fc_id: FcId) {
+        self.entry(fc_id).into_iter().for_each(|entry| entry.told = true);
+    }
+
+    /// When [`age`](Self::age) is to be called again: at the latest when the first neighbour is gone.
+    pub(super) fn age_at(&self) -> u64 {
+        self.age_at
+    }
+
+    /// Forgets those that were silent too long, and hands those to `gone` that were told of.
+    pub(super) fn age(&mut self, now: u64, mut gone: impl FnMut(Neighbour)) {
+        let mut at = 0;
+        self.age_at = u64::MAX;
+        while let Some(entry) = self.entries.get(at) {
+            let ends = entry.heard.saturating_add(AGE);
+            if ends <= now {
+                self.remove(at, &mut gone);
+            } else {
+                self.age_at = self.age_at.min(ends);
+                at += 1;
+            }
+        }
+    }
+
+    fn entry(&mut self, fc_id: FcId) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.neighbour.fc_id == fc_id)
+    }
+
+    fn remove(&mut self, at: usize, gone: &mut impl FnMut(Neighbour)) {
+        let entry = self.entries.swap_remove(at);
+        if entry.told {
+            gone(entry.neighbour);
+        }
+    }
+}

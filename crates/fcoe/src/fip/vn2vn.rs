@@ -1,0 +1,328 @@
+//! The machine: what it is asked, what it does in time. What it does with frames is in `receive`.
+
+mod receive;
+
+use std::collections::VecDeque;
+
+use super::config::*;
+use super::counters::FipCounters;
+use super::identifiers::Identifiers;
+use super::neighbours::{NEIGHBOURS, Neighbour, Neighbours};
+use super::sender::Sender;
+use crate::Transmit;
+use linerate_wire::*;
+
+/// So many events wait at most; of those that may be lost half as many, so that one call's others always have room.
+const EVENTS: usize = 4 * NEIGHBOURS;
+
+/// LS_RJT: the one reply that carries no MAC address.
+const LS_RJT: u8 = 0x01;
+
+/// Octets of the longest payload that a descriptor has room for.
+const MAX_PAYLOAD: usize = 255 * 4 - 4 - FcHeader::LEN;
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FipEvent {
+    /// We have an N_Port_ID: it was claimed, nobody objected, and the first Beacon is out.
+    Up {
+        /// The identifier.
+        fc_id: FcId,
+        /// The VN_Port's MAC address.
+        mac: MacAddr,
+    },
+    /// We have it no more, and no neighbour either: the link went down, or another port took it.
+    Down,
+    /// A neighbour is alive: each Beacon of a port that has claimed its identifier.
+    Beacon(Neighbour),
+    /// A neighbour is no more: it was silent for 20 s, or it or its identifier's new owner claimed anew. Comes only for
+    /// neighbours that other events told of.
+    Gone(Neighbour),
+    /// A login or logout came, for our identifier.
+    Els {
+        /// Which service; a reply repeats it.
+        kind: FipElsKind,
+        /// The sender, when it is a neighbour: by S_ID and ENode MAC address.
+        from: Option<Neighbour>,
+        /// The sender's ENode MAC address, where an answer goes.
+        enode_mac: MacAddr,
+        /// The FC header.
+        header: FcHeader,
+        /// The payload.
+        payload: Vec<u8>,
+        /// The VN_Port MAC address that the sender states; always the one that its S_ID makes.
+        mac: Option<MacAddr>,
+    },
+}
+
+/// How far we are; each but the first ends at [`Vn2vn::due`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The link is down.
+    Off,
+    /// Before the first Probe Request.
+    Start,
+    /// After the first.
+    Probe1,
+    /// After the second.
+    Probe2,
+    /// After the Claim Notification.
+    Claim,
+    /// Beaconing.
+    Up,
+}
+
+/// A VN_Port's part in VN2VN discovery (FC-BB-6, clause 7, VN2VN): it finds an N_Port_ID that nobody else has, keeps it, and
+/// knows who else is there.
+///
+/// Two Probe Requests ask for the identifier; if 400 ms later nobody has replied, a Claim Notification takes it, which
+/// all others answer; 400 ms later Beacons begin, first after 400 ms, then each 8 s. A conflict is won by the greater
+/// port name; the loser begins again with another identifier.
+///
+/// Time is in nanoseconds from any origin, the same in all calls. Events are to be taken after each call that takes a
+/// time: as many as wait are bounded, and those that find no room are lost, first of all Beacons and logins, which are
+/// counted.
+#[derive(Debug)]
+pub struct Vn2vn {
+    config: FipConfig,
+    /// The mode in force.
+    mode: FipMode,
+    state: State,
+    /// When the state's time is over; while beaconing, when the next Beacon is due.
+    due: u64,
+    /// What we have or want.
+    fc_id: FcId,
+    identifiers: Identifiers,
+    /// Identifiers tried since the link came up.
+    tries: u32,
+    /// When the last Claim Notification went out.
+    claimed: Option<u64>,
+    neighbours: Neighbours,
+    events: VecDeque<FipEvent>,
+    counters: FipCounters,
+    random: u64,
+    sender: Sender,
+}
+
+impl Vn2vn {
+    /// A node whose link is down.
+    #[must_use]
+    pub fn new(config: &FipConfig) -> Self {
+        let identifiers = Identifiers::new(config.wwpn);
+        Self {
+            config: *config,
+            mode: config.mode,
+            state: State::Off,
+            due: u64::MAX,
+            fc_id: identifiers.first(),
+            identifiers,
+            tries: 0,
+            claimed: None,
+            neighbours: Neighbours::new(),
+            events: VecDeque::with_capacity(EVENTS),
+            counters: FipCounters::default(),
+            random: config.seed,
+            sender: Sender::new(config),
+        }
+    }
+
+    /// The link is up, or down. After it was down, the last identifier is tried first, in the mode of the configuration.
+    pub fn set_link(&mut self, now: u64, up: bool) {
+        if up && self.state == State::Off {
+            self.identifiers = Identifiers::new(self.config.wwpn);
+            self.begin(now, self.config.mode);
+        } else if !up && self.state != State::Off {
+            self.leave();
+            self.state = State::Off;
+            self.due = u64::MAX;
+        }
+    }
+
+    /// A frame came: `ethernet` begins with its Ethernet header and may end with padding.
+    pub fn handle(&mut self, now: u64, ethernet: &[u8], out: &mut impl Transmit) {
+        self.counters.received += 1;
+        if let Err(reason) = self.take(now, ethernet, out) {
+            self.counters.drop(reason);
+        }
+    }
+
+    /// Does what is due.
+    pub fn poll(&mut self, now: u64, out: &mut impl Transmit) {
+        if self.neighbours.age_at() <= now {
+            let events = &mut self.events;
+            self.neighbours.age(now, |gone| tell(events, FipEvent::Gone(gone)));
+        }
+        if self.due <= now {
+            self.advance(now, out);
+        }
+    }
+
+    /// When [`poll`](Self::poll) has something to do; never, while the link is down.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<u64> {
+        Some(self.due.min(self.neighbours.age_at())).filter(|&at| at != u64::MAX)
+    }
+
+    /// The oldest event that was not taken yet.
+    pub fn poll_event(&mut self) -> Option<FipEvent> {
+        self.events.pop_front()
+    }
+
+    /// Our N_Port_ID and the VN_Port's MAC address, while we have them.
+    #[must_use]
+    pub fn own(&self) -> Option<(FcId, MacAddr)> {
+        (self.state == State::Up).then(|| (self.fc_id, self.fc_id.mac(FipFrame::VN2VN_FC_MAP)))
+    }
+
+    /// The mode in force: the configuration's, or multipoint where point-to-point found something else.
+    #[must_use]
+    pub fn mode(&self) -> FipMode {
+        self.mode
+    }
+
+    /// The ports that have claimed an identifier and were heard in the last 20 s; at most 256.
+    pub fn neighbours(&self) -> impl Iterator<Item = &Neighbour> {
+        self.neighbours.iter()
+    }
+
+    /// The neighbour that has this identifier.
+    #[must_use]
+    pub fn neighbour(&self, fc_id: FcId) -> Option<&Neighbour> {
+        self.neighbours.find(fc_id)
+    }
+
+    /// Keeps a neighbour in the table however many others come, or no longer: for those that are logged in. It still
+    /// goes when it is silent for 20 s. False when there is no such neighbour.
+    pub fn pin(&mut self, fc_id: FcId, pinned: bool) -> bool {
+        self.neighbours.pin(fc_id, pinned)
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn counters(&self) -> &FipCounters {
+        &self.counters
+    }
+
+    /// Sends a login or logout, or an answer to one, to the ENode `to`, with our VN_Port's MAC address beside it unless
+    /// it is a reject. `header.r_ctl` tells requests from replies; `kind` is what is asked for, also in a reply. False
+    /// when it was not sent: we have no identifier, the payload is no number of words or longer than 992 octets, or
+    /// there is no room.
+    pub fn send_els(
+        &mut self,
+        to: MacAddr,
+        kind: FipElsKind,
+        header: &FcHeader,
+        payload: &[u8],
+        out: &mut impl Transmit,
+    ) -> bool {
+        let Some((_, mac)) = self.own() else { return false };
+        if payload.len() > MAX_PAYLOAD || !payload.len().is_multiple_of(4) {
+            return false;
+        }
+        let reply = header.r_ctl == r_ctl::ELS_REPLY;
+        let mac = (!reply || payload.first() != Some(&LS_RJT)).then_some(mac);
+        let repr = FipElsRepr { kind, reply, flags: FipFlags::default(), header: *header, payload, mac };
+        let sent = self.sender.els(to, &repr, out);
+        self.counted(sent)
+    }
+
+    /// Begins with the identifier we last had or wanted.
+    fn begin(&mut self, now: u64, mode: FipMode) {
+        self.leave();
+        self.mode = mode;
+        self.tries = 1;
+        self.state = State::Start;
+        self.due = now.saturating_add(self.random_below(PROBE_WAIT));
+    }
+
+    /// Begins again with another identifier (FC-BB-6, clause 7: a conflict).
+    fn restart(&mut self, now: u64) {
+        self.leave();
+        self.counters.conflicts += 1;
+        let old = self.fc_id;
+        // After a link's way down and up the sequence begins anew, and may give first what is in conflict now.
+        while self.fc_id == old {
+            self.fc_id = self.identifiers.next();
+        }
+        let wait = if self.tries < RATE_LIMIT_CONFLICTS {
+            self.tries += 1;
+            self.random_below(PROBE_WAIT)
+        } else {
+            RATE_LIMIT_WAIT
+        };
+        self.state = State::Start;
+        self.due = now.saturating_add(wait);
+    }
+
+    /// Gives up the identifier, if we have one, and what was learned while we wanted it.
+    fn leave(&mut self) {
+        if self.state == State::Up {
+            tell(&mut self.events, FipEvent::Down);
+        }
+        self.neighbours.clear();
+        self.claimed = None;
+    }
+
+    /// The state's time is over.
+    fn advance(&mut self, now: u64, out: &mut impl Transmit) {
+        let (kind, next, wait) = match self.state {
+            State::Off => return,
+            State::Start => (Vn2vnKind::ProbeRequest, State::Probe1, PROBE_WAIT),
+            State::Probe1 => (Vn2vnKind::ProbeRequest, State::Probe2, ANNOUNCE_WAIT),
+            State::Probe2 => (Vn2vnKind::ClaimNotification, State::Claim, ANNOUNCE_WAIT),
+            State::Claim => (Vn2vnKind::Beacon, State::Up, ANNOUNCE_WAIT),
+            State::Up => (Vn2vnKind::Beacon, State::Up, BEACON_PERIOD + self.random_below(BEACON_FUZZ)),
+        };
+        if !self.multicast(kind, self.mode, out) {
+            self.due = now.saturating_add(RETRY);
+            return;
+        }
+        self.due = now.saturating_add(wait);
+        if next == State::Claim {
+            self.claimed = Some(now);
+        }
+        let was = std::mem::replace(&mut self.state, next);
+        if let (State::Claim, Some((fc_id, mac))) = (was, self.own()) {
+            tell(&mut self.events, FipEvent::Up { fc_id, mac });
+        }
+    }
+
+    /// Claims what we have, anew.
+    fn claim(&mut self, now: u64, out: &mut impl Transmit) {
+        if self.multicast(Vn2vnKind::ClaimNotification, self.mode, out) {
+            self.claimed = Some(now);
+        }
+    }
+
+    fn multicast(&mut self, kind: Vn2vnKind, mode: FipMode, out: &mut impl Transmit) -> bool {
+        let sent = self.sender.vn2vn(kind, self.fc_id, mode, None, 0, out);
+        self.counted(sent)
+    }
+
+    fn unicast(&mut self, kind: Vn2vnKind, to: MacAddr, padded: u16, out: &mut impl Transmit) -> bool {
+        let sent = self.sender.vn2vn(kind, self.fc_id, self.mode, Some(to), padded, out);
+        self.counted(sent)
+    }
+
+    fn counted(&mut self, sent: bool) -> bool {
+        *if sent { &mut self.counters.sent } else { &mut self.counters.unsent } += 1;
+        sent
+    }
+
+    /// A random number below `bound` (SplitMix64: G. L. Steele and others, "Fast splittable pseudorandom number
+    /// generators", 2014).
+    fn random_below(&mut self, bound: u64) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+}
+
+/// Queues an event, while its owner takes them.
+fn tell(events: &mut VecDeque<FipEvent>, event: FipEvent) {
+    if events.len() < EVENTS {
+        events.push_back(event);
+    }
+}

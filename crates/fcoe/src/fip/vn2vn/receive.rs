@@ -1,0 +1,195 @@
+//! Frames that come: whom they are from and for, and what they change.
+
+use super::{EVENTS, FipEvent, State, Vn2vn, tell};
+use crate::Transmit;
+use crate::fip::config::{ANNOUNCE_WAIT, FipMode};
+use crate::fip::counters::FipDrop;
+use crate::fip::neighbours::{Neighbour, is_consistent};
+use linerate_wire::*;
+
+impl Vn2vn {
+    /// Takes a frame in, or says why not.
+    pub(super) fn take(&mut self, now: u64, ethernet: &[u8], out: &mut impl Transmit) -> Result<(), FipDrop> {
+        let frame = EthernetFrame::new_checked(ethernet).map_err(|_| FipDrop::NotFip)?;
+        let (vid, ethertype, payload) = match frame.ethertype() {
+            EtherType::VLAN => {
+                let header = VlanHeader::new_checked(frame.payload()).map_err(|_| FipDrop::NotFip)?;
+                (header.tag().vid(), header.ethertype(), header.payload())
+            }
+            ethertype => (0, ethertype, frame.payload()),
+        };
+        if ethertype != EtherType::FIP {
+            return Err(FipDrop::NotFip);
+        }
+        if vid != self.config.vlan.map_or(0, VlanTag::vid) {
+            return Err(FipDrop::Vlan);
+        }
+        if self.state == State::Off {
+            return Err(FipDrop::NotReady);
+        }
+        let (src, dst) = (frame.src(), frame.dst());
+        if src == self.config.mac {
+            return Err(FipDrop::Own);
+        }
+        if ![self.config.mac, FipFrame::ALL_VN2VN_MACS, FipFrame::ALL_PT2PT_MACS].contains(&dst) {
+            return Err(FipDrop::NotForUs);
+        }
+        let fip = FipFrame::new_checked(payload).map_err(|_| FipDrop::Malformed)?;
+        match fip.code().protocol {
+            2 => self.els(src, dst, &FipElsRepr::parse(&fip).map_err(|_| FipDrop::Malformed)?),
+            5 => self.vn2vn(now, src, &FipVn2vnRepr::parse(&fip).map_err(|_| FipDrop::Malformed)?, out),
+            _ => Err(FipDrop::Foreign),
+        }
+    }
+
+    /// A frame of discovery.
+    fn vn2vn(&mut self, now: u64, src: MacAddr, repr: &FipVn2vnRepr, out: &mut impl Transmit) -> Result<(), FipDrop> {
+        if !is_consistent(src, repr) {
+            return Err(FipDrop::Inconsistent);
+        }
+        // A Beacon's source address tells nothing: another port with our identifier has our VN_Port's.
+        if repr.enode_mac == self.config.mac {
+            return Err(FipDrop::Own);
+        }
+        if repr.port.name == self.config.wwpn {
+            return Err(FipDrop::SameName);
+        }
+        let flagged = repr.flags.has(FipFlags::REC_P2P);
+        if self.mode == FipMode::PointToPoint {
+            let third = self.neighbours().any(|neighbour| neighbour.wwpn != repr.port.name);
+            if !flagged || third {
+                self.begin(now, FipMode::Multipoint);
+            }
+        }
+        let multipoint = self.mode == FipMode::Multipoint;
+        match repr.kind {
+            Vn2vnKind::ProbeRequest => self.probe_request(now, repr, flagged && multipoint, out),
+            Vn2vnKind::ProbeReply => self.probe_reply(now, repr, out),
+            // One that expects to be alone with us learns from a Probe Request that this is multipoint (captures 10).
+            Vn2vnKind::ClaimNotification | Vn2vnKind::Beacon if flagged && multipoint => {
+                self.multicast(Vn2vnKind::ProbeRequest, FipMode::Multipoint, out);
+            }
+            Vn2vnKind::ClaimNotification => return self.claim_notification(now, repr, out),
+            Vn2vnKind::ClaimResponse => return self.claim_response(now, repr),
+            Vn2vnKind::Beacon => return self.beacon(now, repr, out),
+        }
+        Ok(())
+    }
+
+    /// Someone asks for an identifier; `recorded` when it had it in an earlier life.
+    fn probe_request(&mut self, now: u64, repr: &FipVn2vnRepr, recorded: bool, out: &mut impl Transmit) {
+        if repr.port.fc_id != self.fc_id {
+            return;
+        }
+        let ours = match self.state {
+            State::Claim | State::Up => true,
+            // What we ask for was never recorded, so one that was goes before the greater name.
+            State::Probe1 | State::Probe2 => self.config.wwpn > repr.port.name && !recorded,
+            State::Off | State::Start => false,
+        };
+        if ours {
+            self.unicast(Vn2vnKind::ProbeReply, repr.enode_mac, 0, out);
+        } else {
+            self.restart(now);
+        }
+    }
+
+    /// Someone has an identifier.
+    fn probe_reply(&mut self, now: u64, repr: &FipVn2vnRepr, out: &mut impl Transmit) {
+        if repr.port.fc_id != self.fc_id {
+            return;
+        }
+        if self.state == State::Up {
+            self.claim(now, out);
+        } else {
+            self.restart(now);
+        }
+    }
+
+    /// Someone takes an identifier.
+    fn claim_notification(&mut self, now: u64, repr: &FipVn2vnRepr, out: &mut impl Transmit) -> Result<(), FipDrop> {
+        let claimed = matches!(self.state, State::Claim | State::Up);
+        if repr.port.fc_id == self.fc_id {
+            if claimed && self.config.wwpn > repr.port.name {
+                self.claim(now, out);
+            } else {
+                self.restart(now);
+            }
+        } else if claimed {
+            let size = repr.claim.map_or(0, |claim| claim.max_fcoe_size).min(self.config.max_fcoe_size);
+            self.unicast(Vn2vnKind::ClaimResponse, repr.enode_mac, size, out);
+            return self.learn(now, repr);
+        }
+        Ok(())
+    }
+
+    /// Someone tells of itself because we took an identifier.
+    fn claim_response(&mut self, now: u64, repr: &FipVn2vnRepr) -> Result<(), FipDrop> {
+        if repr.port.fc_id == self.fc_id {
+            return Err(FipDrop::Inconsistent);
+        }
+        if matches!(self.state, State::Claim | State::Up) { self.learn(now, repr) } else { Ok(()) }
+    }
+
+    /// Someone still has its identifier.
+    fn beacon(&mut self, now: u64, repr: &FipVn2vnRepr, out: &mut impl Transmit) -> Result<(), FipDrop> {
+        if self.state != State::Up {
+            return Ok(());
+        }
+        let Some(neighbour) = self.neighbours.find(repr.port.fc_id).copied() else {
+            // Its claim was before our time, or is in conflict with ours: who hears our claim answers it.
+            if self.claimed.is_none_or(|at| now > at.saturating_add(ANNOUNCE_WAIT)) {
+                self.claim(now, out);
+            }
+            return Err(FipDrop::Unknown);
+        };
+        if !neighbour.sent(repr) {
+            return Err(FipDrop::Inconsistent);
+        }
+        self.neighbours.beacon(now, neighbour.fc_id);
+        self.tell_or_drop(FipEvent::Beacon(neighbour))?;
+        self.neighbours.told(neighbour.fc_id);
+        Ok(())
+    }
+
+    /// A login or logout.
+    fn els(&mut self, src: MacAddr, dst: MacAddr, repr: &FipElsRepr<'_>) -> Result<(), FipDrop> {
+        let FipElsRepr { kind, reply, header, payload, mac, .. } = *repr;
+        let wanted = if reply { r_ctl::ELS_REPLY } else { r_ctl::ELS_REQUEST };
+        if (header.fc_type, header.r_ctl) != (FcType::ELS, wanted) {
+            return Err(FipDrop::Malformed);
+        }
+        if kind == FipElsKind::Elp {
+            return Err(FipDrop::Foreign);
+        }
+        let Some((own, _)) = self.own() else { return Err(FipDrop::NotReady) };
+        if dst.is_multicast() || header.d_id != own {
+            return Err(FipDrop::NotForUs);
+        }
+        let from = self.neighbours.find(header.s_id).copied();
+        let stated = mac.is_none_or(|mac| mac == header.s_id.mac(FipFrame::VN2VN_FC_MAP));
+        if !stated || src.is_multicast() || from.is_some_and(|neighbour| neighbour.enode_mac != src) {
+            return Err(FipDrop::Inconsistent);
+        }
+        let payload = payload.to_vec();
+        self.tell_or_drop(FipEvent::Els { kind, from, enode_mac: src, header, payload, mac })?;
+        self.neighbours.told(header.s_id);
+        Ok(())
+    }
+
+    /// Puts the sender of a claim into the table.
+    fn learn(&mut self, now: u64, repr: &FipVn2vnRepr) -> Result<(), FipDrop> {
+        let new = Neighbour::from_claim(repr).ok_or(FipDrop::Malformed)?;
+        let events = &mut self.events;
+        self.neighbours.learn(now, new, |gone| tell(events, FipEvent::Gone(gone)))
+    }
+
+    /// Queues an event that may be lost.
+    fn tell_or_drop(&mut self, event: FipEvent) -> Result<(), FipDrop> {
+        if self.events.len() >= EVENTS / 2 {
+            return Err(FipDrop::EventsFull);
+        }
+        self.events.push_back(event);
+        Ok(())
+    }
+}

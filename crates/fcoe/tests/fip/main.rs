@@ -1,0 +1,11 @@
+//! FIP against captures of two Linux kernels (`golden`), and against itself.
+
+mod capture;
+mod hostile;
+mod node;
+mod pairs;
+mod rebuild;
+mod replay;
+mod script;
+mod table;
+mod tshark;
