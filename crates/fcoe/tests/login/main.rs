@@ -1,0 +1,4 @@
+//! Logins of VN_Ports, by the frames that go over the wire.
+
+mod golden;
+mod payloads;
