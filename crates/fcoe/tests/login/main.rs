@@ -2,5 +2,7 @@
 
 mod clauses;
 mod golden;
+mod pairs;
 mod payloads;
+mod replay;
 mod world;
