@@ -2,7 +2,9 @@
 
 mod clauses;
 mod golden;
+mod hostile;
 mod pairs;
 mod payloads;
 mod replay;
+mod tshark;
 mod world;

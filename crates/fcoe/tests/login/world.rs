@@ -193,6 +193,8 @@ pub(crate) struct Scene {
     pub(crate) them: u16,
     /// What discovery says of the neighbour, but for its role.
     pub(crate) info: NeighbourInfo,
+    /// What went over the wire, of both.
+    pub(crate) trace: Vec<Sent>,
     ox_id: u16,
 }
 
@@ -206,6 +208,7 @@ impl Scene {
             us,
             them,
             info: neighbour(them, None),
+            trace: Vec::new(),
             ox_id: 0,
         }
     }
@@ -228,7 +231,9 @@ impl Scene {
     }
 
     pub(crate) fn beacon(&mut self, role: Option<Role>) {
+        let before = self.ways.sent.len();
         self.logins.neighbour_beacon(self.now, &NeighbourInfo { role, ..self.info }, &mut self.ways);
+        self.trace.extend_from_slice(&self.ways.sent[before..]);
     }
 
     /// Asks for something in FCoE; the reply, if there is one, is recorded.
@@ -275,14 +280,25 @@ impl Scene {
         let octets = fcoe(header, payload);
         let link = Link { src, dst: neighbour(self.us, None).vn_mac, vlan: None };
         let frame = FcoeFrame::new_checked(&octets).unwrap();
+        let before = self.hear(Sent { fip: false, dst: link.dst, header: *header, payload: payload.to_vec() });
         self.logins.handle(self.now, &link, &frame, &mut self.ways);
+        self.trace.extend_from_slice(&self.ways.sent[before..]);
+    }
+
+    /// Keeps a trace of what comes, and says how much was sent before.
+    fn hear(&mut self, sent: Sent) -> usize {
+        self.trace.push(sent);
+        self.ways.sent.len()
     }
 
     fn fip(&mut self, header: &FcHeader, payload: &[u8]) {
         let info = self.info;
         let els =
             FipEls { src: info.enode_mac, mac: Some(info.vn_mac), neighbour: Some(info), header: *header, payload };
+        let dst = neighbour(self.us, None).enode_mac;
+        let before = self.hear(Sent { fip: true, dst, header: *header, payload: payload.to_vec() });
         self.logins.handle_fip_els(self.now, &els, &mut self.ways);
+        self.trace.extend_from_slice(&self.ways.sent[before..]);
     }
 
     /// Lets time pass until the machine sends something; returns the seconds.
