@@ -56,7 +56,7 @@ impl Logins {
     }
 
     /// An ABTS came that is about no exchange of FCP: ours are answered at once, so there is nothing to abort (FC-FS-3,
-    /// clause 16.3.4).
+    /// BA_RJT).
     pub(super) fn answer_abort(&mut self, way: Way, header: &FcHeader, ways: &mut impl Ways) {
         self.counters.rejects_sent += 1;
         let reject =
@@ -103,7 +103,7 @@ impl Logins {
             return self.reject(way, header, BUSY, ways);
         }
         if state >= State::Prli {
-            // FC-LS-3, clause 6.2.2.2: a FLOGI ends all sessions. The exchanges end first, then we log in anew.
+            // FC-LS-3, FLOGI: a FLOGI ends all sessions. The exchanges end first, then we log in anew.
             self.reject(way, header, BUSY, ways);
             return self.restart(now, index, Downfall::LoginAgain, ways);
         }
@@ -130,13 +130,13 @@ impl Logins {
         match entry.state {
             _ if self.closing => return self.reject(way, header, BUSY, ways),
             State::Flogi => return self.reject(way, header, BUSY, ways),
-            // Crossed: the one with the greater name logs in (FC-LS-3, clause 6.3.2.2).
+            // Crossed: the one with the greater name logs in (FC-LS-3, PLOGI).
             State::Plogi if entry.info.wwpn < self.config.wwpn => {
                 return self.reject(way, header, IN_PROGRESS, ways);
             }
             _ => {}
         }
-        // FC-LS-3, clause 6.3.2.2: a PLOGI ends the session that there was.
+        // FC-LS-3, PLOGI: a PLOGI ends the session that there was.
         self.lose(index, Downfall::LoginAgain);
         self.accept(way, header, ElsAccept::Login(self.port_parameters()), ways);
         self.after_plogi(now, index, login, ways);
@@ -193,7 +193,7 @@ impl Logins {
         self.settle(now, index, ways);
     }
 
-    /// FC-LS-3, clause 6.4; FCP-4, clause 6.3. Both sides may ask, even at the same time, and both are answered.
+    /// FC-LS-3, PRLI; FCP-4, PRLI. Both sides may ask, even at the same time, and both are answered.
     fn answer_prli(
         &mut self,
         index: usize,
@@ -225,7 +225,7 @@ impl Logins {
         self.raise(index);
     }
 
-    /// FC-LS-3, clause 6.5: the image pair is gone, the N_Ports stay logged in.
+    /// FC-LS-3, PRLO: the image pair is gone, the N_Ports stay logged in.
     fn answer_prlo(
         &mut self,
         index: usize,
@@ -264,7 +264,7 @@ impl Logins {
         }
     }
 
-    /// FC-LS-3, clause 4.2.11: who has another name or address by now is not the one who logged in.
+    /// FC-LS-3, ADISC: who has another name or address by now is not the one who logged in.
     fn answer_adisc(&mut self, index: usize, way: Way, header: &FcHeader, adisc: &AdiscRepr, ways: &mut impl Ways) {
         let (Some((own, _)), Some(entry)) = (self.own, self.table.entry(index)) else { return };
         if entry.is_named(adisc.port_name, adisc.node_name) && adisc.id == entry.info.fc_id {

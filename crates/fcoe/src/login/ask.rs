@@ -56,7 +56,11 @@ impl Logins {
                     page.response() == ServicePage::EXECUTED && page.flags & ServicePage::IMAGE_PAIR != 0
                 };
                 if let Some(page) = pages.fcp().filter(paired) {
-                    entry.process = Some(process(page.parameters));
+                    let process = process(page.parameters);
+                    entry.info.role = Some(process.role);
+                    if fits(self.config.role, entry.info.role) {
+                        entry.process = Some(process);
+                    }
                 }
                 self.process_done(now, index, ways);
             }
@@ -88,7 +92,7 @@ impl Logins {
         }
     }
 
-    /// Both know each other as VN_Ports. The one with the greater name goes on (FC-LS-3, clause 6.2.2.4).
+    /// Both know each other as VN_Ports. The one with the greater name goes on (FC-LS-3, N_Port login without a fabric).
     pub(super) fn after_flogi(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         (entry.retries, entry.pending) = (0, None);
@@ -146,7 +150,7 @@ impl Logins {
     /// Brings a session up if an image pair allows it, or says what has changed about it.
     pub(super) fn raise(&mut self, index: usize) {
         let (Some((own, mac)), Some(entry)) = (self.own, self.table.entry(index)) else { return };
-        let Some(process) = entry.process.filter(|process| fits(self.config.role, Some(process.role))) else { return };
+        let Some(process) = entry.process else { return };
         // Targets know an initiator by its PRLI: we send no command before ours is answered, unless we are to take
         // commands too, which may come at once.
         let takes = self.config.role.target && process.role.initiator;
@@ -198,8 +202,8 @@ impl Logins {
     }
 }
 
-/// Why a neighbour's service parameters are not taken, if they are not: the reason and the explanation (FC-LS-3, table
-/// 9). FLOGI's class parameters have no receive size.
+/// Why a neighbour's service parameters are not taken, if they are not: the reason and the explanation (FC-LS-3, LS_RJT
+/// explanations). FLOGI's class parameters have no receive size.
 pub(super) fn objection(entry: &Entry, login: &LoginRepr, of_port: bool) -> Option<(u8, u8)> {
     let short = |size: u16| usize::from(size) < MIN_PAYLOAD;
     let explanation = if login.port_name != entry.info.wwpn {

@@ -8,7 +8,7 @@ use crate::{Link, Peer, PeerId};
 use linerate_wire::{ElsCommand, Eof, FcHeader, FcId, FcType, FcoeFrame, MacAddr, Sof, f_ctl, r_ctl};
 use std::collections::VecDeque;
 
-/// How long a reply to a link service is awaited (FC-LS-3, clause 4.1.2).
+/// How long a reply to a link service is awaited (FC-LS-3, reply time).
 pub(super) const REPLY_TIME: u64 = 2 * R_A_TOV;
 /// How long another's PLOGI is awaited: long enough for it to send one again.
 pub(super) const PLOGI_TIME: u64 = 2 * REPLY_TIME;
@@ -71,7 +71,7 @@ impl Logins {
         }
     }
 
-    /// A neighbour sent a beacon. The first begins the login if the roles fit (FC-BB-6, clause 7.8.7.4), and so does
+    /// A neighbour sent a beacon. The first begins the login if the roles fit (FC-BB-6, VN2VN login), and so does
     /// each while there is none; the first after a login that the neighbour began asks whether it still holds.
     pub fn neighbour_beacon(&mut self, now: u64, info: &NeighbourInfo, ways: &mut impl Ways) {
         let Some(index) = self.know(info) else { return };
@@ -268,7 +268,7 @@ impl Logins {
             self.counters.wrong_destination += 1;
             return;
         }
-        // FC-LS-3, clause 4.1: each of these services is a sequence of one frame, which passes the initiative on.
+        // FC-LS-3: each of these services is a sequence of one frame, which passes the initiative on.
         let whole = header.seq_cnt == 0 && header.df_ctl == 0 && header.has(f_ctl::END_SEQUENCE);
         match (header.r_ctl, header.fc_type) {
             (r_ctl::ELS_REQUEST, FcType::ELS) if whole && !header.from_responder() => {

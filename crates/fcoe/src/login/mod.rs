@@ -1,4 +1,4 @@
-//! Logins of VN_Ports with each other (FC-BB-6, clause 7.8; FC-LS-3): FLOGI inside FIP, PLOGI, PRLI, and what keeps a
+//! Logins of VN_Ports with each other (FC-BB-6, VN2VN; FC-LS-3): FLOGI inside FIP, PLOGI, PRLI, and what keeps a
 //! session and ends it.
 //!
 //! What this module refuses to do: it finds no neighbours, runs no FCP exchange, and answers nobody who is no
@@ -18,15 +18,14 @@ use linerate_wire::{FcHeader, FcId, MacAddr, VlanTag, Wwn};
 
 use crate::Sequence;
 
-/// Error detect time-out, nanoseconds: what we announce, and what a peer's is until it says otherwise (FC-FS-3, clause
-/// 21.2).
+/// Error detect time-out, nanoseconds: what we announce, and what a peer's is until it says otherwise (FC-FS-3, timers).
 pub const E_D_TOV: u64 = 2_000_000_000;
 /// Resource allocation time-out, nanoseconds: twice the other, as VN2VN has no fabric whose delay counts.
 pub const R_A_TOV: u64 = 4_000_000_000;
 
-/// The longest payload of a frame (FC-FS-3, clause 9.3).
+/// The longest payload of a frame (FC-FS-3, data field).
 pub const MAX_PAYLOAD: usize = 2112;
-/// The shortest that each port must take (FC-LS-3, clause 6.6.2.6).
+/// The shortest that each port must take (FC-LS-3, receive data field size).
 pub const MIN_PAYLOAD: usize = 256;
 
 /// Octets of payload in the longest frame on a network of this MTU: at most 2112, a multiple of four.

@@ -48,7 +48,7 @@ impl Logins {
             rx_id: FcHeader::NO_ID,
             parameter: 0,
         };
-        // FC-BB-6, clause 7.8.7.4: what logs in to and out of VN_Ports as such goes inside FIP.
+        // FC-BB-6, VN2VN login: what logs in to and out of VN_Ports as such goes inside FIP.
         let sent = match command {
             ElsCommand::FLOGI | ElsCommand::LOGO => ways.fip(&info, &header, &payload[..len]),
             _ => ways.fc(&self.sequence(self.link(mac, info.vn_mac), header, &[&payload[..len]])),
@@ -129,7 +129,7 @@ impl Logins {
         AdiscRepr { hard_address: FcId::UNASSIGNED, port_name: self.config.wwpn, node_name: self.config.wwnn, id: own }
     }
 
-    /// What FLOGI and its answer say (FC-LS-3, clause 6.6.2).
+    /// What FLOGI and its answer say (FC-LS-3, FLOGI service parameters).
     pub(super) fn fabric_parameters(&self) -> LoginRepr {
         LoginRepr {
             version: 0x2020,
@@ -167,7 +167,7 @@ impl Logins {
         }
     }
 
-    /// What PRLI and its answer say (FCP-4, clause 6.3).
+    /// What PRLI and its answer say (FCP-4, PRLI).
     pub(super) fn fcp_parameters(&self) -> u32 {
         [
             (true, fcp_service::READ_XFER_RDY_DISABLED),

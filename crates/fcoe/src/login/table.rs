@@ -105,7 +105,7 @@ const MOST: usize = 2048;
 pub(super) struct Table {
     places: Vec<Option<Entry>>,
     generations: Vec<u16>,
-    /// By N_Port_ID: VN2VN's have 16 bits (FC-BB-6, clause 7.8.7.2).
+    /// By N_Port_ID: VN2VN's have 16 bits (FC-BB-6, locally unique N_Port_ID).
     by_id: Box<[u16]>,
 }
 

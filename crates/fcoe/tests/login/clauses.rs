@@ -12,7 +12,7 @@ fn flogi_accept(number: u16) -> [u8; 116] {
     parameters(number).octets(ElsCommand::LS_ACC)
 }
 
-/// FC-BB-6, 7.8.7.4: the first beacon begins the login, inside FIP; FC-LS-3, 6.2.2.4: the greater name sends PLOGI.
+/// FC-BB-6, VN2VN login: the first beacon begins the login, inside FIP; FC-LS-3, N_Port login without a fabric: the greater name sends PLOGI.
 #[test]
 fn the_first_beacon_begins_and_the_greater_name_goes_on() {
     let mut scene = Scene::new(9, TARGET, 2);
@@ -55,7 +55,7 @@ fn the_lesser_name_waits() {
     assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
 }
 
-/// FC-BB-6, 7.8.7.4: ports whose roles do not fit have nothing to log in for.
+/// FC-BB-6, VN2VN login: ports whose roles do not fit have nothing to log in for.
 #[test]
 fn roles_that_do_not_fit_do_not_begin() {
     for (ours, theirs, begins) in [
@@ -72,7 +72,7 @@ fn roles_that_do_not_fit_do_not_begin() {
     }
 }
 
-/// FC-LS-3, 6.2.2: FLOGI is answered the way it came; crossed with ours, the reply to ours decides.
+/// FC-LS-3, FLOGI: FLOGI is answered the way it came; crossed with ours, the reply to ours decides.
 #[test]
 fn flogi_is_answered_and_may_cross() {
     let mut scene = Scene::new(9, TARGET, 2);
@@ -101,7 +101,7 @@ fn flogi_of_a_logged_in_port_is_busy_and_ends_the_session() {
     assert_eq!(scene.logins.peer_by_id(FcId::new(2)), None);
 }
 
-/// FC-LS-3, table 9: what is wrong with service parameters is said.
+/// FC-LS-3, LS_RJT explanations: what is wrong with service parameters is said.
 #[test]
 fn bad_service_parameters_are_refused_with_their_reason() {
     let good = parameters(2);
@@ -128,7 +128,7 @@ fn bad_service_parameters_are_refused_with_their_reason() {
     }
 }
 
-/// What goes into a frame: the least of both receive sizes and of what reaches the peer (FC-LS-3, 6.6.2.6).
+/// What goes into a frame: the least of both receive sizes and of what reaches the peer (FC-LS-3, receive data field size).
 #[test]
 fn the_payload_is_the_least_of_all_limits() {
     for (common, class, reaches, ours, agreed) in [
@@ -157,7 +157,7 @@ fn the_payload_is_the_least_of_all_limits() {
     }
 }
 
-/// FC-LS-3, 6.3.2.2: a PLOGI that crosses ours is refused by the greater name and taken by the lesser; while FLOGI is
+/// FC-LS-3, PLOGI: a PLOGI that crosses ours is refused by the greater name and taken by the lesser; while FLOGI is
 /// under way it is too early.
 #[test]
 fn plogi_may_cross() {
@@ -174,7 +174,7 @@ fn plogi_may_cross() {
     assert_eq!(scene.ways.commands(), [ElsCommand::PRLI]);
 }
 
-/// FC-LS-3, 6.3.2.2: a PLOGI of a logged-in port ends its session and begins another.
+/// FC-LS-3, PLOGI: a PLOGI of a logged-in port ends its session and begins another.
 #[test]
 fn plogi_of_a_logged_in_port_is_a_new_session() {
     let mut scene = Scene::ready();
@@ -190,7 +190,7 @@ fn plogi_of_a_logged_in_port_is_a_new_session() {
     assert_eq!(scene.logins.peer(before.id), None);
 }
 
-/// FC-LS-3, 4.2: who is not logged in is told to; a PRLI that overtakes the LS_ACC to our PLOGI is busy.
+/// FC-LS-3, LS_RJT: who is not logged in is told to; a PRLI that overtakes the LS_ACC to our PLOGI is busy.
 #[test]
 fn without_a_login_nothing_else_is_answered() {
     let asked = ExchangeRepr { originator: FcId::new(2), ox_id: 1, rx_id: 0xffff };
@@ -215,7 +215,7 @@ fn without_a_login_nothing_else_is_answered() {
     assert_eq!(scene.ways.only().reject(), BUSY);
 }
 
-/// FC-LS-3, 6.4; FCP-4, 6.3: crossed PRLIs are both answered and make one session; a page of another type, or of a role
+/// FC-LS-3, PRLI; FCP-4, PRLI: crossed PRLIs are both answered and make one session; a page of another type, or of a role
 /// that does not fit, is answered with its code.
 #[test]
 fn prli_is_answered_page_by_page() {
@@ -244,7 +244,7 @@ fn prli_is_answered_page_by_page() {
     assert_eq!(scene.logins.counters().malformed, 2);
 }
 
-/// FCP-4, 6.3: a target knows an initiator by its PRLI. An initiator begins when its own is answered, a target as soon
+/// FCP-4, PRLI: a target knows an initiator by its PRLI. An initiator begins when its own is answered, a target as soon
 /// as it answered.
 #[test]
 fn a_session_is_up_when_commands_can_go() {
@@ -260,7 +260,7 @@ fn a_session_is_up_when_commands_can_go() {
     }
 }
 
-/// FC-LS-3, table 85: an answer without an image pair is no process login (tcm_fc without an ACL); it is tried again
+/// FC-LS-3, PRLI response codes: an answer without an image pair is no process login (tcm_fc without an ACL); it is tried again
 /// with the next beacon.
 #[test]
 fn an_answer_without_image_pair_is_no_session() {
@@ -279,7 +279,24 @@ fn an_answer_without_image_pair_is_no_session() {
     assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Up(Peer { role: BOTH, .. })]));
 }
 
-/// FC-LS-3, 6.5: PRLO ends the image pair; the N_Ports stay logged in.
+/// FCP-4, PRLI: a peer that turns out to have nothing for us is no session, and is not asked again.
+#[test]
+fn an_answer_of_a_role_that_does_not_fit_is_no_session() {
+    let mut scene = Scene::new(9, INITIATOR, 2);
+    scene.beacon(None);
+    let flogi = scene.ways.only();
+    scene.answer(&flogi, &flogi_accept(2));
+    let plogi = scene.ways.only();
+    scene.answer(&plogi, &flogi_accept(2));
+    let prli = scene.ways.only();
+    scene.answer(&prli, &page(ServicePage::EXECUTED, 0x1a2));
+    scene.beacon(None);
+    assert_eq!((events(&mut scene.logins), scene.ways.commands()), (vec![], vec![]));
+    scene.beacon(Some(TARGET));
+    assert_eq!(scene.ways.commands(), [ElsCommand::PRLI]);
+}
+
+/// FC-LS-3, PRLO: PRLO ends the image pair; the N_Ports stay logged in.
 #[test]
 fn prlo_ends_the_process_only() {
     let mut scene = Scene::ready();
@@ -293,7 +310,7 @@ fn prlo_ends_the_process_only() {
     assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Up(_)]));
 }
 
-/// FC-LS-3, 4.2.12: time-outs are told and asked for; bad ones are not taken.
+/// FC-LS-3, RTV: time-outs are told and asked for; bad ones are not taken.
 #[test]
 fn time_outs_are_told_and_taken() {
     let mut scene = Scene::ready();
@@ -318,7 +335,7 @@ fn time_outs_are_told_and_taken() {
     }
 }
 
-/// FC-LS-3, 4.2.11: ADISC is answered with our names and address; who has others than when he logged in is out.
+/// FC-LS-3, ADISC: ADISC is answered with our names and address; who has others than when he logged in is out.
 #[test]
 fn adisc_is_answered_and_checked() {
     let them = neighbour(2, None);
@@ -362,7 +379,7 @@ fn the_first_beacon_after_a_login_asks_who_is_there() {
     assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Silent)]));
 }
 
-/// FC-LS-3, 4.2.9: LOGO is accepted in FIP and in FCoE, ends the session, and the next beacon begins another.
+/// FC-LS-3, LOGO: LOGO is accepted in FIP and in FCoE, ends the session, and the next beacon begins another.
 #[test]
 fn logo_is_accepted_both_ways() {
     let logo = ElsRequest::Logo(LogoRepr { id: FcId::new(2), port_name: neighbour(2, None).wwpn });
@@ -384,7 +401,7 @@ fn logo_is_accepted_both_ways() {
     }
 }
 
-/// FC-LS-3, 4.2.9: who ends says so, inside FIP; no login begins after that.
+/// FC-LS-3, LOGO: who ends says so, inside FIP; no login begins after that.
 #[test]
 fn logging_out_says_so_and_is_final() {
     let mut scene = Scene::ready();
@@ -403,7 +420,7 @@ fn logging_out_says_so_and_is_final() {
     assert_eq!(scene.logins.counters().unknown_replies, 0);
 }
 
-/// FC-BB-6, 7.8.7.5: a neighbour without beacons is logged out.
+/// FC-BB-6, neighbour set: a neighbour without beacons is logged out.
 #[test]
 fn a_neighbour_that_is_gone_is_logged_out() {
     let mut scene = Scene::ready();
@@ -414,7 +431,7 @@ fn a_neighbour_that_is_gone_is_logged_out() {
     assert_eq!(scene.ways.only().reject(), NOT_NEIGHBOUR);
 }
 
-/// FC-LS-3, 4.2.29: REC is answered from the exchange, also when its RX_ID is not known; 03/17 when there is none.
+/// FC-LS-3, REC: REC is answered from the exchange, also when its RX_ID is not known; 03/17 when there is none.
 #[test]
 fn rec_asks_the_exchange() {
     let mut scene = Scene::ready();
@@ -442,7 +459,7 @@ fn rec_asks_the_exchange() {
     assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, els_explanation::ORIGINATOR));
 }
 
-/// FC-LS-3, 4.2.16, 4.2.13, 4.2.14: RRQ is accepted, ECHO comes back octet for octet, TEST does not.
+/// FC-LS-3, RRQ, ECHO, TEST: RRQ is accepted, ECHO comes back octet for octet, TEST does not.
 #[test]
 fn rrq_echo_and_test() {
     let mut scene = Scene::ready();
@@ -463,7 +480,7 @@ fn rrq_echo_and_test() {
     assert_eq!((scene.ways.take(), scene.logins.counters().malformed), (vec![], 1));
 }
 
-/// FC-LS-3, table 8: what we do not do is refused by name, and what is cut short as well.
+/// FC-LS-3, LS_RJT reason codes: what we do not do is refused by name, and what is cut short as well.
 #[test]
 fn unknown_commands_are_refused() {
     let mut scene = Scene::ready();
@@ -480,7 +497,7 @@ fn unknown_commands_are_refused() {
     assert_eq!(scene.logins.counters().rejects_sent, 15);
 }
 
-/// FC-FS-3, 16.3.4: there is nothing of ours to abort.
+/// FC-FS-3, BA_RJT: there is nothing of ours to abort.
 #[test]
 fn an_abort_is_rejected() {
     let mut scene = Scene::ready();
@@ -551,7 +568,7 @@ fn frames_that_are_none_are_dropped() {
     assert_eq!(scene.ways.take(), []);
 }
 
-/// FC-LS-3, 4.1.2: a request is sent again after twice R_A_TOV, three times, and then with the next beacon.
+/// FC-LS-3, reply time: a request is sent again after twice R_A_TOV, three times, and then with the next beacon.
 #[test]
 fn silence_is_answered_with_three_retries() {
     let mut scene = Scene::new(9, TARGET, 2);
@@ -573,7 +590,7 @@ fn silence_is_answered_with_three_retries() {
     assert_eq!((scene.logins.counters().timeouts, scene.logins.counters().retries), (4, 3));
 }
 
-/// Busy (FC-LS-3, table 8): the same after E_D_TOV, three times (07, frames 36 and 37).
+/// Busy (FC-LS-3, LS_RJT reason codes): the same after E_D_TOV, three times (07, frames 36 and 37).
 #[test]
 fn busy_is_tried_again_after_two_seconds() {
     let mut scene = Scene::new(9, TARGET, 2);

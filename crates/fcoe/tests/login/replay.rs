@@ -205,7 +205,7 @@ impl Replay {
     }
 }
 
-/// A neighbour without beacons for this long is gone (FC-BB-6, clause 7.8.7.5).
+/// A neighbour without beacons for this long is gone (FC-BB-6, neighbour set).
 const AGE: u64 = 20 * SECOND;
 
 /// Plays a capture until the replaced kernel's last frame, as some die, and returns what the replaced kernel and our machine sent of logins, and what happened.

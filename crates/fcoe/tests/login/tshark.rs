@@ -19,7 +19,7 @@ fn pcap(frames: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// The Ethernet frame of what was sent inside FIP: a link service descriptor and the sender's MAC descriptor (FC-BB-6,
-/// clause 7.8.6).
+/// FIP operations).
 fn fip(sent: &Sent, src: &NeighbourInfo) -> Vec<u8> {
     let reply = sent.header.r_ctl == r_ctl::ELS_REPLY;
     let login =

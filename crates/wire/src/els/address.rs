@@ -4,7 +4,7 @@ use super::{ElsCommand, payload};
 use crate::field::{array_at, put, u32_at};
 use crate::{Error, FcId, Wwn};
 
-/// Logout (FC-LS-3, clause 4.2.9): the command's word, `0, N_Port_ID`, the port's name. The LS_ACC has no more than its
+/// Logout (FC-LS-3, LOGO): the command's word, `0, N_Port_ID`, the port's name. The LS_ACC has no more than its
 /// word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogoRepr {
@@ -39,7 +39,7 @@ impl LogoRepr {
     }
 }
 
-/// Discover address, request and LS_ACC alike (FC-LS-3, clause 4.2.11): the command's word, `0, hard address`, the
+/// Discover address, request and LS_ACC alike (FC-LS-3, ADISC): the command's word, `0, hard address`, the
 /// port's name, the node's name, `0, N_Port_ID`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdiscRepr {
@@ -85,7 +85,7 @@ impl AdiscRepr {
     }
 }
 
-/// The LS_ACC to RTV (FC-LS-3, clause 4.2.12): the command's word, R_A_TOV, E_D_TOV, and a qualifier that says what
+/// The LS_ACC to RTV (FC-LS-3, RTV): the command's word, R_A_TOV, E_D_TOV, and a qualifier that says what
 /// E_D_TOV counts. The request has no more than its word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RtvAccRepr {

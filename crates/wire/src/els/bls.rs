@@ -4,7 +4,7 @@ use super::payload;
 use crate::Error;
 use crate::field::{put, put_u16, u16_at};
 
-/// Basic accept of an ABTS (FC-FS-3, clause 16.3.3): `valid, SEQ_ID, 0, 0`, OX_ID, RX_ID, lowest and highest SEQ_CNT
+/// Basic accept of an ABTS (FC-FS-3, BA_ACC): `valid, SEQ_ID, 0, 0`, OX_ID, RX_ID, lowest and highest SEQ_CNT
 /// that are aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BaAccRepr {
@@ -55,7 +55,7 @@ impl BaAccRepr {
     }
 }
 
-/// Basic reject (FC-FS-3, clause 16.3.4): `0, reason, explanation, vendor specific`.
+/// Basic reject (FC-FS-3, BA_RJT): `0, reason, explanation, vendor specific`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BaRjtRepr {
     /// Why: [`BaRjtRepr::LOGICAL_ERROR`] and others.

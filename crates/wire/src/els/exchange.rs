@@ -4,7 +4,7 @@ use super::{ElsCommand, payload};
 use crate::field::{array_at, put, put_u16, u16_at, u32_at};
 use crate::{Error, FcId};
 
-/// Status of an exchange (FC-FS-3, clause 19.5.2).
+/// Status of an exchange (FC-FS-3, exchange status block).
 pub mod e_stat {
     /// The one who answers is the exchange's responder.
     pub const RESPONDER: u32 = 0x8000_0000;
@@ -16,7 +16,7 @@ pub mod e_stat {
     pub const ABNORMAL: u32 = 0x1000_0000;
 }
 
-/// Which exchange REC and RRQ are about (FC-LS-3, clauses 4.2.16 and 4.2.29): the command's word, `0, S_ID`, OX_ID,
+/// Which exchange REC and RRQ are about (FC-LS-3, RRQ and REC): the command's word, `0, S_ID`, OX_ID,
 /// RX_ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExchangeRepr {
@@ -58,7 +58,7 @@ impl ExchangeRepr {
     }
 }
 
-/// The LS_ACC to REC (FC-LS-3, clause 4.2.29): the command's word, OX_ID, RX_ID, `0, originator`, `0, responder`, how
+/// The LS_ACC to REC (FC-LS-3, REC): the command's word, OX_ID, RX_ID, `0, originator`, `0, responder`, how
 /// much went over, and the status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecAccRepr {
@@ -70,7 +70,7 @@ pub struct RecAccRepr {
     pub originator: FcId,
     /// Its responder.
     pub responder: FcId,
-    /// FC4VALUE: in FCP, octets that were received or sent without a gap (FCP-4, clause 5.6).
+    /// FC4VALUE: in FCP, octets that were received or sent without a gap (FCP-4, REC).
     pub transferred: u32,
     /// Bits of [`e_stat`].
     pub status: u32,

@@ -4,8 +4,8 @@ use super::{ElsCommand, payload};
 use crate::field::{array_at, put, put_u16, u16_at, u32_at};
 use crate::{Error, Wwn};
 
-/// Service parameters of a port: the payload of FLOGI, FDISC, PLOGI and of the LS_ACC to each (FC-LS-3, clauses 4.2.5
-/// and 6.6). Of the classes only class 3 is kept: FCoE carries no other. What is not named is zero.
+/// Service parameters of a port: the payload of FLOGI, FDISC, PLOGI and of the LS_ACC to each (FC-LS-3, login and
+/// service parameters). Of the classes only class 3 is kept: FCoE carries no other. What is not named is zero.
 ///
 /// ```text
 ///  0                   1                   2                   3
@@ -53,7 +53,7 @@ pub struct LoginRepr {
     pub class_3: ClassParameters,
 }
 
-/// Parameters of one class (FC-LS-3, clause 6.6.5).
+/// Parameters of one class (FC-LS-3, class service parameters).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClassParameters {
     /// [`ClassParameters::VALID`] and others.

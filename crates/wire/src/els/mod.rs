@@ -1,5 +1,5 @@
 //! Extended and basic link services: what N_Ports say to each other about logins and exchanges (FC-LS-3; FC-FS-3,
-//! clause 16).
+//! basic link services).
 //!
 //! A request begins with its command code; a reply with LS_ACC or LS_RJT, and only who asked knows what the accepted
 //! reply means. [`ElsRequest`] and [`ElsReply`] are the payloads in all their shapes.
@@ -24,7 +24,7 @@ pub use request::ElsRequest;
 
 const NAME: &str = "els";
 
-/// What a link service is asked for (FC-LS-3, table 4).
+/// What a link service is asked for (FC-LS-3, ELS command codes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ElsCommand(pub u8);
 

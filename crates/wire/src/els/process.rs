@@ -5,7 +5,7 @@ use crate::Error;
 use crate::FcType;
 use crate::field::{put, put_u16, u16_at, u32_at};
 
-/// FCP's service parameters (FCP-4, clause 6.3).
+/// FCP's service parameters (FCP-4, PRLI).
 pub mod fcp_service {
     /// Reads need no FCP_XFER_RDY.
     pub const READ_XFER_RDY_DISABLED: u32 = 0x0002;
@@ -27,7 +27,7 @@ pub mod fcp_service {
     pub const REC: u32 = 0x0400;
 }
 
-/// A page of service parameters (FC-LS-3, clauses 4.2.18 and 6.3).
+/// A page of service parameters (FC-LS-3, PRLI and PRLO).
 ///
 /// ```text
 ///  0                   1                   2                   3
@@ -65,7 +65,7 @@ impl ServicePage {
     pub const IMAGE_PAIR: u16 = 0x2000;
     /// Response code: done.
     pub const EXECUTED: u16 = 0x0100;
-    /// Response code: the responder has no such image (FC-LS-3, table 85).
+    /// Response code: the responder has no such image (FC-LS-3, PRLI response codes).
     pub const NO_IMAGE: u16 = 0x0400;
     /// Response code: the responder's configuration precludes it.
     pub const PRECLUDED: u16 = 0x0500;

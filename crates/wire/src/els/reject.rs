@@ -4,7 +4,7 @@ use super::{ElsCommand, payload};
 use crate::Error;
 use crate::field::put;
 
-/// Reason codes (FC-LS-3, table 8).
+/// Reason codes (FC-LS-3, LS_RJT reason codes).
 pub mod els_reason {
     /// No such command.
     pub const INVALID_COMMAND: u8 = 0x01;
@@ -24,7 +24,7 @@ pub mod els_reason {
     pub const FIP_ERROR: u8 = 0x20;
 }
 
-/// Reason explanations (FC-LS-3, table 9).
+/// Reason explanations (FC-LS-3, LS_RJT explanations).
 pub mod els_explanation {
     /// None.
     pub const NONE: u8 = 0x00;
@@ -56,7 +56,7 @@ pub mod els_explanation {
     pub const NOT_NEIGHBOUR: u8 = 0x62;
 }
 
-/// Link service reject (FC-LS-3, clause 4.4.4): the command's word, `0, reason, explanation, vendor specific`.
+/// Link service reject (FC-LS-3, LS_RJT): the command's word, `0, reason, explanation, vendor specific`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LsRjtRepr {
     /// One of [`els_reason`].
