@@ -173,13 +173,7 @@ impl Logins {
             ElsRequest::Prlo(pages) => self.answer_prlo(index, way, header, &pages, ways),
             ElsRequest::Adisc(adisc) => self.answer_adisc(index, way, header, &adisc, ways),
             ElsRequest::Rec(exchange) => self.answer_rec(index, way, header, exchange, ways),
-            ElsRequest::Rrq(exchange) => {
-                if is_between(header, exchange) {
-                    self.accept(way, header, ElsAccept::Plain, ways);
-                } else {
-                    self.reject(way, header, BAD_ORIGINATOR, ways);
-                }
-            }
+            ElsRequest::Rrq(exchange) => self.answer_rrq(index, way, header, exchange, ways),
             ElsRequest::Rtv => {
                 let rtv = RtvAccRepr {
                     r_a_tov: milliseconds(super::R_A_TOV),
@@ -273,6 +267,20 @@ impl Logins {
         self.reject(way, header, LOGIN_FIRST, ways);
         self.lose(index, Downfall::Moved);
         self.reset(index);
+    }
+
+    /// FC-LS-3, RRQ. What we began and the peer aborted is over here in any case.
+    fn answer_rrq(&mut self, index: usize, way: Way, header: &FcHeader, exchange: ExchangeRepr, ways: &mut impl Ways) {
+        if !is_between(header, exchange) {
+            return self.reject(way, header, BAD_ORIGINATOR, ways);
+        }
+        let Some(peer) = self.table.entry(index).and_then(|entry| entry.up) else {
+            return self.reject(way, header, LOGIN_FIRST, ways);
+        };
+        if exchange.originator == peer.fc_id && !ways.reinstate(&peer, exchange.ox_id, exchange.rx_id) {
+            return self.reject(way, header, NO_EXCHANGE, ways);
+        }
+        self.accept(way, header, ElsAccept::Plain, ways);
     }
 
     fn answer_rec(&mut self, index: usize, way: Way, header: &FcHeader, exchange: ExchangeRepr, ways: &mut impl Ways) {

@@ -92,7 +92,8 @@ impl Logins {
         }
     }
 
-    /// Both know each other as VN_Ports. The one with the greater name goes on (FC-LS-3, N_Port login without a fabric).
+    /// Both know each other as VN_Ports. The one with the greater name goes on (FC-LS-3, N_Port login without a
+    /// fabric).
     pub(super) fn after_flogi(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         (entry.retries, entry.pending) = (0, None);

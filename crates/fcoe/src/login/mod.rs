@@ -18,7 +18,8 @@ use linerate_wire::{FcHeader, FcId, MacAddr, VlanTag, Wwn};
 
 use crate::Sequence;
 
-/// Error detect time-out, nanoseconds: what we announce, and what a peer's is until it says otherwise (FC-FS-3, timers).
+/// Error detect time-out, nanoseconds: what we announce, and what a peer's is until it says otherwise (FC-FS-3,
+/// timers).
 pub const E_D_TOV: u64 = 2_000_000_000;
 /// Resource allocation time-out, nanoseconds: twice the other, as VN2VN has no fabric whose delay counts.
 pub const R_A_TOV: u64 = 4_000_000_000;
@@ -108,7 +109,9 @@ pub struct ExchangeStatus {
 
 /// What logins need of the parts around them.
 pub trait Ways {
-    /// Sends a link service inside FIP to a neighbour; false when there is no room.
+    /// Sends a link service inside FIP to a neighbour; false when there is no room. A request is FLOGI or LOGO, by its
+    /// first octet; a reply is sent only from within [`Logins::handle_fip_els`], to the request that it was called
+    /// with.
     fn fip(&mut self, to: &NeighbourInfo, header: &FcHeader, payload: &[u8]) -> bool;
 
     /// Sends a link service in an FCoE frame; false when there is no room.
@@ -117,6 +120,12 @@ pub trait Ways {
     /// What became of an exchange with this peer, which `originator` began: the peer or we. The RX_ID is 0xffff when
     /// the peer does not know it. None when there is no such exchange.
     fn exchange_status(&mut self, peer: &Peer, originator: FcId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus>;
+
+    /// A peer is done with the recovery of an exchange that it began and aborted (RRQ): its names are free again. False
+    /// when there is no such exchange. Who keeps no names after an abort need not look.
+    fn reinstate(&mut self, _peer: &Peer, _ox_id: u16, _rx_id: u16) -> bool {
+        true
+    }
 }
 
 /// What happened to a session.

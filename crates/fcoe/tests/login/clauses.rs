@@ -12,7 +12,8 @@ fn flogi_accept(number: u16) -> [u8; 116] {
     parameters(number).octets(ElsCommand::LS_ACC)
 }
 
-/// FC-BB-6, VN2VN login: the first beacon begins the login, inside FIP; FC-LS-3, N_Port login without a fabric: the greater name sends PLOGI.
+/// FC-BB-6, VN2VN login: the first beacon begins the login, inside FIP; FC-LS-3, N_Port login without a
+/// fabric: the greater name sends PLOGI.
 #[test]
 fn the_first_beacon_begins_and_the_greater_name_goes_on() {
     let mut scene = Scene::new(9, TARGET, 2);
@@ -128,7 +129,8 @@ fn bad_service_parameters_are_refused_with_their_reason() {
     }
 }
 
-/// What goes into a frame: the least of both receive sizes and of what reaches the peer (FC-LS-3, receive data field size).
+/// What goes into a frame: the least of both receive sizes and of what reaches the peer (FC-LS-3, receive data field
+/// size).
 #[test]
 fn the_payload_is_the_least_of_all_limits() {
     for (common, class, reaches, ours, agreed) in [
@@ -215,8 +217,8 @@ fn without_a_login_nothing_else_is_answered() {
     assert_eq!(scene.ways.only().reject(), BUSY);
 }
 
-/// FC-LS-3, PRLI; FCP-4, PRLI: crossed PRLIs are both answered and make one session; a page of another type, or of a role
-/// that does not fit, is answered with its code.
+/// FC-LS-3, PRLI; FCP-4, PRLI: crossed PRLIs are both answered and make one session; a page of another type, or of a
+/// role that does not fit, is answered with its code.
 #[test]
 fn prli_is_answered_page_by_page() {
     let mut scene = Scene::ready();
@@ -260,8 +262,8 @@ fn a_session_is_up_when_commands_can_go() {
     }
 }
 
-/// FC-LS-3, PRLI response codes: an answer without an image pair is no process login (tcm_fc without an ACL); it is tried again
-/// with the next beacon.
+/// FC-LS-3, PRLI response codes: an answer without an image pair is no process login (tcm_fc without an ACL); it is
+/// tried again with the next beacon.
 #[test]
 fn an_answer_without_image_pair_is_no_session() {
     let mut scene = Scene::new(9, INITIATOR, 2);
@@ -270,10 +272,12 @@ fn an_answer_without_image_pair_is_no_session() {
     scene.answer(&flogi, &flogi_accept(2));
     let plogi = scene.ways.only();
     scene.answer(&plogi, &flogi_accept(2));
-    let prli = scene.ways.only();
-    scene.answer(&prli, &ServicePage::fcp(ServicePage::EXECUTED, 0xb2).payload(ElsCommand::LS_ACC));
-    assert_eq!((events(&mut scene.logins), scene.ways.commands()), (vec![], vec![]));
-    scene.beacon(None);
+    for flags in [ServicePage::EXECUTED, ServicePage::IMAGE_PAIR | ServicePage::NO_IMAGE, ServicePage::INVALID] {
+        let prli = scene.ways.only();
+        scene.answer(&prli, &ServicePage::fcp(flags, 0xb2).payload(ElsCommand::LS_ACC));
+        assert_eq!((events(&mut scene.logins), scene.ways.commands()), (vec![], vec![]));
+        scene.beacon(None);
+    }
     let prli = scene.ways.only();
     scene.answer(&prli, &page(ServicePage::EXECUTED, 0xb2));
     assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Up(Peer { role: BOTH, .. })]));
@@ -459,14 +463,22 @@ fn rec_asks_the_exchange() {
     assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, els_explanation::ORIGINATOR));
 }
 
-/// FC-LS-3, RRQ, ECHO, TEST: RRQ is accepted, ECHO comes back octet for octet, TEST does not.
+/// FC-LS-3, RRQ, ECHO, TEST: RRQ is accepted where there is such an exchange, ECHO comes back octet for octet,
+/// TEST does not.
 #[test]
 fn rrq_echo_and_test() {
     let mut scene = Scene::ready();
-    scene.ask(&ElsRequest::Rrq(ExchangeRepr { originator: FcId::new(2), ox_id: 5, rx_id: 7 }));
-    assert_eq!(scene.ways.only().payload, [2, 0, 0, 0]);
-    scene.ask(&ElsRequest::Rrq(ExchangeRepr { originator: FcId::new(3), ox_id: 5, rx_id: 7 }));
-    assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, els_explanation::ORIGINATOR));
+    let status = ExchangeStatus { rx_id: 7, transferred: 0, status: e_stat::COMPLETE | e_stat::ABNORMAL };
+    scene.ways.exchange = Some((FcId::new(2), 5, status));
+    let rrq = |originator, ox_id| ElsRequest::Rrq(ExchangeRepr { originator: FcId::new(originator), ox_id, rx_id: 7 });
+    for (originator, ox_id) in [(2, 5), (1, 9)] {
+        scene.ask(&rrq(originator, ox_id));
+        assert_eq!(scene.ways.only().payload, [2, 0, 0, 0]);
+    }
+    for (originator, ox_id, explanation) in [(2, 6, els_explanation::EXCHANGE), (3, 5, els_explanation::ORIGINATOR)] {
+        scene.ask(&rrq(originator, ox_id));
+        assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, explanation));
+    }
     let long = vec![7; 2108];
     for octets in [&b"hello"[..], &[], &long] {
         scene.ask(&ElsRequest::Echo(octets));
@@ -474,9 +486,13 @@ fn rrq_echo_and_test() {
         scene.ask(&ElsRequest::Test(octets));
         assert_eq!(scene.ways.take(), []);
     }
-    let mut longer = vec![0; 2116];
-    longer[0] = ElsCommand::ECHO.0;
-    scene.ask_octets(&longer);
+    // What does not come back in one frame does not come back.
+    scene.logins = Logins::new(&LoginConfig { max_payload: 1452, ..config(1, TARGET) });
+    scene.logins.set_own(Some((FcId::new(1), neighbour(1, None).vn_mac)));
+    scene.beacon(Some(TARGET));
+    scene.ask(&ElsRequest::Echo(&long[..1448]));
+    assert_eq!(scene.ways.only().payload.len(), 1452);
+    scene.ask(&ElsRequest::Echo(&long[..1452]));
     assert_eq!((scene.ways.take(), scene.logins.counters().malformed), (vec![], 1));
 }
 

@@ -208,7 +208,8 @@ impl Replay {
 /// A neighbour without beacons for this long is gone (FC-BB-6, neighbour set).
 const AGE: u64 = 20 * SECOND;
 
-/// Plays a capture until the replaced kernel's last frame, as some die, and returns what the replaced kernel and our machine sent of logins, and what happened.
+/// Plays a capture until the replaced kernel's last frame, as some die, and returns what the replaced kernel and our
+/// machine sent of logins, and what happened.
 fn play(name: &str, target: bool) -> (Vec<Meaning>, Vec<Meaning>, Vec<LoginEvent>) {
     let mut replay = Replay::new(name, target);
     let (mut expected, mut ours) = (Vec::new(), Vec::new());
@@ -257,8 +258,8 @@ fn sorted(mut all: Vec<Meaning>) -> Vec<Meaning> {
     all
 }
 
-/// Both sides of a capture: the same link services with the same octets, as many as there are on the target's and on the
-/// initiator's side; and as many sessions.
+/// Both sides of a capture: the same link services with the same octets, as many as there are on the target's and on
+/// the initiator's side; and as many sessions.
 fn same(name: &str, services: [usize; 2], sessions: usize) {
     for (target, services) in [(true, services[0]), (false, services[1])] {
         let (expected, ours, events) = play(name, target);

@@ -64,6 +64,10 @@ impl Ways for Recorder {
         let (of, called, status) = self.exchange?;
         ((of, called) == (originator, ox_id) && [status.rx_id, FcHeader::NO_ID].contains(&rx_id)).then_some(status)
     }
+
+    fn reinstate(&mut self, peer: &Peer, ox_id: u16, rx_id: u16) -> bool {
+        self.exchange_status(peer, peer.fc_id, ox_id, rx_id).is_some()
+    }
 }
 
 impl Recorder {
