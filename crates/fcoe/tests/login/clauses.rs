@@ -159,6 +159,25 @@ fn the_payload_is_the_least_of_all_limits() {
     }
 }
 
+/// FCP-4, PRLI: retries and confirmed completion are what both sides said they do.
+#[test]
+fn a_feature_is_one_of_both_sides() {
+    for (retry, confirm, theirs) in [(true, false, 0x1a2), (false, true, 0x1a2), (true, true, 0x22)] {
+        let mut scene = Scene::new(1, TARGET, 2);
+        scene.logins = Logins::new(&LoginConfig { retry, confirm, ..config(1, TARGET) });
+        scene.logins.set_own(Some((FcId::new(1), neighbour(1, None).vn_mac)));
+        scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
+        scene.ask(&ElsRequest::Plogi(parameters(2)));
+        let prli = scene.ways.take().pop().unwrap();
+        let said = ServicePages::new_checked(&prli.payload).unwrap().fcp().unwrap().parameters;
+        let bits = if retry { 0x100 } else { 0 } | if confirm { 0x80 } else { 0 };
+        assert_eq!(said, 0x12 | bits);
+        scene.prli(theirs);
+        let peer = scene.logins.peers().next().unwrap();
+        assert_eq!((peer.retry, peer.confirm), (retry && theirs == 0x1a2, confirm && theirs == 0x1a2));
+    }
+}
+
 /// FC-LS-3, PLOGI: a PLOGI that crosses ours is refused by the greater name and taken by the lesser; while FLOGI is
 /// under way it is too early.
 #[test]
