@@ -13,6 +13,7 @@ mod backend;
 mod buffer;
 mod fip;
 mod link;
+mod login;
 mod scsi;
 mod transmit;
 
@@ -20,5 +21,9 @@ pub use backend::{Backend, BackendError, Completion, Geometry, Memory, Operation
 pub use buffer::{Buffer, Pool};
 pub use fip::{FipConfig, FipCounters, FipDrop, FipEvent, FipMode, Neighbour, Vn2vn};
 pub use link::{Link, Peer, PeerId, Role};
+pub use login::{
+    Downfall, E_D_TOV, ExchangeStatus, FipEls, LoginConfig, LoginCounters, LoginEvent, Logins, MAX_PAYLOAD,
+    MIN_PAYLOAD, NeighbourInfo, R_A_TOV, Ways, max_payload,
+};
 pub use scsi::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
 pub use transmit::{Sequence, Transmit};
