@@ -13,10 +13,12 @@ mod backend;
 mod buffer;
 mod link;
 mod scsi;
+mod target;
 mod transmit;
 
 pub use backend::{Backend, BackendError, Completion, Geometry, Memory, Operation, Tag};
 pub use buffer::{Buffer, Pool};
 pub use link::{Link, Peer, PeerId, Role};
 pub use scsi::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
+pub use target::{ExchangeStatus, Target, TargetConfig, TargetCounters, TargetDrop, TargetPeer};
 pub use transmit::{Sequence, Transmit};
