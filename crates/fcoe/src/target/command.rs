@@ -11,7 +11,7 @@ const BUSY: u8 = 0x08;
 const TASK_SET_FULL: u8 = 0x28;
 
 impl<S: DeviceServer> Target<S> {
-    /// Takes FCP_CMND (FCP-4, clause 9.1): a new exchange.
+    /// Takes FCP_CMND (FCP-4, clause 9.2): a new exchange.
     pub(super) fn command(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let header = frame.header();
         if !peer.role.initiator {
@@ -27,12 +27,12 @@ impl<S: DeviceServer> Target<S> {
         let digest = digest(frame.payload());
         if let Some(place) = self.table.find(peer.id, header.ox_id, FcHeader::NO_ID) {
             let exchange = self.table.at(place);
-            // Who gave an exchange up without ABTS waited for longer than E_D_TOV, in which each frame arrives or is lost
-            // (FC-FS-3, clause 20.2): until then the same command under the same name is the same frame.
+            // Who gave an exchange up without ABTS waited for longer than E_D_TOV, in which each frame arrives or is
+            // lost (FC-FS-3, timers): until then the same command under the same name is the same frame.
             if exchange.is_open() && exchange.digest == digest && now < exchange.started.saturating_add(peer.e_d_tov) {
                 return Err(TargetDrop::Duplicate);
             }
-            // Only the originator gives OX_IDs: when it gives one again, what had it before is over (FC-FS-3, clause 19.3).
+            // Only the originator gives OX_IDs: when it gives one again, what had it before is over (FC-FS-3, exchange identifiers).
             if exchange.is_open() {
                 self.counters.replaced += 1;
             }
@@ -52,7 +52,7 @@ impl<S: DeviceServer> Target<S> {
             fcp_attribute::ACA => Some(TaskAttribute::Aca),
             _ => None,
         };
-        // No disk has a command with both directions; FCP-4, clause 9.3.14: fields that are not supported are not valid.
+        // No disk has a command with both directions; FCP-4, clause 9.5: fields that are not supported are not valid.
         let (Some(attribute), false) = (attribute, command.read && command.write) else {
             self.refuse(peer, header, fcp_code::INVALID_FIELDS);
             return Err(TargetDrop::Malformed);

@@ -152,7 +152,7 @@ impl<S: DeviceServer> Target<S> {
         if let Some(before) = &self.peers[index] {
             self.down(before.peer.id);
         }
-        // 256 octets is what every port takes (FC-LS-3, clause 6.6.5.2: the receive data field size is at least that).
+        // 256 octets is what every port takes (FC-LS-3, PLOGI: the receive data field size is at least that).
         let peer = Peer { max_payload: (peer.max_payload & !3).clamp(256, 2112), ..*peer };
         self.peers[index] = Some(TargetPeer { peer, queue_depth: 0, commands: 0, octets_sent: 0, octets_received: 0 });
         self.device.nexus(peer.id, peer.wwpn);
@@ -299,8 +299,11 @@ impl<S: DeviceServer> Target<S> {
             }
         }
         let exchange = self.table.at_mut(place);
-        // RR_TOV, at least three times REC_TOV, which is E_D_TOV and a second (FCP-4, clause 11.4).
-        exchange.deadline = now.saturating_add(3 * (peer.e_d_tov.min(60 * SECOND) + SECOND));
+        // RR_TOV (FCP-4, clause 11.4): as long as it takes an initiator that retries to ask twice, REC_TOV being E_D_TOV and
+        // a second; else two seconds.
+        let (e_d_tov, r_a_tov) = (peer.e_d_tov.min(60 * SECOND), peer.r_a_tov.min(120 * SECOND));
+        let rr_tov = if peer.retry { e_d_tov + SECOND + 2 * r_a_tov + SECOND } else { 2 * SECOND };
+        exchange.deadline = now.saturating_add(rr_tov);
         self.finished_octets += exchange.kept();
         self.table.append(Which::Finished, place);
         while self.table.count(Which::Finished) > usize::from(self.config.max_finished)

@@ -88,7 +88,7 @@ impl Receiving {
         if !header.has(f_ctl::RELATIVE_OFFSET) || payload.is_empty() {
             return Err(TargetDrop::NoOffset);
         }
-        // SOFi3 begins a sequence and SOFn3 goes on with it, SEQ_CNT counting its frames (FC-FS-3, clauses 12.9, 12.10).
+        // SOFi3 begins a sequence and SOFn3 goes on with it, SEQ_CNT counting its frames (FC-FS-3, sequence management).
         let follows = match self.sequence {
             None => frame.sof() == Sof::I3,
             Some(next) => frame.sof() == Sof::N3 && (header.seq_id, header.seq_cnt) == next,
@@ -104,7 +104,7 @@ impl Receiving {
         }
         let len = u32::try_from(payload.len()).map_err(|_| TargetDrop::Beyond)?;
         let end = self.received.checked_add(len).filter(|end| *end <= self.burst_end).ok_or(TargetDrop::Beyond)?;
-        // The burst is one sequence, no longer and no shorter (FCP-4, clause 9.2.4).
+        // The burst is one sequence, no longer and no shorter (FCP-4, clause 9.3).
         if header.has(f_ctl::END_SEQUENCE) != (end == self.burst_end) {
             return Err(TargetDrop::WrongEnd);
         }

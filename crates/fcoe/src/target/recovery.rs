@@ -5,7 +5,7 @@ use super::{Target, TargetDrop};
 use crate::{DeviceServer, Peer};
 use linerate_wire::{FcHeader, FcId, FcType, FcoeFrame, FcpSrr, FcpSrrReply, f_ctl, r_ctl};
 
-/// E_STAT of an exchange status block (FC-FS-3, clause 19.8).
+/// E_STAT of an exchange status block (FC-FS-3, exchange status block).
 mod e_stat {
     /// It is kept by the responder.
     pub(super) const RESPONDER: u32 = 1 << 31;
@@ -19,23 +19,23 @@ mod e_stat {
     pub(super) const RECOVERY_QUALIFIER: u32 = 1 << 26;
 }
 
-/// How far an exchange is: what LS_ACC of REC says (FC-LS-3, clause 4.2.33).
+/// How far an exchange is: what LS_ACC of REC says (FC-LS-3, Read Exchange Concise).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExchangeStatus {
     /// As its originator calls it.
     pub ox_id: u16,
     /// As we call it.
     pub rx_id: u16,
-    /// Octets that were sent, or that came in order: FC4VALUE (FCP-4, clause 11.3.2).
+    /// Octets that were sent, or that came in order: FC4VALUE (FCP-4, clause 6.5).
     pub transferred: u32,
-    /// E_STAT (FC-FS-3, clause 19.8.2): bit 31 we are the responder, 30 we have the initiative, 29 complete, 28 abnormal,
+    /// E_STAT (FC-FS-3, exchange status block): bit 31 we are the responder, 30 we have the initiative, 29 complete, 28 abnormal,
     /// 26 recovery qualifier.
     pub e_stat: u32,
 }
 
-/// Reason and explanation of BA_RJT: logical error, invalid OX_ID-RX_ID combination (FC-FS-3, clause 16.3.3).
+/// Reason and explanation of BA_RJT: logical error, invalid OX_ID-RX_ID combination (FC-FS-3, Basic Reject).
 const BA_RJT: [u8; 4] = [0, 0x03, 0x03, 0];
-/// Reasons of FCP_RJT and their explanations (FCP-4, clause 10.3).
+/// Reasons of FCP_RJT and their explanations (FCP-4, clause 8.4).
 const UNKNOWN: FcpSrrReply = FcpSrrReply::Reject { reason: 0x03, explanation: 0x17 };
 const LOGICAL_ERROR: FcpSrrReply = FcpSrrReply::Reject { reason: 0x03, explanation: 0x00 };
 const CANNOT_SUPPLY: FcpSrrReply = FcpSrrReply::Reject { reason: 0x09, explanation: 0x2a };
@@ -43,7 +43,7 @@ const NOT_SUPPORTED: FcpSrrReply = FcpSrrReply::Reject { reason: 0x0b, explanati
 
 impl<S: DeviceServer> Target<S> {
     /// The state of an exchange that `s_id` has originated, for REC; `rx_id` is 0xffff when it does not know ours. None
-    /// when there is none such: the answer is LS_RJT, 0x03, 0x17 (FCP-4, clause 12.4.1).
+    /// when there is none such: the answer is LS_RJT, 0x03, 0x17 (FCP-4, clause 12.4).
     pub fn exchange_status(&self, s_id: FcId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus> {
         let place = self.place_of(s_id, ox_id, rx_id)?;
         let exchange = self.table.at(place);
@@ -61,7 +61,7 @@ impl<S: DeviceServer> Target<S> {
         Some(ExchangeStatus { ox_id, rx_id, transferred, e_stat: e_stat::RESPONDER | state })
     }
 
-    /// RRQ (FC-LS-3, clause 4.2.10): `s_id` will have no more to do with an exchange that it aborted, whose names are free
+    /// RRQ (FC-LS-3, Reinstate Recovery Qualifier): `s_id` will have no more to do with an exchange that it aborted, whose names are free
     /// from now on. False when there is none such: the answer is LS_RJT, 0x03, 0x17.
     pub fn reinstate(&mut self, s_id: FcId, ox_id: u16, rx_id: u16) -> bool {
         match self.place_of(s_id, ox_id, rx_id) {
@@ -97,19 +97,19 @@ impl<S: DeviceServer> Target<S> {
                 self.counters.aborted += 1;
                 self.dispose(place);
             }
-            // The names rest until RRQ, or until no frame of the exchange can be on its way any more (FC-FS-3, 20.3).
+            // The names rest until RRQ, or until no frame of the exchange can be on its way any more (FC-FS-3, recovery qualifier).
             self.table.at_mut(place).deadline = now.saturating_add(peer.r_a_tov);
             self.table.append(Which::Aborted, place);
         }
         // No SEQ_ID, as no sequence was delivered that is to be told; all frames of the exchange, SEQ_CNT from 0 to 0xffff,
-        // have the recovery qualifier (FC-FS-3, clause 16.3.2).
+        // have the recovery qualifier (FC-FS-3, Basic Accept).
         let ([o, p], [r, s]) = (header.ox_id.to_be_bytes(), rx_id.to_be_bytes());
         let accept = [0, 0, 0, 0, o, p, r, s, 0, 0, 0xff, 0xff];
         self.answer(peer, header, r_ctl::BLS_BA_ACC, FcType::BLS, rx_id, &accept);
         Ok(())
     }
 
-    /// FCP_CONF (FCP-4, clause 9.5): the response with its sense data has arrived.
+    /// FCP_CONF (FCP-4, clause 9.6): the response with its sense data has arrived.
     pub(super) fn confirmed(&mut self, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let header = frame.header();
         let place = self.table.find(peer.id, header.ox_id, header.rx_id).ok_or(TargetDrop::UnknownExchange)?;
@@ -122,7 +122,7 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    /// SRR (FCP-4, clause 12.4.2): sends again what the initiator did not get, if that was agreed on.
+    /// SRR (FCP-4, clause 12.4): sends again what the initiator did not get, if that was agreed on.
     pub(super) fn retransmit(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let header = frame.header();
         if !header.has(f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE) {

@@ -116,7 +116,7 @@ impl<S: DeviceServer> Target<S> {
         let moved = u32::try_from(octets).unwrap_or(u32::MAX);
         answering.sent += moved;
         answering.begun = true;
-        // As many frames as SEQ_CNT can count: it goes round (FC-FS-3, clause 12.10).
+        // As many frames as SEQ_CNT can count: it goes round (FC-FS-3, sequence count).
         answering.seq_cnt = seq_cnt.wrapping_add(u16::try_from(frames & 0xffff).unwrap_or_default());
         exchange.seq_id = seq_id;
         exchange.moved = exchange.moved.max(answering.sent);
@@ -132,7 +132,7 @@ impl<S: DeviceServer> Target<S> {
         })
     }
 
-    /// Sends FCP_RSP (FCP-4, clause 9.3): the exchange's last sequence, unless it is to be confirmed.
+    /// Sends FCP_RSP (FCP-4, clause 9.5): the exchange's last sequence, unless it is to be confirmed.
     fn send_response(&mut self, now: u64, place: u16, peer: &Peer, sent_data: bool, out: &mut impl Transmit) -> Turn {
         let exchange = self.table.at_mut(place);
         let State::Answering(answering) = &exchange.state else { return Turn::Over };
@@ -165,7 +165,7 @@ impl<S: DeviceServer> Target<S> {
         Turn::Over
     }
 
-    /// Sends FCP_XFER_RDY (FCP-4, clause 9.2) for the next burst.
+    /// Sends FCP_XFER_RDY (FCP-4, clause 9.3) for the next burst.
     fn send_ready(&mut self, now: u64, place: u16, peer: &Peer, out: &mut impl Transmit) -> Turn {
         let exchange = self.table.at_mut(place);
         let seq_id = exchange.seq_id.wrapping_add(1);

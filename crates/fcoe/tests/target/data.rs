@@ -6,7 +6,7 @@ use crate::wire::frame;
 use linerate_fcoe::{Peer, TargetConfig, TargetDrop};
 use linerate_wire::{Eof, FcHeader, FcpCommand, FcpResponse, Sof, f_ctl, r_ctl};
 
-/// FCP-4, clauses 9.3 and 9.4: data in is one sequence whose frames carry their relative offset; FCP_RSP is the next one,
+/// FCP-4, clauses 9.4 and 9.5: data in is one sequence whose frames carry their relative offset; FCP_RSP is the next one,
 /// and the exchange's last.
 #[test]
 fn data_in_is_one_sequence_and_the_response_the_next() {
@@ -37,7 +37,7 @@ fn data_in_is_one_sequence_and_the_response_the_next() {
     }
 }
 
-/// FCP-4, clauses 9.3.5 and 9.3.6: FCP_RESID_UNDER is FCP_DL less what the command wanted, FCP_RESID_OVER the other way
+/// FCP-4, clause 9.5: FCP_RESID_UNDER is FCP_DL less what the command wanted, FCP_RESID_OVER the other way
 /// round; never more than FCP_DL octets are sent.
 #[test]
 fn residuals_are_what_the_command_wanted_more_or_less_than_fcp_dl() {
@@ -54,13 +54,13 @@ fn residuals_are_what_the_command_wanted_more_or_less_than_fcp_dl() {
         assert_eq!(rig.response(1), (0, residual, None));
         rig.wire.silent();
     }
-    // Without RDDATA and WRDATA, FCP_DL does not count (FCP-4, clause 9.1.2.5).
+    // Without RDDATA and WRDATA, FCP_DL does not count (FCP-4, clause 9.2.2).
     rig.command(0, 1, &FcpCommand { data_len: 512, ..plain(&[0; 16]) });
     assert_eq!(rig.response(1), (0, 0, None));
     assert_eq!(rig.device().away, 0);
 }
 
-/// FCP-4, clause 9.3.12: sense data goes with CHECK CONDITION.
+/// FCP-4, clause 9.5: sense data goes with CHECK CONDITION.
 #[test]
 fn sense_data_goes_with_its_status() {
     let mut rig = rig();
@@ -72,7 +72,7 @@ fn sense_data_goes_with_its_status() {
     assert_eq!(sent.header.f_ctl, 0x98_0002, "two octets fill the last word");
 }
 
-/// FCP-4, clause 9.2: one FCP_XFER_RDY asks for all data, at relative offset 0, and hands over the initiative.
+/// FCP-4, clause 9.3: one FCP_XFER_RDY asks for all data, at relative offset 0, and hands over the initiative.
 #[test]
 fn data_out_is_asked_for_and_placed() {
     for buffers in [false, true] {
@@ -100,7 +100,7 @@ fn placed(rig: &mut Rig, offset: usize, data: &[u8]) {
     }
 }
 
-/// FCP-4, clause 9.2.3: each burst is asked for by an FCP_XFER_RDY of its own, one after the other.
+/// FCP-4, clause 9.3: each burst is asked for by an FCP_XFER_RDY of its own, one after the other.
 #[test]
 fn long_data_out_is_asked_for_in_bursts() {
     let mut rig = Rig::new(TargetConfig { burst: 8195, ..TargetConfig::default() }, |peer| peer);
@@ -148,13 +148,13 @@ fn data_that_is_not_the_next_is_counted_and_not_written() {
         (wrong(FcHeader { parameter: u32::MAX, ..first }, Sof::I3, Eof::N, 2048), TargetDrop::Gap),
         (wrong(FcHeader { f_ctl: 0, ..first }, Sof::I3, Eof::N, 2048), TargetDrop::NoOffset),
         (wrong(first, Sof::I3, Eof::N, 0), TargetDrop::NoOffset),
-        // FC-FS-3, clause 12.9: a sequence begins with SOFi3.
+        // FC-FS-3, sequence management: a sequence begins with SOFi3.
         (wrong(first, Sof::N3, Eof::N, 2048), TargetDrop::OutOfSequence),
-        // FCP-4, clause 9.2.4: the burst is as long as was asked for.
+        // FCP-4, clause 9.3: the burst is as long as was asked for.
         (wrong(FcHeader { f_ctl: 0x09_0008, ..first }, Sof::I3, Eof::T, 2048), TargetDrop::WrongEnd),
         (wrong(FcHeader { f_ctl: 0x00_0008, ..first }, Sof::I3, Eof::N, 4096), TargetDrop::WrongEnd),
         (wrong(FcHeader { f_ctl: 0x09_0008, ..first }, Sof::I3, Eof::T, 4100), TargetDrop::Beyond),
-        // FC-FS-3, clause 12.12: once the responder has given RX_ID, all frames have it.
+        // FC-FS-3, exchange identifiers: once the responder has given RX_ID, all frames have it.
         (wrong(FcHeader { rx_id: 0xffff, ..first }, Sof::I3, Eof::N, 2048), TargetDrop::UnknownExchange),
         (wrong(FcHeader { rx_id: rx_id + 1, ..first }, Sof::I3, Eof::N, 2048), TargetDrop::UnknownExchange),
         (wrong(FcHeader { ox_id: 8, ..first }, Sof::I3, Eof::N, 2048), TargetDrop::UnknownExchange),
@@ -164,7 +164,7 @@ fn data_that_is_not_the_next_is_counted_and_not_written() {
         (wrong(FcHeader { df_ctl: 0x10, ..first }, Sof::I3, Eof::N, 2048), TargetDrop::Unexpected),
         (wrong(FcHeader { d_id: rig.peers[1].fc_id, ..first }, Sof::I3, Eof::N, 2048), TargetDrop::Foreign),
         (wrong(FcHeader { s_id: rig.peers[1].fc_id, ..first }, Sof::I3, Eof::N, 2048), TargetDrop::Foreign),
-        // FC-FS-3, clause 11.3.3: EOFni and EOFa void a frame.
+        // FC-FS-3, frame delimiters: EOFni and EOFa void a frame.
         (wrong(first, Sof::I3, Eof::NI, 2048), TargetDrop::Void),
         (wrong(first, Sof::I3, Eof::A, 2048), TargetDrop::Void),
     ];

@@ -164,7 +164,7 @@ fn scan_reads_writes_and_a_reset() {
     assert_eq!(written, 4096 + 32768);
 }
 
-/// What REC is told: FC-LS-3, clause 4.2.33; its S_ID, OX_ID and RX_ID stand behind the command word.
+/// What REC is told: FC-LS-3, Read Exchange Concise; its S_ID, OX_ID and RX_ID stand behind the command word.
 fn rec(rig: &Rig, frame: &FcoeFrame<'_>) -> Option<Option<ExchangeStatus>> {
     if frame.payload()[0] != 0x13 || !frame.header().has(f_ctl::FIRST_SEQUENCE) {
         return None;

@@ -1,6 +1,7 @@
 //! The FCP target against captures of two Linux kernels, scripts that cite the standard, and chance.
 
 mod capture;
+mod chance;
 mod data;
 mod golden;
 mod mock;

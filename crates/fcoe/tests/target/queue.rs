@@ -58,7 +58,7 @@ fn what_has_ended_makes_room() {
     assert_eq!((rig.target.counters().task_set_full, rig.target.peers().next().unwrap().queue_depth), (0, 2));
 }
 
-/// FC-FS-3, clause 19.3: an OX_ID is free when its exchange has ended; the kernel uses it again at once.
+/// FC-FS-3, exchange identifiers: an OX_ID is free when its exchange has ended; the kernel uses it again at once.
 #[test]
 fn an_ox_id_is_used_again_at_once() {
     let mut rig = rig();
@@ -98,7 +98,7 @@ fn a_command_under_an_open_name() {
     assert_eq!((rig.target.counters().replaced, rig.target.exchanges()), (2, 1));
 }
 
-/// FCP-4, clause 9.3.14: FCP_CMND that cannot be understood is answered RSP_CODE 0x02, and no exchange is left.
+/// FCP-4, clause 9.5: FCP_CMND that cannot be understood is answered RSP_CODE 0x02, and no exchange is left.
 #[test]
 fn invalid_fields_are_told() {
     let mut rig = rig();
@@ -119,7 +119,7 @@ fn invalid_fields_are_told() {
         assert_eq!(rig.response(1), (0, 0, Some(2)), "{len}");
     }
     assert_eq!((rig.dropped(TargetDrop::Malformed), rig.target.exchanges()), (9, 0));
-    // No frame of an FCP_CMND at all (FC-FS-3, clauses 12.7 and 12.11): it is not answered.
+    // No frame of an FCP_CMND at all (FC-FS-3, clause 12): it is not answered.
     let wrong = [
         FcHeader { f_ctl: 0x28_0000, ..header },
         FcHeader { f_ctl: 0x09_0000, ..header },
@@ -184,7 +184,7 @@ fn functions_end_the_tasks_they_cover() {
     }
 }
 
-/// FCP-4, clause 9.3.14: how a function ended.
+/// FCP-4, clause 9.5: how a function ended.
 #[test]
 fn functions_that_fail_say_so() {
     let mut rig = rig();

@@ -68,7 +68,7 @@ fn abts_of_an_unknown_exchange() {
     assert_eq!((rig.target.counters().aborted, rig.target.exchanges()), (0, 0));
 }
 
-/// FC-FS-3, clause 20.3: after ABTS the names rest until RRQ, or for R_A_TOV; ABTS is answered again the while, and frames
+/// FC-FS-3, recovery qualifier: after ABTS the names rest until RRQ, or for R_A_TOV; ABTS is answered again the while, and frames
 /// of the exchange are not taken.
 #[test]
 fn names_of_an_aborted_exchange_rest() {
@@ -100,7 +100,7 @@ fn names_of_an_aborted_exchange_rest() {
     assert_eq!((rig.target.exchanges(), rig.target.poll_timeout()), (0, None));
 }
 
-/// FC-LS-3, clause 4.2.33: REC tells who has the initiative and how much has gone, with RX_ID and without.
+/// FC-LS-3, Read Exchange Concise: REC tells who has the initiative and how much has gone, with RX_ID and without.
 #[test]
 fn rec_tells_how_far_an_exchange_is() {
     let mut rig = retrying();
@@ -123,8 +123,11 @@ fn rec_tells_how_far_an_exchange_is() {
     rig.wire.room = 1;
     rig.poll();
     assert_eq!(e_stat(&rig, 2, 0xffff), Some((0xa000_0000, 4096)), "complete");
-    // RR_TOV later nobody asks any more.
-    rig.now += 9 * SECOND;
+    // RR_TOV later nobody asks any more (FCP-4, clause 11.4): REC_TOV, twice R_A_TOV and a second.
+    rig.now += 12 * SECOND - 1;
+    rig.poll();
+    assert_eq!(e_stat(&rig, 2, 0xffff), Some((0xa000_0000, 4096)));
+    rig.now += SECOND;
     rig.poll();
     assert_eq!(e_stat(&rig, 2, 0xffff), None);
 }
@@ -138,7 +141,7 @@ fn reply(rig: &mut Rig) -> FcpSrrReply {
 
 const UNABLE: FcpSrrReply = FcpSrrReply::Reject { reason: 9, explanation: 0x2a };
 
-/// FCP-4, clause 12.4.2: data in is sent again from the offset on, in a sequence of its own, and the response after it;
+/// FCP-4, clause 12.4: data in is sent again from the offset on, in a sequence of its own, and the response after it;
 /// though all was sent before.
 #[test]
 fn srr_sends_data_in_again() {
@@ -172,7 +175,7 @@ fn srr_sends_data_in_again() {
     }
 }
 
-/// FCP-4, clause 12.4.2: FCP_XFER_RDY is sent again from the offset on; data from there completes the command.
+/// FCP-4, clause 12.4: FCP_XFER_RDY is sent again from the offset on; data from there completes the command.
 #[test]
 fn srr_asks_for_data_out_again() {
     let mut rig = retrying();
@@ -197,7 +200,7 @@ fn srr_asks_for_data_out_again() {
     assert_eq!(rig.target.counters().retransmissions, 2);
 }
 
-/// FCP-4, clause 10.3: what cannot be done is rejected, each with its reason.
+/// FCP-4, clause 8.4: what cannot be done is rejected, each with its reason.
 #[test]
 fn srr_is_rejected_with_its_reason() {
     let mut rig = retrying();
@@ -237,12 +240,17 @@ fn finished_exchanges_are_bounded() {
     }
     assert_eq!((rig.target.exchanges(), rig.device().away), (2, 2), "two buffers of 4096 octets");
     assert_eq!(e_stat(&rig, 7, 0xffff), Some((0xa000_0000, 4096)));
+    // What is sent again is kept again, and counts once.
+    for _ in 0..3 {
+        rig.srr(0, &FcpSrr { ox_id: 7, rx_id: 0xffff, offset: 0, r_ctl: r_ctl::STATUS });
+    }
+    assert_eq!((rig.target.exchanges(), rig.device().away), (2, 2));
     let lost = rig.peers[0].id;
     rig.target.down(lost);
     assert_eq!((rig.target.exchanges(), rig.device().away), (0, 0));
 }
 
-/// FCP-4, clause 4.6: sense data is to be confirmed when both sides do that; then the exchange lasts until FCP_CONF.
+/// FCP-4, clause 4.5: sense data is to be confirmed when both sides do that; then the exchange lasts until FCP_CONF.
 #[test]
 fn sense_data_is_confirmed_when_that_was_agreed_on() {
     let mut rig = Rig::new(TargetConfig::default(), |peer| Peer { confirm: true, ..peer });
@@ -258,7 +266,7 @@ fn sense_data_is_confirmed_when_that_was_agreed_on() {
             let header = rig.header(0, r_ctl::CONFIRM, 0x19_0000, 1, sent.header.rx_id);
             rig.send(0, header, &[]);
         } else {
-            rig.now += 20 * SECOND;
+            rig.now += 2 * SECOND;
             rig.poll();
         }
         assert_eq!(rig.target.exchanges(), 0);

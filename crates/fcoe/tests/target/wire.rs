@@ -102,7 +102,7 @@ pub(crate) fn frame(mut header: FcHeader, sof: Sof, eof: Eof, payload: &[u8]) ->
     octets
 }
 
-/// CRC-32 bit by bit (FC-FS-3, clause 10.3.4).
+/// CRC-32 bit by bit (FC-FS-3).
 pub(crate) fn crc(octets: &[u8]) -> u32 {
     !octets.iter().fold(!0, |crc, octet| {
         (0..8).fold(crc ^ u32::from(*octet), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })

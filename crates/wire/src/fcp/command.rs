@@ -5,7 +5,7 @@ use crate::field::{array_at, put, u32_at};
 
 const NAME: &str = "fcp command";
 
-/// Task attributes: in which order a command is done (FCP-4, clause 9.1.2.3).
+/// Task attributes: in which order a command is done (FCP-4, clause 9.2.2).
 pub mod fcp_attribute {
     /// Any.
     pub const SIMPLE: u8 = 0;
@@ -17,7 +17,7 @@ pub mod fcp_attribute {
     pub const ACA: u8 = 4;
 }
 
-/// Task management flags: at most one is set (FCP-4, clause 9.1.2.4).
+/// Task management flags: at most one is set (FCP-4, clause 9.2.2).
 pub mod fcp_function {
     /// ABORT TASK SET.
     pub const ABORT_TASK_SET: u8 = 0x02;
@@ -31,7 +31,7 @@ pub mod fcp_function {
     pub const CLEAR_ACA: u8 = 0x40;
 }
 
-/// The FCP_CMND information unit (FCP-4, clause 9.1).
+/// The FCP_CMND information unit (FCP-4, clause 9.2).
 ///
 /// ```text
 ///  0                   1                   2                   3

@@ -5,7 +5,7 @@ use crate::field::{put, u32_at};
 
 const NAME: &str = "fcp transfer ready";
 
-/// The FCP_XFER_RDY information unit (FCP-4, clause 9.2).
+/// The FCP_XFER_RDY information unit (FCP-4, clause 9.3).
 ///
 /// ```text
 ///  0                   1                   2                   3

@@ -5,7 +5,7 @@ use crate::field::{put, put_u16, u16_at, u32_at};
 
 const NAME: &str = "fcp response";
 
-/// What the target says apart from SCSI's status: RSP_CODE (FCP-4, clause 9.3.14).
+/// What the target says apart from SCSI's status: RSP_CODE (FCP-4, clause 9.5).
 pub mod fcp_code {
     /// The task management function is complete.
     pub const COMPLETE: u8 = 0x00;
@@ -34,7 +34,7 @@ const BIDI_RESID_OVER: u8 = 0x20;
 const BIDI_RESID_UNDER: u8 = 0x40;
 const BIDI_RSP: u8 = 0x80;
 
-/// The FCP_RSP information unit (FCP-4, clause 9.3).
+/// The FCP_RSP information unit (FCP-4, clause 9.5).
 ///
 /// ```text
 ///  0                   1                   2                   3

@@ -8,7 +8,7 @@ const COMMAND: u8 = 0x14;
 const ACCEPT: u8 = 0x02;
 const REJECT: u8 = 0x01;
 
-/// The SRR request of the FC-4 link services (FCP-4, clause 10.2): please send it again.
+/// The SRR request of the FC-4 link services (FCP-4, clause 8.2): please send it again.
 ///
 /// ```text
 ///  0                   1                   2                   3
@@ -71,14 +71,14 @@ impl FcpSrr {
     }
 }
 
-/// The answer to SRR (FCP-4, clause 10.3).
+/// The answer to SRR (FCP-4, clause 8.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FcpSrrReply {
     /// It will be sent again.
     Accept,
     /// FCP_RJT: it will not.
     Reject {
-        /// The reason code (FCP-4, table 42): 0x03 logical error, 0x09 unable to perform, 0x0b not supported.
+        /// The reason code (FCP-4, clause 8.4): 0x03 logical error, 0x09 unable to perform, 0x0b not supported.
         reason: u8,
         /// Its explanation: 0x17 invalid OX_ID-RX_ID combination, 0x2a unable to supply the requested data.
         explanation: u8,
