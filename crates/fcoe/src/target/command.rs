@@ -191,7 +191,7 @@ impl<S: DeviceServer> Target<S> {
             }
         });
         let complete = response == FunctionResponse::Complete;
-        for place in 0..self.table.places() {
+        for place in 0..self.table.touched() {
             let exchange = self.table.at(place);
             // The device server is done with those that are being answered; nothing more is to be heard of them either.
             let covered = complete

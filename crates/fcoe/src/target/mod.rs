@@ -90,6 +90,8 @@ pub struct Target<S> {
     table: Table,
     replies: Replies,
     counters: TargetCounters,
+    /// Where a frame is put together of memory that lies in small pieces.
+    scratch: Box<[u8; send::MAX_PAYLOAD]>,
     /// Octets of buffers in finished exchanges.
     finished_octets: usize,
     sweep_at: u64,
@@ -107,6 +109,7 @@ impl<S: DeviceServer> Target<S> {
             table: Table::new(config.max_exchanges),
             replies: Replies::new(),
             counters: TargetCounters::default(),
+            scratch: Box::new([0; send::MAX_PAYLOAD]),
             finished_octets: 0,
             sweep_at: 0,
         }
@@ -164,7 +167,7 @@ impl<S: DeviceServer> Target<S> {
         if self.peer(peer).is_none() {
             return;
         }
-        for place in 0..self.table.places() {
+        for place in 0..self.table.touched() {
             let exchange = self.table.at(place);
             if exchange.peer == peer && !matches!(exchange.state, State::Free) {
                 self.end(place);
@@ -315,7 +318,7 @@ impl<S: DeviceServer> Target<S> {
     }
 
     fn sweep(&mut self, now: u64) {
-        for place in 0..self.table.places() {
+        for place in 0..self.table.touched() {
             let exchange = self.table.at(place);
             if exchange.deadline <= now {
                 if matches!(exchange.state, State::Receiving(_)) {

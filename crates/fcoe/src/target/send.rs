@@ -6,9 +6,9 @@ use crate::{DeviceServer, Memory, Peer, Sequence, Tag, Transmit};
 use linerate_wire::{FcHeader, FcType, FcpResponse, FcpTransferReady, f_ctl, r_ctl};
 
 /// Pieces of memory that go out with one call.
-const PIECES: usize = 16;
+const PIECES: usize = 8;
 /// Octets of payload in the longest frame.
-const MAX_PAYLOAD: usize = 2112;
+pub(super) const MAX_PAYLOAD: usize = 2112;
 
 /// How an exchange's turn ended.
 enum Turn {
@@ -72,14 +72,13 @@ impl<S: DeviceServer> Target<S> {
 
     /// Sends the next frames of data in. Over when all of it has gone; none when it could not be read.
     fn send_data(&mut self, place: u16, peer: &Peer, out: &mut impl Transmit) -> Option<Turn> {
-        let Self { device, table, config, counters, .. } = self;
+        let Self { device, table, config, counters, scratch, .. } = self;
         let exchange = table.at_mut(place);
         let base = header(peer, exchange, r_ctl::DATA);
         let State::Answering(answering) = &mut exchange.state else { return Some(Turn::Over) };
         let left = (answering.len - answering.sent) as usize;
         let wanted = left.min(usize::from(config.turn) * peer.max_payload);
         let mut pieces: [&[u8]; PIECES] = [&[]; PIECES];
-        let mut scratch = [0; MAX_PAYLOAD];
         let offered = match &answering.from {
             Place::Buffer(buffer) => {
                 let start = answering.sent as usize;
@@ -89,7 +88,7 @@ impl<S: DeviceServer> Target<S> {
             Place::Memory(offset) => match device.memory(Tag(u32::from(place))) {
                 Some(memory) => {
                     let offset = offset + u64::from(answering.sent);
-                    gather(memory, offset, wanted, wanted == left, peer.max_payload, &mut pieces, &mut scratch)
+                    gather(memory, offset, wanted, wanted == left, peer.max_payload, &mut pieces, scratch)
                 }
                 None => 0,
             },

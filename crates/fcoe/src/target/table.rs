@@ -12,6 +12,8 @@ use linerate_wire::FcHeader;
 pub(super) struct Table {
     slots: Box<[Exchange]>,
     free: Vec<u16>,
+    /// Places from here on were never used.
+    touched: u16,
     /// The place of each RX_ID.
     by_rx_id: Box<[u16]>,
     next_rx_id: u16,
@@ -36,6 +38,7 @@ impl Table {
         Self {
             slots: slots.into_boxed_slice(),
             free: (0..max).rev().collect(),
+            touched: 0,
             by_rx_id: vec![NIL; 1 << 16].into_boxed_slice(),
             next_rx_id: 0,
             buckets: vec![NIL; usize::from(max).next_power_of_two() * 2].into_boxed_slice(),
@@ -46,6 +49,11 @@ impl Table {
     /// Places there are.
     pub(super) fn places(&self) -> u16 {
         u16::try_from(self.slots.len()).unwrap_or(NIL)
+    }
+
+    /// Places that were ever used: all exchanges are in them.
+    pub(super) fn touched(&self) -> u16 {
+        self.touched
     }
 
     /// Places in use.
@@ -64,6 +72,7 @@ impl Table {
     /// A place for a new exchange, with an RX_ID; none when all are in use.
     pub(super) fn open(&mut self, peer: PeerId, ox_id: u16) -> Option<u16> {
         let place = self.free.pop()?;
+        self.touched = self.touched.max(place + 1);
         // At most half of all RX_IDs are in use, so there is a free one.
         while self.next_rx_id == FcHeader::NO_ID || self.by_rx_id[usize::from(self.next_rx_id)] != NIL {
             self.next_rx_id = self.next_rx_id.wrapping_add(1);
