@@ -15,6 +15,7 @@ mod fip;
 mod link;
 mod login;
 mod scsi;
+mod target;
 mod transmit;
 
 pub use backend::{Backend, BackendError, Completion, Geometry, Memory, Operation, Tag};
@@ -26,4 +27,5 @@ pub use login::{
     MIN_PAYLOAD, NeighbourInfo, R_A_TOV, Ways, max_payload,
 };
 pub use scsi::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
+pub use target::{ExchangeStatus, Target, TargetConfig, TargetCounters, TargetDrop, TargetPeer};
 pub use transmit::{Sequence, Transmit};

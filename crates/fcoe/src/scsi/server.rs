@@ -132,13 +132,14 @@ pub trait DeviceServer {
     /// All data out is where the step said.
     fn received(&mut self, now: u64, tag: Tag, buffer: Option<Buffer>) -> Step;
 
-    /// The data of a [`Step::Send`] has gone, or will not go.
+    /// The data of a [`Step::Send`] has gone, or will not go. Its task has ended; [`abort`](Self::abort) is not called.
     fn give_back(&mut self, buffer: Buffer);
 
     /// A task is no more (ABTS, a lost transport): it has no further step. `buffer` is what it was to be received in.
     fn abort(&mut self, tag: Tag, buffer: Option<Buffer>);
 
-    /// A task management function; `aborted` is told each task that ended by it.
+    /// A task management function; `aborted` is told each task that ended by it. Buffers that the transport has of them
+    /// come by [`give_back`](Self::give_back).
     fn manage(
         &mut self,
         now: u64,
@@ -151,6 +152,6 @@ pub trait DeviceServer {
     /// Hands what was submitted to the back ends, and takes what has ended: the next task that has a step.
     fn poll(&mut self, now: u64) -> Option<(Tag, Step)>;
 
-    /// The memory of a unit whose task has a memory step.
+    /// The memory of a unit whose task has a memory step; for data that is sent again, until the tag is given again.
     fn memory(&mut self, tag: Tag) -> Option<&mut dyn Memory>;
 }

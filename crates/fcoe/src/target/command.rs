@@ -1,0 +1,234 @@
+//! FCP_CMND, and what the device server makes of it.
+
+use super::exchange::{Answering, Place, Receiving, Said, State, Which};
+use super::{Target, TargetDrop};
+use crate::{DeviceServer, Function, FunctionResponse, Lun, Peer, Response, Step, Tag, Task, TaskAttribute};
+use linerate_wire::{FcHeader, FcoeFrame, FcpCommand, FcpResponse, f_ctl, fcp_attribute, fcp_code, fcp_function};
+
+/// BUSY (SAM-5, clause 5.3.1): there is no room for the command, and the initiator has none that could end.
+const BUSY: u8 = 0x08;
+/// TASK SET FULL (SAM-5, clause 5.3.1): there is no room while the initiator has tasks.
+const TASK_SET_FULL: u8 = 0x28;
+
+impl<S: DeviceServer> Target<S> {
+    /// Takes FCP_CMND (FCP-4, clause 9.2): a new exchange.
+    pub(super) fn command(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
+        let header = frame.header();
+        if !peer.role.initiator {
+            return Err(TargetDrop::NotInitiator);
+        }
+        // One frame, which begins the exchange and hands over the initiative.
+        if !header.has(f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE)
+            || header.rx_id != FcHeader::NO_ID
+            || header.ox_id == FcHeader::NO_ID
+        {
+            return Err(TargetDrop::Unexpected);
+        }
+        let digest = digest(frame.payload());
+        if let Some(place) = self.table.find(peer.id, header.ox_id, FcHeader::NO_ID) {
+            let exchange = self.table.at(place);
+            // Who gave an exchange up without ABTS waited for longer than E_D_TOV, in which each frame arrives or is
+            // lost (FC-FS-3, timers): until then the same command under the same name is the same frame.
+            if exchange.is_open() && exchange.digest == digest && now < exchange.started.saturating_add(peer.e_d_tov) {
+                return Err(TargetDrop::Duplicate);
+            }
+            // Only the originator gives OX_IDs: when it gives one again, what had it before is over (FC-FS-3, exchange identifiers).
+            if exchange.is_open() {
+                self.counters.replaced += 1;
+            }
+            self.end(place);
+        }
+        let Ok(command) = FcpCommand::parse(frame.payload()) else {
+            self.refuse(peer, header, fcp_code::INVALID_FIELDS);
+            return Err(TargetDrop::Malformed);
+        };
+        if command.function != 0 {
+            return self.manage(now, peer, header, &command);
+        }
+        let attribute = match command.attribute {
+            fcp_attribute::SIMPLE => Some(TaskAttribute::Simple),
+            fcp_attribute::HEAD_OF_QUEUE => Some(TaskAttribute::HeadOfQueue),
+            fcp_attribute::ORDERED => Some(TaskAttribute::Ordered),
+            fcp_attribute::ACA => Some(TaskAttribute::Aca),
+            _ => None,
+        };
+        // No disk has a command with both directions; FCP-4, clause 9.5: fields that are not supported are not valid.
+        let (Some(attribute), false) = (attribute, command.read && command.write) else {
+            self.refuse(peer, header, fcp_code::INVALID_FIELDS);
+            return Err(TargetDrop::Malformed);
+        };
+        let data_len = if command.read || command.write { command.data_len } else { 0 };
+        let Some(place) = self.open(peer, header.ox_id) else {
+            self.counters.task_set_full += 1;
+            let depth = self.peer(peer.id).map_or(0, |known| known.queue_depth);
+            let status = if depth > 0 { TASK_SET_FULL } else { BUSY };
+            self.respond(
+                peer,
+                header,
+                &FcpResponse { status, residual: -i64::from(data_len), ..FcpResponse::default() },
+            );
+            return Ok(());
+        };
+        let exchange = self.table.at_mut(place);
+        (exchange.lun, exchange.digest, exchange.data_len, exchange.started) =
+            (Lun(command.lun), digest, data_len, now);
+        let task = Task {
+            tag: Tag(u32::from(place)),
+            nexus: peer.id,
+            lun: Lun(command.lun),
+            cdb: command.cdb,
+            attribute,
+            data_out: if command.write { data_len } else { 0 },
+            data_in: if command.read { data_len } else { 0 },
+        };
+        let step = self.device.command(now, &task);
+        self.step(now, place, step);
+        Ok(())
+    }
+
+    /// A new exchange in the peer's queue, if both have room.
+    fn open(&mut self, peer: &Peer, ox_id: u16) -> Option<u16> {
+        if self.peer(peer.id)?.queue_depth >= self.config.max_queue {
+            return None;
+        }
+        let place = match self.table.open(peer.id, ox_id) {
+            Some(place) => place,
+            None => {
+                // What has ended makes room for what begins.
+                let oldest = self.table.first(Which::Finished).or_else(|| self.table.first(Which::Aborted))?;
+                self.end(oldest);
+                self.table.open(peer.id, ox_id)?
+            }
+        };
+        self.table.at_mut(place).queued = true;
+        let known = self.peer_mut(peer.id)?;
+        known.queue_depth += 1;
+        known.commands += 1;
+        self.counters.commands += 1;
+        Some(place)
+    }
+
+    /// Does what the device server wants next.
+    pub(super) fn step(&mut self, now: u64, place: u16, step: Step) {
+        let mut step = step;
+        loop {
+            let (into, len) = match step {
+                Step::Pending => {
+                    self.table.at_mut(place).state = State::Working;
+                    return;
+                }
+                Step::End(response) => return self.respond_later(place, Place::Nowhere, 0, response),
+                Step::SendMemory { offset, len, then } => {
+                    return self.respond_later(place, Place::Memory(offset), len, then);
+                }
+                Step::Send { buffer, then } => {
+                    let len = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
+                    return self.respond_later(place, Place::Buffer(buffer), len, then);
+                }
+                Step::ReceiveMemory { offset, len } => (Place::Memory(offset), len),
+                Step::Receive { buffer } => {
+                    let len = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
+                    (Place::Buffer(buffer), len)
+                }
+            };
+            let exchange = self.table.at_mut(place);
+            if len > exchange.data_len {
+                self.device.abort(Tag(u32::from(place)), into.into_buffer());
+                return self.fail(place);
+            }
+            if len > 0 {
+                exchange.deadline = now.saturating_add(self.config.patience);
+                let burst_end = len.min(self.config.burst);
+                let receiving = Receiving { into, len, received: 0, burst_end, asked: false, sequence: None };
+                exchange.state = State::Receiving(receiving);
+                return self.table.append(Which::Ready, place);
+            }
+            exchange.state = State::Working;
+            step = self.device.received(now, Tag(u32::from(place)), into.into_buffer());
+        }
+    }
+
+    fn respond_later(&mut self, place: u16, from: Place, len: u32, response: Response) {
+        let exchange = self.table.at_mut(place);
+        let len = len.min(exchange.data_len);
+        exchange.deadline = u64::MAX;
+        let answering = Answering { from, len, sent: 0, begun: false, seq_cnt: 0, response, said: Said::No };
+        exchange.state = State::Answering(answering);
+        self.table.append(Which::Ready, place);
+    }
+
+    /// Ends a command whose step could not be done: CHECK CONDITION, HARDWARE ERROR, INTERNAL TARGET FAILURE (SPC-4,
+    /// clause 4.5.6). The device server has no further part in it.
+    pub(super) fn fail(&mut self, place: u16) {
+        self.counters.failed_steps += 1;
+        let mut sense = [0; 32];
+        (sense[0], sense[2], sense[7], sense[12]) = (0x70, 0x04, 10, 0x44);
+        let response = Response { status: 0x02, sense, sense_len: 18, wanted: 0 };
+        self.respond_later(place, Place::Nowhere, 0, response);
+    }
+
+    /// Does a task management function (FCP-4, clause 4.9) and answers it with response information of 8 octets.
+    fn manage(&mut self, now: u64, peer: &Peer, header: &FcHeader, command: &FcpCommand<'_>) -> Result<(), TargetDrop> {
+        let function = match command.function {
+            fcp_function::ABORT_TASK_SET => Function::AbortTaskSet,
+            fcp_function::CLEAR_TASK_SET => Function::ClearTaskSet,
+            fcp_function::LOGICAL_UNIT_RESET => Function::LogicalUnitReset,
+            fcp_function::TARGET_RESET => Function::TargetReset,
+            fcp_function::CLEAR_ACA => Function::ClearAca,
+            _ => {
+                self.refuse(peer, header, fcp_code::INVALID_FIELDS);
+                return Err(TargetDrop::Malformed);
+            }
+        };
+        self.counters.functions += 1;
+        let lun = Lun(command.lun);
+        let Self { device, table, .. } = self;
+        let response = device.manage(now, peer.id, lun, function, &mut |tag| {
+            if let Ok(place) = u16::try_from(tag.0)
+                && place < table.places()
+            {
+                table.at_mut(place).doomed = true;
+            }
+        });
+        let complete = response == FunctionResponse::Complete;
+        for place in 0..self.table.touched() {
+            let exchange = self.table.at(place);
+            // The device server is done with those that are being answered; nothing more is to be heard of them either.
+            let covered = complete
+                && matches!(exchange.state, State::Answering(_))
+                && match function {
+                    Function::AbortTaskSet => exchange.lun == lun && exchange.peer == peer.id,
+                    Function::ClearTaskSet | Function::LogicalUnitReset => exchange.lun == lun,
+                    Function::TargetReset => true,
+                    Function::ClearAca => false,
+                };
+            if matches!(exchange.state, State::Free) {
+                self.table.at_mut(place).doomed = false;
+            } else if exchange.doomed || covered {
+                self.end(place);
+            }
+        }
+        let code = match response {
+            FunctionResponse::Complete => fcp_code::COMPLETE,
+            FunctionResponse::Rejected => fcp_code::REJECTED,
+            FunctionResponse::Failed => fcp_code::FAILED,
+            FunctionResponse::IncorrectLun => fcp_code::INCORRECT_LUN,
+        };
+        self.refuse(peer, header, code);
+        Ok(())
+    }
+
+    /// Answers with response information: what became of a function, or that FCP_CMND is not valid.
+    fn refuse(&mut self, peer: &Peer, header: &FcHeader, code: u8) {
+        self.respond(peer, header, &FcpResponse { code: Some(code), ..FcpResponse::default() });
+    }
+}
+
+/// Tells one FCP_CMND from another: what differs in a word differs here.
+fn digest(payload: &[u8]) -> u64 {
+    payload.chunks(8).fold(payload.len() as u64, |digest, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        (digest ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+    })
+}

@@ -1,0 +1,146 @@
+//! What a target has done, and what it did not take.
+
+/// Why a frame was dropped, or an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TargetDrop {
+    /// The peer is not logged in, or was logged in earlier.
+    NotLoggedIn,
+    /// The frame's addresses are not the peer's and ours.
+    Foreign,
+    /// EOFni, EOFa, or another delimiter that makes a frame void.
+    Void,
+    /// Nothing a target is sent: R_CTL, TYPE or F_CTL are not a command's, its data's or a link service's.
+    Unexpected,
+    /// FCP_CMND of a peer that is no initiator.
+    NotInitiator,
+    /// FCP_CMND that came twice.
+    Duplicate,
+    /// It names no exchange of the peer's.
+    UnknownExchange,
+    /// Data for which no FCP_XFER_RDY is out.
+    UnaskedData,
+    /// Data without relative offset, or none.
+    NoOffset,
+    /// Data of a sequence other than the one that has begun, or not with the next SEQ_CNT.
+    OutOfSequence,
+    /// Data from before the next octet on.
+    Overlap,
+    /// Data from after the next octet on: a frame is missing.
+    Gap,
+    /// Data beyond what was asked for.
+    Beyond,
+    /// The sequence ends before or after the burst does.
+    WrongEnd,
+    /// A reply that found no room to wait in.
+    NoRoom,
+    /// FCP_CMND or SRR that could not be read; it was answered so.
+    Malformed,
+}
+
+impl TargetDrop {
+    /// All there are.
+    pub const ALL: [Self; 16] = [
+        Self::NotLoggedIn,
+        Self::Foreign,
+        Self::Void,
+        Self::Unexpected,
+        Self::NotInitiator,
+        Self::Duplicate,
+        Self::UnknownExchange,
+        Self::UnaskedData,
+        Self::NoOffset,
+        Self::OutOfSequence,
+        Self::Overlap,
+        Self::Gap,
+        Self::Beyond,
+        Self::WrongEnd,
+        Self::NoRoom,
+        Self::Malformed,
+    ];
+
+    /// What it is called in a table of counters.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotLoggedIn => "not_logged_in",
+            Self::Foreign => "foreign",
+            Self::Void => "void",
+            Self::Unexpected => "unexpected",
+            Self::NotInitiator => "not_initiator",
+            Self::Duplicate => "duplicate",
+            Self::UnknownExchange => "unknown_exchange",
+            Self::UnaskedData => "unasked_data",
+            Self::NoOffset => "no_offset",
+            Self::OutOfSequence => "out_of_sequence",
+            Self::Overlap => "overlap",
+            Self::Gap => "gap",
+            Self::Beyond => "beyond",
+            Self::WrongEnd => "wrong_end",
+            Self::NoRoom => "no_room",
+            Self::Malformed => "malformed",
+        }
+    }
+}
+
+/// What a target has done since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TargetCounters {
+    /// Commands that were handed to the device server.
+    pub commands: u64,
+    /// Commands that were answered with FCP_RSP.
+    pub responses: u64,
+    /// Octets of data in, sent again ones included.
+    pub octets_sent: u64,
+    /// Octets of data out that were placed.
+    pub octets_received: u64,
+    /// FCP_XFER_RDY.
+    pub transfer_readies: u64,
+    /// Commands that were answered TASK SET FULL or BUSY.
+    pub task_set_full: u64,
+    /// Task management functions.
+    pub functions: u64,
+    /// Exchanges that ABTS ended.
+    pub aborted: u64,
+    /// Exchanges that ended because their originator used the OX_ID again.
+    pub replaced: u64,
+    /// Exchanges that were given up because their data did not come.
+    pub expired: u64,
+    /// SRRs that were accepted.
+    pub retransmissions: u64,
+    /// Steps of the device server that could not be done: its memory was not there, or it asked for more than FCP_DL.
+    pub failed_steps: u64,
+    drops: [u64; TargetDrop::ALL.len()],
+}
+
+impl TargetCounters {
+    /// How often something was dropped for this reason.
+    #[must_use]
+    pub const fn dropped(&self, reason: TargetDrop) -> u64 {
+        self.drops[reason as usize]
+    }
+
+    /// What was dropped, for all reasons.
+    #[must_use]
+    pub fn drops(&self) -> u64 {
+        self.drops.iter().sum()
+    }
+
+    pub(super) fn drop(&mut self, reason: TargetDrop) {
+        self.drops[reason as usize] += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_a_counter_and_a_name_of_its_own() {
+        let mut counters = TargetCounters::default();
+        for reason in TargetDrop::ALL {
+            counters.drop(reason);
+            assert_eq!(counters.dropped(reason), 1, "{}", reason.name());
+        }
+        assert_eq!(counters.drops(), 16);
+    }
+}

@@ -1,0 +1,331 @@
+//! The target of FCP: exchanges with initiators that are logged in, between their frames and a [`DeviceServer`] (FCP-4).
+//!
+//! What it refuses to do: it logs nobody in, knows no disk, and holds no data beyond what its device server gave it. Frames
+//! that do not fit an exchange are counted and change nothing; nothing is written outside of what a command asked for.
+
+mod command;
+mod counters;
+mod exchange;
+mod receive;
+mod recovery;
+mod reply;
+mod send;
+mod table;
+
+pub use counters::{TargetCounters, TargetDrop};
+pub use recovery::ExchangeStatus;
+
+use crate::{DeviceServer, Peer, PeerId, Step, Tag, Transmit};
+use exchange::{Answering, Place, Said, State, Which};
+use linerate_wire::{Eof, FcType, FcoeFrame, f_ctl, r_ctl};
+use reply::Replies;
+use table::Table;
+
+const SECOND: u64 = 1_000_000_000;
+/// How often exchanges are looked through for those that have been there too long.
+const SWEEP: u64 = SECOND / 2;
+
+/// What bounds a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TargetConfig {
+    /// Exchanges of all peers, those included that have ended and may be asked for again: 1 to 32768.
+    pub max_exchanges: u16,
+    /// Commands that one peer can have open; more are answered TASK SET FULL.
+    pub max_queue: u16,
+    /// Peers: places in their table.
+    pub max_peers: u16,
+    /// Octets of data out that one FCP_XFER_RDY asks for at most; of a number that is no multiple of four the next lower one.
+    pub burst: u32,
+    /// Frames of data in that are sent for a command before the next has its turn.
+    pub turn: u16,
+    /// Nanoseconds after which a command whose data does not come is given up.
+    pub patience: u64,
+    /// Exchanges that are kept when they have ended, for peers that ask for things again (SRR).
+    pub max_finished: u16,
+    /// Octets of buffers that such exchanges keep.
+    pub max_finished_octets: usize,
+}
+
+impl Default for TargetConfig {
+    /// 16384 exchanges, 1024 a peer, 256 peers; data out in one burst, data in 32 frames a turn; a minute of patience;
+    /// 1024 finished exchanges with 8 MiB.
+    fn default() -> Self {
+        Self {
+            max_exchanges: 16384,
+            max_queue: 1024,
+            max_peers: 256,
+            burst: u32::MAX,
+            turn: 32,
+            patience: 60 * SECOND,
+            max_finished: 1024,
+            max_finished_octets: 8 << 20,
+        }
+    }
+}
+
+/// A peer that is logged in, as a status view shows it.
+#[derive(Debug, Clone, Copy)]
+pub struct TargetPeer {
+    /// Who.
+    pub peer: Peer,
+    /// Commands that are open.
+    pub queue_depth: u16,
+    /// Commands since it logged in.
+    pub commands: u64,
+    /// Octets of data in since then.
+    pub octets_sent: u64,
+    /// Octets of data out since then.
+    pub octets_received: u64,
+}
+
+/// An FCP target: all exchanges whose responder it is, and the device server behind them.
+///
+/// `up` and `down` follow the logins; `handle` takes the frames of FCP and ABTS from peers that are logged in; `poll` is
+/// called in each turn of the loop, in which the device server may have got on or the port may have got room.
+#[derive(Debug)]
+pub struct Target<S> {
+    config: TargetConfig,
+    device: S,
+    peers: Box<[Option<TargetPeer>]>,
+    table: Table,
+    replies: Replies,
+    counters: TargetCounters,
+    /// Where a frame is put together of memory that lies in small pieces.
+    scratch: Box<[u8; send::MAX_PAYLOAD]>,
+    /// Octets of buffers in finished exchanges.
+    finished_octets: usize,
+    sweep_at: u64,
+}
+
+impl<S: DeviceServer> Target<S> {
+    /// A target with these logical units. All memory it needs is allocated here.
+    #[must_use]
+    pub fn new(config: TargetConfig, device: S) -> Self {
+        let config = TargetConfig { burst: (config.burst & !3).max(4), turn: config.turn.max(1), ..config };
+        Self {
+            config,
+            device,
+            peers: vec![None; usize::from(config.max_peers)].into_boxed_slice(),
+            table: Table::new(config.max_exchanges),
+            replies: Replies::new(),
+            counters: TargetCounters::default(),
+            scratch: Box::new([0; send::MAX_PAYLOAD]),
+            finished_octets: 0,
+            sweep_at: 0,
+        }
+    }
+
+    /// The device server.
+    pub fn device(&self) -> &S {
+        &self.device
+    }
+
+    /// The device server, to change it.
+    pub fn device_mut(&mut self) -> &mut S {
+        &mut self.device
+    }
+
+    /// What was done.
+    pub fn counters(&self) -> &TargetCounters {
+        &self.counters
+    }
+
+    /// Who is logged in, and how busy.
+    pub fn peers(&self) -> impl Iterator<Item = &TargetPeer> {
+        self.peers.iter().flatten()
+    }
+
+    /// Exchanges in use: open ones, and those that are kept though they have ended.
+    pub fn exchanges(&self) -> usize {
+        self.table.used()
+    }
+
+    /// Whether frames wait for room.
+    pub fn is_blocked(&self) -> bool {
+        !self.replies.is_empty() || self.table.count(Which::Ready) > 0
+    }
+
+    /// A peer has logged in (PRLI). One that had its place is down first. False when its place is beyond
+    /// [`TargetConfig::max_peers`]: nothing it sends is taken.
+    pub fn up(&mut self, peer: &Peer) -> bool {
+        let index = usize::from(peer.id.index);
+        if index >= self.peers.len() {
+            return false;
+        }
+        if let Some(before) = &self.peers[index] {
+            self.down(before.peer.id);
+        }
+        // 256 octets is what every port takes (FC-LS-3, PLOGI: the receive data field size is at least that).
+        let peer = Peer { max_payload: (peer.max_payload & !3).clamp(256, 2112), ..*peer };
+        self.peers[index] = Some(TargetPeer { peer, queue_depth: 0, commands: 0, octets_sent: 0, octets_received: 0 });
+        self.device.nexus(peer.id, peer.wwpn);
+        true
+    }
+
+    /// A peer's login has ended, whatever the reason: so do all its exchanges, without a word (FCP-4, clause 4.10).
+    pub fn down(&mut self, peer: PeerId) {
+        if self.peer(peer).is_none() {
+            return;
+        }
+        for place in 0..self.table.touched() {
+            let exchange = self.table.at(place);
+            if exchange.peer == peer && !matches!(exchange.state, State::Free) {
+                self.end(place);
+            }
+        }
+        self.replies.forget(peer);
+        self.peers[usize::from(peer.index)] = None;
+        self.device.nexus_lost(peer);
+    }
+
+    /// Takes a frame that `peer` sent: of FCP, or ABTS. Its CRC was right.
+    pub fn handle(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>, out: &mut impl Transmit) {
+        if let Err(reason) = self.accept(now, peer.id, frame) {
+            self.counters.drop(reason);
+        }
+        self.transmit(now, out);
+    }
+
+    /// Lets the device server get on, gives up what has waited too long, and sends what there is room for.
+    pub fn poll(&mut self, now: u64, out: &mut impl Transmit) {
+        while let Some((Tag(tag), step)) = self.device.poll(now) {
+            let place = u16::try_from(tag).ok().filter(|place| *place < self.table.places());
+            match place.filter(|place| matches!(self.table.at(*place).state, State::Working)) {
+                Some(place) => self.step(now, place, step),
+                None => {
+                    self.counters.failed_steps += 1;
+                    if let Step::Send { buffer, .. } | Step::Receive { buffer } = step {
+                        self.device.give_back(buffer);
+                    }
+                }
+            }
+        }
+        if now >= self.sweep_at {
+            self.sweep_at = now.saturating_add(SWEEP);
+            self.sweep(now);
+        }
+        self.transmit(now, out);
+    }
+
+    /// When `poll` has something to do though no frame came, no step ended and no room was made.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        (self.table.used() > 0).then_some(self.sweep_at)
+    }
+
+    /// What is checked of every frame; then it goes to the one who knows its kind.
+    fn accept(&mut self, now: u64, peer: PeerId, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
+        let peer = self.peer(peer).ok_or(TargetDrop::NotLoggedIn)?.peer;
+        let header = frame.header();
+        if (header.s_id, header.d_id) != (peer.fc_id, peer.own) {
+            return Err(TargetDrop::Foreign);
+        }
+        if !matches!(frame.eof(), Eof::N | Eof::T) {
+            return Err(TargetDrop::Void);
+        }
+        // All that a target is sent comes from the exchange's originator, without optional headers.
+        if header.from_responder() || header.has(f_ctl::SEQUENCE_RECIPIENT) || header.df_ctl != 0 {
+            return Err(TargetDrop::Unexpected);
+        }
+        match (header.fc_type, header.r_ctl) {
+            (FcType::FCP, r_ctl::DATA) => self.data(now, &peer, frame),
+            (FcType::FCP, r_ctl::COMMAND) => self.command(now, &peer, frame),
+            (FcType::FCP, r_ctl::CONFIRM) => self.confirmed(&peer, frame),
+            (FcType::FCP, r_ctl::FC4_LS_REQUEST) => self.retransmit(now, &peer, frame),
+            (FcType::BLS, r_ctl::BLS_ABTS) => self.abort(now, &peer, frame),
+            _ => Err(TargetDrop::Unexpected),
+        }
+    }
+
+    fn peer(&self, id: PeerId) -> Option<&TargetPeer> {
+        self.peers.get(usize::from(id.index))?.as_ref().filter(|known| known.peer.id == id)
+    }
+
+    fn peer_mut(&mut self, id: PeerId) -> Option<&mut TargetPeer> {
+        self.peers.get_mut(usize::from(id.index))?.as_mut().filter(|known| known.peer.id == id)
+    }
+
+    /// It does not count in its peer's queue any more.
+    fn dequeue(&mut self, place: u16) {
+        let exchange = self.table.at_mut(place);
+        if std::mem::take(&mut exchange.queued) {
+            let peer = exchange.peer;
+            if let Some(peer) = self.peer_mut(peer) {
+                peer.queue_depth -= 1;
+            }
+        }
+    }
+
+    /// Takes from an exchange what it holds of the device server: it is over, but keeps its names.
+    fn dispose(&mut self, place: u16) {
+        self.dequeue(place);
+        let exchange = self.table.at_mut(place);
+        let (finished, kept) = (exchange.list == Some(Which::Finished), exchange.kept());
+        let doomed = std::mem::take(&mut exchange.doomed);
+        exchange.deadline = u64::MAX;
+        match std::mem::replace(&mut exchange.state, State::Aborted) {
+            State::Working if !doomed => self.device.abort(Tag(u32::from(place)), None),
+            State::Receiving(receiving) if !doomed => {
+                self.device.abort(Tag(u32::from(place)), receiving.into.into_buffer());
+            }
+            State::Receiving(exchange::Receiving { into: from, .. }) | State::Answering(Answering { from, .. }) => {
+                if let Some(buffer) = from.into_buffer() {
+                    self.device.give_back(buffer);
+                }
+            }
+            State::Free | State::Working | State::Aborted => {}
+        }
+        if finished {
+            self.finished_octets -= kept;
+        }
+        self.table.remove(place);
+    }
+
+    /// Ends an exchange: nothing is left of it.
+    fn end(&mut self, place: u16) {
+        self.dispose(place);
+        self.table.close(place);
+    }
+
+    /// Keeps an exchange whose response was sent, until it is confirmed or nobody will ask for it again.
+    fn finish(&mut self, now: u64, place: u16, peer: &Peer, confirm: bool) {
+        self.dequeue(place);
+        if !confirm && !peer.retry {
+            return self.end(place);
+        }
+        let exchange = self.table.at_mut(place);
+        if let State::Answering(answering) = &mut exchange.state {
+            answering.said = if confirm { Said::ToConfirm } else { Said::Done };
+            if !peer.retry
+                && let Some(buffer) = std::mem::replace(&mut answering.from, Place::Nowhere).into_buffer()
+            {
+                self.device.give_back(buffer);
+            }
+        }
+        let exchange = self.table.at_mut(place);
+        // RR_TOV (FCP-4, clause 11.4): as long as it takes an initiator that retries to ask twice, REC_TOV being E_D_TOV and
+        // a second; else two seconds.
+        let (e_d_tov, r_a_tov) = (peer.e_d_tov.min(60 * SECOND), peer.r_a_tov.min(120 * SECOND));
+        let rr_tov = if peer.retry { e_d_tov + SECOND + 2 * r_a_tov + SECOND } else { 2 * SECOND };
+        exchange.deadline = now.saturating_add(rr_tov);
+        self.finished_octets += exchange.kept();
+        self.table.append(Which::Finished, place);
+        while self.table.count(Which::Finished) > usize::from(self.config.max_finished)
+            || self.finished_octets > self.config.max_finished_octets
+        {
+            let Some(oldest) = self.table.first(Which::Finished) else { return };
+            self.end(oldest);
+        }
+    }
+
+    fn sweep(&mut self, now: u64) {
+        for place in 0..self.table.touched() {
+            let exchange = self.table.at(place);
+            if exchange.deadline <= now {
+                if matches!(exchange.state, State::Receiving(_)) {
+                    self.counters.expired += 1;
+                }
+                self.end(place);
+            }
+        }
+    }
+}

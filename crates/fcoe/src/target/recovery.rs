@@ -1,0 +1,182 @@
+//! What is done about exchanges that lost something: ABTS, REC, RRQ, SRR, and FCP_CONF, which says that nothing was.
+
+use super::exchange::{Place, Said, State, Which};
+use super::{Target, TargetDrop};
+use crate::{DeviceServer, Peer};
+use linerate_wire::{FcHeader, FcId, FcType, FcoeFrame, FcpSrr, FcpSrrReply, f_ctl, r_ctl};
+
+/// E_STAT of an exchange status block (FC-FS-3, exchange status block).
+mod e_stat {
+    /// It is kept by the responder.
+    pub(super) const RESPONDER: u32 = 1 << 31;
+    /// Who keeps it has the sequence initiative.
+    pub(super) const INITIATIVE: u32 = 1 << 30;
+    /// The exchange is complete.
+    pub(super) const COMPLETE: u32 = 1 << 29;
+    /// It did not end normally.
+    pub(super) const ABNORMAL: u32 = 1 << 28;
+    /// Its names are not to be used again yet.
+    pub(super) const RECOVERY_QUALIFIER: u32 = 1 << 26;
+}
+
+/// How far an exchange is: what LS_ACC of REC says (FC-LS-3, Read Exchange Concise).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExchangeStatus {
+    /// As its originator calls it.
+    pub ox_id: u16,
+    /// As we call it.
+    pub rx_id: u16,
+    /// Octets that were sent, or that came in order: FC4VALUE (FCP-4, clause 6.5).
+    pub transferred: u32,
+    /// E_STAT (FC-FS-3, exchange status block): bit 31 we are the responder, 30 we have the initiative, 29 complete, 28 abnormal,
+    /// 26 recovery qualifier.
+    pub e_stat: u32,
+}
+
+/// Reason and explanation of BA_RJT: logical error, invalid OX_ID-RX_ID combination (FC-FS-3, Basic Reject).
+const BA_RJT: [u8; 4] = [0, 0x03, 0x03, 0];
+/// Reasons of FCP_RJT and their explanations (FCP-4, clause 8.4).
+const UNKNOWN: FcpSrrReply = FcpSrrReply::Reject { reason: 0x03, explanation: 0x17 };
+const LOGICAL_ERROR: FcpSrrReply = FcpSrrReply::Reject { reason: 0x03, explanation: 0x00 };
+const CANNOT_SUPPLY: FcpSrrReply = FcpSrrReply::Reject { reason: 0x09, explanation: 0x2a };
+const NOT_SUPPORTED: FcpSrrReply = FcpSrrReply::Reject { reason: 0x0b, explanation: 0x00 };
+
+impl<S: DeviceServer> Target<S> {
+    /// The state of an exchange that `s_id` has originated, for REC; `rx_id` is 0xffff when it does not know ours. None
+    /// when there is none such: the answer is LS_RJT, 0x03, 0x17 (FCP-4, clause 12.4).
+    pub fn exchange_status(&self, s_id: FcId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus> {
+        let place = self.place_of(s_id, ox_id, rx_id)?;
+        let exchange = self.table.at(place);
+        let state = match &exchange.state {
+            State::Receiving(receiving) if receiving.asked => 0,
+            State::Free | State::Working | State::Receiving(_) => e_stat::INITIATIVE,
+            State::Answering(answering) => match answering.said {
+                Said::No => e_stat::INITIATIVE,
+                Said::ToConfirm => 0,
+                Said::Done => e_stat::COMPLETE,
+            },
+            State::Aborted => e_stat::COMPLETE | e_stat::ABNORMAL | e_stat::RECOVERY_QUALIFIER,
+        };
+        let (ox_id, rx_id, transferred) = (exchange.ox_id, exchange.rx_id, exchange.moved);
+        Some(ExchangeStatus { ox_id, rx_id, transferred, e_stat: e_stat::RESPONDER | state })
+    }
+
+    /// RRQ (FC-LS-3, Reinstate Recovery Qualifier): `s_id` will have no more to do with an exchange that it aborted, whose names are free
+    /// from now on. False when there is none such: the answer is LS_RJT, 0x03, 0x17.
+    pub fn reinstate(&mut self, s_id: FcId, ox_id: u16, rx_id: u16) -> bool {
+        match self.place_of(s_id, ox_id, rx_id) {
+            Some(place) if matches!(self.table.at(place).state, State::Aborted) => {
+                self.end(place);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn place_of(&self, s_id: FcId, ox_id: u16, rx_id: u16) -> Option<u16> {
+        let peer = self.peers().find(|known| known.peer.fc_id == s_id)?.peer.id;
+        self.table.find(peer, ox_id, rx_id)
+    }
+
+    /// ABTS (FCP-4, clause 12.3): the exchange ends, whatever it was at, and so does the frame's sequence with BA_ACC; with
+    /// BA_RJT when it has an RX_ID that is not that exchange's. An RX_ID of 0xffff does not count; when there is no
+    /// exchange by that OX_ID, its FCP_CMND never came, and it is as good as aborted.
+    pub(super) fn abort(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
+        let header = frame.header();
+        let place = self.table.find(peer.id, header.ox_id, header.rx_id);
+        let rx_id = match place {
+            Some(place) => self.table.at(place).rx_id,
+            None if header.rx_id == FcHeader::NO_ID => FcHeader::NO_ID,
+            None => {
+                self.answer(peer, header, r_ctl::BLS_BA_RJT, FcType::BLS, header.rx_id, &BA_RJT);
+                return Err(TargetDrop::UnknownExchange);
+            }
+        };
+        if let Some(place) = place {
+            if !matches!(self.table.at(place).state, State::Aborted) {
+                self.counters.aborted += 1;
+                self.dispose(place);
+            }
+            // The names rest until RRQ, or until no frame of the exchange can be on its way any more (FC-FS-3, recovery qualifier).
+            self.table.at_mut(place).deadline = now.saturating_add(peer.r_a_tov);
+            self.table.append(Which::Aborted, place);
+        }
+        // No SEQ_ID, as no sequence was delivered that is to be told; all frames of the exchange, SEQ_CNT from 0 to 0xffff,
+        // have the recovery qualifier (FC-FS-3, Basic Accept).
+        let ([o, p], [r, s]) = (header.ox_id.to_be_bytes(), rx_id.to_be_bytes());
+        let accept = [0, 0, 0, 0, o, p, r, s, 0, 0, 0xff, 0xff];
+        self.answer(peer, header, r_ctl::BLS_BA_ACC, FcType::BLS, rx_id, &accept);
+        Ok(())
+    }
+
+    /// FCP_CONF (FCP-4, clause 9.6): the response with its sense data has arrived.
+    pub(super) fn confirmed(&mut self, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
+        let header = frame.header();
+        let place = self.table.find(peer.id, header.ox_id, header.rx_id).ok_or(TargetDrop::UnknownExchange)?;
+        match &self.table.at(place).state {
+            State::Answering(answering) if answering.said == Said::ToConfirm => {
+                self.end(place);
+                Ok(())
+            }
+            _ => Err(TargetDrop::Unexpected),
+        }
+    }
+
+    /// SRR (FCP-4, clause 12.4): sends again what the initiator did not get, if that was agreed on.
+    pub(super) fn retransmit(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
+        let header = frame.header();
+        if !header.has(f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE) {
+            return Err(TargetDrop::Unexpected);
+        }
+        let (reply, result) = match FcpSrr::parse(frame.payload()) {
+            Ok(request) if peer.retry => (self.again(now, peer, &request), Ok(())),
+            Ok(_) => (NOT_SUPPORTED, Ok(())),
+            Err(_) => (NOT_SUPPORTED, Err(TargetDrop::Malformed)),
+        };
+        if reply == FcpSrrReply::Accept {
+            self.counters.retransmissions += 1;
+        }
+        let (octets, len) = reply.octets();
+        self.answer(peer, header, r_ctl::FC4_LS_REPLY, FcType::FCP, header.rx_id, &octets[..len]);
+        result
+    }
+
+    fn again(&mut self, now: u64, peer: &Peer, request: &FcpSrr) -> FcpSrrReply {
+        let Some(place) = self.table.find(peer.id, request.ox_id, request.rx_id) else { return UNKNOWN };
+        let burst = self.config.burst;
+        let exchange = self.table.at_mut(place);
+        let (finished, kept) = (exchange.list == Some(Which::Finished), exchange.kept());
+        match (&mut exchange.state, request.r_ctl) {
+            (State::Receiving(receiving), r_ctl::DATA_DESCRIPTOR) => {
+                if request.offset > receiving.received {
+                    return CANNOT_SUPPLY;
+                }
+                receiving.ask(request.offset, burst);
+                exchange.deadline = now.saturating_add(self.config.patience);
+            }
+            (State::Answering(answering), r_ctl::DATA) => {
+                if matches!(answering.from, Place::Nowhere)
+                    || request.offset >= answering.len
+                    || !request.offset.is_multiple_of(4)
+                {
+                    return CANNOT_SUPPLY;
+                }
+                answering.sent = answering.sent.min(request.offset);
+                (answering.begun, answering.seq_cnt, answering.said) = (false, 0, Said::No);
+                exchange.deadline = u64::MAX;
+            }
+            (State::Answering(answering), r_ctl::STATUS) => {
+                answering.said = Said::No;
+                exchange.deadline = u64::MAX;
+            }
+            // The response will come by itself.
+            (State::Working, r_ctl::STATUS) => return FcpSrrReply::Accept,
+            _ => return LOGICAL_ERROR,
+        }
+        if finished {
+            self.finished_octets -= kept;
+        }
+        self.table.append(Which::Ready, place);
+        FcpSrrReply::Accept
+    }
+}

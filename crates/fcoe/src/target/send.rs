@@ -1,0 +1,260 @@
+//! What goes out: FCP_XFER_RDY, FCP_DATA and FCP_RSP, as there is room, each exchange in its turn.
+
+use super::Target;
+use super::exchange::{Exchange, Place, State, Which};
+use crate::{DeviceServer, Memory, Peer, Sequence, Tag, Transmit};
+use linerate_wire::{FcHeader, FcType, FcpResponse, FcpTransferReady, f_ctl, r_ctl};
+
+/// Pieces of memory that go out with one call.
+const PIECES: usize = 8;
+/// Octets of payload in the longest frame.
+pub(super) const MAX_PAYLOAD: usize = 2112;
+
+/// How an exchange's turn ended.
+enum Turn {
+    /// It has nothing more to send now.
+    Over,
+    /// It has more to send; the next one's turn.
+    More,
+    /// There is no room; something was sent, or nothing.
+    Blocked { sent: bool },
+}
+
+impl<S: DeviceServer> Target<S> {
+    /// Sends what is ready while there is room: answers of one frame first, then a turn for each exchange.
+    pub(super) fn transmit(&mut self, now: u64, out: &mut impl Transmit) {
+        if !self.send_replies(out) {
+            return;
+        }
+        while let Some(place) = self.table.first(Which::Ready) {
+            if out.room() == 0 {
+                return;
+            }
+            let Some(known) = self.peer(self.table.at(place).peer) else {
+                // `down` has ended all exchanges of a peer that is gone.
+                self.end(place);
+                continue;
+            };
+            let peer = known.peer;
+            match self.turn(now, place, &peer, out) {
+                Turn::Over => {}
+                Turn::More => self.table.append(Which::Ready, place),
+                Turn::Blocked { sent } => {
+                    if sent {
+                        self.table.append(Which::Ready, place);
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    fn turn(&mut self, now: u64, place: u16, peer: &Peer, out: &mut impl Transmit) -> Turn {
+        let mut sent_data = false;
+        match &self.table.at(place).state {
+            State::Receiving(_) => return self.send_ready(now, place, peer, out),
+            State::Answering(answering) if answering.sent < answering.len => {
+                match self.send_data(place, peer, out) {
+                    Some(Turn::Over) => sent_data = true,
+                    Some(turn) => return turn,
+                    // It is answered otherwise in a turn of its own.
+                    None => return Turn::More,
+                }
+            }
+            State::Answering(_) => {}
+            State::Free | State::Working | State::Aborted => {
+                self.table.remove(place);
+                return Turn::Over;
+            }
+        }
+        self.send_response(now, place, peer, sent_data, out)
+    }
+
+    /// Sends the next frames of data in. Over when all of it has gone; none when it could not be read.
+    fn send_data(&mut self, place: u16, peer: &Peer, out: &mut impl Transmit) -> Option<Turn> {
+        let Self { device, table, config, counters, scratch, .. } = self;
+        let exchange = table.at_mut(place);
+        let base = header(peer, exchange, r_ctl::DATA);
+        let State::Answering(answering) = &mut exchange.state else { return Some(Turn::Over) };
+        let left = (answering.len - answering.sent) as usize;
+        let wanted = left.min(usize::from(config.turn) * peer.max_payload);
+        let mut pieces: [&[u8]; PIECES] = [&[]; PIECES];
+        let offered = match &answering.from {
+            Place::Buffer(buffer) => {
+                let start = answering.sent as usize;
+                pieces[0] = buffer.bytes().get(start..start + wanted).unwrap_or_default();
+                pieces[0].len()
+            }
+            Place::Memory(offset) => match device.memory(Tag(u32::from(place))) {
+                Some(memory) => {
+                    let offset = offset + u64::from(answering.sent);
+                    gather(memory, offset, wanted, wanted == left, peer.max_payload, &mut pieces, scratch)
+                }
+                None => 0,
+            },
+            Place::Nowhere => 0,
+        };
+        if offered == 0 {
+            self.fail(place);
+            return None;
+        }
+        let end = offered == left;
+        let mut f_ctl = f_ctl::EXCHANGE_RESPONDER | f_ctl::RELATIVE_OFFSET;
+        if end {
+            f_ctl |= f_ctl::END_SEQUENCE;
+        }
+        let (start, seq_cnt) = (!answering.begun, answering.seq_cnt);
+        let seq_id = exchange.seq_id.wrapping_add(u8::from(start));
+        let header = FcHeader { f_ctl, seq_id, seq_cnt, parameter: answering.sent, ..base };
+        let (link, max_payload) = (peer.link, peer.max_payload);
+        let frames = out.sequence(&Sequence { link, header, max_payload, start, end, payload: &pieces });
+        let octets = offered.min(frames.saturating_mul(max_payload));
+        if octets == 0 {
+            return Some(Turn::Blocked { sent: false });
+        }
+        let moved = u32::try_from(octets).unwrap_or(u32::MAX);
+        answering.sent += moved;
+        answering.begun = true;
+        // As many frames as SEQ_CNT can count: it goes round (FC-FS-3, sequence count).
+        answering.seq_cnt = seq_cnt.wrapping_add(u16::try_from(frames & 0xffff).unwrap_or_default());
+        exchange.seq_id = seq_id;
+        exchange.moved = exchange.moved.max(answering.sent);
+        let all = answering.sent == answering.len;
+        counters.octets_sent += u64::from(moved);
+        if let Some(known) = self.peer_mut(peer.id) {
+            known.octets_sent += u64::from(moved);
+        }
+        Some(match (all, octets < offered) {
+            (true, _) => Turn::Over,
+            (false, true) => Turn::Blocked { sent: true },
+            (false, false) => Turn::More,
+        })
+    }
+
+    /// Sends FCP_RSP (FCP-4, clause 9.5): the exchange's last sequence, unless it is to be confirmed.
+    fn send_response(&mut self, now: u64, place: u16, peer: &Peer, sent_data: bool, out: &mut impl Transmit) -> Turn {
+        let exchange = self.table.at_mut(place);
+        let State::Answering(answering) = &exchange.state else { return Turn::Over };
+        let response = &answering.response;
+        let sense = response.sense.get(..usize::from(response.sense_len)).unwrap_or(&response.sense);
+        let confirm = peer.confirm && !sense.is_empty();
+        let wanted = i64::try_from(response.wanted).unwrap_or(i64::MAX);
+        let unit = FcpResponse {
+            status: response.status,
+            residual: wanted - i64::from(exchange.data_len),
+            confirm,
+            sense,
+            ..FcpResponse::default()
+        };
+        let mut octets = [0; FcpResponse::LEN + 32];
+        let Ok(len) = unit.emit(&mut octets) else { return Turn::Over };
+        let ends = if confirm { f_ctl::SEQUENCE_INITIATIVE } else { f_ctl::LAST_SEQUENCE };
+        let header = FcHeader {
+            f_ctl: f_ctl::EXCHANGE_RESPONDER | f_ctl::END_SEQUENCE | ends,
+            seq_id: exchange.seq_id.wrapping_add(1),
+            ..header(peer, exchange, r_ctl::STATUS)
+        };
+        if !send_frame(peer, header, &octets[..len], out) {
+            return Turn::Blocked { sent: sent_data };
+        }
+        exchange.seq_id = header.seq_id;
+        self.counters.responses += 1;
+        self.table.remove(place);
+        self.finish(now, place, peer, confirm);
+        Turn::Over
+    }
+
+    /// Sends FCP_XFER_RDY (FCP-4, clause 9.3) for the next burst.
+    fn send_ready(&mut self, now: u64, place: u16, peer: &Peer, out: &mut impl Transmit) -> Turn {
+        let exchange = self.table.at_mut(place);
+        let seq_id = exchange.seq_id.wrapping_add(1);
+        let base = header(peer, exchange, r_ctl::DATA_DESCRIPTOR);
+        let State::Receiving(receiving) = &mut exchange.state else { return Turn::Over };
+        let ready = FcpTransferReady { offset: receiving.received, len: receiving.burst_end - receiving.received };
+        let f_ctl = f_ctl::EXCHANGE_RESPONDER | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE;
+        if !send_frame(peer, FcHeader { f_ctl, seq_id, ..base }, &ready.octets(), out) {
+            return Turn::Blocked { sent: false };
+        }
+        (receiving.asked, receiving.sequence) = (true, None);
+        exchange.seq_id = seq_id;
+        exchange.deadline = now.saturating_add(self.config.patience);
+        self.counters.transfer_readies += 1;
+        self.table.remove(place);
+        Turn::Over
+    }
+}
+
+/// The header of a frame of ours, as far as it is the same in all frames of the exchange.
+fn header(peer: &Peer, exchange: &Exchange, r_ctl: u8) -> FcHeader {
+    FcHeader {
+        r_ctl,
+        d_id: peer.fc_id,
+        cs_ctl: 0,
+        s_id: peer.own,
+        fc_type: FcType::FCP,
+        f_ctl: 0,
+        seq_id: 0,
+        df_ctl: 0,
+        seq_cnt: 0,
+        ox_id: exchange.ox_id,
+        rx_id: exchange.rx_id,
+        parameter: 0,
+    }
+}
+
+/// Sends a sequence of one frame; false when there was no room.
+fn send_frame(peer: &Peer, header: FcHeader, payload: &[u8], out: &mut impl Transmit) -> bool {
+    let (link, max_payload, payload) = (peer.link, peer.max_payload, &[payload][..]);
+    out.sequence(&Sequence { link, header, max_payload, start: true, end: true, payload }) > 0
+}
+
+/// Puts pieces of a device's memory together: `wanted` octets, or fewer that fill frames of `max_payload`; all of them
+/// when they are the `last`. Where memory lies in pieces too small for a frame, one is copied to `scratch`. Returns how
+/// many octets there are; zero when the device has none.
+fn gather<'a>(
+    memory: &'a dyn Memory,
+    offset: u64,
+    wanted: usize,
+    last: bool,
+    max_payload: usize,
+    pieces: &mut [&'a [u8]; PIECES],
+    scratch: &'a mut [u8; MAX_PAYLOAD],
+) -> usize {
+    let read = |done: usize, len: usize| {
+        let piece = memory.read(offset.saturating_add(done as u64), len);
+        &piece[..piece.len().min(len)]
+    };
+    let mut total = 0;
+    for piece in pieces.iter_mut() {
+        *piece = read(total, wanted - total);
+        total += piece.len();
+        if piece.is_empty() || total == wanted {
+            break;
+        }
+    }
+    if last && total == wanted {
+        return total;
+    }
+    let frames = total - total % max_payload;
+    if frames > 0 {
+        let mut left = frames;
+        for piece in pieces.iter_mut() {
+            *piece = &piece[..piece.len().min(left)];
+            left -= piece.len();
+        }
+        return frames;
+    }
+    let frame = wanted.min(max_payload);
+    let mut done = 0;
+    while done < frame {
+        let piece = read(done, frame - done);
+        if piece.is_empty() {
+            return 0;
+        }
+        scratch[done..done + piece.len()].copy_from_slice(piece);
+        done += piece.len();
+    }
+    *pieces = [&[]; PIECES];
+    pieces[0] = &scratch[..frame];
+    frame
+}

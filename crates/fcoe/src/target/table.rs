@@ -1,0 +1,233 @@
+//! The exchanges there are: allocated once, found by RX_ID or by peer and OX_ID, kept in lists that need no memory.
+
+use super::exchange::{Exchange, NIL, State, Which};
+use crate::PeerId;
+use linerate_wire::FcHeader;
+
+/// A fixed number of exchanges.
+///
+/// Places are given again at once, the last freed first, so that few exchanges in flight touch little memory. RX_IDs are
+/// given in a circle, each again as late as it can be: a frame that comes late finds no other exchange by it.
+#[derive(Debug)]
+pub(super) struct Table {
+    slots: Box<[Exchange]>,
+    free: Vec<u16>,
+    /// Places from here on were never used.
+    touched: u16,
+    /// The place of each RX_ID.
+    by_rx_id: Box<[u16]>,
+    next_rx_id: u16,
+    /// The first place of each bucket of peer and OX_ID. OX_IDs of one peer spread evenly whatever they are, so none can
+    /// make a long chain.
+    buckets: Box<[u16]>,
+    lists: [List; 3],
+}
+
+#[derive(Debug, Clone, Copy)]
+struct List {
+    head: u16,
+    tail: u16,
+    len: usize,
+}
+
+impl Table {
+    /// With places for so many, of which there can be 1 to 32768.
+    pub(super) fn new(max_exchanges: u16) -> Self {
+        let max = max_exchanges.clamp(1, 0x8000);
+        let slots: Vec<Exchange> = (0..max).map(|_| Exchange::free()).collect();
+        Self {
+            slots: slots.into_boxed_slice(),
+            free: (0..max).rev().collect(),
+            touched: 0,
+            by_rx_id: vec![NIL; 1 << 16].into_boxed_slice(),
+            next_rx_id: 0,
+            buckets: vec![NIL; usize::from(max).next_power_of_two() * 2].into_boxed_slice(),
+            lists: [List { head: NIL, tail: NIL, len: 0 }; 3],
+        }
+    }
+
+    /// Places there are.
+    pub(super) fn places(&self) -> u16 {
+        u16::try_from(self.slots.len()).unwrap_or(NIL)
+    }
+
+    /// Places that were ever used: all exchanges are in them.
+    pub(super) fn touched(&self) -> u16 {
+        self.touched
+    }
+
+    /// Places in use.
+    pub(super) fn used(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    pub(super) fn at(&self, place: u16) -> &Exchange {
+        &self.slots[usize::from(place)]
+    }
+
+    pub(super) fn at_mut(&mut self, place: u16) -> &mut Exchange {
+        &mut self.slots[usize::from(place)]
+    }
+
+    /// A place for a new exchange, with an RX_ID; none when all are in use.
+    pub(super) fn open(&mut self, peer: PeerId, ox_id: u16) -> Option<u16> {
+        let place = self.free.pop()?;
+        self.touched = self.touched.max(place + 1);
+        // At most half of all RX_IDs are in use, so there is a free one.
+        while self.next_rx_id == FcHeader::NO_ID || self.by_rx_id[usize::from(self.next_rx_id)] != NIL {
+            self.next_rx_id = self.next_rx_id.wrapping_add(1);
+        }
+        let rx_id = self.next_rx_id;
+        self.next_rx_id = rx_id.wrapping_add(1);
+        self.by_rx_id[usize::from(rx_id)] = place;
+        let bucket = self.bucket(peer, ox_id);
+        let chain = std::mem::replace(&mut self.buckets[bucket], place);
+        *self.at_mut(place) = Exchange { peer, ox_id, rx_id, chain, state: State::Working, ..Exchange::free() };
+        Some(place)
+    }
+
+    /// Ends an exchange: nothing finds it any more.
+    pub(super) fn close(&mut self, place: u16) {
+        self.remove(place);
+        let (peer, ox_id, rx_id) = (self.at(place).peer, self.at(place).ox_id, self.at(place).rx_id);
+        let bucket = self.bucket(peer, ox_id);
+        let after = self.at(place).chain;
+        if self.buckets[bucket] == place {
+            self.buckets[bucket] = after;
+        } else {
+            let mut before = self.buckets[bucket];
+            while self.at(before).chain != place {
+                before = self.at(before).chain;
+            }
+            self.at_mut(before).chain = after;
+        }
+        self.by_rx_id[usize::from(rx_id)] = NIL;
+        *self.at_mut(place) = Exchange::free();
+        self.free.push(place);
+    }
+
+    /// The exchange that a peer calls `ox_id` and we `rx_id`; by its OX_ID alone when `rx_id` is 0xffff.
+    pub(super) fn find(&self, peer: PeerId, ox_id: u16, rx_id: u16) -> Option<u16> {
+        let matches = |place: u16| {
+            let exchange = self.at(place);
+            (exchange.peer, exchange.ox_id) == (peer, ox_id)
+        };
+        if rx_id != FcHeader::NO_ID {
+            let place = self.by_rx_id[usize::from(rx_id)];
+            return (place != NIL && matches(place)).then_some(place);
+        }
+        let mut place = self.buckets[self.bucket(peer, ox_id)];
+        while place != NIL && !matches(place) {
+            place = self.at(place).chain;
+        }
+        (place != NIL).then_some(place)
+    }
+
+    /// Puts an exchange at the end of a list, out of the one that it was in.
+    pub(super) fn append(&mut self, which: Which, place: u16) {
+        self.remove(place);
+        let tail = self.lists[which as usize].tail;
+        let exchange = self.at_mut(place);
+        (exchange.list, exchange.prev, exchange.next) = (Some(which), tail, NIL);
+        let list = &mut self.lists[which as usize];
+        list.tail = place;
+        list.len += 1;
+        match tail {
+            NIL => list.head = place,
+            tail => self.at_mut(tail).next = place,
+        }
+    }
+
+    /// Takes an exchange out of the list that it is in.
+    pub(super) fn remove(&mut self, place: u16) {
+        let exchange = self.at_mut(place);
+        let Some(which) = exchange.list.take() else { return };
+        let (prev, next) = (exchange.prev, exchange.next);
+        match prev {
+            NIL => self.lists[which as usize].head = next,
+            prev => self.at_mut(prev).next = next,
+        }
+        match next {
+            NIL => self.lists[which as usize].tail = prev,
+            next => self.at_mut(next).prev = prev,
+        }
+        self.lists[which as usize].len -= 1;
+    }
+
+    /// The exchange that is longest in a list.
+    pub(super) fn first(&self, which: Which) -> Option<u16> {
+        Some(self.lists[which as usize].head).filter(|place| *place != NIL)
+    }
+
+    /// Exchanges in a list.
+    pub(super) fn count(&self, which: Which) -> usize {
+        self.lists[which as usize].len
+    }
+
+    fn bucket(&self, peer: PeerId, ox_id: u16) -> usize {
+        usize::from(ox_id.wrapping_add(peer.index.wrapping_mul(0x9e37))) & (self.buckets.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PEER: PeerId = PeerId { index: 1, generation: 7 };
+
+    #[test]
+    fn an_exchange_is_found_by_either_name_and_only_by_its_peer() {
+        let mut table = Table::new(4);
+        let places: Vec<u16> = (0..4).map(|i| table.open(PEER, i * 8).unwrap()).collect();
+        assert_eq!((table.open(PEER, 1), table.used()), (None, 4));
+        for (i, place) in (0..).zip(&places) {
+            let rx_id = table.at(*place).rx_id;
+            assert_eq!(table.find(PEER, i * 8, rx_id), Some(*place));
+            assert_eq!(table.find(PEER, i * 8, 0xffff), Some(*place));
+            assert_eq!(table.find(PEER, i * 8 + 1, rx_id), None);
+            assert_eq!(table.find(PeerId { generation: 8, ..PEER }, i * 8, rx_id), None);
+            assert_eq!(table.find(PeerId { index: 2, ..PEER }, i * 8, 0xffff), None);
+        }
+        for place in [places[1], places[3], places[0], places[2]] {
+            let (ox_id, rx_id) = (table.at(place).ox_id, table.at(place).rx_id);
+            table.close(place);
+            assert_eq!((table.find(PEER, ox_id, rx_id), table.find(PEER, ox_id, 0xffff)), (None, None));
+        }
+        assert_eq!(table.used(), 0);
+    }
+
+    #[test]
+    fn an_rx_id_comes_again_only_after_all_others() {
+        let mut table = Table::new(2);
+        let kept = table.open(PEER, 5).unwrap();
+        let mut last = table.at(kept).rx_id;
+        for _ in 0..70_000 {
+            let place = table.open(PEER, 0).unwrap();
+            let rx_id = table.at(place).rx_id;
+            let expected = match last.wrapping_add(1) {
+                0xffff => 1,
+                id => id,
+            };
+            assert_eq!(rx_id, expected, "0xffff is no name, 0 is in use");
+            last = rx_id;
+            table.close(place);
+        }
+    }
+
+    #[test]
+    fn lists_keep_their_order_and_an_exchange_is_in_one() {
+        let mut table = Table::new(3);
+        let [a, b, c] = [0, 1, 2].map(|i| table.open(PEER, i).unwrap());
+        for place in [a, b, c] {
+            table.append(Which::Ready, place);
+        }
+        table.append(Which::Finished, b);
+        assert_eq!((table.first(Which::Ready), table.count(Which::Ready)), (Some(a), 2));
+        table.append(Which::Ready, a);
+        assert_eq!(table.first(Which::Ready), Some(c));
+        table.close(c);
+        assert_eq!((table.first(Which::Ready), table.first(Which::Finished)), (Some(a), Some(b)));
+        table.remove(a);
+        assert_eq!((table.first(Which::Ready), table.count(Which::Ready), table.count(Which::Finished)), (None, 0, 1));
+    }
+}

@@ -1,0 +1,12 @@
+//! The FCP target against captures of two Linux kernels, scripts that cite the standard, and chance.
+
+mod capture;
+mod chance;
+mod data;
+mod golden;
+mod mock;
+mod queue;
+mod recovery;
+mod rig;
+mod units;
+mod wire;

@@ -1,0 +1,185 @@
+//! What a target allocates: all of it when it is made, within bounds, and nothing for a command.
+
+use linerate_fcoe::*;
+use linerate_wire::*;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    /// Octets that this thread holds, and how often it allocated.
+    static HELD: Cell<(i64, u64)> = const { Cell::new((0, 0)) };
+}
+
+struct Counting;
+
+fn count(octets: i64, times: u64) {
+    HELD.with(|held| held.set((held.get().0 + octets, held.get().1 + times)));
+}
+
+fn octets(layout: Layout) -> i64 {
+    i64::try_from(layout.size()).unwrap_or(i64::MAX)
+}
+
+// SAFETY: hands everything to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(octets(layout), 1);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        count(-octets(layout), 0);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One memory for all units: WRITE(10) and READ(10) of one block.
+struct Disk([u8; 512]);
+
+const GOOD: Response = Response { status: 0, sense: [0; 32], sense_len: 0, wanted: 512 };
+
+impl Memory for Disk {
+    fn read(&self, offset: u64, len: usize) -> &[u8] {
+        &self.0[usize::try_from(offset).unwrap()..][..len]
+    }
+    fn write(&mut self, offset: u64, octets: &[u8]) {
+        self.0[usize::try_from(offset).unwrap()..][..octets.len()].copy_from_slice(octets);
+    }
+    fn protection(&self, _: u64) -> Option<[u8; 8]> {
+        None
+    }
+    fn set_protection(&mut self, _: u64, _: [u8; 8]) {}
+}
+
+impl DeviceServer for Disk {
+    fn nexus(&mut self, _: PeerId, _: Wwn) {}
+    fn nexus_lost(&mut self, _: PeerId) {}
+    fn command(&mut self, _: u64, task: &Task<'_>) -> Step {
+        match task.cdb[0] {
+            0x28 => Step::SendMemory { offset: 0, len: 512, then: GOOD },
+            _ => Step::ReceiveMemory { offset: 0, len: 512 },
+        }
+    }
+    fn received(&mut self, _: u64, _: Tag, _: Option<Buffer>) -> Step {
+        Step::End(GOOD)
+    }
+    fn give_back(&mut self, _: Buffer) {}
+    fn abort(&mut self, _: Tag, _: Option<Buffer>) {}
+    fn manage(&mut self, _: u64, _: PeerId, _: Lun, _: Function, _: &mut dyn FnMut(Tag)) -> FunctionResponse {
+        FunctionResponse::Complete
+    }
+    fn poll(&mut self, _: u64) -> Option<(Tag, Step)> {
+        None
+    }
+    fn memory(&mut self, _: Tag) -> Option<&mut dyn Memory> {
+        Some(self)
+    }
+}
+
+/// Sends all at once, to nobody; remembers what was asked for last, and counts responses.
+#[derive(Default)]
+struct Nobody {
+    rx_id: u16,
+    responses: u64,
+}
+
+impl Transmit for Nobody {
+    fn sequence(&mut self, sequence: &Sequence<'_>) -> usize {
+        match sequence.header.r_ctl {
+            r_ctl::DATA_DESCRIPTOR => self.rx_id = sequence.header.rx_id,
+            r_ctl::STATUS => self.responses += 1,
+            _ => {}
+        }
+        let octets: usize = sequence.payload.iter().map(|piece| piece.len()).sum();
+        octets.div_ceil(sequence.max_payload)
+    }
+    fn frame(&mut self, _: &[u8]) -> bool {
+        false
+    }
+    fn room(&self) -> usize {
+        64
+    }
+}
+
+const PEER: Peer = Peer {
+    id: PeerId { index: 0, generation: 0 },
+    wwpn: Wwn(1),
+    wwnn: Wwn(2),
+    fc_id: FcId::new(0x0e01),
+    own: FcId::new(0x0e02),
+    link: Link { src: MacAddr([0x0e; 6]), dst: MacAddr([0x0e; 6]), vlan: None },
+    max_payload: 2112,
+    role: Role { target: false, initiator: true },
+    retry: false,
+    confirm: false,
+    e_d_tov: 2_000_000_000,
+    r_a_tov: 4_000_000_000,
+};
+
+/// A frame of the initiator's, from its FCoE header on, in memory that is used again.
+fn frame(octets: &mut Vec<u8>, r_ctl: u8, f_ctl: u32, ox_id: u16, rx_id: u16, payload: &[u8]) {
+    let header = FcHeader {
+        r_ctl,
+        d_id: PEER.own,
+        cs_ctl: 0,
+        s_id: PEER.fc_id,
+        fc_type: FcType::FCP,
+        f_ctl,
+        seq_id: 0,
+        df_ctl: 0,
+        seq_cnt: 0,
+        ox_id,
+        rx_id,
+        parameter: 0,
+    };
+    let repr = FcoeRepr { sof: Sof::I3, eof: Eof::T };
+    octets.clear();
+    octets.extend_from_slice(&repr.header());
+    octets.extend_from_slice(&header.octets());
+    octets.extend_from_slice(payload);
+    octets.extend_from_slice(&repr.trailer(0));
+}
+
+fn command(octets: &mut Vec<u8>, ox_id: u16, code: u8) {
+    let mut unit = [0; 32];
+    (unit[11], unit[12], unit[20], unit[30]) = (if code == 0x28 { 2 } else { 1 }, code, 1, 2);
+    frame(octets, r_ctl::COMMAND, 0x29_0000, ox_id, 0xffff, &unit);
+}
+
+#[test]
+fn ten_thousand_exchanges_take_less_than_64_mib_and_none_allocates() {
+    let mut octets = Vec::with_capacity(4096);
+    let before = HELD.get().0;
+    for retry in [false, true] {
+        let peer = Peer { retry, ..PEER };
+        let config = TargetConfig { max_queue: 20_000, ..TargetConfig::default() };
+        let mut target = Target::new(config, Disk([0; 512]));
+        assert!(target.up(&peer));
+        let mut out = Nobody::default();
+        let made = HELD.get();
+        assert!(made.0 - before < 8 << 20, "{} octets", made.0 - before);
+        for round in 0..20_000_u16 {
+            for code in [0x28, 0x2a] {
+                command(&mut octets, round % 16, code);
+                target.handle(1, &peer, &FcoeFrame::new_checked(&octets).unwrap(), &mut out);
+                if code == 0x2a {
+                    frame(&mut octets, r_ctl::DATA, 0x09_0008, round % 16, out.rx_id, &[7; 512]);
+                    target.handle(1, &peer, &FcoeFrame::new_checked(&octets).unwrap(), &mut out);
+                }
+                target.poll(1, &mut out);
+            }
+        }
+        assert_eq!((out.responses, target.counters().drops()), (40_000, 0));
+        for ox_id in 0..10_000 {
+            command(&mut octets, ox_id, 0x2a);
+            target.handle(1, &peer, &FcoeFrame::new_checked(&octets).unwrap(), &mut out);
+        }
+        assert_eq!(target.peers().next().unwrap().queue_depth, 10_000);
+        assert_eq!(HELD.get(), made, "nothing was allocated since it was made");
+    }
+}
