@@ -23,7 +23,7 @@ pub struct Command {
     pub lun: Lun,
     /// The command descriptor block, of which `cdb_len` octets count.
     pub cdb: [u8; 32],
-    /// 6 to 32; FCP_CMND carries at least 16 octets, the rest of them zero (FCP-4, clause 9.1.2.13).
+    /// 6 to 32; FCP_CMND carries at least 16 octets, the rest of them zero (FCP-4, clause 9.2).
     pub cdb_len: u8,
     /// Its place in the queue.
     pub attribute: TaskAttribute,
@@ -62,7 +62,7 @@ pub enum TransportError {
     /// A reset of the logical unit took it away.
     #[error("a reset of the logical unit ended the command")]
     Reset,
-    /// The target's FCP_RSP carries this RSP_CODE (FCP-4, table 36).
+    /// The target's FCP_RSP carries this RSP_CODE (FCP-4, clause 9.5).
     #[error("the target's FCP_RSP has code {0:#04x}")]
     ResponseCode(u8),
 }
@@ -73,7 +73,7 @@ pub enum Outcome {
     /// The target has answered: [`Completed::status`] counts. With GOOD, all data but the residual has moved.
     Response,
     /// The target has answered a task management function with this RSP_CODE: 0x00 complete, 0x08 succeeded, others
-    /// failed (FCP-4, table 36).
+    /// failed (FCP-4, clause 9.5).
     Function(u8),
     /// It took too long, and was aborted.
     TimedOut,
@@ -122,7 +122,7 @@ impl Completed {
 /// Something that others should know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The peer does not answer ABTS: log out and in again (FCP-4, clause 12.3.4).
+    /// The peer does not answer ABTS: log out and in again (FCP-4, clause 12.3).
     Logout(PeerId),
 }
 

@@ -1,7 +1,7 @@
 //! Exchange identifiers: which exchange has which, and which must not be used yet.
 //!
 //! They are given out in turn, so that a frame of an exchange that has ended meets no other for some ten thousand
-//! exchanges; one that was aborted rests for R_A_TOV in addition (FC-FS-3, clause 21.2.3.1).
+//! exchanges; one that was aborted rests for R_A_TOV in addition (FC-FS-3, recovery qualifier).
 
 use crate::PeerId;
 use linerate_wire::FcHeader;

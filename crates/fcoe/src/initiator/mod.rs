@@ -333,7 +333,7 @@ impl Initiator {
     }
 
     /// The name of an exchange is not used for R_A_TOV; then RRQ is sent if there is a recovery qualifier, for the
-    /// exchange that the target calls so (FC-FS-3, clause 21.2.3.1).
+    /// exchange that the target calls so (FC-FS-3, recovery qualifier).
     fn rest(&mut self, at: usize, qualifier: Option<u16>) {
         let exchange = &self.exchanges[at];
         // A command that was never sent leaves nothing on its way.

@@ -41,12 +41,12 @@ impl Target {
     }
 
     /// Nanoseconds without progress after which the target is asked what it has: E_D_TOV and a second, REC_TOV (FCP-4,
-    /// table 44).
+    /// clause 11).
     pub(super) fn rec_tov(&self) -> u64 {
         self.peer.e_d_tov.saturating_add(1_000_000_000)
     }
 
-    /// Nanoseconds to wait for the reply to ABTS: twice R_A_TOV (FCP-4, clause 12.3.4).
+    /// Nanoseconds to wait for the reply to ABTS: twice R_A_TOV (FCP-4, clause 12.3).
     pub(super) fn abort_tov(&self) -> u64 {
         self.peer.r_a_tov.saturating_mul(2)
     }

@@ -160,7 +160,7 @@ impl Initiator {
         self.queue(at);
     }
 
-    /// Sends SRR where the peer has it (FCP-4, clause 12.4.1.7), and aborts elsewhere.
+    /// Sends SRR where the peer has it (FCP-4, clause 12.4.1), and aborts elsewhere.
     fn request(&mut self, at: usize, r_ctl: u8, offset: u32) {
         let exchange = &mut self.exchanges[at];
         let index = usize::from(exchange.peer.index);
@@ -222,7 +222,7 @@ impl Initiator {
     }
 
     /// Nothing came for an ABTS: it is sent once more, then the exchange is given up and the peer should log out (FCP-4,
-    /// clause 12.3.4).
+    /// clause 12.3).
     fn abort_unanswered(&mut self, at: usize, after: After) {
         let exchange = &mut self.exchanges[at];
         exchange.silent += 1;
@@ -246,7 +246,7 @@ impl Initiator {
         self.fail(at, outcome, None);
     }
 
-    /// BA_ACC or BA_RJT: the target has nothing of the exchange any more (FCP-4, clause 12.3.3).
+    /// BA_ACC or BA_RJT: the target has nothing of the exchange any more (FCP-4, clause 12.3).
     pub(super) fn aborted(&mut self, peer: &Peer, frame: &FcoeFrame<'_>) {
         let header = frame.header();
         let Some(at) = self.find(peer, header) else { return };

@@ -118,7 +118,7 @@ impl Initiator {
             counters.srr += 1;
         }
         if exchange.wants & want::ABTS != 0 {
-            // The parameter is zero: the exchange is aborted, not a sequence (FCP-4, clause 12.3.1).
+            // The parameter is zero: the exchange is aborted, not a sequence (FCP-4, clause 12.3).
             let header = header(peer, r_ctl::BLS_ABTS, FcType::BLS, PASS, exchange.ox_id, exchange.rx_id);
             if !send_one(peer, FcHeader { seq_id: exchange.next_seq_id(), ..header }, &[], out) {
                 return false;

@@ -1,5 +1,6 @@
 //! The initiator, frame by frame: bytes in, bytes out, with a clock that stands still.
 
+mod golden;
 mod placement;
 mod recovery;
 

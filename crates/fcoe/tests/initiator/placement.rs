@@ -5,7 +5,7 @@ use linerate_fcoe::initiator::{Data, InitiatorConfig, Outcome, Refused, Transpor
 use linerate_fcoe::{Buffer, PeerId, Tag, TaskAttribute};
 use linerate_wire::*;
 
-/// FCP-4, clause 9.1: FCP_CMND, one frame, the exchange's first sequence; RX_ID is not known.
+/// FCP-4, clause 9.2: FCP_CMND, one frame, the exchange's first sequence; RX_ID is not known.
 #[test]
 fn a_command_says_what_it_is() {
     let mut world = World::new();
@@ -26,7 +26,7 @@ fn a_command_says_what_it_is() {
     assert_eq!((unit.read, unit.write, unit.data_len, unit.cdb), (false, true, 4096, &cdb[..]));
 }
 
-/// FCP-4, clause 9.1.2.11: a CDB of 32 octets is announced as additional words.
+/// FCP-4, clause 9.2: a CDB of 32 octets is announced as additional words.
 #[test]
 fn a_long_cdb_is_sent_whole() {
     let mut world = World::new();
@@ -78,7 +78,7 @@ fn data_lies_where_it_belongs() {
     assert_eq!(world.initiator.counters(world.peer.id).unknown_exchange, 1);
 }
 
-/// FCP-4, clauses 9.4 and 12.1.2: several sequences, each with SEQ_CNT from 0 or counted on.
+/// FCP-4, clause 9.4: several sequences, each with SEQ_CNT from 0 or counted on.
 #[test]
 fn data_comes_in_several_sequences() {
     for continued in [false, true] {
@@ -395,7 +395,7 @@ fn a_lost_peer_ends_its_commands() {
     world.read(512);
 }
 
-/// SAM-5, clause 7.7; FCP-4, clause 4.10: LOGICAL UNIT RESET ends what was sent to the unit before.
+/// SAM-5, clause 7.7; FCP-4, clause 4.9: LOGICAL UNIT RESET ends what was sent to the unit before.
 #[test]
 fn a_reset_ends_the_units_commands() {
     let mut world = World::new();

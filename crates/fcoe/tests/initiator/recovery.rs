@@ -44,7 +44,7 @@ fn read_again(world: &mut World, before: u16, len: usize) {
     assert_eq!(world.good().buffer.unwrap().bytes(), octets, "nothing of the old exchange is in it");
 }
 
-/// FCP-4, clause 12.4.1.1: REC after REC_TOV without progress, not earlier, with the RX_ID as far as it is known; FC-LS-3,
+/// FCP-4, clause 12.4.1: REC after REC_TOV without progress, not earlier, with the RX_ID as far as it is known; FC-LS-3,
 /// clause 4.2.29: its fields.
 #[test]
 fn without_progress_the_target_is_asked() {
@@ -75,7 +75,7 @@ fn without_progress_the_target_is_asked() {
     world.good();
 }
 
-/// FCP-4, clause 12.4.1.2: a target that has the exchange and the initiative is waited for, and asked again.
+/// FCP-4, clause 12.4.1: a target that has the exchange and the initiative is waited for, and asked again.
 #[test]
 fn a_slow_target_is_waited_for() {
     let mut world = World::new();
@@ -92,7 +92,7 @@ fn a_slow_target_is_waited_for() {
     assert_eq!(world.initiator.counters(world.peer.id).rec, 8);
 }
 
-/// FCP-4, clause 12.4.1.3 (the command was lost) and as golden capture 05: LS_RJT with invalid OX_ID-RX_ID combination: the
+/// FCP-4, clause 12.4.1 and as golden capture 05: LS_RJT with invalid OX_ID-RX_ID combination: the
 /// command is sent again at once; what comes of the old exchange is dropped.
 #[test]
 fn a_command_that_the_target_does_not_know_is_sent_again() {
@@ -105,7 +105,7 @@ fn a_command_that_the_target_does_not_know_is_sent_again() {
     }
 }
 
-/// FC-FS-3, clause 21.2.3.1: the name of the exchange that was given up is not used for R_A_TOV.
+/// FC-FS-3, recovery qualifier: the name of the exchange that was given up is not used for R_A_TOV.
 #[test]
 fn a_name_rests() {
     let config = InitiatorConfig { exchanges: 4, queue_depth: 4, retries: 5 };
@@ -182,7 +182,7 @@ fn a_peer_without_rec_is_asked_once() {
     }
 }
 
-/// FCP-4, clause 12.4.1.1: REC that is not answered is sent again; then the exchange is aborted and the command sent again.
+/// FCP-4, clause 12.4.1: REC that is not answered is sent again; then the exchange is aborted and the command sent again.
 #[test]
 fn a_rec_is_repeated_and_then_the_exchange_aborted() {
     let mut world = World::new();
@@ -201,7 +201,7 @@ fn a_rec_is_repeated_and_then_the_exchange_aborted() {
 
 /// As golden capture 04: the last of the data out has come to the target or it would not hold the initiative, so something
 /// in between was lost, which Linux's target does not count. Half of the command's time is waited; ABTS with the RX_ID
-/// learned (FCP-4, clause 12.3.1), BA_ACC, and the command is sent again.
+/// learned (FCP-4, clause 12.3), BA_ACC, and the command is sent again.
 #[test]
 fn a_write_whose_data_was_lost_is_aborted_and_sent_again() {
     let mut world = World::new();
@@ -234,7 +234,7 @@ fn a_write_whose_data_was_lost_is_aborted_and_sent_again() {
     world.good();
 }
 
-/// FCP-4, clause 12.4.1.5: a target that counts octets says what it lacks; without SRR the exchange is aborted at once.
+/// FCP-4, clause 12.4.1: a target that counts octets says what it lacks; without SRR the exchange is aborted at once.
 #[test]
 fn a_target_that_counts_is_not_waited_for() {
     let mut world = World::new();
@@ -249,7 +249,7 @@ fn a_target_that_counts_is_not_waited_for() {
     world.command();
 }
 
-/// FCP-4, clause 12.4.1.4: XFER_RDY, or the end of the data out, was lost: the target waits for us. FCP_RSP of a target
+/// FCP-4, clause 12.4.1: XFER_RDY, or the end of the data out, was lost: the target waits for us. FCP_RSP of a target
 /// that waits for FCP_CONF was lost: so too.
 #[test]
 fn a_target_that_waits_for_us_has_lost_something() {
@@ -280,7 +280,7 @@ fn with_retry() -> World {
     World::with(peer, InitiatorConfig::default())
 }
 
-/// FCP-4, clauses 12.4.1.5 and 10.2: where both have SRR, lost data out is asked for again from where it is lacking.
+/// FCP-4, clauses 12.4.1 and 8.2: where both have SRR, lost data out is asked for again from where it is lacking.
 #[test]
 fn data_out_is_retransmitted() {
     let mut world = with_retry();
@@ -302,7 +302,7 @@ fn data_out_is_retransmitted() {
     world.good();
 }
 
-/// FCP-4, clause 12.4.1.6: lost data in, of which the status has come and is to be confirmed, is asked for again; the
+/// FCP-4, clause 12.4.1: lost data in, of which the status has come and is to be confirmed, is asked for again; the
 /// exchange goes on.
 #[test]
 fn data_in_is_retransmitted() {
@@ -330,7 +330,7 @@ fn data_in_is_retransmitted() {
     assert_eq!(world.only().header.r_ctl, r_ctl::CONFIRM);
 }
 
-/// FCP-4, clause 12.4.1.7: a lost status is asked for again.
+/// FCP-4, clause 12.4.1: a lost status is asked for again.
 #[test]
 fn a_status_is_retransmitted() {
     let mut world = with_retry();
@@ -347,7 +347,7 @@ fn a_status_is_retransmitted() {
     assert_eq!(world.good().buffer.unwrap().bytes(), pattern(4096, 1));
 }
 
-/// FCP-4, clause 12.4.1.7: SRR that is rejected, or not answered, is followed by ABTS.
+/// FCP-4, clause 12.4.1: SRR that is rejected, or not answered, is followed by ABTS.
 #[test]
 fn a_retransmission_that_fails_is_an_abort() {
     for answered in [true, false] {
@@ -403,7 +403,7 @@ fn a_wrong_residual_is_not_believed() {
     }
 }
 
-/// SAM-5, clause 5.9, and FCP-4, clause 12.3.1: a command whose time has passed is aborted. What reads is handed up at
+/// FCP-4, clause 12.3: a command whose time has passed is aborted. What reads is handed up at
 /// once; what writes, when the target writes no more.
 #[test]
 fn a_command_has_its_time() {
@@ -454,7 +454,7 @@ fn an_answer_is_better_than_an_abort() {
 }
 
 /// As golden capture 06, with an end: ABTS with an unknown RX_ID is not answered. It is sent twice, 2 R_A_TOV apart; then
-/// the exchange is given up, and the peer should log out (FCP-4, clause 12.3.4).
+/// the exchange is given up, and the peer should log out (FCP-4, clause 12.3).
 #[test]
 fn a_peer_that_does_not_answer_abts_is_logged_out() {
     let mut world = World::new();
