@@ -1,6 +1,8 @@
 //! The initiator, frame by frame: bytes in, bytes out, with a clock that stands still.
 
 mod golden;
+mod loss;
+mod model;
 mod placement;
 mod recovery;
 

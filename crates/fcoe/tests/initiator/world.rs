@@ -64,11 +64,23 @@ pub(crate) fn encode(mut header: FcHeader, payload: &[u8], sof: Sof, eof: Eof) -
     octets
 }
 
-/// CRC-32, bit by bit.
+/// CRC-32, octet by octet.
 pub(crate) fn crc32(octets: &[u8]) -> u32 {
-    !octets.iter().fold(u32::MAX, |crc, octet| {
-        (0..8).fold(crc ^ u32::from(*octet), |crc, _| crc >> 1 ^ if crc & 1 != 0 { 0xedb8_8320 } else { 0 })
-    })
+    static TABLE: [u32; 256] = {
+        let mut table = [0; 256];
+        let mut octet = 0;
+        while octet < 256_u32 {
+            let (mut crc, mut bit) = (octet, 0);
+            while bit < 8 {
+                crc = crc >> 1 ^ if crc & 1 != 0 { 0xedb8_8320 } else { 0 };
+                bit += 1;
+            }
+            table[octet as usize] = crc;
+            octet += 1;
+        }
+        table
+    };
+    !octets.iter().fold(u32::MAX, |crc, octet| crc >> 8 ^ TABLE[(crc.to_le_bytes()[0] ^ octet) as usize])
 }
 
 /// A frame that went out, or came in.
