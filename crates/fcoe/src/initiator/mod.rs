@@ -7,24 +7,29 @@
 //! - `ranges`, `wheel`, `ids`: octets that were seen, times that come, names that rest.
 //! - `receive`: XFER_RDY, DATA and RSP; `send`: what goes out, as there is room.
 //! - `recovery`: REC, SRR, ABTS and RRQ when something was lost (FCP-4, clause 12).
+//! - `scan`, `disk`: which disks a target has, and the commands that read and write them.
 //!
 //! What it refuses to do: it knows no logins; it orders no commands (the one who submits two does); it checks no CRC,
 //! which the frames it is given have passed.
 
 mod command;
+mod disk;
 mod exchange;
 mod ids;
 mod peer;
 mod ranges;
 mod receive;
 mod recovery;
+mod scan;
 mod send;
 mod wheel;
 
 pub use command::{
     Command, Completed, Data, Event, InitiatorConfig, InitiatorCounters, Outcome, Refused, TransportError,
 };
+pub use disk::FoundLun;
 pub use recovery::ExchangeStatus;
+pub use scan::{LunScan, ScanError, Skipped};
 
 use crate::{Lun, Peer, PeerId, Tag, TaskAttribute, Transmit};
 use exchange::{Burst, Direction, Exchange, Phase, want};

@@ -11,25 +11,25 @@ use linerate_wire::*;
 use std::collections::VecDeque;
 
 /// A command of a capture and what followed it.
-struct Exchange {
+pub(crate) struct Exchange {
     ox_id: u16,
-    command: Frame,
+    pub(crate) command: Frame,
     /// The target's frames.
-    answers: Vec<Frame>,
+    pub(crate) answers: Vec<Frame>,
     /// The initiator's data.
     data: Vec<Frame>,
 }
 
 /// What a capture holds: the target's side is the script, the initiator's what is expected.
-struct Script {
+pub(crate) struct Script {
     peer: Peer,
-    exchanges: Vec<Exchange>,
+    pub(crate) exchanges: Vec<Exchange>,
     rec: VecDeque<Frame>,
     abts: VecDeque<Frame>,
 }
 
 impl Script {
-    fn read(name: &str) -> Self {
+    pub(crate) fn read(name: &str) -> Self {
         assert!(capture::names().iter().any(|known| known == name));
         let (mut exchanges, mut rec, mut abts) = (Vec::<Exchange>::new(), VecDeque::new(), VecDeque::new());
         let mut asked = Vec::new();

@@ -5,5 +5,6 @@ mod loss;
 mod model;
 mod placement;
 mod recovery;
+mod scan;
 
 mod world;

@@ -167,7 +167,7 @@ impl Target {
         if work.write {
             self.disk[place].copy_from_slice(&work.data);
         } else {
-            for frame in data(ox_id, &self.disk[place].to_vec()) {
+            for frame in data(ox_id, &self.disk[place]) {
                 self.send(rx_id, frame);
             }
         }
