@@ -98,7 +98,8 @@ pub struct Completed {
     pub sense: [u8; 96],
     /// See `sense`.
     pub sense_len: u8,
-    /// Octets that the command wanted beyond the buffer (greater than zero), or did not move of it (less than zero).
+    /// Octets that the command wanted beyond the buffer (greater than zero), or did not move of it (less than zero,
+    /// never by more than its length).
     pub residual: i64,
     /// The buffer that came with it. Filled, with [`Outcome::Response`] and GOOD, but for the residual; anything may be in
     /// it otherwise. `None` with a command that has none.

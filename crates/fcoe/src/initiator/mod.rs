@@ -304,7 +304,8 @@ impl Initiator {
         };
         if let Some(response) = response {
             completed.status = response.status;
-            completed.residual = response.residual;
+            // No command leaves more than all of its data.
+            completed.residual = response.residual.max(-i64::from(exchange.length));
             for (to, from) in completed.sense.iter_mut().zip(response.sense) {
                 *to = *from;
                 completed.sense_len += 1;

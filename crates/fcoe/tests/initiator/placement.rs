@@ -318,6 +318,11 @@ fn a_failure_is_handed_up_with_its_sense() {
     let done = world.done();
     assert_eq!((done.outcome, done.status, done.residual), (Outcome::Response, 2, -4096));
     assert_eq!((done.sense(), done.buffer.as_ref().map(Buffer::len)), (&sense[..96], Some(4096)));
+    // A residual of more than there is would be subtracted by somebody.
+    world.submit(1, &[0; 6], Data::None);
+    let ox_id = world.command().header.ox_id;
+    world.feed(&response(ox_id, &FcpResponse { residual: -9, ..FcpResponse::default() }));
+    assert_eq!(world.good().residual, 0);
     let ox_id = world.write(&[1; 512]);
     world.feed(&response(ox_id, &FcpResponse { code: Some(2), ..FcpResponse::default() }));
     assert_eq!(world.done().outcome, Outcome::Transport(TransportError::ResponseCode(2)));
