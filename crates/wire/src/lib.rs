@@ -45,6 +45,7 @@
 #![forbid(unsafe_code)]
 
 mod arp;
+mod els;
 mod error;
 mod ethernet;
 mod fc;
@@ -64,6 +65,11 @@ mod udp;
 mod vlan;
 
 pub use arp::{ArpOperation, ArpPacket, ArpRepr};
+pub use els::{
+    AdiscRepr, BaAccRepr, BaRjtRepr, ClassParameters, ElsAccept, ElsCommand, ElsReply, ElsRequest, ExchangeRepr,
+    LoginRepr, LogoRepr, LsRjtRepr, RecAccRepr, RtvAccRepr, ServicePage, ServicePages, e_stat, els_explanation,
+    els_reason, fcp_service,
+};
 pub use error::Error;
 pub use ethernet::{EtherType, EthernetFrame, EthernetRepr, MacAddr};
 pub use fc::{Eof, FcHeader, FcId, FcType, FcoeFrame, FcoeRepr, Sof, Wwn, f_ctl, r_ctl};
