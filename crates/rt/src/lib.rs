@@ -8,6 +8,7 @@
 mod clock;
 mod cpu;
 mod event;
+pub mod fc;
 pub mod net;
 mod signal;
 mod sys;
