@@ -49,6 +49,7 @@ mod els;
 mod error;
 mod ethernet;
 mod fc;
+mod fcp;
 mod field;
 mod icmpv4;
 mod icmpv6;
@@ -73,6 +74,7 @@ pub use els::{
 pub use error::Error;
 pub use ethernet::{EtherType, EthernetFrame, EthernetRepr, MacAddr};
 pub use fc::{Eof, FcHeader, FcId, FcType, FcoeFrame, FcoeRepr, Sof, Wwn, f_ctl, r_ctl};
+pub use fcp::{FcpCommand, FcpResponse, FcpSrr, FcpSrrReply, FcpTransferReady, fcp_attribute, fcp_code, fcp_function};
 pub use icmpv4::{Icmpv4Packet, Icmpv4Repr};
 pub use icmpv6::{Icmpv6Packet, Icmpv6Repr};
 pub use ip::{IpProtocol, pseudo_header_v4, pseudo_header_v6};
