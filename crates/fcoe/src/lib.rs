@@ -11,6 +11,7 @@
 
 mod backend;
 mod buffer;
+pub mod initiator;
 mod link;
 mod login;
 mod scsi;
