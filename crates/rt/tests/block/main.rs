@@ -1,0 +1,5 @@
+//! Block devices against a model. Every wait has a bound.
+
+mod crash;
+mod file;
+mod model;
