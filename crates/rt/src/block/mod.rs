@@ -7,6 +7,8 @@
 
 mod error;
 mod file;
+pub mod nbd;
+mod watch;
 
 pub use error::DeviceError;
 pub use file::{FileBackend, FileOptions};

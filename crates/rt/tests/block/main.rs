@@ -1,5 +1,7 @@
-//! Block devices against a model. Every wait has a bound.
+//! Block devices: files, NBD servers of others and our own, against a model, against each other, and against peers that
+//! break the rules. Every wait has a bound.
 
 mod crash;
 mod file;
 mod model;
+mod nbd;
