@@ -3,5 +3,7 @@
 
 mod crash;
 mod file;
+mod hostile;
 mod model;
 mod nbd;
+mod peers;
