@@ -8,10 +8,12 @@
 mod error;
 mod file;
 pub mod nbd;
+mod protected;
 mod watch;
 
 pub use error::DeviceError;
 pub use file::{FileBackend, FileOptions};
+pub use protected::Protected;
 
 use crate::wait::Sleeper;
 use linerate_fcoe::Backend;

@@ -2,7 +2,7 @@
 
 use super::model::{against_model, one, read, wait, write};
 use linerate_fcoe::{Backend, BackendError, Buffer, Operation, Tag};
-use linerate_rt::block::{Device, FileBackend, FileOptions};
+use linerate_rt::block::{Device, FileBackend, FileOptions, Protected};
 use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -31,6 +31,32 @@ fn random_operations_do_what_a_model_does() {
         for seed in 1..4 {
             against_model(&mut backend, seed * 0x9e37_79b9 + u64::from(block_size), 60);
         }
+    }
+}
+
+#[test]
+fn protection_information_stays_with_its_block() {
+    for block_size in [512, 4096] {
+        let file = file(1 << 20);
+        let side = Protected::<FileBackend>::side_of(file.path());
+        let mut device = Protected::open(open(file.path(), block_size, true), &side).unwrap();
+        assert!(device.geometry().protection && device.path().contains("side file"));
+        let stride = usize::try_from(block_size).unwrap() + 8;
+        let fresh = read(&mut device, 3, 2 * stride);
+        assert_eq!(fresh[stride - 8..stride], [0xff; 8], "what was never written is not checked");
+        against_model(&mut device, 0xd1f, 60);
+        let before = read(&mut device, 0, 10 * stride);
+        assert_eq!(one(&mut device, Operation::Flush).result, Ok(()));
+        drop(device);
+        let options = FileOptions { read_only: true, block_size, direct: true };
+        let reopened = FileBackend::open(file.path(), &options).unwrap();
+        let mut device = Protected::open(reopened, &side).unwrap();
+        assert!(read(&mut device, 0, 10 * stride) == before, "it outlives the program");
+        drop(device);
+        std::fs::remove_file(&side).unwrap();
+        let reopened = FileBackend::open(file.path(), &options).unwrap();
+        let line = Protected::open(reopened, &side).err().unwrap().to_string();
+        assert!(line.contains("; "), "{line}");
     }
 }
 

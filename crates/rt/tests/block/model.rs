@@ -64,7 +64,15 @@ pub(crate) fn write(device: &mut dyn Device, lba: u64, octets: &[u8], fua: bool)
 /// Runs batches of operations on disjoint ranges, and compares all that is read with the model, and all blocks at the end.
 pub(crate) fn against_model(device: &mut dyn Device, seed: u64, batches: u32) {
     let geometry = device.geometry().clone();
-    let (block, blocks) = (geometry.block_size as usize, geometry.blocks);
+    let (octets, blocks) = (usize::try_from(geometry.block_size).unwrap(), geometry.blocks);
+    // Protection information stands behind each block, and is all ones behind one of zeros.
+    let block = octets + if geometry.protection { 8 } else { 0 };
+    let zero = |range: &mut [u8]| {
+        for block in range.chunks_exact_mut(block) {
+            block[..octets].fill(0);
+            block[octets..].fill(0xff);
+        }
+    };
     let mut model = read(device, 0, block * usize::try_from(blocks).unwrap());
     let mut dice = Dice(seed | 1);
     for _ in 0..batches {
@@ -80,20 +88,20 @@ pub(crate) fn against_model(device: &mut dyn Device, seed: u64, batches: u32) {
                 0..4 => Operation::Read { lba, buffer },
                 4..7 => {
                     let first = dice.next();
-                    let mut octets = first;
+                    let mut word = first;
                     for chunk in buffer.bytes_mut().chunks_mut(8) {
-                        octets = octets.wrapping_mul(31).wrapping_add(7);
-                        chunk.copy_from_slice(&octets.to_le_bytes()[..chunk.len()]);
+                        word = word.wrapping_mul(31).wrapping_add(7);
+                        chunk.copy_from_slice(&word.to_le_bytes()[..chunk.len()]);
                     }
                     model[range.clone()].copy_from_slice(buffer.bytes());
                     Operation::Write { lba, buffer, fua: first.is_multiple_of(3) }
                 }
                 7 => {
-                    model[range.clone()].fill(0);
+                    zero(&mut model[range.clone()]);
                     Operation::WriteZeroes { lba, blocks: n, discard: dice.below(2) == 0, fua: dice.below(2) == 0 }
                 }
                 8 if geometry.discards && geometry.discard_zeroes => {
-                    model[range.clone()].fill(0);
+                    zero(&mut model[range.clone()]);
                     Operation::Discard { lba, blocks: n }
                 }
                 _ => Operation::Flush,
