@@ -15,8 +15,9 @@ mod link;
 mod scsi;
 mod transmit;
 
-pub use backend::{Backend, BackendError, Completion, Geometry, Memory, Operation, Tag};
+pub use backend::{Backend, BackendError, Completion, Geometry, GeometryError, Memory, Null, Operation, Ram, Tag};
 pub use buffer::{Buffer, Pool};
 pub use link::{Link, Peer, PeerId, Role};
 pub use scsi::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
+pub use scsi::{DiskStatus, Disks, DisksConfig, DisksError, UnitCounters};
 pub use transmit::{Sequence, Transmit};
