@@ -51,6 +51,7 @@ mod ethernet;
 mod fc;
 mod fcp;
 mod field;
+mod fip;
 mod icmpv4;
 mod icmpv6;
 mod ip;
@@ -76,6 +77,10 @@ pub use error::Error;
 pub use ethernet::{EtherType, EthernetFrame, EthernetRepr, MacAddr};
 pub use fc::{Eof, FcHeader, FcId, FcType, FcoeFrame, FcoeRepr, Sof, Wwn, f_ctl, r_ctl};
 pub use fcp::{FcpCommand, FcpResponse, FcpSrr, FcpSrrReply, FcpTransferReady, fcp_attribute, fcp_code, fcp_function};
+pub use fip::{
+    Fc4Features, FipClaim, FipCode, FipDescriptor, FipDescriptors, FipEls, FipElsRepr, FipFlags, FipFrame, FipRepr,
+    FipSolicitationRepr, FipVlanKind, FipVlanRepr, FipVn2vnRepr, FipVnPort, Vn2vnKind,
+};
 pub use icmpv4::{Icmpv4Packet, Icmpv4Repr};
 pub use icmpv6::{Icmpv6Packet, Icmpv6Repr};
 pub use ip::{IpProtocol, pseudo_header_v4, pseudo_header_v6};

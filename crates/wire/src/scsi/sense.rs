@@ -92,6 +92,12 @@ pub mod asc {
     pub const LUNS_CHANGED: (u8, u8) = (0x3f, 0x0e);
     /// INTERNAL TARGET FAILURE.
     pub const TARGET_FAILURE: (u8, u8) = (0x44, 0x00);
+    /// INVALID FIELD IN COMMAND INFORMATION UNIT.
+    pub const INFORMATION_UNIT: (u8, u8) = (0x0e, 0x03);
+    /// SAVING PARAMETERS NOT SUPPORTED.
+    pub const SAVING_PARAMETERS: (u8, u8) = (0x39, 0x00);
+    /// INVALID MESSAGE ERROR.
+    pub const INVALID_MESSAGE: (u8, u8) = (0x49, 0x00);
     /// INSUFFICIENT REGISTRATION RESOURCES.
     pub const REGISTRATION_RESOURCES: (u8, u8) = (0x55, 0x04);
 }
