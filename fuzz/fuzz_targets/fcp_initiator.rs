@@ -7,8 +7,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use linerate_fcoe::initiator::{Command, Completed, Data, Initiator, InitiatorConfig, Outcome};
-use linerate_fcoe::{Buffer, Link, Lun, Peer, PeerId, Role, Sequence, Tag, TaskAttribute, Transmit};
+use linerate_fcoe::{
+    Buffer, Command, Completed, Data, Initiator, InitiatorConfig, Link, Lun, Outcome, Peer, PeerId, Role, Sequence,
+    Tag, TaskAttribute, Transmit,
+};
 use linerate_wire::*;
 use std::collections::HashMap;
 

@@ -11,7 +11,7 @@
 
 mod backend;
 mod buffer;
-pub mod initiator;
+mod initiator;
 mod link;
 mod login;
 mod scsi;
@@ -19,6 +19,11 @@ mod transmit;
 
 pub use backend::{Backend, BackendError, Completion, Geometry, GeometryError, Memory, Null, Operation, Ram, Tag};
 pub use buffer::{Buffer, Pool};
+pub use initiator::{
+    Command, Completed, Data, Event as InitiatorEvent, Initiator, InitiatorConfig, InitiatorCounters, Outcome, Refused,
+    TransportError,
+};
+pub use initiator::{FoundLun, LunScan, ScanError, Skipped};
 pub use link::{Link, Peer, PeerId, Role};
 pub use login::{
     Downfall, E_D_TOV, ExchangeStatus, FipEls, LoginConfig, LoginCounters, LoginEvent, Logins, MAX_PAYLOAD,

@@ -270,3 +270,13 @@ impl Continuity {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_thousand_exchanges_are_a_few_mebioctets() {
+        assert!(size_of::<Exchange>() <= 320, "{}", size_of::<Exchange>());
+    }
+}

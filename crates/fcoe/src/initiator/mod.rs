@@ -28,7 +28,6 @@ pub use command::{
     Command, Completed, Data, Event, InitiatorConfig, InitiatorCounters, Outcome, Refused, TransportError,
 };
 pub use disk::FoundLun;
-pub use recovery::ExchangeStatus;
 pub use scan::{LunScan, ScanError, Skipped};
 
 use crate::{Lun, Peer, PeerId, Tag, TaskAttribute, Transmit};

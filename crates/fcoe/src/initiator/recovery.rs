@@ -8,7 +8,7 @@ use super::exchange::{After, Continuity, Direction, Exchange, Phase, want};
 use super::ids::{Resting, Service};
 use super::send::{header, send_one};
 use super::{Event, Initiator, Outcome, TransportError};
-use crate::{Peer, PeerId, Transmit};
+use crate::{ExchangeStatus, Peer, PeerId, Transmit};
 use linerate_wire::{
     BaAccRepr, BaRjtRepr, ElsAccept, ElsCommand, ElsReply, ExchangeRepr, FcHeader, FcType, FcoeFrame, FcpSrrReply,
     LsRjtRepr, RecAccRepr, e_stat, els_explanation, els_reason, f_ctl, r_ctl,
@@ -20,17 +20,6 @@ const REORDER: u64 = 10_000_000;
 const SILENT_RECS: u8 = 3;
 /// ABTSs without a reply after which the exchange is given up.
 const SILENT_ABORTS: u8 = 2;
-
-/// What a REC of a peer about an exchange of ours is answered with (FC-LS-3, clause 4.2.29).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ExchangeStatus {
-    /// As the peer calls the exchange; 0xffff if it has not said.
-    pub rx_id: u16,
-    /// Bits of [`e_stat`].
-    pub status: u32,
-    /// Octets of data received or sent without a gap.
-    pub transferred: u32,
-}
 
 /// What REC's answer leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +62,7 @@ fn verdict(exchange: &Exchange, answer: &RecAccRepr, now: u64) -> Verdict {
 
 impl Initiator {
     /// What a peer that asks (REC) is told about an exchange of ours with it; `None`: LS_RJT, invalid OX_ID-RX_ID
-    /// combination.
+    /// combination (FC-LS-3, clause 4.2.29).
     #[must_use]
     pub fn exchange_status(&self, peer: PeerId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus> {
         let exchange = &self.exchanges[self.ids.place(ox_id)?];

@@ -5,8 +5,7 @@
 mod capture;
 
 use crate::world::*;
-use linerate_fcoe::initiator::{Completed, Data, InitiatorConfig, Outcome, TransportError};
-use linerate_fcoe::{Buffer, Lun, Peer, Tag};
+use linerate_fcoe::{Buffer, Completed, Data, InitiatorConfig, Lun, Outcome, Peer, Tag, TransportError};
 use linerate_wire::*;
 use std::collections::VecDeque;
 

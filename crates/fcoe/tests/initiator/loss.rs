@@ -2,8 +2,7 @@
 
 use crate::model::{Dice, Faults, Manner, Path, Target};
 use crate::world::*;
-use linerate_fcoe::initiator::{Completed, Data, Event, Initiator, InitiatorConfig, Outcome};
-use linerate_fcoe::{Buffer, Tag};
+use linerate_fcoe::{Buffer, Completed, Data, Initiator, InitiatorConfig, InitiatorEvent, Outcome, Tag};
 use linerate_wire::FcoeFrame;
 use proptest::prelude::*;
 
@@ -109,7 +108,7 @@ impl Run {
         for octets in self.world.out.frames.drain(..) {
             self.there.send(now, octets, &mut self.dice);
         }
-        while let Some(Event::Logout(id)) = self.world.initiator.poll_event() {
+        while let Some(InitiatorEvent::Logout(id)) = self.world.initiator.poll_event() {
             self.world.initiator.down(id);
             self.target.reset();
             self.world.peer.id.generation += 1;

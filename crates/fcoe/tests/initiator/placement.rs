@@ -1,8 +1,7 @@
 //! Commands that go well, and frames that do not fit.
 
 use crate::world::*;
-use linerate_fcoe::initiator::{Data, InitiatorConfig, Outcome, Refused, TransportError};
-use linerate_fcoe::{Buffer, PeerId, Tag, TaskAttribute};
+use linerate_fcoe::{Buffer, Data, InitiatorConfig, Outcome, PeerId, Refused, Tag, TaskAttribute, TransportError};
 use linerate_wire::*;
 
 /// FCP-4, clause 9.2: FCP_CMND, one frame, the exchange's first sequence; RX_ID is not known.
@@ -148,13 +147,12 @@ fn what_does_not_fit_is_dropped_and_counted() {
     };
     world.feed(&frames[0]);
     let mut expected = world.initiator.counters(world.peer.id);
-    let mut check =
-        |world: &mut World, frame: &Frame, count: &dyn Fn(&mut linerate_fcoe::initiator::InitiatorCounters)| {
-            world.feed(frame);
-            count(&mut expected);
-            assert_eq!(world.initiator.counters(world.peer.id), expected, "{:?}", frame.header);
-            world.none_done();
-        };
+    let mut check = |world: &mut World, frame: &Frame, count: &dyn Fn(&mut linerate_fcoe::InitiatorCounters)| {
+        world.feed(frame);
+        count(&mut expected);
+        assert_eq!(world.initiator.counters(world.peer.id), expected, "{:?}", frame.header);
+        world.none_done();
+    };
     let w = &mut world;
     check(w, &change(&|f| f.header.ox_id += 1), &|c| c.unknown_exchange += 1);
     check(w, &change(&|f| f.header.rx_id = 0x12), &|c| c.unknown_exchange += 1);

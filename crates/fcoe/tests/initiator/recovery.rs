@@ -1,8 +1,7 @@
 //! What is done when something was lost: each path of FCP-4, clause 12, that this initiator goes.
 
 use crate::world::*;
-use linerate_fcoe::initiator::{Data, Event, InitiatorConfig, Outcome, TransportError};
-use linerate_fcoe::{Buffer, Peer, Tag};
+use linerate_fcoe::{Buffer, Data, InitiatorConfig, InitiatorEvent, Outcome, Peer, Tag, TransportError};
 use linerate_wire::*;
 
 /// The status of a target that has the exchange and works on it.
@@ -472,7 +471,7 @@ fn a_peer_that_does_not_answer_abts_is_logged_out() {
     assert_eq!(aborts.len(), 2);
     assert_eq!((aborts[1] - aborts[0]).div_ceil(SECOND), 2 * world.peer.r_a_tov / SECOND);
     assert_eq!(world.done().outcome, Outcome::Transport(TransportError::AbortUnanswered));
-    assert_eq!(world.initiator.poll_event(), Some(Event::Logout(world.peer.id)));
+    assert_eq!(world.initiator.poll_event(), Some(InitiatorEvent::Logout(world.peer.id)));
     assert_eq!(world.initiator.poll_event(), None);
     assert_eq!(world.initiator.counters(world.peer.id).abts_unanswered, 1);
 }

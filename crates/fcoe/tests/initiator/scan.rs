@@ -2,8 +2,7 @@
 
 use crate::golden::Script;
 use crate::world::*;
-use linerate_fcoe::Tag;
-use linerate_fcoe::initiator::{FoundLun, LunScan, ScanError, Skipped};
+use linerate_fcoe::{FoundLun, LunScan, ScanError, Skipped, Tag};
 use linerate_wire::*;
 use proptest::prelude::*;
 

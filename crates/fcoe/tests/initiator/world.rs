@@ -1,7 +1,9 @@
 //! An initiator, the peer that a test plays, and the frames between them.
 
-use linerate_fcoe::initiator::{Command, Completed, Data, Initiator, InitiatorConfig, Outcome};
-use linerate_fcoe::{Buffer, Link, Lun, Peer, PeerId, Role, Sequence, Tag, TaskAttribute, Transmit};
+use linerate_fcoe::{
+    Buffer, Command, Completed, Data, Initiator, InitiatorConfig, Link, Lun, Outcome, Peer, PeerId, Role, Sequence,
+    Tag, TaskAttribute, Transmit,
+};
 use linerate_wire::*;
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
