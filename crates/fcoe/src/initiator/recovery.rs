@@ -33,11 +33,17 @@ enum Verdict {
 
 /// What to do about an exchange that the target has, and that has not progressed for REC_TOV (FCP-4, clause 12.4.1, and
 /// the diagrams of annex C).
-fn verdict(exchange: &Exchange, answer: &RecAccRepr, now: u64) -> Verdict {
-    if answer.status & e_stat::COMPLETE != 0 {
-        return Verdict::Resend;
-    }
+fn verdict(exchange: &Exchange, answer: &RecAccRepr, retry: bool, now: u64) -> Verdict {
     let seen = exchange.ranges.end();
+    if answer.status & e_stat::COMPLETE != 0 {
+        // It is done, and what it sent was lost.
+        let ended = answer.status & e_stat::ABNORMAL == 0;
+        return match exchange.direction {
+            _ if !retry || !ended => Verdict::Resend,
+            Direction::In if answer.transferred > seen => Verdict::Retransmit(r_ctl::DATA, seen),
+            _ => Verdict::Retransmit(r_ctl::STATUS, 0),
+        };
+    }
     if answer.status & e_stat::SEQUENCE_INITIATIVE == 0 {
         // It waits for us, and we for it: what it sent, or the end of what we sent, was lost.
         return match exchange.direction {
@@ -334,7 +340,7 @@ impl Initiator {
                 if exchange.rx_id == FcHeader::NO_ID {
                     exchange.rx_id = answer.rx_id;
                 }
-                verdict(exchange, &answer, self.now)
+                verdict(exchange, &answer, peer.retry, self.now)
             }
             Ok(ElsReply::Reject(LsRjtRepr {
                 reason: els_reason::NOT_SUPPORTED | els_reason::INVALID_COMMAND, ..

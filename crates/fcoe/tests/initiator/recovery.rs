@@ -346,6 +346,31 @@ fn a_status_is_retransmitted() {
     assert_eq!(world.good().buffer.unwrap().bytes(), pattern(4096, 1));
 }
 
+/// FCP-4, clause 12.4.1: a target that has done the command and still has the exchange is asked for what was lost, so that
+/// the command is not done twice, whatever it is.
+#[test]
+fn what_is_done_is_not_done_again() {
+    let mut world = with_retry();
+    let mut cdb = [0; 16];
+    (cdb[0], cdb[13]) = (0x89, 1);
+    world.submit(1, &cdb, Data::Out(Buffer::new(1024)));
+    let ox_id = world.command().header.ox_id;
+    world.feed(&xfer_rdy(ox_id, 0, 1024));
+    assert_eq!(world.sent().len(), 1);
+    let asked = rec(&mut world);
+    world.feed(&rec_accept(&asked, e_stat::COMPLETE, 1024));
+    let srr = world.only();
+    assert_eq!(FcpSrr::parse(&srr.payload).map(|srr| srr.r_ctl), Ok(r_ctl::STATUS));
+    world.feed(&srr_reply(&srr, FcpSrrReply::Accept));
+    world.feed(&good(ox_id));
+    world.good();
+    // Aborted, it is not done.
+    let ox_id = world.read(512);
+    let asked = rec(&mut world);
+    world.feed(&rec_accept(&asked, e_stat::COMPLETE | e_stat::ABNORMAL, 0));
+    read_again(&mut world, ox_id, 512);
+}
+
 /// FCP-4, clause 12.4.1: SRR that is rejected, or not answered, is followed by ABTS.
 #[test]
 fn a_retransmission_that_fails_is_an_abort() {
