@@ -12,15 +12,21 @@
 mod backend;
 mod buffer;
 mod fip;
+mod initiator;
 mod link;
 mod login;
 mod scsi;
 mod target;
 mod transmit;
 
-pub use backend::{Backend, BackendError, Completion, Geometry, Memory, Operation, Tag};
+pub use backend::{Backend, BackendError, Completion, Geometry, GeometryError, Memory, Null, Operation, Ram, Tag};
 pub use buffer::{Buffer, Pool};
 pub use fip::{FipConfig, FipCounters, FipDrop, FipEvent, FipMode, Neighbour, Vn2vn};
+pub use initiator::{
+    Command, Completed, Data, Event as InitiatorEvent, Initiator, InitiatorConfig, InitiatorCounters, Outcome, Refused,
+    TransportError,
+};
+pub use initiator::{FoundLun, LunScan, ScanError, Skipped};
 pub use link::{Link, Peer, PeerId, Role};
 pub use login::{
     Downfall, E_D_TOV, ExchangeStatus, FipEls, LoginConfig, LoginCounters, LoginEvent, Logins, MAX_PAYLOAD,
@@ -28,4 +34,5 @@ pub use login::{
 };
 pub use scsi::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
 pub use target::{ExchangeStatus, Target, TargetConfig, TargetCounters, TargetDrop, TargetPeer};
+pub use scsi::{DiskStatus, Disks, DisksConfig, DisksError, UnitCounters};
 pub use transmit::{Sequence, Transmit};

@@ -1,0 +1,281 @@
+//! A disk behind a LUN: what a scan found, and the commands that read and write it.
+
+use super::command::{Command, Data};
+use crate::{Buffer, Lun, Tag, TaskAttribute};
+use linerate_wire::scsi::{Cdb, Transfer, UnmapRange, Width, put_unmap};
+
+/// Octets of a transfer, at most, to a unit that says no limit: what the largest buffer of a [`Pool`](crate::Pool) holds.
+const TRANSFER: u32 = 16 << 20;
+
+/// A direct access block device (SBC-3) that a [`LunScan`](super::LunScan) has found. Numbers of blocks are of logical
+/// ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundLun {
+    /// Its number.
+    pub lun: Lun,
+    /// T10 vendor identification.
+    pub vendor: String,
+    /// Product identification.
+    pub product: String,
+    /// Product revision level.
+    pub revision: String,
+    /// The unit serial number (VPD page 80).
+    pub serial: Option<String>,
+    /// The unit's world-wide name: its NAA or EUI-64 designator (VPD page 83), whichever is longer.
+    pub designator: Vec<u8>,
+    /// Octets of a block, from 512 to 65536, a power of two.
+    pub block_size: u32,
+    /// Blocks there are.
+    pub blocks: u64,
+    /// Log2 of blocks in a physical one.
+    pub physical_exponent: u8,
+    /// The type of protection information, 1 to 3; 0 for none.
+    pub protection: u8,
+    /// It cannot be written.
+    pub read_only: bool,
+    /// It has a cache that loses what is not flushed.
+    pub write_cache: bool,
+    /// It heeds FUA.
+    pub fua: bool,
+    /// UNMAP gives blocks back.
+    pub unmap: bool,
+    /// The most blocks of one UNMAP.
+    pub max_unmap: u32,
+    /// The most ranges of one UNMAP.
+    pub max_unmap_ranges: u32,
+    /// WRITE SAME (16) can give blocks back.
+    pub write_same_unmaps: bool,
+    /// Blocks that were given back read as zeros.
+    pub zeroes: bool,
+    /// The most blocks of one WRITE SAME; 0 when it does not say.
+    pub max_write_same: u64,
+    /// The most blocks of a transfer, at least 1; never more than 16 MiB.
+    pub max_transfer: u32,
+    /// Blocks that a transfer should be a multiple of; 0 when it does not say.
+    pub granularity: u16,
+    /// Blocks that a transfer is best; 0 when it does not say.
+    pub optimal: u32,
+    /// Rotations a minute: 1 when nothing rotates, 0 when it does not say.
+    pub rotation: u16,
+}
+
+impl FoundLun {
+    /// The blocks of a buffer so long, if it is a number of them.
+    fn blocks_of(&self, len: usize) -> Option<u32> {
+        let len = u32::try_from(len).ok().filter(|len| len.is_multiple_of(self.block_size))?;
+        Some(len / self.block_size).filter(|blocks| *blocks > 0)
+    }
+
+    /// Sets [`FoundLun::max_transfer`] from what the unit says; 0 for nothing.
+    pub(super) fn limit_transfer(&mut self, said: u32) {
+        let most = (TRANSFER / self.block_size).max(1);
+        self.max_transfer = if said == 0 { most } else { said.min(most) };
+    }
+
+    /// Whether the blocks are on the disk.
+    #[must_use]
+    pub fn holds(&self, lba: u64, blocks: u64) -> bool {
+        lba.checked_add(blocks).is_some_and(|end| end <= self.blocks)
+    }
+
+    /// Splits blocks into transfers that the unit takes; but for the first and the last they begin and end at multiples of
+    /// the greatest.
+    pub fn pieces(&self, lba: u64, blocks: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
+        pieces(lba, blocks, self.max_transfer)
+    }
+
+    /// READ (16) of as many blocks as the buffer holds (SBC-3, clause 5.13). `None` when they are no whole number, more
+    /// than a transfer has, or beyond the end.
+    #[must_use]
+    pub fn read(&self, tag: Tag, lba: u64, buffer: Buffer, timeout: u64) -> Option<Command> {
+        let transfer = self.transfer(lba, buffer.len(), false)?;
+        self.command(tag, &Cdb::Read(transfer), Data::In(buffer), timeout)
+    }
+
+    /// WRITE (16) of the buffer's blocks (SBC-3, clause 5.35), on stable storage when it is done if `fua`; a unit that does
+    /// not know FUA must be flushed. `None` as for [`FoundLun::read`].
+    #[must_use]
+    pub fn write(&self, tag: Tag, lba: u64, buffer: Buffer, fua: bool, timeout: u64) -> Option<Command> {
+        let transfer = self.transfer(lba, buffer.len(), fua && self.fua)?;
+        self.command(tag, &Cdb::Write(transfer), Data::Out(buffer), timeout)
+    }
+
+    fn transfer(&self, lba: u64, len: usize, fua: bool) -> Option<Transfer> {
+        let blocks = self.blocks_of(len).filter(|blocks| *blocks <= self.max_transfer)?;
+        self.holds(lba, blocks.into()).then_some(Transfer {
+            width: Width::Sixteen,
+            lba,
+            blocks,
+            protect: 0,
+            dpo: false,
+            fua,
+        })
+    }
+
+    /// SYNCHRONIZE CACHE (16) of all blocks (SBC-3, clause 5.27).
+    #[must_use]
+    pub fn flush(&self, tag: Tag, timeout: u64) -> Option<Command> {
+        let cdb = Cdb::SynchronizeCache { width: Width::Sixteen, immediate: false, lba: 0, blocks: 0 };
+        self.command(tag, &cdb, Data::None, timeout)
+    }
+
+    /// Splits blocks into pieces that one range of UNMAP may have; none when the unit has no UNMAP.
+    pub fn unmap_pieces(&self, lba: u64, blocks: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
+        pieces(lba, if self.unmap { blocks } else { 0 }, self.max_unmap)
+    }
+
+    /// UNMAP of these ranges (SBC-3, clause 5.28). `None` when the unit has no UNMAP, they are more or longer than it
+    /// takes, or beyond the end.
+    #[must_use]
+    pub fn unmap(&self, tag: Tag, ranges: &[(u64, u32)], timeout: u64) -> Option<Command> {
+        let total: u64 = ranges.iter().map(|(_, blocks)| u64::from(*blocks)).sum();
+        let fits = self.unmap
+            && total <= self.max_unmap.into()
+            && u32::try_from(ranges.len()).is_ok_and(|count| count <= self.max_unmap_ranges)
+            && ranges.iter().all(|(lba, blocks)| self.holds(*lba, (*blocks).into()));
+        if !fits {
+            return None;
+        }
+        let ranges: Vec<UnmapRange> = ranges.iter().map(|&(lba, blocks)| UnmapRange { lba, blocks }).collect();
+        let mut list = Vec::new();
+        put_unmap(&ranges, &mut list).ok()?;
+        let cdb = Cdb::Unmap { anchor: false, len: u16::try_from(list.len()).ok()? };
+        let mut buffer = Buffer::new(list.len());
+        buffer.bytes_mut().copy_from_slice(&list);
+        self.command(tag, &cdb, Data::Out(buffer), timeout)
+    }
+
+    /// Splits blocks into pieces that one WRITE SAME may have.
+    pub fn write_same_pieces(&self, lba: u64, blocks: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
+        let most = match self.max_write_same {
+            0 => u32::from(u16::MAX),
+            most => u32::try_from(most).unwrap_or(u32::MAX),
+        };
+        pieces(lba, blocks, most)
+    }
+
+    /// WRITE SAME (16) of one block, which the buffer holds, over so many (SBC-3, clause 5.44); blocks of zeros may be
+    /// given back when `unmap`. `None` when the buffer is not one block, or the blocks are none or beyond the end.
+    #[must_use]
+    pub fn write_same(
+        &self,
+        tag: Tag,
+        (lba, blocks): (u64, u32),
+        buffer: Buffer,
+        unmap: bool,
+        timeout: u64,
+    ) -> Option<Command> {
+        if self.blocks_of(buffer.len()) != Some(1) || blocks == 0 || !self.holds(lba, blocks.into()) {
+            return None;
+        }
+        let unmap = unmap && self.write_same_unmaps;
+        let cdb =
+            Cdb::WriteSame { width: Width::Sixteen, lba, blocks, protect: 0, anchor: false, unmap, no_data: false };
+        self.command(tag, &cdb, Data::Out(buffer), timeout)
+    }
+
+    fn command(&self, tag: Tag, cdb: &Cdb, data: Data, timeout: u64) -> Option<Command> {
+        command(tag, self.lun, cdb, data, timeout)
+    }
+}
+
+/// A command of a CDB.
+pub(super) fn command(tag: Tag, lun: Lun, cdb: &Cdb, data: Data, timeout: u64) -> Option<Command> {
+    let octets = cdb.octets().ok()?;
+    let mut cdb = [0; 32];
+    cdb[..octets.len()].copy_from_slice(&octets);
+    let cdb_len = u8::try_from(octets.len()).ok()?;
+    Some(Command { tag, lun, cdb, cdb_len, attribute: TaskAttribute::Simple, data, timeout })
+}
+
+/// Pieces of at most `most` blocks that but for the first and the last begin and end at multiples of it.
+fn pieces(lba: u64, blocks: u64, most: u32) -> impl Iterator<Item = (u64, u32)> {
+    let (mut lba, mut left, most) = (lba, blocks, u64::from(most.max(1)));
+    std::iter::from_fn(move || {
+        let piece = left.min(most - lba % most);
+        let this = (lba, u32::try_from(piece).ok().filter(|piece| *piece > 0)?);
+        lba = lba.saturating_add(piece);
+        left -= piece;
+        Some(this)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk() -> FoundLun {
+        let mut disk = FoundLun {
+            lun: Lun([0, 3, 0, 0, 0, 0, 0, 0]),
+            vendor: String::new(),
+            product: String::new(),
+            revision: String::new(),
+            serial: None,
+            designator: Vec::new(),
+            block_size: 512,
+            blocks: 1 << 33,
+            physical_exponent: 0,
+            protection: 0,
+            read_only: false,
+            write_cache: true,
+            fua: true,
+            unmap: true,
+            max_unmap: 100,
+            max_unmap_ranges: 2,
+            write_same_unmaps: false,
+            zeroes: false,
+            max_write_same: 0,
+            max_transfer: 0,
+            granularity: 0,
+            optimal: 0,
+            rotation: 0,
+        };
+        disk.limit_transfer(64);
+        disk
+    }
+
+    #[test]
+    fn transfers_are_as_long_as_the_unit_takes() {
+        let disk = disk();
+        let pieces: Vec<_> = disk.pieces(60, 140).collect();
+        assert_eq!(pieces, [(60, 4), (64, 64), (128, 64), (192, 8)]);
+        assert_eq!(disk.pieces(60, 0).count(), 0);
+        assert_eq!(disk.pieces(u64::MAX - 1, 5).map(|(_, blocks)| blocks).sum::<u32>(), 5);
+        assert_eq!(disk.unmap_pieces(0, 250).collect::<Vec<_>>(), [(0, 100), (100, 100), (200, 50)]);
+        assert_eq!(FoundLun { unmap: false, ..disk.clone() }.unmap_pieces(0, 250).count(), 0);
+        assert_eq!(disk.write_same_pieces(0, 65_536).collect::<Vec<_>>(), [(0, 65_535), (65_535, 1)]);
+        assert!(disk.read(Tag(0), 0, Buffer::new(65 * 512), 1).is_none());
+        assert!(disk.read(Tag(0), 0, Buffer::new(100), 1).is_none());
+        assert!(disk.read(Tag(0), 0, Buffer::new(0), 1).is_none());
+        assert!(disk.read(Tag(0), (1 << 33) - 1, Buffer::new(1024), 1).is_none());
+        let mut unlimited = disk.clone();
+        unlimited.limit_transfer(0);
+        assert_eq!(unlimited.max_transfer, 32_768);
+    }
+
+    #[test]
+    fn commands_have_sixteen_octets_as_sbc_3_says() {
+        let disk = disk();
+        let read = disk.read(Tag(4), 0x1_0203_0405, Buffer::new(1024), 9).unwrap();
+        assert_eq!((read.tag, read.lun, read.cdb_len, read.timeout), (Tag(4), disk.lun, 16, 9));
+        assert_eq!(read.cdb[..16], [0x88, 0, 0, 0, 0, 1, 2, 3, 4, 5, 0, 0, 0, 2, 0, 0]);
+        assert!(matches!(read.data, Data::In(buffer) if buffer.len() == 1024));
+        let write = disk.write(Tag(4), 7, Buffer::new(512), true, 9).unwrap();
+        assert_eq!(write.cdb[..16], [0x8a, 8, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 1, 0, 0]);
+        let plain = FoundLun { fua: false, ..disk.clone() }.write(Tag(4), 7, Buffer::new(512), true, 9).unwrap();
+        assert_eq!(plain.cdb[1], 0);
+        let flush = disk.flush(Tag(4), 9).unwrap();
+        assert_eq!((flush.cdb[0], flush.cdb[13]), (0x91, 0));
+        let unmap = disk.unmap(Tag(4), &[(5, 10), (50, 90)], 9).unwrap();
+        assert_eq!((unmap.cdb[0], unmap.cdb[8], unmap.cdb_len), (0x42, 40, 10));
+        assert!(matches!(unmap.data, Data::Out(buffer) if buffer.bytes()[..8] == [0, 38, 0, 32, 0, 0, 0, 0]
+            && buffer.bytes()[15] == 5 && buffer.bytes()[35] == 90));
+        for bad in [&[(5, 101)][..], &[(1 << 33, 1)], &[(0, 1), (0, 1), (0, 1)]] {
+            assert!(disk.unmap(Tag(4), bad, 9).is_none());
+        }
+        let same = disk.write_same(Tag(4), (9, 1000), Buffer::new(512), true, 9).unwrap();
+        assert_eq!(same.cdb[..16], [0x93, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 3, 0xe8, 0, 0]);
+        assert!(disk.write_same(Tag(4), (9, 0), Buffer::new(512), true, 9).is_none());
+        assert!(disk.write_same(Tag(4), (9, 1), Buffer::new(1024), true, 9).is_none());
+    }
+}

@@ -1,0 +1,443 @@
+//! Which disks a target has.
+
+use super::command::{Command, Completed, Data, Outcome};
+use super::disk::{FoundLun, command};
+use crate::{Buffer, Lun, Tag};
+use linerate_wire::scsi::{
+    BlockCharacteristics, BlockLimits, BlockProvisioning, Capacity, Cdb, Designator, Inquiry, ModePage, Qualifier,
+    Sense, SenseKey, VpdPage, parse_luns, parse_mode,
+};
+use std::collections::VecDeque;
+use thiserror::Error;
+
+/// Nanoseconds for each command.
+const TIMEOUT: u64 = 15_000_000_000;
+/// How often a command is given again that the unit answers with UNIT ATTENTION, NOT READY or BUSY.
+const TRIES: u8 = 12;
+/// Nanoseconds between tries with a unit that is not ready or busy.
+const PAUSE: u64 = 500_000_000;
+/// LUNs that are looked at, at most.
+const LUNS: usize = 4096;
+/// Octets of data in that a command of the scan asks for, but for the list of LUNs.
+const ALLOCATION: u8 = 252;
+
+/// Why a target could not be scanned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ScanError {
+    /// It was lost.
+    #[error("the target was lost during the scan: scan again after its next login")]
+    Lost,
+    /// It does not say which LUNs it has.
+    #[error("the target does not answer REPORT LUNS: look at its log, and whether it lets this initiator in")]
+    NoLuns,
+}
+
+/// A LUN that was not taken, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Skipped {
+    /// Which.
+    pub lun: Lun,
+    /// Why: "not a disk", "not ready".
+    pub why: &'static str,
+}
+
+/// Finds the disks of a target, one command after another: REPORT LUNS, then for each LUN INQUIRY with its pages, TEST UNIT
+/// READY, READ CAPACITY and MODE SENSE.
+///
+/// Its owner submits what [`LunScan::command`] gives to an [`Initiator`](super::Initiator), and hands back what completes
+/// with its tag, until [`LunScan::result`].
+#[derive(Debug)]
+pub struct LunScan {
+    tag: Tag,
+    step: Step,
+    /// How often the step was tried.
+    tries: u8,
+    /// Octets for the list of LUNs.
+    list: u32,
+    waits: bool,
+    /// No command is given before.
+    not_before: u64,
+    luns: VecDeque<Lun>,
+    /// The one that is looked at.
+    current: Option<FoundLun>,
+    pages: Pages,
+    found: Vec<FoundLun>,
+    skipped: Vec<Skipped>,
+    error: Option<ScanError>,
+}
+
+/// Pages of vital product data that the unit has, of those that are looked at.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pages {
+    serial: bool,
+    designators: bool,
+    limits: bool,
+    characteristics: bool,
+    provisioning: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Luns,
+    Inquiry,
+    Ready,
+    Supported,
+    Page(u8),
+    Capacity16,
+    Capacity10,
+    Mode6,
+    Mode10,
+    Done,
+}
+
+impl LunScan {
+    /// A scan whose commands have this tag.
+    #[must_use]
+    pub fn new(tag: Tag) -> Self {
+        Self {
+            tag,
+            step: Step::Luns,
+            tries: 0,
+            list: 8 + 8 * 256,
+            waits: false,
+            not_before: 0,
+            luns: VecDeque::new(),
+            current: None,
+            pages: Pages::default(),
+            found: Vec::new(),
+            skipped: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// The next command to submit; none while one is under way, during a pause, and at the end.
+    pub fn command(&mut self, now: u64) -> Option<Command> {
+        if self.waits || now < self.not_before {
+            return None;
+        }
+        let lun = self.current.as_ref().map_or(Lun([0; 8]), |current| current.lun);
+        let allocation = u16::from(ALLOCATION);
+        let (cdb, len) = match self.step {
+            Step::Done => return None,
+            Step::Luns => (Cdb::ReportLuns { select: 0, allocation: self.list }, self.list),
+            Step::Inquiry => (Cdb::Inquiry { page: None, allocation }, allocation.into()),
+            Step::Supported => (Cdb::Inquiry { page: Some(VpdPage::SUPPORTED), allocation }, allocation.into()),
+            Step::Page(page) => (Cdb::Inquiry { page: Some(page), allocation }, allocation.into()),
+            Step::Ready => (Cdb::TestUnitReady, 0),
+            Step::Capacity16 => (Cdb::ReadCapacity16 { allocation: 32 }, 32),
+            Step::Capacity10 => (Cdb::ReadCapacity10, 8),
+            Step::Mode6 => (mode_sense(false), allocation.into()),
+            Step::Mode10 => (mode_sense(true), allocation.into()),
+        };
+        let data = if len == 0 { Data::None } else { Data::In(Buffer::new(len as usize)) };
+        let command = command(self.tag, lun, &cdb, data, TIMEOUT)?;
+        self.waits = true;
+        Some(command)
+    }
+
+    /// When a pause ends.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<u64> {
+        (!self.waits && self.not_before > 0 && self.step != Step::Done).then_some(self.not_before)
+    }
+
+    /// Takes what has become of a command of the scan.
+    pub fn completed(&mut self, now: u64, completed: &Completed) {
+        if !std::mem::replace(&mut self.waits, false) {
+            return;
+        }
+        self.not_before = 0;
+        match completed.outcome {
+            Outcome::LinkLost => return self.fail(ScanError::Lost),
+            Outcome::Response if completed.status == 0 => {
+                let moved = completed.buffer.as_ref().map_or(&[][..], |buffer| {
+                    let missing = usize::try_from(-completed.residual.min(0)).unwrap_or(usize::MAX);
+                    &buffer.bytes()[..buffer.len().saturating_sub(missing)]
+                });
+                self.tries = 0;
+                self.good(moved);
+                return;
+            }
+            _ => {}
+        }
+        self.tries += 1;
+        let key = Sense::parse(completed.sense()).map(|sense| sense.key);
+        let told = matches!(key, Ok(SenseKey::UNIT_ATTENTION | SenseKey::ABORTED_COMMAND));
+        let soon = matches!(key, Ok(SenseKey::NOT_READY));
+        // CHECK CONDITION: what is over once it was told, and what may be over soon, as any other status may.
+        let passes = completed.outcome == Outcome::Response && (completed.status != 2 || told || soon);
+        if passes && self.tries < TRIES {
+            if !told {
+                self.not_before = now.saturating_add(PAUSE);
+            }
+            return;
+        }
+        self.tries = 0;
+        self.bad();
+    }
+
+    /// What was found, at the end; the scan is over with it.
+    ///
+    /// # Errors
+    ///
+    /// [`ScanError`].
+    pub fn result(&mut self) -> Option<Result<Vec<FoundLun>, ScanError>> {
+        if self.step != Step::Done {
+            return None;
+        }
+        Some(self.error.map_or_else(|| Ok(std::mem::take(&mut self.found)), Err))
+    }
+
+    /// LUNs that are no disks, or not ready.
+    #[must_use]
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.skipped
+    }
+
+    /// The step's command went well.
+    fn good(&mut self, octets: &[u8]) {
+        match self.step {
+            Step::Luns => self.listed(octets),
+            Step::Inquiry => self.inquired(octets),
+            Step::Ready => self.step = Step::Supported,
+            Step::Supported => {
+                let has = |page| VpdPage::parse(octets).is_ok_and(|found| found.body.contains(&page));
+                self.pages = Pages {
+                    serial: has(VpdPage::SERIAL),
+                    designators: has(VpdPage::DESIGNATORS),
+                    limits: has(VpdPage::LIMITS),
+                    characteristics: has(VpdPage::CHARACTERISTICS),
+                    provisioning: has(VpdPage::PROVISIONING),
+                };
+                self.next_page();
+            }
+            Step::Page(page) => {
+                if let (Some(current), Ok(found)) = (&mut self.current, VpdPage::parse(octets))
+                    && found.page == page
+                {
+                    take_page(current, &found);
+                }
+                self.next_page();
+            }
+            Step::Capacity16 => match Capacity::parse_16(octets) {
+                Ok(capacity) => self.sized(&capacity),
+                Err(_) => self.skip("its capacity cannot be read"),
+            },
+            Step::Capacity10 => match Capacity::parse_10(octets) {
+                Ok(Some(capacity)) => self.sized(&capacity),
+                Ok(None) | Err(_) => self.skip("its capacity cannot be read"),
+            },
+            Step::Mode6 | Step::Mode10 => {
+                let ten = self.step == Step::Mode10;
+                if let (Some(current), Ok((header, mut pages))) = (&mut self.current, parse_mode(ten, octets)) {
+                    current.read_only = header.write_protected;
+                    current.fua = header.dpo_fua;
+                    let cache = pages.find(|page| page.page == ModePage::CACHING && page.subpage == 0);
+                    current.write_cache =
+                        cache.is_some_and(|page| page.body.first().is_some_and(|octet| octet & 4 != 0));
+                }
+                self.keep();
+            }
+            Step::Done => {}
+        }
+    }
+
+    /// The step's command failed.
+    fn bad(&mut self) {
+        match self.step {
+            Step::Luns => self.fail(ScanError::NoLuns),
+            Step::Inquiry => self.skip("INQUIRY fails"),
+            Step::Ready => self.skip("not ready"),
+            Step::Supported | Step::Page(_) => self.next_page(),
+            // Not all units have READ CAPACITY (16), nor MODE SENSE of either length.
+            Step::Capacity16 => self.step = Step::Capacity10,
+            Step::Capacity10 => self.skip("its capacity cannot be read"),
+            Step::Mode6 => self.step = Step::Mode10,
+            Step::Mode10 => {
+                // Whatever is written may lie in a cache.
+                if let Some(current) = &mut self.current {
+                    current.write_cache = true;
+                }
+                self.keep();
+            }
+            Step::Done => {}
+        }
+    }
+
+    fn listed(&mut self, octets: &[u8]) {
+        let Ok((luns, len)) = parse_luns(octets) else { return self.fail(ScanError::NoLuns) };
+        let whole = len.saturating_add(8).min(8 + 8 * u32::try_from(LUNS).unwrap_or(u32::MAX));
+        if whole > self.list {
+            // There are more than there was place for.
+            self.list = whole;
+            return;
+        }
+        for lun in luns.map(Lun).take(LUNS) {
+            self.luns.push_back(lun);
+        }
+        self.luns.make_contiguous().sort_unstable();
+        let mut luns = Vec::from(std::mem::take(&mut self.luns));
+        luns.dedup();
+        self.luns = luns.into();
+        self.next_lun();
+    }
+
+    fn inquired(&mut self, octets: &[u8]) {
+        let Ok(inquiry) = Inquiry::parse(octets) else { return self.skip("INQUIRY fails") };
+        if inquiry.qualifier != Qualifier::CONNECTED || inquiry.device_type != 0 {
+            return self.skip("not a disk");
+        }
+        if let Some(current) = &mut self.current {
+            current.vendor = text(&inquiry.vendor);
+            current.product = text(&inquiry.product);
+            current.revision = text(&inquiry.revision);
+            self.step = Step::Ready;
+        }
+    }
+
+    /// The next page that the unit has, or what follows them.
+    fn next_page(&mut self) {
+        let pages = &mut self.pages;
+        let wanted = [
+            (&mut pages.serial, VpdPage::SERIAL),
+            (&mut pages.designators, VpdPage::DESIGNATORS),
+            (&mut pages.limits, VpdPage::LIMITS),
+            (&mut pages.characteristics, VpdPage::CHARACTERISTICS),
+            (&mut pages.provisioning, VpdPage::PROVISIONING),
+        ];
+        let next = wanted.into_iter().find_map(|(wanted, page)| std::mem::take(wanted).then_some(page));
+        self.step = next.map_or(Step::Capacity16, Step::Page);
+    }
+
+    fn sized(&mut self, capacity: &Capacity) {
+        let size = capacity.block_size;
+        let Some(blocks) = capacity.last.checked_add(1) else { return self.skip("its capacity cannot be read") };
+        if !size.is_power_of_two() || !(512..=65536).contains(&size) {
+            return self.skip("its blocks are of a strange size");
+        }
+        if let Some(current) = &mut self.current {
+            current.block_size = size;
+            current.blocks = blocks;
+            current.physical_exponent = capacity.physical_exponent;
+            current.protection = capacity.protection;
+            current.zeroes |= capacity.provisioning.managed && capacity.provisioning.zeroes;
+            current.unmap &= capacity.provisioning.managed;
+            let said = current.max_transfer;
+            current.limit_transfer(said);
+            current.optimal = current.optimal.min(current.max_transfer);
+            self.step = Step::Mode6;
+        }
+    }
+
+    fn keep(&mut self) {
+        self.found.extend(self.current.take());
+        self.next_lun();
+    }
+
+    fn skip(&mut self, why: &'static str) {
+        if let Some(current) = self.current.take() {
+            self.skipped.push(Skipped { lun: current.lun, why });
+        }
+        self.next_lun();
+    }
+
+    fn fail(&mut self, error: ScanError) {
+        self.error = Some(error);
+        self.step = Step::Done;
+    }
+
+    fn next_lun(&mut self) {
+        self.pages = Pages::default();
+        self.current = self.luns.pop_front().map(unknown);
+        self.step = if self.current.is_some() { Step::Inquiry } else { Step::Done };
+    }
+}
+
+/// A LUN of which nothing but its number is known.
+fn unknown(lun: Lun) -> FoundLun {
+    FoundLun {
+        lun,
+        vendor: String::new(),
+        product: String::new(),
+        revision: String::new(),
+        serial: None,
+        designator: Vec::new(),
+        block_size: 512,
+        blocks: 0,
+        physical_exponent: 0,
+        protection: 0,
+        read_only: false,
+        write_cache: false,
+        fua: false,
+        unmap: false,
+        max_unmap: 0,
+        max_unmap_ranges: 0,
+        write_same_unmaps: false,
+        zeroes: false,
+        max_write_same: 0,
+        max_transfer: 0,
+        granularity: 0,
+        optimal: 0,
+        rotation: 0,
+    }
+}
+
+fn mode_sense(ten: bool) -> Cdb {
+    Cdb::ModeSense {
+        ten,
+        no_descriptors: true,
+        long: false,
+        control: 0,
+        page: ModePage::CACHING,
+        subpage: 0,
+        allocation: u16::from(ALLOCATION),
+    }
+}
+
+fn take_page(current: &mut FoundLun, page: &VpdPage<'_>) {
+    const EUI_64: u8 = 2;
+    const NAA: u8 = 3;
+    match page.page {
+        VpdPage::SERIAL => current.serial = Some(text(page.body)).filter(|serial| !serial.is_empty()),
+        VpdPage::DESIGNATORS => {
+            let unit = Designator::all(page.body)
+                .filter(|designator| designator.association == 0 && matches!(designator.kind, EUI_64 | NAA));
+            current.designator = unit
+                .max_by_key(|designator| (designator.identifier.len(), designator.kind))
+                .map_or_else(Vec::new, |designator| designator.identifier.to_vec());
+        }
+        VpdPage::LIMITS => {
+            if let Ok(limits) = BlockLimits::parse(page.body) {
+                current.max_transfer = limits.transfer;
+                current.optimal = limits.optimal;
+                current.granularity = limits.granularity;
+                current.max_unmap = limits.unmap_blocks;
+                current.max_unmap_ranges = limits.unmap_ranges;
+                current.unmap = limits.unmap_blocks > 0 && limits.unmap_ranges > 0;
+                current.max_write_same = limits.write_same;
+            }
+        }
+        VpdPage::CHARACTERISTICS => {
+            current.rotation =
+                BlockCharacteristics::parse(page.body).map_or(0, |characteristics| characteristics.rotation);
+        }
+        VpdPage::PROVISIONING => {
+            if let Ok(provisioning) = BlockProvisioning::parse(page.body) {
+                current.unmap &= provisioning.unmap;
+                current.write_same_unmaps = provisioning.write_same_16;
+                current.zeroes = provisioning.zeroes;
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Octets of ASCII without the spaces around them; what is not to be printed becomes a question mark.
+fn text(octets: &[u8]) -> String {
+    let printed: String = octets
+        .iter()
+        .take_while(|octet| **octet != 0)
+        .map(|&octet| if (0x20..0x7f).contains(&octet) { char::from(octet) } else { '?' })
+        .collect();
+    printed.trim().to_owned()
+}

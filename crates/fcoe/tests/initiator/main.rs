@@ -1,0 +1,10 @@
+//! The initiator, frame by frame: bytes in, bytes out, with a clock that stands still.
+
+mod golden;
+mod loss;
+mod model;
+mod placement;
+mod recovery;
+mod scan;
+
+mod world;
