@@ -1,6 +1,7 @@
 //! Commands in, steps out; each test names the clause that it holds to.
 
 mod golden;
+mod reserve;
 mod slow;
 mod support;
 mod transfer;
