@@ -155,7 +155,7 @@ impl Reservations {
         if matches!(service, action::REGISTER | action::REGISTER_AND_IGNORE) {
             return self.register(who, service == action::REGISTER_AND_IGNORE, list);
         }
-        // Clause 5.12.1: all others are for who is registered, with the right key.
+        // Clause 5.13.1: all others are for who is registered, with the right key.
         if self.key(who) != Some(list.key) {
             return Err(Response::status(Response::RESERVATION_CONFLICT));
         }

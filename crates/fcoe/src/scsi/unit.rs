@@ -111,7 +111,7 @@ impl Unit {
         let len = u64::from(transfer.blocks) * self.block();
         match u32::try_from(len) {
             Ok(octets) if len <= MAX_TRANSFER => Ok((transfer.lba * self.block(), octets)),
-            // SBC-3, clause 6.5.3: more than MAXIMUM TRANSFER LENGTH.
+            // SBC-3, clause 6.6.3: more than MAXIMUM TRANSFER LENGTH.
             _ => Err(Response::invalid_field(length_field(transfer.width), None)),
         }
     }
