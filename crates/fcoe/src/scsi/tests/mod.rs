@@ -3,6 +3,7 @@
 mod blocks;
 mod control;
 mod golden;
+mod model;
 mod reserve;
 mod slow;
 mod support;
