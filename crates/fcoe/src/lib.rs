@@ -15,6 +15,7 @@ mod fip;
 mod initiator;
 mod link;
 mod login;
+mod pi;
 mod scsi;
 mod target;
 mod transmit;
@@ -32,6 +33,7 @@ pub use login::{
     Downfall, E_D_TOV, ExchangeStatus, FipEls, LoginConfig, LoginCounters, LoginEvent, Logins, MAX_PAYLOAD,
     MIN_PAYLOAD, NeighbourInfo, R_A_TOV, Ways, max_payload,
 };
+pub use pi::{Guard, Protection, ProtectionChecks, ProtectionError, ProtectionTuple, ProtectionType};
 pub use scsi::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
 pub use target::{ExchangeStatus, Target, TargetConfig, TargetCounters, TargetDrop, TargetPeer};
 pub use scsi::{DiskStatus, Disks, DisksConfig, DisksError, UnitCounters};

@@ -8,7 +8,8 @@ use super::unit::{MAX_COMPARE, MAX_SPAN, Unit, length_field, options_field};
 use super::work::{Compare, Flush, Read, Same, SameStage, Unmap, Verify, Work, Write};
 use super::{Response, Step, Task, inquiry, mode, opcodes};
 use crate::Buffer;
-use linerate_wire::scsi::{Cdb, Sense, SenseKey, Transfer, Width, asc, lun_octets, put_luns};
+use linerate_wire::Wwn;
+use linerate_wire::scsi::{Cdb, ReserveParameters, Sense, SenseKey, Transfer, Width, asc, lun_octets, put_luns};
 
 impl Disks {
     /// A command to a LUN that is none to that initiator (SPC-4, clause 4.6.4): only three commands say more than LOGICAL
@@ -54,6 +55,14 @@ impl Disks {
     /// Does a command, or its first step.
     #[inline]
     pub(super) fn execute(&mut self, place: usize, cdb: Cdb) -> Result<Step, Response> {
+        let slot = &self.tasks[place];
+        let reservations = &self.units[usize::from(slot.unit)].reservations;
+        if reservations.is_held() {
+            let who = self.nexuses.get(slot.nexus).map_or(Wwn(0), |nexus| nexus.wwpn);
+            if !reservations.allows(who, &cdb) {
+                return Err(Response::status(Response::RESERVATION_CONFLICT));
+            }
+        }
         match cdb {
             Cdb::Read(transfer) => self.read(place, &transfer),
             Cdb::Write(transfer) => self.write(place, &transfer, false),
@@ -137,8 +146,17 @@ impl Disks {
             Cdb::CompareAndWrite { lba, blocks, protect, fua, .. } => {
                 return self.compare_and_write(place, lba, blocks, protect, fua);
             }
-            Cdb::PersistentReserveIn { .. } | Cdb::PersistentReserveOut { .. } => {
-                return Err(Response::illegal(asc::OPCODE));
+            Cdb::PersistentReserveIn { action, allocation } => {
+                self.units[index].reservations.report(action, &mut self.scratch);
+                u32::from(allocation)
+            }
+            Cdb::PersistentReserveOut { len, .. } => {
+                // Nothing but the parameters without names is accepted (SPC-4, clause 6.16.3).
+                if usize::try_from(len).ok() != Some(ReserveParameters::LEN) {
+                    return Err(Response::illegal(asc::PARAMETER_LENGTH));
+                }
+                self.tasks[place].cdb = cdb;
+                return self.receive(place, len, Work::Reserve(None));
             }
             Cdb::Read(_) | Cdb::Write(_) => return self.execute(place, cdb),
         };
@@ -358,6 +376,36 @@ impl Disks {
             1..8 => Err(Response::illegal(asc::PARAMETER_LENGTH)),
             _ => self.receive(place, u32::from(len), Work::Unmap(Unmap::default())),
         }
+    }
+
+    /// PERSISTENT RESERVE OUT whose parameters are there.
+    pub(super) fn reserve(&mut self, place: usize) -> Result<Step, Response> {
+        let slot = &mut self.tasks[place];
+        let (nexus, index, wanted) = (slot.nexus, usize::from(slot.unit), slot.wanted);
+        let (Work::Reserve(Some(list)), Cdb::PersistentReserveOut { action, scope, kind, .. }) =
+            (std::mem::take(&mut slot.work), slot.cdb)
+        else {
+            return Err(Response::illegal(asc::OPCODE));
+        };
+        let parameters = ReserveParameters::parse(list.bytes());
+        self.pool.give(list);
+        let parameters = parameters.map_err(|_| Response::illegal(asc::PARAMETER_LENGTH))?;
+        let who = self.nexuses.get(nexus).map_or(Wwn(0), |nexus| nexus.wwpn);
+        let effects = self.units[index].reservations.act(who, action, scope, kind, &parameters)?;
+        for (wwpn, attention) in effects.told {
+            for other in self.nexuses.iter_mut().filter(|other| other.wwpn == wwpn) {
+                other.units[index].add(attention);
+            }
+        }
+        for wwpn in effects.aborted {
+            let ids: Vec<_> =
+                self.nexuses.iter_mut().filter(|other| other.wwpn == wwpn).map(|other| other.id).collect();
+            for id in ids {
+                // They are others' tasks, which end with TASK ABORTED.
+                self.end_tasks(index, nexus, Some(id), &mut |_| {});
+            }
+        }
+        Ok(Step::End(Response::good(wanted)))
     }
 
     /// COMPARE AND WRITE (SBC-3, clause 5.2).

@@ -5,6 +5,7 @@ use super::nexus::{Mask, Nexus, Nexuses};
 use super::run::place;
 use super::task::{Operations, Slot, Stage};
 use super::unit::{Unit, UnitCounters};
+use super::work::Work;
 use super::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
 use crate::{Backend, Buffer, Geometry, GeometryError, Memory, PeerId, Pool, Tag};
 use linerate_wire::Wwn;
@@ -248,7 +249,8 @@ impl DeviceServer for Disks {
                 if let Some(buffer) = buffer {
                     self.tasks[place].work.supply(buffer, &mut self.pool);
                 }
-                let step = self.go(place);
+                let reserves = matches!(self.tasks[place].work, Work::Reserve(_));
+                let step = if reserves { self.reserve(place).unwrap_or_else(Step::End) } else { self.go(place) };
                 self.settle(place, step)
             }
             Some(Stage::Doomed) => {

@@ -48,7 +48,7 @@ impl Disks {
     }
 
     /// A logical unit reset (SAM-5, clause 6.3.3): no task is left, and everybody is told. Persistent reservations stay
-    /// (SPC-4, clause 5.12.1).
+    /// (SPC-4, clause 5.13.1).
     fn reset(&mut self, unit: usize, by: PeerId, aborted: &mut dyn FnMut(Tag)) {
         self.end_tasks(unit, by, None, aborted);
         self.units[unit].stopped = false;

@@ -10,6 +10,7 @@ mod mode;
 mod nexus;
 mod opcodes;
 mod order;
+mod reserve;
 mod response;
 mod run;
 mod server;

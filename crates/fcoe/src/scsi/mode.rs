@@ -49,7 +49,7 @@ pub(super) fn sense(unit: &Unit, question: Question, to: &mut Vec<u8>) -> Result
     emit_mode(question.ten, question.long, &header, &pages, to).map_err(|_| Response::illegal(asc::FIELD_IN_CDB))
 }
 
-/// Caching (SBC-3, clause 6.4.5): WCE tells that what was written needs SYNCHRONIZE CACHE or FUA to last.
+/// Caching (SBC-3, clause 6.5): WCE tells that what was written needs SYNCHRONIZE CACHE or FUA to last.
 fn caching(unit: &Unit) -> Vec<u8> {
     let mut body = vec![0; 18];
     body[0] = u8::from(unit.geometry.volatile) << 2;

@@ -71,7 +71,7 @@ fn size(form: &CdbForm) -> [u8; 2] {
 fn supported(unit: &Unit, form: &CdbForm) -> bool {
     match form.opcode() {
         opcode::UNMAP => unit.geometry.discards,
-        opcode::VARIABLE_LENGTH | opcode::PERSISTENT_RESERVE_IN | opcode::PERSISTENT_RESERVE_OUT => false,
+        opcode::VARIABLE_LENGTH => false,
         _ => true,
     }
 }

@@ -3,6 +3,7 @@
 use super::Response;
 use super::hold::Holds;
 use super::order::Order;
+use super::reserve::Reservations;
 use crate::{Backend, Geometry};
 use linerate_wire::scsi::{Capacity, Provisioning, Transfer, Width, asc};
 
@@ -43,6 +44,7 @@ pub(super) struct Unit {
     pub(super) stopped: bool,
     pub(super) order: Order,
     pub(super) holds: Holds,
+    pub(super) reservations: Reservations,
     /// Operations that the back end has not ended.
     pub(super) in_flight: u32,
     /// Operations were submitted since the back end was last flushed.
@@ -62,6 +64,7 @@ impl Unit {
             stopped: false,
             order: Order::default(),
             holds: Holds::default(),
+            reservations: Reservations::default(),
             in_flight: 0,
             dirty: false,
             counters: UnitCounters::default(),
@@ -108,7 +111,7 @@ impl Unit {
         let len = u64::from(transfer.blocks) * self.block();
         match u32::try_from(len) {
             Ok(octets) if len <= MAX_TRANSFER => Ok((transfer.lba * self.block(), octets)),
-            // SBC-3, clause 6.5.3: more than MAXIMUM TRANSFER LENGTH.
+            // SBC-3, clause 6.6.3: more than MAXIMUM TRANSFER LENGTH.
             _ => Err(Response::invalid_field(length_field(transfer.width), None)),
         }
     }

@@ -93,6 +93,8 @@ pub(super) enum Work {
     Unmap(Unmap),
     Verify(Verify),
     Compare(Compare),
+    /// PERSISTENT RESERVE OUT: no operation, but parameters.
+    Reserve(Option<Buffer>),
 }
 
 impl Work {
@@ -101,7 +103,7 @@ impl Work {
         match self {
             Self::Write(_) | Self::Same(_) | Self::Unmap(_) => Hold::Shared,
             Self::Compare(_) => Hold::Exclusive,
-            Self::Idle | Self::Read(_) | Self::Flush(_) | Self::Verify(_) => Hold::None,
+            Self::Idle | Self::Read(_) | Self::Flush(_) | Self::Verify(_) | Self::Reserve(_) => Hold::None,
         }
     }
 
@@ -113,6 +115,7 @@ impl Work {
             Self::Unmap(work) => &mut work.list,
             Self::Verify(work) => &mut work.data,
             Self::Compare(work) => &mut work.data,
+            Self::Reserve(list) => list,
             Self::Idle | Self::Read(_) | Self::Flush(_) => return pool.give(buffer),
         };
         if let Some(old) = data.replace(buffer) {
@@ -128,6 +131,7 @@ impl Work {
             Self::Unmap(work) => work.list,
             Self::Verify(work) => work.data,
             Self::Compare(work) => work.data,
+            Self::Reserve(list) => list,
             Self::Idle | Self::Read(_) | Self::Flush(_) => None,
         };
         if let Some(buffer) = data {
@@ -138,7 +142,7 @@ impl Work {
     /// After an operation has ended, or at first.
     pub(super) fn next(&mut self, tools: &mut Tools<'_>, outcome: Outcome) -> Next {
         match self {
-            Self::Idle => {
+            Self::Idle | Self::Reserve(_) => {
                 tools.give(outcome.buffer);
                 tools.good()
             }

@@ -24,7 +24,7 @@ pub enum Width {
     ThirtyTwo(ProtectionTags),
 }
 
-/// What protection information is expected to be (SBC-3, clause 5.12).
+/// What protection information is expected to be (SBC-3, clause 5.14).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProtectionTags {
     /// The reference tag of the first block.
@@ -127,9 +127,9 @@ pub enum Cdb {
         /// Octets that are taken.
         allocation: u32,
     },
-    /// Read blocks (SBC-3, clauses 5.10 to 5.14).
+    /// Read blocks (SBC-3, clauses 5.11 to 5.14; SBC-2 for 6 octets).
     Read(Transfer),
-    /// Write blocks (SBC-3, clauses 5.32 to 5.36).
+    /// Write blocks (SBC-3, clauses 5.33 to 5.36; SBC-2 for 6 octets).
     Write(Transfer),
     /// Write blocks and verify them on the medium (SBC-3, clause 5.37 and on).
     WriteAndVerify {

@@ -5,7 +5,7 @@ use crate::field::{array_at, put, u16_at, u32_at};
 
 const NAME: &str = "mode data";
 
-/// What stands before the pages: a header and at most one block descriptor (SPC-4, clause 7.5.4; SBC-3, clause 6.4.2).
+/// What stands before the pages: a header and at most one block descriptor (SPC-4, clause 7.5.4; SBC-3, clause 6.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ModeHeader {
     /// WP: nothing can be written.
@@ -98,9 +98,9 @@ pub struct ModePage<'a> {
 }
 
 impl ModePage<'_> {
-    /// Read-write error recovery (SBC-3, clause 6.4.6).
+    /// Read-write error recovery (SBC-3, clause 6.5).
     pub const ERROR_RECOVERY: u8 = 0x01;
-    /// Caching (SBC-3, clause 6.4.5): octet 0 of the body has WCE (0x04) and RCD (0x01).
+    /// Caching (SBC-3, clause 6.5): octet 0 of the body has WCE (0x04) and RCD (0x01).
     pub const CACHING: u8 = 0x08;
     /// Control (SPC-4, clause 7.5.8).
     pub const CONTROL: u8 = 0x0a;

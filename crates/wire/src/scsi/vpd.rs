@@ -162,7 +162,7 @@ impl ExtendedInquiry {
     }
 }
 
-/// The body of page B0 (SBC-3, clause 6.5.3); numbers are of logical blocks.
+/// The body of page B0 (SBC-3, clause 6.6.3); numbers are of logical blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BlockLimits {
     /// WRITE SAME must say how many.
@@ -246,7 +246,7 @@ impl BlockLimits {
     }
 }
 
-/// The body of page B1 (SBC-3, clause 6.5.2).
+/// The body of page B1 (SBC-3, clause 6.6.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BlockCharacteristics {
     /// Rotations a minute; 0 when not told, 1 when nothing rotates.
@@ -279,7 +279,7 @@ impl BlockCharacteristics {
     }
 }
 
-/// The body of page B2 (SBC-3, clause 6.5.4).
+/// The body of page B2 (SBC-3, clause 6.6.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BlockProvisioning {
     /// LBPU: UNMAP gives blocks back.

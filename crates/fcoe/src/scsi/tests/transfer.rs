@@ -18,7 +18,7 @@ fn blocks(count: usize, value: u8) -> Vec<u8> {
 
 #[test]
 fn every_width_writes_and_reads() {
-    // SBC-3, clauses 5.10 to 5.14 and 5.32 to 5.36.
+    // SBC-3, clauses 5.11 to 5.14 and 5.33 to 5.36.
     for mut bench in [Bench::ram(), slow().0] {
         for (i, width) in [Width::Six, Width::Ten, Width::Twelve, Width::Sixteen].into_iter().enumerate() {
             let value = u8::try_from(i).unwrap() + 1;
@@ -28,7 +28,7 @@ fn every_width_writes_and_reads() {
             assert_eq!(ended.response.wanted, 2048);
             assert_eq!(ended.good(), [blocks(3, value), blocks(1, 0)].concat());
         }
-        // READ (6) of 0 blocks means 256 (clause 5.10).
+        // READ (6) of 0 blocks means 256 (SBC-2, clause 5.5).
         assert_eq!(bench.raw(ALICE, lun(0), &[8, 0, 0, 0, 0, 0], &[], u32::MAX).good().len(), 256 * 512);
         let status = bench.disks.status().next().unwrap();
         assert_eq!((status.counters.reads, status.counters.writes, status.counters.octets_written), (5, 4, 4 * 1536));
@@ -59,7 +59,7 @@ fn blocks_that_are_not_there_are_refused() {
 
 #[test]
 fn more_than_the_maximum_transfer_length_is_refused() {
-    // SBC-3, clause 6.5.3: 8 MiB here.
+    // SBC-3, clause 6.6.3: 8 MiB here.
     for (width, octet) in [(Width::Ten, 7), (Width::Twelve, 6), (Width::Sixteen, 10)] {
         let mut bench = Bench::new(Null::new(1 << 40, 512, 1).unwrap());
         let most = Transfer { width, ..Transfer::new(0, 16384) };

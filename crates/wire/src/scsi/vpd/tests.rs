@@ -62,7 +62,7 @@ fn block_limits_are_as_sbc_3_clause_6_5_3_lays_them_out() {
 #[test]
 fn the_other_pages_are_as_their_clauses_lay_them_out() {
     let disk = BlockCharacteristics { rotation: 1, form_factor: 3 };
-    assert_eq!(disk.octets()[..4], [0, 1, 0, 3], "SBC-3, clause 6.5.2");
+    assert_eq!(disk.octets()[..4], [0, 1, 0, 3], "SBC-3, clause 6.6.2");
     assert_eq!(BlockCharacteristics::parse(&disk.octets()), Ok(disk));
     let thin = BlockProvisioning {
         unmap: true,
@@ -72,7 +72,7 @@ fn the_other_pages_are_as_their_clauses_lay_them_out() {
         anchors: true,
         kind: 2,
     };
-    assert_eq!(thin.octets(), [0, 0xe6, 2, 0], "SBC-3, clause 6.5.4");
+    assert_eq!(thin.octets(), [0, 0xe6, 2, 0], "SBC-3, clause 6.6.4");
     assert_eq!(BlockProvisioning::parse(&thin.octets()), Ok(thin));
     let all = ExtendedInquiry {
         protection_types: 7,
