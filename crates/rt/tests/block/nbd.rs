@@ -34,7 +34,8 @@ impl Machine for Server {
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        None
+        let left = self.server.due()?.saturating_duration_since(Instant::now());
+        Some(linerate_rt::monotonic_ns() + u64::try_from(left.as_nanos()).unwrap())
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
