@@ -69,7 +69,9 @@ impl FileBackend {
                 None
             }
             Next::End(result) => {
-                self.lost |= job.plan.is_sync() && result.is_err();
+                // A write through the page cache that should be stable may have been told of what others lost.
+                let tells = job.plan.is_sync() || !self.direct && job.plan.promises();
+                self.lost |= tells && result.is_err();
                 let result = if self.lost && job.plan.promises() { Err(BackendError::Medium) } else { result };
                 // Zeros that were written for want of a better way are nobody's.
                 let buffer = buffer.filter(|_| job.plan.is_transfer());

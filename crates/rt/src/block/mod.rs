@@ -7,13 +7,19 @@
 
 mod error;
 mod file;
+mod grammar;
+mod kinds;
 pub mod nbd;
 mod protected;
+mod shared;
 mod watch;
 
 pub use error::DeviceError;
 pub use file::{FileBackend, FileOptions};
+pub use grammar::{DeviceSpec, Opened};
+pub use kinds::{KINDS, Kind};
 pub use protected::Protected;
+pub use shared::Waits;
 
 use crate::wait::Sleeper;
 use linerate_fcoe::Backend;

@@ -170,6 +170,10 @@ impl Backend for NbdBackend {
     }
 
     fn submit(&mut self, tag: Tag, operation: Operation) {
+        if !self.is_up() {
+            // Who never sleeps finds the server here.
+            self.pull();
+        }
         let (result, buffer) = match Plan::start(operation, self.geometry.block_size, &self.agreed) {
             Start::Plan(plan, buffer) if self.is_up() => {
                 self.waiting.push_back(Job::new(tag, plan, buffer));
@@ -218,10 +222,13 @@ impl Sleeper for NbdBackend {
         self.done.is_empty()
     }
 
+    /// What made the descriptor readable is dealt with here: who has no operation under way does not ask for one's end, and
+    /// the server may have hung up, or be back.
     fn wake_up(&mut self) {
         if let Server::Up(link) = &mut self.server {
             link.look();
         }
+        while self.pull() {}
     }
 
     fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {

@@ -24,6 +24,8 @@ const CLIENTS: usize = 64;
 const MEMORY: usize = 256 << 20;
 /// Requests that one client is heard for before the next one's turn.
 const TURN: usize = 32;
+/// How long a server that stops waits for its clients.
+const FAREWELL: Duration = Duration::from_secs(2);
 /// When to accept again after the system could not.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -40,6 +42,8 @@ pub struct NbdServer {
     free: Vec<u32>,
     pool: Pool,
     not_before: Option<Instant>,
+    /// When clients that do not take their answers are left, after [`NbdServer::stop`].
+    leave_at: Option<Instant>,
 }
 
 impl NbdServer {
@@ -58,6 +62,7 @@ impl NbdServer {
             free: (0..most).rev().collect(),
             pool: Pool::new(MEMORY),
             not_before: None,
+            leave_at: None,
         };
         for address in addresses {
             let oops = |e: io::Error| DeviceError::new(address, e, "choose another address, or end who has it");
@@ -99,8 +104,9 @@ impl NbdServer {
         self.clients.iter().flatten().count()
     }
 
-    /// Takes no more clients and no more requests; what is under way is answered.
+    /// Takes no more clients and no more requests; what is under way is answered, to clients that take it within 2 seconds.
     pub fn stop(&mut self) {
+        self.leave_at = Some(Instant::now() + FAREWELL);
         self.listeners.clear();
         self.remove_paths();
         self.clients.iter_mut().flatten().for_each(|(_, client)| client.close());
@@ -131,7 +137,7 @@ impl NbdServer {
             let Some((_, client)) = &mut self.clients[place] else { continue };
             let sent = client.send(&mut self.pool);
             worked |= sent.as_ref().is_ok_and(|sent| *sent);
-            if sent.is_err() || client.is_over(now) {
+            if sent.is_err() || client.is_over(now) || self.leave_at.is_some_and(|at| at <= now) {
                 self.leave(place);
                 worked = true;
             }
@@ -151,7 +157,8 @@ impl NbdServer {
     /// When to be asked again although nothing happens.
     #[must_use]
     pub fn due(&self) -> Option<Instant> {
-        self.not_before
+        let leave = self.leave_at.filter(|_| self.clients() > 0);
+        self.not_before.into_iter().chain(leave).min()
     }
 
     fn accept(&mut self, now: Instant) -> bool {

@@ -1,0 +1,181 @@
+//! The grammar of block devices.
+//!
+//! ```text
+//!   device = kind ":" name { "," key [ "=" value ] }
+//!   kind   = ram | null | file | nbd | nbd+unix                            (KINDS)
+//!   name   = what the kind wants: a size, a path, the rest of a URI
+//! ```
+//! Sizes take K, M, G, T, which are binary: `ram:64M` has 67108864 octets. A URI has no options.
+
+use super::kinds::{KINDS, Kind};
+use super::shared::Waits;
+use super::{DeviceError, serial};
+use linerate_fcoe::Backend;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Longest text that is looked at.
+const LONGEST: usize = 8192;
+
+/// A block device's text, parsed: the kind is known, name and options are what the kind takes.
+#[derive(Clone)]
+pub struct DeviceSpec {
+    /// The row of its kind.
+    pub kind: &'static Kind,
+    /// What follows the colon, without options.
+    pub name: String,
+    text: String,
+    options: BTreeMap<&'static str, String>,
+}
+
+/// A block device that was opened.
+pub struct Opened {
+    /// What operations are submitted to.
+    pub backend: Box<dyn Backend + Send>,
+    /// What to sleep on while operations are under way; none if each ends as it is submitted.
+    pub waits: Option<Waits>,
+    /// How its blocks are reached: "io_uring, O_DIRECT", "memory".
+    pub path: String,
+    /// The type of protection information that was asked for (SBC-3, clause 4.22.2): 1, 2 or 3; 0 is none.
+    pub protection: u8,
+}
+
+impl fmt::Debug for DeviceSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceSpec({})", self.text)
+    }
+}
+
+/// As it was typed.
+impl fmt::Display for DeviceSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl DeviceSpec {
+    /// Parses a device's text and checks all that can be checked without opening it.
+    ///
+    /// # Errors
+    /// The kind, the name, an option or a value is wrong.
+    pub fn parse(text: &str) -> Result<Self, DeviceError> {
+        let oops = |what: &str, mend: &str| DeviceError::new(format!("device '{text}'"), what, mend);
+        if text.len() > LONGEST || text.contains('\0') {
+            return Err(oops("it is too long or has a NUL", "give KIND:NAME"));
+        }
+        let Some((kind_name, rest)) = text.split_once(':') else {
+            return Err(oops("no kind", &format!("give KIND:NAME, KIND being one of {}", kind_names())));
+        };
+        let Some(kind) = KINDS.iter().find(|kind| kind.name == kind_name) else {
+            let what = format!("no kind of device is called '{kind_name}'");
+            return Err(oops(&what, &format!("there are {}", kind_names())));
+        };
+        let (name, list) = match rest.split_once(',') {
+            Some((name, list)) if !kind.is_uri => (name, Some(list)),
+            _ => (rest, None),
+        };
+        if name.is_empty() {
+            return Err(oops("nothing after the colon", &format!("write it as {}", kind.example)));
+        }
+        let mut options = BTreeMap::new();
+        for part in list.into_iter().flat_map(|list| list.split(',')) {
+            let (key, value) = part.split_once('=').map_or((part, None), |(key, value)| (key, Some(value)));
+            let Some(row) = kind.options.iter().find(|row| row.key == key) else {
+                let keys: Vec<_> = kind.options.iter().map(|row| row.key).collect();
+                return Err(oops(
+                    &format!("{kind_name}: has no option '{key}'"),
+                    &format!("it has {}", keys.join(", ")),
+                ));
+            };
+            let value = match (value, row.value.is_empty()) {
+                (None, true) => "",
+                (Some(value), false) if !value.is_empty() => value,
+                (Some(_), true) => {
+                    return Err(oops(&format!("option '{key}' takes no value"), &format!("write {key}")));
+                }
+                (_, false) => {
+                    return Err(oops(&format!("option '{key}' has no value"), &format!("write {key}={}", row.value)));
+                }
+            };
+            if options.insert(row.key, value.to_owned()).is_some() {
+                return Err(oops(&format!("option '{key}' stands twice"), "give it once"));
+            }
+        }
+        let spec = Self { kind, name: name.to_owned(), text: text.to_owned(), options };
+        (kind.check)(&spec)?;
+        Ok(spec)
+    }
+
+    /// Opens it. Devices of different seeds are told from each other by their serial numbers even if they are called the
+    /// same: give what is nobody else's, such as a WWPN and a LUN.
+    ///
+    /// # Errors
+    /// It is not there, not permitted, in use, or not what it was said to be.
+    pub fn open(&self, seed: u64) -> Result<Opened, DeviceError> {
+        let serial = serial(&[&seed.to_be_bytes()[..], self.text.as_bytes()].concat());
+        (self.kind.open)(self, serial)
+    }
+
+    /// Whether a flag was given.
+    #[must_use]
+    pub fn flag(&self, key: &str) -> bool {
+        self.options.contains_key(key)
+    }
+
+    /// An error about this device.
+    pub(super) fn oops(&self, what: impl fmt::Display, mend: impl fmt::Display) -> DeviceError {
+        DeviceError::new(&self.text, what, mend)
+    }
+
+    /// The name, which is a size in octets.
+    pub(super) fn size(&self) -> Result<u64, DeviceError> {
+        size(&self.name).filter(|octets| *octets > 0).ok_or_else(|| {
+            let what = format!("'{}' is no size", self.name);
+            self.oops(what, format!("write it as {}: a number, with K, M, G or T behind it", self.kind.example))
+        })
+    }
+
+    /// Octets of a block: `block=512` or `block=4096`.
+    pub(super) fn block_size(&self) -> Result<u32, DeviceError> {
+        match self.options.get("block").map(String::as_str) {
+            None | Some("512") => Ok(512),
+            Some("4096" | "4K" | "4k") => Ok(4096),
+            Some(other) => Err(self.oops(format!("block={other} will not do"), "give block=512 or block=4096")),
+        }
+    }
+
+    /// The type of protection information: `pi=1`, `pi=2` or `pi=3`; 0 is none.
+    pub(super) fn protection(&self) -> Result<u8, DeviceError> {
+        match self.options.get("pi").map(String::as_str) {
+            None | Some("0") => Ok(0),
+            Some("1") => Ok(1),
+            Some("2") => Ok(2),
+            Some("3") => Ok(3),
+            Some(other) => {
+                Err(self.oops(format!("pi={other} will not do"), "give pi=1, pi=2 or pi=3, or leave it out"))
+            }
+        }
+    }
+}
+
+/// A number with an optional K, M, G or T (powers of 1024).
+fn size(text: &str) -> Option<u64> {
+    let (digits, power) = match text.as_bytes().last()?.to_ascii_uppercase() {
+        b'K' => (&text[..text.len() - 1], 1),
+        b'M' => (&text[..text.len() - 1], 2),
+        b'G' => (&text[..text.len() - 1], 3),
+        b'T' => (&text[..text.len() - 1], 4),
+        _ => (text, 0),
+    };
+    if digits.is_empty() || !digits.bytes().all(|octet| octet.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse::<u64>().ok()?.checked_mul(1024_u64.pow(power))
+}
+
+fn kind_names() -> String {
+    KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+use super::*;
+
+#[test]
+fn whatever_is_wrong_is_named_with_its_mend() {
+    for (text, word) in [
+        ("", "no kind"),
+        ("disk.img", "no kind"),
+        ("tape:x", "no kind of device is called 'tape'"),
+        ("file:", "nothing after the colon"),
+        ("ram:", "nothing after the colon"),
+        ("ram:64MiB", "'64MiB' is no size"),
+        ("ram:0", "'0' is no size"),
+        ("ram:1000", "no number of blocks of 512"),
+        ("null:512,block=4096", "no number of blocks of 4096"),
+        ("null:1G,pi=1", "no option 'pi'"),
+        ("ram:1M,pi=x", "pi=x will not do"),
+        ("file:x,red", "no option 'red'"),
+        ("file:x,", "no option ''"),
+        ("file:x,ro=1", "takes no value"),
+        ("file:x,block", "has no value"),
+        ("file:x,block=", "has no value"),
+        ("file:x,block=513", "block=513 will not do"),
+        ("file:x,pi=4", "pi=4 will not do"),
+        ("file:x,ro,ro", "stands twice"),
+        ("file:a\nb\0", "NUL"),
+        ("nbd:", "nothing after the colon"),
+        ("nbd:x", "no NBD URI"),
+        ("nbd://", "names no host"),
+        ("nbd+unix:///x", "names no socket"),
+        ("nbd+unix:///x,\n", "names no socket"),
+    ] {
+        let line = DeviceSpec::parse(text).unwrap_err().to_string();
+        assert!(line.contains(word) && line.contains("; ") && !line.chars().any(char::is_control), "{text}: {line}");
+    }
+    assert!(DeviceSpec::parse(&"file:x".repeat(9999)).unwrap_err().to_string().len() < 1000);
+}
+
+#[test]
+fn names_and_options_are_told_apart() {
+    let spec = DeviceSpec::parse("file:/a/b.img,pi=2,ro,block=4096").unwrap();
+    assert_eq!((spec.kind.name, spec.name.as_str(), spec.flag("ro")), ("file", "/a/b.img", true));
+    assert_eq!((spec.block_size().unwrap(), spec.protection().unwrap()), (4096, 2));
+    let uri = DeviceSpec::parse("nbd://h/a,b").unwrap();
+    assert_eq!((uri.kind.name, uri.to_string().as_str()), ("nbd", "nbd://h/a,b"), "a comma of the URI's");
+}
+
+#[test]
+fn sizes_are_binary() {
+    for (text, octets) in [("512", 512), ("64k", 65536), ("64M", 64 << 20), ("2G", 2 << 30), ("1T", 1 << 40)] {
+        assert_eq!(size(text), Some(octets));
+    }
+    for text in ["", "M", "-1", "1.5G", "64MiB", "1 G", "99999999999T", "0x10"] {
+        assert_eq!(size(text), None, "{text}");
+    }
+}
+
+#[test]
+fn memory_is_as_large_as_it_says_and_waits_for_nothing() {
+    let open = |text: &str| DeviceSpec::parse(text).unwrap().open(7).unwrap_or_else(|e| panic!("{e}"));
+    for (text, block_size, blocks, product) in [
+        ("ram:64K", 512, 128, "ram"),
+        ("ram:64K,block=4096,ro,pi=3", 4096, 16, "ram"),
+        ("null:1T", 512, 1 << 31, "null"),
+    ] {
+        let mut opened = open(text);
+        let geometry = opened.backend.geometry().clone();
+        assert_eq!((geometry.block_size, geometry.blocks, geometry.product), (block_size, blocks, product));
+        assert_eq!((geometry.read_only, geometry.protection), (text.contains("ro"), text.contains("pi")));
+        assert_eq!(opened.protection, if text.contains("pi") { 3 } else { 0 });
+        assert!(opened.waits.is_none() && opened.backend.memory().is_some());
+    }
+    let line = DeviceSpec::parse("ram:9999999T").unwrap().open(7).err().unwrap().to_string();
+    assert!(line.contains("no memory is so large"), "{line}");
+}
+
+#[test]
+fn a_file_is_opened_as_its_text_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk");
+    std::fs::File::create(&path).unwrap().set_len(1 << 20).unwrap();
+    let open = |options: &str, seed| {
+        DeviceSpec::parse(&format!("file:{}{options}", path.display()))
+            .unwrap()
+            .open(seed)
+            .unwrap_or_else(|e| panic!("{e}"))
+    };
+    let plain = open(",block=4096", 1);
+    let geometry = plain.backend.geometry();
+    assert_eq!((geometry.block_size, geometry.blocks, geometry.read_only, plain.protection), (4096, 256, false, 0));
+    assert!(plain.path.contains("io_uring") && plain.waits.is_some());
+    let serial = geometry.serial;
+    drop(plain);
+    assert_eq!(open(",block=4096", 1).backend.geometry().serial, serial, "the same as ever");
+    assert_ne!(open(",block=4096", 2).backend.geometry().serial, serial, "another LUN");
+    let protected = open(",pi=1", 1);
+    assert!(protected.backend.geometry().protection && protected.protection == 1);
+    drop(protected);
+    assert!(open(",ro", 1).backend.geometry().read_only);
+}

@@ -1,0 +1,61 @@
+//! A device in two hands: one submits and takes its operations, the other knows what to sleep on.
+//!
+//! A target owns its back ends, and knows nothing of sleeping; the loop that drives it knows nothing of its back ends. Both
+//! are in one thread, so the lock between them never waits.
+
+use super::Device;
+use crate::wait::Sleeper;
+use linerate_fcoe::{Backend, Completion, Geometry, Operation, Tag};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The hand that submits.
+pub(super) struct Shared {
+    geometry: Geometry,
+    device: Arc<Mutex<dyn Device>>,
+}
+
+/// What a device that was opened is slept on.
+#[derive(Clone)]
+pub struct Waits(Arc<Mutex<dyn Device>>);
+
+/// Shares a device, which is told from others by this serial number.
+pub(super) fn share(device: impl Device + 'static, serial: u64) -> (Shared, Waits) {
+    let geometry = Geometry { serial, ..device.geometry().clone() };
+    let device: Arc<Mutex<dyn Device>> = Arc::new(Mutex::new(device));
+    (Shared { geometry, device: device.clone() }, Waits(device))
+}
+
+fn lock<'a>(device: &'a Mutex<dyn Device + 'static>) -> MutexGuard<'a, dyn Device + 'static> {
+    device.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Waits {
+    /// Shows what to sleep on until an operation ends: see [`Device::waits_for`].
+    pub fn waits_for(&self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        lock(&self.0).waits_for(visit);
+    }
+
+    /// How its blocks are reached now.
+    #[must_use]
+    pub fn path(&self) -> String {
+        lock(&self.0).path()
+    }
+}
+
+impl Backend for Shared {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn submit(&mut self, tag: Tag, operation: Operation) {
+        lock(&self.device).submit(tag, operation);
+    }
+
+    fn flush(&mut self) {
+        lock(&self.device).flush();
+    }
+
+    fn complete(&mut self) -> Option<Completion> {
+        lock(&self.device).complete()
+    }
+}
