@@ -12,11 +12,14 @@
 mod backend;
 mod buffer;
 mod link;
+mod pi;
 mod scsi;
 mod transmit;
 
-pub use backend::{Backend, BackendError, Completion, Geometry, Memory, Operation, Tag};
+pub use backend::{Backend, BackendError, Completion, Geometry, GeometryError, Memory, Null, Operation, Ram, Tag};
 pub use buffer::{Buffer, Pool};
 pub use link::{Link, Peer, PeerId, Role};
+pub use pi::{Guard, Protection, ProtectionChecks, ProtectionError, ProtectionTuple, ProtectionType};
 pub use scsi::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
+pub use scsi::{DiskStatus, Disks, DisksConfig, DisksError, UnitCounters};
 pub use transmit::{Sequence, Transmit};

@@ -58,6 +58,7 @@ mod ipv6_ext;
 mod multicast;
 mod ndp;
 mod quote;
+pub mod scsi;
 mod summary;
 mod tcp;
 mod udp;

@@ -1,0 +1,265 @@
+//! T10 protection information (SBC-3, clause 4.22): eight octets behind each block that tell whether the block is what was
+//! written and where it was written.
+
+use thiserror::Error;
+
+/// What the guard of a block is computed with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Guard {
+    /// CRC16-T10DIF: the only one that devices know.
+    #[default]
+    Crc16,
+    /// The Internet checksum (RFC 1071), which hosts may use towards their adapter (DIX) because it is cheap.
+    IpChecksum,
+}
+
+impl Guard {
+    /// The guard of a block.
+    #[must_use]
+    pub fn of(self, block: &[u8]) -> u16 {
+        match self {
+            Self::Crc16 => linerate_sum::crc16_t10dif(block),
+            Self::IpChecksum => linerate_sum::checksum(block),
+        }
+    }
+}
+
+/// What the tags mean (SBC-3, clause 4.22.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProtectionType {
+    /// The reference tag is the low half of the block's address.
+    Type1,
+    /// The reference tag counts on from what the command says.
+    Type2,
+    /// The reference tag is nobody's business.
+    Type3,
+}
+
+impl ProtectionType {
+    /// 1 to 3.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Type1 => 1,
+            Self::Type2 => 2,
+            Self::Type3 => 3,
+        }
+    }
+}
+
+/// The protection information of a block (SBC-3, clause 4.22.3).
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |             guard             |        application tag        |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                         reference tag                         |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProtectionTuple {
+    /// What tells whether the block is whole.
+    pub guard: u16,
+    /// What the owner of the block says of it.
+    pub application: u16,
+    /// Where the block belongs.
+    pub reference: u32,
+}
+
+impl ProtectionTuple {
+    /// Octets of it.
+    pub const LEN: usize = 8;
+
+    /// Its octets.
+    #[must_use]
+    pub fn octets(&self) -> [u8; Self::LEN] {
+        let ([a, b], [c, d], [e, f, g, h]) =
+            (self.guard.to_be_bytes(), self.application.to_be_bytes(), self.reference.to_be_bytes());
+        [a, b, c, d, e, f, g, h]
+    }
+
+    /// From its octets.
+    #[must_use]
+    pub const fn parse(octets: [u8; Self::LEN]) -> Self {
+        let [a, b, c, d, e, f, g, h] = octets;
+        Self {
+            guard: u16::from_be_bytes([a, b]),
+            application: u16::from_be_bytes([c, d]),
+            reference: u32::from_be_bytes([e, f, g, h]),
+        }
+    }
+}
+
+/// Which fields are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ProtectionChecks {
+    /// The guard.
+    pub guard: bool,
+    /// The reference tag; of type 3 it never is.
+    pub reference: bool,
+    /// What the application tag shall be, and the bits of it that are compared.
+    pub application: Option<(u16, u16)>,
+}
+
+/// Which field of which block is not what it should be. Blocks count from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ProtectionError {
+    /// The block was changed.
+    #[error("block {0}: its guard is another: read or write it again")]
+    Guard(u64),
+    /// The block is somebody else's.
+    #[error("block {0}: its application tag is another: it belongs to something else")]
+    Application(u64),
+    /// The block belongs elsewhere.
+    #[error("block {0}: its reference tag is another: it belongs to another place")]
+    Reference(u64),
+}
+
+/// How blocks are protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Protection {
+    /// What the tags mean.
+    pub kind: ProtectionType,
+    /// What the guard is.
+    pub guard: Guard,
+    /// Octets of a block without protection information.
+    pub block: usize,
+}
+
+impl Protection {
+    /// Octets of a block with protection information.
+    #[must_use]
+    pub const fn stride(&self) -> usize {
+        self.block + ProtectionTuple::LEN
+    }
+
+    /// The protection information of a block; `reference` is that of the first of a transfer, of which it is the
+    /// `index`-th.
+    #[must_use]
+    pub fn tuple(&self, block: &[u8], application: u16, reference: u32, index: u64) -> ProtectionTuple {
+        ProtectionTuple { guard: self.guard.of(block), application, reference: self.reference(reference, index) }
+    }
+
+    /// Copies blocks to `to` with protection information behind each; `to` is as long as they are then.
+    pub fn insert(&self, data: &[u8], application: u16, reference: u32, to: &mut [u8]) {
+        let pairs = data.chunks_exact(self.block).zip(to.chunks_exact_mut(self.stride()));
+        for (index, (block, to)) in (0..).zip(pairs) {
+            to[..self.block].copy_from_slice(block);
+            to[self.block..].copy_from_slice(&self.tuple(block, application, reference, index).octets());
+        }
+    }
+
+    /// Moves blocks together that have protection information behind them; returns the octets that are left.
+    pub fn strip(&self, blocks: &mut [u8]) -> usize {
+        let count = blocks.len() / self.stride();
+        for index in 1..count {
+            let start = index * self.stride();
+            blocks.copy_within(start..start + self.block, index * self.block);
+        }
+        count * self.block
+    }
+
+    /// Compares blocks with the protection information behind each.
+    ///
+    /// # Errors
+    ///
+    /// [`ProtectionError`]: the first that is wrong.
+    pub fn verify(&self, blocks: &[u8], reference: u32, checks: &ProtectionChecks) -> Result<(), ProtectionError> {
+        self.verify_all(blocks.chunks_exact(self.stride()).map(|all| all.split_at(self.block)), reference, checks)
+    }
+
+    /// Compares blocks with protection information that lies apart from them, as hosts keep it (DIX).
+    ///
+    /// # Errors
+    ///
+    /// [`ProtectionError`]: the first that is wrong.
+    pub fn verify_apart(
+        &self,
+        data: &[u8],
+        tuples: &[u8],
+        reference: u32,
+        checks: &ProtectionChecks,
+    ) -> Result<(), ProtectionError> {
+        let pairs = data.chunks_exact(self.block).zip(tuples.chunks_exact(ProtectionTuple::LEN));
+        self.verify_all(pairs, reference, checks)
+    }
+
+    /// Writes the protection information of blocks apart from them.
+    pub fn generate(&self, data: &[u8], application: u16, reference: u32, tuples: &mut [u8]) {
+        let pairs = data.chunks_exact(self.block).zip(tuples.chunks_exact_mut(ProtectionTuple::LEN));
+        for (index, (block, tuple)) in (0..).zip(pairs) {
+            tuple.copy_from_slice(&self.tuple(block, application, reference, index).octets());
+        }
+    }
+
+    /// Replaces the guards of tuples that lie apart by those of `to`, as an adapter does between host and wire. Tags stay.
+    ///
+    /// # Errors
+    ///
+    /// [`ProtectionError::Guard`] when a block has another guard than its tuple says: a new one would hide that. The
+    /// tuples before it are replaced.
+    pub fn convert(&self, data: &[u8], tuples: &mut [u8], to: Guard) -> Result<(), ProtectionError> {
+        let pairs = data.chunks_exact(self.block).zip(tuples.chunks_exact_mut(ProtectionTuple::LEN));
+        for (index, (block, tuple)) in (0..).zip(pairs) {
+            let old = read(tuple);
+            if old.guard != self.guard.of(block) && !self.is_unchecked(old) {
+                return Err(ProtectionError::Guard(index));
+            }
+            tuple[..2].copy_from_slice(&to.of(block).to_be_bytes());
+        }
+        Ok(())
+    }
+
+    fn verify_all<'a>(
+        &self,
+        pairs: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+        reference: u32,
+        checks: &ProtectionChecks,
+    ) -> Result<(), ProtectionError> {
+        for (index, (block, tuple)) in (0..).zip(pairs) {
+            let tuple = read(tuple);
+            if self.is_unchecked(tuple) {
+                continue;
+            }
+            if checks.guard && tuple.guard != self.guard.of(block) {
+                return Err(ProtectionError::Guard(index));
+            }
+            if checks.application.is_some_and(|(value, mask)| (tuple.application ^ value) & mask != 0) {
+                return Err(ProtectionError::Application(index));
+            }
+            let counts = checks.reference && self.kind != ProtectionType::Type3;
+            if counts && tuple.reference != self.reference(reference, index) {
+                return Err(ProtectionError::Reference(index));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tags of all ones say that nothing is to be compared (SBC-3, clause 4.22.2.1).
+    fn is_unchecked(&self, tuple: ProtectionTuple) -> bool {
+        tuple.application == u16::MAX && (self.kind != ProtectionType::Type3 || tuple.reference == u32::MAX)
+    }
+
+    fn reference(&self, first: u32, index: u64) -> u32 {
+        match self.kind {
+            // The low half of the sum: tags wrap as addresses do.
+            ProtectionType::Type1 | ProtectionType::Type2 => {
+                let [.., a, b, c, d] = (u64::from(first) + index).to_be_bytes();
+                u32::from_be_bytes([a, b, c, d])
+            }
+            ProtectionType::Type3 => first,
+        }
+    }
+}
+
+/// The tuple that those octets are.
+fn read(octets: &[u8]) -> ProtectionTuple {
+    let mut tuple = [0; ProtectionTuple::LEN];
+    tuple.copy_from_slice(&octets[..ProtectionTuple::LEN]);
+    ProtectionTuple::parse(tuple)
+}
+
+#[cfg(test)]
+mod tests;

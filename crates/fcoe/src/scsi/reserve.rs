@@ -1,0 +1,308 @@
+//! Persistent reservations (SPC-4, clause 5.13): who may use a unit. They belong to port names, so they outlive logins; they
+//! do not outlive the program (APTPL is refused).
+
+use super::Response;
+use super::attention::Attentions;
+use linerate_wire::Wwn;
+use linerate_wire::scsi::{Cdb, ReserveParameters, ReserveType, Sense, asc};
+
+/// Ports that may be registered with a unit.
+const MAX_REGISTRATIONS: usize = 256;
+
+/// Service actions of PERSISTENT RESERVE OUT (SPC-4, table 207).
+mod action {
+    pub(super) const REGISTER: u8 = 0;
+    pub(super) const RESERVE: u8 = 1;
+    pub(super) const RELEASE: u8 = 2;
+    pub(super) const CLEAR: u8 = 3;
+    pub(super) const PREEMPT: u8 = 4;
+    pub(super) const PREEMPT_AND_ABORT: u8 = 5;
+    pub(super) const REGISTER_AND_IGNORE: u8 = 6;
+}
+
+/// A port that is registered, and with which key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Registration {
+    wwpn: Wwn,
+    key: u64,
+}
+
+/// The registrations and the reservation of one unit.
+#[derive(Debug, Default)]
+pub(super) struct Reservations {
+    /// PRGENERATION: counts changes of registrations.
+    generation: u32,
+    registered: Vec<Registration>,
+    /// The reservation and who made it; with a type that all registrants hold it does not matter who.
+    held: Option<(ReserveType, Wwn)>,
+}
+
+/// What others must be told when somebody's action is done.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Effects {
+    pub(super) told: Vec<(Wwn, Attentions)>,
+    /// Whose tasks are to be aborted.
+    pub(super) aborted: Vec<Wwn>,
+}
+
+/// What a command does to the medium, as a reservation sees it (SPC-4, table 65; SBC-3, table 13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Neither,
+    Reads,
+    Writes,
+}
+
+const fn class(cdb: &Cdb) -> Class {
+    match cdb {
+        Cdb::Inquiry { .. }
+        | Cdb::ReportLuns { .. }
+        | Cdb::RequestSense { .. }
+        | Cdb::TestUnitReady
+        | Cdb::ReadCapacity10
+        | Cdb::ReadCapacity16 { .. }
+        | Cdb::PersistentReserveIn { .. }
+        // It has rules of its own.
+        | Cdb::PersistentReserveOut { .. }
+        | Cdb::StartStop { power: 0, start: true, .. } => Class::Neither,
+        Cdb::Read(_)
+        | Cdb::Verify { .. }
+        | Cdb::PreFetch { .. }
+        | Cdb::ReportSupportedOperationCodes { .. } => Class::Reads,
+        Cdb::Write(_)
+        | Cdb::WriteAndVerify { .. }
+        | Cdb::WriteSame { .. }
+        | Cdb::Unmap { .. }
+        | Cdb::CompareAndWrite { .. }
+        | Cdb::SynchronizeCache { .. }
+        | Cdb::ModeSense { .. }
+        | Cdb::StartStop { .. } => Class::Writes,
+    }
+}
+
+impl Reservations {
+    /// Whether a port may do a command now.
+    #[inline]
+    pub(super) fn allows(&self, who: Wwn, cdb: &Cdb) -> bool {
+        let Some((kind, holder)) = self.held else { return true };
+        holder == who && !kind.all()
+            || kind.registrants() && self.key(who).is_some()
+            || match class(cdb) {
+                Class::Neither => true,
+                Class::Reads => !kind.excludes_reads(),
+                Class::Writes => false,
+            }
+    }
+
+    /// Whether there is a reservation at all.
+    #[inline]
+    pub(super) fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    fn key(&self, who: Wwn) -> Option<u64> {
+        self.registered.iter().find(|known| known.wwpn == who).map(|known| known.key)
+    }
+
+    fn is_holder(&self, who: Wwn) -> bool {
+        self.held.is_some_and(|(kind, holder)| if kind.all() { self.key(who).is_some() } else { holder == who })
+    }
+
+    /// PERSISTENT RESERVE IN (SPC-4, clause 6.15): appends what was asked for to `to`.
+    pub(super) fn report(&self, action: u8, to: &mut Vec<u8>) {
+        if action == 2 {
+            // REPORT CAPABILITIES: all six types, neither SPEC_I_PT, ALL_TG_PT nor APTPL.
+            return to.extend([0, 8, 0, 0x80, 0xea, 0x01, 0, 0]);
+        }
+        to.extend(self.generation.to_be_bytes());
+        to.extend([0; 4]);
+        let start = to.len();
+        match action {
+            0 => self.registered.iter().for_each(|known| to.extend(known.key.to_be_bytes())),
+            1 => {
+                if let Some((kind, holder)) = self.held {
+                    let key = if kind.all() { 0 } else { self.key(holder).unwrap_or(0) };
+                    to.extend(key.to_be_bytes());
+                    to.extend([0, 0, 0, 0, 0, kind.code(), 0, 0]);
+                }
+            }
+            _ => {
+                for known in &self.registered {
+                    let held = self.held.filter(|_| self.is_holder(known.wwpn));
+                    to.extend(known.key.to_be_bytes());
+                    to.extend([0, 0, 0, 0, u8::from(held.is_some()), held.map_or(0, |(kind, _)| kind.code())]);
+                    // Relative target port 1, and a TransportID of Fibre Channel (SPC-4, clause 7.6.4.2).
+                    to.extend([0, 0, 0, 0, 0, 1, 0, 0, 0, 24]);
+                    to.extend([0; 8]);
+                    to.extend(known.wwpn.0.to_be_bytes());
+                    to.extend([0; 8]);
+                }
+            }
+        }
+        let len = u32::try_from(to.len() - start).unwrap_or(u32::MAX);
+        to[start - 4..start].copy_from_slice(&len.to_be_bytes());
+    }
+
+    /// PERSISTENT RESERVE OUT (SPC-4, clause 6.16) by `who`.
+    pub(super) fn act(
+        &mut self,
+        who: Wwn,
+        service: u8,
+        scope: u8,
+        code: u8,
+        list: &ReserveParameters,
+    ) -> Result<Effects, Response> {
+        if matches!(service, action::REGISTER | action::REGISTER_AND_IGNORE) {
+            return self.register(who, service == action::REGISTER_AND_IGNORE, list);
+        }
+        // Clause 5.13.1: all others are for who is registered, with the right key.
+        if self.key(who) != Some(list.key) {
+            return Err(Response::status(Response::RESERVATION_CONFLICT));
+        }
+        if service == action::CLEAR {
+            return Ok(self.clear(who));
+        }
+        if scope != 0 {
+            return Err(Response::invalid_field(2, Some(7)));
+        }
+        let Some(kind) = ReserveType::from_code(code) else {
+            return Err(Response::invalid_field(2, Some(3)));
+        };
+        match service {
+            action::RESERVE => self.reserve(who, kind),
+            action::RELEASE => self.release(who, kind),
+            action::PREEMPT | action::PREEMPT_AND_ABORT => {
+                let mut effects = self.preempt(who, kind, list.action_key)?;
+                if service == action::PREEMPT {
+                    effects.aborted.clear();
+                }
+                Ok(effects)
+            }
+            _ => Err(Response::invalid_field(1, Some(4))),
+        }
+    }
+
+    /// REGISTER, and REGISTER AND IGNORE EXISTING KEY (clause 5.13.7).
+    fn register(&mut self, who: Wwn, ignore: bool, list: &ReserveParameters) -> Result<Effects, Response> {
+        for (bit, set) in [(3, list.named_initiators), (2, list.all_ports), (0, list.persist)] {
+            if set {
+                return Err(Response::check(&Sense::invalid_parameter(20, Some(bit))));
+            }
+        }
+        let old = self.key(who);
+        if !ignore && old.unwrap_or(0) != list.key {
+            return Err(Response::status(Response::RESERVATION_CONFLICT));
+        }
+        match (old, list.action_key) {
+            (None, 0) => return Ok(Effects::default()),
+            (None, key) => {
+                if self.registered.len() >= MAX_REGISTRATIONS {
+                    return Err(Response::illegal(asc::REGISTRATION_RESOURCES));
+                }
+                self.registered.push(Registration { wwpn: who, key });
+            }
+            (Some(_), 0) => {
+                self.generation = self.generation.wrapping_add(1);
+                return Ok(self.unregister(who));
+            }
+            (Some(_), key) => {
+                self.registered.iter_mut().filter(|known| known.wwpn == who).for_each(|known| known.key = key);
+            }
+        }
+        self.generation = self.generation.wrapping_add(1);
+        Ok(Effects::default())
+    }
+
+    /// Clause 5.13.11.3: with a holder's registration goes its reservation; of those that all hold, with the last.
+    fn unregister(&mut self, who: Wwn) -> Effects {
+        let held =
+            self.held.filter(|(kind, holder)| if kind.all() { self.registered.len() == 1 } else { *holder == who });
+        self.registered.retain(|known| known.wwpn != who);
+        match held {
+            Some((kind, _)) => {
+                self.held = None;
+                self.released(who, kind)
+            }
+            None => Effects::default(),
+        }
+    }
+
+    /// Who is registered is told that a reservation is no more, when it was for them too.
+    fn released(&self, who: Wwn, kind: ReserveType) -> Effects {
+        let told = self.registered.iter().filter(|known| known.wwpn != who && kind.registrants());
+        let told = told.map(|known| (known.wwpn, Attentions::RESERVATIONS_RELEASED)).collect();
+        Effects { told, aborted: Vec::new() }
+    }
+
+    /// RESERVE (clause 5.13.9).
+    fn reserve(&mut self, who: Wwn, kind: ReserveType) -> Result<Effects, Response> {
+        match self.held {
+            None => self.held = Some((kind, who)),
+            // Whoever holds it may say so again.
+            Some((held, _)) if held == kind && self.is_holder(who) => {}
+            Some(_) => return Err(Response::status(Response::RESERVATION_CONFLICT)),
+        }
+        Ok(Effects::default())
+    }
+
+    /// RELEASE (clause 5.13.11.2).
+    fn release(&mut self, who: Wwn, kind: ReserveType) -> Result<Effects, Response> {
+        match self.held {
+            Some((held, _)) if self.is_holder(who) => {
+                if held != kind {
+                    return Err(Response::illegal(asc::INVALID_RELEASE));
+                }
+                self.held = None;
+                Ok(self.released(who, kind))
+            }
+            // Nothing of its own to release is no error.
+            _ => Ok(Effects::default()),
+        }
+    }
+
+    /// CLEAR (clause 5.13.11.6).
+    fn clear(&mut self, who: Wwn) -> Effects {
+        let told = self.registered.iter().filter(|known| known.wwpn != who);
+        let told = told.map(|known| (known.wwpn, Attentions::RESERVATIONS_PREEMPTED)).collect();
+        self.registered.clear();
+        self.held = None;
+        self.generation = self.generation.wrapping_add(1);
+        Effects { told, aborted: Vec::new() }
+    }
+
+    /// PREEMPT, with or without ABORT (clauses 5.13.11.4 and 5.13.11.5).
+    fn preempt(&mut self, who: Wwn, kind: ReserveType, key: u64) -> Result<Effects, Response> {
+        let (all, takes) = match self.held {
+            // Of those that all hold, zero names all others.
+            Some((held, _)) if held.all() => (key == 0, key == 0),
+            Some((_, holder)) => (false, self.key(holder) == Some(key)),
+            None => (false, false),
+        };
+        if key == 0 && !all {
+            return Err(Response::check(&Sense::invalid_parameter(8, None)));
+        }
+        let removed: Vec<_> = self.registered.iter().filter(|known| all || known.key == key).copied().collect();
+        if removed.is_empty() && !takes {
+            return Err(Response::status(Response::RESERVATION_CONFLICT));
+        }
+        let gone = |known: &Registration| known.wwpn != who && removed.contains(known);
+        let mut effects = Effects {
+            told: removed
+                .iter()
+                .filter(|known| known.wwpn != who)
+                .map(|known| (known.wwpn, Attentions::REGISTRATIONS_PREEMPTED))
+                .collect(),
+            aborted: removed.iter().map(|known| known.wwpn).filter(|wwpn| *wwpn != who).collect(),
+        };
+        self.registered.retain(|known| !gone(known));
+        if takes {
+            let old = self.held.replace((kind, who));
+            // Who stays is told when the type is another.
+            if let Some((old, _)) = old.filter(|(old, _)| *old != kind) {
+                effects.told.extend(self.released(who, old).told);
+            }
+        }
+        self.generation = self.generation.wrapping_add(1);
+        Ok(effects)
+    }
+}

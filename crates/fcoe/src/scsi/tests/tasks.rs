@@ -1,0 +1,198 @@
+//! The order of tasks, and functions that end them.
+
+use super::slow::{Diary, Slow};
+use super::support::*;
+use crate::*;
+use linerate_wire::scsi::{Cdb, CdbOctets, Transfer, asc};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+fn stuck() -> (Bench, Rc<RefCell<Diary>>) {
+    let (backend, diary) = Slow::new(1 << 20, |_| {});
+    let bench = Bench::new(backend);
+    diary.borrow_mut().stuck = true;
+    (bench, diary)
+}
+
+fn read_at(lba: u64) -> CdbOctets {
+    Cdb::Read(Transfer::new(lba, 1)).octets().unwrap()
+}
+
+impl Bench {
+    /// Begins a read that does not end yet.
+    fn begin(&mut self, who: PeerId, lba: u64, attribute: TaskAttribute) -> Tag {
+        let cdb = read_at(lba);
+        let task = Task { attribute, ..self.task(who, lun(0), &cdb, 0, 512) };
+        assert!(matches!(self.disks.command(0, &task), Step::Pending));
+        task.tag
+    }
+
+    /// Begins a write, and gives the buffer that its data belongs in.
+    fn begin_write(&mut self, who: PeerId) -> (Tag, Buffer) {
+        let cdb = Cdb::Write(Transfer::new(0, 1)).octets().unwrap();
+        let task = self.task(who, lun(0), &cdb, 512, 0);
+        let Step::Receive { buffer } = self.disks.command(0, &task) else { panic!("no data is asked for") };
+        (task.tag, buffer)
+    }
+
+    /// All that has ended: the tag, and the status of what has no data.
+    fn ended(&mut self) -> Vec<(Tag, u8)> {
+        let mut ended = Vec::new();
+        while let Some((tag, step)) = self.disks.poll(0) {
+            match step {
+                Step::Send { buffer, then } => {
+                    self.disks.give_back(buffer);
+                    ended.push((tag, then.status));
+                }
+                Step::End(response) => ended.push((tag, response.status)),
+                step => panic!("{step:?}"),
+            }
+        }
+        ended
+    }
+
+    fn manage(&mut self, who: PeerId, function: Function) -> (FunctionResponse, Vec<Tag>) {
+        let mut aborted = Vec::new();
+        let response = self.disks.manage(0, who, lun(0), function, &mut |tag| aborted.push(tag));
+        (response, aborted)
+    }
+}
+
+#[test]
+fn ordered_tasks_and_the_head_of_the_queue() {
+    // SAM-5, clause 8.6.
+    use TaskAttribute::{HeadOfQueue, Ordered, Simple};
+    let (mut bench, diary) = stuck();
+    let tags = [
+        bench.begin(ALICE, 0, Simple),
+        bench.begin(BOB, 1, Simple),
+        bench.begin(ALICE, 2, Ordered),
+        bench.begin(BOB, 3, Simple),
+        bench.begin(ALICE, 4, HeadOfQueue),
+    ];
+    assert_eq!(diary.borrow().asked, ["read 0 1", "read 1 1", "read 4 1"]);
+    diary.borrow_mut().stuck = false;
+    let ended = bench.ended();
+    assert_eq!(diary.borrow().asked[3..], ["read 2 1", "read 3 1"]);
+    assert_eq!(ended[3..], [(tags[2], 0), (tags[3], 0)]);
+    // Commands that need no operation wait too.
+    diary.borrow_mut().stuck = true;
+    let ordered = bench.begin(ALICE, 5, Ordered);
+    let ready = bench.task(BOB, lun(0), &[0; 16], 0, 0);
+    assert!(matches!(bench.disks.command(0, &ready), Step::Pending));
+    diary.borrow_mut().stuck = false;
+    assert_eq!(bench.ended(), [(ordered, 0), (ready.tag, 0)]);
+    // There is no auto contingent allegiance (clause 8.6.5).
+    let aca = Task { attribute: TaskAttribute::Aca, ..bench.task(ALICE, lun(0), &[0; 16], 0, 0) };
+    let Step::End(response) = bench.disks.command(0, &aca) else { panic!("it is done") };
+    assert_eq!(response.parsed_sense().unwrap().code, asc::INVALID_MESSAGE);
+}
+
+#[test]
+fn an_aborted_task_has_no_step_and_its_operation_reaches_nobody() {
+    // SAM-5, clause 7.2.
+    let (mut bench, diary) = stuck();
+    let first = bench.begin(ALICE, 0, TaskAttribute::Simple);
+    let ordered = bench.begin(ALICE, 1, TaskAttribute::Ordered);
+    let last = bench.begin(ALICE, 2, TaskAttribute::Simple);
+    let (write, buffer) = {
+        bench.disks.abort(ordered, None);
+        assert_eq!(bench.ended(), [], "the last may begin now, but does not end");
+        bench.begin_write(ALICE)
+    };
+    assert_eq!(diary.borrow().asked, ["read 0 1", "read 2 1"]);
+    bench.disks.abort(first, None);
+    bench.disks.abort(write, Some(buffer));
+    // Another task of the same tag gets its own data.
+    bench.next = first.0 - 1;
+    let again = bench.begin(BOB, 3, TaskAttribute::Simple);
+    assert_eq!(again, first);
+    diary.borrow_mut().stuck = false;
+    let mut ended = bench.ended();
+    ended.sort();
+    assert_eq!(ended, [(again, 0), (last, 0)]);
+    // A step that nobody has asked for yet is gone with its task.
+    let task = bench.begin(ALICE, 4, TaskAttribute::Simple);
+    bench.disks.collect();
+    bench.disks.abort(task, None);
+    assert_eq!(bench.ended(), []);
+    assert_eq!(bench.disks.status().next().unwrap().in_flight, 0);
+    bench.disks.abort(Tag(u32::MAX), None);
+}
+
+#[test]
+fn abort_task_set_ends_only_the_own_tasks() {
+    // SAM-5, clause 7.3.
+    let (mut bench, diary) = stuck();
+    let (hers, his) = (bench.begin(ALICE, 0, TaskAttribute::Simple), bench.begin(BOB, 1, TaskAttribute::Simple));
+    assert_eq!(bench.manage(ALICE, Function::AbortTaskSet), (FunctionResponse::Complete, vec![hers]));
+    diary.borrow_mut().stuck = false;
+    assert_eq!(bench.ended(), [(his, 0)]);
+    bench.by(BOB, &Cdb::TestUnitReady, &[]).good();
+}
+
+#[test]
+fn clear_task_set_ends_others_tasks_with_a_status() {
+    // SAM-5, clauses 7.4 and 5.3.1: TAS.
+    let (mut bench, diary) = stuck();
+    let hers = bench.begin(ALICE, 0, TaskAttribute::Simple);
+    let his = bench.begin(BOB, 1, TaskAttribute::Simple);
+    let (write, buffer) = bench.begin_write(BOB);
+    assert_eq!(bench.manage(ALICE, Function::ClearTaskSet), (FunctionResponse::Complete, vec![hers]));
+    assert_eq!(bench.ended(), [(his, Response::TASK_ABORTED)]);
+    // The transport has the buffer of the write until its data is there.
+    let step = bench.disks.received(0, write, Some(buffer));
+    assert!(matches!(step, Step::End(Response { status: Response::TASK_ABORTED, .. })));
+    diary.borrow_mut().stuck = false;
+    assert_eq!(bench.ended(), []);
+    assert_eq!(diary.borrow().asked, ["read 0 1", "read 1 1"], "nothing is written");
+}
+
+#[test]
+fn a_reset_unit_has_no_task_and_tells_everybody() {
+    // SAM-5, clauses 7.6 and 6.3.3.
+    let (mut bench, diary) = stuck();
+    let hers = bench.begin(ALICE, 0, TaskAttribute::Ordered);
+    let waits = bench.begin(ALICE, 1, TaskAttribute::Simple);
+    assert_eq!(bench.manage(ALICE, Function::LogicalUnitReset), (FunctionResponse::Complete, vec![hers, waits]));
+    diary.borrow_mut().stuck = false;
+    assert_eq!(bench.ended(), []);
+    for who in [ALICE, BOB] {
+        assert_eq!(bench.by(who, &Cdb::TestUnitReady, &[]).why(), (6, asc::RESET));
+        bench.by(who, &Cdb::TestUnitReady, &[]).good();
+    }
+    // CLEAR ACA is not known (clause 7.5); a target reset is one of each unit.
+    assert_eq!(bench.manage(ALICE, Function::ClearAca).0, FunctionResponse::Rejected);
+    assert_eq!(bench.manage(ALICE, Function::TargetReset).0, FunctionResponse::Complete);
+    assert_eq!(bench.by(BOB, &Cdb::TestUnitReady, &[]).why(), (6, asc::RESET));
+    let none = bench.disks.manage(0, ALICE, lun(9), Function::AbortTaskSet, &mut |_| {});
+    assert_eq!(none, FunctionResponse::IncorrectLun);
+}
+
+#[test]
+fn a_lost_nexus_takes_its_tasks_with_it() {
+    // SAM-5, clause 6.3.4.
+    let (mut bench, diary) = stuck();
+    let hers = bench.begin(ALICE, 0, TaskAttribute::Ordered);
+    let his = bench.begin(BOB, 1, TaskAttribute::Simple);
+    bench.disks.nexus_lost(ALICE);
+    diary.borrow_mut().stuck = false;
+    assert_eq!(bench.ended(), [(his, 0)]);
+    assert_ne!(hers, his);
+    assert_eq!(bench.send(&Cdb::TestUnitReady, &[]).why(), (5, asc::LUN), "it is no nexus any more");
+    bench.disks.nexus(ALICE, wwpn(ALICE));
+    assert_eq!(bench.send(&Cdb::TestUnitReady, &[]).why(), (6, asc::RESET));
+}
+
+#[test]
+fn a_tag_that_comes_again_replaces_its_task() {
+    let (mut bench, diary) = stuck();
+    let first = bench.begin(ALICE, 0, TaskAttribute::Simple);
+    bench.next = first.0 - 1;
+    assert_eq!(bench.begin(ALICE, 1, TaskAttribute::Ordered), first);
+    diary.borrow_mut().stuck = false;
+    assert_eq!(bench.ended(), [(first, 0)]);
+    // Data that was not asked for is refused.
+    let Step::End(response) = bench.disks.received(0, first, Some(Buffer::new(512))) else { panic!("it is taken") };
+    assert_eq!(response.parsed_sense().unwrap().code, asc::INFORMATION_UNIT);
+}
