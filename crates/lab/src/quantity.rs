@@ -13,6 +13,7 @@ pub fn value(value: Number, unit: &str) -> String {
         unit::PPS => prefixed(value, "pps"),
         unit::BITS => prefixed(value, "b/s"),
         unit::BYTES => prefixed(value, "B/s"),
+        unit::IOPS => prefixed(value, "IOPS"),
         unit::NS => nanoseconds(value),
         unit::RATIO => format!("{value:.3}"),
         other => format!("{} {other}", significant(value)),
@@ -26,8 +27,8 @@ fn prefixed(value: f64, unit: &str) -> String {
         return format!("{value:.2e} {unit}");
     }
     for (scale, prefix) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] {
-        // Packet rates are quoted in millions however many there are.
-        if value.abs() >= scale / 10.0 && !(unit == "pps" && prefix == "G") {
+        // Rates of packets and requests are quoted in millions however many there are.
+        if value.abs() >= scale / 10.0 && !(matches!(unit, "pps" | "IOPS") && prefix == "G") {
             return format!("{:.3} {prefix}{unit}", value / scale);
         }
     }
@@ -165,7 +166,9 @@ mod tests {
             (1.5e6, unit::BYTES, "1.500 MB/s"),
             (1250.0, unit::NS, "1.25 µs"),
             (0.5, unit::RATIO, "0.500"),
-            (12.0, "IOPS", "12.0 IOPS"),
+            (12.0, unit::IOPS, "12.0 IOPS"),
+            (2_050_764.0, unit::IOPS, "2.051 MIOPS"),
+            (12.0, "furlongs", "12.0 furlongs"),
         ] {
             assert_eq!(value(number.into(), unit), text);
         }

@@ -8,5 +8,6 @@ pub mod pktgen;
 pub mod profile;
 pub mod result;
 pub mod switch;
+pub mod xdd;
 
 mod sys;

@@ -9,6 +9,7 @@ mod profile;
 mod qualify;
 mod stack;
 mod switch;
+mod xdd;
 
 use crate::trouble::{Trouble, print};
 use clap::Parser;
@@ -37,6 +38,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     stack::COMMAND,
     nic::COMMAND,
     profile::COMMAND,
+    xdd::COMMAND,
     bench::COMMAND,
 ];
 

@@ -14,6 +14,8 @@ pub mod unit {
     pub const BITS: &str = "bit/s";
     /// Bytes per second.
     pub const BYTES: &str = "B/s";
+    /// Requests to a storage device per second.
+    pub const IOPS: &str = "IOPS";
     /// Nanoseconds.
     pub const NS: &str = "ns";
     /// Parts of one.

@@ -1,0 +1,45 @@
+//! `linerate xdd`, and `xdd`.
+
+use super::Command;
+use crate::trouble::{Trouble, print};
+use linerate_lab::environment;
+use linerate_load::xdd::{self, Config, Document, Refusal, Streams, engine, run};
+use linerate_rt::{Stop, forward_signals};
+use std::io::{stderr, stdout};
+use std::process::ExitCode;
+
+pub(super) const COMMAND: Command = Command {
+    name: "xdd",
+    about: "xdd's block I/O, flag for flag: files, disks, SCSI devices, LUNs found on a port",
+    alone: true,
+    run: xdd,
+};
+
+fn xdd(arguments: &[String]) -> Result<ExitCode, Trouble> {
+    let config = match Config::parse(arguments).map_err(Trouble::usage)? {
+        xdd::Command::Print(text) => {
+            print(&text);
+            return Ok(ExitCode::SUCCESS);
+        }
+        xdd::Command::Run(config) => *config,
+    };
+    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
+    let stop = Stop::new().map_err(system)?;
+    forward_signals(&stop).map_err(system)?;
+    let mut streams = Streams::open(&config, Box::new(stdout()), Box::new(stderr()), &stop).map_err(Trouble::usage)?;
+    let command = std::iter::once("xdd".to_owned()).chain(arguments.iter().cloned()).collect();
+    let mut finished = run(&config, engine::open, command, &stop, &mut streams).map_err(|refusal| match refusal {
+        Refusal::Usage(line) => Trouble::usage(line),
+        other @ Refusal::System { .. } => Trouble::failed(other.to_string()),
+    })?;
+    match config.document {
+        Document::Table => {}
+        Document::Result => {
+            finished.result.environment = environment::read(&[]);
+            streams.document(&finished.result.to_json());
+        }
+        Document::Fio => streams.document(&format!("{:#}", finished.fio)),
+    }
+    // A dry run does all that it was asked to do.
+    Ok(if config.dry { ExitCode::SUCCESS } else { ExitCode::from(finished.result.exit_code()) })
+}

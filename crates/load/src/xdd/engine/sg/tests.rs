@@ -1,0 +1,171 @@
+//! Against a disk in memory that is asked by commands.
+
+use super::*;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+/// A disk of 512-octet blocks.
+struct Disk {
+    blocks: Mutex<Vec<u8>>,
+    /// Every command that came.
+    commands: Mutex<Vec<Vec<u8>>>,
+    /// Unit attentions that are still to be told.
+    attentions: AtomicU64,
+    /// How commands that move data end, if not well: status, sense key.
+    fails: Option<(u8, u8)>,
+    host: u16,
+    /// It knows READ CAPACITY (16).
+    long: bool,
+}
+
+impl Disk {
+    fn new() -> Self {
+        Self {
+            blocks: Mutex::new(vec![0; 64 * 512]),
+            commands: Mutex::default(),
+            attentions: AtomicU64::new(0),
+            fails: None,
+            host: 0,
+            long: true,
+        }
+    }
+
+    fn moved(&self) -> Vec<Vec<u8>> {
+        let commands = self.commands.lock().unwrap();
+        commands.iter().filter(|c| !matches!(c[0], 0x9e | 0x25)).cloned().collect()
+    }
+}
+
+fn check(sense: &mut [u8; 32], key: u8) -> Outcome {
+    (sense[0], sense[2]) = (0x70, key);
+    Outcome { status: CHECK_CONDITION, driver: 8, sense_len: 18, ..Outcome::default() }
+}
+
+impl ScsiGeneric for Disk {
+    fn execute(&self, command: &[u8], data: Transfer<'_>, sense: &mut [u8; 32], _: u32) -> io::Result<Outcome> {
+        self.commands.lock().unwrap().push(command.to_vec());
+        if self.attentions.fetch_update(SeqCst, SeqCst, |n| n.checked_sub(1)).is_ok() {
+            return Ok(check(sense, 6));
+        }
+        let word = |at: usize| u32::from_be_bytes(command[at..at + 4].try_into().unwrap()) as usize;
+        let lba = match command[0] {
+            0x28 | 0x2a => word(2),
+            0x88 | 0x8a => word(6),
+            _ => 0,
+        };
+        match (command[0], data) {
+            (0x9e, Transfer::In(data)) if self.long => {
+                data[..8].copy_from_slice(&63u64.to_be_bytes());
+                data[8..12].copy_from_slice(&512u32.to_be_bytes());
+            }
+            (0x9e, _) => return Ok(check(sense, 5)),
+            (0x25, Transfer::In(data)) => {
+                data[..4].copy_from_slice(&63u32.to_be_bytes());
+                data[4..8].copy_from_slice(&512u32.to_be_bytes());
+            }
+            _ if self.host != 0 => return Ok(Outcome { host: self.host, ..Outcome::default() }),
+            (0x28 | 0x2a | 0x88 | 0x8a | 0x35, _) if self.fails.is_some() => {
+                let (status, key) = self.fails.unwrap();
+                return Ok(Outcome { status, ..check(sense, key) });
+            }
+            (0x28 | 0x88, Transfer::In(data)) => {
+                let blocks = self.blocks.lock().unwrap();
+                data.copy_from_slice(&blocks[lba * 512..][..data.len()]);
+            }
+            (0x2a | 0x8a, Transfer::Out(data)) => {
+                self.blocks.lock().unwrap()[lba * 512..][..data.len()].copy_from_slice(data);
+            }
+            (0x35, Transfer::Nothing) => {}
+            other => panic!("{other:?}"),
+        }
+        Ok(Outcome::default())
+    }
+}
+
+fn engine(disk: &Arc<Disk>) -> Sg {
+    Sg::new(disk.clone(), "mock".into(), 4).unwrap()
+}
+
+/// Waits for an operation's end, but not for ever.
+fn ended(engine: &mut Sg) -> Completion {
+    for _ in 0..100_000 {
+        if let Some(completion) = engine.complete() {
+            return completion;
+        }
+        std::thread::sleep(std::time::Duration::from_micros(100));
+    }
+    panic!("nothing ended in 10 s");
+}
+
+fn filled(octet: u8, blocks: usize) -> Buffer {
+    let mut buffer = Buffer::new(blocks * 512);
+    buffer.bytes_mut().fill(octet);
+    buffer
+}
+
+#[test]
+fn what_is_written_is_read_back_by_the_commands_that_reach() {
+    let disk = Arc::new(Disk::new());
+    let mut sg = engine(&disk);
+    assert_eq!((sg.shape().blocks, sg.shape().block_size), (64, 512));
+    sg.submit(Tag(1), Operation::Write { lba: 3, buffer: filled(7, 2), fua: true });
+    assert!(ended(&mut sg).result.is_ok());
+    sg.submit(Tag(2), Operation::Read { lba: 4, buffer: filled(0, 1) });
+    let read = ended(&mut sg);
+    assert_eq!((read.tag, read.result), (Tag(2), Ok(())));
+    assert_eq!(read.buffer.unwrap().bytes(), [7; 512]);
+    sg.submit(Tag(3), Operation::Flush);
+    assert!(ended(&mut sg).result.is_ok());
+    let expected: [&[u8]; 3] =
+        [&[0x2a, 8, 0, 0, 0, 3, 0, 0, 2, 0], &[0x28, 0, 0, 0, 0, 4, 0, 0, 1, 0], &[0x35, 0, 0, 0, 0, 0, 0, 0, 0, 0]];
+    assert_eq!(disk.moved(), expected);
+    let (long, len) = read_or_write(true, false, 1 << 32, 65_536);
+    assert_eq!((long, len), ([0x8a, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], 16));
+    assert_eq!(read_or_write(false, false, 5, 65_536).0[0], 0x88);
+}
+
+#[test]
+fn several_operations_are_under_way_at_once_and_ring() {
+    let disk = Arc::new(Disk::new());
+    let mut sg = engine(&disk);
+    for n in 0..4 {
+        sg.submit(
+            Tag(n),
+            Operation::Write { lba: u64::from(n), buffer: filled(u8::try_from(n).unwrap(), 1), fua: false },
+        );
+    }
+    let mut tags: Vec<_> = (0..4).map(|_| ended(&mut sg).tag.0).collect();
+    tags.sort_unstable();
+    assert_eq!(tags, [0, 1, 2, 3]);
+    assert!(sg.fall_asleep(), "nothing is left");
+    sg.submit(Tag(9), Operation::Flush);
+    ended(&mut sg);
+    assert!(sg.waits_on().is_some());
+    assert_eq!(disk.blocks.lock().unwrap()[3 * 512], 3);
+}
+
+#[test]
+fn a_unit_attention_is_no_error_and_others_are_told_apart() {
+    let disk = Arc::new(Disk { attentions: AtomicU64::new(2), long: false, ..Disk::new() });
+    let mut sg = engine(&disk);
+    assert_eq!(sg.shape().blocks, 64, "READ CAPACITY (10), after two attentions");
+    disk.attentions.store(1, SeqCst);
+    sg.submit(Tag(0), Operation::Read { lba: 0, buffer: filled(0, 1) });
+    assert!(ended(&mut sg).result.is_ok());
+    assert_eq!(disk.moved().len(), 2, "sent again");
+    for (fails, host, expected) in [
+        (Some((2, 3)), 0, BackendError::Medium),
+        (Some((2, 5)), 0, BackendError::Unsupported),
+        (Some((2, 7)), 0, BackendError::ReadOnly),
+        (Some((0x18, 0)), 0, BackendError::Medium),
+        (None, 1, BackendError::Gone),
+    ] {
+        let disk = Arc::new(Disk { fails, host, ..Disk::new() });
+        let mut sg = engine(&disk);
+        sg.submit(Tag(0), Operation::Write { lba: 0, buffer: filled(1, 1), fua: false });
+        let completion = ended(&mut sg);
+        assert_eq!(completion.result, Err(expected));
+        assert!(completion.buffer.is_some());
+    }
+    let disk = Arc::new(Disk { attentions: AtomicU64::new(u64::MAX), ..Disk::new() });
+    assert!(Sg::new(disk, "mock".into(), 1).is_err_and(|why| why.contains("unit attentions")));
+}

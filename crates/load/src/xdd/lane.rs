@@ -1,0 +1,344 @@
+//! One target at work: keeps its queue full, counts and checks what comes back.
+
+use super::config::{Target, Throttle, Verify};
+use super::engine::Engine;
+use super::order::{Order, Request};
+use super::tally::{Account, float};
+use linerate_fcoe::{Buffer, Completion, Operation, Tag};
+use linerate_rt::{Clock, Progress, Sleeper};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// How long requests under way are waited for once a pass is to end: as long as Linux gives a SCSI command.
+const DRAIN_NS: u64 = 30_000_000_000;
+
+/// What all threads of a run know.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// Errors so far.
+    pub(super) errors: AtomicU64,
+    /// So many errors end the run.
+    pub(super) enough: u64,
+    /// The run is to end.
+    pub(super) over: AtomicBool,
+    /// What each target has done so far.
+    pub(super) live: Vec<Live>,
+}
+
+/// What a target has done so far.
+#[derive(Debug, Default)]
+pub(super) struct Live {
+    pub(super) ops: AtomicU64,
+    pub(super) bytes: AtomicU64,
+}
+
+/// A request's place in the queue.
+struct Slot {
+    request: Request,
+    begun: u64,
+    /// Here while the request is not under way.
+    buffer: Option<Buffer>,
+    /// It holds the pattern, which is the same everywhere.
+    filled: bool,
+}
+
+/// A target with its queue.
+pub(super) struct Lane {
+    /// Its number.
+    pub(super) number: usize,
+    /// What came of the pass.
+    pub(super) account: Account,
+    target: Target,
+    engine: Box<dyn Engine>,
+    block: u64,
+    order: Order,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    /// Operations under way, a flush included.
+    under_way: usize,
+    flushing: bool,
+    writes: u64,
+    shared: Arc<Shared>,
+    /// Requests and octets of all passes so far.
+    sum: (u64, u64),
+    /// Errors that still get a line.
+    tell: u64,
+    /// When the pass begins; when it has to end.
+    from: u64,
+    until: u64,
+    /// Requests of the pass so far, for the throttle.
+    submitted: u64,
+    /// When the present pass ended its last request.
+    last: u64,
+    /// No more requests; those under way are waited for until then.
+    drain: Option<u64>,
+    done: bool,
+}
+
+impl Lane {
+    /// Gives a target its queue.
+    ///
+    /// # Errors
+    /// The target's number and what does not fit.
+    pub(super) fn new(
+        target: Target,
+        number: usize,
+        engine: Box<dyn Engine>,
+        shared: Arc<Shared>,
+        tell: u64,
+    ) -> Result<Self, String> {
+        let shape = engine.shape();
+        let block = u64::from(shape.block_size.max(1));
+        if shape.read_only && target.writes() {
+            let name = &target.name;
+            return Err(format!("target {number} ({name}): it is read-only; give -op read, or make it writable"));
+        }
+        let order = Order::new(&target, number, shape.bytes(), block)?;
+        let buffer = || {
+            let mut buffer = Buffer::new(order.longest());
+            // Memory is had before it is timed.
+            target.pattern.fill(0, buffer.bytes_mut());
+            Some(buffer)
+        };
+        let slot = || Slot { request: Request::default(), begun: 0, buffer: buffer(), filled: false };
+        Ok(Self {
+            number,
+            account: Account::default(),
+            slots: (0..target.depth).map(|_| slot()).collect(),
+            free: (0..target.depth).rev().collect(),
+            engine,
+            block,
+            order,
+            under_way: 0,
+            flushing: false,
+            writes: 0,
+            shared,
+            sum: (0, 0),
+            tell,
+            from: 0,
+            until: u64::MAX,
+            submitted: 0,
+            last: 0,
+            drain: None,
+            done: true,
+            target,
+        })
+    }
+
+    /// Begins a pass at `from`, which ends at `until` if not before.
+    pub(super) fn begin(&mut self, pass: u64, from: u64, until: u64) {
+        self.account.clear();
+        self.order.begin(pass);
+        let from = if pass == 0 { from.saturating_add(nanos(self.target.start_delay)) } else { from };
+        self.from = from;
+        self.until = self.target.time_limit.map_or(until, |limit| until.min(from.saturating_add(nanos(limit))));
+        (self.submitted, self.last, self.drain, self.done) = (0, from, None, false);
+    }
+
+    /// No more requests.
+    pub(super) fn stop(&mut self, now: u64) {
+        self.drain.get_or_insert(now.saturating_add(DRAIN_NS));
+    }
+
+    /// Takes what has ended and submits what there is room for.
+    #[inline]
+    pub(super) fn handle(&mut self, now: u64, clock: &mut Clock) -> Progress {
+        if self.done {
+            return Progress::Done;
+        }
+        let mut worked = false;
+        if self.under_way > 0
+            && let Some(first) = self.engine.complete()
+        {
+            worked = true;
+            let now = clock.now();
+            self.ended(first, now);
+            while let Some(next) = self.engine.complete() {
+                self.ended(next, now);
+            }
+            self.last = now;
+            let live = &self.shared.live[self.number];
+            live.ops.store(self.sum.0, Relaxed);
+            live.bytes.store(self.sum.1, Relaxed);
+        }
+        if now >= self.until || self.shared.over.load(Relaxed) {
+            self.stop(now);
+        }
+        if self.drain.is_none() && now >= self.from {
+            worked |= self.submit(clock);
+        }
+        if self.under_way == 0 && (self.drain.is_some() || self.order.ended()) {
+            self.finish();
+        } else if self.drain.is_some_and(|at| now >= at) {
+            self.account.lost = self.under_way as u64;
+            self.tell(format!("{} requests did not end within 30 s", self.under_way));
+            // What is still under way may end in the middle of another pass.
+            self.shared.over.store(true, Relaxed);
+            self.finish();
+        }
+        match (self.done, worked) {
+            (true, _) => Progress::Done,
+            (false, true) => Progress::Worked,
+            (false, false) => Progress::Idle,
+        }
+    }
+
+    /// Fills the queue; whether anything was submitted.
+    #[inline]
+    fn submit(&mut self, clock: &mut Clock) -> bool {
+        let before = self.under_way;
+        while let Some(&place) = self.free.last() {
+            let begun = clock.now();
+            if self.not_before() > begun {
+                break;
+            }
+            let Some(request) = self.order.next() else { break };
+            self.free.pop();
+            self.begin_request(place, request, begun);
+            if request.write {
+                self.writes += 1;
+                if self.target.flush_every.is_some_and(|n| self.writes.is_multiple_of(n)) && !self.flushing {
+                    self.flushing = true;
+                    self.under_way += 1;
+                    self.engine.submit(Tag(self.target.depth), Operation::Flush);
+                }
+            }
+        }
+        let any = self.under_way > before;
+        if any {
+            self.engine.flush();
+        }
+        any
+    }
+
+    #[inline]
+    fn begin_request(&mut self, place: u32, request: Request, begun: u64) {
+        let slot = &mut self.slots[place as usize];
+        // An engine that kept a failed request's buffer is given another.
+        let mut buffer = slot.buffer.take().unwrap_or_else(|| Buffer::new(self.order.longest()));
+        buffer.resize(request.len);
+        let lba = request.offset / self.block;
+        let operation = if request.write {
+            if self.target.pattern.moves() || !slot.filled {
+                self.target.pattern.fill(request.offset, buffer.bytes_mut());
+            }
+            Operation::Write { lba, buffer, fua: self.target.sync_write }
+        } else {
+            Operation::Read { lba, buffer }
+        };
+        slot.filled = request.write && request.len == self.order.longest();
+        (slot.request, slot.begun) = (request, begun);
+        self.under_way += 1;
+        self.submitted += 1;
+        self.engine.submit(Tag(place), operation);
+    }
+
+    #[inline]
+    fn ended(&mut self, completion: Completion, now: u64) {
+        self.under_way -= 1;
+        let Tag(place) = completion.tag;
+        let Some(slot) = self.slots.get_mut(place as usize) else {
+            self.flushing = false;
+            if let Err(why) = completion.result {
+                self.account.writes.errors += 1;
+                self.failed(format!("flush: {why}"));
+            }
+            return;
+        };
+        let (request, ns) = (slot.request, now.saturating_sub(slot.begun));
+        slot.buffer = completion.buffer;
+        self.free.push(place);
+        let tally = if request.write { &mut self.account.writes } else { &mut self.account.reads };
+        match completion.result {
+            Ok(()) => {
+                tally.done(request.len as u64, ns);
+                self.sum = (self.sum.0 + 1, self.sum.1 + request.len as u64);
+                if !request.write && self.target.verify != Verify::Nothing {
+                    self.verify(place, request);
+                }
+            }
+            Err(why) => {
+                tally.errors += 1;
+                let what = if request.write { "write" } else { "read" };
+                self.failed(format!("{what} of {} bytes at {}: {why}", request.len, request.offset));
+            }
+        }
+    }
+
+    fn verify(&mut self, place: u32, Request { offset, len, .. }: Request) {
+        let Some(buffer) = &self.slots[place as usize].buffer else { return };
+        let got = buffer.bytes();
+        let wrong = match self.target.verify {
+            Verify::Nothing => None,
+            Verify::Contents => self.target.pattern.mismatch(offset, got).map(|(at, want)| {
+                let at_block = (offset + at as u64) / self.target.block_size;
+                format!("content mismatch: read of {len} bytes at {offset}, byte {at} (block {at_block}): expected 0x{want:02x}, got 0x{:02x}", got[at])
+            }),
+            Verify::Location => {
+                let found = got.first_chunk().map(|word| u64::from_le_bytes(*word));
+                let wrong = found.filter(|found| *found != offset);
+                wrong.map(|found| format!("location mismatch: read of {len} bytes at {offset}, found {found}"))
+            }
+        };
+        if let Some(line) = wrong {
+            self.account.miscompares += 1;
+            self.failed(line);
+        }
+    }
+
+    #[cold]
+    fn failed(&mut self, line: String) {
+        self.tell(line);
+        let errors = self.shared.errors.fetch_add(1, Relaxed) + 1;
+        if errors >= self.shared.enough {
+            self.shared.over.store(true, Relaxed);
+        }
+    }
+
+    fn tell(&mut self, line: String) {
+        if self.tell > 0 {
+            self.tell -= 1;
+            self.account.told.push(format!("target {} ({}): {line}", self.number, self.target.name));
+        }
+    }
+
+    /// When the next request may be submitted.
+    #[inline]
+    fn not_before(&self) -> u64 {
+        let Some(throttle) = self.target.throttle else { return 0 };
+        let seconds = match throttle {
+            Throttle::Requests(rate) => float(self.submitted) / rate,
+            Throttle::Bytes(rate) => float(self.submitted) * float(self.target.request_bytes()) / rate,
+        };
+        self.from.saturating_add(nanos(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)))
+    }
+
+    /// When it wants to be asked again although nothing ended.
+    pub(super) fn timeout(&self) -> Option<u64> {
+        if self.done {
+            return None;
+        }
+        let end = self.drain.unwrap_or(self.until);
+        let ready = self.drain.is_none() && !self.free.is_empty() && !self.order.ended();
+        let next = if ready { self.from.max(self.not_before()) } else { u64::MAX };
+        Some(end.min(next)).filter(|at| *at < u64::MAX)
+    }
+
+    /// What it waits for while requests are under way.
+    pub(super) fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        if self.under_way > 0 {
+            self.engine.waits_for(visit);
+        }
+    }
+
+    fn finish(&mut self) {
+        self.done = true;
+        self.account.elapsed_ns = self.last.saturating_sub(self.from);
+    }
+}
+
+/// A duration in nanoseconds, as far as they can be added to a time.
+pub(super) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX / 2)
+}

@@ -1,0 +1,30 @@
+//! xdd: block I/O on files, block devices, SCSI devices and LUNs found on a port, flag for flag and column for column.
+//!
+//! [`Config::parse`] reads a command line, [`run`] does what it says. A target is opened by its [kind](engine::KINDS) on the
+//! thread that drives it, and is an [`Engine`](engine::Engine) from then on. Memory is had before a pass begins: a request
+//! costs none.
+
+mod config;
+mod crew;
+mod document;
+pub mod engine;
+mod fio;
+mod flags;
+mod lane;
+mod order;
+mod pattern;
+mod run;
+mod streams;
+mod sys;
+mod table;
+mod tally;
+
+pub use config::{Amount, Config, Document, Seek, Target, Throttle, Verify, WHOLE, Way};
+pub use flags::{Command, FLAGS, Flag, help};
+pub use pattern::{Base, Pattern, Prefix};
+pub use run::{Finished, Refusal, run};
+pub use streams::Streams;
+pub use tally::{Account, Tally};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! Which request comes next: where it goes, and whether it reads.
+
+use super::config::{Amount, Target, WHOLE, Way};
+use super::pattern::scrambled;
+
+/// One request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Request {
+    /// Octets from the target's start.
+    pub(super) offset: u64,
+    /// Octets.
+    pub(super) len: usize,
+    /// Whether it writes.
+    pub(super) write: bool,
+}
+
+/// The requests of a pass, one after the other. The same target has the same order each time.
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    way: Way,
+    /// Octets of a request, and of the pass's last.
+    len: u64,
+    last: u64,
+    /// Where the first pass begins, how much later the next one does, and where the last request has to end.
+    start: u64,
+    pass_offset: u64,
+    end: u64,
+    requests: u64,
+    reads: u32,
+    seed: u64,
+    left: u64,
+    at: u64,
+    /// Reads owed, in parts of [`WHOLE`].
+    owed: u32,
+}
+
+impl Order {
+    /// The order for a target of `size` octets in blocks of `block`.
+    ///
+    /// # Errors
+    /// Why there is none: what does not fit, and the mend.
+    pub(super) fn new(target: &Target, number: usize, size: u64, block: u64) -> Result<Self, String> {
+        let (name, len) = (&target.name, target.request_bytes());
+        let trouble = |why: String| Err(format!("target {number} ({name}): {why}"));
+        if !len.is_multiple_of(block) {
+            return trouble(format!(
+                "a request of {len} bytes is no number of its {block}-byte blocks; change -reqsize"
+            ));
+        }
+        let start = target.start.saturating_mul(target.block_size);
+        let room = size.saturating_sub(start);
+        let range = target.seek.range.map_or(room, |blocks| blocks.saturating_mul(target.block_size).min(room));
+        if range < len {
+            return trouble(format!("no room for a request of {len} bytes: it has {size}, {range} of them to be used"));
+        }
+        if !start.is_multiple_of(block) {
+            return trouble(format!("-startoffset is no number of its {block}-byte blocks; change it or -blocksize"));
+        }
+        let whole = range / len;
+        let (requests, last) = match target.amount {
+            Amount::Whole => (whole, len),
+            Amount::Requests(n) => (n, len),
+            Amount::Bytes(n) if n.is_multiple_of(block) => (n.div_ceil(len), if n % len == 0 { len } else { n % len }),
+            Amount::Bytes(n) => {
+                return trouble(format!("{n} bytes a pass are no number of its {block}-byte blocks; change -bytes"));
+            }
+        };
+        let pass_offset = target.pass_offset.saturating_mul(target.block_size);
+        if !pass_offset.is_multiple_of(block) {
+            return trouble(format!("-passoffset is no number of its {block}-byte blocks; change it or -blocksize"));
+        }
+        Ok(Self {
+            way: target.seek.way,
+            len,
+            last,
+            start,
+            pass_offset,
+            end: start + range,
+            requests,
+            reads: target.reads,
+            seed: target.seek.seed,
+            left: 0,
+            at: start,
+            owed: 0,
+        })
+    }
+
+    /// Octets at most of a request.
+    pub(super) fn longest(&self) -> usize {
+        usize::try_from(self.len).unwrap_or(usize::MAX)
+    }
+
+    /// Begins a pass, from 0.
+    pub(super) fn begin(&mut self, pass: u64) {
+        let places = (self.end - self.start - self.len).saturating_add(1);
+        // Passes that would begin behind the last place begin again at the first.
+        let shift = self.pass_offset.wrapping_mul(pass) % places;
+        self.at = self.start + shift;
+        self.left = self.requests;
+        self.owed = WHOLE / 2;
+    }
+
+    /// Whether the pass has no more requests.
+    pub(super) fn ended(&self) -> bool {
+        self.left == 0
+    }
+
+    /// The next request; none when the pass has no more.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<Request> {
+        self.left = self.left.checked_sub(1)?;
+        let offset = match self.way {
+            Way::Sequential => {
+                if self.at + self.len > self.end {
+                    self.at = self.start;
+                }
+                let at = self.at;
+                self.at += self.len;
+                at
+            }
+            Way::Still => self.at,
+            Way::Random => {
+                self.seed = self.seed.wrapping_add(1);
+                let places = (self.end - self.start) / self.len;
+                let place = (u128::from(scrambled(self.seed)) * u128::from(places)) >> 64;
+                self.start + u64::try_from(place).unwrap_or(0) * self.len
+            }
+        };
+        self.owed += self.reads;
+        let read = self.owed >= WHOLE;
+        if read {
+            self.owed -= WHOLE;
+        }
+        let len = if self.left == 0 { self.last } else { self.len };
+        Some(Request { offset, len: usize::try_from(len).unwrap_or(usize::MAX), write: !read })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xdd::config::Seek;
+
+    fn target(blocks: u64, amount: Amount) -> Target {
+        Target { block_size: 512, request_blocks: blocks, amount, ..Target::new("t") }
+    }
+
+    fn all(target: &Target, size: u64, pass: u64) -> Vec<Request> {
+        let mut order = Order::new(target, 0, size, 512).unwrap();
+        order.begin(pass);
+        std::iter::from_fn(|| order.next()).collect()
+    }
+
+    fn offsets(target: &Target, size: u64, pass: u64) -> Vec<u64> {
+        all(target, size, pass).iter().map(|request| request.offset).collect()
+    }
+
+    #[test]
+    fn sequential_requests_lie_one_behind_the_other_and_begin_again() {
+        let mut t = target(2, Amount::Requests(5));
+        assert_eq!(offsets(&t, 1 << 20, 0), [0, 1024, 2048, 3072, 4096]);
+        assert_eq!(offsets(&t, 2048 + 512, 0), [0, 1024, 0, 1024, 0], "what is left at the end is no request");
+        t.start = 1;
+        assert_eq!(offsets(&t, 1 << 20, 0)[..2], [512, 1536]);
+        t.pass_offset = 4;
+        assert_eq!(offsets(&t, 1 << 20, 2)[0], 512 + 2 * 4 * 512);
+        t.seek.way = Way::Still;
+        assert_eq!(offsets(&t, 1 << 20, 0), [512; 5]);
+    }
+
+    #[test]
+    fn the_last_request_is_as_long_as_what_is_left() {
+        let list = all(&target(2, Amount::Bytes(2560)), 1 << 20, 0);
+        assert_eq!(list.iter().map(|r| r.len).collect::<Vec<_>>(), [1024, 1024, 512]);
+        assert_eq!(all(&target(2, Amount::Whole), 4096, 0).len(), 4);
+    }
+
+    #[test]
+    fn reads_and_writes_are_spread_evenly() {
+        for (reads, expected) in
+            [(WHOLE, "rrrrrrrr"), (0, "wwwwwwww"), (WHOLE / 2, "rwrwrwrw"), (WHOLE / 4, "wrwwwrww")]
+        {
+            let t = Target { reads, ..target(1, Amount::Requests(8)) };
+            let got: String = all(&t, 1 << 20, 0).iter().map(|r| if r.write { 'w' } else { 'r' }).collect();
+            assert_eq!(got, expected);
+        }
+        let t = Target { reads: 3_333, ..target(1, Amount::Requests(10_000)) };
+        assert_eq!(all(&t, 1 << 20, 0).iter().filter(|r| !r.write).count(), 3_333);
+    }
+
+    #[test]
+    fn random_places_are_all_reached_and_stay_in_the_range() {
+        let seek = Seek { way: Way::Random, range: Some(32), seed: 7 };
+        let t = Target { seek, start: 8, ..target(2, Amount::Requests(2_000)) };
+        let list = offsets(&t, 1 << 20, 0);
+        assert!(list.iter().all(|at| (4096..4096 + 32 * 512).contains(at) && at.is_multiple_of(1024)));
+        let places: std::collections::BTreeSet<_> = list.iter().collect();
+        assert_eq!(places.len(), 16);
+        assert_eq!(list, offsets(&t, 1 << 20, 0), "the seed says where");
+        let other = Target { seek: Seek { seed: 8, ..seek }, ..t };
+        assert_ne!(list, offsets(&other, 1 << 20, 0));
+    }
+
+    #[test]
+    fn what_cannot_be_is_said() {
+        for (t, size, block, part) in [
+            (target(2, Amount::Whole), 512, 512, "no room for a request of 1024 bytes"),
+            (target(1, Amount::Whole), 1 << 20, 4096, "no number of its 4096-byte blocks; change -reqsize"),
+            (target(8, Amount::Bytes(5000)), 1 << 20, 4096, "change -bytes"),
+            (Target { start: 1, ..target(8, Amount::Whole) }, 1 << 20, 4096, "-startoffset"),
+            (Target { pass_offset: 1, ..target(8, Amount::Whole) }, 1 << 20, 4096, "-passoffset"),
+            (Target { start: u64::MAX, ..target(8, Amount::Whole) }, 1 << 20, 512, "no room"),
+        ] {
+            let error = Order::new(&t, 3, size, block).unwrap_err();
+            assert!(error.starts_with("target 3 (t): ") && error.contains(part), "{error}");
+        }
+    }
+}

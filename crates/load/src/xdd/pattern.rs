@@ -1,0 +1,197 @@
+//! What is written, and what is expected to be read back.
+
+/// A data pattern: xdd's `-datapattern`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pattern {
+    /// What it is made of.
+    pub base: Base,
+    /// The upper bits of each word of a sequenced pattern: the bits, and where they stand.
+    pub prefix: Option<Prefix>,
+    /// All bits the other way.
+    pub inverse: bool,
+    /// A text fills the buffer again and again; otherwise it stands at its start, and zeros follow.
+    pub replicate: bool,
+}
+
+/// What a pattern is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// One octet again and again.
+    Octet(u8),
+    /// A word for each eight octets that follows from their place on the target and looks like none.
+    Random,
+    /// For each eight octets their place on the target, least significant octet first.
+    Sequenced,
+    /// These octets.
+    Text(Vec<u8>),
+}
+
+impl Default for Base {
+    fn default() -> Self {
+        Self::Octet(0)
+    }
+}
+
+/// Upper bits of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// The bits in their place, zeros below.
+    pub bits: u64,
+    /// Ones where they stand.
+    pub mask: u64,
+}
+
+impl Prefix {
+    /// From up to 16 hexadecimal digits, the first of which is the most significant; none of anything else.
+    #[must_use]
+    pub fn parse(digits: &str) -> Option<Self> {
+        let width = u32::try_from(digits.len()).ok().filter(|n| (1..=16).contains(n))? * 4;
+        if !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return None;
+        }
+        let value = u64::from_str_radix(digits, 16).ok()?;
+        Some(Self { bits: value << (64 - width), mask: u64::MAX << (64 - width) })
+    }
+}
+
+impl Pattern {
+    /// Whether it differs from place to place, so that a buffer has to be filled for each write.
+    #[must_use]
+    pub fn moves(&self) -> bool {
+        matches!(self.base, Base::Random | Base::Sequenced)
+    }
+
+    /// Fills what is written at `offset`, in octets from the target's start.
+    pub fn fill(&self, offset: u64, buffer: &mut [u8]) {
+        match &self.base {
+            Base::Octet(octet) => buffer.fill(if self.inverse { !octet } else { *octet }),
+            Base::Random | Base::Sequenced => {
+                let (words, rest) = buffer.as_chunks_mut::<8>();
+                let mut at = offset;
+                for word in words {
+                    *word = self.word(at);
+                    at = at.wrapping_add(8);
+                }
+                let last = self.word(at);
+                let len = rest.len();
+                rest.copy_from_slice(&last[..len]);
+            }
+            Base::Text(_) => (0..).zip(buffer).for_each(|(i, octet)| *octet = self.octet(i)),
+        }
+    }
+
+    /// The first octet of `got`, read at `offset`, that is not as [`fill`](Self::fill) would have it: where it is, and what
+    /// was expected.
+    #[must_use]
+    pub fn mismatch(&self, offset: u64, got: &[u8]) -> Option<(usize, u8)> {
+        match &self.base {
+            Base::Octet(octet) => {
+                let want = if self.inverse { !octet } else { *octet };
+                got.iter().position(|octet| *octet != want).map(|at| (at, want))
+            }
+            Base::Random | Base::Sequenced => {
+                let mut at = offset;
+                for (n, chunk) in got.chunks(8).enumerate() {
+                    let want = self.word(at);
+                    if chunk != &want[..chunk.len()] {
+                        let inside = chunk.iter().zip(want).position(|(a, b)| *a != b)?;
+                        return Some((n * 8 + inside, want[inside]));
+                    }
+                    at = at.wrapping_add(8);
+                }
+                None
+            }
+            Base::Text(_) => (0..).zip(got).find_map(|(i, octet)| {
+                let want = self.octet(i);
+                (*octet != want).then_some((i, want))
+            }),
+        }
+    }
+
+    #[inline]
+    fn word(&self, at: u64) -> [u8; 8] {
+        let mut word = if self.base == Base::Random { scrambled(at) } else { at };
+        if let Some(prefix) = self.prefix {
+            word = word & !prefix.mask | prefix.bits;
+        }
+        if self.inverse { !word } else { word }.to_le_bytes()
+    }
+
+    fn octet(&self, at: usize) -> u8 {
+        let Base::Text(text) = &self.base else { return 0 };
+        let inside = at < text.len() || self.replicate;
+        let octet = if inside && !text.is_empty() { text[at % text.len()] } else { 0 };
+        if self.inverse { !octet } else { octet }
+    }
+}
+
+/// SplitMix64's output function: one word to one other (Steele, Lea, Flood, "Fast splittable pseudorandom number
+/// generators", 2014).
+pub(super) fn scrambled(n: u64) -> u64 {
+    let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ (n >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(pattern: &Pattern, offset: u64, len: usize) -> Vec<u8> {
+        let mut buffer = vec![0xee; len];
+        pattern.fill(offset, &mut buffer);
+        buffer
+    }
+
+    fn of(base: Base) -> Pattern {
+        Pattern { base, ..Pattern::default() }
+    }
+
+    #[test]
+    fn the_sequenced_pattern_is_each_words_place() {
+        let got = filled(&of(Base::Sequenced), 512, 20);
+        assert_eq!(got, [0, 2, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0, 0, 0, 0, 0x10, 2, 0, 0]);
+        let prefix = Prefix::parse("0123");
+        let got = filled(&Pattern { prefix, ..of(Base::Sequenced) }, 8, 8);
+        assert_eq!(got, [8, 0, 0, 0, 0, 0, 0x23, 1]);
+        let got = filled(&Pattern { prefix, inverse: true, ..of(Base::Sequenced) }, 8, 8);
+        assert_eq!(got, [0xf7, 0xff, 0xff, 0xff, 0xff, 0xff, 0xdc, 0xfe]);
+        assert!(
+            [Prefix::parse(""), Prefix::parse("+1"), Prefix::parse("00000000000000000")].iter().all(Option::is_none)
+        );
+    }
+
+    #[test]
+    fn texts_stand_once_or_again_and_again() {
+        let text = of(Base::Text(b"abc".to_vec()));
+        assert_eq!(filled(&text, 512, 5), *b"abc\0\0");
+        assert_eq!(filled(&Pattern { replicate: true, ..text }, 0, 7), *b"abcabca");
+        assert_eq!(filled(&of(Base::Octet(b'x')), 0, 3), *b"xxx");
+        assert_eq!(filled(&of(Base::Text(Vec::new())), 0, 2), [0, 0]);
+    }
+
+    #[test]
+    fn random_words_differ_and_come_again() {
+        let random = of(Base::Random);
+        let (a, b) = (filled(&random, 0, 64), filled(&random, 64, 64));
+        assert!(a != b && a == filled(&random, 0, 64));
+        assert_eq!(filled(&random, 8, 8), a[8..16]);
+    }
+
+    #[test]
+    fn one_flipped_bit_is_found_where_it_is() {
+        for base in [Base::Octet(7), Base::Random, Base::Sequenced, Base::Text(b"linerate".to_vec())] {
+            for inverse in [false, true] {
+                let pattern = Pattern { base: base.clone(), inverse, ..Pattern::default() };
+                let whole = filled(&pattern, 4096, 515);
+                assert_eq!(pattern.mismatch(4096, &whole), None);
+                for at in [0, 7, 8, 300, 512, 514] {
+                    let mut wrong = whole.clone();
+                    wrong[at] ^= 0x10;
+                    assert_eq!(pattern.mismatch(4096, &wrong), Some((at, whole[at])), "{pattern:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What a target's requests came to.
+
+use crate::result::{Latency, Number};
+use hdrhistogram::Histogram;
+
+/// The longest latency that is told from longer ones: a minute.
+const LONGEST_NS: u64 = 60_000_000_000;
+
+/// One direction of a target, over a pass or the whole run.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// Requests that succeeded.
+    pub ops: u64,
+    /// Octets that they moved.
+    pub bytes: u64,
+    /// What those that succeeded took in all, ns.
+    pub total_ns: u64,
+    /// Requests that failed.
+    pub errors: u64,
+    /// From submission to completion, ns, of those that succeeded, to three digits.
+    pub latency: Histogram<u64>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        let latency = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are constants and good");
+        Self { ops: 0, bytes: 0, total_ns: 0, errors: 0, latency }
+    }
+}
+
+impl Tally {
+    /// Counts a request that succeeded.
+    #[inline]
+    pub(super) fn done(&mut self, bytes: u64, ns: u64) {
+        self.ops += 1;
+        self.bytes += bytes;
+        self.total_ns += ns;
+        self.latency.saturating_record(ns.max(1));
+    }
+
+    /// Adds another's.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.ops += other.ops;
+        self.bytes += other.bytes;
+        self.total_ns += other.total_ns;
+        self.errors += other.errors;
+        self.latency.add(&other.latency).expect("both have the same bounds");
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        (self.ops, self.bytes, self.total_ns, self.errors) = (0, 0, 0, 0);
+        self.latency.reset();
+    }
+}
+
+/// What a target did in a pass, or in the whole run.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    /// Reads.
+    pub reads: Tally,
+    /// Writes.
+    pub writes: Tally,
+    /// Reads whose content was not as expected.
+    pub miscompares: u64,
+    /// From the first submission to the last completion, ns.
+    pub elapsed_ns: u64,
+    /// Requests that had not ended when they were waited for no longer.
+    pub lost: u64,
+    /// The first errors, a line each.
+    pub told: Vec<String>,
+}
+
+impl Account {
+    /// Requests that succeeded.
+    #[must_use]
+    pub fn ops(&self) -> u64 {
+        self.reads.ops + self.writes.ops
+    }
+
+    /// Octets that they moved.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.reads.bytes + self.writes.bytes
+    }
+
+    /// Requests that failed, moved wrong data, or did not end.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        self.reads.errors + self.writes.errors + self.miscompares + self.lost
+    }
+
+    /// Latencies of reads and writes together.
+    #[must_use]
+    pub fn latency(&self) -> Histogram<u64> {
+        let mut both = self.reads.latency.clone();
+        both.add(&self.writes.latency).expect("both have the same bounds");
+        both
+    }
+
+    /// What xdd calls this kind of work.
+    #[must_use]
+    pub fn operation(&self) -> &'static str {
+        match (self.reads.ops, self.writes.ops) {
+            (_, 0) => "read",
+            (0, _) => "write",
+            _ => "mixed",
+        }
+    }
+
+    /// Adds a further pass of the same target: times are added.
+    pub(super) fn follow(&mut self, next: &Self) {
+        self.add(next);
+        self.elapsed_ns += next.elapsed_ns;
+    }
+
+    /// Adds what another target did at the same time: the longest time counts.
+    pub(super) fn beside(&mut self, other: &Self) {
+        self.add(other);
+        self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.reads.add(&other.reads);
+        self.writes.add(&other.writes);
+        self.miscompares += other.miscompares;
+        self.lost += other.lost;
+        self.told.extend_from_slice(&other.told);
+    }
+
+    /// Forgets all, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.reads.clear();
+        self.writes.clear();
+        (self.miscompares, self.elapsed_ns, self.lost) = (0, 0, 0);
+        self.told.clear();
+    }
+}
+
+/// A distribution's quantiles for the result document; none when nothing was timed.
+pub(super) fn quantiles(latency: &Histogram<u64>) -> Option<Latency> {
+    if latency.is_empty() {
+        return None;
+    }
+    let q = |q| Number::new(float(latency.value_at_quantile(q)));
+    Some(Latency {
+        count: latency.len(),
+        min: Number::new(float(latency.min())),
+        p50: q(0.5),
+        p90: q(0.9),
+        p99: q(0.99),
+        p99_9: q(0.999),
+        p99_99: q(0.9999),
+        max: Number::new(float(latency.max())),
+        mean: Number::new(latency.mean()),
+        ..Latency::default()
+    })
+}
+
+/// A count as a float, to 53 bits.
+#[expect(clippy::cast_precision_loss, reason = "see above")]
+pub(super) fn float(n: u64) -> f64 {
+    n as f64
+}

@@ -1,0 +1,380 @@
+//! For every flag of the table a case that shows its effect, and no flag without a case.
+
+use super::*;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+type Case = (&'static str, fn());
+
+fn file(name: &str) -> (tempfile::TempDir, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(name).to_str().unwrap().to_owned();
+    (dir, path)
+}
+
+fn kinds(text: &str) -> String {
+    ops(text).iter().map(|op| op.what).collect()
+}
+
+/// Flag by flag.
+const CASES: &[Case] = &[
+    ("help", || assert!(config("-h").unwrap_err().starts_with("Usage: xdd"))),
+    ("fullhelp", || assert!(config("-exthelp").unwrap_err().contains("-queuedepth, -qd"))),
+    ("version", || assert!(config("-version").unwrap_err().starts_with("xdd (linerate "))),
+    ("setup", || {
+        let (_dir, path) = file("more");
+        std::fs::write(&path, "-numreqs 3\n-op write").unwrap();
+        assert_eq!(kinds(&format!("-setup {path} -op read")), "rrr");
+        std::fs::write(&path, format!("-setup {path}")).unwrap();
+        assert!(config(&format!("-setup {path}")).unwrap_err().contains("more than 8 files"));
+    }),
+    ("targets", || {
+        let [(a, da), (b, db)] = [disk(8), disk(8)];
+        run_config(&config(&format!("-targets 2 {a} {b} -bs 512 -rs 1 -nr 2")).unwrap()).unwrap();
+        assert_eq!((da.lock().unwrap().ops.len(), db.lock().unwrap().ops.len()), (2, 2));
+        let left = run_config(&config(&format!("-targets -3 {a} -bs 512 -rs 1 -nr 2")).unwrap()).unwrap();
+        assert_eq!((left.targets.len(), da.lock().unwrap().ops.len()), (3, 8));
+    }),
+    ("target", || {
+        let [(a, da), (b, db)] = [disk(8), disk(8)];
+        run_config(&config(&format!("-target {a} -target {b} -bs 512 -rs 1 -nr 2")).unwrap()).unwrap();
+        assert_eq!((da.lock().unwrap().ops.len(), db.lock().unwrap().ops.len()), (2, 2));
+    }),
+    ("targetdir", || assert_eq!(config("-td /x -targets 1 y -nr 1").unwrap().targets[0].name, "/x/y")),
+    ("targetoffset", || {
+        let (a, da) = disk(8);
+        run_config(&config(&format!("-targets -2 {a} -bs 512 -rs 1 -nr 1 -to 5")).unwrap()).unwrap();
+        let at: BTreeSet<_> = da.lock().unwrap().ops.iter().map(|op| op.at).collect();
+        assert_eq!(at, BTreeSet::from([0, 5 * 512]));
+    }),
+    ("targetstartdelay", || {
+        let begun = Instant::now();
+        let (a, _) = disk(8);
+        run_config(&config(&format!("-targets -2 {a} -bs 512 -rs 1 -nr 1 -tsd 0.05")).unwrap()).unwrap();
+        assert!(begun.elapsed() >= Duration::from_millis(50));
+    }),
+    ("processor", || {
+        let cpu = *linerate_rt::cpus().last().unwrap();
+        assert_eq!(one(&format!("-nr 1 -processor 0 {cpu}")).2.lock().unwrap().cpus, [cpu]);
+        let error = run_config(&config(&format!("-targets 1 {} -nr 1 -pt 0 4095", disk(8).0)).unwrap()).err().unwrap();
+        assert!(error.starts_with("-processor 4095: "), "{error}");
+    }),
+    ("singleproc", || {
+        let cpu = *linerate_rt::cpus().last().unwrap();
+        assert_eq!(one(&format!("-nr 1 -sp {cpu}")).2.lock().unwrap().cpus, [cpu]);
+    }),
+    ("roundrobin", || {
+        let cpus = linerate_rt::cpus();
+        let found = config("-targets 3 a b c -nr 1 -rr all").unwrap();
+        let expected: Vec<_> = (0..3).map(|n| Some(cpus[n % cpus.len()])).collect();
+        assert_eq!(found.targets.iter().map(|t| t.cpu).collect::<Vec<_>>(), expected);
+        assert_eq!(config("-targets 1 a -nr 1 -rr 1").unwrap().targets[0].cpu, Some(cpus[0]));
+    }),
+    ("operation", || assert_eq!((kinds("-nr 2 -op read"), kinds("-nr 2 -op write")), ("rr".into(), "ww".into()))),
+    ("rwratio", || {
+        let sorted = |text: &str| {
+            let mut kinds: Vec<_> = kinds(text).chars().collect();
+            kinds.sort_unstable();
+            String::from_iter(kinds)
+        };
+        assert_eq!(sorted("-nr 8 -rwratio 25"), "rrwwwwww");
+        assert_eq!((sorted("-nr 2 -op read -rwratio 0"), sorted("-nr 2 -rwratio 100")), ("ww".into(), "rr".into()));
+    }),
+    ("blocksize", || assert_eq!(ops("-nr 1 -bs 1024")[0].len, 1024)),
+    ("reqsize", || {
+        assert_eq!(ops("-nr 1 -rs 4")[0].len, 2048);
+        // The published sizes in bytes are so many blocks of 512.
+        for (blocks, bytes) in [(1, 512), (2, 1024), (4, 2048), (8, 4096), (16, 8192), (32, 16384), (64, 32768)] {
+            assert_eq!(ops(&format!("-nr 1 -rs {blocks}"))[0].len, bytes);
+        }
+    }),
+    ("numreqs", || assert_eq!(ops("-nr 5").len(), 5)),
+    ("bytes", || assert_eq!(ops("-rs 2 -bytes 2560").iter().map(|op| op.len).collect::<Vec<_>>(), [1024, 1024, 512])),
+    ("kbytes", || assert_eq!(ops("-kbytes 2").len(), 4)),
+    ("mbytes", || assert_eq!(ops("-mbytes 1").len(), 2048)),
+    ("queuedepth", || {
+        assert_eq!(one("-nr 32 -qd 7").2.lock().unwrap().most, 7);
+        assert_eq!(one("-nr 3 -qd 7").2.lock().unwrap().most, 3);
+    }),
+    ("seek", || {
+        assert_eq!(places("-nr 4 -seek none"), [0; 4]);
+        assert_eq!(places("-nr 4 -seek range 3"), [0, 1, 2, 0]);
+        let random = places("-nr 40 -seek random -seek seed 9");
+        assert!(
+            random.windows(2).any(|pair| pair[1] < pair[0]) && random == places("-nr 40 -seek random -seek seed 9")
+        );
+        assert_ne!(random, places("-nr 40 -seek random -seek seed 10"));
+        assert_eq!(places("-nr 2 -seek random -seek sequential"), [0, 1]);
+    }),
+    ("startoffset", || assert_eq!(places("-nr 2 -startoffset 7"), [7, 8])),
+    ("passoffset", || assert_eq!(places("-nr 2 -passes 2 -passoffset 10"), [0, 1, 10, 11])),
+    ("datapattern", || {
+        let written = |text: &str| one(&format!("-nr 2 -op write {text}")).2.lock().unwrap().data[512..528].to_vec();
+        assert_eq!(written("-dp sequenced"), [0, 2, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(written("-dp sequenced -dp prefix ff")[7], 0xff);
+        assert_eq!(written("-dp x -dp inverse"), [!b'x'; 16]);
+        assert_eq!(written("-dp ascii ab -dp replicate"), *b"abababababababab");
+        assert_eq!(written("-dp hex 0x0102"), [1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let random = written("-dp random");
+        assert!(random == written("-dp random") && random[..8] != random[8..]);
+        assert_eq!(written(""), [0; 16]);
+    }),
+    ("verify", || {
+        let (name, disk) = disk(64);
+        on(&name, "-op write -nr 64 -dp sequenced");
+        let good = on(&name, "-nr 64 -dp sequenced -verify contents");
+        assert_eq!((good.all.miscompares, good.result.exit_code()), (0, 0));
+        disk.lock().unwrap().data[5 * 512 + 100] ^= 1;
+        let bad = on(&name, "-nr 64 -dp sequenced -verify contents");
+        assert_eq!((bad.all.miscompares, bad.result.exit_code()), (1, 1));
+        assert!(bad.log.contains("content mismatch: read of 512 bytes at 2560, byte 100 (block 5)"), "{}", bad.log);
+        assert_eq!(on(&name, "-nr 64 -verify location").all.miscompares, 0, "the first words are as they were");
+        disk.lock().unwrap().data[7 * 512] ^= 1;
+        let bad = on(&name, "-nr 64 -verify location");
+        assert!(bad.log.contains("location mismatch: read of 512 bytes at 3584, found 3585"), "{}", bad.log);
+    }),
+    ("directio", || assert!(config("-targets 1 x -nr 1 -dio").unwrap().targets[0].direct)),
+    ("scsigeneric", || {
+        let config = config("-targets 1 /dev/null -nr 1 -sgio").unwrap();
+        let request = Request { target: &config.targets[0], units: 1 };
+        let error = engine::open(&request).err().unwrap();
+        assert!(error.contains("SG_IO: ") && error.ends_with("leave out -sgio"), "{error}");
+    }),
+    ("syncwrite", || {
+        assert!(ops("-op write -nr 2 -syncwrite").iter().all(|op| op.fua));
+        assert!(!ops("-op write -nr 2")[0].fua);
+    }),
+    ("flushwrite", || assert_eq!(kinds("-op write -nr 4 -flushwrite 2").matches('f').count(), 2)),
+    ("throttle", || {
+        let begun = Instant::now();
+        assert_eq!(ops("-nr 11 -throttle ops 200").len(), 11);
+        assert!(begun.elapsed() >= Duration::from_millis(50));
+        let begun = Instant::now();
+        assert_eq!(ops("-nr 11 -throttle bw 0.1").len(), 11);
+        assert!(begun.elapsed() >= Duration::from_millis(51));
+    }),
+    ("startdelay", || {
+        let begun = Instant::now();
+        let (left, ..) = one("-nr 1 -startdelay 0.05");
+        assert!(begun.elapsed() >= Duration::from_millis(50) && left.all.elapsed_ns < 50_000_000, "it is not counted");
+    }),
+    ("timelimit", || {
+        let (left, ops, _) = one("-nr 1000000000 -throttle ops 1000 -timelimit 0.02");
+        assert!((1..=30).contains(&ops.len()) && left.result.exit_code() == 0, "{}", ops.len());
+    }),
+    ("deletefile", || {
+        let (_dir, path) = file("t");
+        std::fs::write(&path, [0; 4096]).unwrap();
+        let (_, disk) = disk(8);
+        DISKS.lock().unwrap().insert(path.clone(), disk);
+        on(&path, "-nr 1");
+        assert!(std::path::Path::new(&path).exists());
+        on(&path, "-nr 1 -deletefile");
+        assert!(!std::path::Path::new(&path).exists());
+    }),
+    ("passes", || assert_eq!(places("-nr 2 -passes 3"), [0, 1, 0, 1, 0, 1])),
+    ("passdelay", || {
+        let begun = Instant::now();
+        let (left, ..) = one("-nr 1 -passes 3 -passdelay 0.03");
+        assert!(begun.elapsed() >= Duration::from_millis(60) && left.all.elapsed_ns < 60_000_000);
+    }),
+    ("runtime", || {
+        let begun = Instant::now();
+        let (left, ops, _) = one("-nr 4 -runtime 0.03");
+        assert!(begun.elapsed() >= Duration::from_millis(30) && ops.len() > 4);
+        assert!(left.result.tests[0].counters["passes"] > 1);
+        assert!(one("-runtime 0.01").1.len() > 64, "a pass is as large as the target");
+    }),
+    ("maxall", || {
+        let config = config("-targets 1 x -nr 1 -maxall").unwrap();
+        assert!(config.priority && config.lock);
+    }),
+    ("maximumpriority", || {
+        let (left, _, disk) = one("-nr 1 -maxpri");
+        let nice = disk.lock().unwrap().nice.clone();
+        assert!(nice == "-20" || left.log.contains("priority stays as it is: "), "{nice} {}", left.log);
+    }),
+    ("processlock", || {
+        let (left, ..) = one("-nr 1 -plock");
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:")).unwrap().trim().to_owned();
+        assert!(locked != "0 kB" || left.log.contains("memory is not locked: "), "{locked} {}", left.log);
+    }),
+    ("minall", || {
+        let config = config("-targets 1 x -nr 1 -maxall -minall").unwrap();
+        assert!(!config.priority && !config.lock);
+    }),
+    ("noproclock", || assert!(!config("-targets 1 x -nr 1 -plock -noproclock").unwrap().lock)),
+    ("nomemlock", || assert!(!config("-targets 1 x -nr 1 -maxall -nomemlock").unwrap().lock)),
+    ("stoponerror", || {
+        let (name, disk) = disk(64);
+        disk.lock().unwrap().bad = Some(3);
+        let all = on(&name, "-nr 64");
+        assert_eq!((all.all.errors(), disk.lock().unwrap().ops.len()), (1, 64));
+        assert!(all.log.contains("read of 512 bytes at 1536: the medium failed"), "{}", all.log);
+        assert_eq!(all.result.exit_code(), 1);
+        on(&name, "-nr 64 -stoponerror");
+        assert_eq!(disk.lock().unwrap().ops.len(), 64 + 4);
+    }),
+    ("maxerrors", || {
+        let (name, disk) = disk(64);
+        disk.lock().unwrap().bad = Some(0);
+        on(&name, "-nr 64 -seek none -maxerrors 5");
+        assert_eq!(disk.lock().unwrap().ops.len(), 5);
+    }),
+    ("maxerrorstoprint", || {
+        let (name, disk) = disk(64);
+        disk.lock().unwrap().bad = Some(0);
+        let told = |text: &str| on(&name, text).log.matches("the medium failed").count();
+        assert_eq!((told("-nr 64 -s none"), told("-nr 64 -s none -mep 3")), (10, 3));
+    }),
+    ("heartbeat", || {
+        let (left, ..) = one("-nr 20 -throttle ops 100 -heartbeat 0.05");
+        assert!(left.log.contains(" ops, ") && left.log.contains(" MB/s, "), "{}", left.log);
+    }),
+    ("identifier", || {
+        assert!(one("-nr 1 -id tuesday").0.out.starts_with("ID for this run, 'tuesday'\n"));
+        assert!(one("-nr 1 -id commandline").0.out.contains("-blocksize 512 -reqsize 1 -nr 1 -id commandline'"));
+    }),
+    ("dryrun", || {
+        let (left, ops, _) = one("-nr 4 -dryrun");
+        assert!(ops.is_empty() && left.out.contains("request size 512 bytes"), "{}", left.out);
+    }),
+    ("verbose", || {
+        let (left, ..) = one("-nr 4 -passes 2 -verbose");
+        assert!(left.out.contains("TARGET   PASS0001") && left.out.contains("TARGET   PASS0002"), "{}", left.out);
+        assert!(!one("-nr 4").0.out.contains("PASS0001"));
+    }),
+    ("unverbose", || assert!(!one("-nr 4 -verbose -unverbose").0.out.contains("PASS0001"))),
+    ("extendedstats", || {
+        let (left, ..) = one("-nr 10 -rwratio 50 -extstats");
+        assert!(left.out.contains("LATENCY  reads    min ") && left.out.contains("LATENCY  writes   min "));
+        assert!(left.out.contains("99.9 % ") && left.out.contains(" over 5 requests"), "{}", left.out);
+    }),
+    ("output", || {
+        let (_dir, path) = file("out");
+        let (left, ..) = one(&format!("-nr 4 -output {path}"));
+        assert!(left.out.is_empty() && std::fs::read_to_string(&path).unwrap().contains("Combined"));
+    }),
+    ("errout", || {
+        let (_dir, path) = file("err");
+        let (name, disk) = disk(64);
+        disk.lock().unwrap().bad = Some(0);
+        assert!(!on(&name, &format!("-nr 4 -errout {path}")).log.contains("failed"));
+        assert!(std::fs::read_to_string(&path).unwrap().contains("the medium failed"));
+    }),
+    ("csvout", || {
+        let (_dir, path) = file("csv");
+        one(&format!("-nr 4 -csvout {path}"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with(",Target,Q,") && text.contains("\nCombined,1,1,2048,4,"), "{text}");
+    }),
+    ("combinedout", || {
+        let (_dir, path) = file("combined");
+        one(&format!("-nr 4 -combinedout {path}"));
+        one(&format!("-nr 4 -combinedout {path}"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap().matches("Combined").count(), 2);
+    }),
+    ("-json", || {
+        let found = config("-targets 1 x -nr 1 --json").unwrap();
+        assert_eq!(found.document, Document::Result);
+        assert!(one("-nr 4 --json").0.out.is_empty(), "lines give way to the document");
+    }),
+    ("-fio-json", || assert_eq!(config("-targets 1 x -nr 1 --fio-json").unwrap().document, Document::Fio)),
+];
+
+#[test]
+fn every_flag_has_the_effect_it_promises() {
+    for (name, case) in CASES {
+        println!("{name}");
+        case();
+    }
+}
+
+#[test]
+fn every_flag_has_a_case_and_names_of_its_own() {
+    let flags: Vec<_> = FLAGS.iter().map(|flag| flag.name).collect();
+    let cases: Vec<_> = CASES.iter().map(|case| case.0).collect();
+    assert_eq!(flags, cases);
+    let mut names: Vec<_> = flags.clone();
+    names.extend(FLAGS.iter().filter_map(|flag| flag.short.filter(|short| *short != flag.name)));
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all);
+    let help = help();
+    for flag in FLAGS {
+        assert!(help.contains(&format!("\n  -{}", flag.name)), "{}", flag.name);
+    }
+}
+
+#[test]
+fn a_target_is_told_apart_by_its_number() {
+    let found = config("-targets 2 a b -nr 1 -op target 1 write -qd 4 -rs target 0 7 -op read").unwrap();
+    let shown: Vec<_> = found.targets.iter().map(|t| (t.reads, t.depth, t.request_blocks)).collect();
+    assert_eq!(shown, [(WHOLE, 4, 7), (WHOLE, 4, 128)], "the last word counts");
+    let found = config("-targets 2 a b -nr 1 -op read -op target 1 write").unwrap();
+    assert_eq!((found.targets[0].reads, found.targets[1].reads), (WHOLE, 0));
+    assert!(config("-targets 1 a -nr 1 -op target 1 read").unwrap_err().contains("there is no such target"));
+}
+
+#[test]
+fn the_published_command_parses_as_printed() {
+    let devices: Vec<String> = (1..=12).map(|n| format!("/dev/sg{n}")).collect();
+    for ratio in [0, 50, 100] {
+        let text = format!(
+            "-sgio -op read -targets 12 {} -rwratio {ratio} -queuedepth 16 -reqsize 8 -blocksize 512 -numreqs 2097152 \
+             -runtime 30 -datapattern sequenced -maxall",
+            devices.join(" ")
+        );
+        let found = config(&text).unwrap();
+        assert_eq!((found.targets.len(), found.runtime, found.priority), (12, Some(Duration::from_secs(30)), true));
+        let last = &found.targets[11];
+        assert_eq!((last.name.as_str(), last.sg, last.reads, last.depth), ("/dev/sg12", true, ratio * 100, 16));
+        assert_eq!((last.request_bytes(), last.amount), (4096, Amount::Requests(2_097_152)));
+        assert_eq!(last.pattern.base, Base::Sequenced);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_one_line_that_names_the_flag() {
+    for (text, part) in [
+        ("", "no target; give -targets 1 NAME"),
+        ("-targets 1 x", "no end; give -numreqs, -mbytes or -runtime"),
+        ("-targets 2 x -nr 1", "-targets 2 x: 2 names are wanted, there are 1; give -targets 1"),
+        ("-targets 0 x -nr 1", "-targets 0: give how many"),
+        ("-targets", "-targets: no value; give N NAME..."),
+        ("-nonsense", "-nonsense: no such flag"),
+        ("nonsense", "nonsense: not a flag"),
+        ("-targets 1 x -op verify", "-op verify: give read or write"),
+        ("-targets 1 x -nr 1 -rwratio 101", "-rwratio 101: give a number from 0 to 100"),
+        ("-targets 1 x -nr 1 -rwratio nan", "-rwratio nan: give a number"),
+        ("-targets 1 x -nr 1 -qd 0", "-qd 0: give a number from 1 to 1024"),
+        ("-targets 1 x -nr 1 -qd 99999999999999999999", "give a number from 1 to 1024"),
+        ("-targets 1 x -nr 1 -bs 16777216 -rs 2", "larger than 16 MiB"),
+        ("-targets 1 x -nr 1 -bs 4096 -rs 4096 -qd 1024", "more than 4 GiB"),
+        ("-targets 1 x -nr 1 -seek sideways", "-seek sideways: there is no such way"),
+        ("-targets 1 x -nr 1 -seek stagger", "-seek stagger: stagger: not done here"),
+        ("-targets 1 x -nr 1 -dp nonsense", "there is no such pattern"),
+        ("-targets 1 x -nr 1 -dp hex 1", "pairs of hexadecimal digits"),
+        ("-targets 1 x -nr 1 -dp prefix 1", "the pattern has no words"),
+        ("-targets 1 x -nr 1 -dp replicate", "there is no text"),
+        ("-targets 1 x -nr 1 -op write -verify contents", "nothing is read"),
+        ("-targets 1 x -nr 1 -syncwrite", "nothing is written"),
+        ("-targets 1 x -nr 1 -passdelay 1", "there is one pass"),
+        ("-targets 1 x -nr 1 -seek random -passoffset 1", "places are random"),
+        ("-targets 1 x -nr 1 -e2e issource", "no copies between machines"),
+        ("-targets 1 x -nr 1 -lockstep 0 1", "targets run freely"),
+        ("-targets 1 x -nr 1 -memalign 512", "multiples of 4096"),
+        ("-setup /nowhere/at/all", "-setup /nowhere/at/all: "),
+        ("-targets 1 x -nr 1 -runtime 0", "-runtime 0: give a number from 0.001"),
+    ] {
+        let error = config(text).unwrap_err();
+        assert!(error.contains(part) && !error.contains('\n'), "{text}: {error}");
+    }
+    for (flag, path) in [("-output", "/nowhere/a"), ("-csvout", "/nowhere/b"), ("-combinedout", "/nowhere/c")] {
+        let config = config(&format!("-targets 1 x -nr 1 {flag} {path}")).unwrap();
+        let error = run_config(&config).err().unwrap();
+        assert!(error.starts_with(&format!("{flag} {path}: ")), "{error}");
+    }
+}
