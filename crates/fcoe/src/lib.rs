@@ -12,13 +12,20 @@
 mod backend;
 mod buffer;
 mod fip;
+pub mod initiator;
 mod link;
+mod login;
 mod scsi;
 mod transmit;
 
-pub use backend::{Backend, BackendError, Completion, Geometry, Memory, Operation, Tag};
+pub use backend::{Backend, BackendError, Completion, Geometry, GeometryError, Memory, Null, Operation, Ram, Tag};
 pub use buffer::{Buffer, Pool};
 pub use fip::{FipConfig, FipCounters, FipDrop, FipEvent, FipMode, Neighbour, Vn2vn};
 pub use link::{Link, Peer, PeerId, Role};
+pub use login::{
+    Downfall, E_D_TOV, ExchangeStatus, FipEls, LoginConfig, LoginCounters, LoginEvent, Logins, MAX_PAYLOAD,
+    MIN_PAYLOAD, NeighbourInfo, R_A_TOV, Ways, max_payload,
+};
 pub use scsi::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
+pub use scsi::{DiskStatus, Disks, DisksConfig, DisksError, UnitCounters};
 pub use transmit::{Sequence, Transmit};

@@ -1,0 +1,202 @@
+//! FCP_CMND: a command or a task management function.
+
+use crate::Error;
+use crate::field::{array_at, put, u32_at};
+
+const NAME: &str = "fcp command";
+
+/// Task attributes: in which order a command is done (FCP-4, clause 9.1.2.3).
+pub mod fcp_attribute {
+    /// Any.
+    pub const SIMPLE: u8 = 0;
+    /// Before all others.
+    pub const HEAD_OF_QUEUE: u8 = 1;
+    /// After all before it.
+    pub const ORDERED: u8 = 2;
+    /// Under auto contingent allegiance.
+    pub const ACA: u8 = 4;
+}
+
+/// Task management flags: at most one is set (FCP-4, clause 9.1.2.4).
+pub mod fcp_function {
+    /// ABORT TASK SET.
+    pub const ABORT_TASK_SET: u8 = 0x02;
+    /// CLEAR TASK SET.
+    pub const CLEAR_TASK_SET: u8 = 0x04;
+    /// LOGICAL UNIT RESET.
+    pub const LOGICAL_UNIT_RESET: u8 = 0x10;
+    /// TARGET RESET.
+    pub const TARGET_RESET: u8 = 0x20;
+    /// CLEAR ACA.
+    pub const CLEAR_ACA: u8 = 0x40;
+}
+
+/// The FCP_CMND information unit (FCP-4, clause 9.1).
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                          logical unit …                       |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                       … number, 8 octets                      |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |      CRN      |.|prio |attrib.|   task mgmt   | add. CDB  |R|W|
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |          CDB, 16 octets and as many words as are added …      |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                            FCP_DL                             |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |         FCP_BIDIRECTIONAL_READ_DL, when both R and W          |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FcpCommand<'a> {
+    /// The logical unit.
+    pub lun: [u8; 8],
+    /// The command reference number; zero when commands are not numbered.
+    pub reference: u8,
+    /// The priority, 0 to 15.
+    pub priority: u8,
+    /// One of [`fcp_attribute`], 0 to 7.
+    pub attribute: u8,
+    /// None, or one of [`fcp_function`]: then the CDB does not count.
+    pub function: u8,
+    /// The initiator takes data: RDDATA.
+    pub read: bool,
+    /// The initiator gives data: WRDATA.
+    pub write: bool,
+    /// The command descriptor block: 16 octets and up to 63 words more.
+    pub cdb: &'a [u8],
+    /// Octets of data at most; of data out, when both directions are used.
+    pub data_len: u32,
+    /// Octets of data in at most, when both directions are used; else zero and not on the wire.
+    pub bidirectional_read_len: u32,
+}
+
+impl<'a> FcpCommand<'a> {
+    /// Octets of a unit whose CDB has 16 and which moves data in one direction.
+    pub const LEN: usize = 32;
+    /// Octets of the longest unit.
+    pub const MAX_LEN: usize = Self::LEN + 63 * 4 + 4;
+    const CDB_AT: usize = 12;
+
+    /// Reads a unit: the whole payload of its frame.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter than its own lengths say, [`Error::Malformed`] when it is longer.
+    pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
+        if octets.len() < Self::LEN {
+            return Err(Error::Truncated(NAME));
+        }
+        let flags = octets[11];
+        let (read, write) = (flags & 2 != 0, flags & 1 != 0);
+        let cdb_end = Self::CDB_AT + 16 + usize::from(flags >> 2) * 4;
+        let end = cdb_end + if read && write { 8 } else { 4 };
+        if octets.len() < end {
+            return Err(Error::Truncated(NAME));
+        }
+        if octets.len() > end {
+            return Err(Error::Malformed(NAME, "length"));
+        }
+        Ok(Self {
+            lun: array_at(octets, 0),
+            reference: octets[8],
+            priority: octets[9] >> 3 & 0x0f,
+            attribute: octets[9] & 0x07,
+            function: octets[10],
+            read,
+            write,
+            cdb: &octets[Self::CDB_AT..cdb_end],
+            data_len: u32_at(octets, cdb_end),
+            bidirectional_read_len: if read && write { u32_at(octets, cdb_end + 4) } else { 0 },
+        })
+    }
+
+    /// Octets that [`emit`](Self::emit) writes.
+    #[must_use]
+    pub fn buffer_len(&self) -> usize {
+        Self::CDB_AT + self.cdb_words() * 4 + if self.read && self.write { 8 } else { 4 }
+    }
+
+    /// Writes the unit to the front of `buffer`; a CDB shorter than 16 octets, or no number of words long, is filled with
+    /// zeros. Returns the octets written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it does not fit, [`Error::TooLarge`] when the CDB is longer than 268 octets, the priority
+    /// above 15 or the attribute above 7; nothing is written then.
+    pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, Error> {
+        let added = u8::try_from(self.cdb_words() - 4).ok().filter(|words| *words < 64);
+        let added = added.ok_or(Error::TooLarge(NAME, "command descriptor block"))?;
+        if self.priority > 0x0f || self.attribute > 0x07 {
+            return Err(Error::TooLarge(NAME, "priority or attribute"));
+        }
+        let len = self.buffer_len();
+        let octets = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
+        octets.fill(0);
+        put(octets, 0, &self.lun);
+        let flags = added << 2 | u8::from(self.read) << 1 | u8::from(self.write);
+        put(octets, 8, &[self.reference, self.priority << 3 | self.attribute, self.function, flags]);
+        put(octets, Self::CDB_AT, self.cdb);
+        let cdb_end = Self::CDB_AT + self.cdb_words() * 4;
+        put(octets, cdb_end, &self.data_len.to_be_bytes());
+        if self.read && self.write {
+            put(octets, cdb_end + 4, &self.bidirectional_read_len.to_be_bytes());
+        }
+        Ok(len)
+    }
+
+    fn cdb_words(&self) -> usize {
+        self.cdb.len().div_ceil(4).max(4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_bidirectional_command_is_read_as_it_was_written() {
+        let cdb = [0x7f; 32];
+        let command = FcpCommand {
+            lun: [0, 3, 0, 0, 0, 0, 0, 0],
+            reference: 9,
+            priority: 15,
+            attribute: fcp_attribute::ORDERED,
+            function: 0,
+            read: true,
+            write: true,
+            cdb: &cdb,
+            data_len: 0x0102_0304,
+            bidirectional_read_len: 512,
+        };
+        let mut octets = [0xa5; FcpCommand::MAX_LEN];
+        let len = command.emit(&mut octets).unwrap();
+        assert_eq!((len, command.buffer_len()), (12 + 32 + 8, 12 + 32 + 8));
+        assert_eq!(octets[8..12], [9, 0x7a, 0, 0x13]);
+        assert_eq!(FcpCommand::parse(&octets[..len]), Ok(command));
+        assert_eq!(FcpCommand::parse(&octets[..len - 1]), Err(Error::Truncated(NAME)));
+        assert_eq!(FcpCommand::parse(&octets[..=len]), Err(Error::Malformed(NAME, "length")));
+        assert_eq!(FcpCommand::parse(&octets[..31]), Err(Error::Truncated(NAME)));
+        assert_eq!(command.emit(&mut octets[..len - 1]), Err(Error::Truncated(NAME)));
+    }
+
+    #[test]
+    fn what_does_not_fit_its_field_is_not_written() {
+        let command = FcpCommand::parse(&[0; 32]).unwrap();
+        let mut octets = [0xa5; 600];
+        for bad in [
+            FcpCommand { cdb: &[0; 269], ..command },
+            FcpCommand { priority: 16, ..command },
+            FcpCommand { attribute: 8, ..command },
+        ] {
+            assert!(matches!(bad.emit(&mut octets), Err(Error::TooLarge(NAME, _))));
+        }
+        assert_eq!(octets, [0xa5; 600]);
+        assert_eq!(FcpCommand { cdb: &[0x12, 0, 0, 0, 36, 0], ..command }.emit(&mut octets), Ok(32));
+        assert_eq!(octets[12..28], [0x12, 0, 0, 0, 36, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(FcpCommand { cdb: &[1; 268], ..command }.emit(&mut octets), Ok(12 + 268 + 4));
+    }
+}

@@ -1,0 +1,78 @@
+//! FCP_XFER_RDY: the target is ready for data.
+
+use crate::Error;
+use crate::field::{put, u32_at};
+
+const NAME: &str = "fcp transfer ready";
+
+/// The FCP_XFER_RDY information unit (FCP-4, clause 9.2).
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                        relative offset                        |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                         burst length                          |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                           reserved                            |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FcpTransferReady {
+    /// Where the data begins that is asked for, counted from the command's first octet.
+    pub offset: u32,
+    /// How many octets are asked for.
+    pub len: u32,
+}
+
+impl FcpTransferReady {
+    /// Octets of the unit.
+    pub const LEN: usize = 12;
+
+    /// Reads a unit: the whole payload of its frame.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter, [`Error::Malformed`] when it is longer, or asks for nothing or for octets
+    /// that no relative offset can name.
+    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
+        if octets.len() < Self::LEN {
+            return Err(Error::Truncated(NAME));
+        }
+        if octets.len() > Self::LEN {
+            return Err(Error::Malformed(NAME, "length"));
+        }
+        let ready = Self { offset: u32_at(octets, 0), len: u32_at(octets, 4) };
+        if ready.len == 0 || ready.offset.checked_add(ready.len).is_none() {
+            return Err(Error::Malformed(NAME, "burst length"));
+        }
+        Ok(ready)
+    }
+
+    /// The unit's octets.
+    #[must_use]
+    pub fn octets(&self) -> [u8; Self::LEN] {
+        let mut octets = [0; Self::LEN];
+        put(&mut octets, 0, &self.offset.to_be_bytes());
+        put(&mut octets, 4, &self.len.to_be_bytes());
+        octets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_some_octets_that_can_be_named() {
+        let ready = FcpTransferReady { offset: 0x8000, len: 0x1_0000 };
+        assert_eq!(ready.octets(), [0, 0, 0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(FcpTransferReady::parse(&ready.octets()), Ok(ready));
+        assert_eq!(FcpTransferReady::parse(&[0; 11]), Err(Error::Truncated(NAME)));
+        assert_eq!(FcpTransferReady::parse(&[0; 13]), Err(Error::Malformed(NAME, "length")));
+        for bad in [FcpTransferReady { offset: 0, len: 0 }, FcpTransferReady { offset: u32::MAX, len: 1 }] {
+            assert_eq!(FcpTransferReady::parse(&bad.octets()), Err(Error::Malformed(NAME, "burst length")));
+        }
+    }
+}

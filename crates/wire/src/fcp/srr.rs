@@ -1,0 +1,137 @@
+//! SRR: sequence retransmission request, and its answers.
+
+use crate::Error;
+use crate::field::{put, put_u16, u16_at, u32_at};
+
+const NAME: &str = "fcp sequence retransmission request";
+const COMMAND: u8 = 0x14;
+const ACCEPT: u8 = 0x02;
+const REJECT: u8 = 0x01;
+
+/// The SRR request of the FC-4 link services (FCP-4, clause 10.2): please send it again.
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |     0x14      |                   reserved                    |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |             OX_ID             |             RX_ID             |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                        relative offset                        |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |     R_CTL     |                   reserved                    |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FcpSrr {
+    /// The exchange that lacks something, as its originator calls it.
+    pub ox_id: u16,
+    /// As its responder calls it; 0xffff when the originator does not know.
+    pub rx_id: u16,
+    /// From where on data, or readiness for data, is wanted again.
+    pub offset: u32,
+    /// Which unit is wanted: [`DATA`](crate::r_ctl::DATA), [`DATA_DESCRIPTOR`](crate::r_ctl::DATA_DESCRIPTOR) or
+    /// [`STATUS`](crate::r_ctl::STATUS).
+    pub r_ctl: u8,
+}
+
+impl FcpSrr {
+    /// Octets of the request.
+    pub const LEN: usize = 16;
+
+    /// Reads a request: the payload of its frame.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter, [`Error::Malformed`] when it is another link service.
+    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
+        match octets.first() {
+            Some(&COMMAND) if octets.len() >= Self::LEN => Ok(Self {
+                ox_id: u16_at(octets, 4),
+                rx_id: u16_at(octets, 6),
+                offset: u32_at(octets, 8),
+                r_ctl: octets[12],
+            }),
+            Some(&COMMAND) | None => Err(Error::Truncated(NAME)),
+            Some(_) => Err(Error::Malformed(NAME, "command")),
+        }
+    }
+
+    /// The request's octets.
+    #[must_use]
+    pub fn octets(&self) -> [u8; Self::LEN] {
+        let mut octets = [0; Self::LEN];
+        octets[0] = COMMAND;
+        put_u16(&mut octets, 4, self.ox_id);
+        put_u16(&mut octets, 6, self.rx_id);
+        put(&mut octets, 8, &self.offset.to_be_bytes());
+        octets[12] = self.r_ctl;
+        octets
+    }
+}
+
+/// The answer to SRR (FCP-4, clause 10.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FcpSrrReply {
+    /// It will be sent again.
+    Accept,
+    /// FCP_RJT: it will not.
+    Reject {
+        /// The reason code (FCP-4, table 42): 0x03 logical error, 0x09 unable to perform, 0x0b not supported.
+        reason: u8,
+        /// Its explanation: 0x17 invalid OX_ID-RX_ID combination, 0x2a unable to supply the requested data.
+        explanation: u8,
+    },
+}
+
+impl FcpSrrReply {
+    /// Octets of the longer answer.
+    pub const MAX_LEN: usize = 8;
+
+    /// Reads an answer: the payload of its frame.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter than what it begins with, [`Error::Malformed`] when it is neither.
+    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
+        match octets {
+            [ACCEPT, _, _, _, ..] => Ok(Self::Accept),
+            [REJECT, _, _, _, _, reason, explanation, _, ..] => {
+                Ok(Self::Reject { reason: *reason, explanation: *explanation })
+            }
+            [] | [ACCEPT | REJECT, ..] => Err(Error::Truncated(NAME)),
+            _ => Err(Error::Malformed(NAME, "reply")),
+        }
+    }
+
+    /// The answer's octets, and how many of them count.
+    #[must_use]
+    pub fn octets(self) -> ([u8; Self::MAX_LEN], usize) {
+        match self {
+            Self::Accept => ([ACCEPT, 0, 0, 0, 0, 0, 0, 0], 4),
+            Self::Reject { reason, explanation } => ([REJECT, 0, 0, 0, 0, reason, explanation, 0], 8),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_and_its_answers_are_read_as_they_were_written() {
+        let request = FcpSrr { ox_id: 1, rx_id: 0xffff, offset: 0x8000, r_ctl: 5 };
+        let octets = request.octets();
+        assert_eq!(octets, [0x14, 0, 0, 0, 0, 1, 0xff, 0xff, 0, 0, 0x80, 0, 5, 0, 0, 0]);
+        assert_eq!(FcpSrr::parse(&octets), Ok(request));
+        assert_eq!(FcpSrr::parse(&octets[..15]), Err(Error::Truncated(NAME)));
+        assert_eq!(FcpSrr::parse(&[0x13; 16]), Err(Error::Malformed(NAME, "command")));
+        for reply in [FcpSrrReply::Accept, FcpSrrReply::Reject { reason: 9, explanation: 0x2a }] {
+            let (octets, len) = reply.octets();
+            assert_eq!(FcpSrrReply::parse(&octets[..len]), Ok(reply));
+            assert_eq!(FcpSrrReply::parse(&octets[..len - 1]), Err(Error::Truncated(NAME)));
+        }
+        assert_eq!(FcpSrrReply::parse(&[3, 0, 0, 0]), Err(Error::Malformed(NAME, "reply")));
+    }
+}
