@@ -15,6 +15,7 @@ mod fip;
 mod initiator;
 mod link;
 mod login;
+mod node;
 mod pi;
 mod scsi;
 mod target;
@@ -33,8 +34,9 @@ pub use login::{
     Downfall, E_D_TOV, ExchangeStatus, FipEls, LoginConfig, LoginCounters, LoginEvent, Logins, MAX_PAYLOAD,
     MIN_PAYLOAD, NeighbourInfo, R_A_TOV, Ways, max_payload,
 };
+pub use node::{Node, NodeConfig, NodeDrop, NodeEvent};
 pub use pi::{Guard, Protection, ProtectionChecks, ProtectionError, ProtectionTuple, ProtectionType};
 pub use scsi::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
-pub use target::{ExchangeStatus, Target, TargetConfig, TargetCounters, TargetDrop, TargetPeer};
+pub use target::{Target, TargetConfig, TargetCounters, TargetDrop, TargetPeer};
 pub use scsi::{DiskStatus, Disks, DisksConfig, DisksError, UnitCounters};
 pub use transmit::{Sequence, Transmit};

@@ -3,12 +3,12 @@
 mod dispatch;
 
 use crate::{
-    DeviceServer, Downfall, FipConfig, FipCounters, FipEls, FipEvent, FipMode, Initiator, InitiatorConfig,
-    InitiatorEvent, Link, LoginConfig, LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, Role,
-    Target, TargetConfig, Transmit, Vn2vn, max_payload,
+    DeviceServer, Downfall, FipConfig, FipCounters, FipEls, FipEvent, FipMode, Initiator, InitiatorConfig, LoginConfig,
+    LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, Role, Target, TargetConfig, Transmit,
+    Vn2vn, max_payload,
 };
 use dispatch::Out;
-use linerate_wire::{FcId, FcoeFrame, FipElsKind, MacAddr, VlanTag, Wwn};
+use linerate_wire::{FcId, FcoeFrame, MacAddr, VlanTag, Wwn};
 use std::collections::VecDeque;
 
 pub use dispatch::NodeDrop;
@@ -162,11 +162,6 @@ impl<S: DeviceServer> Node<S> {
         }
         if let Some(initiator) = &mut self.initiator {
             initiator.poll(now, out);
-            while let Some(InitiatorEvent::Logout(peer)) = initiator.poll_event() {
-                let (logins, mut ways) = Out::reborrow(&mut self.logins, &mut self.fip, &mut self.target, initiator, out);
-                logins.log_out_peer(now, peer, &mut ways);
-            }
-            self.settle(now, out);
         }
     }
 
@@ -181,7 +176,8 @@ impl<S: DeviceServer> Node<S> {
     /// Whether frames wait for room.
     #[must_use]
     pub fn is_blocked(&self) -> bool {
-        self.target.as_ref().is_some_and(Target::is_blocked) || self.initiator.as_ref().is_some_and(Initiator::wants_room)
+        self.target.as_ref().is_some_and(Target::is_blocked)
+            || self.initiator.as_ref().is_some_and(Initiator::wants_room)
     }
 
     /// What happened, in order.
@@ -302,11 +298,10 @@ impl<S: DeviceServer> Node<S> {
                 logins.neighbour_gone(now, neighbour.fc_id, &mut ways);
                 self.tell(NodeEvent::Lost(neighbour));
             }
-            FipEvent::Els { from, enode_mac, header, payload, mac, .. } => {
-                let els =
-                    FipEls { src: enode_mac, mac, neighbour: from.as_ref().map(info), header, payload: &payload };
-                let (logins, mut ways) = Out::of(self, out);
-                logins.handle_fip_els(now, &els, &mut ways);
+            FipEvent::Els { kind, from, enode_mac, header, payload, mac } => {
+                let els = FipEls { src: enode_mac, mac, neighbour: from.as_ref().map(info), header, payload: &payload };
+                let (logins, ways) = Out::of(self, out);
+                logins.handle_fip_els(now, &els, &mut ways.answering(kind));
             }
         }
     }

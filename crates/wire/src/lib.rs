@@ -81,7 +81,6 @@ pub use fip::{
     Fc4Features, FipClaim, FipCode, FipDescriptor, FipDescriptors, FipElsKind, FipElsRepr, FipFlags, FipFrame, FipRepr,
     FipSolicitationRepr, FipVlanKind, FipVlanRepr, FipVn2vnRepr, FipVnPort, Vn2vnKind,
 };
-pub use fcp::{FcpCommand, FcpResponse, FcpSrr, FcpSrrReply, FcpTransferReady, fcp_attribute, fcp_code, fcp_function};
 pub use icmpv4::{Icmpv4Packet, Icmpv4Repr};
 pub use icmpv6::{Icmpv6Packet, Icmpv6Repr};
 pub use ip::{IpProtocol, pseudo_header_v4, pseudo_header_v6};

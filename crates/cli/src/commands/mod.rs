@@ -2,6 +2,7 @@
 
 mod bench;
 mod bridge;
+mod fcoe;
 mod nic;
 mod pkt_gen;
 mod ports;
@@ -36,6 +37,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     switch::COMMAND,
     ports::COMMAND,
     stack::COMMAND,
+    fcoe::COMMAND,
     nic::COMMAND,
     profile::COMMAND,
     xdd::COMMAND,

@@ -5,7 +5,7 @@ use crate::{
     DeviceServer, ExchangeStatus, Initiator, Logins, NeighbourInfo, Peer, Sequence, Target, Transmit, Vn2vn, Ways,
 };
 use linerate_wire::{
-    ElsCommand, EtherType, EthernetFrame, FcHeader, FcId, FcType, FcoeFrame, FipEls, VlanHeader, VlanTag, r_ctl,
+    ElsCommand, EtherType, EthernetFrame, FcHeader, FcId, FcType, FcoeFrame, FipElsKind, VlanHeader, VlanTag, r_ctl,
 };
 
 /// Why a frame went to no part.
@@ -123,6 +123,8 @@ pub(super) struct Out<'a, S, T> {
     fip: &'a mut Vn2vn,
     target: &'a mut Option<Target<S>>,
     initiator: Option<&'a mut Initiator>,
+    /// What is being answered.
+    asked: FipElsKind,
     out: &'a mut T,
 }
 
@@ -130,16 +132,22 @@ impl<'a, S, T> Out<'a, S, T> {
     /// The logins, and what is around them.
     pub(super) fn of(node: &'a mut Node<S>, out: &'a mut T) -> (&'a mut Logins, Self) {
         let Node { fip, target, initiator, logins, .. } = node;
-        (logins, Self { fip, target, initiator: initiator.as_mut(), out })
+        (logins, Self { fip, target, initiator: initiator.as_mut(), asked: FipElsKind::Flogi, out })
+    }
+
+    /// The same, to answer a request of this kind.
+    pub(super) fn answering(self, asked: FipElsKind) -> Self {
+        Self { asked, ..self }
     }
 }
 
 impl<S: DeviceServer, T: Transmit> Ways for Out<'_, S, T> {
-    fn fip(&mut self, to: &NeighbourInfo, asked: ElsCommand, header: &FcHeader, payload: &[u8]) -> bool {
-        let kind = match asked {
-            ElsCommand::LOGO => FipEls::Logo,
-            ElsCommand::FDISC => FipEls::Fdisc,
-            _ => FipEls::Flogi,
+    fn fip(&mut self, to: &NeighbourInfo, header: &FcHeader, payload: &[u8]) -> bool {
+        let kind = match (header.r_ctl, payload.first().map(|command| ElsCommand(*command))) {
+            // A reply is in a descriptor of what was asked.
+            (r_ctl::ELS_REPLY, _) => self.asked,
+            (_, Some(ElsCommand::LOGO)) => FipElsKind::Logo,
+            _ => FipElsKind::Flogi,
         };
         self.fip.send_els(to.enode_mac, kind, header, payload, self.out)
     }
@@ -157,6 +165,6 @@ impl<S: DeviceServer, T: Transmit> Ways for Out<'_, S, T> {
     }
 
     fn reinstate(&mut self, peer: &Peer, ox_id: u16, rx_id: u16) -> bool {
-        self.target.as_mut().is_some_and(|target| target.reinstate(peer.fc_id, ox_id, rx_id))
+        self.target.as_mut().is_none_or(|target| target.reinstate(peer.fc_id, ox_id, rx_id))
     }
 }

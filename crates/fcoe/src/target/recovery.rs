@@ -2,7 +2,7 @@
 
 use super::exchange::{Place, Said, State, Which};
 use super::{Target, TargetDrop};
-use crate::{DeviceServer, Peer};
+use crate::{DeviceServer, ExchangeStatus, Peer};
 use linerate_wire::{FcHeader, FcId, FcType, FcoeFrame, FcpSrr, FcpSrrReply, f_ctl, r_ctl};
 
 /// E_STAT of an exchange status block (FC-FS-3, exchange status block).
@@ -17,20 +17,6 @@ mod e_stat {
     pub(super) const ABNORMAL: u32 = 1 << 28;
     /// Its names are not to be used again yet.
     pub(super) const RECOVERY_QUALIFIER: u32 = 1 << 26;
-}
-
-/// How far an exchange is: what LS_ACC of REC says (FC-LS-3, Read Exchange Concise).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ExchangeStatus {
-    /// As its originator calls it.
-    pub ox_id: u16,
-    /// As we call it.
-    pub rx_id: u16,
-    /// Octets that were sent, or that came in order: FC4VALUE (FCP-4, clause 6.5).
-    pub transferred: u32,
-    /// E_STAT (FC-FS-3, exchange status block): bit 31 we are the responder, 30 we have the initiative, 29 complete, 28 abnormal,
-    /// 26 recovery qualifier.
-    pub e_stat: u32,
 }
 
 /// Reason and explanation of BA_RJT: logical error, invalid OX_ID-RX_ID combination (FC-FS-3, Basic Reject).
@@ -57,8 +43,8 @@ impl<S: DeviceServer> Target<S> {
             },
             State::Aborted => e_stat::COMPLETE | e_stat::ABNORMAL | e_stat::RECOVERY_QUALIFIER,
         };
-        let (ox_id, rx_id, transferred) = (exchange.ox_id, exchange.rx_id, exchange.moved);
-        Some(ExchangeStatus { ox_id, rx_id, transferred, e_stat: e_stat::RESPONDER | state })
+        let (rx_id, transferred) = (exchange.rx_id, exchange.moved);
+        Some(ExchangeStatus { rx_id, transferred, status: e_stat::RESPONDER | state })
     }
 
     /// RRQ (FC-LS-3, Reinstate Recovery Qualifier): `s_id` will have no more to do with an exchange that it aborted, whose names are free

@@ -3,9 +3,11 @@
 //! What this module refuses to do: it knows no exchange and no login, and decides nothing but what cannot be carried.
 
 mod line;
+mod node;
 mod receive;
 
 pub use line::{FcTx, FcTxCounters};
+pub use node::{FcError, FcNode, FcOptions, FcPort, Watcher};
 pub use receive::{FcRx, FcRxCounters};
 
 use linerate_nic::{MAX_FC_HEADER, MAX_FC_PAYLOAD};

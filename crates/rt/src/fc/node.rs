@@ -3,7 +3,7 @@
 use super::{FcRx, FcTx};
 use crate::event::{Machine, Progress};
 use crate::wait::Sleeper;
-use linerate_fcoe::{DeviceServer, Node, NodeConfig, NodeEvent};
+use linerate_fcoe::{DeviceServer, FipMode, Node, NodeConfig, NodeEvent};
 use linerate_port::{Info, Link, OpenError, Port, open};
 use linerate_wire::{MacAddr, VlanTag, Wwn};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -31,6 +31,8 @@ pub struct FcOptions {
     pub vlan: Option<VlanTag>,
     /// Octets behind the Ethernet header; otherwise the port's MTU.
     pub mtu: Option<usize>,
+    /// One other port is expected, not any number.
+    pub point_to_point: bool,
 }
 
 /// Why a node could not be set up.
@@ -62,7 +64,7 @@ pub trait Watcher<S> {
     fn poll_timeout(&self) -> Option<u64>;
 
     /// What else to sleep on.
-    fn waits_for(&mut self, node: &mut Node<S>, visit: &mut dyn FnMut(&mut dyn Sleeper));
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper));
 
     /// Whether all that was to do is done.
     fn is_done(&self) -> bool;
@@ -82,26 +84,21 @@ pub struct FcNode<S, W> {
     parting: Option<u64>,
 }
 
-impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
-    /// Opens a port and sets up a node on it. `shape` says what it is: target, initiator, mode.
-    pub fn open(
-        port: &str,
-        options: &FcOptions,
-        shape: impl FnOnce(NodeConfig) -> NodeConfig,
-        device: S,
-        watcher: W,
-    ) -> Result<Self, FcError> {
-        Self::over(open(port)?, options, shape, device, watcher)
+/// An open port, for a node whose names are known.
+pub struct FcPort {
+    port: Port,
+    info: Info,
+    config: NodeConfig,
+}
+
+impl FcPort {
+    /// Opens a port.
+    pub fn open(port: &str, options: &FcOptions) -> Result<Self, FcError> {
+        Self::over(open(port)?, options)
     }
 
-    /// Sets up a node on an open port, which has one queue each way.
-    pub fn over(
-        mut port: Port,
-        options: &FcOptions,
-        shape: impl FnOnce(NodeConfig) -> NodeConfig,
-        device: S,
-        watcher: W,
-    ) -> Result<Self, FcError> {
+    /// Takes an open port, which has a queue each way.
+    pub fn over(port: Port, options: &FcOptions) -> Result<Self, FcError> {
         let info = port.info().clone();
         let mtu = options.mtu.unwrap_or(info.mtu);
         if mtu > info.mtu || mtu < LEAST {
@@ -112,19 +109,48 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
         if mac.is_multicast() {
             return Err(FcError::Group(mac));
         }
-        let mut config = NodeConfig::new(mac, mtu, seed);
-        config.wwpn = options.wwpn.unwrap_or(config.wwpn);
-        config.wwnn = options.wwnn.unwrap_or(config.wwnn);
-        config.vlan = options.vlan;
-        let config = shape(config);
-        let (Some(tx), Some(rx)) = (port.take_tx(0), port.take_rx(0)) else {
-            return Err(FcError::OneWay(info.name));
+        let config = NodeConfig::new(mac, mtu, seed);
+        let config = NodeConfig {
+            wwpn: options.wwpn.unwrap_or(config.wwpn),
+            wwnn: options.wwnn.unwrap_or(config.wwnn),
+            vlan: options.vlan,
+            mode: if options.point_to_point { FipMode::PointToPoint } else { FipMode::Multipoint },
+            ..config
         };
-        let node = Node::new(&config, device);
-        let (tx, rx) = (FcTx::new(tx), FcRx::new(rx));
-        Ok(Self { node, watcher, tx, rx, port, info, config, link: Link::Down, parting: None })
+        Ok(Self { port, info, config })
     }
 
+    /// What a node on it is called; neither target nor initiator yet.
+    #[must_use]
+    pub fn config(&self) -> NodeConfig {
+        self.config
+    }
+
+    /// Sets up the node.
+    pub fn node<S: DeviceServer, W: Watcher<S>>(
+        mut self,
+        config: &NodeConfig,
+        device: S,
+        watcher: W,
+    ) -> Result<FcNode<S, W>, FcError> {
+        let (Some(tx), Some(rx)) = (self.port.take_tx(0), self.port.take_rx(0)) else {
+            return Err(FcError::OneWay(self.info.name));
+        };
+        Ok(FcNode {
+            node: Node::new(config, device),
+            watcher,
+            tx: FcTx::new(tx),
+            rx: FcRx::new(rx),
+            port: self.port,
+            info: self.info,
+            config: *config,
+            link: Link::Down,
+            parting: None,
+        })
+    }
+}
+
+impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
     /// Its protocols.
     #[must_use]
     pub fn node(&self) -> &Node<S> {
@@ -204,7 +230,7 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
         if self.node.is_blocked() || self.tx.queue().ring.outstanding() > 0 {
             visit(self.tx.queue());
         }
-        self.watcher.waits_for(&mut self.node, visit);
+        self.watcher.waits_for(visit);
     }
 
     fn stop(&mut self, now: u64) {

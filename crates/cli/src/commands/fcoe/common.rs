@@ -2,10 +2,10 @@
 
 use crate::trouble::{Trouble, print};
 use clap::Args;
-use linerate_fcoe::{DeviceServer, FipMode, Neighbour, Node, NodeConfig, Role};
+use linerate_fcoe::{DeviceServer, Downfall, Neighbour, Node, Role};
 use linerate_load::pktgen::resolve;
 use linerate_port::Link;
-use linerate_rt::fc::{FcError, FcNode, FcOptions, Watcher};
+use linerate_rt::fc::{FcError, FcNode, FcOptions, FcPort, Watcher};
 use linerate_rt::{Stop, WaitMode, forward_signals, pause};
 use linerate_wire::{MacAddr, VlanTag, Wwn};
 
@@ -61,22 +61,21 @@ impl From<FcError> for Trouble {
 }
 
 impl NodeArguments {
-    /// Opens the port and sets up the node.
-    pub(super) fn open<S: DeviceServer, W: Watcher<S>>(
-        &self,
-        example: &str,
-        shape: impl FnOnce(NodeConfig) -> NodeConfig,
-        device: S,
-        watcher: W,
-    ) -> Result<FcNode<S, W>, Trouble> {
+    /// Opens the port.
+    pub(super) fn port(&self, example: &str) -> Result<FcPort, Trouble> {
         if self.i.is_empty() {
             return Err(Trouble::usage(format!("a node needs a port: {example}")));
         }
         let (name, _) = resolve(&self.i);
-        let options =
-            FcOptions { mac: self.mac, wwpn: self.wwpn, wwnn: self.wwnn, vlan: self.vlan, mtu: self.mtu };
-        let mode = if self.point_to_point { FipMode::PointToPoint } else { FipMode::Multipoint };
-        Ok(FcNode::open(&name, &options, |config| shape(NodeConfig { mode, ..config }), device, watcher)?)
+        let options = FcOptions {
+            mac: self.mac,
+            wwpn: self.wwpn,
+            wwnn: self.wwnn,
+            vlan: self.vlan,
+            mtu: self.mtu,
+            point_to_point: self.point_to_point,
+        };
+        Ok(FcPort::open(&name, &options)?)
     }
 }
 
@@ -86,10 +85,12 @@ pub(super) fn introduce<S: DeviceServer, W: Watcher<S>>(node: &FcNode<S, W>) {
     let mut text = format!("{}: {}\n", info.name, info.path);
     text += &info.notes.iter().map(|note| format!("note: {note}\n")).collect::<String>();
     if config.mtu < 2158 {
-        text += &format!("note: an MTU of {} makes frames shorter than Fibre Channel's 2112 octets of data\n", config.mtu);
+        text +=
+            &format!("note: an MTU of {} makes frames shorter than Fibre Channel's 2112 octets of data\n", config.mtu);
     }
     let link = if node.link() == Link::Up { "up" } else { "down" };
-    text += &format!("port {}, node {}, MAC {}, MTU {}, link {link}\n", config.wwpn, config.wwnn, config.mac, config.mtu);
+    text +=
+        &format!("port {}, node {}, MAC {}, MTU {}, link {link}\n", config.wwpn, config.wwnn, config.mac, config.mtu);
     print(&text);
 }
 
@@ -118,6 +119,21 @@ pub(super) fn role(role: Role) -> &'static str {
     }
 }
 
+/// Why a session ended.
+pub(super) fn downfall(why: Downfall) -> &'static str {
+    match why {
+        Downfall::LoggedOut => "it logged out",
+        Downfall::ProcessLoggedOut => "its process logged out",
+        Downfall::LoginAgain => "it logs in anew",
+        Downfall::Moved => "it has another address or name",
+        Downfall::Gone => "it sends no beacons any more",
+        Downfall::Refused => "it does not take us for logged in",
+        Downfall::Silent => "it does not answer",
+        Downfall::NoAddress => "we have no address, or another",
+        Downfall::Shutdown => "we end",
+    }
+}
+
 /// A neighbour as a line of a table.
 pub(super) fn line(neighbour: &Neighbour) -> String {
     let Neighbour { fc_id, mac, enode_mac, wwpn, wwnn, role: what, max_fcoe_size } = neighbour;
@@ -125,7 +141,8 @@ pub(super) fn line(neighbour: &Neighbour) -> String {
 }
 
 /// What is above such lines.
-pub(super) const HEADING: &str = "port name                node name                address  VN_Port MAC         ENode MAC          octets  role\n";
+pub(super) const HEADING: &str =
+    "port name                node name                address  VN_Port MAC         ENode MAC          octets  role\n";
 
 /// Everything that was counted below FCP, by name.
 pub(super) fn counters<S: DeviceServer>(node: &Node<S>) -> Vec<(String, u64)> {

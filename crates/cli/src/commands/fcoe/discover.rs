@@ -3,7 +3,7 @@
 use super::common::{HEADING, NodeArguments, introduce, line, role, stopper};
 use crate::trouble::{Trouble, print};
 use clap::Args;
-use linerate_fcoe::{Disks, Neighbour, Node, NodeEvent};
+use linerate_fcoe::{Disks, DisksConfig, Neighbour, Node, NodeEvent};
 use linerate_rt::fc::Watcher;
 use linerate_rt::{Sleeper, Waiter, run as run_machine};
 use serde_json::json;
@@ -35,7 +35,7 @@ impl Watcher<Disks> for Look {
         None
     }
 
-    fn waits_for(&mut self, _: &mut Node<Disks>, _: &mut dyn FnMut(&mut dyn Sleeper)) {}
+    fn waits_for(&mut self, _: &mut dyn FnMut(&mut dyn Sleeper)) {}
 
     fn is_done(&self) -> bool {
         false
@@ -43,7 +43,10 @@ impl Watcher<Disks> for Look {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
-    let mut node = arguments.node.open("fcoe discover -i xdp:eth1", |config| config, Disks::default(), Look)?;
+    let port = arguments.node.port("fcoe discover -i xdp:eth1")?;
+    let config = port.config();
+    let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
+    let mut node = port.node(&config, disks, Look)?;
     if !arguments.json {
         introduce(&node);
     }

@@ -7,7 +7,7 @@ use super::common::{NodeArguments, counters, introduce, stopper};
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use config::{Allow, LunSpec};
-use linerate_fcoe::{Disks, TargetConfig};
+use linerate_fcoe::{Disks, NodeConfig, TargetConfig};
 use linerate_rt::{Waiter, run as run_machine};
 use serde_json::{Map, json};
 use status::Status;
@@ -61,18 +61,21 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     if arguments.lun.is_empty() {
         return Err(Trouble::usage(format!("a target needs a LUN: {EXAMPLE}")));
     }
-    let (disks, paths) = config::disks(&arguments.lun, &arguments.allow)?;
+    let port = arguments.node.port(EXAMPLE)?;
+    let config = port.config();
+    let opened = config::open(&arguments.lun, &arguments.allow, (config.wwpn, config.wwnn))?;
+    let devices: String = opened.lines.iter().map(|(_, line)| format!("{line}\n")).collect();
     if arguments.check {
-        print(&paths.iter().map(|(_, line)| format!("{line}\n")).collect::<String>());
+        print(&devices);
         return Ok(ExitCode::SUCCESS);
     }
-    let status = Status::new(arguments.status, arguments.json);
-    let shape = |config| linerate_fcoe::NodeConfig { target: Some(TargetConfig::default()), ..config };
-    let mut node = arguments.node.open(EXAMPLE, shape, disks, status)?;
     let stop = stopper(arguments.seconds)?;
+    let config = NodeConfig { target: Some(TargetConfig::default()), ..config };
+    let status = Status::new(arguments.status, arguments.json, opened.waits);
+    let mut node = port.node(&config, opened.disks, status)?;
     if !arguments.json {
         introduce(&node);
-        print(&paths.iter().map(|(_, line)| format!("{line}\n")).collect::<String>());
+        print(&devices);
     }
     run_machine(&mut node, &mut Waiter::new(arguments.node.wait), &stop);
     let figures = figures(&node);
@@ -82,7 +85,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
         let document = json!({
             "schema": "linerate.fcoe.target", "version": 1, "port": node.info().name, "path": node.info().path,
             "wwpn": config.wwpn.to_string(), "wwnn": config.wwnn.to_string(), "mac": config.mac.to_string(),
-            "luns": paths.iter().map(|(lun, line)| json!({"lun": lun, "device": line})).collect::<Vec<_>>(),
+            "luns": opened.lines.iter().map(|(lun, line)| json!({"lun": lun, "device": line})).collect::<Vec<_>>(),
             "counters": counters,
         });
         print(&format!("{document}\n"));
@@ -109,7 +112,15 @@ fn figures(node: &Node) -> Vec<(String, u64)> {
     .into();
     all.extend(counters(node.node()));
     if let Some(target) = node.node().target() {
-        all.extend(target.counters().iter().map(|(name, n)| (name.to_owned(), n)));
+        let counters = target.counters();
+        all.extend(
+            [
+                ("commands", counters.commands),
+                ("octets_sent", counters.octets_sent),
+                ("octets_received", counters.octets_received),
+            ]
+            .map(|(name, n)| (name.to_owned(), n)),
+        );
     }
     all
 }

@@ -1,8 +1,8 @@
 //! What a target is made of: LUNs and who may see them, from the command line or a file.
 
 use crate::trouble::Trouble;
-use linerate_fcoe::Disks;
-use linerate_rt::block::DeviceSpec;
+use linerate_fcoe::{Disks, DisksConfig};
+use linerate_rt::block::{DeviceSpec, Waits};
 use linerate_wire::Wwn;
 use serde::Deserialize;
 use std::path::Path;
@@ -92,7 +92,8 @@ pub(super) fn read(path: &Path) -> Result<File, Trouble> {
         let line = e.span().map_or(0, |span| text[..span.start].lines().count().max(1));
         wrong(format!("line {line}: {}; see linerate fcoe target --help", e.message()))
     })?;
-    let lun = |WrittenLun { lun, device }| format!("{lun}={device}").parse().map_err(|e| wrong(format!("lun {lun}: {e}")));
+    let lun =
+        |WrittenLun { lun, device }| format!("{lun}={device}").parse().map_err(|e| wrong(format!("lun {lun}: {e}")));
     let allow = |WrittenAllow { wwpn, luns }: WrittenAllow| {
         let named: Wwn = wwpn.parse().map_err(|e| wrong(format!("allow '{wwpn}': {e}")))?;
         match luns.iter().find(|lun| **lun > MOST) {
@@ -107,19 +108,31 @@ pub(super) fn read(path: &Path) -> Result<File, Trouble> {
     })
 }
 
-/// Opens all devices. With each LUN's number, what it lives on and by which path.
-pub(super) fn disks(luns: &[LunSpec], allow: &[Allow]) -> Result<(Disks, Vec<(u16, String)>), Trouble> {
-    let (mut disks, mut paths) = (Disks::default(), Vec::new());
-    for (i, LunSpec { number, device }) in luns.iter().enumerate() {
-        if luns[..i].iter().any(|other| other.number == *number) {
-            return Err(Trouble::usage(format!("LUN {number} is there twice: give each number once")));
-        }
-        let opened = device.open().map_err(|e| Trouble::usage(format!("LUN {number}: {e}")))?;
-        let geometry = linerate_fcoe::Backend::geometry(&*opened);
+/// What a target has opened.
+pub(super) struct Opened {
+    pub(super) disks: Disks,
+    /// What to sleep on while its devices are at work.
+    pub(super) waits: Vec<Waits>,
+    /// Each LUN's number, what it lives on and by which path.
+    pub(super) lines: Vec<(u16, String)>,
+}
+
+/// Octets of buffers that all commands have together, for devices that are not memory.
+const BUFFERS: usize = 256 << 20;
+
+/// Opens all devices, to be seen through a port of these names.
+pub(super) fn open(luns: &[LunSpec], allow: &[Allow], (wwpn, wwnn): (Wwn, Wwn)) -> Result<Opened, Trouble> {
+    let mut disks = Disks::new(&DisksConfig { wwpn, wwnn, buffers: BUFFERS });
+    let (mut waits, mut lines) = (Vec::new(), Vec::new());
+    for LunSpec { number, device } in luns {
+        let seed = wwpn.0.rotate_left(16) ^ u64::from(*number);
+        let opened = device.open(seed).map_err(|e| Trouble::usage(format!("LUN {number}: {e}")))?;
+        let geometry = opened.backend.geometry();
         let size = u128::from(geometry.blocks) * u128::from(geometry.block_size);
         let ro = if geometry.read_only { ", read-only" } else { "" };
-        paths.push((*number, format!("LUN {number}: {device}, {size} bytes{ro}: {}", opened.path())));
-        disks.add(*number, opened);
+        lines.push((*number, format!("LUN {number}: {device}, {size} bytes{ro}: {}", opened.path)));
+        waits.extend(opened.waits);
+        disks.add(*number, opened.backend).map_err(|e| Trouble::usage(e.to_string()))?;
     }
     for Allow { wwpn, luns: seen } in allow {
         if let Some(unknown) = seen.iter().find(|lun| !luns.iter().any(|known| known.number == **lun)) {
@@ -127,5 +140,5 @@ pub(super) fn disks(luns: &[LunSpec], allow: &[Allow]) -> Result<(Disks, Vec<(u1
         }
         disks.allow(*wwpn, seen);
     }
-    Ok((disks, paths))
+    Ok(Opened { disks, waits, lines })
 }

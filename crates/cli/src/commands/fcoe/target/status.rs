@@ -1,9 +1,10 @@
 //! What a target says while it runs: who comes and goes, and what they do.
 
-use crate::commands::fcoe::common::role;
+use crate::commands::fcoe::common::{downfall, role};
 use crate::trouble::print;
 use linerate_fcoe::{Disks, Node, NodeEvent, PeerId};
 use linerate_rt::Sleeper;
+use linerate_rt::block::Waits;
 use linerate_rt::fc::Watcher;
 use std::collections::HashMap;
 
@@ -14,6 +15,7 @@ pub(super) struct Status {
     /// From one table to the next, nanoseconds.
     every: Option<u64>,
     silent: bool,
+    waits: Vec<Waits>,
     last: Option<u64>,
     /// What each peer had done by then: commands, octets sent, octets received.
     before: HashMap<PeerId, [u64; 3]>,
@@ -21,8 +23,8 @@ pub(super) struct Status {
 
 impl Status {
     /// A table each so many seconds; nothing at all if it shall be silent.
-    pub(super) fn new(seconds: Option<u64>, silent: bool) -> Self {
-        Self { every: seconds.map(|s| s.saturating_mul(SECOND)), silent, last: None, before: HashMap::new() }
+    pub(super) fn new(seconds: Option<u64>, silent: bool, waits: Vec<Waits>) -> Self {
+        Self { every: seconds.map(|s| s.saturating_mul(SECOND)), silent, waits, last: None, before: HashMap::new() }
     }
 
     fn table(&mut self, ns: u64, node: &Node<Disks>) -> String {
@@ -36,18 +38,26 @@ impl Status {
             let [commands, sent, received] = [0, 1, 2].map(|i| rate(now[i], before[i]));
             text += &format!(
                 "{}  {}  queue {:>4}  {commands:>9.0} IOPS  read {:>9.3} MB/s  write {:>9.3} MB/s\n",
-                known.peer.wwpn, known.peer.fc_id, known.queue_depth, sent / 1e6, received / 1e6
+                known.peer.wwpn,
+                known.peer.fc_id,
+                known.queue_depth,
+                sent / 1e6,
+                received / 1e6
             );
             after.insert(known.peer.id, now);
         }
         self.before = after;
         let errors = target.counters().drops();
-        text + &format!("{} logged in, {} exchanges, {errors} frames dropped\n", target.peers().count(), target.exchanges())
+        text + &format!(
+            "{} logged in, {} exchanges, {errors} frames dropped\n",
+            target.peers().count(),
+            target.exchanges()
+        )
     }
 }
 
 impl Watcher<Disks> for Status {
-    fn event(&mut self, _: u64, event: &NodeEvent, node: &mut Node<Disks>) {
+    fn event(&mut self, _: u64, event: &NodeEvent, _: &mut Node<Disks>) {
         if self.silent {
             return;
         }
@@ -57,10 +67,9 @@ impl Watcher<Disks> for Status {
             NodeEvent::Up(peer) => {
                 print(&format!("{} at {} logged in: {}\n", peer.wwpn, peer.fc_id, role(peer.role)));
             }
-            NodeEvent::Down(peer, why) => print(&format!("peer {} logged out: {why}\n", peer.index)),
+            NodeEvent::Down(peer, why) => print(&format!("session {} is over: {}\n", peer.index, downfall(*why))),
             NodeEvent::Found(_) | NodeEvent::Lost(_) => {}
         }
-        let _ = node;
     }
 
     fn turn(&mut self, now: u64, node: &mut Node<Disks>) -> bool {
@@ -77,8 +86,8 @@ impl Watcher<Disks> for Status {
         self.last.zip(self.every).map(|(last, every)| last.saturating_add(every))
     }
 
-    fn waits_for(&mut self, node: &mut Node<Disks>, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        let _ = (node, visit);
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        self.waits.iter().for_each(|waits| waits.waits_for(visit));
     }
 
     fn is_done(&self) -> bool {
