@@ -53,6 +53,13 @@ fn the_lesser_name_waits() {
     scene.answer(&flogi, &flogi_accept(2));
     assert_eq!(scene.ways.commands(), []);
     assert_eq!(scene.wait(), 16);
+    let flogi = scene.ways.only();
+    assert_eq!(flogi.command(), ElsCommand::FLOGI);
+    // Meanwhile it has nothing for us, and later it has.
+    scene.answer(&flogi, &flogi_accept(2));
+    scene.beacon(Some(TARGET));
+    scene.rest();
+    scene.beacon(Some(INITIATOR));
     assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
 }
 
@@ -573,7 +580,15 @@ fn strangers_and_impostors_are_refused_and_counted() {
     let logo = LogoRepr { id: FcId::new(2), port_name: neighbour(2, None).wwpn };
     scene.frame(stranger.vn_mac, &request(2, 1, 4), &logo.octets());
     assert_eq!(scene.ways.take(), []);
-    assert_eq!((scene.logins.counters().wrong_source, scene.logins.peers().count()), (3, 1));
+    // The same inside FIP, from another ENode, or of another VN_Port.
+    let them = scene.info;
+    for (src, mac) in [(stranger.enode_mac, them.vn_mac), (them.enode_mac, stranger.vn_mac)] {
+        let header = request(2, 1, 5);
+        let els = FipEls { src, mac: Some(mac), neighbour: None, header, payload: &logo.octets() };
+        scene.logins.handle_fip_els(0, &els, &mut scene.ways);
+        assert_eq!(scene.ways.take(), []);
+    }
+    assert_eq!((scene.logins.counters().wrong_source, scene.logins.peers().count()), (5, 1));
     assert_eq!(events(&mut scene.logins), []);
 }
 
