@@ -82,6 +82,7 @@ impl Pool {
             Some(buffer) => buffer,
             None => {
                 let octets = SMALLEST << class;
+                self.make_room(octets);
                 self.left = self.left.checked_sub(octets)?;
                 Buffer::new(octets)
             }
@@ -94,6 +95,20 @@ impl Pool {
     pub fn give(&mut self, buffer: Buffer) {
         if let Some(class) = Self::class(buffer.capacity()).filter(|class| SMALLEST << class == buffer.capacity()) {
             self.free[class].push(buffer);
+        }
+    }
+
+    /// Frees buffers of other sizes if that leaves so many octets: else whoever comes first with one size would starve all
+    /// others for ever.
+    fn make_room(&mut self, octets: usize) {
+        let free: usize = self.free.iter().enumerate().map(|(class, free)| free.len() * (SMALLEST << class)).sum();
+        if self.left.saturating_add(free) < octets {
+            return;
+        }
+        for (class, free) in self.free.iter_mut().enumerate().rev() {
+            while self.left < octets && free.pop().is_some() {
+                self.left += SMALLEST << class;
+            }
         }
     }
 
@@ -118,7 +133,10 @@ mod tests {
         let again = pool.take(100).unwrap();
         assert_eq!((again.len(), again.bytes()[0]), (100, 7));
         pool.give(second);
-        assert!(pool.take(5000).is_none(), "what is free is of another size");
+        assert!(pool.take(5000).is_none(), "what is free is too little");
+        pool.give(again);
+        assert!(pool.take(5000).is_some(), "what is free of another size makes room");
+        assert!(pool.take(1).is_none(), "the limit holds");
         assert!(Pool::new(usize::MAX).take((16 << 20) + 1).is_none());
     }
 }

@@ -11,14 +11,21 @@
 
 mod backend;
 mod buffer;
+pub mod initiator;
 mod link;
+mod login;
 mod scsi;
 mod target;
 mod transmit;
 
-pub use backend::{Backend, BackendError, Completion, Geometry, Memory, Operation, Tag};
+pub use backend::{Backend, BackendError, Completion, Geometry, GeometryError, Memory, Null, Operation, Ram, Tag};
 pub use buffer::{Buffer, Pool};
 pub use link::{Link, Peer, PeerId, Role};
+pub use login::{
+    Downfall, E_D_TOV, ExchangeStatus, FipEls, LoginConfig, LoginCounters, LoginEvent, Logins, MAX_PAYLOAD,
+    MIN_PAYLOAD, NeighbourInfo, R_A_TOV, Ways, max_payload,
+};
 pub use scsi::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
-pub use target::{ExchangeStatus, Target, TargetConfig, TargetCounters, TargetDrop, TargetPeer};
+pub use scsi::{DiskStatus, Disks, DisksConfig, DisksError, UnitCounters};
+pub use target::{Target, TargetConfig, TargetCounters, TargetDrop, TargetPeer};
 pub use transmit::{Sequence, Transmit};

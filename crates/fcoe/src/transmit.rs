@@ -9,7 +9,8 @@ use linerate_wire::FcHeader;
 /// LAST_SEQUENCE; from frame to frame SEQ_CNT counts on by one, and the parameter by the payload's octets when
 /// `f_ctl` has RELATIVE_OFFSET. The sender counts fill octets into F_CTL of a last frame whose payload is no number of
 /// words. The first frame starts with SOFi3 when `start` is set, all others with SOFn3; the last ends with EOFt when
-/// `end` is set, all others with EOFn. Each frame gets its CRC.
+/// `end` is set, all others with EOFn. Without `end` the part's last frame is not the sequence's, and has none of those
+/// three bits either. Each frame gets its CRC.
 #[derive(Debug, Clone, Copy)]
 pub struct Sequence<'a> {
     /// From where to where.

@@ -1,13 +1,15 @@
-//! Running: clocks, waits, timers, threads, signals, and the loop that joins a machine to its queues.
+//! Running: clocks, waits, timers, threads, signals, block devices, and the loop that joins a machine to its queues.
 //!
 //! A [`Machine`] does a batch of work at a time and says when it wants to be asked again; [`run`] asks it, and while
 //! there is nothing to do lets a [`Waiter`] spin or sleep. One machine has one thread.
 //!
 //! What this crate refuses to do: it knows no protocol and prints nothing.
 
+pub mod block;
 mod clock;
 mod cpu;
 mod event;
+pub mod fc;
 pub mod net;
 mod signal;
 mod sys;

@@ -83,7 +83,7 @@ impl Host {
         let socket = self.sockets.get(id)?;
         let to = to.or(socket.remote)?;
         let template = socket.template.as_ref().filter(|t| t.holds(valid, now, to, body.len()))?;
-        if !probe.passed(Stage::Socket) {
+        if !probe.passed(Stage::Socket, template) {
             return Some(Ok(()));
         }
         let ident = self.ident;
@@ -93,7 +93,7 @@ impl Host {
         self.ident = ident.wrapping_add(1);
         self.counters.udp_sent += 1;
         self.counters.udp_fast += 1;
-        probe.passed(Stage::Ring);
+        probe.passed(Stage::Ring, &());
         Some(Ok(()))
     }
 
@@ -117,7 +117,7 @@ impl Host {
         if !self.up {
             return Err(SendError::Down);
         }
-        if !probe.passed(Stage::Socket) {
+        if !probe.passed(Stage::Socket, &(local, to)) {
             return Ok(());
         }
         // route, and with the flow table the neighbour too
@@ -128,7 +128,7 @@ impl Host {
             Some(flow) => Way { from: flow.from, hop: flow.hop, mtu: flow.mtu },
             None => self.way(to.ip(), local.ip(), now).ok_or(SendError::NoRoute)?,
         };
-        if !probe.passed(Stage::Route) {
+        if !probe.passed(Stage::Route, &way) {
             return Ok(());
         }
         let from = SocketAddr::new(way.from, local.port());
@@ -141,13 +141,13 @@ impl Host {
         let mut head = [0; LONGEST_HEAD];
         let len = ethernet + ip_len + 8;
         let request = self.udp_header(&mut head[ethernet + ip_len..len], ethernet + ip_len, (from, to), body);
-        if !probe.passed(Stage::Udp) {
+        if !probe.passed(Stage::Udp, &head) {
             return Ok(());
         }
         // ip
         let ident = self.ident;
         emit_ip(&mut head[ethernet..], (way.from, to.ip()), IpProtocol::UDP, 8 + body.len(), ident, hops(to.ip()));
-        if !probe.passed(Stage::Ip) {
+        if !probe.passed(Stage::Ip, &head) {
             return Ok(());
         }
         // neighbour
@@ -158,17 +158,17 @@ impl Host {
                 None => return self.udp_send_packet(now, (from, to), way, body, tx),
             },
         };
-        if !probe.passed(Stage::Neighbour) {
+        if !probe.passed(Stage::Neighbour, &(&head, mac)) {
             return Ok(());
         }
         // ethernet header
         self.emit_ethernet(&mut head[..ethernet], mac, to.is_ipv4());
-        if !probe.passed(Stage::Ethernet) {
+        if !probe.passed(Stage::Ethernet, &head) {
             return Ok(());
         }
         // loopback check: what goes to all on the link goes to the host's own sockets too
         let ours_too = mac.is_multicast() && self.is_to_all(to.ip());
-        if !probe.passed(Stage::Loopback) {
+        if !probe.passed(Stage::Loopback, &(&head, ours_too)) {
             return Ok(());
         }
         // nic and ring
@@ -195,7 +195,7 @@ impl Host {
             let (to, bound) = (to.ip(), local.ip());
             self.flows.keep(Flow { to, bound, from: way.from, hop: way.hop, mac, mtu: way.mtu, valid, until });
         }
-        probe.passed(Stage::Ring);
+        probe.passed(Stage::Ring, &());
         Ok(())
     }
 

@@ -36,14 +36,16 @@ pub const STAGES: [(Stage, &str); 8] = [
 
 /// Looks between the stages.
 pub trait Probe {
-    /// A stage has been passed. False ends the way here: the datagram is not sent, and the call succeeds.
-    fn passed(&mut self, stage: Stage) -> bool;
+    /// A stage has been passed, and this is what it made. False ends the way here: the datagram is not sent, and the call
+    /// succeeds; whoever measures that must look at what was made ([`std::hint::black_box`]), or the compiler makes less
+    /// of it.
+    fn passed<M: ?Sized>(&mut self, stage: Stage, made: &M) -> bool;
 }
 
 /// Nobody looks; costs nothing.
 impl Probe for () {
     #[inline(always)]
-    fn passed(&mut self, _: Stage) -> bool {
+    fn passed<M: ?Sized>(&mut self, _: Stage, _: &M) -> bool {
         true
     }
 }

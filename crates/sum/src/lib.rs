@@ -1,8 +1,8 @@
-//! Checksums: the Internet checksum, alone and fused with a copy.
+//! Checksums: the Internet checksum and Fibre Channel's and T10's CRCs, alone and fused with a copy.
 //!
-//! Each algorithm has a portable form and wider ones (AVX2, AVX-512) chosen at run time by what the CPU has; all forms
-//! give the same answer. This crate knows no packet format: which octets are covered, and where the result goes, is
-//! the business of `wire`.
+//! Each algorithm has a portable form and wider ones (AVX2, AVX-512, carry-less multiplication) chosen at run time by
+//! what the CPU has; all forms give the same answer. This crate knows no packet format: which octets are covered, and
+//! where the result goes, is the business of `wire`.
 //!
 //! ```
 //! // The example of RFC 1071, section 3.
@@ -10,6 +10,11 @@
 //! assert_eq!(linerate_sum::checksum(&data), !0xddf2);
 //! ```
 
+mod crc;
+mod crc16;
+mod crc32;
 mod internet;
 
+pub use crc16::{crc16_t10dif, crc16_t10dif_update};
+pub use crc32::{copy_and_crc32, crc32, crc32_update};
 pub use internet::{Sum, checksum, copy_and_sum, form, update};

@@ -45,11 +45,13 @@
 #![forbid(unsafe_code)]
 
 mod arp;
+mod els;
 mod error;
 mod ethernet;
 mod fc;
 mod fcp;
 mod field;
+mod fip;
 mod icmpv4;
 mod icmpv6;
 mod ip;
@@ -59,16 +61,26 @@ mod ipv6_ext;
 mod multicast;
 mod ndp;
 mod quote;
+pub mod scsi;
 mod summary;
 mod tcp;
 mod udp;
 mod vlan;
 
 pub use arp::{ArpOperation, ArpPacket, ArpRepr};
+pub use els::{
+    AdiscRepr, BaAccRepr, BaRjtRepr, ClassParameters, ElsAccept, ElsCommand, ElsReply, ElsRequest, ExchangeRepr,
+    LoginRepr, LogoRepr, LsRjtRepr, RecAccRepr, RtvAccRepr, ServicePage, ServicePages, e_stat, els_explanation,
+    els_reason, fcp_service,
+};
 pub use error::Error;
 pub use ethernet::{EtherType, EthernetFrame, EthernetRepr, MacAddr};
 pub use fc::{Eof, FcHeader, FcId, FcType, FcoeFrame, FcoeRepr, Sof, Wwn, f_ctl, r_ctl};
 pub use fcp::{FcpCommand, FcpResponse, FcpSrr, FcpSrrReply, FcpTransferReady, fcp_attribute, fcp_code, fcp_function};
+pub use fip::{
+    Fc4Features, FipClaim, FipCode, FipDescriptor, FipDescriptors, FipEls, FipElsRepr, FipFlags, FipFrame, FipRepr,
+    FipSolicitationRepr, FipVlanKind, FipVlanRepr, FipVn2vnRepr, FipVnPort, Vn2vnKind,
+};
 pub use icmpv4::{Icmpv4Packet, Icmpv4Repr};
 pub use icmpv6::{Icmpv6Packet, Icmpv6Repr};
 pub use ip::{IpProtocol, pseudo_header_v4, pseudo_header_v6};

@@ -1,5 +1,25 @@
 //! SCSI, apart from what carries it: a device server and its tasks (SAM-5), and what its steps ask of the transport.
 
+mod attention;
+mod commands;
+mod disks;
+mod hold;
+mod inquiry;
+mod manage;
+mod mode;
+mod nexus;
+mod opcodes;
+mod order;
+mod response;
+mod run;
 mod server;
+mod task;
+mod unit;
+mod work;
 
+pub use disks::{DiskStatus, Disks, DisksConfig, DisksError};
 pub use server::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
+pub use unit::UnitCounters;
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,6 @@ mod send;
 mod table;
 
 pub use counters::{TargetCounters, TargetDrop};
-pub use recovery::ExchangeStatus;
 
 use crate::{DeviceServer, Peer, PeerId, Step, Tag, Transmit};
 use exchange::{Answering, Place, Said, State, Which};

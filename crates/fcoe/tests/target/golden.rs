@@ -179,7 +179,7 @@ fn a_lost_frame_of_data_out_is_told_by_rec_and_aborted() {
     let name = "04-write-data-lost-rec-abts-ba_acc-retry.pcap";
     let (mut rig, exchanges) = play(name, |number| number == 10, 8, |rig, frame| told.extend(rec(rig, frame)));
     // Seven frames came; the initiative is the initiator's, so it need not wait (the kernel's target says that it has it).
-    let status = ExchangeStatus { ox_id: 0, rx_id: 0, transferred: 7 * 2048, e_stat: 0x8000_0000 };
+    let status = ExchangeStatus { rx_id: 0, transferred: 7 * 2048, status: 0x8000_0000 };
     assert_eq!(told, [Some(status), Some(status)]);
     assert_eq!(exchanges[0].1.len(), 1, "FCP_XFER_RDY and no response");
     same(&exchanges[1].0, &exchanges[1].1);
@@ -214,7 +214,7 @@ fn abts_without_our_name_is_answered_and_a_reset_ends_tasks() {
     for (recorded, sent) in exchanges.iter().filter(|(recorded, _)| recorded.response.is_some()) {
         same(recorded, sent);
     }
-    assert!(told.iter().flatten().all(|status| status.e_stat & 0x8000_0000 != 0));
+    assert!(told.iter().flatten().all(|status| status.status & 0x8000_0000 != 0));
     let resets =
         rig.device().events.iter().filter(|event| matches!(event, Event::Manage(Function::LogicalUnitReset, _)));
     assert_eq!((resets.count(), rig.target.counters().functions), (2, 2));
@@ -236,9 +236,8 @@ fn a_slow_command_is_told_to_be_at_work() {
         play("14-slow-target-rec-rejected-eio.pcap", |_| false, 0, |rig, frame| told.extend(rec(rig, frame)));
     // Where the kernel's target rejects REC, which has no RX_ID, ours has the initiative: the initiator waits.
     assert_eq!(told.len(), 6);
-    for (ox_id, status) in (0..).zip(told) {
-        let status = status.unwrap();
-        assert_eq!((status.ox_id, status.transferred, status.e_stat), (ox_id, 0, 0xc000_0000));
+    for (rx_id, status) in (0..).zip(told) {
+        assert_eq!(status, Some(ExchangeStatus { rx_id, transferred: 0, status: 0xc000_0000 }));
     }
     same(&exchanges[6].0, &exchanges[6].1);
 }

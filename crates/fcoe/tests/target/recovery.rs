@@ -22,8 +22,7 @@ fn accepted(rig: &mut Rig, ox_id: u16, rx_id: u16) {
 
 fn e_stat(rig: &Rig, ox_id: u16, rx_id: u16) -> Option<(u32, u32)> {
     let status = rig.target.exchange_status(rig.peers[0].fc_id, ox_id, rx_id)?;
-    assert_eq!(status.ox_id, ox_id);
-    Some((status.e_stat, status.transferred))
+    Some((status.status, status.transferred))
 }
 
 /// FCP-4, clause 12.3: ABTS ends the exchange wherever it is, also when RX_ID is 0xffff, and is answered BA_ACC.

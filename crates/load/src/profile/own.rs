@@ -2,10 +2,9 @@
 //!
 //! Each stage is measured in two ways. *Time-stamps*: of one datagram in [`EVERY`], the processor's counter is read
 //! between the stages. A reading waits for the stage to end, so stages cannot overlap as they otherwise do; what that and
-//! the reading itself cost is measured by stamping all datagrams, and taken off. *Early return*: all datagrams turn back
-//! after a stage, and what that costs more than turning back one stage earlier is the stage's. In both, and in the whole
-//! way without either, a datagram begins when the one before has ended. (So the sum of the stamped stages is not quite
-//! independent of the whole; each stage's agreement with its early return is.)
+//! the reading itself cost is told by datagrams of the same run that are stamped at both ends only, and taken off. *Early
+//! return*: all datagrams turn back after a stage, and what that costs more than turning back one stage earlier is the
+//! stage's. In both, and in the whole way without either, a datagram begins when the one before has ended.
 
 use super::{HEADERS, Order, Source, Tell, Way, Whole, column, missing_column};
 use crate::result::{How, Stage as Row, Test};
@@ -13,6 +12,7 @@ use linerate_rt::net::{Node, Options};
 use linerate_rt::{Stop, cpus, monotonic_ns, pin, ticks};
 use linerate_stack::{Path, Probe, STAGES, SendError, Stage, UdpId};
 use linerate_wire::MacAddr;
+use std::cell::Cell;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -50,6 +50,8 @@ const FAST: &[(Stage, &str)] = &[
 
 /// One datagram in so many is stamped: less than two in a hundred, and no divisor of a batch.
 const EVERY: u32 = 61;
+/// The one of them, far from that, of which only both ends are.
+const BETWEEN: u32 = 30;
 /// Datagrams between two syncs.
 const BATCH: u32 = 256;
 const THERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -59,22 +61,28 @@ struct TurnBack(Stage);
 
 impl Probe for TurnBack {
     #[inline]
-    fn passed(&mut self, stage: Stage) -> bool {
+    fn passed<M: ?Sized>(&mut self, stage: Stage, made: &M) -> bool {
+        if stage == self.0 {
+            std::hint::black_box(made);
+        }
         stage != self.0
     }
 }
 
-/// Reads the counter after each stage.
-struct Stamps {
-    at: [u64; STAGES.len() + 1],
+/// What the counter was, at the start and after each stage.
+type Readings = [Cell<u64>; STAGES.len() + 1];
+
+/// Reads the counter after each stage, into memory that is there: made anew, it would cost some of what is measured.
+struct Stamps<'a> {
+    at: &'a Readings,
     n: usize,
 }
 
-impl Probe for Stamps {
+impl Probe for Stamps<'_> {
     #[inline]
-    fn passed(&mut self, _: Stage) -> bool {
-        if let Some(at) = self.at.get_mut(self.n) {
-            *at = ticks();
+    fn passed<M: ?Sized>(&mut self, _: Stage, _: &M) -> bool {
+        if let Some(at) = self.at.get(self.n) {
+            at.set(ticks());
         }
         self.n += 1;
         true
@@ -183,8 +191,6 @@ impl Bed {
             let nothing = self.nothing(each)?;
             let whole = self.send(each, true, |_| ())?;
             wholes.push(Whole { ns: whole - nothing, seconds: each.as_secs_f64() });
-            let all = self.send(each, true, |_| Stamps { at: [0; STAGES.len() + 1], n: 1 })?;
-            let reading = (all - whole) / stages.len() as f64;
             let mut before = nothing;
             for ((stage, _), round) in stages.iter().zip(&mut cut) {
                 let ns = if *stage == Stage::Ring {
@@ -195,8 +201,8 @@ impl Bed {
                 round.push(ns - before);
                 before = ns;
             }
-            for (ns, round) in self.stamps(each, stages.len())?.into_iter().zip(&mut stamped) {
-                round.push(ns - reading);
+            for (ns, round) in self.stamps(each, stages.len(), nothing)?.into_iter().zip(&mut stamped) {
+                round.push(ns);
             }
         }
         let name = |stage: Stage| STAGES.iter().find(|(s, _)| *s == stage).map_or("", |(_, name)| name);
@@ -206,35 +212,55 @@ impl Bed {
         Ok(([rows(How::TimeStamps, &stamped), rows(How::EarlyReturn, &cut)].concat(), wholes))
     }
 
-    /// Nanoseconds of each stage and of a reading, by stamps.
-    fn stamps(&mut self, time: Duration, stages: usize) -> Result<Vec<f64>, String> {
+    /// Nanoseconds of each stage, by stamps. What a reading costs is taken off: what datagrams that are stamped between
+    /// all stages take longer than others of the same run that are stamped at both ends only, and what those readings
+    /// are by themselves (`nothing`).
+    fn stamps(&mut self, time: Duration, stages: usize, nothing: f64) -> Result<Vec<f64>, String> {
         let (ticks0, ns0) = (ticks(), monotonic_ns());
         let mut samples: Vec<Vec<u64>> = vec![Vec::new(); stages];
+        let (mut ends, mut handed) = (Vec::new(), Vec::new());
         let Self { node, socket, payload } = self;
         let until = ns0 + u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / 2);
         let (mut i, mut now) = (0u32, ns0);
+        let readings = Readings::default();
         while now < until {
             for _ in 0..BATCH {
                 i = i.wrapping_add(1);
                 let ring = &mut node.tx;
-                let result = if i.is_multiple_of(EVERY) {
-                    let mut probe = Stamps { at: [0; STAGES.len() + 1], n: 1 };
-                    probe.at[0] = ticks();
-                    let result = node.host.udp_send_probed(now, *socket, None, payload, ring, &mut probe);
-                    for (k, sample) in samples.iter_mut().enumerate() {
-                        sample.push(probe.at[k + 1].wrapping_sub(probe.at[k]));
+                let result = match i % EVERY {
+                    0 => {
+                        let probe = &mut Stamps { at: &readings, n: 1 };
+                        readings[0].set(ticks());
+                        let result = node.host.udp_send_probed(now, *socket, None, payload, ring, probe);
+                        for (k, sample) in samples.iter_mut().enumerate() {
+                            sample.push(readings[k + 1].get().wrapping_sub(readings[k].get()));
+                        }
+                        result
                     }
-                    result
-                } else {
-                    node.host.udp_send_probed(now, *socket, None, payload, ring, &mut ())
+                    BETWEEN => {
+                        let start = ticks();
+                        let result = node.host.udp_send_probed(now, *socket, None, payload, ring, &mut ());
+                        ends.push(ticks().wrapping_sub(start));
+                        result
+                    }
+                    _ => node.host.udp_send_probed(now, *socket, None, payload, ring, &mut ()),
                 };
                 result.map_err(|e: SendError| e.to_string())?;
             }
+            let start = ticks();
             node.flush(now);
+            handed.push(ticks().wrapping_sub(start));
             now = monotonic_ns();
         }
         let ns = scale(ticks0, ns0)?;
-        Ok(samples.iter_mut().map(|sample| middle(sample) * ns).collect())
+        let stamped: Vec<f64> = samples.iter_mut().map(|sample| middle(sample) * ns).collect();
+        let reading = (stamped.iter().sum::<f64>() - middle(&mut ends) * ns + nothing) / stages as f64;
+        let mut stages: Vec<f64> = stamped.iter().map(|stage| stage - reading).collect();
+        // The ring's stage is not over before the batch is handed over.
+        if let Some(ring) = stages.last_mut() {
+            *ring += middle(&mut handed) * ns / f64::from(BATCH);
+        }
+        Ok(stages)
     }
 }
 
@@ -246,10 +272,11 @@ fn scale(ticks0: u64, ns0: u64) -> Result<f64, String> {
     }
 }
 
-/// The mean of the middle eight tenths: interrupts and clock corrections fall outside.
+/// The mean of the middle half: interrupts and clock corrections fall outside, and what code that runs once in many times
+/// has to fetch; the whole way is the median of batches likewise.
 fn middle(samples: &mut [u64]) -> f64 {
     samples.sort_unstable();
-    let tenth = samples.len() / 10;
-    let kept = &samples[tenth..samples.len() - tenth];
+    let quarter = samples.len() / 4;
+    let kept = &samples[quarter..samples.len() - quarter];
     kept.iter().sum::<u64>() as f64 / kept.len().max(1) as f64
 }

@@ -27,6 +27,7 @@ pub use parameters::{PARAMETERS, Parameter};
 pub use rx::NicRx;
 pub use settings::ViSettings;
 pub use tx::NicTx;
+pub use write::SlotWriter;
 
 use crate::flags::{AdapterFlags, Flags, PUBLISHED};
 use linerate_port::{Info, Link, Port};

@@ -2,7 +2,7 @@
 
 use super::count::Count;
 use super::settings::ViSettings;
-use super::write::{self, Writer};
+use super::write::SlotWriter;
 use crate::flags::Flags;
 use crate::offload::{Headers, SegmentError, Segments, Sink, TAG_LEN, Version, header_len};
 use linerate_ring::{Meta, TxRing};
@@ -71,7 +71,7 @@ impl<'a> Request<'a> {
         if self.len > largest.min(vi.mtu + ETHERNET + self.tag_room(vi)) {
             return Err(Count::TxTooLong);
         }
-        let slots = write::slots(ring, self.len).ok_or(Count::TxTooLong)?;
+        let slots = SlotWriter::slots(ring, self.len).ok_or(Count::TxTooLong)?;
         Ok(Plan::Frame { slots, hand_down: (self.needs_sum() && down[0]).then(|| self.handed_down()) })
     }
 
@@ -131,12 +131,12 @@ impl<'a> Request<'a> {
             return Err(Count::TxTooLong);
         }
         if down {
-            let slots = write::slots(ring, self.len).ok_or(Count::TxTooLong)?;
+            let slots = SlotWriter::slots(ring, self.len).ok_or(Count::TxTooLong)?;
             return Ok(Plan::Frame { slots, hand_down: Some(self.handed_down()) });
         }
         let full = (payload - 1) / mss;
         let last = payload - full * mss;
-        let of = |len: usize| write::slots(ring, headers + len).ok_or(Count::TxTooLong);
+        let of = |len: usize| SlotWriter::slots(ring, headers + len).ok_or(Count::TxTooLong);
         let n = u32::try_from(full).map_err(|_| Count::TxTooLong)?;
         let slots = n.saturating_mul(of(mss.min(payload))?).saturating_add(of(last)?);
         if slots >= ring.slots() {
@@ -160,7 +160,7 @@ impl<'a> Request<'a> {
 
     /// Writes it as one frame; gives whether a checksum was filled in.
     pub(super) fn write(&self, ring: &mut TxRing, slots: u32, hand_down: Option<Meta>) -> bool {
-        let mut writer = Writer::new(ring, slots);
+        let mut writer = SlotWriter::new(ring, slots);
         let (front, n, rest) = self.front();
         let fill = self.needs_sum() && hand_down.is_none();
         if !(fill && slots == 1 && self.write_summed(&mut writer, &front[..n], rest)) {
@@ -192,7 +192,7 @@ impl<'a> Request<'a> {
     }
 
     /// Writes the frame into one slot, reading the payload once; false, and nothing done, if it cannot be so.
-    fn write_summed(&self, writer: &mut Writer<'_>, front: &[u8], rest: &[u8]) -> bool {
+    fn write_summed(&self, writer: &mut SlotWriter<'_>, front: &[u8], rest: &[u8]) -> bool {
         let Some(covered) = self.head.get(usize::from(self.meta.csum_start)..) else { return false };
         let written = writer.with_first(|to| {
             let at = front.len() + rest.len();
@@ -219,7 +219,7 @@ impl<'a> Request<'a> {
         template[n..n + rest_headers].copy_from_slice(&rest[..rest_headers]);
         let payload = [&self.head[headers..], self.body];
         let mut segments = Segments::from_meta(&template[..n + rest_headers], &payload, &self.meta)?;
-        let mut writer = Writer::new(ring, slots);
+        let mut writer = SlotWriter::new(ring, slots);
         while let Some(len) = segments.write_next(&mut writer) {
             writer.end(len, None);
         }

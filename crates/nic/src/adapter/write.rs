@@ -5,26 +5,31 @@ use linerate_ring::layout::MAX_FRAGS;
 use linerate_ring::{Frame, Meta, TxBatch, TxRing, flags};
 use linerate_sum::Sum;
 
-/// Slots that a frame needs; None if no ring of this size can ever hold it.
-#[inline]
-pub(super) fn slots(ring: &TxRing, len: usize) -> Option<u32> {
-    let n = len.div_ceil(ring.usable()).max(1);
-    if n > MAX_FRAGS {
-        return None;
-    }
-    u32::try_from(n).ok().filter(|n| *n < ring.slots())
-}
-
-/// Writes frames one behind the other into reserved slots. Whoever makes one has seen that there is room.
-pub(super) struct Writer<'a> {
+/// Writes frames one behind the other into reserved slots: what a [`Sink`] is to be given, then
+/// [`end`](SlotWriter::end) for each frame, and [`commit`](SlotWriter::commit) for all.
+pub struct SlotWriter<'a> {
     batch: TxBatch<'a>,
     /// The first slot of the frame that is being written.
     first: u32,
     usable: usize,
 }
 
-impl<'a> Writer<'a> {
-    pub(super) fn new(ring: &'a mut TxRing, slots: u32) -> Self {
+impl<'a> SlotWriter<'a> {
+    /// Slots that a frame of `len` octets needs in a ring; None if no ring of this size can ever hold it.
+    #[inline]
+    #[must_use]
+    pub fn slots(ring: &TxRing, len: usize) -> Option<u32> {
+        let n = len.div_ceil(ring.usable()).max(1);
+        if n > MAX_FRAGS {
+            return None;
+        }
+        u32::try_from(n).ok().filter(|n| *n < ring.slots())
+    }
+
+    /// Up to `slots` free slots of a ring.
+    #[inline]
+    #[must_use]
+    pub fn new(ring: &'a mut TxRing, slots: u32) -> Self {
         let usable = ring.usable();
         Self { batch: ring.reserve(slots), first: 0, usable }
     }
@@ -53,7 +58,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Ends the frame, which has so many octets.
-    pub(super) fn end(&mut self, len: usize, meta: Option<Meta>) {
+    ///
+    /// # Panics
+    /// When there was no [`room`](Sink::room) for them.
+    #[inline]
+    pub fn end(&mut self, len: usize, meta: Option<Meta>) {
         let mut left = len;
         let first = self.first;
         while left > self.usable {
@@ -68,12 +77,14 @@ impl<'a> Writer<'a> {
     }
 
     /// Hands all ended frames on.
-    pub(super) fn commit(self) {
+    #[inline]
+    pub fn commit(self) {
         self.batch.commit(self.first);
     }
 }
 
-impl Sink for Writer<'_> {
+impl Sink for SlotWriter<'_> {
+    #[inline]
     fn room(&self) -> usize {
         self.batch.len().saturating_sub(self.first) as usize * self.usable
     }
@@ -90,5 +101,11 @@ impl Sink for Writer<'_> {
             sum.add_sum(frame.put_and_sum(at, part));
         });
         sum
+    }
+
+    #[inline]
+    fn put_and_crc(&mut self, at: usize, bytes: &[u8], mut crc: u32) -> u32 {
+        self.parts(at, bytes, |frame, at, part| crc = frame.put_and_crc(at, part, crc));
+        crc
     }
 }

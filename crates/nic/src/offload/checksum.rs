@@ -12,11 +12,11 @@ use super::headers::{Headers, Ip, Version, u16_at};
 /// What the adapter found out about a received frame's checksums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Verdict {
-    /// All that there are, IPv4's header and TCP's or UDP's, are right.
+    /// All that there are, IPv4's header and TCP's or UDP's, or an FC frame's CRC, are right.
     Good,
     /// One is wrong.
     Bad,
-    /// Nobody can say: no IP, a protocol other than TCP and UDP, a fragment, UDP on IPv4 without a checksum.
+    /// Nobody can say: neither IP nor FC, a protocol other than TCP and UDP, a fragment, UDP on IPv4 without a checksum.
     #[default]
     Unknown,
 }

@@ -1,12 +1,13 @@
-//! Where segments are written: each octet once, and summed on the way.
+//! Where segments are written: each octet once, and summed or divided on the way.
 
 use linerate_ring::Frame;
-use linerate_sum::{Sum, copy_and_sum};
+use linerate_sum::{Sum, copy_and_crc32, copy_and_sum, crc32_update};
 
 /// Where a segment is written: a buffer, a slot's frame, or whatever a chain of slots is to its owner.
 ///
-/// The caller of [`Segments::write_next`](super::Segments::write_next) makes it at least [`Segments::next_len`](super::Segments::next_len) octets long; what does not fit is not
-/// written.
+/// The caller of [`Segments::write_next`](super::Segments::write_next) makes it at least
+/// [`Segments::next_len`](super::Segments::next_len) octets long, and so for [`FcSegments`](super::FcSegments); what does
+/// not fit is not written.
 pub trait Sink {
     /// Octets there are.
     fn room(&self) -> usize;
@@ -16,6 +17,9 @@ pub trait Sink {
 
     /// Writes `bytes` at `at`; returns their sum.
     fn put_and_sum(&mut self, at: usize, bytes: &[u8]) -> Sum;
+
+    /// Writes `bytes` at `at`; returns the CRC-32 of what `crc` is of, followed by them.
+    fn put_and_crc(&mut self, at: usize, bytes: &[u8], crc: u32) -> u32;
 }
 
 impl Sink for [u8] {
@@ -36,6 +40,14 @@ impl Sink for [u8] {
         match self.get_mut(at..).and_then(|to| to.get_mut(..bytes.len())) {
             Some(to) => copy_and_sum(to, bytes),
             None => Sum::new(),
+        }
+    }
+
+    #[inline]
+    fn put_and_crc(&mut self, at: usize, bytes: &[u8], crc: u32) -> u32 {
+        match self.get_mut(at..).and_then(|to| to.get_mut(..bytes.len())) {
+            Some(to) => copy_and_crc32(to, bytes, crc),
+            None => crc,
         }
     }
 }
@@ -60,5 +72,15 @@ impl Sink for Frame<'_> {
         // Another process may write the buffer meanwhile: what was given is summed, not what stands there.
         let _ = self.write(at, bytes);
         *Sum::new().add_bytes(bytes)
+    }
+
+    #[inline]
+    fn put_and_crc(&mut self, at: usize, bytes: &[u8], crc: u32) -> u32 {
+        if let Some(own) = self.bytes_mut() {
+            return own.put_and_crc(at, bytes, crc);
+        }
+        // As above.
+        let _ = self.write(at, bytes);
+        crc32_update(crc, bytes)
     }
 }

@@ -5,4 +5,5 @@ pub(crate) mod poll;
 pub(crate) mod signal;
 pub(crate) mod time;
 pub(crate) mod tsc;
+pub(crate) mod uring;
 pub(crate) mod usage;

@@ -1,5 +1,11 @@
 //! What LUNs live on.
 
+mod null;
+mod ram;
+
+pub use null::Null;
+pub use ram::Ram;
+
 use crate::Buffer;
 use thiserror::Error;
 
@@ -27,6 +33,43 @@ pub struct Geometry {
     pub product: &'static str,
     /// What tells this device from others for as long as it exists: VPD pages 80 and 83 are made of it.
     pub serial: u64,
+}
+
+impl Geometry {
+    /// The blocks of `block_size` octets in `size`.
+    ///
+    /// # Errors
+    ///
+    /// [`GeometryError`] when there is none or a part of one left over, or the block size is no power of two from 512 to
+    /// 4096.
+    pub fn blocks_of(size: u64, block_size: u32) -> Result<u64, GeometryError> {
+        if !block_size.is_power_of_two() || !(512..=4096).contains(&block_size) {
+            return Err(GeometryError::BlockSize(block_size));
+        }
+        let block = u64::from(block_size);
+        if size == 0 || !size.is_multiple_of(block) {
+            Err(GeometryError::Size { block_size })
+        } else {
+            Ok(size / block)
+        }
+    }
+}
+
+/// Why there cannot be such a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum GeometryError {
+    /// No such block size.
+    #[error("no device has blocks of {0} octets: give 512, 1024, 2048 or 4096")]
+    BlockSize(u32),
+    /// No number of blocks.
+    #[error("the size is no number of blocks: give a multiple of {block_size} octets")]
+    Size {
+        /// Octets of a block.
+        block_size: u32,
+    },
+    /// More than memory can be addressed.
+    #[error("no memory is so large: give a smaller size")]
+    Memory,
 }
 
 /// Which I/O something belongs to, as the one who submitted it calls it.
@@ -127,7 +170,7 @@ pub trait Backend {
     /// What it is.
     fn geometry(&self) -> &Geometry;
 
-    /// Its memory, if it is memory.
+    /// Its memory, if it is memory. Such a device ends every operation within [`submit`](Self::submit).
     fn memory(&mut self) -> Option<&mut dyn Memory> {
         None
     }

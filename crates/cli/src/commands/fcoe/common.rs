@@ -1,0 +1,148 @@
+//! What all of `linerate fcoe` takes: a port, and who the node on it is.
+
+use crate::trouble::{Trouble, print};
+use clap::Args;
+use linerate_fcoe::{DeviceServer, FipMode, Neighbour, Node, NodeConfig, Role};
+use linerate_load::pktgen::resolve;
+use linerate_port::Link;
+use linerate_rt::fc::{FcError, FcNode, FcOptions, Watcher};
+use linerate_rt::{Stop, WaitMode, forward_signals, pause};
+use linerate_wire::{MacAddr, VlanTag, Wwn};
+
+/// The node.
+#[derive(Args)]
+pub(super) struct NodeArguments {
+    /// The port (KIND:NAME; a bare name is xdp:NAME).
+    #[arg(short, value_name = "PORT", default_value = "", hide_default_value = true)]
+    pub(super) i: String,
+    /// The ENode's MAC address; otherwise the port's own, or a random one.
+    #[arg(long, value_name = "MAC")]
+    mac: Option<MacAddr>,
+    /// The port's name; otherwise 20:00: and the MAC address.
+    #[arg(long, value_name = "WWN")]
+    wwpn: Option<Wwn>,
+    /// The node's name; otherwise 10:00: and the MAC address.
+    #[arg(long, value_name = "WWN")]
+    wwnn: Option<Wwn>,
+    /// The VLAN of all frames, 1 to 4094; their priority is 3.
+    #[arg(long, value_name = "VID", value_parser = vlan)]
+    vlan: Option<VlanTag>,
+    /// Octets behind the Ethernet header; otherwise the port's MTU. 2158 carry full frames.
+    #[arg(long, value_name = "BYTES")]
+    mtu: Option<usize>,
+    /// Expect one other port only, and fall back to any number when there are more.
+    #[arg(long)]
+    point_to_point: bool,
+    /// How the thread waits: busy, adaptive or sleep.
+    #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait)]
+    pub(super) wait: WaitMode,
+}
+
+fn wait(text: &str) -> Result<WaitMode, String> {
+    let mode = WaitMode::ALL.iter().find(|(name, _)| *name == text);
+    mode.map(|(_, mode)| *mode).ok_or_else(|| "give busy, adaptive or sleep".to_owned())
+}
+
+/// FCoE's priority by custom, and by its application TLV (IEEE 802.1Qaz).
+const PRIORITY: u8 = 3;
+
+fn vlan(text: &str) -> Result<VlanTag, String> {
+    let vid = text.parse().ok().filter(|vid| (1..=4094).contains(vid));
+    vid.and_then(|vid| VlanTag::new(PRIORITY, false, vid).ok()).ok_or_else(|| "give 1 to 4094".to_owned())
+}
+
+impl From<FcError> for Trouble {
+    fn from(error: FcError) -> Self {
+        match error {
+            FcError::Open(error) => error.into(),
+            other => Self::usage(other.to_string()),
+        }
+    }
+}
+
+impl NodeArguments {
+    /// Opens the port and sets up the node.
+    pub(super) fn open<S: DeviceServer, W: Watcher<S>>(
+        &self,
+        example: &str,
+        shape: impl FnOnce(NodeConfig) -> NodeConfig,
+        device: S,
+        watcher: W,
+    ) -> Result<FcNode<S, W>, Trouble> {
+        if self.i.is_empty() {
+            return Err(Trouble::usage(format!("a node needs a port: {example}")));
+        }
+        let (name, _) = resolve(&self.i);
+        let options =
+            FcOptions { mac: self.mac, wwpn: self.wwpn, wwnn: self.wwnn, vlan: self.vlan, mtu: self.mtu };
+        let mode = if self.point_to_point { FipMode::PointToPoint } else { FipMode::Multipoint };
+        Ok(FcNode::open(&name, &options, |config| shape(NodeConfig { mode, ..config }), device, watcher)?)
+    }
+}
+
+/// Who we are, for people.
+pub(super) fn introduce<S: DeviceServer, W: Watcher<S>>(node: &FcNode<S, W>) {
+    let (info, config) = (node.info(), node.config());
+    let mut text = format!("{}: {}\n", info.name, info.path);
+    text += &info.notes.iter().map(|note| format!("note: {note}\n")).collect::<String>();
+    if config.mtu < 2158 {
+        text += &format!("note: an MTU of {} makes frames shorter than Fibre Channel's 2112 octets of data\n", config.mtu);
+    }
+    let link = if node.link() == Link::Up { "up" } else { "down" };
+    text += &format!("port {}, node {}, MAC {}, MTU {}, link {link}\n", config.wwpn, config.wwnn, config.mac, config.mtu);
+    print(&text);
+}
+
+/// Stops at a signal, and after so many seconds if that is wanted.
+pub(super) fn stopper(seconds: Option<u64>) -> Result<Stop, Trouble> {
+    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
+    let stop = Stop::new().map_err(system)?;
+    forward_signals(&stop).map_err(system)?;
+    if let Some(seconds) = seconds {
+        let (stop, until) = (stop.clone(), linerate_rt::monotonic_ns() + seconds.saturating_mul(1_000_000_000));
+        std::thread::spawn(move || {
+            pause(&[&stop], Some(until));
+            stop.ask(0);
+        });
+    }
+    Ok(stop)
+}
+
+/// "target", "initiator", both or "-".
+pub(super) fn role(role: Role) -> &'static str {
+    match (role.target, role.initiator) {
+        (true, true) => "target+initiator",
+        (true, false) => "target",
+        (false, true) => "initiator",
+        (false, false) => "-",
+    }
+}
+
+/// A neighbour as a line of a table.
+pub(super) fn line(neighbour: &Neighbour) -> String {
+    let Neighbour { fc_id, mac, enode_mac, wwpn, wwnn, role: what, max_fcoe_size } = neighbour;
+    format!("{wwpn}  {wwnn}  {fc_id}  {mac}  {enode_mac}  {max_fcoe_size:>5}  {}\n", role(*what))
+}
+
+/// What is above such lines.
+pub(super) const HEADING: &str = "port name                node name                address  VN_Port MAC         ENode MAC          octets  role\n";
+
+/// Everything that was counted below FCP, by name.
+pub(super) fn counters<S: DeviceServer>(node: &Node<S>) -> Vec<(String, u64)> {
+    let (fip, logins) = (node.fip_counters(), node.login_counters());
+    let mut all: Vec<(String, u64)> = [
+        ("fip_received", fip.received),
+        ("login_requests", logins.requests),
+        ("login_requests_sent", logins.requests_sent),
+        ("login_rejects", logins.rejects),
+        ("login_rejects_sent", logins.rejects_sent),
+        ("login_timeouts", logins.timeouts),
+        ("sessions", logins.ups),
+        ("sessions_ended", logins.downs),
+    ]
+    .map(|(name, n)| (name.to_owned(), n))
+    .into();
+    all.extend(fip.drops().filter(|(_, n)| *n > 0).map(|(reason, n)| (format!("fip_dropped.{}", reason.name()), n)));
+    all.extend(node.drops().filter(|(_, n)| *n > 0).map(|(reason, n)| (format!("dropped.{}", reason.name()), n)));
+    all
+}

@@ -1,0 +1,115 @@
+//! `linerate fcoe target`.
+
+mod config;
+mod status;
+
+use super::common::{NodeArguments, counters, introduce, stopper};
+use crate::trouble::{Trouble, print};
+use clap::Args;
+use config::{Allow, LunSpec};
+use linerate_fcoe::{Disks, TargetConfig};
+use linerate_rt::{Waiter, run as run_machine};
+use serde_json::{Map, json};
+use status::Status;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    node: NodeArguments,
+    /// A LUN: its number and what it lives on: 0=ram:64M, 1=file:disk.img[,ro], 2=null:1T, 3=nbd://host/export; may be
+    /// given again.
+    #[arg(long, value_name = "N=DEVICE")]
+    lun: Vec<LunSpec>,
+    /// Who may see which LUNs: a port name, and numbers with commas between; may be given again. Without any, everybody
+    /// sees all; with one, nobody sees what no --allow names.
+    #[arg(long, value_name = "WWPN=LUNS")]
+    allow: Vec<Allow>,
+    /// Read port, LUNs and who may see them from a TOML file; what is given beside it counts more.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Check all that was given, devices included, and end.
+    #[arg(long)]
+    check: bool,
+    /// Print who is logged in and what they do, each N seconds.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    status: Option<u64>,
+    /// End after so many seconds; otherwise at Ctrl-C.
+    #[arg(long, value_name = "N")]
+    seconds: Option<u64>,
+    /// Print what was counted as one JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLE: &str = "fcoe target -i xdp:eth1 --lun 0=ram:64M";
+
+pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
+    if let Some(path) = arguments.config.take() {
+        let file = config::read(&path)?;
+        if arguments.node.i.is_empty() {
+            arguments.node.i = file.port.unwrap_or_default();
+        }
+        if arguments.lun.is_empty() {
+            arguments.lun = file.luns;
+        }
+        if arguments.allow.is_empty() {
+            arguments.allow = file.allow;
+        }
+    }
+    if arguments.lun.is_empty() {
+        return Err(Trouble::usage(format!("a target needs a LUN: {EXAMPLE}")));
+    }
+    let (disks, paths) = config::disks(&arguments.lun, &arguments.allow)?;
+    if arguments.check {
+        print(&paths.iter().map(|(_, line)| format!("{line}\n")).collect::<String>());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let status = Status::new(arguments.status, arguments.json);
+    let shape = |config| linerate_fcoe::NodeConfig { target: Some(TargetConfig::default()), ..config };
+    let mut node = arguments.node.open(EXAMPLE, shape, disks, status)?;
+    let stop = stopper(arguments.seconds)?;
+    if !arguments.json {
+        introduce(&node);
+        print(&paths.iter().map(|(_, line)| format!("{line}\n")).collect::<String>());
+    }
+    run_machine(&mut node, &mut Waiter::new(arguments.node.wait), &stop);
+    let figures = figures(&node);
+    if arguments.json {
+        let counters: Map<_, _> = figures.into_iter().map(|(name, n)| (name, json!(n))).collect();
+        let config = node.config();
+        let document = json!({
+            "schema": "linerate.fcoe.target", "version": 1, "port": node.info().name, "path": node.info().path,
+            "wwpn": config.wwpn.to_string(), "wwnn": config.wwnn.to_string(), "mac": config.mac.to_string(),
+            "luns": paths.iter().map(|(lun, line)| json!({"lun": lun, "device": line})).collect::<Vec<_>>(),
+            "counters": counters,
+        });
+        print(&format!("{document}\n"));
+    } else {
+        print(&figures.iter().map(|(name, n)| format!("{name:32} {n}\n")).collect::<String>());
+    }
+    Ok(stop.signal().map_or(ExitCode::SUCCESS, |signal| ExitCode::from(128u8.saturating_add(signal))))
+}
+
+type Node = linerate_rt::fc::FcNode<Disks, Status>;
+
+fn figures(node: &Node) -> Vec<(String, u64)> {
+    let (tx, rx) = node.lines();
+    let (sent, received) = (tx.counters(), rx.counters());
+    let mut all: Vec<(String, u64)> = [
+        ("frames_sent", sent.frames),
+        ("frames_refused", sent.refused),
+        ("frames_received", received.frames),
+        ("frames_bad_crc", received.bad_crc),
+        ("frames_too_long", received.too_long),
+        ("frames_spoiled", received.spoiled),
+    ]
+    .map(|(name, n)| (name.to_owned(), n))
+    .into();
+    all.extend(counters(node.node()));
+    if let Some(target) = node.node().target() {
+        all.extend(target.counters().iter().map(|(name, n)| (name.to_owned(), n)));
+    }
+    all
+}

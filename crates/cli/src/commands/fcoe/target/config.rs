@@ -1,0 +1,131 @@
+//! What a target is made of: LUNs and who may see them, from the command line or a file.
+
+use crate::trouble::Trouble;
+use linerate_fcoe::Disks;
+use linerate_rt::block::DeviceSpec;
+use linerate_wire::Wwn;
+use serde::Deserialize;
+use std::path::Path;
+use std::str::FromStr;
+
+/// LUNs that a target can have: flat addressing has 14 bits (SAM-5, clause 4.7.6).
+const MOST: u16 = 16383;
+
+/// A LUN and what it lives on.
+#[derive(Clone, Debug)]
+pub(super) struct LunSpec {
+    number: u16,
+    device: DeviceSpec,
+}
+
+fn number(text: &str) -> Result<u16, String> {
+    let number = text.parse().ok().filter(|number| *number <= MOST);
+    number.ok_or_else(|| format!("'{text}' is no LUN: give a number from 0 to {MOST}"))
+}
+
+impl FromStr for LunSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (lun, device) = text.split_once('=').ok_or("write it as 0=ram:64M")?;
+        let device = DeviceSpec::parse(device).map_err(|e| e.to_string())?;
+        Ok(Self { number: number(lun)?, device })
+    }
+}
+
+/// Who may see what.
+#[derive(Clone, Debug)]
+pub(super) struct Allow {
+    wwpn: Wwn,
+    luns: Vec<u16>,
+}
+
+impl FromStr for Allow {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (wwpn, luns) = text.split_once('=').ok_or("write it as 20:00:52:54:00:00:00:01=0,1")?;
+        let wwpn = wwpn.parse().map_err(|e: linerate_wire::Error| e.to_string())?;
+        let luns = luns.split(',').filter(|lun| !lun.is_empty()).map(number).collect::<Result<_, _>>()?;
+        Ok(Self { wwpn, luns })
+    }
+}
+
+/// A file's content.
+#[derive(Debug, Default)]
+pub(super) struct File {
+    pub(super) port: Option<String>,
+    pub(super) luns: Vec<LunSpec>,
+    pub(super) allow: Vec<Allow>,
+}
+
+/// The same as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    port: Option<String>,
+    #[serde(default)]
+    lun: Vec<WrittenLun>,
+    #[serde(default)]
+    allow: Vec<WrittenAllow>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenLun {
+    lun: u16,
+    device: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenAllow {
+    wwpn: String,
+    luns: Vec<u16>,
+}
+
+/// Reads a configuration file.
+pub(super) fn read(path: &Path) -> Result<File, Trouble> {
+    let wrong = |what: String| Trouble::usage(format!("{}: {what}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|e| wrong(format!("{e}; give a file that can be read")))?;
+    let written: Written = toml::from_str(&text).map_err(|e| {
+        let line = e.span().map_or(0, |span| text[..span.start].lines().count().max(1));
+        wrong(format!("line {line}: {}; see linerate fcoe target --help", e.message()))
+    })?;
+    let lun = |WrittenLun { lun, device }| format!("{lun}={device}").parse().map_err(|e| wrong(format!("lun {lun}: {e}")));
+    let allow = |WrittenAllow { wwpn, luns }: WrittenAllow| {
+        let named: Wwn = wwpn.parse().map_err(|e| wrong(format!("allow '{wwpn}': {e}")))?;
+        match luns.iter().find(|lun| **lun > MOST) {
+            Some(lun) => Err(wrong(format!("allow '{wwpn}': {lun} is no LUN: give numbers from 0 to {MOST}"))),
+            None => Ok(Allow { wwpn: named, luns }),
+        }
+    };
+    Ok(File {
+        port: written.port,
+        luns: written.lun.into_iter().map(lun).collect::<Result<_, _>>()?,
+        allow: written.allow.into_iter().map(allow).collect::<Result<_, _>>()?,
+    })
+}
+
+/// Opens all devices. With each LUN's number, what it lives on and by which path.
+pub(super) fn disks(luns: &[LunSpec], allow: &[Allow]) -> Result<(Disks, Vec<(u16, String)>), Trouble> {
+    let (mut disks, mut paths) = (Disks::default(), Vec::new());
+    for (i, LunSpec { number, device }) in luns.iter().enumerate() {
+        if luns[..i].iter().any(|other| other.number == *number) {
+            return Err(Trouble::usage(format!("LUN {number} is there twice: give each number once")));
+        }
+        let opened = device.open().map_err(|e| Trouble::usage(format!("LUN {number}: {e}")))?;
+        let geometry = linerate_fcoe::Backend::geometry(&*opened);
+        let size = u128::from(geometry.blocks) * u128::from(geometry.block_size);
+        let ro = if geometry.read_only { ", read-only" } else { "" };
+        paths.push((*number, format!("LUN {number}: {device}, {size} bytes{ro}: {}", opened.path())));
+        disks.add(*number, opened);
+    }
+    for Allow { wwpn, luns: seen } in allow {
+        if let Some(unknown) = seen.iter().find(|lun| !luns.iter().any(|known| known.number == **lun)) {
+            return Err(Trouble::usage(format!("--allow {wwpn}: there is no LUN {unknown}: add --lun {unknown}=…")));
+        }
+        disks.allow(*wwpn, seen);
+    }
+    Ok((disks, paths))
+}

@@ -1,0 +1,272 @@
+//! One exchange of ours: a command, what has come and gone of its data, and what is to be sent for it.
+
+use super::ranges::Ranges;
+use crate::{Buffer, Lun, PeerId, Tag, TaskAttribute};
+use linerate_wire::scsi::opcode;
+use linerate_wire::{FcHeader, Sof, f_ctl};
+
+/// Which way data moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    None,
+    In,
+    Out,
+}
+
+/// What an exchange waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// To be used.
+    Free,
+    /// The target.
+    Running,
+    /// The reply to REC.
+    Asking,
+    /// The reply to SRR.
+    Requesting,
+    /// The reply to ABTS, after which something is done.
+    Aborting(After),
+    /// Room for FCP_CONF; all else is done.
+    Confirming,
+}
+
+/// What follows an abort.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    /// The command is sent again.
+    Resend,
+    /// It has taken too long.
+    TimedOut,
+}
+
+/// Frames to send, in this order when there are several.
+pub(super) mod want {
+    pub(in super::super) const COMMAND: u8 = 1;
+    pub(in super::super) const DATA: u8 = 2;
+    pub(in super::super) const REC: u8 = 4;
+    pub(in super::super) const SRR: u8 = 8;
+    pub(in super::super) const ABTS: u8 = 16;
+    pub(in super::super) const CONF: u8 = 32;
+}
+
+/// Data out that an XFER_RDY has asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Burst {
+    pub(super) offset: u32,
+    pub(super) end: u32,
+    pub(super) seq_id: u8,
+    pub(super) seq_cnt: u16,
+}
+
+/// GOOD came before all data: a path that reorders may still bring it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held {
+    /// When it came.
+    pub(super) since: u64,
+    /// Octets that did not move, it says.
+    pub(super) under: u32,
+    /// What it says to the one who submitted the command.
+    pub(super) residual: i64,
+    /// Whether the target waits for FCP_CONF, and so still has the exchange.
+    pub(super) confirm: bool,
+}
+
+/// What SRR asks for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Retransmission {
+    pub(super) offset: u32,
+    pub(super) r_ctl: u8,
+}
+
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) phase: Phase,
+    pub(super) peer: PeerId,
+    pub(super) ox_id: u16,
+    pub(super) rx_id: u16,
+    pub(super) direction: Direction,
+    pub(super) buffer: Option<Buffer>,
+    /// FCP_DL.
+    pub(super) length: u32,
+    /// Data in that is placed; data out that was asked for.
+    pub(super) ranges: Ranges,
+    pub(super) continuity: Continuity,
+    pub(super) burst: Burst,
+    pub(super) held: Option<Held>,
+    /// Two frames had different data for one place: neither is believed.
+    pub(super) damaged: bool,
+    /// The outcome has been told.
+    pub(super) reported: bool,
+    /// It is in the queue of those that send.
+    pub(super) queued: bool,
+    /// Bits of [`want`].
+    pub(super) wants: u8,
+    pub(super) seq_id: u8,
+    /// How often the command was sent again.
+    pub(super) attempts: u8,
+    /// How often REC or ABTS was sent in vain.
+    pub(super) silent: u8,
+    /// The name of our REC or SRR.
+    pub(super) service: u16,
+    pub(super) retransmission: Retransmission,
+    pub(super) started: u64,
+    pub(super) deadline: u64,
+    /// When something last went or came.
+    pub(super) progress: u64,
+    /// When REC, SRR or ABTS was sent.
+    pub(super) asked: u64,
+    pub(super) tag: Tag,
+    pub(super) lun: Lun,
+    pub(super) cdb: [u8; 32],
+    pub(super) cdb_len: u8,
+    pub(super) attribute: TaskAttribute,
+    /// A reset of the unit rather than a command.
+    pub(super) reset: bool,
+}
+
+impl Exchange {
+    pub(super) fn new() -> Self {
+        Self {
+            phase: Phase::Free,
+            peer: PeerId { index: 0, generation: 0 },
+            ox_id: FcHeader::NO_ID,
+            rx_id: FcHeader::NO_ID,
+            direction: Direction::None,
+            buffer: None,
+            length: 0,
+            ranges: Ranges::default(),
+            continuity: Continuity::default(),
+            burst: Burst::default(),
+            held: None,
+            damaged: false,
+            reported: false,
+            queued: false,
+            wants: 0,
+            seq_id: 0,
+            attempts: 0,
+            silent: 0,
+            service: FcHeader::NO_ID,
+            retransmission: Retransmission::default(),
+            started: 0,
+            deadline: 0,
+            progress: 0,
+            asked: 0,
+            tag: Tag(0),
+            lun: Lun([0; 8]),
+            cdb: [0; 32],
+            cdb_len: 0,
+            attribute: TaskAttribute::Simple,
+            reset: false,
+        }
+    }
+
+    /// As before the command was sent, under another name.
+    pub(super) fn restart(&mut self, now: u64, ox_id: u16) {
+        self.phase = Phase::Running;
+        self.ox_id = ox_id;
+        self.rx_id = FcHeader::NO_ID;
+        self.ranges = Ranges::default();
+        self.continuity = Continuity::default();
+        self.held = None;
+        self.damaged = false;
+        self.wants = want::COMMAND;
+        self.seq_id = 0;
+        self.silent = 0;
+        self.progress = now;
+    }
+
+    /// A name for our next sequence.
+    pub(super) fn next_seq_id(&mut self) -> u8 {
+        self.seq_id = self.seq_id.wrapping_add(1);
+        self.seq_id
+    }
+
+    /// Whether the target's frames still count.
+    pub(super) fn is_open(&self) -> bool {
+        !matches!(self.phase, Phase::Free | Phase::Confirming) && self.wants & want::COMMAND == 0
+    }
+
+    /// Whether exactly the data that is not residual has moved: for data in, all of it is placed; for data out, all of it
+    /// was asked for and has gone.
+    pub(super) fn has_moved(&self, under: u32) -> bool {
+        match self.direction {
+            Direction::None => true,
+            _ => {
+                !self.damaged
+                    && self.wants & want::DATA == 0
+                    && self.ranges.is_whole()
+                    && self.length.checked_sub(under) == Some(self.ranges.end())
+            }
+        }
+    }
+
+    /// Whether a command that the target may have done can be sent again: what it does twice is what it does once. A
+    /// comparison or a reservation that has succeeded may fail the second time (SBC-3, clause 5.2; SPC-4, clause 6.16).
+    pub(super) fn is_repeatable(&self) -> bool {
+        const EXTENDED_COPY: u8 = 0x83;
+        match self.cdb[0] {
+            _ if self.reset => true,
+            opcode::COMPARE_AND_WRITE | opcode::PERSISTENT_RESERVE_OUT | EXTENDED_COPY => false,
+            // READ, VERIFY, WRITE, WRITE AND VERIFY and WRITE SAME (32).
+            opcode::VARIABLE_LENGTH => self.cdb[8] == 0 && matches!(self.cdb[9], 0x09..=0x0d),
+            _ => true,
+        }
+    }
+}
+
+/// Where the next frame of the sequence that comes in must lie: SEQ_CNT and relative offset grow together (FC-FS-3,
+/// clauses 12.10 and 12.15).
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Continuity {
+    open: bool,
+    seq_id: u8,
+    seq_cnt: u16,
+    offset: u32,
+    /// Octets of the sequence's full frames.
+    size: u32,
+}
+
+impl Continuity {
+    /// Whether a frame belongs where it says. Out of order it does when count and offset are apart by the same number of
+    /// full frames.
+    pub(super) fn admit(&mut self, header: &FcHeader, sof: Sof, len: u32) -> bool {
+        let (offset, last) = (header.parameter, header.has(f_ctl::END_SEQUENCE));
+        if self.open && header.seq_id == self.seq_id {
+            if header.seq_cnt == self.seq_cnt && offset == self.offset {
+                if !last {
+                    self.size = len;
+                }
+                self.expect(header, offset, len);
+                return true;
+            }
+            let ahead = i16::from_be_bytes(header.seq_cnt.wrapping_sub(self.seq_cnt).to_be_bytes());
+            let belongs = i64::from(offset) == i64::from(self.offset) + i64::from(ahead) * i64::from(self.size)
+                && (len == self.size || last && len < self.size);
+            if belongs && ahead > 0 {
+                self.expect(header, offset, len);
+            }
+            return belongs;
+        }
+        // Another sequence. Its first frame says where it begins; without that, only the exchange's first is known to
+        // begin at nothing.
+        let begins = sof == Sof::I3;
+        let first = !self.open && !last && u64::from(offset) == u64::from(header.seq_cnt) * u64::from(len);
+        if begins || first {
+            self.open = true;
+            self.seq_id = header.seq_id;
+            self.size = len;
+            self.expect(header, offset, len);
+        }
+        begins || first
+    }
+
+    /// The next frame follows this one. Nothing follows the last, which may be shorter: others are measured from where it
+    /// begins.
+    fn expect(&mut self, header: &FcHeader, offset: u32, len: u32) {
+        if header.has(f_ctl::END_SEQUENCE) {
+            (self.seq_cnt, self.offset) = (header.seq_cnt, offset);
+        } else {
+            (self.seq_cnt, self.offset) = (header.seq_cnt.wrapping_add(1), offset.saturating_add(len));
+        }
+    }
+}

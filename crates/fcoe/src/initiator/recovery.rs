@@ -1,0 +1,463 @@
+//! What is done when something was lost: class 3 says nothing about it (FCP-4, clause 12).
+//!
+//! Without progress for REC_TOV the target is asked what it has (REC). What it says decides: wait, ask for the sequence
+//! again (SRR, where both can), abort and send the command again, or send it again at once because the target does not
+//! know it. A command that is sent again has another name, and the old name rests.
+
+use super::exchange::{After, Continuity, Direction, Exchange, Phase, want};
+use super::ids::{Resting, Service};
+use super::send::{header, send_one};
+use super::{Event, Initiator, Outcome, TransportError};
+use crate::{Peer, PeerId, Transmit};
+use linerate_wire::{
+    BaAccRepr, BaRjtRepr, ElsAccept, ElsCommand, ElsReply, ExchangeRepr, FcHeader, FcType, FcoeFrame, FcpSrrReply,
+    LsRjtRepr, RecAccRepr, e_stat, els_explanation, els_reason, f_ctl, r_ctl,
+};
+
+/// Nanoseconds that missing data may come after the status that it belongs before.
+const REORDER: u64 = 10_000_000;
+/// RECs without a reply after which the command is aborted.
+const SILENT_RECS: u8 = 3;
+/// ABTSs without a reply after which the exchange is given up.
+const SILENT_ABORTS: u8 = 2;
+
+/// What a REC of a peer about an exchange of ours is answered with (FC-LS-3, clause 4.2.29).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExchangeStatus {
+    /// As the peer calls the exchange; 0xffff if it has not said.
+    pub rx_id: u16,
+    /// Bits of [`e_stat`].
+    pub status: u32,
+    /// Octets of data received or sent without a gap.
+    pub transferred: u32,
+}
+
+/// What REC's answer leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Wait,
+    Resend,
+    Abort,
+    /// SRR for the unit with this R_CTL from this octet on; an abort where the peer cannot.
+    Retransmit(u8, u32),
+}
+
+/// What to do about an exchange that the target has, and that has not progressed for REC_TOV (FCP-4, clause 12.4.1, and
+/// the diagrams of annex C).
+fn verdict(exchange: &Exchange, answer: &RecAccRepr, now: u64) -> Verdict {
+    if answer.status & e_stat::COMPLETE != 0 {
+        return Verdict::Resend;
+    }
+    let seen = exchange.ranges.end();
+    if answer.status & e_stat::SEQUENCE_INITIATIVE == 0 {
+        // It waits for us, and we for it: what it sent, or the end of what we sent, was lost.
+        return match exchange.direction {
+            Direction::Out => Verdict::Retransmit(r_ctl::DATA_DESCRIPTOR, answer.transferred.min(seen)),
+            Direction::In if answer.transferred > seen => Verdict::Retransmit(r_ctl::DATA, seen),
+            Direction::In | Direction::None => Verdict::Retransmit(r_ctl::STATUS, 0),
+        };
+    }
+    if exchange.direction == Direction::Out && seen > 0 {
+        if answer.transferred > 0 && answer.transferred < seen {
+            return Verdict::Retransmit(r_ctl::DATA_DESCRIPTOR, answer.transferred);
+        }
+        // A target that does not count octets (Linux's) may lack some and not know it. It is either slow or waits in
+        // vain: half of the command's time is for the first, half for the second.
+        let half = exchange.deadline.saturating_sub(exchange.started) / 2;
+        if answer.transferred == 0 && exchange.attempts == 0 && now.saturating_sub(exchange.started) >= half {
+            return Verdict::Abort;
+        }
+    }
+    Verdict::Wait
+}
+
+impl Initiator {
+    /// What a peer that asks (REC) is told about an exchange of ours with it; `None`: LS_RJT, invalid OX_ID-RX_ID
+    /// combination.
+    #[must_use]
+    pub fn exchange_status(&self, peer: PeerId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus> {
+        let exchange = &self.exchanges[self.ids.place(ox_id)?];
+        let named = [rx_id, exchange.rx_id].contains(&FcHeader::NO_ID) || rx_id == exchange.rx_id;
+        let sends = exchange.wants & want::DATA != 0;
+        (exchange.peer == peer && exchange.is_open() && named).then(|| ExchangeStatus {
+            rx_id: exchange.rx_id,
+            status: if sends { e_stat::SEQUENCE_INITIATIVE } else { 0 },
+            transferred: if sends { exchange.burst.offset } else { exchange.ranges.end() },
+        })
+    }
+
+    /// The exchange's time may have come.
+    pub(super) fn look(&mut self, at: usize) {
+        let now = self.now;
+        let exchange = &mut self.exchanges[at];
+        let Some(target) = self.targets.get(usize::from(exchange.peer.index)).and_then(Option::as_deref) else {
+            return;
+        };
+        let rec_tov = target.rec_tov();
+        let waited = now.saturating_sub(exchange.asked);
+        match exchange.phase {
+            Phase::Free | Phase::Confirming => return,
+            Phase::Aborting(after) => {
+                if waited >= target.abort_tov() {
+                    self.abort_unanswered(at, after);
+                }
+            }
+            _ if now >= exchange.deadline => self.time_out(at),
+            Phase::Running => {
+                let quiet = now.saturating_sub(exchange.progress);
+                if let Some(held) = exchange.held {
+                    if now.saturating_sub(held.since) >= REORDER {
+                        self.lacks_data(at);
+                    }
+                } else if exchange.wants & (want::COMMAND | want::DATA) != 0 {
+                    // There is no room for ours: that is not the target's fault.
+                    exchange.progress = now;
+                } else if quiet >= rec_tov && target.answers_rec {
+                    self.ask(at);
+                }
+            }
+            Phase::Asking if waited >= rec_tov => {
+                exchange.silent += 1;
+                if exchange.silent >= SILENT_RECS {
+                    self.abort(at, After::Resend);
+                } else {
+                    self.ask(at);
+                }
+            }
+            Phase::Requesting if waited >= rec_tov => self.abort(at, After::Resend),
+            Phase::Asking | Phase::Requesting => {}
+        }
+        self.schedule(at);
+    }
+
+    /// Sets when to look at the exchange again.
+    pub(super) fn schedule(&mut self, at: usize) {
+        let exchange = &self.exchanges[at];
+        let Some(target) = self.targets.get(usize::from(exchange.peer.index)).and_then(Option::as_deref) else {
+            return;
+        };
+        let due = match exchange.phase {
+            Phase::Free | Phase::Confirming => return,
+            Phase::Aborting(_) => exchange.asked.saturating_add(target.abort_tov()),
+            Phase::Asking | Phase::Requesting => exchange.deadline.min(exchange.asked.saturating_add(target.rec_tov())),
+            Phase::Running => match exchange.held {
+                Some(held) => exchange.deadline.min(held.since.saturating_add(REORDER)),
+                None if target.answers_rec => exchange.deadline.min(exchange.progress.saturating_add(target.rec_tov())),
+                None => exchange.deadline,
+            },
+        };
+        self.wheel.set(at, due);
+    }
+
+    /// Sends REC.
+    fn ask(&mut self, at: usize) {
+        let exchange = &mut self.exchanges[at];
+        self.services.release(exchange.service);
+        exchange.service = FcHeader::NO_ID;
+        exchange.phase = Phase::Asking;
+        exchange.wants |= want::REC;
+        exchange.asked = self.now;
+        self.queue(at);
+    }
+
+    /// Sends SRR where the peer has it (FCP-4, clause 12.4.1.7), and aborts elsewhere.
+    fn request(&mut self, at: usize, r_ctl: u8, offset: u32) {
+        let exchange = &mut self.exchanges[at];
+        let index = usize::from(exchange.peer.index);
+        let retry = self.targets.get(index).and_then(Option::as_ref).is_some_and(|target| target.peer.retry);
+        if !retry || exchange.damaged {
+            self.abort(at, After::Resend);
+            return;
+        }
+        self.services.release(exchange.service);
+        exchange.service = FcHeader::NO_ID;
+        exchange.phase = Phase::Requesting;
+        exchange.retransmission = super::exchange::Retransmission { offset, r_ctl };
+        exchange.held = None;
+        exchange.wants |= want::SRR;
+        exchange.asked = self.now;
+        self.queue(at);
+        self.schedule(at);
+    }
+
+    /// GOOD came, and not all of its data.
+    fn lacks_data(&mut self, at: usize) {
+        let exchange = &self.exchanges[at];
+        match exchange.held {
+            // The target waits for FCP_CONF, and so can be asked.
+            Some(held) if held.confirm => self.request(at, r_ctl::DATA, exchange.ranges.end()),
+            _ => self.resend(at, None),
+        }
+    }
+
+    /// The command has taken too long. Data in cannot come to the buffer any more, so that it is handed up at once; data
+    /// out may still be written, until the target has answered ABTS.
+    fn time_out(&mut self, at: usize) {
+        let exchange = &self.exchanges[at];
+        let (peer, out, unsent) =
+            (exchange.peer, exchange.direction == Direction::Out, exchange.wants & want::COMMAND != 0);
+        self.count(peer).timed_out += 1;
+        if unsent {
+            self.fail(at, Outcome::TimedOut, None);
+            return;
+        }
+        if !out {
+            self.report(at, Outcome::TimedOut, None);
+        }
+        self.abort(at, After::TimedOut);
+    }
+
+    /// Sends ABTS, with the RX_ID if it is known (FCP-4, clause 12.3).
+    fn abort(&mut self, at: usize, after: After) {
+        let exchange = &mut self.exchanges[at];
+        self.services.release(exchange.service);
+        exchange.service = FcHeader::NO_ID;
+        exchange.phase = Phase::Aborting(after);
+        exchange.held = None;
+        exchange.silent = 0;
+        exchange.wants = want::ABTS;
+        exchange.asked = self.now;
+        self.queue(at);
+        self.schedule(at);
+    }
+
+    /// Nothing came for an ABTS: it is sent once more, then the exchange is given up and the peer should log out (FCP-4,
+    /// clause 12.3.4).
+    fn abort_unanswered(&mut self, at: usize, after: After) {
+        let exchange = &mut self.exchanges[at];
+        exchange.silent += 1;
+        if exchange.silent < SILENT_ABORTS {
+            exchange.wants |= want::ABTS;
+            exchange.asked = self.now;
+            self.queue(at);
+            return;
+        }
+        let id = exchange.peer;
+        if let Some(target) = self.targets.get_mut(usize::from(id.index)).and_then(Option::as_mut) {
+            target.counters.abts_unanswered += 1;
+            if !std::mem::replace(&mut target.hinted, true) {
+                self.events.push_back(Event::Logout(id));
+            }
+        }
+        let outcome = match after {
+            After::TimedOut => Outcome::TimedOut,
+            After::Resend => Outcome::Transport(TransportError::AbortUnanswered),
+        };
+        self.fail(at, outcome, None);
+    }
+
+    /// BA_ACC or BA_RJT: the target has nothing of the exchange any more (FCP-4, clause 12.3.3).
+    pub(super) fn aborted(&mut self, peer: &Peer, frame: &FcoeFrame<'_>) {
+        let header = frame.header();
+        let Some(at) = self.find(peer, header) else { return };
+        let exchange = &self.exchanges[at];
+        let Phase::Aborting(after) = exchange.phase else {
+            self.count(peer.id).unexpected += 1;
+            return;
+        };
+        let rx_id = exchange.rx_id;
+        let qualifier = if header.r_ctl == r_ctl::BLS_BA_ACC {
+            let Ok(accept) = BaAccRepr::parse(frame.payload()) else {
+                self.count(peer.id).malformed += 1;
+                return;
+            };
+            (accept.low_seq_cnt <= accept.high_seq_cnt).then_some(rx_id)
+        } else if BaRjtRepr::parse(frame.payload()).is_ok() {
+            None
+        } else {
+            self.count(peer.id).malformed += 1;
+            return;
+        };
+        if let Some(target) = self.targets.get_mut(usize::from(peer.id.index)).and_then(Option::as_mut) {
+            target.hinted = false;
+        }
+        self.ended(at, after, qualifier);
+    }
+
+    /// The target has let the exchange go.
+    fn ended(&mut self, at: usize, after: After, qualifier: Option<u16>) {
+        match after {
+            After::Resend => self.resend(at, qualifier),
+            After::TimedOut => self.fail(at, Outcome::TimedOut, qualifier),
+        }
+    }
+
+    /// Sends the command again under another name, unless that was done too often or does harm.
+    fn resend(&mut self, at: usize, qualifier: Option<u16>) {
+        let exchange = &self.exchanges[at];
+        let error = if !exchange.is_repeatable() {
+            Some(TransportError::NotRepeatable)
+        } else if exchange.attempts >= self.config.retries {
+            Some(TransportError::Retries)
+        } else {
+            None
+        };
+        let place = u16::try_from(at).unwrap_or(u16::MAX);
+        let ox_id = if error.is_none() { self.ids.take(place) } else { None };
+        let Some(ox_id) = ox_id else {
+            let error = error.unwrap_or(TransportError::Retries);
+            self.fail(at, Outcome::Transport(error), qualifier);
+            return;
+        };
+        self.rest(at, qualifier);
+        let exchange = &mut self.exchanges[at];
+        self.services.release(exchange.service);
+        exchange.service = FcHeader::NO_ID;
+        exchange.attempts += 1;
+        exchange.restart(self.now, ox_id);
+        let peer = exchange.peer;
+        self.count(peer).resent += 1;
+        self.queue(at);
+        self.schedule(at);
+    }
+
+    /// A reply to REC, SRR or RRQ.
+    pub(super) fn reply(&mut self, peer: &Peer, frame: &FcoeFrame<'_>) {
+        let header = frame.header();
+        let service = if header.from_responder() { self.services.answered(peer.id, header.ox_id) } else { None };
+        let (at, phase) = match service {
+            None => {
+                self.count(peer.id).unknown_exchange += 1;
+                return;
+            }
+            Some(Service::Rrq) => return,
+            Some(Service::Rec(at)) => (at, Phase::Asking),
+            Some(Service::Srr(at)) => (at, Phase::Requesting),
+        };
+        let exchange = &mut self.exchanges[at];
+        if exchange.phase != phase || exchange.service != header.ox_id {
+            self.count(peer.id).unexpected += 1;
+            return;
+        }
+        exchange.service = FcHeader::NO_ID;
+        if phase == Phase::Asking {
+            self.rec_answered(peer, at, frame.payload());
+        } else {
+            self.srr_answered(peer, at, frame.payload());
+        }
+        self.schedule(at);
+    }
+
+    fn rec_answered(&mut self, peer: &Peer, at: usize, payload: &[u8]) {
+        let exchange = &mut self.exchanges[at];
+        let verdict = match ElsReply::parse(ElsCommand::REC, payload) {
+            Ok(ElsReply::Accept(ElsAccept::Rec(answer))) if answer.ox_id == exchange.ox_id => {
+                if exchange.rx_id == FcHeader::NO_ID {
+                    exchange.rx_id = answer.rx_id;
+                }
+                verdict(exchange, &answer, self.now)
+            }
+            Ok(ElsReply::Reject(LsRjtRepr {
+                reason: els_reason::NOT_SUPPORTED | els_reason::INVALID_COMMAND, ..
+            })) => {
+                // From now on nothing but the command's time ends the wait.
+                if let Some(target) = self.targets.get_mut(usize::from(peer.id.index)).and_then(Option::as_mut) {
+                    target.answers_rec = false;
+                }
+                Verdict::Wait
+            }
+            Ok(ElsReply::Reject(LsRjtRepr {
+                reason: els_reason::LOGICAL_ERROR | els_reason::UNABLE,
+                explanation: els_explanation::EXCHANGE,
+                ..
+            })) => Verdict::Resend,
+            Ok(ElsReply::Reject(_)) => Verdict::Wait,
+            Ok(ElsReply::Accept(_)) | Err(_) => {
+                // As if nothing had come: the phase does not change.
+                self.count(peer.id).malformed += 1;
+                return;
+            }
+        };
+        match verdict {
+            Verdict::Wait => {
+                exchange.phase = Phase::Running;
+                exchange.progress = self.now;
+                exchange.silent = 0;
+            }
+            Verdict::Resend => self.resend(at, None),
+            Verdict::Abort => self.abort(at, After::Resend),
+            Verdict::Retransmit(r_ctl, offset) => self.request(at, r_ctl, offset),
+        }
+    }
+
+    fn srr_answered(&mut self, peer: &Peer, at: usize, payload: &[u8]) {
+        let exchange = &mut self.exchanges[at];
+        match FcpSrrReply::parse(payload) {
+            Ok(FcpSrrReply::Accept) => {
+                exchange.phase = Phase::Running;
+                exchange.progress = self.now;
+                if exchange.retransmission.r_ctl != r_ctl::STATUS {
+                    exchange.ranges.truncate(exchange.retransmission.offset);
+                    exchange.continuity = Continuity::default();
+                }
+            }
+            Ok(FcpSrrReply::Reject { .. }) => self.abort(at, After::Resend),
+            Err(_) => {
+                self.count(peer.id).malformed += 1;
+                self.abort(at, After::Resend);
+            }
+        }
+    }
+
+    /// ABTS of a target for an exchange of ours (FC-FS-3, clause 16.3.2): it has let it go, and the command is sent again.
+    pub(super) fn answer_abort(&mut self, peer: &Peer, abort: &FcHeader, out: &mut impl Transmit) {
+        let found = self.find(peer, abort);
+        let f_ctl = f_ctl::LAST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE;
+        let reply = |r_ctl| FcHeader {
+            seq_id: abort.seq_id,
+            ..header(peer, r_ctl, FcType::BLS, f_ctl, abort.ox_id, abort.rx_id)
+        };
+        let Some(at) = found else {
+            let reject =
+                BaRjtRepr { reason: BaRjtRepr::LOGICAL_ERROR, explanation: BaRjtRepr::INVALID_EXCHANGE, vendor: 0 };
+            send_one(peer, reply(r_ctl::BLS_BA_RJT), &reject.octets(), out);
+            return;
+        };
+        let accept = BaAccRepr {
+            last_seq_id: None,
+            ox_id: abort.ox_id,
+            rx_id: abort.rx_id,
+            low_seq_cnt: 0,
+            high_seq_cnt: u16::MAX,
+        };
+        // Without room for it the target asks again.
+        if send_one(peer, reply(r_ctl::BLS_BA_ACC), &accept.octets(), out) {
+            let after = match self.exchanges[at].phase {
+                Phase::Aborting(after) => after,
+                _ => After::Resend,
+            };
+            self.ended(at, after, None);
+            self.pump(out);
+        }
+    }
+
+    /// Sends RRQ for names that have rested and have a recovery qualifier (FC-LS-3, clause 4.2.16); the others, and those
+    /// whose RRQ has had its time, are free.
+    pub(super) fn reinstate(&mut self, out: &mut impl Transmit) {
+        while let Some(resting) = self.ids.rested(self.now) {
+            let Some((id, rx_id)) = resting.qualifier else {
+                self.services.release(resting.service);
+                self.ids.release(resting.ox_id);
+                continue;
+            };
+            let Some(target) = self.targets.get_mut(usize::from(id.index)).and_then(Option::as_mut) else {
+                self.ids.release(resting.ox_id);
+                continue;
+            };
+            let service = self.services.take(id, Service::Rrq);
+            let which = ExchangeRepr { originator: target.peer.own, ox_id: resting.ox_id, rx_id };
+            let f_ctl = f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE;
+            let header = header(&target.peer, r_ctl::ELS_REQUEST, FcType::ELS, f_ctl, service, FcHeader::NO_ID);
+            let wait = target.abort_tov();
+            let sent = send_one(&target.peer, header, &which.octets(ElsCommand::RRQ), out);
+            let again = if sent {
+                target.counters.rrq += 1;
+                Resting { until: self.now.saturating_add(wait.max(1)), qualifier: None, service, ..resting }
+            } else {
+                self.services.release(service);
+                Resting { until: self.now.saturating_add(REORDER), ..resting }
+            };
+            self.ids.rest(again);
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Requests of others: which are done, which are not, and why.
+
+use super::ask::{objection, process};
+use super::send::{BUSY, LOGIN_FIRST, NOT_NEIGHBOUR, milliseconds};
+use super::table::{State, Way, fits};
+use super::{Downfall, Logins, MAX_PAYLOAD, Ways};
+use linerate_wire::{
+    AdiscRepr, BaRjtRepr, ElsAccept, ElsCommand, ElsRequest, Error, ExchangeRepr, FcHeader, FcType, LoginRepr,
+    LogoRepr, RecAccRepr, RtvAccRepr, ServicePage, ServicePages, els_explanation, els_reason, r_ctl,
+};
+
+const IN_PROGRESS: (u8, u8) = (els_reason::IN_PROGRESS, els_explanation::NONE);
+const NOT_SUPPORTED: (u8, u8) = (els_reason::NOT_SUPPORTED, els_explanation::NOT_SUPPORTED);
+const BAD_LENGTH: (u8, u8) = (els_reason::PROTOCOL_ERROR, els_explanation::PAYLOAD_LENGTH);
+const BAD_NAME: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::PORT_NAME);
+const BAD_ORIGINATOR: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::ORIGINATOR);
+const NO_EXCHANGE: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::EXCHANGE);
+
+/// What parsing says of a command that is none of these.
+const UNKNOWN: Error = Error::Malformed("els", "command");
+
+impl Logins {
+    /// A request came.
+    pub(super) fn answer(&mut self, now: u64, way: Way, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
+        self.counters.requests += 1;
+        let request = match ElsRequest::parse(payload) {
+            Ok(request) => Ok(request),
+            Err(UNKNOWN) => Err(NOT_SUPPORTED),
+            Err(_) => {
+                self.counters.malformed += 1;
+                Err(BAD_LENGTH)
+            }
+        };
+        let known = self.table.find(header.s_id);
+        let Some(index) = known.filter(|index| self.table.entry(*index).is_some_and(|entry| way.is_from(&entry.info)))
+        else {
+            match known {
+                Some(_) => self.counters.wrong_source += 1,
+                None => self.counters.strangers += 1,
+            }
+            return self.answer_stranger(way, header, request.ok(), known.is_some(), ways);
+        };
+        let request = match request {
+            Ok(request) => request,
+            Err(reason) => return self.reject(way, header, reason, ways),
+        };
+        match request {
+            ElsRequest::Flogi(login) => self.answer_flogi(now, index, way, header, &login, ways),
+            ElsRequest::Fdisc(_) => self.reject(way, header, NOT_SUPPORTED, ways),
+            ElsRequest::Plogi(login) => self.answer_plogi(now, index, way, header, &login, ways),
+            ElsRequest::Logo(logo) => self.answer_logo(index, way, header, logo, ways),
+            ElsRequest::Echo(octets) => self.accept(way, header, ElsAccept::Echo(octets), ways),
+            ElsRequest::Test(_) => {}
+            request => self.answer_port(now, index, way, header, request, ways),
+        }
+    }
+
+    /// An ABTS came that is about no exchange of FCP: ours are answered at once, so there is nothing to abort (FC-FS-3,
+    /// clause 16.3.4).
+    pub(super) fn answer_abort(&mut self, way: Way, header: &FcHeader, ways: &mut impl Ways) {
+        self.counters.rejects_sent += 1;
+        let reject =
+            BaRjtRepr { reason: BaRjtRepr::LOGICAL_ERROR, explanation: BaRjtRepr::INVALID_EXCHANGE, vendor: 0 };
+        self.send_back(way, header, (r_ctl::BLS_BA_RJT, FcType::BLS), &reject.octets(), ways);
+    }
+
+    /// A request of somebody whom discovery does not know, or who is not who he says. Logins are refused; what comes in
+    /// a neighbour's name gets no other reply, as the neighbour might take it for his.
+    fn answer_stranger(
+        &mut self,
+        way: Way,
+        header: &FcHeader,
+        request: Option<ElsRequest<'_>>,
+        in_a_name: bool,
+        ways: &mut impl Ways,
+    ) {
+        match request {
+            Some(ElsRequest::Flogi(_) | ElsRequest::Plogi(_) | ElsRequest::Prli(_)) => {
+                self.reject(way, header, NOT_NEIGHBOUR, ways);
+            }
+            _ if in_a_name => {}
+            Some(ElsRequest::Logo(_)) => self.accept(way, header, ElsAccept::Plain, ways),
+            Some(ElsRequest::Test(_)) => {}
+            _ => self.reject(way, header, LOGIN_FIRST, ways),
+        }
+    }
+
+    fn answer_flogi(
+        &mut self,
+        now: u64,
+        index: usize,
+        way: Way,
+        header: &FcHeader,
+        login: &LoginRepr,
+        ways: &mut impl Ways,
+    ) {
+        let Some(entry) = self.table.entry(index) else { return };
+        if let Some(reason) = objection(entry, login, false) {
+            return self.reject(way, header, reason, ways);
+        }
+        let state = entry.state;
+        if self.closing {
+            return self.reject(way, header, BUSY, ways);
+        }
+        if state >= State::Prli {
+            // FC-LS-3, clause 6.2.2.2: a FLOGI ends all sessions. The exchanges end first, then we log in anew.
+            self.reject(way, header, BUSY, ways);
+            return self.restart(now, index, Downfall::LoginAgain, ways);
+        }
+        self.accept(way, header, ElsAccept::Login(self.fabric_parameters()), ways);
+        // With our own FLOGI under way its reply decides.
+        if state != State::Flogi {
+            self.after_flogi(now, index, ways);
+        }
+    }
+
+    fn answer_plogi(
+        &mut self,
+        now: u64,
+        index: usize,
+        way: Way,
+        header: &FcHeader,
+        login: &LoginRepr,
+        ways: &mut impl Ways,
+    ) {
+        let Some(entry) = self.table.entry(index) else { return };
+        if let Some(reason) = objection(entry, login, true) {
+            return self.reject(way, header, reason, ways);
+        }
+        match entry.state {
+            _ if self.closing => return self.reject(way, header, BUSY, ways),
+            State::Flogi => return self.reject(way, header, BUSY, ways),
+            // Crossed: the one with the greater name logs in (FC-LS-3, clause 6.3.2.2).
+            State::Plogi if entry.info.wwpn < self.config.wwpn => {
+                return self.reject(way, header, IN_PROGRESS, ways);
+            }
+            _ => {}
+        }
+        // FC-LS-3, clause 6.3.2.2: a PLOGI ends the session that there was.
+        self.lose(index, Downfall::LoginAgain);
+        self.accept(way, header, ElsAccept::Login(self.port_parameters()), ways);
+        self.after_plogi(now, index, login, ways);
+    }
+
+    fn answer_logo(&mut self, index: usize, way: Way, header: &FcHeader, logo: LogoRepr, ways: &mut impl Ways) {
+        let Some(entry) = self.table.entry(index) else { return };
+        if logo.port_name != entry.info.wwpn {
+            return self.reject(way, header, BAD_NAME, ways);
+        }
+        self.accept(way, header, ElsAccept::Plain, ways);
+        self.lose(index, Downfall::LoggedOut);
+        self.reset(index);
+    }
+
+    /// A request that only a logged-in N_Port may make.
+    fn answer_port(
+        &mut self,
+        now: u64,
+        index: usize,
+        way: Way,
+        header: &FcHeader,
+        request: ElsRequest<'_>,
+        ways: &mut impl Ways,
+    ) {
+        let Some(entry) = self.table.entry(index) else { return };
+        if entry.state < State::Prli {
+            // Our PLOGI may have been accepted, and the reply be lost or late.
+            let soon = entry.state == State::Plogi && request.command() == ElsCommand::PRLI;
+            return self.reject(way, header, if soon { BUSY } else { LOGIN_FIRST }, ways);
+        }
+        match request {
+            ElsRequest::Prli(pages) => self.answer_prli(index, way, header, &pages, ways),
+            ElsRequest::Prlo(pages) => self.answer_prlo(index, way, header, &pages, ways),
+            ElsRequest::Adisc(adisc) => self.answer_adisc(index, way, header, &adisc, ways),
+            ElsRequest::Rec(exchange) => self.answer_rec(index, way, header, exchange, ways),
+            ElsRequest::Rrq(exchange) => {
+                if is_between(header, exchange) {
+                    self.accept(way, header, ElsAccept::Plain, ways);
+                } else {
+                    self.reject(way, header, BAD_ORIGINATOR, ways);
+                }
+            }
+            ElsRequest::Rtv => {
+                let rtv = RtvAccRepr {
+                    r_a_tov: milliseconds(super::R_A_TOV),
+                    e_d_tov: milliseconds(super::E_D_TOV),
+                    qualifier: 0,
+                };
+                self.accept(way, header, ElsAccept::Rtv(rtv), ways);
+            }
+            _ => self.reject(way, header, NOT_SUPPORTED, ways),
+        }
+        self.settle(now, index, ways);
+    }
+
+    /// FC-LS-3, clause 6.4; FCP-4, clause 6.3. Both sides may ask, even at the same time, and both are answered.
+    fn answer_prli(
+        &mut self,
+        index: usize,
+        way: Way,
+        header: &FcHeader,
+        pages: &ServicePages<'_>,
+        ways: &mut impl Ways,
+    ) {
+        let (role, parameters) = (self.config.role, self.fcp_parameters());
+        let asked = pages.fcp();
+        let allowed = asked.is_some_and(|page| fits(role, Some(process(page.parameters).role))) && !self.closing;
+        let answer = |page: ServicePage| match (page.fc_type, allowed) {
+            (FcType::FCP, true) => ServicePage {
+                flags: page.flags & ServicePage::IMAGE_PAIR | ServicePage::EXECUTED,
+                parameters,
+                ..ServicePage::fcp(0, 0)
+            },
+            (FcType::FCP, false) => ServicePage::fcp(ServicePage::PRECLUDED, parameters),
+            _ => ServicePage { flags: ServicePage::INVALID, parameters: 0, ..page },
+        };
+        self.answer_pages(way, header, pages, answer, ways);
+        let Some(page) = asked.filter(|page| allowed && page.flags & ServicePage::IMAGE_PAIR != 0) else { return };
+        let Some(entry) = self.table.entry_mut(index) else { return };
+        entry.process = Some(process(page.parameters));
+        if entry.state == State::Port {
+            entry.state = State::Ready;
+            entry.ask_times = true;
+        }
+        self.raise(index);
+    }
+
+    /// FC-LS-3, clause 6.5: the image pair is gone, the N_Ports stay logged in.
+    fn answer_prlo(
+        &mut self,
+        index: usize,
+        way: Way,
+        header: &FcHeader,
+        pages: &ServicePages<'_>,
+        ways: &mut impl Ways,
+    ) {
+        let answer = |page: ServicePage| match page.fc_type {
+            FcType::FCP => ServicePage::fcp(ServicePage::EXECUTED, 0),
+            _ => ServicePage { flags: ServicePage::INVALID, parameters: 0, ..page },
+        };
+        self.answer_pages(way, header, pages, answer, ways);
+        if pages.fcp().is_some() {
+            self.lose(index, Downfall::ProcessLoggedOut);
+            self.reset(index);
+            if let Some(entry) = self.table.entry_mut(index) {
+                entry.state = State::Port;
+            }
+        }
+    }
+
+    fn answer_pages(
+        &mut self,
+        way: Way,
+        header: &FcHeader,
+        pages: &ServicePages<'_>,
+        answer: impl Fn(ServicePage) -> ServicePage,
+        ways: &mut impl Ways,
+    ) {
+        let mut octets = [0; MAX_PAYLOAD];
+        let emitted = ServicePages::emit(ElsCommand::LS_ACC, pages.iter().map(answer), &mut octets);
+        match emitted.and_then(|len| ServicePages::new_checked(&octets[..len])) {
+            Ok(pages) => self.accept(way, header, ElsAccept::Process(pages), ways),
+            Err(_) => self.reject(way, header, BAD_LENGTH, ways),
+        }
+    }
+
+    /// FC-LS-3, clause 4.2.11: who has another name or address by now is not the one who logged in.
+    fn answer_adisc(&mut self, index: usize, way: Way, header: &FcHeader, adisc: &AdiscRepr, ways: &mut impl Ways) {
+        let (Some((own, _)), Some(entry)) = (self.own, self.table.entry(index)) else { return };
+        if entry.is_named(adisc.port_name, adisc.node_name) && adisc.id == entry.info.fc_id {
+            return self.accept(way, header, ElsAccept::Adisc(self.address(own)), ways);
+        }
+        self.reject(way, header, LOGIN_FIRST, ways);
+        self.lose(index, Downfall::Moved);
+        self.reset(index);
+    }
+
+    fn answer_rec(&mut self, index: usize, way: Way, header: &FcHeader, exchange: ExchangeRepr, ways: &mut impl Ways) {
+        if !is_between(header, exchange) {
+            return self.reject(way, header, BAD_ORIGINATOR, ways);
+        }
+        let Some(peer) = self.table.entry(index).and_then(|entry| entry.up) else {
+            return self.reject(way, header, LOGIN_FIRST, ways);
+        };
+        let ExchangeRepr { originator, ox_id, rx_id } = exchange;
+        let Some(status) = ways.exchange_status(&peer, originator, ox_id, rx_id) else {
+            return self.reject(way, header, NO_EXCHANGE, ways);
+        };
+        let rec = RecAccRepr {
+            ox_id,
+            rx_id: status.rx_id,
+            originator,
+            responder: if originator == header.s_id { header.d_id } else { header.s_id },
+            transferred: status.transferred,
+            status: status.status,
+        };
+        self.accept(way, header, ElsAccept::Rec(rec), ways);
+    }
+}
+
+/// Whether an exchange was begun by one of the two who talk about it.
+fn is_between(header: &FcHeader, exchange: ExchangeRepr) -> bool {
+    [header.s_id, header.d_id].contains(&exchange.originator)
+}

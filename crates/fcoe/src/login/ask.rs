@@ -1,0 +1,227 @@
+//! Our requests: which comes next, and what their replies mean.
+
+use super::logins::PLOGI_TIME;
+use super::send::LOGIN_FIRST;
+use super::table::{Entry, Process, State, Way, fits};
+use super::{Downfall, LoginEvent, Logins, MIN_PAYLOAD, Ways};
+use crate::{Link, Peer, PeerId, Role};
+use linerate_wire::{
+    ElsAccept, ElsCommand, ElsReply, FcHeader, LoginRepr, LsRjtRepr, RtvAccRepr, ServicePage, els_explanation,
+    els_reason, fcp_service,
+};
+
+/// Time-outs that a peer may have, milliseconds; what is out of these bounds is taken for a mistake.
+const TIMES: std::ops::RangeInclusive<u64> = 1..=600_000;
+
+impl Logins {
+    /// A reply came.
+    pub(super) fn replied(&mut self, now: u64, way: Way, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
+        let Some(index) = self.table.find(header.s_id) else { return self.counters.unknown_replies += 1 };
+        let Some(entry) = self.table.entry_mut(index) else { return };
+        if !way.is_from(&entry.info) {
+            self.counters.wrong_source += 1;
+            return;
+        }
+        let Some(pending) = entry.pending.take_if(|pending| pending.ox_id == header.ox_id) else {
+            self.counters.unknown_replies += 1;
+            return;
+        };
+        entry.wake = None;
+        match ElsReply::parse(pending.command, payload) {
+            Ok(ElsReply::Accept(accept)) => self.accepted(now, index, pending.command, accept, ways),
+            Ok(ElsReply::Reject(reject)) => {
+                self.counters.rejects += 1;
+                self.rejected(now, index, pending.command, reject, ways);
+            }
+            Err(_) => {
+                self.counters.malformed += 1;
+                self.rejected(now, index, pending.command, LsRjtRepr::new(0, 0), ways);
+            }
+        }
+    }
+
+    fn accepted(&mut self, now: u64, index: usize, command: ElsCommand, accept: ElsAccept<'_>, ways: &mut impl Ways) {
+        let Some(entry) = self.table.entry_mut(index) else { return };
+        match (command, accept) {
+            (ElsCommand::FLOGI, ElsAccept::Login(login)) => match objection(entry, &login, false) {
+                None => self.after_flogi(now, index, ways),
+                Some(_) => self.retry_later(now, index, ways),
+            },
+            (ElsCommand::PLOGI, ElsAccept::Login(login)) => match objection(entry, &login, true) {
+                None => self.after_plogi(now, index, &login, ways),
+                Some(_) => self.retry_later(now, index, ways),
+            },
+            (ElsCommand::PRLI, ElsAccept::Process(pages)) => {
+                let paired = |page: &ServicePage| {
+                    page.response() == ServicePage::EXECUTED && page.flags & ServicePage::IMAGE_PAIR != 0
+                };
+                if let Some(page) = pages.fcp().filter(paired) {
+                    entry.process = Some(process(page.parameters));
+                }
+                self.process_done(now, index, ways);
+            }
+            (ElsCommand::ADISC, ElsAccept::Adisc(adisc)) => {
+                if entry.is_named(adisc.port_name, adisc.node_name) && adisc.id == entry.info.fc_id {
+                    self.settle(now, index, ways);
+                } else {
+                    self.restart(now, index, Downfall::Moved, ways);
+                }
+            }
+            (ElsCommand::RTV, ElsAccept::Rtv(rtv)) => {
+                self.take_times(index, &rtv);
+                self.settle(now, index, ways);
+            }
+            _ => {}
+        }
+    }
+
+    fn rejected(&mut self, now: u64, index: usize, command: ElsCommand, reject: LsRjtRepr, ways: &mut impl Ways) {
+        match command {
+            // The peer does not know of our PLOGI: its next beacon begins anew.
+            ElsCommand::PRLI if (reject.reason, reject.explanation) == LOGIN_FIRST => {
+                self.lose(index, Downfall::Refused);
+                self.reset(index);
+            }
+            ElsCommand::FLOGI | ElsCommand::PLOGI | ElsCommand::PRLI => self.retry_later(now, index, ways),
+            ElsCommand::ADISC => self.restart(now, index, Downfall::Refused, ways),
+            _ => self.settle(now, index, ways),
+        }
+    }
+
+    /// Both know each other as VN_Ports. The one with the greater name goes on (FC-LS-3, clause 6.2.2.4).
+    pub(super) fn after_flogi(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+        let Some(entry) = self.table.entry_mut(index) else { return };
+        (entry.retries, entry.pending) = (0, None);
+        if self.config.wwpn > entry.info.wwpn && fits(self.config.role, entry.info.role) {
+            entry.state = State::Plogi;
+            self.request(now, index, ElsCommand::PLOGI, ways);
+        } else {
+            entry.state = State::PlogiWait;
+            self.wake_at(index, now.saturating_add(PLOGI_TIME));
+        }
+    }
+
+    /// Both are logged in as N_Ports.
+    pub(super) fn after_plogi(&mut self, now: u64, index: usize, login: &LoginRepr, ways: &mut impl Ways) {
+        let Some(entry) = self.table.entry_mut(index) else { return };
+        entry.agree_on_payload(self.config.max_payload, login);
+        self.process_login(now, index, ways);
+    }
+
+    /// Asks for a process login, if the roles fit.
+    pub(super) fn process_login(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+        let Some(entry) = self.table.entry_mut(index) else { return };
+        (entry.retries, entry.pending, entry.wake) = (0, None, None);
+        if self.closing || !fits(self.config.role, entry.info.role) {
+            entry.state = State::Port;
+            return;
+        }
+        entry.state = State::Prli;
+        self.request(now, index, ElsCommand::PRLI, ways);
+    }
+
+    /// Our PRLI is over, with an image pair or without.
+    pub(super) fn process_done(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+        let Some(entry) = self.table.entry_mut(index) else { return };
+        (entry.retries, entry.pending, entry.wake) = (0, None, None);
+        entry.state = if entry.process.is_some() { State::Ready } else { State::Port };
+        entry.ask_times = entry.state == State::Ready;
+        self.raise(index);
+        self.settle(now, index, ways);
+    }
+
+    /// Sends what waits until nothing is pending.
+    pub(super) fn settle(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+        let Some(entry) = self.table.entry_mut(index) else { return };
+        if entry.state != State::Ready || entry.pending.is_some() {
+            return;
+        }
+        if std::mem::take(&mut entry.ask_times) {
+            self.request(now, index, ElsCommand::RTV, ways);
+        } else if std::mem::take(&mut entry.verify) {
+            self.request(now, index, ElsCommand::ADISC, ways);
+        }
+    }
+
+    /// Brings a session up if an image pair allows it, or says what has changed about it.
+    pub(super) fn raise(&mut self, index: usize) {
+        let (Some((own, mac)), Some(entry)) = (self.own, self.table.entry(index)) else { return };
+        let Some(process) = entry.process.filter(|process| fits(self.config.role, Some(process.role))) else { return };
+        // Targets know an initiator by its PRLI: we send no command before ours is answered, unless we are to take
+        // commands too, which may come at once.
+        let takes = self.config.role.target && process.role.initiator;
+        if entry.state < State::Ready && !takes {
+            return;
+        }
+        let (known, info) = (entry.up, entry.info);
+        let place = known.map(|peer| peer.id).or_else(|| {
+            let generation = self.table.next_generation(index);
+            Some(PeerId { index: u16::try_from(index).ok()?, generation })
+        });
+        let (Some(id), Some(entry)) = (place, self.table.entry_mut(index)) else { return };
+        let peer = Peer {
+            id,
+            wwpn: info.wwpn,
+            wwnn: info.wwnn,
+            fc_id: info.fc_id,
+            own,
+            link: Link { src: mac, dst: info.vn_mac, vlan: self.config.vlan },
+            max_payload: entry.max_payload,
+            role: process.role,
+            retry: self.config.retry && process.retry,
+            confirm: self.config.confirm && process.confirm,
+            e_d_tov: entry.e_d_tov,
+            r_a_tov: entry.r_a_tov,
+        };
+        entry.up = Some(peer);
+        match known {
+            None => {
+                self.counters.ups += 1;
+                self.events.push_back(LoginEvent::Up(peer));
+            }
+            Some(known) if known != peer => self.events.push_back(LoginEvent::Changed(peer)),
+            Some(_) => {}
+        }
+    }
+
+    fn take_times(&mut self, index: usize, rtv: &RtvAccRepr) {
+        const MILLISECOND: u64 = 1_000_000;
+        let (e_d_tov, r_a_tov) = (rtv.e_d_tov_ns(), u64::from(rtv.r_a_tov) * MILLISECOND);
+        let sane = |time: u64| TIMES.contains(&(time / MILLISECOND));
+        let Some(entry) = self.table.entry_mut(index) else { return };
+        if sane(e_d_tov) && sane(r_a_tov) && e_d_tov <= r_a_tov {
+            (entry.e_d_tov, entry.r_a_tov) = (e_d_tov, r_a_tov);
+            self.raise(index);
+        } else {
+            self.counters.malformed += 1;
+        }
+    }
+}
+
+/// Why a neighbour's service parameters are not taken, if they are not: the reason and the explanation (FC-LS-3, table
+/// 9). FLOGI's class parameters have no receive size.
+pub(super) fn objection(entry: &Entry, login: &LoginRepr, of_port: bool) -> Option<(u8, u8)> {
+    let short = |size: u16| usize::from(size) < MIN_PAYLOAD;
+    let explanation = if login.port_name != entry.info.wwpn {
+        els_explanation::PORT_NAME
+    } else if login.node_name != entry.info.wwnn {
+        els_explanation::NODE_NAME
+    } else if !login.class_3.is_valid() {
+        els_explanation::OPTIONS
+    } else if short(login.receive_size) || of_port && short(login.class_3.receive_size) {
+        els_explanation::RECEIVE_SIZE
+    } else {
+        return None;
+    };
+    Some((els_reason::LOGICAL_ERROR, explanation))
+}
+
+/// What FCP's service parameters say.
+pub(super) fn process(parameters: u32) -> Process {
+    let has = |bit| parameters & bit != 0;
+    Process {
+        role: Role { target: has(fcp_service::TARGET), initiator: has(fcp_service::INITIATOR) },
+        retry: has(fcp_service::RETRY),
+        confirm: has(fcp_service::CONFIRMED_COMPLETION),
+    }
+}

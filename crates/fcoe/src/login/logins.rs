@@ -1,0 +1,297 @@
+//! The machine's outside: what goes in and comes out.
+
+use super::table::{Pending, State, Table, Way, fits};
+use super::{
+    Downfall, FipEls, LoginConfig, LoginCounters, LoginEvent, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo, R_A_TOV, Ways,
+};
+use crate::{Link, Peer, PeerId};
+use linerate_wire::{ElsCommand, Eof, FcHeader, FcId, FcType, FcoeFrame, MacAddr, Sof, f_ctl, r_ctl};
+use std::collections::VecDeque;
+
+/// How long a reply to a link service is awaited (FC-LS-3, clause 4.1.2).
+pub(super) const REPLY_TIME: u64 = 2 * R_A_TOV;
+/// How long another's PLOGI is awaited: long enough for it to send one again.
+pub(super) const PLOGI_TIME: u64 = 2 * REPLY_TIME;
+
+/// The logins of one VN_Port with its neighbours.
+///
+/// Each call that takes [`Ways`] may send frames and make events; [`Logins::poll_event`] is to be called until it has
+/// none, after each of them. Time is in nanoseconds from any moment on, and does not go back.
+#[derive(Debug)]
+pub struct Logins {
+    pub(super) config: LoginConfig,
+    pub(super) own: Option<(FcId, MacAddr)>,
+    pub(super) table: Table,
+    pub(super) events: VecDeque<LoginEvent>,
+    pub(super) counters: LoginCounters,
+    /// The last OX_ID that we gave.
+    pub(super) last_ox_id: u16,
+    /// No entry wakes before this time.
+    pub(super) next: Option<u64>,
+    /// We log out and begin no more logins.
+    pub(super) closing: bool,
+}
+
+impl Logins {
+    /// The lowest OX_ID of our link services; FCP's exchanges have lower ones.
+    pub const FIRST_OX_ID: u16 = 0xf000;
+    /// The highest.
+    pub const LAST_OX_ID: u16 = 0xfffe;
+
+    /// No neighbours, and no address.
+    #[must_use]
+    pub fn new(config: &LoginConfig) -> Self {
+        let config =
+            LoginConfig { max_payload: config.max_payload.clamp(MIN_PAYLOAD, MAX_PAYLOAD) & !3, ..config.clone() };
+        Self {
+            table: Table::new(&config),
+            config,
+            own: None,
+            events: VecDeque::new(),
+            counters: LoginCounters::default(),
+            last_ox_id: Self::LAST_OX_ID,
+            next: None,
+            closing: false,
+        }
+    }
+
+    /// Our address and our VN_Port's MAC address, once claimed. With another one, or none, all sessions are over,
+    /// without a word to the peers: who asks for them then is another port, or cannot be reached.
+    pub fn set_own(&mut self, own: Option<(FcId, MacAddr)>) {
+        if own == self.own {
+            return;
+        }
+        self.own = own;
+        for index in 0..self.table.len() {
+            self.lose(index, Downfall::NoAddress);
+            self.reset(index);
+            if let Some(entry) = self.table.entry_mut(index) {
+                entry.beaconed = false;
+            }
+        }
+    }
+
+    /// A neighbour sent a beacon. The first begins the login if the roles fit (FC-BB-6, clause 7.8.7.4), and so does
+    /// each while there is none; the first after a login that the neighbour began asks whether it still holds.
+    pub fn neighbour_beacon(&mut self, now: u64, info: &NeighbourInfo, ways: &mut impl Ways) {
+        let Some(index) = self.know(info) else { return };
+        let Some(entry) = self.table.entry_mut(index) else { return };
+        let first = !std::mem::replace(&mut entry.beaconed, true);
+        match entry.state {
+            State::Idle => self.start(now, index, ways),
+            State::Port if entry.pending.is_none() => self.process_login(now, index, ways),
+            State::Ready if first => {
+                entry.verify = true;
+                self.settle(now, index, ways);
+            }
+            _ => {}
+        }
+    }
+
+    /// A neighbour sent no beacon for too long, or its link went down: it is logged out, though nobody may hear it.
+    pub fn neighbour_gone(&mut self, now: u64, id: FcId, ways: &mut impl Ways) {
+        if let Some(index) = self.table.find(id) {
+            self.log_out(now, index, Downfall::Gone, ways);
+            self.table.remove(index);
+        }
+    }
+
+    /// Logs out of all sessions and begins no more. [`Logins::is_quiet`] tells when all peers have answered or had the
+    /// time to.
+    pub fn log_out_all(&mut self, now: u64, ways: &mut impl Ways) {
+        self.closing = true;
+        for index in 0..self.table.len() {
+            self.log_out(now, index, Downfall::Shutdown, ways);
+        }
+    }
+
+    /// Whether no request of ours waits for its reply.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.table.entries().all(|(_, entry)| entry.pending.is_none())
+    }
+
+    /// A link service came inside FIP.
+    pub fn handle_fip_els(&mut self, now: u64, els: &FipEls<'_>, ways: &mut impl Ways) {
+        if let Some(info) = &els.neighbour
+            && info.fc_id == els.header.s_id
+        {
+            self.know(info);
+        }
+        self.dispatch(now, Way::Fip(els.src, els.mac), &els.header, els.payload, ways);
+    }
+
+    /// A frame with a link service came: an ELS, or a BLS that is about no FCP exchange.
+    pub fn handle(&mut self, now: u64, link: &Link, frame: &FcoeFrame<'_>, ways: &mut impl Ways) {
+        let header = frame.header();
+        // What is longer than we take could not be echoed in one frame.
+        let long = frame.payload().len() > self.config.max_payload;
+        if frame.sof() != Sof::I3 || frame.eof() != Eof::T || long {
+            self.counters.malformed += 1;
+            return;
+        }
+        self.dispatch(now, Way::Fc(link.src), header, frame.payload(), ways);
+    }
+
+    /// What is due: replies that did not come, requests to be sent again.
+    pub fn poll(&mut self, now: u64, ways: &mut impl Ways) {
+        if self.next.is_none_or(|next| now < next) {
+            return;
+        }
+        for index in 0..self.table.len() {
+            if self.table.entry(index).and_then(|entry| entry.wake).is_some_and(|wake| wake <= now) {
+                self.wake(now, index, ways);
+            }
+        }
+        self.next = self.table.entries().filter_map(|(_, entry)| entry.wake).min();
+    }
+
+    /// When [`Logins::poll`] is to be called next; it may find nothing to do.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<u64> {
+        self.next
+    }
+
+    /// What happened, in order.
+    pub fn poll_event(&mut self) -> Option<LoginEvent> {
+        self.events.pop_front()
+    }
+
+    /// The peer that is logged in from this address; found at once.
+    #[must_use]
+    pub fn peer_by_id(&self, id: FcId) -> Option<&Peer> {
+        self.table.entry(self.table.find(id)?)?.up.as_ref()
+    }
+
+    /// The peer with this place, if the session is still the same.
+    #[must_use]
+    pub fn peer(&self, id: PeerId) -> Option<&Peer> {
+        self.table.entry(usize::from(id.index))?.up.as_ref().filter(|peer| peer.id == id)
+    }
+
+    /// All peers that are logged in.
+    pub fn peers(&self) -> impl Iterator<Item = &Peer> {
+        self.table.entries().filter_map(|(_, entry)| entry.up.as_ref())
+    }
+
+    /// How often what happened.
+    #[must_use]
+    pub fn counters(&self) -> &LoginCounters {
+        &self.counters
+    }
+
+    /// The place of a neighbour, which is taken if it has none. A neighbour whose address another had, or that had
+    /// another, is another one.
+    fn know(&mut self, info: &NeighbourInfo) -> Option<usize> {
+        let own = self.own.map(|(id, _)| id);
+        if !(1..=0xffff).contains(&info.fc_id.value()) || own == Some(info.fc_id) || info.wwpn == self.config.wwpn {
+            self.counters.bad_neighbours += 1;
+            return None;
+        }
+        for index in [self.table.find(info.fc_id), self.table.find_name(info.wwpn)].into_iter().flatten() {
+            let Some(known) = self.table.entry_mut(index) else { continue };
+            let same = NeighbourInfo { max_fcoe_size: 0, role: None, ..known.info }
+                == NeighbourInfo { max_fcoe_size: 0, role: None, ..*info };
+            if same {
+                // A beacon says less than a claim.
+                known.info.role = info.role.or(known.info.role);
+                if info.max_fcoe_size != 0 {
+                    known.info.max_fcoe_size = info.max_fcoe_size;
+                }
+                return Some(index);
+            }
+            self.lose(index, Downfall::Moved);
+            self.table.remove(index);
+        }
+        let index = self.table.insert(*info);
+        if index.is_none() {
+            self.counters.table_full += 1;
+        }
+        index
+    }
+
+    /// Begins a login, if there can be one.
+    pub(super) fn start(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+        let Some(entry) = self.table.entry_mut(index) else { return };
+        if self.own.is_none() || self.closing || !fits(self.config.role, entry.info.role) {
+            return;
+        }
+        entry.state = State::Flogi;
+        entry.retries = 0;
+        self.request(now, index, ElsCommand::FLOGI, ways);
+    }
+
+    /// Ends a session, if there is one. The place stays.
+    pub(super) fn lose(&mut self, index: usize, why: Downfall) {
+        let Some(entry) = self.table.entry_mut(index) else { return };
+        entry.process = None;
+        (entry.verify, entry.ask_times) = (false, false);
+        (entry.e_d_tov, entry.r_a_tov) = (super::E_D_TOV, super::R_A_TOV);
+        if let Some(peer) = entry.up.take() {
+            self.counters.downs += 1;
+            self.events.push_back(LoginEvent::Down(peer.id, why));
+        }
+    }
+
+    /// Forgets what a neighbour is asked for, until its next beacon.
+    pub(super) fn reset(&mut self, index: usize) {
+        if let Some(entry) = self.table.entry_mut(index) {
+            (entry.state, entry.pending, entry.wake, entry.retries) = (State::Idle, None, None, 0);
+        }
+    }
+
+    /// Ends a session and says so to the peer.
+    pub(super) fn log_out(&mut self, now: u64, index: usize, why: Downfall, ways: &mut impl Ways) {
+        let Some(entry) = self.table.entry(index) else { return };
+        let said = entry.state >= State::PlogiWait;
+        self.lose(index, why);
+        self.reset(index);
+        if said {
+            self.request(now, index, ElsCommand::LOGO, ways);
+        }
+    }
+
+    /// Sets when an entry wakes.
+    pub(super) fn wake_at(&mut self, index: usize, at: u64) {
+        if let Some(entry) = self.table.entry_mut(index) {
+            entry.wake = Some(at);
+            self.next = Some(self.next.map_or(at, |next| next.min(at)));
+        }
+    }
+
+    /// Sorts a link service by what it is.
+    fn dispatch(&mut self, now: u64, way: Way, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
+        let Some((own, _)) = self.own else { return self.counters.wrong_destination += 1 };
+        // A FLOGI may go to the well-known address of a fabric's port, whose part each VN_Port takes here.
+        let to_fabric = header.d_id == FcId::FABRIC && ElsCommand::of(payload) == ElsCommand::FLOGI;
+        if header.d_id != own && !to_fabric {
+            self.counters.wrong_destination += 1;
+            return;
+        }
+        // FC-LS-3, clause 4.1: each of these services is a sequence of one frame, which passes the initiative on.
+        let whole = header.seq_cnt == 0 && header.df_ctl == 0 && header.has(f_ctl::END_SEQUENCE);
+        match (header.r_ctl, header.fc_type) {
+            (r_ctl::ELS_REQUEST, FcType::ELS) if whole && !header.from_responder() => {
+                self.answer(now, way, header, payload, ways);
+            }
+            (r_ctl::ELS_REPLY, FcType::ELS) if whole && header.from_responder() => {
+                self.replied(now, way, header, payload, ways);
+            }
+            (r_ctl::BLS_ABTS, FcType::BLS) => self.answer_abort(way, header, ways),
+            (r_ctl::BLS_BA_ACC | r_ctl::BLS_BA_RJT, FcType::BLS) => self.counters.unknown_replies += 1,
+            _ => self.counters.malformed += 1,
+        }
+    }
+
+    /// Gives an OX_ID that no pending request has.
+    pub(super) fn ox_id(&mut self) -> u16 {
+        loop {
+            self.last_ox_id = if self.last_ox_id >= Self::LAST_OX_ID { Self::FIRST_OX_ID } else { self.last_ox_id + 1 };
+            let ox_id = self.last_ox_id;
+            let taken = |pending: Pending| pending.ox_id == ox_id;
+            if !self.table.entries().any(|(_, entry)| entry.pending.is_some_and(taken)) {
+                return ox_id;
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The table of neighbours: each at a fixed place, found by its address at once.
+
+use super::{LoginConfig, MIN_PAYLOAD, NeighbourInfo};
+use crate::{Peer, Role};
+use linerate_wire::{ElsCommand, FcId, FcoeFrame, LoginRepr, MacAddr, Wwn};
+
+/// Where the logins with a neighbour stand. The order counts: from [`State::Prli`] on it is logged in as N_Port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum State {
+    /// Not begun: begins with its next beacon.
+    Idle,
+    /// We send FLOGI.
+    Flogi,
+    /// FLOGI is done, and the other one sends PLOGI.
+    PlogiWait,
+    /// We send PLOGI.
+    Plogi,
+    /// PLOGI is done, and we send PRLI.
+    Prli,
+    /// PLOGI is done, and processes do not log in.
+    Port,
+    /// Our PRLI is done.
+    Ready,
+}
+
+/// A request of ours that is not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pending {
+    pub(super) command: ElsCommand,
+    pub(super) ox_id: u16,
+}
+
+/// What PRLI said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Process {
+    pub(super) role: Role,
+    pub(super) retry: bool,
+    pub(super) confirm: bool,
+}
+
+/// A neighbour.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) info: NeighbourInfo,
+    /// It has sent a beacon since it is here.
+    pub(super) beaconed: bool,
+    pub(super) state: State,
+    pub(super) pending: Option<Pending>,
+    /// When the pending request has waited too long; without one, when the state's request is sent (again).
+    pub(super) wake: Option<u64>,
+    /// How often the state's request was sent again.
+    pub(super) retries: u8,
+    /// ADISC is to be sent as soon as nothing is pending.
+    pub(super) verify: bool,
+    /// RTV is to be sent as soon as nothing is pending.
+    pub(super) ask_times: bool,
+    /// Octets of payload in a frame, as PLOGI said.
+    pub(super) max_payload: usize,
+    pub(super) e_d_tov: u64,
+    pub(super) r_a_tov: u64,
+    /// What its process is, once a PRLI established an image pair.
+    pub(super) process: Option<Process>,
+    /// The session, while it is up.
+    pub(super) up: Option<Peer>,
+}
+
+impl Entry {
+    fn new(info: NeighbourInfo) -> Self {
+        Self {
+            info,
+            beaconed: false,
+            state: State::Idle,
+            pending: None,
+            wake: None,
+            retries: 0,
+            verify: false,
+            ask_times: false,
+            max_payload: MIN_PAYLOAD,
+            e_d_tov: super::E_D_TOV,
+            r_a_tov: super::R_A_TOV,
+            process: None,
+            up: None,
+        }
+    }
+
+    /// Whether the names in its service parameters are its own.
+    pub(super) fn is_named(&self, port_name: Wwn, node_name: Wwn) -> bool {
+        (self.info.wwpn, self.info.wwnn) == (port_name, node_name)
+    }
+
+    /// What goes into a frame to it: the least of what it takes, what reaches it, and what we take.
+    pub(super) fn agree_on_payload(&mut self, ours: usize, login: &LoginRepr) {
+        let reaches = usize::from(self.info.max_fcoe_size).checked_sub(FcoeFrame::OVERHEAD).unwrap_or(ours);
+        let takes = usize::from(login.receive_size.min(login.class_3.receive_size));
+        self.max_payload = ours.min(reaches).min(takes).max(MIN_PAYLOAD) & !3;
+    }
+}
+
+const NONE: u16 = u16::MAX;
+/// Each neighbour may have one request pending, and there are 4095 OX_IDs for them.
+const MOST: usize = 2048;
+
+/// A fixed number of places, and which of them an address has.
+#[derive(Debug)]
+pub(super) struct Table {
+    places: Vec<Option<Entry>>,
+    generations: Vec<u16>,
+    /// By N_Port_ID: VN2VN's have 16 bits (FC-BB-6, clause 7.8.7.2).
+    by_id: Box<[u16]>,
+}
+
+impl Table {
+    pub(super) fn new(config: &LoginConfig) -> Self {
+        let places = config.peers.clamp(1, MOST);
+        Self {
+            places: std::iter::repeat_with(|| None).take(places).collect(),
+            generations: vec![0; places],
+            by_id: vec![NONE; 1 << 16].into_boxed_slice(),
+        }
+    }
+
+    pub(super) fn find(&self, id: FcId) -> Option<usize> {
+        let index = *self.by_id.get(usize::try_from(id.value()).ok()?)?;
+        (index != NONE).then_some(usize::from(index))
+    }
+
+    pub(super) fn find_name(&self, wwpn: Wwn) -> Option<usize> {
+        self.places.iter().position(|entry| entry.as_ref().is_some_and(|entry| entry.info.wwpn == wwpn))
+    }
+
+    pub(super) fn entry(&self, index: usize) -> Option<&Entry> {
+        self.places.get(index)?.as_ref()
+    }
+
+    pub(super) fn entry_mut(&mut self, index: usize) -> Option<&mut Entry> {
+        self.places.get_mut(index)?.as_mut()
+    }
+
+    /// The places that are taken.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (usize, &Entry)> {
+        self.places.iter().enumerate().filter_map(|(index, entry)| Some((index, entry.as_ref()?)))
+    }
+
+    /// How many places there are.
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Takes a place for a neighbour whose address is not here; none if all are taken.
+    pub(super) fn insert(&mut self, info: NeighbourInfo) -> Option<usize> {
+        let index = self.places.iter().position(Option::is_none)?;
+        let place = u16::try_from(index).ok()?;
+        *self.by_id.get_mut(usize::try_from(info.fc_id.value()).ok()?)? = place;
+        self.places[index] = Some(Entry::new(info));
+        Some(index)
+    }
+
+    /// Empties a place.
+    pub(super) fn remove(&mut self, index: usize) {
+        if let Some(entry) = self.places.get_mut(index).and_then(Option::take)
+            && let Ok(id) = usize::try_from(entry.info.fc_id.value())
+        {
+            self.by_id[id] = NONE;
+        }
+    }
+
+    /// A new generation of a place: its next session.
+    pub(super) fn next_generation(&mut self, index: usize) -> u16 {
+        let generation = &mut self.generations[index];
+        *generation = generation.wrapping_add(1);
+        *generation
+    }
+}
+
+/// Whether ports of these roles have anything to say to each other; a role that is not known may fit.
+pub(super) fn fits(ours: Role, theirs: Option<Role>) -> bool {
+    theirs.is_none_or(|theirs| ours.target && theirs.initiator || ours.initiator && theirs.target)
+}
+
+/// Where a link service came from, and where its reply goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Way {
+    /// Inside FIP, from this ENode MAC address, of a VN_Port with that one if it says so.
+    Fip(MacAddr, Option<MacAddr>),
+    /// In an FCoE frame, from this MAC address.
+    Fc(MacAddr),
+}
+
+impl Way {
+    /// Whether it comes from this neighbour.
+    pub(super) fn is_from(self, info: &NeighbourInfo) -> bool {
+        match self {
+            Self::Fip(enode, vn) => enode == info.enode_mac && vn.is_none_or(|vn| vn == info.vn_mac),
+            Self::Fc(vn) => vn == info.vn_mac,
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! An ENode with one VN_Port: discovery, logins, target and initiator, joined.
+
+mod dispatch;
+
+use crate::{
+    DeviceServer, Downfall, FipConfig, FipCounters, FipEls, FipEvent, FipMode, Initiator, InitiatorConfig,
+    InitiatorEvent, Link, LoginConfig, LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, Role,
+    Target, TargetConfig, Transmit, Vn2vn, max_payload,
+};
+use dispatch::Out;
+use linerate_wire::{FcId, FcoeFrame, FipElsKind, MacAddr, VlanTag, Wwn};
+use std::collections::VecDeque;
+
+pub use dispatch::NodeDrop;
+
+/// What a node is told about itself.
+#[derive(Debug, Clone, Copy)]
+pub struct NodeConfig {
+    /// The ENode's MAC address.
+    pub mac: MacAddr,
+    /// The port's name; [`Wwn::from_mac`] of kind 0x2000 is what Linux takes.
+    pub wwpn: Wwn,
+    /// The node's name; of kind 0x1000 likewise.
+    pub wwnn: Wwn,
+    /// Octets behind the Ethernet header that the network carries: 2158 for full FC frames.
+    pub mtu: usize,
+    /// The tag of all frames.
+    pub vlan: Option<VlanTag>,
+    /// How many others are expected.
+    pub mode: FipMode,
+    /// What random delays are drawn from.
+    pub seed: u64,
+    /// Retries of sequences (SRR) and confirmed completion are offered.
+    pub retry: bool,
+    /// The target's limits; none for a node without LUNs.
+    pub target: Option<TargetConfig>,
+    /// The initiator's limits; none for a node that sends no commands.
+    pub initiator: Option<InitiatorConfig>,
+}
+
+impl NodeConfig {
+    /// A node at this address with names as Linux makes them, on a network of this MTU; neither target nor initiator yet.
+    #[must_use]
+    pub fn new(mac: MacAddr, mtu: usize, seed: u64) -> Self {
+        Self {
+            mac,
+            wwpn: Wwn::from_mac(0x2000, mac),
+            wwnn: Wwn::from_mac(0x1000, mac),
+            mtu,
+            vlan: None,
+            mode: FipMode::Multipoint,
+            seed,
+            retry: true,
+            target: None,
+            initiator: None,
+        }
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeEvent {
+    /// We have an address.
+    Address(FcId),
+    /// We have none any more.
+    NoAddress,
+    /// A neighbour is alive: its first beacon.
+    Found(Neighbour),
+    /// A neighbour is gone.
+    Lost(Neighbour),
+    /// A peer has logged in.
+    Up(Peer),
+    /// A peer is no longer logged in.
+    Down(PeerId, Downfall),
+}
+
+/// Events that wait at most; the oldest are lost beyond.
+const EVENTS: usize = 4096;
+
+/// One VN_Port on one Ethernet port: all that is between frames and, on the one side, LUNs, on the other, commands.
+///
+/// `handle` takes frames whose CRC was right; `poll` is called in each turn of the loop. Time is in nanoseconds and does
+/// not go back.
+#[derive(Debug)]
+pub struct Node<S> {
+    vlan: Option<VlanTag>,
+    fip: Vn2vn,
+    logins: Logins,
+    target: Option<Target<S>>,
+    initiator: Option<Initiator>,
+    events: VecDeque<NodeEvent>,
+    heard: Vec<FcId>,
+    drops: [u64; NodeDrop::ALL.len()],
+}
+
+impl<S: DeviceServer> Node<S> {
+    /// A node whose link is down. `device` is behind its target, if it is one.
+    #[must_use]
+    pub fn new(config: &NodeConfig, device: S) -> Self {
+        let role = Role { target: config.target.is_some(), initiator: config.initiator.is_some() };
+        let payload = max_payload(config.mtu);
+        let longest = payload + FcoeFrame::OVERHEAD;
+        let fip = Vn2vn::new(&FipConfig {
+            mac: config.mac,
+            wwpn: config.wwpn,
+            wwnn: config.wwnn,
+            max_fcoe_size: u16::try_from(longest).unwrap_or(u16::MAX),
+            role,
+            mode: config.mode,
+            vlan: config.vlan,
+            seed: config.seed,
+        });
+        let logins = Logins::new(&LoginConfig {
+            wwpn: config.wwpn,
+            wwnn: config.wwnn,
+            role,
+            max_payload: payload,
+            retry: config.retry,
+            confirm: true,
+            vlan: config.vlan,
+            peers: 256,
+        });
+        Self {
+            vlan: config.vlan,
+            fip,
+            logins,
+            target: config.target.map(|limits| Target::new(limits, device)),
+            initiator: config.initiator.map(Initiator::new),
+            events: VecDeque::new(),
+            heard: Vec::new(),
+            drops: [0; NodeDrop::ALL.len()],
+        }
+    }
+
+    /// The link is up, or down.
+    pub fn set_link(&mut self, now: u64, up: bool, out: &mut impl Transmit) {
+        self.fip.set_link(now, up);
+        self.settle(now, out);
+    }
+
+    /// Takes a frame that begins with its Ethernet header. The CRC of an FCoE frame was right.
+    #[inline]
+    pub fn handle(&mut self, now: u64, frame: &[u8], out: &mut impl Transmit) {
+        if let Err(reason) = self.dispatch(now, frame, out) {
+            self.drops[reason as usize] += 1;
+        }
+    }
+
+    /// Does what is due, and sends what there is room for.
+    pub fn poll(&mut self, now: u64, out: &mut impl Transmit) {
+        if self.fip.poll_timeout().is_some_and(|at| at <= now) {
+            self.fip.poll(now, out);
+            self.settle(now, out);
+        }
+        if self.logins.poll_timeout().is_some_and(|at| at <= now) {
+            let (logins, mut ways) = Out::of(self, out);
+            logins.poll(now, &mut ways);
+            self.settle(now, out);
+        }
+        if let Some(target) = &mut self.target {
+            target.poll(now, out);
+        }
+        if let Some(initiator) = &mut self.initiator {
+            initiator.poll(now, out);
+            while let Some(InitiatorEvent::Logout(peer)) = initiator.poll_event() {
+                let (logins, mut ways) = Out::reborrow(&mut self.logins, &mut self.fip, &mut self.target, initiator, out);
+                logins.log_out_peer(now, peer, &mut ways);
+            }
+            self.settle(now, out);
+        }
+    }
+
+    /// When [`poll`](Self::poll) has something to do though nothing came and no room was made.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<u64> {
+        let target = self.target.as_ref().and_then(Target::poll_timeout);
+        let initiator = self.initiator.as_ref().and_then(Initiator::poll_timeout);
+        [self.fip.poll_timeout(), self.logins.poll_timeout(), target, initiator].into_iter().flatten().min()
+    }
+
+    /// Whether frames wait for room.
+    #[must_use]
+    pub fn is_blocked(&self) -> bool {
+        self.target.as_ref().is_some_and(Target::is_blocked) || self.initiator.as_ref().is_some_and(Initiator::wants_room)
+    }
+
+    /// What happened, in order.
+    pub fn poll_event(&mut self) -> Option<NodeEvent> {
+        self.events.pop_front()
+    }
+
+    /// Logs out of all sessions and begins no more; [`is_quiet`](Self::is_quiet) tells when that is done.
+    pub fn log_out(&mut self, now: u64, out: &mut impl Transmit) {
+        let (logins, mut ways) = Out::of(self, out);
+        logins.log_out_all(now, &mut ways);
+        self.settle(now, out);
+    }
+
+    /// Whether no login or logout waits for its answer.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.logins.is_quiet()
+    }
+
+    /// Our address and VN_Port MAC address, once claimed.
+    #[must_use]
+    pub fn own(&self) -> Option<(FcId, MacAddr)> {
+        self.fip.own()
+    }
+
+    /// Discovery.
+    #[must_use]
+    pub fn fip(&self) -> &Vn2vn {
+        &self.fip
+    }
+
+    /// What discovery counted.
+    #[must_use]
+    pub fn fip_counters(&self) -> &FipCounters {
+        self.fip.counters()
+    }
+
+    /// The peers that are logged in.
+    pub fn peers(&self) -> impl Iterator<Item = &Peer> {
+        self.logins.peers()
+    }
+
+    /// The peer of a session that is still up.
+    #[must_use]
+    pub fn peer(&self, id: PeerId) -> Option<&Peer> {
+        self.logins.peer(id)
+    }
+
+    /// What logins counted.
+    #[must_use]
+    pub fn login_counters(&self) -> &LoginCounters {
+        self.logins.counters()
+    }
+
+    /// The target.
+    #[must_use]
+    pub fn target(&self) -> Option<&Target<S>> {
+        self.target.as_ref()
+    }
+
+    /// The target, to change what is behind it.
+    pub fn target_mut(&mut self) -> Option<&mut Target<S>> {
+        self.target.as_mut()
+    }
+
+    /// The initiator.
+    #[must_use]
+    pub fn initiator(&self) -> Option<&Initiator> {
+        self.initiator.as_ref()
+    }
+
+    /// The initiator, and who is logged in, to submit commands.
+    pub fn initiator_mut(&mut self) -> Option<(&mut Initiator, &Logins)> {
+        self.initiator.as_mut().map(|initiator| (initiator, &self.logins))
+    }
+
+    /// Frames that belong to none of the parts, by reason.
+    pub fn drops(&self) -> impl Iterator<Item = (NodeDrop, u64)> + '_ {
+        NodeDrop::ALL.into_iter().zip(self.drops)
+    }
+
+    /// Carries events from each part to those that want to know, until there are none.
+    fn settle(&mut self, now: u64, out: &mut impl Transmit) {
+        loop {
+            if let Some(event) = self.fip.poll_event() {
+                self.discovered(now, event, out);
+            } else if let Some(event) = self.logins.poll_event() {
+                self.logged(event);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn discovered(&mut self, now: u64, event: FipEvent, out: &mut impl Transmit) {
+        match event {
+            FipEvent::Up { fc_id, mac } => {
+                self.logins.set_own(Some((fc_id, mac)));
+                self.tell(NodeEvent::Address(fc_id));
+            }
+            FipEvent::Down => {
+                self.logins.set_own(None);
+                self.heard.clear();
+                self.tell(NodeEvent::NoAddress);
+            }
+            FipEvent::Beacon(neighbour) => {
+                if !self.heard.contains(&neighbour.fc_id) {
+                    self.heard.push(neighbour.fc_id);
+                    self.tell(NodeEvent::Found(neighbour));
+                }
+                let (logins, mut ways) = Out::of(self, out);
+                logins.neighbour_beacon(now, &info(&neighbour), &mut ways);
+            }
+            FipEvent::Gone(neighbour) => {
+                self.heard.retain(|id| *id != neighbour.fc_id);
+                let (logins, mut ways) = Out::of(self, out);
+                logins.neighbour_gone(now, neighbour.fc_id, &mut ways);
+                self.tell(NodeEvent::Lost(neighbour));
+            }
+            FipEvent::Els { from, enode_mac, header, payload, mac, .. } => {
+                let els =
+                    FipEls { src: enode_mac, mac, neighbour: from.as_ref().map(info), header, payload: &payload };
+                let (logins, mut ways) = Out::of(self, out);
+                logins.handle_fip_els(now, &els, &mut ways);
+            }
+        }
+    }
+
+    fn logged(&mut self, event: LoginEvent) {
+        match event {
+            LoginEvent::Up(peer) => {
+                self.fip.pin(peer.fc_id, true);
+                if let Some(target) = self.target.as_mut().filter(|_| peer.role.initiator) {
+                    target.up(&peer);
+                }
+                self.tell(NodeEvent::Up(peer));
+            }
+            LoginEvent::Changed(_) => {}
+            LoginEvent::Down(peer, why) => {
+                if let Some(target) = &mut self.target {
+                    target.down(peer);
+                }
+                if let Some(initiator) = &mut self.initiator {
+                    initiator.down(peer);
+                }
+                self.tell(NodeEvent::Down(peer, why));
+            }
+        }
+    }
+
+    fn tell(&mut self, event: NodeEvent) {
+        if self.events.len() == EVENTS {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
+    }
+}
+
+fn info(neighbour: &Neighbour) -> NeighbourInfo {
+    NeighbourInfo {
+        wwpn: neighbour.wwpn,
+        wwnn: neighbour.wwnn,
+        fc_id: neighbour.fc_id,
+        enode_mac: neighbour.enode_mac,
+        vn_mac: neighbour.mac,
+        max_fcoe_size: neighbour.max_fcoe_size,
+        role: Some(neighbour.role),
+    }
+}

@@ -1,0 +1,162 @@
+//! Which part a frame is for, and what logins need of the others.
+
+use super::Node;
+use crate::{
+    DeviceServer, ExchangeStatus, Initiator, Logins, NeighbourInfo, Peer, Sequence, Target, Transmit, Vn2vn, Ways,
+};
+use linerate_wire::{
+    ElsCommand, EtherType, EthernetFrame, FcHeader, FcId, FcType, FcoeFrame, FipEls, VlanHeader, VlanTag, r_ctl,
+};
+
+/// Why a frame went to no part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub enum NodeDrop {
+    /// Too short for Ethernet or its tag.
+    NotEthernet,
+    /// Of another protocol.
+    OtherProtocol,
+    /// Of another VLAN.
+    Vlan,
+    /// For another station.
+    OtherStation,
+    /// No FC frame (version, length, fill).
+    Malformed,
+    /// We have no address yet.
+    NoAddress,
+    /// It comes from a MAC address that is not its S_ID's (FC-BB-6, clause 7.8.5).
+    WrongSource,
+    /// Of somebody who is not logged in.
+    NotLoggedIn,
+    /// Of a kind that no part takes.
+    Unexpected,
+}
+
+impl NodeDrop {
+    /// All of them, in order.
+    pub const ALL: [Self; 9] = [
+        Self::NotEthernet,
+        Self::OtherProtocol,
+        Self::Vlan,
+        Self::OtherStation,
+        Self::Malformed,
+        Self::NoAddress,
+        Self::WrongSource,
+        Self::NotLoggedIn,
+        Self::Unexpected,
+    ];
+
+    /// What it is called where counters are shown.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotEthernet => "not_ethernet",
+            Self::OtherProtocol => "other_protocol",
+            Self::Vlan => "vlan",
+            Self::OtherStation => "other_station",
+            Self::Malformed => "malformed",
+            Self::NoAddress => "no_address",
+            Self::WrongSource => "wrong_source",
+            Self::NotLoggedIn => "not_logged_in",
+            Self::Unexpected => "unexpected",
+        }
+    }
+}
+
+impl<S: DeviceServer> Node<S> {
+    #[inline]
+    pub(super) fn dispatch(&mut self, now: u64, bytes: &[u8], out: &mut impl Transmit) -> Result<(), NodeDrop> {
+        let ethernet = EthernetFrame::new_checked(bytes).map_err(|_| NodeDrop::NotEthernet)?;
+        let (vid, ethertype, payload) = match ethernet.ethertype() {
+            EtherType::VLAN => {
+                let header = VlanHeader::new_checked(ethernet.payload()).map_err(|_| NodeDrop::NotEthernet)?;
+                (header.tag().vid(), header.ethertype(), header.payload())
+            }
+            ethertype => (0, ethertype, ethernet.payload()),
+        };
+        match ethertype {
+            EtherType::FCOE => {}
+            EtherType::FIP => {
+                self.fip.handle(now, bytes, out);
+                self.settle(now, out);
+                return Ok(());
+            }
+            _ => return Err(NodeDrop::OtherProtocol),
+        }
+        if vid != self.vlan.map_or(0, VlanTag::vid) {
+            return Err(NodeDrop::Vlan);
+        }
+        let (_, own) = self.fip.own().ok_or(NodeDrop::NoAddress)?;
+        if ethernet.dst() != own {
+            return Err(NodeDrop::OtherStation);
+        }
+        let frame = FcoeFrame::new_checked(payload).map_err(|_| NodeDrop::Malformed)?;
+        let header = frame.header();
+        let ours = header.from_responder();
+        match (header.fc_type, header.r_ctl) {
+            (FcType::FCP, _) | (FcType::BLS, r_ctl::BLS_ABTS | r_ctl::BLS_BA_ACC | r_ctl::BLS_BA_RJT) => {}
+            (FcType::ELS, r_ctl::ELS_REPLY) if header.ox_id < Logins::FIRST_OX_ID => {}
+            (FcType::ELS, _) => {
+                let link = crate::Link { src: ethernet.src(), dst: own, vlan: self.vlan };
+                let (logins, mut ways) = Out::of(self, out);
+                logins.handle(now, &link, &frame, &mut ways);
+                self.settle(now, out);
+                return Ok(());
+            }
+            _ => return Err(NodeDrop::Unexpected),
+        }
+        let peer = self.logins.peer_by_id(header.s_id).ok_or(NodeDrop::NotLoggedIn)?;
+        if ethernet.src() != peer.link.dst {
+            return Err(NodeDrop::WrongSource);
+        }
+        match (ours, &mut self.initiator, &mut self.target) {
+            (true, Some(initiator), _) => initiator.handle(now, peer, &frame, out),
+            (false, _, Some(target)) => target.handle(now, peer, &frame, out),
+            _ => return Err(NodeDrop::Unexpected),
+        }
+        Ok(())
+    }
+}
+
+/// The parts around the logins.
+pub(super) struct Out<'a, S, T> {
+    fip: &'a mut Vn2vn,
+    target: &'a mut Option<Target<S>>,
+    initiator: Option<&'a mut Initiator>,
+    out: &'a mut T,
+}
+
+impl<'a, S, T> Out<'a, S, T> {
+    /// The logins, and what is around them.
+    pub(super) fn of(node: &'a mut Node<S>, out: &'a mut T) -> (&'a mut Logins, Self) {
+        let Node { fip, target, initiator, logins, .. } = node;
+        (logins, Self { fip, target, initiator: initiator.as_mut(), out })
+    }
+}
+
+impl<S: DeviceServer, T: Transmit> Ways for Out<'_, S, T> {
+    fn fip(&mut self, to: &NeighbourInfo, asked: ElsCommand, header: &FcHeader, payload: &[u8]) -> bool {
+        let kind = match asked {
+            ElsCommand::LOGO => FipEls::Logo,
+            ElsCommand::FDISC => FipEls::Fdisc,
+            _ => FipEls::Flogi,
+        };
+        self.fip.send_els(to.enode_mac, kind, header, payload, self.out)
+    }
+
+    fn fc(&mut self, sequence: &Sequence<'_>) -> bool {
+        self.out.sequence(sequence) > 0
+    }
+
+    fn exchange_status(&mut self, peer: &Peer, originator: FcId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus> {
+        if originator == peer.own {
+            self.initiator.as_ref()?.exchange_status(peer.id, ox_id, rx_id)
+        } else {
+            self.target.as_ref()?.exchange_status(originator, ox_id, rx_id)
+        }
+    }
+
+    fn reinstate(&mut self, peer: &Peer, ox_id: u16, rx_id: u16) -> bool {
+        self.target.as_mut().is_some_and(|target| target.reinstate(peer.fc_id, ox_id, rx_id))
+    }
+}

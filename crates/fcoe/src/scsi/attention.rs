@@ -1,0 +1,86 @@
+//! Unit attentions: what happened to a unit that each initiator must be told once (SAM-5, clause 5.14).
+
+use linerate_wire::scsi::{Sense, SenseKey, asc};
+
+/// Those of one nexus and one unit; the most urgent has the lowest bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Attentions(u16);
+
+impl Attentions {
+    /// It is new to the unit, or the unit was reset: it knows nothing of what was before.
+    pub(super) const RESET: Self = Self(1);
+    /// Its tasks were cleared by another.
+    pub(super) const COMMANDS_CLEARED: Self = Self(1 << 1);
+    /// Its reservation was preempted.
+    pub(super) const RESERVATIONS_PREEMPTED: Self = Self(1 << 2);
+    /// A reservation that was for all who are registered was released.
+    pub(super) const RESERVATIONS_RELEASED: Self = Self(1 << 3);
+    /// Its registration was removed by another.
+    pub(super) const REGISTRATIONS_PREEMPTED: Self = Self(1 << 4);
+    /// There are other units than before.
+    pub(super) const LUNS_CHANGED: Self = Self(1 << 5);
+    /// The unit is hidden from it: this is not told.
+    pub(super) const HIDDEN: Self = Self(1 << 15);
+
+    const CODES: [(Self, (u8, u8)); 6] = [
+        (Self::RESET, asc::RESET),
+        (Self::COMMANDS_CLEARED, asc::COMMANDS_CLEARED),
+        (Self::RESERVATIONS_PREEMPTED, asc::RESERVATIONS_PREEMPTED),
+        (Self::RESERVATIONS_RELEASED, asc::RESERVATIONS_RELEASED),
+        (Self::REGISTRATIONS_PREEMPTED, asc::REGISTRATIONS_PREEMPTED),
+        (Self::LUNS_CHANGED, asc::LUNS_CHANGED),
+    ];
+
+    /// Whether there is nothing to be told, and the unit is seen.
+    pub(super) const fn is_quiet(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(super) const fn is_hidden(self) -> bool {
+        self.0 & Self::HIDDEN.0 != 0
+    }
+
+    /// Hidden or not.
+    pub(super) fn hide(&mut self, hidden: bool) {
+        self.0 = if hidden { self.0 | Self::HIDDEN.0 } else { self.0 & !Self::HIDDEN.0 };
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        // A reset tells more than all that was before it (SAM-5, clause 5.14.1: precedence).
+        self.0 = if other == Self::RESET { self.0 & Self::HIDDEN.0 } else { self.0 } | other.0;
+    }
+
+    pub(super) fn remove(&mut self, other: Self) {
+        self.0 &= !other.0;
+    }
+
+    /// The most urgent one, which counts as told then.
+    pub(super) fn take(&mut self) -> Option<Sense> {
+        let (bit, code) = Self::CODES.into_iter().find(|(bit, _)| self.0 & bit.0 != 0)?;
+        self.remove(bit);
+        Some(Sense::new(SenseKey::UNIT_ATTENTION, code))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_told_once_and_the_most_urgent_first() {
+        let mut unit = Attentions::default();
+        unit.add(Attentions::LUNS_CHANGED);
+        unit.add(Attentions::RESERVATIONS_RELEASED);
+        unit.add(Attentions::LUNS_CHANGED);
+        unit.hide(true);
+        let told: Vec<_> = std::iter::from_fn(|| unit.take()).map(|sense| (sense.key, sense.code)).collect();
+        let attention = SenseKey::UNIT_ATTENTION;
+        assert_eq!(told, [(attention, asc::RESERVATIONS_RELEASED), (attention, asc::LUNS_CHANGED)]);
+        assert!(unit.is_hidden() && !unit.is_quiet());
+        unit.hide(false);
+        assert!(unit.is_quiet());
+        unit.add(Attentions::COMMANDS_CLEARED);
+        unit.add(Attentions::RESET);
+        assert_eq!((unit.take().unwrap().code, unit.take()), (asc::RESET, None), "SAM-5, clause 5.14.1");
+    }
+}

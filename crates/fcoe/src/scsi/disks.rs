@@ -1,0 +1,326 @@
+//! Disks: logical units on back ends, and the tasks of their initiators.
+
+use super::attention::Attentions;
+use super::nexus::{Mask, Nexus, Nexuses};
+use super::run::place;
+use super::task::{Operations, Slot, Stage};
+use super::unit::{Unit, UnitCounters};
+use super::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
+use crate::{Backend, Buffer, Geometry, GeometryError, Memory, PeerId, Pool, Tag};
+use linerate_wire::Wwn;
+use linerate_wire::scsi::{asc, lun_number};
+use std::collections::VecDeque;
+use thiserror::Error;
+
+/// What disks are part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DisksConfig {
+    /// The name of the port that they are seen through.
+    pub wwpn: Wwn,
+    /// The name of the node.
+    pub wwnn: Wwn,
+    /// Octets that all buffers have together at most; a command that finds none ends with TASK SET FULL.
+    pub buffers: usize,
+}
+
+/// Why a disk cannot be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum DisksError {
+    /// Its number is too large.
+    #[error("LUN {0} is none: give one below 16384")]
+    Lun(u16),
+    /// There is one of that number.
+    #[error("LUN {0} is taken: give another number")]
+    Taken(u16),
+    /// Its back end says impossible things.
+    #[error("LUN {0}: {1}")]
+    Geometry(u16, GeometryError),
+}
+
+/// A disk, as others are told of it.
+#[derive(Debug, Clone, Copy)]
+pub struct DiskStatus<'a> {
+    /// Its number.
+    pub lun: u16,
+    /// What it is.
+    pub geometry: &'a Geometry,
+    /// What it has done.
+    pub counters: UnitCounters,
+    /// Operations that its back end has not ended.
+    pub in_flight: u32,
+}
+
+/// A device server with any number of disks (SAM-5, clause 4.5.19).
+///
+/// # Which initiator sees which LUN
+///
+/// Without any [`allow`](Self::allow) everybody sees every disk. From the first one on, only the named initiators see
+/// disks, each those that it is allowed; to all others there is no LUN: REPORT LUNS is empty, INQUIRY answers with
+/// peripheral qualifier 3, and every other command ends with LOGICAL UNIT NOT SUPPORTED.
+///
+/// # Order
+///
+/// Simple tasks are done in any order, head-of-queue tasks at once, ordered tasks when all before them have ended. A READ of a
+/// back end in memory counts as ended when its step is handed out: the transport reads the memory when it makes the
+/// frames.
+pub struct Disks {
+    pub(super) config: DisksConfig,
+    pub(super) units: Vec<Unit>,
+    /// The place in `units` of each LUN, or `NO_UNIT`.
+    luns: Vec<u16>,
+    mask: Mask,
+    pub(super) nexuses: Nexuses,
+    /// By tag.
+    pub(super) tasks: Vec<Slot>,
+    pub(super) operations: Operations,
+    /// Tasks that waited for others and go on.
+    pub(super) woken: VecDeque<Tag>,
+    /// Steps that were not asked for yet.
+    pub(super) ready: VecDeque<(Tag, Step)>,
+    /// Units whose back end has something to end.
+    pub(super) busy: Vec<u16>,
+    pub(super) pool: Pool,
+    /// Where data in is put together.
+    pub(super) scratch: Vec<u8>,
+}
+
+const NO_UNIT: u16 = u16::MAX;
+
+impl Disks {
+    /// None yet.
+    #[must_use]
+    pub fn new(config: &DisksConfig) -> Self {
+        Self {
+            config: *config,
+            units: Vec::new(),
+            luns: Vec::new(),
+            mask: Mask::default(),
+            nexuses: Nexuses::default(),
+            tasks: Vec::new(),
+            operations: Operations::default(),
+            woken: VecDeque::new(),
+            ready: VecDeque::new(),
+            busy: Vec::new(),
+            pool: Pool::new(config.buffers),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Adds a disk. Initiators that are logged in are told that there are others than before (REPORTED LUNS DATA HAS
+    /// CHANGED).
+    ///
+    /// # Errors
+    ///
+    /// [`DisksError`]; nothing is added then.
+    pub fn add(&mut self, lun: u16, backend: Box<dyn Backend>) -> Result<(), DisksError> {
+        if lun >= 0x4000 {
+            return Err(DisksError::Lun(lun));
+        }
+        let place = usize::from(lun);
+        if self.luns.get(place).is_some_and(|unit| *unit != NO_UNIT) {
+            return Err(DisksError::Taken(lun));
+        }
+        let geometry = backend.geometry();
+        let size = geometry.blocks.checked_mul(u64::from(geometry.block_size)).unwrap_or(0);
+        Geometry::blocks_of(size, geometry.block_size).map_err(|error| DisksError::Geometry(lun, error))?;
+        if self.luns.len() <= place {
+            self.luns.resize(place + 1, NO_UNIT);
+        }
+        // There are fewer than 16384 units, as many as numbers.
+        self.luns[place] = u16::try_from(self.units.len()).unwrap_or(NO_UNIT);
+        self.units.push(Unit::new(lun, backend));
+        self.see_anew();
+        Ok(())
+    }
+
+    /// An initiator may see these LUNs, besides those of earlier calls; whoever is not named in any call sees none.
+    pub fn allow(&mut self, wwpn: Wwn, luns: &[u16]) {
+        self.mask.allow(wwpn, luns);
+        self.see_anew();
+    }
+
+    /// All disks in the order of their adding.
+    pub fn status(&self) -> impl Iterator<Item = DiskStatus<'_>> {
+        self.units.iter().map(|unit| DiskStatus {
+            lun: unit.lun,
+            geometry: &unit.geometry,
+            counters: unit.counters,
+            in_flight: unit.in_flight,
+        })
+    }
+
+    /// Units or rules have changed: whoever is logged in is told.
+    fn see_anew(&mut self) {
+        for nexus in self.nexuses.iter_mut() {
+            nexus.units.resize(self.units.len(), Attentions::RESET);
+            for (unit, attentions) in self.units.iter().zip(&mut nexus.units) {
+                attentions.hide(!self.mask.sees(nexus.wwpn, unit.lun));
+                attentions.add(Attentions::LUNS_CHANGED);
+            }
+        }
+    }
+
+    /// The LUNs that a nexus sees.
+    pub(super) fn seen(&self, nexus: PeerId) -> impl Iterator<Item = u16> {
+        let attentions = self.nexuses.get(nexus).map_or(&[][..], |nexus| &nexus.units);
+        self.units.iter().zip(attentions).filter(|(_, attentions)| !attentions.is_hidden()).map(|(unit, _)| unit.lun)
+    }
+
+    /// The unit of a LUN that a nexus sees, and what it must be told of it.
+    #[inline]
+    pub(super) fn find(&self, nexus: PeerId, lun: Lun) -> Option<(usize, Attentions)> {
+        let unit = usize::from(*self.luns.get(usize::from(lun_number(lun.0)?))?);
+        let attentions = *self.nexuses.get(nexus)?.units.get(unit)?;
+        (!attentions.is_hidden()).then_some((unit, attentions))
+    }
+}
+
+impl DeviceServer for Disks {
+    fn nexus(&mut self, nexus: PeerId, wwpn: Wwn) {
+        // SAM-5, clause 5.14: all that was before is new to it.
+        let told = |unit: &Unit| {
+            let mut attentions = Attentions::RESET;
+            attentions.hide(!self.mask.sees(wwpn, unit.lun));
+            attentions
+        };
+        let units = self.units.iter().map(told).collect();
+        self.nexuses.insert(Nexus { id: nexus, wwpn, units });
+    }
+
+    fn nexus_lost(&mut self, nexus: PeerId) {
+        for place in 0..self.tasks.len() {
+            if self.tasks[place].stage != Stage::Idle && self.tasks[place].nexus == nexus {
+                self.drop_task(place);
+            }
+        }
+        self.nexuses.remove(nexus);
+    }
+
+    fn command(&mut self, _now: u64, task: &Task<'_>) -> Step {
+        let place = place(task.tag);
+        if self.tasks.len() <= place {
+            self.tasks.resize_with(place + 1, Slot::default);
+        }
+        if self.tasks[place].stage != Stage::Idle {
+            self.drop_task(place);
+        }
+        let Some((unit, attentions)) = self.find(task.nexus, task.lun) else {
+            return self.no_unit(task);
+        };
+        let slot = &mut self.tasks[place];
+        slot.unit = u16::try_from(unit).unwrap_or(NO_UNIT);
+        slot.nexus = task.nexus;
+        slot.attribute = task.attribute;
+        slot.data_out = task.data_out;
+        if !attentions.is_quiet()
+            && let Some(response) = self.attention(task, unit)
+        {
+            return Step::End(response);
+        }
+        let cdb = match super::response::parse(task.cdb) {
+            Ok(cdb) => cdb,
+            Err(response) => return Step::End(self.count(unit, response)),
+        };
+        if task.attribute == TaskAttribute::Aca {
+            // SAM-5, clause 8.6.5: there is no auto contingent allegiance.
+            return Step::End(self.count(unit, Response::illegal(asc::INVALID_MESSAGE)));
+        }
+        if !self.units[unit].order.admit(task.tag, task.attribute) {
+            let slot = &mut self.tasks[place];
+            slot.stage = Stage::Waiting;
+            slot.cdb = cdb;
+            return Step::Pending;
+        }
+        self.run(place, cdb)
+    }
+
+    fn received(&mut self, _now: u64, tag: Tag, buffer: Option<Buffer>) -> Step {
+        let place = place(tag);
+        match self.tasks.get(place).map(|slot| slot.stage) {
+            Some(Stage::ReceivingMemory) => {
+                if let Some(buffer) = buffer {
+                    self.pool.give(buffer);
+                }
+                let then = Response::good(self.tasks[place].wanted);
+                self.settle(place, Step::End(then))
+            }
+            Some(Stage::Receiving) => {
+                if let Some(buffer) = buffer {
+                    self.tasks[place].work.supply(buffer, &mut self.pool);
+                }
+                let step = self.go(place);
+                self.settle(place, step)
+            }
+            Some(Stage::Doomed) => {
+                if let Some(buffer) = buffer {
+                    self.pool.give(buffer);
+                }
+                self.tasks[place].stage = Stage::Idle;
+                Step::End(Response::status(Response::TASK_ABORTED))
+            }
+            // It has not asked for data.
+            _ => {
+                if let Some(buffer) = buffer {
+                    self.pool.give(buffer);
+                }
+                Step::End(Response::illegal(asc::INFORMATION_UNIT))
+            }
+        }
+    }
+
+    fn give_back(&mut self, buffer: Buffer) {
+        self.pool.give(buffer);
+    }
+
+    fn abort(&mut self, tag: Tag, buffer: Option<Buffer>) {
+        if let Some(buffer) = buffer {
+            self.pool.give(buffer);
+        }
+        let place = place(tag);
+        if self.tasks.get(place).is_some_and(|slot| slot.stage != Stage::Idle) {
+            self.drop_task(place);
+        }
+    }
+
+    fn manage(
+        &mut self,
+        _now: u64,
+        nexus: PeerId,
+        lun: Lun,
+        function: Function,
+        aborted: &mut dyn FnMut(Tag),
+    ) -> FunctionResponse {
+        self.function(nexus, lun, function, aborted)
+    }
+
+    fn poll(&mut self, _now: u64) -> Option<(Tag, Step)> {
+        loop {
+            if let Some((tag, step)) = self.ready.pop_front() {
+                if let Some(slot) = self.tasks.get_mut(place(tag))
+                    && slot.stage == Stage::Ready
+                {
+                    slot.stage = Stage::Idle;
+                }
+                return Some((tag, step));
+            }
+            if let Some(tag) = self.woken.pop_front() {
+                match self.resume(place(tag)) {
+                    Step::Pending => continue,
+                    step => return Some((tag, step)),
+                }
+            }
+            if self.busy.is_empty() {
+                return None;
+            }
+            self.collect();
+            if self.ready.is_empty() && self.woken.is_empty() {
+                return None;
+            }
+        }
+    }
+
+    fn memory(&mut self, tag: Tag) -> Option<&mut dyn Memory> {
+        let unit = self.tasks.get(place(tag))?.unit;
+        self.units.get_mut(usize::from(unit))?.backend.memory()
+    }
+}

@@ -1,0 +1,137 @@
+//! INQUIRY (SPC-4, clause 6.6) with its vital product data.
+
+use super::Response;
+use super::disks::DisksConfig;
+use super::unit::{MAX_COMPARE, MAX_RANGES, MAX_SPAN, MAX_TRANSFER, Unit};
+use linerate_wire::scsi::{
+    BlockCharacteristics, BlockLimits, BlockProvisioning, Designator, ExtendedInquiry, Inquiry, Qualifier, VpdPage, vpd,
+};
+
+const VENDOR: &[u8; 8] = b"LINERATE";
+/// Direct access block device.
+const DISK: u8 = 0;
+/// No device type.
+const NONE: u8 = 0x1f;
+
+const PAGES: [u8; 7] = [
+    VpdPage::SUPPORTED,
+    VpdPage::SERIAL,
+    VpdPage::DESIGNATORS,
+    VpdPage::EXTENDED,
+    VpdPage::LIMITS,
+    VpdPage::CHARACTERISTICS,
+    VpdPage::PROVISIONING,
+];
+
+/// The answer of a LUN without a unit: qualifier 3 (SPC-4, clause 6.6.2), and no page but the list of pages.
+pub(super) fn nobody(page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response> {
+    let peripheral = Qualifier::NOT_SUPPORTED.0 << 5 | NONE;
+    match page {
+        None => to.extend(standard(Qualifier::NOT_SUPPORTED, NONE, "").octets()),
+        Some(VpdPage::SUPPORTED) => vpd(peripheral, VpdPage::SUPPORTED, to, |to| to.push(VpdPage::SUPPORTED)),
+        Some(_) => return Err(Response::invalid_field(2, None)),
+    }
+    Ok(())
+}
+
+/// The answer of a unit.
+pub(super) fn inquire(unit: &Unit, config: &DisksConfig, page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response> {
+    let Some(page) = page else {
+        to.extend(standard(Qualifier::CONNECTED, DISK, unit.geometry.product).octets());
+        return Ok(());
+    };
+    let body: &dyn Fn(&mut Vec<u8>) = match page {
+        VpdPage::SUPPORTED => &|to| to.extend(PAGES),
+        VpdPage::SERIAL => &|to| to.extend(serial(unit).bytes()),
+        VpdPage::DESIGNATORS => &|to| designators(unit, config, to),
+        VpdPage::EXTENDED => &|to| to.extend(extended(unit).octets()),
+        VpdPage::LIMITS => &|to| to.extend(limits(unit).octets()),
+        VpdPage::CHARACTERISTICS => &|to| to.extend(BlockCharacteristics { rotation: 1, form_factor: 0 }.octets()),
+        VpdPage::PROVISIONING => &|to| to.extend(provisioning(unit).octets()),
+        _ => return Err(Response::invalid_field(2, None)),
+    };
+    vpd(DISK, page, to, body);
+    Ok(())
+}
+
+fn standard(qualifier: Qualifier, device_type: u8, product: &str) -> Inquiry {
+    Inquiry {
+        qualifier,
+        device_type,
+        version: 6,
+        hierarchical: true,
+        protect: false,
+        multi_port: false,
+        queues: true,
+        vendor: *VENDOR,
+        product: padded(product),
+        revision: padded(env!("CARGO_PKG_VERSION")),
+        standards: Inquiry::DISK_STANDARDS,
+    }
+}
+
+/// Text, cut or filled up with spaces (SPC-4, clause 4.3.1).
+fn padded<const N: usize>(text: &str) -> [u8; N] {
+    let mut octets = [b' '; N];
+    octets.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);
+    octets
+}
+
+fn serial(unit: &Unit) -> String {
+    format!("{:016x}", unit.geometry.serial)
+}
+
+/// Page 83 (SPC-4, clause 7.8.5): the unit by its vendor's name and by a local NAA name, the port and the node by theirs.
+fn designators(unit: &Unit, config: &DisksConfig, to: &mut Vec<u8>) {
+    let mut name = VENDOR.to_vec();
+    name.extend(format!("{:<16}{}", unit.geometry.product, serial(unit)).bytes());
+    Designator { code_set: 2, kind: 1, association: 0, protocol: None, identifier: &name }.put(to);
+    // NAA 3: a name that the device's administrator gives (SPC-4, clause 7.8.5.6.4).
+    let local = (unit.geometry.serial & u64::MAX >> 4 | 3 << 60).to_be_bytes();
+    Designator::naa(0, &local).put(to);
+    let (port, node) = (config.wwpn.0.to_be_bytes(), config.wwnn.0.to_be_bytes());
+    Designator { protocol: Some(0), ..Designator::naa(1, &port) }.put(to);
+    let relative = Designator { code_set: 1, kind: 4, association: 1, protocol: Some(0), identifier: &[0, 0, 0, 1] };
+    relative.put(to);
+    Designator { protocol: Some(0), ..Designator::naa(2, &node) }.put(to);
+}
+
+fn extended(unit: &Unit) -> ExtendedInquiry {
+    ExtendedInquiry {
+        attributes: true,
+        volatile: unit.geometry.volatile,
+        nexus_attentions: true,
+        ..ExtendedInquiry::default()
+    }
+}
+
+/// Page B0: what is accepted; what is longer is refused.
+fn limits(unit: &Unit) -> BlockLimits {
+    let physical = 1 << unit.geometry.physical_exponent.min(15);
+    let discards = unit.geometry.discards;
+    BlockLimits {
+        write_same_non_zero: true,
+        compare_and_write: MAX_COMPARE,
+        granularity: physical,
+        transfer: unit.blocks_in(MAX_TRANSFER),
+        optimal: unit.blocks_in(1 << 20),
+        prefetch: 0,
+        unmap_blocks: if discards { unit.blocks_in(MAX_SPAN) } else { 0 },
+        unmap_ranges: if discards { u32::from(MAX_RANGES) } else { 0 },
+        unmap_granularity: u32::from(physical),
+        unmap_alignment: None,
+        write_same: u64::from(unit.blocks_in(MAX_SPAN)),
+    }
+}
+
+fn provisioning(unit: &Unit) -> BlockProvisioning {
+    let (discards, zeroes) = (unit.geometry.discards, unit.geometry.discards && unit.geometry.discard_zeroes);
+    BlockProvisioning {
+        unmap: discards,
+        write_same_16: discards,
+        write_same_10: discards,
+        zeroes,
+        anchors: false,
+        kind: if discards { 2 } else { 0 },
+    }
+}

@@ -1,0 +1,57 @@
+//! Task management functions (SAM-5, clause 7).
+
+use super::attention::Attentions;
+use super::disks::Disks;
+use super::task::Stage;
+use super::{Function, FunctionResponse, Lun};
+use crate::{PeerId, Tag};
+
+impl Disks {
+    pub(super) fn function(
+        &mut self,
+        nexus: PeerId,
+        lun: Lun,
+        function: Function,
+        aborted: &mut dyn FnMut(Tag),
+    ) -> FunctionResponse {
+        if function == Function::TargetReset {
+            // Units that are hidden from an initiator are not its to reset.
+            for unit in 0..self.units.len() {
+                if self.nexuses.get(nexus).and_then(|nexus| nexus.units.get(unit)).is_some_and(|a| !a.is_hidden()) {
+                    self.reset(unit, nexus, aborted);
+                }
+            }
+            return FunctionResponse::Complete;
+        }
+        let Some((unit, _)) = self.find(nexus, lun) else {
+            return FunctionResponse::IncorrectLun;
+        };
+        match function {
+            Function::AbortTaskSet => self.end_tasks(unit, nexus, Some(nexus), aborted),
+            Function::ClearTaskSet => self.end_tasks(unit, nexus, None, aborted),
+            Function::LogicalUnitReset | Function::TargetReset => self.reset(unit, nexus, aborted),
+            // There is no auto contingent allegiance to clear (NORMACA).
+            Function::ClearAca => return FunctionResponse::Rejected,
+        }
+        FunctionResponse::Complete
+    }
+
+    /// Ends all tasks in a unit, or those of one nexus, in favour of `by`.
+    pub(super) fn end_tasks(&mut self, unit: usize, by: PeerId, of: Option<PeerId>, aborted: &mut dyn FnMut(Tag)) {
+        for place in 0..self.tasks.len() {
+            let slot = &self.tasks[place];
+            let here = slot.stage != Stage::Idle && usize::from(slot.unit) == unit;
+            if here && of.is_none_or(|of| slot.nexus == of) {
+                self.abort_task(place, by, aborted);
+            }
+        }
+    }
+
+    /// A logical unit reset (SAM-5, clause 6.3.3): no task is left, and everybody is told. Persistent reservations stay
+    /// (SPC-4, clause 5.12.1).
+    fn reset(&mut self, unit: usize, by: PeerId, aborted: &mut dyn FnMut(Tag)) {
+        self.end_tasks(unit, by, None, aborted);
+        self.units[unit].stopped = false;
+        self.tell(unit, Attentions::RESET, None);
+    }
+}

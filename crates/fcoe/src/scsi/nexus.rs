@@ -1,0 +1,100 @@
+//! Who is logged in, which units it sees, and what it has not yet been told.
+
+use super::attention::Attentions;
+use crate::PeerId;
+use linerate_wire::Wwn;
+
+/// An I_T nexus.
+#[derive(Debug)]
+pub(super) struct Nexus {
+    pub(super) id: PeerId,
+    pub(super) wwpn: Wwn,
+    /// What there is to be told, by unit. A unit that is hidden from it has [`Attentions::HIDDEN`].
+    pub(super) units: Vec<Attentions>,
+}
+
+/// All of them, by place.
+#[derive(Debug, Default)]
+pub(super) struct Nexuses {
+    places: Vec<Option<Nexus>>,
+}
+
+impl Nexuses {
+    pub(super) fn insert(&mut self, nexus: Nexus) {
+        let place = usize::from(nexus.id.index);
+        if self.places.len() <= place {
+            self.places.resize_with(place + 1, || None);
+        }
+        self.places[place] = Some(nexus);
+    }
+
+    pub(super) fn remove(&mut self, id: PeerId) {
+        if self.get_mut(id).is_some() {
+            self.places[usize::from(id.index)] = None;
+        }
+    }
+
+    pub(super) fn get(&self, id: PeerId) -> Option<&Nexus> {
+        self.places.get(usize::from(id.index))?.as_ref().filter(|nexus| nexus.id == id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: PeerId) -> Option<&mut Nexus> {
+        self.places.get_mut(usize::from(id.index))?.as_mut().filter(|nexus| nexus.id == id)
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Nexus> {
+        self.places.iter_mut().flatten()
+    }
+}
+
+/// Which units an initiator sees.
+///
+/// Without any rule everybody sees every unit. From the first rule on, only initiators that a rule names see units, each
+/// those that its rules name.
+#[derive(Debug, Default)]
+pub(super) struct Mask {
+    rules: Vec<(Wwn, u16)>,
+}
+
+impl Mask {
+    /// `wwpn` may see these LUNs, besides those of earlier rules.
+    pub(super) fn allow(&mut self, wwpn: Wwn, luns: &[u16]) {
+        for lun in luns {
+            if !self.rules.contains(&(wwpn, *lun)) {
+                self.rules.push((wwpn, *lun));
+            }
+        }
+    }
+
+    pub(super) fn sees(&self, wwpn: Wwn, lun: u16) -> bool {
+        self.rules.is_empty() || self.rules.contains(&(wwpn, lun))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everybody_sees_all_until_somebody_is_named() {
+        let mut mask = Mask::default();
+        assert!(mask.sees(Wwn(1), 0) && mask.sees(Wwn(2), 300));
+        mask.allow(Wwn(1), &[0, 7]);
+        mask.allow(Wwn(1), &[8, 7]);
+        let seen = |wwpn| (0..10).filter(|lun| mask.sees(Wwn(wwpn), *lun)).collect::<Vec<_>>();
+        assert_eq!((seen(1), seen(2)), (vec![0, 7, 8], vec![]));
+    }
+
+    #[test]
+    fn a_place_given_to_another_is_not_the_old_one() {
+        let id = |generation| PeerId { index: 3, generation };
+        let mut nexuses = Nexuses::default();
+        nexuses.insert(Nexus { id: id(1), wwpn: Wwn(1), units: Vec::new() });
+        nexuses.insert(Nexus { id: id(2), wwpn: Wwn(2), units: Vec::new() });
+        nexuses.remove(id(1));
+        assert!(nexuses.get(id(1)).is_none());
+        assert_eq!(nexuses.get(id(2)).unwrap().wwpn, Wwn(2));
+        nexuses.remove(id(2));
+        assert_eq!(nexuses.iter_mut().count(), 0);
+    }
+}

@@ -1,0 +1,76 @@
+//! How commands end.
+
+use super::Response;
+use crate::BackendError;
+use linerate_wire::scsi::{Cdb, CdbError, Sense, SenseKey, asc};
+
+impl Response {
+    /// GOOD.
+    pub const GOOD: u8 = 0x00;
+    /// CHECK CONDITION: there is sense data.
+    pub const CHECK_CONDITION: u8 = 0x02;
+    /// RESERVATION CONFLICT.
+    pub const RESERVATION_CONFLICT: u8 = 0x18;
+    /// TASK SET FULL: try again when another command has ended.
+    pub const TASK_SET_FULL: u8 = 0x28;
+    /// TASK ABORTED: another initiator ended it (SAM-5, clause 5.3.1).
+    pub const TASK_ABORTED: u8 = 0x40;
+
+    /// GOOD after `wanted` octets.
+    #[must_use]
+    pub const fn good(wanted: u64) -> Self {
+        Self { status: Self::GOOD, sense: [0; 32], sense_len: 0, wanted }
+    }
+
+    /// A status without sense data.
+    #[must_use]
+    pub const fn status(status: u8) -> Self {
+        Self { status, ..Self::good(0) }
+    }
+
+    /// CHECK CONDITION with sense data in fixed format, as the control mode page says (D_SENSE).
+    #[must_use]
+    pub fn check(sense: &Sense) -> Self {
+        let mut response = Self::status(Self::CHECK_CONDITION);
+        let octets = sense.fixed();
+        response.sense[..octets.len()].copy_from_slice(&octets);
+        response.sense_len = u8::try_from(octets.len()).unwrap_or(0);
+        response
+    }
+
+    /// CHECK CONDITION, ILLEGAL REQUEST.
+    #[must_use]
+    pub fn illegal(code: (u8, u8)) -> Self {
+        Self::check(&Sense::new(SenseKey::ILLEGAL_REQUEST, code))
+    }
+
+    /// CHECK CONDITION, INVALID FIELD IN CDB, which field.
+    #[must_use]
+    pub fn invalid_field(octet: u16, bit: Option<u8>) -> Self {
+        Self::check(&Sense::invalid_field(octet, bit))
+    }
+
+    /// The sense data, if there is any that can be read.
+    #[must_use]
+    pub fn parsed_sense(&self) -> Option<Sense> {
+        Sense::parse(self.sense.get(..usize::from(self.sense_len))?).ok()
+    }
+}
+
+/// What an initiator is told of a device that failed to read or write at `lba`.
+pub(super) fn failure(error: BackendError, writing: bool, lba: u64) -> Response {
+    let sense = match error {
+        BackendError::Medium if writing => Sense::new(SenseKey::MEDIUM_ERROR, asc::WRITE_ERROR).at(lba),
+        BackendError::Medium => Sense::new(SenseKey::MEDIUM_ERROR, asc::READ_ERROR).at(lba),
+        BackendError::NoSpace => Sense::new(SenseKey::DATA_PROTECT, asc::NO_SPACE),
+        BackendError::Gone => Sense::new(SenseKey::HARDWARE_ERROR, asc::UNIT_FAILURE),
+        BackendError::Unsupported => Sense::new(SenseKey::HARDWARE_ERROR, asc::TARGET_FAILURE),
+        BackendError::ReadOnly => Sense::new(SenseKey::DATA_PROTECT, asc::WRITE_PROTECTED),
+    };
+    Response::check(&sense)
+}
+
+/// The command, or what is wrong with it.
+pub(super) fn parse(cdb: &[u8]) -> Result<Cdb, Response> {
+    Cdb::parse(cdb).map_err(|error: CdbError| Response::check(&error.sense()))
+}

@@ -1,0 +1,230 @@
+//! How tasks go on: operations are submitted, what they end with is taken, and whoever waited is woken.
+
+use super::attention::Attentions;
+use super::disks::Disks;
+use super::hold::Hold;
+use super::task::Stage;
+use super::work::{Next, Outcome, Tools, Work};
+use super::{Response, Step};
+use crate::{Operation, PeerId, Tag};
+use linerate_wire::scsi::Cdb;
+
+/// The place of a tag in the table of tasks.
+pub(super) const fn place(tag: Tag) -> usize {
+    tag.0 as usize
+}
+
+/// The tag of a place in the table of tasks, which was a tag when it came.
+pub(super) fn tag(place: usize) -> Tag {
+    Tag(u32::try_from(place).unwrap_or(u32::MAX))
+}
+
+impl Disks {
+    /// Begins a task that its unit's order admits.
+    pub(super) fn run(&mut self, place: usize, cdb: Cdb) -> Step {
+        let step = self.execute(place, cdb).unwrap_or_else(Step::End);
+        self.settle(place, step)
+    }
+
+    /// Goes on with a task that has waited.
+    pub(super) fn resume(&mut self, place: usize) -> Step {
+        match self.tasks.get(place).map(|slot| (slot.stage, slot.cdb)) {
+            Some((Stage::Waiting, cdb)) => self.run(place, cdb),
+            Some((Stage::Holding, _)) => {
+                let step = self.advance(place, Outcome::NONE);
+                self.settle(place, step)
+            }
+            _ => Step::Pending,
+        }
+    }
+
+    /// Begins the operations of a task whose data is there; the caller settles the step.
+    pub(super) fn go(&mut self, place: usize) -> Step {
+        let slot = &mut self.tasks[place];
+        slot.hold = slot.work.hold();
+        if !self.units[usize::from(slot.unit)].holds.take(tag(place), slot.hold) {
+            slot.stage = Stage::Holding;
+            return Step::Pending;
+        }
+        self.advance(place, Outcome::NONE)
+    }
+
+    /// Goes on until an operation takes its time or the task has a step.
+    fn advance(&mut self, place: usize, mut outcome: Outcome) -> Step {
+        loop {
+            let slot = &mut self.tasks[place];
+            let unit = &self.units[usize::from(slot.unit)];
+            let mut tools = Tools { geometry: &unit.geometry, pool: &mut self.pool, wanted: slot.wanted };
+            match slot.work.next(&mut tools, outcome) {
+                Next::Submit(operation) => match self.submit(place, operation) {
+                    Some(ended) => outcome = ended,
+                    None => return Step::Pending,
+                },
+                Next::Step(step) => {
+                    slot.work = Work::Idle;
+                    let (unit, hold) = (usize::from(slot.unit), slot.hold);
+                    self.let_go(unit, hold);
+                    return step;
+                }
+            }
+        }
+    }
+
+    /// Submits an operation; a device in memory has ended it already.
+    fn submit(&mut self, place: usize, operation: Operation) -> Option<Outcome> {
+        let slot = &mut self.tasks[place];
+        let index = slot.unit;
+        let unit = &mut self.units[usize::from(index)];
+        let id = self.operations.begin(tag(place), index, slot.hold);
+        unit.backend.submit(Tag(id), operation);
+        if unit.in_memory
+            && let Some(ended) = unit.backend.complete()
+        {
+            self.operations.end(id, index);
+            unit.counters.failures += u64::from(ended.result.is_err());
+            return Some(Outcome { result: ended.result, buffer: ended.buffer });
+        }
+        unit.dirty = true;
+        unit.in_flight += 1;
+        if unit.in_flight == 1 {
+            self.busy.push(index);
+        }
+        slot.stage = Stage::Operating(id);
+        None
+    }
+
+    /// Hands on what was submitted and takes what has ended.
+    pub(super) fn collect(&mut self) {
+        let mut i = 0;
+        while let Some(&index) = self.busy.get(i) {
+            let unit = &mut self.units[usize::from(index)];
+            if std::mem::take(&mut unit.dirty) {
+                unit.backend.flush();
+            }
+            while let Some(ended) = self.units[usize::from(index)].backend.complete() {
+                self.ended(index, ended);
+            }
+            if self.units[usize::from(index)].in_flight == 0 {
+                self.busy.swap_remove(i);
+            } else {
+                i += 1;
+            }
+        }
+    }
+
+    fn ended(&mut self, index: u16, ended: crate::Completion) {
+        let unit = &mut self.units[usize::from(index)];
+        // Whatever a back end says, only what it was asked for has ended.
+        let Some(running) = self.operations.end(ended.tag.0, index) else {
+            ended.buffer.into_iter().for_each(|buffer| self.pool.give(buffer));
+            return;
+        };
+        unit.in_flight -= 1;
+        unit.counters.failures += u64::from(ended.result.is_err());
+        let Some(task) = running.task else {
+            ended.buffer.into_iter().for_each(|buffer| self.pool.give(buffer));
+            self.let_go(usize::from(index), running.hold);
+            return;
+        };
+        let place = place(task);
+        let step = self.advance(place, Outcome { result: ended.result, buffer: ended.buffer });
+        match self.settle(place, step) {
+            Step::Pending => {}
+            step => {
+                self.tasks[place].stage = Stage::Ready;
+                self.ready.push_back((task, step));
+            }
+        }
+    }
+
+    /// A step that is the last ends the task: those that waited for it go on.
+    #[inline]
+    pub(super) fn settle(&mut self, place: usize, step: Step) -> Step {
+        let slot = &mut self.tasks[place];
+        let unit = &mut self.units[usize::from(slot.unit)];
+        match &step {
+            Step::End(response) if response.status == Response::CHECK_CONDITION => unit.counters.checks += 1,
+            Step::End(_) | Step::Send { .. } | Step::SendMemory { .. } => {}
+            Step::Pending | Step::Receive { .. } | Step::ReceiveMemory { .. } => return step,
+        }
+        slot.stage = Stage::Idle;
+        unit.order.end(slot.attribute);
+        if unit.order.is_strict() {
+            while let Some(next) = unit.order.next() {
+                self.woken.push_back(next);
+            }
+        }
+        step
+    }
+
+    /// A hold is given back: those that waited for it go on.
+    fn let_go(&mut self, unit: usize, hold: Hold) {
+        let holds = &mut self.units[unit].holds;
+        holds.end(hold);
+        while let Some(next) = holds.next() {
+            self.woken.push_back(next);
+        }
+    }
+
+    /// Ends a task without a response.
+    pub(super) fn drop_task(&mut self, place: usize) {
+        let slot = &mut self.tasks[place];
+        let (index, hold, attribute) = (usize::from(slot.unit), slot.hold, slot.attribute);
+        let stage = std::mem::take(&mut slot.stage);
+        std::mem::take(&mut slot.work).release(&mut self.pool);
+        let tag = tag(place);
+        let woken = self.woken.iter().position(|woken| *woken == tag).and_then(|at| self.woken.remove(at)).is_some();
+        match stage {
+            Stage::Idle | Stage::Doomed => return,
+            Stage::Ready => {
+                while let Some(at) = self.ready.iter().position(|(ready, _)| *ready == tag) {
+                    if let Some((_, Step::Send { buffer, .. })) = self.ready.remove(at) {
+                        self.pool.give(buffer);
+                    }
+                }
+                return;
+            }
+            Stage::Waiting if !woken => self.units[index].order.forget(tag),
+            Stage::Holding if !woken => self.units[index].holds.forget(tag),
+            Stage::Holding => self.let_go(index, hold),
+            Stage::Operating(id) => self.operations.orphan(id),
+            Stage::Waiting | Stage::Receiving | Stage::ReceivingMemory => {}
+        }
+        // Others may have waited for it to begin.
+        self.let_go(index, Hold::None);
+        let order = &mut self.units[index].order;
+        if stage != Stage::Waiting || woken {
+            order.end(attribute);
+        }
+        while let Some(next) = order.next() {
+            self.woken.push_back(next);
+        }
+    }
+
+    /// Ends a task in favour of `by`: whose own it is has no response, any other one TASK ABORTED (SAM-5, clause 5.3.1).
+    pub(super) fn abort_task(&mut self, place: usize, by: PeerId, aborted: &mut dyn FnMut(Tag)) {
+        let (stage, nexus) = (self.tasks[place].stage, self.tasks[place].nexus);
+        self.drop_task(place);
+        if nexus == by {
+            return aborted(tag(place));
+        }
+        match stage {
+            // The transport has its buffer: it ends when the data is there.
+            Stage::Receiving | Stage::ReceivingMemory | Stage::Doomed => self.tasks[place].stage = Stage::Doomed,
+            _ => {
+                self.tasks[place].stage = Stage::Ready;
+                let step = Step::End(Response::status(Response::TASK_ABORTED));
+                self.ready.push_back((tag(place), step));
+            }
+        }
+    }
+
+    /// Tells every nexus, but perhaps one, of something that happened to a unit.
+    pub(super) fn tell(&mut self, unit: usize, attention: Attentions, but: Option<PeerId>) {
+        for nexus in self.nexuses.iter_mut().filter(|nexus| Some(nexus.id) != but) {
+            if let Some(attentions) = nexus.units.get_mut(unit) {
+                attentions.add(attention);
+            }
+        }
+    }
+}

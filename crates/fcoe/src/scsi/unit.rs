@@ -1,0 +1,142 @@
+//! A logical unit: a device and what is known of it.
+
+use super::Response;
+use super::hold::Holds;
+use super::order::Order;
+use crate::{Backend, Geometry};
+use linerate_wire::scsi::{Capacity, Provisioning, Transfer, Width, asc};
+
+/// Octets that one command moves at most.
+pub(super) const MAX_TRANSFER: u64 = 8 << 20;
+/// Octets that one WRITE SAME or UNMAP is about at most: a device in memory is at it all the time.
+pub(super) const MAX_SPAN: u64 = 64 << 20;
+/// Blocks that COMPARE AND WRITE compares at most.
+pub(super) const MAX_COMPARE: u8 = u8::MAX;
+/// Ranges of one UNMAP.
+pub(super) const MAX_RANGES: u16 = 256;
+
+/// What a unit has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UnitCounters {
+    /// READ commands.
+    pub reads: u64,
+    /// WRITE commands.
+    pub writes: u64,
+    /// Octets that READ commands were for.
+    pub octets_read: u64,
+    /// Octets that WRITE commands were for.
+    pub octets_written: u64,
+    /// Commands that ended with CHECK CONDITION.
+    pub checks: u64,
+    /// Operations that its back end failed.
+    pub failures: u64,
+}
+
+/// A logical unit.
+pub(super) struct Unit {
+    pub(super) lun: u16,
+    pub(super) backend: Box<dyn Backend>,
+    pub(super) geometry: Geometry,
+    /// The back end is memory: it ends operations at once.
+    pub(super) in_memory: bool,
+    /// START STOP UNIT stopped it.
+    pub(super) stopped: bool,
+    pub(super) order: Order,
+    pub(super) holds: Holds,
+    /// Operations that the back end has not ended.
+    pub(super) in_flight: u32,
+    /// Operations were submitted since the back end was last flushed.
+    pub(super) dirty: bool,
+    pub(super) counters: UnitCounters,
+}
+
+impl Unit {
+    pub(super) fn new(lun: u16, mut backend: Box<dyn Backend>) -> Self {
+        let geometry = backend.geometry().clone();
+        let in_memory = backend.memory().is_some();
+        Self {
+            lun,
+            backend,
+            geometry,
+            in_memory,
+            stopped: false,
+            order: Order::default(),
+            holds: Holds::default(),
+            in_flight: 0,
+            dirty: false,
+            counters: UnitCounters::default(),
+        }
+    }
+
+    /// Octets of a logical block.
+    pub(super) fn block(&self) -> u64 {
+        u64::from(self.geometry.block_size)
+    }
+
+    /// As many blocks as `octets` are.
+    pub(super) fn blocks_in(&self, octets: u64) -> u32 {
+        u32::try_from(octets / self.block()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn capacity(&self) -> Capacity {
+        Capacity {
+            last: self.geometry.blocks - 1,
+            block_size: self.geometry.block_size,
+            protection: 0,
+            interval_exponent: 0,
+            physical_exponent: self.geometry.physical_exponent,
+            lowest_aligned: 0,
+            provisioning: Provisioning {
+                managed: self.geometry.discards,
+                zeroes: self.geometry.discards && self.geometry.discard_zeroes,
+            },
+        }
+    }
+
+    /// Whether the blocks are on the device (SBC-3, clause 4.5: otherwise LOGICAL BLOCK ADDRESS OUT OF RANGE).
+    pub(super) fn has(&self, lba: u64, blocks: u64) -> Result<(), Response> {
+        match self.geometry.blocks.checked_sub(lba) {
+            Some(left) if blocks <= left => Ok(()),
+            _ => Err(Response::illegal(asc::LBA_OUT_OF_RANGE)),
+        }
+    }
+
+    /// The first octet and the number of octets of a transfer, when it may be done.
+    #[inline]
+    pub(super) fn span(&self, transfer: &Transfer) -> Result<(u64, u32), Response> {
+        self.has(transfer.lba, u64::from(transfer.blocks))?;
+        let len = u64::from(transfer.blocks) * self.block();
+        match u32::try_from(len) {
+            Ok(octets) if len <= MAX_TRANSFER => Ok((transfer.lba * self.block(), octets)),
+            // SBC-3, clause 6.5.3: more than MAXIMUM TRANSFER LENGTH.
+            _ => Err(Response::invalid_field(length_field(transfer.width), None)),
+        }
+    }
+
+    /// Whether it can be written.
+    pub(super) fn writable(&self) -> Result<(), Response> {
+        if self.geometry.read_only {
+            return Err(super::response::failure(crate::BackendError::ReadOnly, true, 0));
+        }
+        Ok(())
+    }
+}
+
+/// The octet where a command of that width has its TRANSFER LENGTH.
+pub(super) const fn length_field(width: Width) -> u16 {
+    match width {
+        Width::Six => 4,
+        Width::Ten => 7,
+        Width::Twelve => 6,
+        Width::Sixteen => 10,
+        Width::ThirtyTwo(_) => 28,
+    }
+}
+
+/// The octet with the options of a command of that width.
+pub(super) const fn options_field(width: Width) -> u16 {
+    match width {
+        Width::ThirtyTwo(_) => 10,
+        _ => 1,
+    }
+}

@@ -1,0 +1,662 @@
+//! One clause, one exchange of frames: with a machine on one side and the test on the other.
+
+use crate::world::*;
+use linerate_fcoe::*;
+use linerate_wire::*;
+
+const BUSY: (u8, u8) = (els_reason::LOGICAL_BUSY, els_explanation::NONE);
+const LOGIN_FIRST: (u8, u8) = (els_reason::UNABLE, els_explanation::LOGIN_REQUIRED);
+const NOT_NEIGHBOUR: (u8, u8) = (els_reason::FIP_ERROR, els_explanation::NOT_NEIGHBOUR);
+
+fn flogi_accept(number: u16) -> [u8; 116] {
+    parameters(number).octets(ElsCommand::LS_ACC)
+}
+
+/// FC-BB-6, 7.8.7.4: the first beacon begins the login, inside FIP; FC-LS-3, 6.2.2.4: the greater name sends PLOGI.
+#[test]
+fn the_first_beacon_begins_and_the_greater_name_goes_on() {
+    let mut scene = Scene::new(9, TARGET, 2);
+    scene.beacon(Some(INITIATOR));
+    let flogi = scene.ways.only();
+    assert_eq!((flogi.fip, flogi.dst, flogi.command()), (true, neighbour(2, None).enode_mac, ElsCommand::FLOGI));
+    let header = flogi.header;
+    assert_eq!((header.s_id, header.d_id, header.f_ctl), (FcId::new(9), FcId::new(2), 0x29_0000));
+    assert!((Logins::FIRST_OX_ID..=Logins::LAST_OX_ID).contains(&header.ox_id));
+    let ours = LoginRepr::parse(&flogi.payload).unwrap();
+    assert_eq!((ours.port_name, ours.receive_size), (neighbour(9, None).wwpn, 2112));
+    scene.beacon(Some(INITIATOR));
+    assert_eq!(scene.ways.commands(), [], "a login is under way");
+
+    scene.answer(&flogi, &flogi_accept(2));
+    let plogi = scene.ways.only();
+    assert_eq!((plogi.fip, plogi.dst, plogi.command()), (false, neighbour(2, None).vn_mac, ElsCommand::PLOGI));
+    scene.answer(&plogi, &flogi_accept(2));
+    let prli = scene.ways.only();
+    let page = ServicePages::new_checked(&prli.payload).unwrap().fcp().unwrap();
+    assert_eq!((prli.command(), page.flags, page.parameters), (ElsCommand::PRLI, 0x2000, 0x192));
+    scene.answer(&prli, &self::page(ServicePage::EXECUTED, 0x1a2));
+    let [LoginEvent::Up(peer)] = events(&mut scene.logins)[..] else { panic!() };
+    assert_eq!((peer.role, peer.retry, peer.confirm), (INITIATOR, true, true));
+    assert_eq!((peer.max_payload, peer.own, peer.fc_id), (2112, FcId::new(9), FcId::new(2)));
+    assert_eq!(scene.logins.peer_by_id(FcId::new(2)), Some(&peer));
+    assert_eq!(scene.logins.peer(peer.id), Some(&peer));
+    assert_eq!(scene.ways.commands(), [ElsCommand::RTV]);
+}
+
+/// The lesser name waits for PLOGI, and not for ever.
+#[test]
+fn the_lesser_name_waits() {
+    let mut scene = Scene::new(1, TARGET, 2);
+    scene.beacon(Some(INITIATOR));
+    let flogi = scene.ways.only();
+    scene.answer(&flogi, &flogi_accept(2));
+    assert_eq!(scene.ways.commands(), []);
+    assert_eq!(scene.wait(), 16);
+    assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
+}
+
+/// FC-BB-6, 7.8.7.4: ports whose roles do not fit have nothing to log in for.
+#[test]
+fn roles_that_do_not_fit_do_not_begin() {
+    for (ours, theirs, begins) in [
+        (TARGET, Some(TARGET), false),
+        (INITIATOR, Some(INITIATOR), false),
+        (TARGET, Some(INITIATOR), true),
+        (INITIATOR, Some(TARGET), true),
+        (BOTH, Some(TARGET), true),
+        (INITIATOR, None, true),
+    ] {
+        let mut scene = Scene::new(9, ours, 2);
+        scene.beacon(theirs);
+        assert_eq!(scene.ways.commands().len(), usize::from(begins), "{ours:?} {theirs:?}");
+    }
+}
+
+/// FC-LS-3, 6.2.2: FLOGI is answered the way it came; crossed with ours, the reply to ours decides.
+#[test]
+fn flogi_is_answered_and_may_cross() {
+    let mut scene = Scene::new(9, TARGET, 2);
+    scene.beacon(None);
+    let ours = scene.ways.only();
+    scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
+    let accept = scene.ways.only();
+    assert_eq!((accept.fip, accept.command(), accept.header.f_ctl), (true, ElsCommand::LS_ACC, 0x99_0000));
+    assert_eq!((accept.header.ox_id, accept.header.rx_id), (1, 0xffff));
+    assert_eq!(LoginRepr::parse(&accept.payload).unwrap().port_name, neighbour(9, None).wwpn);
+    scene.answer(&ours, &flogi_accept(2));
+    assert_eq!(scene.ways.commands(), [ElsCommand::PLOGI]);
+    // While PLOGI is under way a FLOGI begins anew (the captured kernel: 07, frame 37).
+    scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
+    assert_eq!(scene.ways.commands(), [ElsCommand::LS_ACC, ElsCommand::PLOGI]);
+}
+
+/// A FLOGI of a port that is logged in: busy, its session is over, and the login begins anew (07, frames 31 to 33).
+#[test]
+fn flogi_of_a_logged_in_port_is_busy_and_ends_the_session() {
+    let mut scene = Scene::ready();
+    scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
+    let sent = scene.ways.take();
+    assert_eq!((sent[0].reject(), sent[0].fip, sent[1].command()), (BUSY, true, ElsCommand::FLOGI));
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::LoginAgain)]));
+    assert_eq!(scene.logins.peer_by_id(FcId::new(2)), None);
+}
+
+/// FC-LS-3, table 9: what is wrong with service parameters is said.
+#[test]
+fn bad_service_parameters_are_refused_with_their_reason() {
+    let good = parameters(2);
+    let bad = [
+        (LoginRepr { port_name: Wwn(1), ..good }, els_explanation::PORT_NAME),
+        (LoginRepr { node_name: Wwn(1), ..good }, els_explanation::NODE_NAME),
+        (LoginRepr { class_3: ClassParameters { options: 0, ..good.class_3 }, ..good }, els_explanation::OPTIONS),
+        (LoginRepr { receive_size: 252, ..good }, els_explanation::RECEIVE_SIZE),
+        (
+            LoginRepr { class_3: ClassParameters { receive_size: 252, ..good.class_3 }, ..good },
+            els_explanation::RECEIVE_SIZE,
+        ),
+    ];
+    for (i, (login, explanation)) in bad.into_iter().enumerate() {
+        let mut scene = Scene::new(1, TARGET, 2);
+        if i < 4 {
+            scene.ask_fip(&ElsRequest::Flogi(login));
+            assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, explanation));
+        }
+        scene.ask_fip(&ElsRequest::Flogi(good));
+        assert_eq!(scene.ways.commands(), [ElsCommand::LS_ACC]);
+        scene.ask(&ElsRequest::Plogi(login));
+        assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, explanation));
+    }
+}
+
+/// What goes into a frame: the least of both receive sizes and of what reaches the peer (FC-LS-3, 6.6.2.6).
+#[test]
+fn the_payload_is_the_least_of_all_limits() {
+    for (common, class, reaches, ours, agreed) in [
+        (2112, 2112, 2158, 2112, 2112),
+        (2112, 1452, 2158, 2112, 1452),
+        (1024, 2112, 2158, 2112, 1024),
+        (2112, 2112, 1498, 2112, 1452),
+        (2112, 2112, 0, 1452, 1452),
+        (2111, 2112, 2158, 2112, 2108),
+        (2112, 2112, 100, 2112, 256),
+    ] {
+        let mut logins = Logins::new(&LoginConfig { max_payload: ours, ..config(1, TARGET) });
+        logins.set_own(Some((FcId::new(1), neighbour(1, None).vn_mac)));
+        let mut scene = Scene::new(1, TARGET, 2);
+        scene.logins = logins;
+        scene.info.max_fcoe_size = reaches;
+        scene.beacon(None);
+        let flogi = scene.ways.only();
+        assert_eq!(usize::from(LoginRepr::parse(&flogi.payload).unwrap().receive_size), ours);
+        scene.answer(&flogi, &flogi_accept(2));
+        let good = parameters(2);
+        let class_3 = ClassParameters { receive_size: class, ..good.class_3 };
+        scene.ask(&ElsRequest::Plogi(LoginRepr { receive_size: common, class_3, ..good }));
+        scene.prli(0x1a2);
+        assert_eq!(scene.logins.peers().next().unwrap().max_payload, agreed);
+    }
+}
+
+/// FC-LS-3, 6.3.2.2: a PLOGI that crosses ours is refused by the greater name and taken by the lesser; while FLOGI is
+/// under way it is too early.
+#[test]
+fn plogi_may_cross() {
+    let mut scene = Scene::new(9, TARGET, 2);
+    scene.beacon(None);
+    let flogi = scene.ways.only();
+    scene.ask(&ElsRequest::Plogi(parameters(2)));
+    assert_eq!(scene.ways.only().reject(), BUSY);
+    scene.answer(&flogi, &flogi_accept(2));
+    let plogi = scene.ways.only();
+    scene.ask(&ElsRequest::Plogi(parameters(2)));
+    assert_eq!(scene.ways.only().reject(), (els_reason::IN_PROGRESS, els_explanation::NONE));
+    scene.answer(&plogi, &flogi_accept(2));
+    assert_eq!(scene.ways.commands(), [ElsCommand::PRLI]);
+}
+
+/// FC-LS-3, 6.3.2.2: a PLOGI of a logged-in port ends its session and begins another.
+#[test]
+fn plogi_of_a_logged_in_port_is_a_new_session() {
+    let mut scene = Scene::ready();
+    let before = *scene.logins.peers().next().unwrap();
+    scene.ask(&ElsRequest::Plogi(parameters(2)));
+    assert_eq!(scene.ways.commands(), [ElsCommand::LS_ACC, ElsCommand::PRLI]);
+    scene.prli(0x1a2);
+    let [LoginEvent::Down(id, Downfall::LoginAgain), LoginEvent::Up(after)] = events(&mut scene.logins)[..] else {
+        panic!()
+    };
+    assert_eq!((id, after.id.index), (before.id, before.id.index));
+    assert_ne!(before.id.generation, after.id.generation);
+    assert_eq!(scene.logins.peer(before.id), None);
+}
+
+/// FC-LS-3, 4.2: who is not logged in is told to; a PRLI that overtakes the LS_ACC to our PLOGI is busy.
+#[test]
+fn without_a_login_nothing_else_is_answered() {
+    let asked = ExchangeRepr { originator: FcId::new(2), ox_id: 1, rx_id: 0xffff };
+    let adisc = AdiscRepr {
+        hard_address: FcId::new(0),
+        port_name: neighbour(2, None).wwpn,
+        node_name: neighbour(2, None).wwnn,
+        id: FcId::new(2),
+    };
+    let mut scene = Scene::new(9, TARGET, 2);
+    scene.beacon(None);
+    let flogi = scene.ways.only();
+    for request in [ElsRequest::Rtv, ElsRequest::Rec(asked), ElsRequest::Rrq(asked), ElsRequest::Adisc(adisc)] {
+        scene.ask(&request);
+        assert_eq!(scene.ways.only().reject(), LOGIN_FIRST, "{request:?}");
+    }
+    scene.prli(0x1a2);
+    assert_eq!(scene.ways.only().reject(), LOGIN_FIRST);
+    scene.answer(&flogi, &flogi_accept(2));
+    assert_eq!(scene.ways.commands(), [ElsCommand::PLOGI]);
+    scene.prli(0x1a2);
+    assert_eq!(scene.ways.only().reject(), BUSY);
+}
+
+/// FC-LS-3, 6.4; FCP-4, 6.3: crossed PRLIs are both answered and make one session; a page of another type, or of a role
+/// that does not fit, is answered with its code.
+#[test]
+fn prli_is_answered_page_by_page() {
+    let mut scene = Scene::ready();
+    let mut payload = [0; 64];
+    let pages = [
+        ServicePage { fc_type: FcType(0x28), ..ServicePage::fcp(ServicePage::IMAGE_PAIR, 7) },
+        ServicePage::fcp(ServicePage::IMAGE_PAIR, 0x1a2),
+    ];
+    let len = ServicePages::emit(ElsCommand::PRLI, pages.into_iter(), &mut payload).unwrap();
+    scene.ask_octets(&payload[..len]);
+    let accept = scene.ways.only();
+    let answered: Vec<_> = ServicePages::new_checked(&accept.payload).unwrap().iter().collect();
+    assert_eq!((answered[0].response(), answered[0].parameters), (ServicePage::INVALID, 0));
+    assert_eq!((answered[1].flags, answered[1].parameters), (0x2100, 0x192));
+    assert_eq!(events(&mut scene.logins), [], "the same once more");
+    scene.prli(fcp_service::TARGET);
+    let page = ServicePages::new_checked(&scene.ways.only().payload).unwrap().fcp().unwrap();
+    assert_eq!(page.flags, ServicePage::PRECLUDED, "no image pair");
+    scene.prli(fcp_service::INITIATOR);
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Changed(Peer { retry: false, confirm: false, .. })]));
+    scene.ask_octets(&[0x20, 15, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    scene.ways.take();
+    scene.ask_octets(&[0x20, 16, 0, 20, 8]);
+    assert_eq!(scene.ways.only().reject(), (els_reason::PROTOCOL_ERROR, els_explanation::PAYLOAD_LENGTH));
+    assert_eq!(scene.logins.counters().malformed, 2);
+}
+
+/// FCP-4, 6.3: a target knows an initiator by its PRLI. An initiator begins when its own is answered, a target as soon
+/// as it answered.
+#[test]
+fn a_session_is_up_when_commands_can_go() {
+    for (ours, theirs, at_once) in [(TARGET, 0x22, true), (INITIATOR, 0x12, false), (BOTH, 0x32, true)] {
+        let mut scene = Scene::new(1, ours, 2);
+        scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
+        scene.ask(&ElsRequest::Plogi(parameters(2)));
+        let prli = scene.ways.take().pop().unwrap();
+        scene.prli(theirs);
+        assert_eq!(events(&mut scene.logins).len(), usize::from(at_once), "{ours:?}");
+        scene.answer(&prli, &page(ServicePage::EXECUTED, theirs));
+        assert_eq!(events(&mut scene.logins).len(), usize::from(!at_once), "{ours:?}");
+    }
+}
+
+/// FC-LS-3, table 85: an answer without an image pair is no process login (tcm_fc without an ACL); it is tried again
+/// with the next beacon.
+#[test]
+fn an_answer_without_image_pair_is_no_session() {
+    let mut scene = Scene::new(9, INITIATOR, 2);
+    scene.beacon(None);
+    let flogi = scene.ways.only();
+    scene.answer(&flogi, &flogi_accept(2));
+    let plogi = scene.ways.only();
+    scene.answer(&plogi, &flogi_accept(2));
+    let prli = scene.ways.only();
+    scene.answer(&prli, &ServicePage::fcp(ServicePage::EXECUTED, 0xb2).payload(ElsCommand::LS_ACC));
+    assert_eq!((events(&mut scene.logins), scene.ways.commands()), (vec![], vec![]));
+    scene.beacon(None);
+    let prli = scene.ways.only();
+    scene.answer(&prli, &page(ServicePage::EXECUTED, 0xb2));
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Up(Peer { role: BOTH, .. })]));
+}
+
+/// FC-LS-3, 6.5: PRLO ends the image pair; the N_Ports stay logged in.
+#[test]
+fn prlo_ends_the_process_only() {
+    let mut scene = Scene::ready();
+    scene.ask_octets(&ServicePage::fcp(0, 0).payload(ElsCommand::PRLO));
+    let page = ServicePages::new_checked(&scene.ways.only().payload).unwrap().fcp().unwrap();
+    assert_eq!(page.flags, ServicePage::EXECUTED);
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::ProcessLoggedOut)]));
+    scene.ask(&ElsRequest::Rtv);
+    assert_eq!(scene.ways.commands(), [ElsCommand::LS_ACC]);
+    scene.prli(0x1a2);
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Up(_)]));
+}
+
+/// FC-LS-3, 4.2.12: time-outs are told and asked for; bad ones are not taken.
+#[test]
+fn time_outs_are_told_and_taken() {
+    let mut scene = Scene::ready();
+    scene.ask(&ElsRequest::Rtv);
+    let accept = scene.ways.only();
+    // As the captured kernel's (01, frame 21).
+    assert_eq!(accept.payload, [2, 0, 0, 0, 0, 0, 0x0f, 0xa0, 0, 0, 0x07, 0xd0, 0, 0, 0, 0]);
+
+    for (e_d_tov, qualifier, taken) in [(3000, 0, 3 * SECOND), (5_000_000, 0x0400_0000, 5_000_000), (0, 0, 2 * SECOND)]
+    {
+        let mut scene = Scene::new(1, TARGET, 2);
+        scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
+        scene.ask(&ElsRequest::Plogi(parameters(2)));
+        let prli = scene.ways.take().pop().unwrap();
+        scene.answer(&prli, &page(ServicePage::EXECUTED, 0x1a2));
+        let rtv = scene.ways.only();
+        scene.answer(&rtv, &RtvAccRepr { r_a_tov: 6000, e_d_tov, qualifier }.octets());
+        let peer = *scene.logins.peers().next().unwrap();
+        assert_eq!(peer.e_d_tov, taken);
+        let changed = events(&mut scene.logins).contains(&LoginEvent::Changed(peer));
+        assert_eq!(changed, taken != 2 * SECOND);
+    }
+}
+
+/// FC-LS-3, 4.2.11: ADISC is answered with our names and address; who has others than when he logged in is out.
+#[test]
+fn adisc_is_answered_and_checked() {
+    let them = neighbour(2, None);
+    let adisc = AdiscRepr { hard_address: FcId::new(0), port_name: them.wwpn, node_name: them.wwnn, id: FcId::new(2) };
+    let mut scene = Scene::ready();
+    scene.ask(&ElsRequest::Adisc(adisc));
+    let us = neighbour(1, None);
+    assert_eq!(
+        AdiscRepr::parse(&scene.ways.only().payload).unwrap(),
+        AdiscRepr { port_name: us.wwpn, node_name: us.wwnn, id: FcId::new(1), ..adisc }
+    );
+    scene.ask(&ElsRequest::Adisc(AdiscRepr { node_name: Wwn(1), ..adisc }));
+    assert_eq!(scene.ways.only().reject(), LOGIN_FIRST);
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Moved)]));
+}
+
+/// The first beacon after a login that the neighbour began asks whether the session holds (08, frame 26): an answer
+/// with other names, a reject or none ends it, and the login begins anew.
+#[test]
+fn the_first_beacon_after_a_login_asks_who_is_there() {
+    let them = neighbour(2, None);
+    let good = AdiscRepr { hard_address: FcId::new(0), port_name: them.wwpn, node_name: them.wwnn, id: FcId::new(2) };
+    for (answer, holds) in [(Some(good), true), (Some(AdiscRepr { port_name: Wwn(1), ..good }), false), (None, false)] {
+        let mut scene = Scene::ready();
+        scene.beacon(Some(INITIATOR));
+        let adisc = scene.ways.only();
+        assert_eq!((adisc.command(), adisc.fip), (ElsCommand::ADISC, false));
+        match answer {
+            Some(answer) => scene.answer(&adisc, &answer.octets(ElsCommand::LS_ACC)),
+            None => scene.refuse(&adisc, els_reason::UNABLE, els_explanation::LOGIN_REQUIRED),
+        }
+        assert_eq!((events(&mut scene.logins).is_empty(), scene.ways.commands().is_empty()), (holds, holds));
+        scene.beacon(Some(INITIATOR));
+        assert_eq!(scene.ways.commands(), []);
+    }
+    let mut scene = Scene::ready();
+    scene.beacon(Some(INITIATOR));
+    scene.ways.take();
+    assert_eq!(scene.wait(), 8);
+    assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Silent)]));
+}
+
+/// FC-LS-3, 4.2.9: LOGO is accepted in FIP and in FCoE, ends the session, and the next beacon begins another.
+#[test]
+fn logo_is_accepted_both_ways() {
+    let logo = ElsRequest::Logo(LogoRepr { id: FcId::new(2), port_name: neighbour(2, None).wwpn });
+    for fip in [true, false] {
+        let mut scene = Scene::ready();
+        scene.ask(&ElsRequest::Logo(LogoRepr { id: FcId::new(2), port_name: Wwn(1) }));
+        assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, els_explanation::PORT_NAME));
+        match fip {
+            true => scene.ask_fip(&logo),
+            false => scene.ask(&logo),
+        }
+        let accept = scene.ways.only();
+        assert_eq!((accept.fip, &accept.payload[..]), (fip, &[2, 0, 0, 0][..]));
+        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::LoggedOut)]));
+        scene.ask(&ElsRequest::Rtv);
+        assert_eq!(scene.ways.only().reject(), LOGIN_FIRST);
+        scene.beacon(Some(INITIATOR));
+        assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
+    }
+}
+
+/// FC-LS-3, 4.2.9: who ends says so, inside FIP; no login begins after that.
+#[test]
+fn logging_out_says_so_and_is_final() {
+    let mut scene = Scene::ready();
+    assert!(scene.logins.is_quiet());
+    scene.logins.log_out_all(scene.now, &mut scene.ways);
+    let logo = scene.ways.only();
+    // As the captured kernel's (08, frame 33).
+    assert_eq!((logo.fip, &logo.payload[..8]), (true, &[5, 0, 0, 0, 0, 0, 0, 1][..]));
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Shutdown)]));
+    assert!(!scene.logins.is_quiet());
+    scene.beacon(Some(INITIATOR));
+    scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
+    assert_eq!(scene.ways.only().reject(), BUSY);
+    scene.answer(&logo, &[2, 0, 0, 0]);
+    assert!(scene.logins.is_quiet());
+    assert_eq!(scene.logins.counters().unknown_replies, 0);
+}
+
+/// FC-BB-6, 7.8.7.5: a neighbour without beacons is logged out.
+#[test]
+fn a_neighbour_that_is_gone_is_logged_out() {
+    let mut scene = Scene::ready();
+    scene.logins.neighbour_gone(scene.now, FcId::new(2), &mut scene.ways);
+    assert_eq!(scene.ways.commands(), [ElsCommand::LOGO]);
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Gone)]));
+    scene.ask(&ElsRequest::Plogi(parameters(2)));
+    assert_eq!(scene.ways.only().reject(), NOT_NEIGHBOUR);
+}
+
+/// FC-LS-3, 4.2.29: REC is answered from the exchange, also when its RX_ID is not known; 03/17 when there is none.
+#[test]
+fn rec_asks_the_exchange() {
+    let mut scene = Scene::ready();
+    let status = ExchangeStatus { rx_id: 7, transferred: 4096, status: e_stat::SEQUENCE_INITIATIVE };
+    scene.ways.exchange = Some((FcId::new(2), 5, status));
+    let rec =
+        |originator, ox_id, rx_id| ElsRequest::Rec(ExchangeRepr { originator: FcId::new(originator), ox_id, rx_id });
+    for rx_id in [7, 0xffff] {
+        scene.ask(&rec(2, 5, rx_id));
+        let accept = RecAccRepr {
+            ox_id: 5,
+            rx_id: 7,
+            originator: FcId::new(2),
+            responder: FcId::new(1),
+            transferred: 4096,
+            status: status.status,
+        };
+        assert_eq!(RecAccRepr::parse(&scene.ways.only().payload), Ok(accept));
+    }
+    for (originator, ox_id, rx_id) in [(2, 6, 0xffff), (2, 5, 8), (1, 5, 7)] {
+        scene.ask(&rec(originator, ox_id, rx_id));
+        assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, els_explanation::EXCHANGE));
+    }
+    scene.ask(&rec(3, 5, 7));
+    assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, els_explanation::ORIGINATOR));
+}
+
+/// FC-LS-3, 4.2.16, 4.2.13, 4.2.14: RRQ is accepted, ECHO comes back octet for octet, TEST does not.
+#[test]
+fn rrq_echo_and_test() {
+    let mut scene = Scene::ready();
+    scene.ask(&ElsRequest::Rrq(ExchangeRepr { originator: FcId::new(2), ox_id: 5, rx_id: 7 }));
+    assert_eq!(scene.ways.only().payload, [2, 0, 0, 0]);
+    scene.ask(&ElsRequest::Rrq(ExchangeRepr { originator: FcId::new(3), ox_id: 5, rx_id: 7 }));
+    assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, els_explanation::ORIGINATOR));
+    let long = vec![7; 2108];
+    for octets in [&b"hello"[..], &[], &long] {
+        scene.ask(&ElsRequest::Echo(octets));
+        assert_eq!(scene.ways.only().payload, [&[2, 0, 0, 0], octets].concat());
+        scene.ask(&ElsRequest::Test(octets));
+        assert_eq!(scene.ways.take(), []);
+    }
+    let mut longer = vec![0; 2116];
+    longer[0] = ElsCommand::ECHO.0;
+    scene.ask_octets(&longer);
+    assert_eq!((scene.ways.take(), scene.logins.counters().malformed), (vec![], 1));
+}
+
+/// FC-LS-3, table 8: what we do not do is refused by name, and what is cut short as well.
+#[test]
+fn unknown_commands_are_refused() {
+    let mut scene = Scene::ready();
+    for command in [0x00, 0x06, 0x0f, 0x24, 0x54, 0x60, 0x78, 0xff] {
+        scene.ask_octets(&[command, 0, 0, 0]);
+        assert_eq!(scene.ways.only().reject(), (els_reason::NOT_SUPPORTED, els_explanation::NOT_SUPPORTED));
+    }
+    scene.ask(&ElsRequest::Fdisc(parameters(2)));
+    assert_eq!(scene.ways.only().reject(), (els_reason::NOT_SUPPORTED, els_explanation::NOT_SUPPORTED));
+    for command in [3, 4, 5, 0x13, 0x20, 0x52] {
+        scene.ask_octets(&[command, 0, 0, 0]);
+        assert_eq!(scene.ways.only().reject(), (els_reason::PROTOCOL_ERROR, els_explanation::PAYLOAD_LENGTH));
+    }
+    assert_eq!(scene.logins.counters().rejects_sent, 15);
+}
+
+/// FC-FS-3, 16.3.4: there is nothing of ours to abort.
+#[test]
+fn an_abort_is_rejected() {
+    let mut scene = Scene::ready();
+    let abort = FcHeader { r_ctl: r_ctl::BLS_ABTS, fc_type: FcType::BLS, f_ctl: 0x09_0000, ..request(2, 1, 4) };
+    scene.frame(neighbour(2, None).vn_mac, &abort, &[]);
+    let reject = scene.ways.only();
+    assert_eq!((reject.header.r_ctl, reject.header.fc_type), (r_ctl::BLS_BA_RJT, FcType::BLS));
+    assert_eq!((reject.header.ox_id, &reject.payload[..]), (4, &[0, 3, 3, 0][..]));
+}
+
+/// Who is no neighbour, or says that he is another, logs in nowhere.
+#[test]
+fn strangers_and_impostors_are_refused_and_counted() {
+    let mut scene = Scene::ready();
+    let stranger = neighbour(3, None);
+    let plogi = parameters(3).octets(ElsCommand::PLOGI);
+    scene.frame(stranger.vn_mac, &request(3, 1, 1), &plogi);
+    let reject = scene.ways.only();
+    assert_eq!((reject.reject(), reject.dst), (NOT_NEIGHBOUR, stranger.vn_mac));
+    let els = FipEls {
+        src: stranger.enode_mac,
+        mac: None,
+        neighbour: None,
+        header: request(3, 1, 2),
+        payload: &parameters(3).octets(ElsCommand::FLOGI),
+    };
+    scene.logins.handle_fip_els(0, &els, &mut scene.ways);
+    let reject = scene.ways.only();
+    assert_eq!((reject.reject(), reject.dst, reject.fip), (NOT_NEIGHBOUR, stranger.enode_mac, true));
+    assert_eq!(scene.logins.counters().strangers, 2);
+
+    // The neighbour's S_ID from another's MAC address.
+    let prli = ServicePage::fcp(ServicePage::IMAGE_PAIR, 0x1a2).payload(ElsCommand::PRLI);
+    for payload in [&parameters(2).octets(ElsCommand::PLOGI)[..], &prli] {
+        scene.frame(stranger.vn_mac, &request(2, 1, 3), payload);
+        assert_eq!(scene.ways.only().reject(), NOT_NEIGHBOUR);
+    }
+    let logo = LogoRepr { id: FcId::new(2), port_name: neighbour(2, None).wwpn };
+    scene.frame(stranger.vn_mac, &request(2, 1, 4), &logo.octets());
+    assert_eq!(scene.ways.take(), []);
+    assert_eq!((scene.logins.counters().wrong_source, scene.logins.peers().count()), (3, 1));
+    assert_eq!(events(&mut scene.logins), []);
+}
+
+/// Frames that are no whole link service for us are dropped, and counted by what is wrong.
+#[test]
+fn frames_that_are_none_are_dropped() {
+    let mut scene = Scene::ready();
+    let src = neighbour(2, None).vn_mac;
+    let good = request(2, 1, 1);
+    let rtv = [ElsCommand::RTV.0, 0, 0, 0];
+    for bad in [
+        FcHeader { seq_cnt: 1, ..good },
+        FcHeader { df_ctl: 1, ..good },
+        FcHeader { f_ctl: 0x21_0000, ..good },
+        FcHeader { f_ctl: 0xa9_0000, ..good },
+        FcHeader { fc_type: FcType::FCP, ..good },
+        FcHeader { r_ctl: r_ctl::ELS_REPLY, ..good },
+    ] {
+        scene.frame(src, &bad, &rtv);
+    }
+    assert_eq!(scene.logins.counters().malformed, 6);
+    scene.frame(src, &FcHeader { d_id: FcId::new(7), ..good }, &rtv);
+    scene.frame(src, &FcHeader { d_id: FcId::FABRIC, ..good }, &rtv);
+    assert_eq!(scene.logins.counters().wrong_destination, 2);
+    scene.frame(src, &FcHeader { r_ctl: r_ctl::ELS_REPLY, f_ctl: 0x99_0000, ..good }, &[2, 0, 0, 0]);
+    assert_eq!(scene.logins.counters().unknown_replies, 1);
+    assert_eq!(scene.ways.take(), []);
+}
+
+/// FC-LS-3, 4.1.2: a request is sent again after twice R_A_TOV, three times, and then with the next beacon.
+#[test]
+fn silence_is_answered_with_three_retries() {
+    let mut scene = Scene::new(9, TARGET, 2);
+    scene.beacon(None);
+    let first = scene.ways.only();
+    let mut ids = vec![first.header.ox_id];
+    for _ in 0..3 {
+        assert_eq!(scene.wait(), 8);
+        let again = scene.ways.only();
+        assert_eq!(again.payload, first.payload);
+        assert!(!ids.contains(&again.header.ox_id), "an exchange that may be open has its id");
+        ids.push(again.header.ox_id);
+    }
+    scene.answer(&first, &flogi_accept(2));
+    assert_eq!(scene.logins.counters().unknown_replies, 1);
+    scene.rest();
+    scene.beacon(None);
+    assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
+    assert_eq!((scene.logins.counters().timeouts, scene.logins.counters().retries), (4, 3));
+}
+
+/// Busy (FC-LS-3, table 8): the same after E_D_TOV, three times (07, frames 36 and 37).
+#[test]
+fn busy_is_tried_again_after_two_seconds() {
+    let mut scene = Scene::new(9, TARGET, 2);
+    scene.beacon(None);
+    for round in 0..4 {
+        let flogi = scene.ways.only();
+        assert_eq!(flogi.command(), ElsCommand::FLOGI);
+        scene.refuse(&flogi, BUSY.0, BUSY.1);
+        assert_eq!(scene.ways.take(), []);
+        if round < 3 {
+            assert_eq!(scene.wait(), 2);
+        }
+    }
+    scene.rest();
+    // After PLOGI the N_Port session is said to be over.
+    scene.beacon(None);
+    let flogi = scene.ways.only();
+    scene.answer(&flogi, &flogi_accept(2));
+    for round in 0..4 {
+        let plogi = scene.ways.only();
+        scene.refuse(&plogi, BUSY.0, BUSY.1);
+        if round < 3 {
+            assert_eq!(scene.wait(), 2);
+        }
+    }
+    assert_eq!(scene.ways.commands(), [ElsCommand::LOGO]);
+}
+
+/// Without an address, or with another, nothing is left.
+#[test]
+fn sessions_end_with_the_address() {
+    let mut scene = Scene::ready();
+    let own = (FcId::new(1), neighbour(1, None).vn_mac);
+    scene.logins.set_own(Some(own));
+    assert_eq!(events(&mut scene.logins), []);
+    scene.logins.set_own(None);
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::NoAddress)]));
+    scene.beacon(None);
+    scene.ask(&ElsRequest::Rtv);
+    assert_eq!((scene.ways.take(), scene.logins.counters().wrong_destination), (vec![], 1));
+    scene.logins.set_own(Some(own));
+    scene.beacon(None);
+    assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
+}
+
+/// An address that another port has now, or a port that has another address now, is another neighbour.
+#[test]
+fn neighbours_that_moved_are_others() {
+    let old = neighbour(2, None);
+    let elsewhere = NeighbourInfo { fc_id: FcId::new(5), vn_mac: FcId::new(5).mac(FC_MAP), ..old };
+    let other = NeighbourInfo { wwpn: Wwn(0x2000_0000_0000_0007), ..old };
+    for moved in [elsewhere, other] {
+        let mut scene = Scene::ready();
+        scene.logins.neighbour_beacon(scene.now, &moved, &mut scene.ways);
+        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Moved)]));
+        assert_eq!(scene.ways.only().header.d_id, moved.fc_id);
+        assert_eq!(scene.logins.peer_by_id(old.fc_id), None);
+    }
+}
+
+/// The table is as long as it was made, and addresses are those that VN2VN has.
+#[test]
+fn neighbours_are_bounded() {
+    let mut scene = Scene::new(1, TARGET, 2);
+    for number in 2..60_000 {
+        scene.logins.neighbour_beacon(0, &neighbour(number, Some(INITIATOR)), &mut scene.ways);
+    }
+    assert_eq!((scene.ways.take().len(), scene.logins.counters().table_full), (8, 59_998 - 8));
+    for id in [0, 1, 0x01_0000, 0xff_fffe] {
+        let info = NeighbourInfo { fc_id: FcId::new(id), ..neighbour(100, None) };
+        scene.logins.neighbour_beacon(0, &info, &mut scene.ways);
+    }
+    assert_eq!((scene.ways.take(), scene.logins.counters().bad_neighbours), (vec![], 4));
+}
+
+/// What has no room on the way is counted, and sent again as if lost.
+#[test]
+fn a_full_queue_is_a_lost_frame() {
+    let mut scene = Scene::new(9, TARGET, 2);
+    scene.ways.full = true;
+    scene.beacon(None);
+    assert_eq!((scene.ways.commands().len(), scene.logins.counters().unsent), (1, 1));
+    scene.ways.full = false;
+    assert_eq!(scene.wait(), 8);
+    assert_eq!((scene.ways.commands().len(), scene.logins.counters().unsent), (1, 1));
+}

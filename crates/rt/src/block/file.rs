@@ -1,0 +1,155 @@
+//! Files and block devices through io_uring, past the page cache (O_DIRECT) where they can.
+//!
+//! Operations of a batch reach the kernel in one system call. What was read or written in part is resumed. Blocks are given
+//! back by punching holes, which read as zeros; where there are no holes, zeros are written.
+
+mod open;
+mod plan;
+
+pub use open::FileOptions;
+
+use super::Device;
+use crate::sys::uring::{Ended, Ring};
+use crate::wait::Sleeper;
+use linerate_fcoe::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Tag};
+use linerate_port::Interest;
+use plan::{Next, Plan};
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Instant;
+
+/// Operations in the kernel at once; more wait their turn.
+const DEPTH: u32 = 256;
+
+/// A file, or a block device of the kernel's.
+///
+/// Writes that are complete are in the page cache or the disk's; those with FUA, and all after a Flush, are on stable
+/// storage as far as fdatasync(2) can tell. Once that has failed it fails for ever, because the kernel forgets what it lost.
+///
+/// Dropping it waits for the operations under way.
+pub struct FileBackend {
+    geometry: Geometry,
+    direct: bool,
+    ring: Ring<Job>,
+    waiting: VecDeque<(Job, Option<Buffer>)>,
+    done: VecDeque<Completion>,
+    /// Written data was lost: nothing can be promised any more.
+    lost: bool,
+}
+
+/// An operation and how far it is.
+struct Job {
+    tag: Tag,
+    plan: Plan,
+}
+
+impl FileBackend {
+    /// Whether the page cache is bypassed.
+    #[must_use]
+    pub fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    fn begin(&mut self, job: Job, buffer: Option<Buffer>) {
+        if self.waiting.is_empty() && self.ring.has_room() {
+            let request = job.plan.request();
+            self.ring.begin(job, buffer, request);
+        } else {
+            self.waiting.push_back((job, buffer));
+        }
+    }
+
+    /// What follows a request: the operation's next one, or its end.
+    fn advance(&mut self, ended: Ended<Job>) -> Option<Completion> {
+        let Ended { what: mut job, mut buffer, result } = ended;
+        match job.plan.advance(result, &mut buffer) {
+            Next::Request(request) => {
+                // The place that has just come free is this operation's.
+                self.ring.begin(job, buffer, request);
+                None
+            }
+            Next::End(result) => {
+                self.lost |= job.plan.is_sync() && result.is_err();
+                let result = if self.lost && job.plan.promises() { Err(BackendError::Medium) } else { result };
+                // Zeros that were written for want of a better way are nobody's.
+                let buffer = buffer.filter(|_| job.plan.is_transfer());
+                Some(Completion { tag: job.tag, buffer, result })
+            }
+        }
+    }
+
+    fn begin_waiting(&mut self) {
+        while self.ring.has_room() {
+            let Some((job, buffer)) = self.waiting.pop_front() else { break };
+            let request = job.plan.request();
+            self.ring.begin(job, buffer, request);
+        }
+    }
+}
+
+impl Backend for FileBackend {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn submit(&mut self, tag: Tag, operation: Operation) {
+        let writes = !matches!(operation, Operation::Read { .. } | Operation::Flush);
+        let (plan, buffer) = Plan::new(operation, u64::from(self.geometry.block_size));
+        let refused = match plan {
+            Some(_) if writes && self.geometry.read_only => Err(BackendError::ReadOnly),
+            // Whoever asks has checked; a sum that overflows is not asked of the kernel all the same.
+            None => Err(BackendError::Medium),
+            // Nothing was written, so nothing is to be flushed.
+            Some(ref plan) if self.geometry.read_only && plan.is_sync() => Ok(()),
+            Some(plan) => return self.begin(Job { tag, plan }, buffer),
+        };
+        self.done.push_back(Completion { tag, buffer, result: refused });
+    }
+
+    fn flush(&mut self) {
+        self.ring.submit();
+    }
+
+    fn complete(&mut self) -> Option<Completion> {
+        if let Some(completion) = self.done.pop_front() {
+            return Some(completion);
+        }
+        while let Some(ended) = self.ring.reap() {
+            let completion = self.advance(ended);
+            self.begin_waiting();
+            if completion.is_some() {
+                return completion;
+            }
+        }
+        // Operations that were resumed or had waited.
+        self.ring.submit();
+        None
+    }
+}
+
+impl Device for FileBackend {
+    fn path(&self) -> String {
+        if self.direct { "io_uring, O_DIRECT" } else { "io_uring, page cache" }.into()
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        visit(self);
+    }
+}
+
+impl Sleeper for FileBackend {
+    fn fall_asleep(&mut self) -> bool {
+        self.ring.submit();
+        self.done.is_empty() && !self.ring.has_ended()
+    }
+
+    fn wake_up(&mut self) {}
+
+    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+        Some((self.ring.as_fd(), Interest::Readable))
+    }
+
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+}

@@ -1,0 +1,351 @@
+//! A connection in the transmission phase: requests under way, octets that leave, octets that come.
+
+use super::super::coverage::Coverage;
+use super::super::plan::{Part, Plan};
+use super::super::stream::Stream;
+use super::super::wire::{Reply, Request, chunk, command};
+use linerate_fcoe::{BackendError, Buffer, Completion, Tag};
+use std::collections::VecDeque;
+use std::io::{ErrorKind, IoSlice, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+/// Requests under way at once.
+const DEPTH: u32 = 128;
+/// Octets received at once that do not go straight to where they belong.
+const INPUT: usize = 64 << 10;
+/// Requests that leave in one system call.
+const BATCH: usize = 16;
+
+/// The server is gone, or not to be trusted.
+#[derive(Debug)]
+pub(super) struct Lost;
+
+/// An operation, and the request of it that is under way.
+#[derive(Debug)]
+pub(super) struct Job {
+    tag: Tag,
+    pub(super) plan: Plan,
+    pub(super) part: Part,
+    buffer: Option<Buffer>,
+    coverage: Coverage,
+    /// The first error that a chunk told of.
+    error: u32,
+}
+
+impl Job {
+    pub(super) fn new(tag: Tag, plan: Plan, buffer: Option<Buffer>) -> Self {
+        let part = plan.part();
+        Self { tag, plan, part, buffer, coverage: Coverage::default(), error: 0 }
+    }
+
+    /// It has ended so.
+    pub(super) fn end(self, result: Result<(), BackendError>) -> Completion {
+        // Zeros that were written for want of a better way are nobody's.
+        Completion { tag: self.tag, buffer: self.buffer.filter(|_| self.plan.is_transfer()), result }
+    }
+
+    /// The octets of the part's data, from an offset within it on.
+    fn data(&mut self, at: usize, len: usize) -> Option<&mut [u8]> {
+        let from = self.part.from.checked_add(at)?;
+        self.buffer.as_mut()?.bytes_mut().get_mut(from..from.checked_add(len)?)
+    }
+}
+
+/// What comes next from the server.
+#[derive(Clone, Copy, Debug)]
+enum Expect {
+    /// The head of a reply.
+    Head,
+    /// Data of a read, from `at` of the part on; its reply is over after it if `last`.
+    Data { index: usize, at: usize, left: usize, last: bool },
+    /// The rest of an error's message.
+    Message { index: usize, left: usize, last: bool },
+}
+
+pub(super) struct Link {
+    stream: Stream,
+    jobs: Vec<Option<Job>>,
+    /// How often each place was used: a part of its cookie, so that a reply that comes twice meets nobody.
+    uses: Vec<u32>,
+    free: Vec<usize>,
+    /// Places whose request has not left, and octets of the first that have.
+    sending: VecDeque<(usize, [u8; Request::LEN])>,
+    sent: usize,
+    input: Box<[u8]>,
+    start: usize,
+    end: usize,
+    expect: Expect,
+    /// When the server last gave a sign of life, or had nothing to say.
+    heard: Instant,
+    look: bool,
+}
+
+impl Link {
+    pub(super) fn new(stream: Stream) -> Self {
+        let depth = DEPTH as usize;
+        Self {
+            stream,
+            jobs: (0..depth).map(|_| None).collect(),
+            uses: vec![0; depth],
+            free: (0..depth).rev().collect(),
+            sending: VecDeque::with_capacity(depth),
+            sent: 0,
+            input: vec![0; INPUT].into(),
+            start: 0,
+            end: 0,
+            expect: Expect::Head,
+            heard: Instant::now(),
+            look: false,
+        }
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    pub(super) fn has_to_send(&self) -> bool {
+        !self.sending.is_empty()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.free.len() == self.jobs.len()
+    }
+
+    /// Takes back all operations.
+    pub(super) fn abandon(&mut self) -> impl Iterator<Item = Job> {
+        self.jobs.iter_mut().filter_map(Option::take)
+    }
+
+    /// The next [`Link::receive`] asks the socket although no reply is due: the server may have hung up.
+    pub(super) fn look(&mut self) {
+        self.look = true;
+    }
+
+    /// When the server's silence will have been too long.
+    pub(super) fn due(&self, timeout: Duration) -> Option<Instant> {
+        (!self.is_idle()).then(|| self.heard + timeout)
+    }
+
+    /// Begins a request. There must be room.
+    pub(super) fn begin(&mut self, mut job: Job) {
+        if self.is_idle() {
+            self.heard = Instant::now();
+        }
+        let index = self.free.pop().expect("the caller asks for room first");
+        self.uses[index] = self.uses[index].wrapping_add(1);
+        let Part { kind, flags, offset, len, .. } = job.part;
+        job.coverage.clear();
+        job.error = 0;
+        self.jobs[index] = Some(job);
+        let cookie = u64::from(self.uses[index]) << 32 | index as u64;
+        self.sending.push_back((index, Request { flags, kind, cookie, offset, len }.emit()));
+    }
+
+    /// Sends requests until all have left or the socket is full.
+    pub(super) fn send(&mut self) -> Result<(), Lost> {
+        while !self.sending.is_empty() {
+            let mut slices = [IoSlice::new(&[]); 2 * BATCH];
+            let (mut n, mut skip) = (0, self.sent);
+            for (index, head) in self.sending.iter().take(BATCH) {
+                for octets in [&head[..], payload(self.jobs[*index].as_ref())] {
+                    let skipped = skip.min(octets.len());
+                    skip -= skipped;
+                    slices[n] = IoSlice::new(&octets[skipped..]);
+                    n += 1;
+                }
+            }
+            match self.stream.write_vectored(&slices[..n]) {
+                Ok(0) => return Err(Lost),
+                Ok(sent) => self.sent += sent,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return Err(Lost),
+            }
+            while let Some((index, head)) = self.sending.front() {
+                let len = head.len() + payload(self.jobs[*index].as_ref()).len();
+                if self.sent < len {
+                    break;
+                }
+                self.sent -= len;
+                self.sending.pop_front();
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives up to the end of a reply, and gives its operation and error number; none if that has not come yet.
+    pub(super) fn receive(&mut self, timeout: Duration, now: Instant) -> Result<Option<(Job, u32)>, Lost> {
+        if self.is_idle() && !self.look {
+            return Ok(None);
+        }
+        loop {
+            if let Some(index) = self.step()? {
+                self.free.push(index);
+                let job = self.jobs[index].take().ok_or(Lost)?;
+                let number = job.error;
+                return Ok(Some((job, number)));
+            }
+            match self.read() {
+                Ok(0) => return Err(Lost),
+                Ok(_) => self.heard = now,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    self.look = false;
+                    let silent = !self.is_idle() && now.saturating_duration_since(self.heard) >= timeout;
+                    return if silent { Err(Lost) } else { Ok(None) };
+                }
+                Err(_) => return Err(Lost),
+            }
+        }
+    }
+
+    /// Reads into the buffer that the next octets belong to, if that is known, else into our own.
+    fn read(&mut self) -> std::io::Result<usize> {
+        if let Expect::Data { index, at, left, .. } = &mut self.expect
+            && self.start == self.end
+            && let Some(to) = self.jobs[*index].as_mut().and_then(|job| job.data(*at, *left))
+        {
+            let n = self.stream.read(to)?;
+            (*at, *left) = (*at + n, *left - n);
+            return Ok(n);
+        }
+        self.input.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        let n = self.stream.read(&mut self.input[self.end..])?;
+        self.end += n;
+        Ok(n)
+    }
+
+    /// Uses octets that have come; gives the place whose reply is over, or none if more must come first.
+    fn step(&mut self) -> Result<Option<usize>, Lost> {
+        loop {
+            let input = &self.input[self.start..self.end];
+            let (index, last) = match self.expect {
+                Expect::Head => match self.head()? {
+                    true => continue,
+                    false => return Ok(None),
+                },
+                Expect::Data { index, at, left, last } => {
+                    let n = left.min(input.len());
+                    let job = self.jobs[index].as_mut().ok_or(Lost)?;
+                    job.data(at, n).ok_or(Lost)?.copy_from_slice(&input[..n]);
+                    self.start += n;
+                    if n < left {
+                        self.expect = Expect::Data { index, at: at + n, left: left - n, last };
+                        return Ok(None);
+                    }
+                    (index, last)
+                }
+                Expect::Message { index, left, last } => {
+                    let n = left.min(input.len());
+                    self.start += n;
+                    if n < left {
+                        self.expect = Expect::Message { index, left: left - n, last };
+                        return Ok(None);
+                    }
+                    (index, last)
+                }
+            };
+            self.expect = Expect::Head;
+            if last {
+                let job = self.jobs[index].as_ref().ok_or(Lost)?;
+                // A read that says it is over, with neither an error nor all its data.
+                if job.error == 0 && job.part.kind == command::READ && !job.coverage.is_whole(job.part.octets()) {
+                    return Err(Lost);
+                }
+                return Ok(Some(index));
+            }
+        }
+    }
+
+    /// Reads the head of a reply or chunk; false if it has not come in whole.
+    fn head(&mut self) -> Result<bool, Lost> {
+        let input = &self.input[self.start..self.end];
+        let Some((reply, taken)) = Reply::parse(input).map_err(|_| Lost)? else { return Ok(false) };
+        let body = &input[taken..];
+        let cookie = match reply {
+            Reply::Simple { cookie, .. } | Reply::Chunk { cookie, .. } => cookie,
+        };
+        let index = usize::try_from(cookie & 0xffff_ffff).map_err(|_| Lost)?;
+        let known = self.uses.get(index).is_some_and(|uses| u64::from(*uses) == cookie >> 32);
+        // Who answers before the whole request is there has not read it.
+        let left = !self.sending.iter().any(|(sending, _)| *sending == index);
+        let job = self.jobs.get_mut(index).and_then(Option::as_mut).filter(|_| known && left).ok_or(Lost)?;
+        let whole = job.part.octets();
+        let is_read = job.part.kind == command::READ;
+        let (expect, used) = match reply {
+            Reply::Simple { error, .. } => {
+                job.error = error;
+                let left = if is_read && error == 0 { whole } else { 0 };
+                if left > 0 && !job.coverage.add(0..left) {
+                    return Err(Lost);
+                }
+                let expect = match left {
+                    0 => Expect::Message { index, left, last: true },
+                    left => Expect::Data { index, at: 0, left, last: true },
+                };
+                (expect, 0)
+            }
+            Reply::Chunk { flags, kind, len, .. } => {
+                let last = flags & chunk::FLAG_DONE != 0;
+                let len = usize::try_from(len).map_err(|_| Lost)?;
+                match kind {
+                    chunk::NONE if len == 0 && last => (Expect::Message { index, left: 0, last }, 0),
+                    chunk::OFFSET_DATA if is_read && len > 8 => {
+                        let Some(offset) = number(body, 0) else { return Ok(false) };
+                        let at = place(job, offset, len - 8)?;
+                        (Expect::Data { index, at, left: len - 8, last }, 8)
+                    }
+                    chunk::OFFSET_HOLE if is_read && len == 12 => {
+                        let (Some(offset), Some(hole)) = (number(body, 0), body.get(8..12)) else { return Ok(false) };
+                        let hole = u32::from_be_bytes(hole.try_into().map_err(|_| Lost)?);
+                        let hole = usize::try_from(hole).map_err(|_| Lost)?;
+                        let at = place(job, offset, hole)?;
+                        job.data(at, hole).ok_or(Lost)?.fill(0);
+                        (Expect::Message { index, left: 0, last }, 12)
+                    }
+                    kind if kind & chunk::ERROR != 0 && (6..=INPUT).contains(&len) => {
+                        let Some(error) = body.first_chunk() else { return Ok(false) };
+                        let error = u32::from_be_bytes(*error);
+                        if job.error == 0 {
+                            // An error that is none is still one.
+                            job.error = error.max(1);
+                        }
+                        (Expect::Message { index, left: len - 4, last }, 4)
+                    }
+                    _ => return Err(Lost),
+                }
+            }
+        };
+        self.start += taken + used;
+        self.expect = expect;
+        Ok(true)
+    }
+}
+
+/// The data that a request carries.
+fn payload(job: Option<&Job>) -> &[u8] {
+    let data = job.filter(|job| job.part.kind == command::WRITE).and_then(|job| {
+        let end = job.part.from.checked_add(job.part.octets())?;
+        job.buffer.as_ref()?.bytes().get(job.part.from..end)
+    });
+    data.unwrap_or_default()
+}
+
+fn number(octets: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_be_bytes(octets.get(at..at + 8)?.try_into().ok()?))
+}
+
+/// Where a piece of a read belongs, if it is one that has not come yet.
+fn place(job: &mut Job, offset: u64, len: usize) -> Result<usize, Lost> {
+    let at = offset.checked_sub(job.part.offset).and_then(|at| usize::try_from(at).ok()).ok_or(Lost)?;
+    let end = at.checked_add(len).filter(|end| len > 0 && *end <= job.part.octets()).ok_or(Lost)?;
+    if job.coverage.add(at..end) { Ok(at) } else { Err(Lost) }
+}
+
+impl AsFd for Link {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}

@@ -1,0 +1,50 @@
+//! What an export is, as NBD tells it.
+
+use super::wire::export;
+
+/// Size and flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExportInfo {
+    /// Octets.
+    pub size: u64,
+    /// Transmission flags: see [`export`].
+    pub flags: u16,
+}
+
+impl ExportInfo {
+    /// Whether it has one of these flags.
+    #[must_use]
+    pub fn has(&self, flag: u16) -> bool {
+        self.flags & export::HAS_FLAGS != 0 && self.flags & flag != 0
+    }
+}
+
+/// Sizes of requests, in octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// What offsets and lengths are multiples of: a power of two.
+    pub least: u32,
+    /// What is best.
+    pub preferred: u32,
+    /// The longest READ or WRITE.
+    pub most: u32,
+}
+
+impl Default for Sizes {
+    /// What holds for a server that says nothing (`doc/proto.md`, "Block size constraints").
+    fn default() -> Self {
+        Self { least: 512, preferred: 4096, most: 32 << 20 }
+    }
+}
+
+impl Sizes {
+    /// Whether they are what the protocol allows.
+    #[must_use]
+    pub fn are_right(&self) -> bool {
+        self.least.is_power_of_two()
+            && self.least <= 65536
+            && self.preferred.is_power_of_two()
+            && self.preferred >= self.least
+            && (self.most == u32::MAX || self.most >= self.least && self.most.is_multiple_of(self.least))
+    }
+}

@@ -1,0 +1,142 @@
+//! The server's side of the negotiation, octets in and octets out.
+
+use super::service::Export;
+use super::wire::{
+    Go, Greeting, Info, LONGEST_NAME, LONGEST_OPTION, OptionHeader, OptionReply, WireError, handshake, info, option,
+    reply,
+};
+
+/// Options that a client may ask for before it must have begun.
+const OPTIONS: u32 = 100;
+
+/// What follows from what a client said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// More must come first.
+    More,
+    /// It has chosen the export at this place: requests follow.
+    Begin(usize),
+    /// It has gone, or talks nonsense: hang up.
+    End,
+}
+
+/// A negotiation.
+#[derive(Debug)]
+pub struct Offer {
+    /// The client's flags, once they have come.
+    flags: Option<u32>,
+    structured: bool,
+    asked: u32,
+}
+
+impl Offer {
+    /// Begins one: writes the greeting.
+    #[must_use]
+    pub fn new(out: &mut Vec<u8>) -> Self {
+        out.extend_from_slice(&Greeting { flags: handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES }.emit());
+        Self { flags: None, structured: false, asked: 0 }
+    }
+
+    /// Whether reads are to be answered in chunks.
+    #[must_use]
+    pub fn is_structured(&self) -> bool {
+        self.structured
+    }
+
+    /// Takes what has come; gives how many octets it used, and what follows. Answers go to `out`.
+    pub fn handle(&mut self, input: &[u8], exports: &[Export], out: &mut Vec<u8>) -> (usize, Verdict) {
+        let Some(flags) = self.flags else {
+            let Some(octets) = input.first_chunk() else { return (0, Verdict::More) };
+            let flags = u32::from_be_bytes(*octets);
+            let known = u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
+            self.flags = Some(flags);
+            return (4, if flags & !known == 0 { Verdict::More } else { Verdict::End });
+        };
+        let Some((head, rest)) = input.split_first_chunk() else { return (0, Verdict::More) };
+        let Ok(head) = OptionHeader::parse(head) else { return (0, Verdict::End) };
+        self.asked += 1;
+        // Whoever sends more than any option has is not worth it.
+        if head.len > LONGEST_OPTION || self.asked > OPTIONS {
+            return (0, Verdict::End);
+        }
+        let len = usize::try_from(head.len).unwrap_or(usize::MAX);
+        let Some(data) = rest.get(..len) else {
+            self.asked -= 1;
+            return (0, Verdict::More);
+        };
+        (OptionHeader::LEN + len, self.option(head.option, data, flags, exports, out))
+    }
+
+    fn option(&mut self, kind: u32, data: &[u8], flags: u32, exports: &[Export], out: &mut Vec<u8>) -> Verdict {
+        match kind {
+            option::EXPORT_NAME => {
+                let name = std::str::from_utf8(data).ok().filter(|name| name.len() <= LONGEST_NAME);
+                let Some(place) = name.and_then(|name| find(exports, name)) else { return Verdict::End };
+                let info = exports[place].info();
+                out.extend_from_slice(&info.size.to_be_bytes());
+                out.extend_from_slice(&info.flags.to_be_bytes());
+                if flags & u32::from(handshake::NO_ZEROES) == 0 {
+                    out.extend_from_slice(&[0; 124]);
+                }
+                return Verdict::Begin(place);
+            }
+            option::ABORT => {
+                answer(out, kind, reply::ACK, &[]);
+                return Verdict::End;
+            }
+            option::LIST if data.is_empty() => {
+                for export in exports {
+                    let name = export.name.as_bytes();
+                    let len = u32::try_from(name.len()).unwrap_or(0).to_be_bytes();
+                    answer(out, kind, reply::SERVER, &[&len[..], name, export.description.as_bytes()].concat());
+                }
+                answer(out, kind, reply::ACK, &[]);
+            }
+            option::STRUCTURED_REPLY if data.is_empty() => {
+                self.structured = true;
+                answer(out, kind, reply::ACK, &[]);
+            }
+            option::INFO | option::GO => match Go::parse(data) {
+                Err(WireError::Length | WireError::Magic | WireError::OldStyle) => {
+                    answer(out, kind, reply::ERR_INVALID, b"the lengths do not fit");
+                }
+                Ok(go) => {
+                    let Some(place) = find(exports, &go.name) else {
+                        answer(out, kind, reply::ERR_UNKNOWN, b"there is no such export");
+                        return Verdict::More;
+                    };
+                    tell(out, kind, &exports[place], &go.wanted);
+                    answer(out, kind, reply::ACK, &[]);
+                    if kind == option::GO {
+                        return Verdict::Begin(place);
+                    }
+                }
+            },
+            option::LIST | option::STRUCTURED_REPLY => answer(out, kind, reply::ERR_INVALID, b"it takes no data"),
+            _ => answer(out, kind, reply::ERR_UNSUP, &[]),
+        }
+        Verdict::More
+    }
+}
+
+/// What a client is told of an export: size, flags and sizes of requests always, the rest if it asked.
+fn tell(out: &mut Vec<u8>, kind: u32, export: &Export, wanted: &[u16]) {
+    answer(out, kind, reply::INFO, &Info::Export(export.info()).emit());
+    answer(out, kind, reply::INFO, &Info::BlockSize(export.sizes()).emit());
+    for (asked, text) in [(info::NAME, &export.name), (info::DESCRIPTION, &export.description)] {
+        if wanted.contains(&asked) {
+            answer(out, kind, reply::INFO, &[&asked.to_be_bytes()[..], text.as_bytes()].concat());
+        }
+    }
+}
+
+fn find(exports: &[Export], name: &str) -> Option<usize> {
+    let by_name = exports.iter().position(|export| export.name == name);
+    by_name.or_else(|| (name.is_empty() && !exports.is_empty()).then_some(0))
+}
+
+fn answer(out: &mut Vec<u8>, option: u32, kind: u32, data: &[u8]) {
+    let len = u32::try_from(data.len()).unwrap_or(0);
+    out.extend_from_slice(&OptionReply { option, kind, len }.emit());
+    out.extend_from_slice(data);
+}

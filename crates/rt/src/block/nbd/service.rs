@@ -1,0 +1,94 @@
+//! What a server serves.
+
+use super::info::{ExportInfo, Sizes};
+use super::wire::export;
+use linerate_fcoe::{Backend, Completion, Geometry, Operation, Tag};
+
+/// Octets of the longest READ or WRITE that is taken.
+pub(super) const LONGEST: u32 = 4 << 20;
+
+/// One device that clients can choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// What clients call it. The first export is also the default one, whose name is empty.
+    pub name: String,
+    /// What it is, for people.
+    pub description: String,
+    /// How large it is and what it can do.
+    pub geometry: Geometry,
+}
+
+impl Export {
+    /// Size and flags as NBD has them. All connections lead to one device, so that a flush on one is a flush for all.
+    pub(super) fn info(&self) -> ExportInfo {
+        let (g, mut flags) = (&self.geometry, export::HAS_FLAGS | export::CAN_MULTI_CONN | export::SEND_FLUSH);
+        if g.read_only {
+            flags |= export::READ_ONLY;
+        } else {
+            flags |= export::SEND_FUA | export::SEND_WRITE_ZEROES | if g.discards { export::SEND_TRIM } else { 0 };
+        }
+        ExportInfo { size: g.blocks.saturating_mul(g.block_size.into()), flags }
+    }
+
+    /// Which requests it takes.
+    pub(super) fn sizes(&self) -> Sizes {
+        let least = self.geometry.block_size;
+        let preferred = least.checked_shl(self.geometry.physical_exponent.into()).unwrap_or(least).clamp(4096, LONGEST);
+        Sizes { least, preferred: preferred.max(least), most: LONGEST }
+    }
+}
+
+/// Block devices that operations are submitted to, and complete later in any order: as a [`Backend`], but for several.
+/// Blocks are those of the export's geometry; a server checks ranges and read-only exports before it submits.
+pub trait BlockService {
+    /// What there is now. An export keeps its place for as long as the service lives.
+    fn exports(&self) -> &[Export];
+
+    /// Begins an operation on an export, by its place.
+    fn submit(&mut self, export: usize, tag: Tag, operation: Operation);
+
+    /// Hands on what was submitted.
+    fn flush(&mut self);
+
+    /// Takes an operation that has ended.
+    fn complete(&mut self) -> Option<Completion>;
+}
+
+/// One back end as the only export.
+#[derive(Debug)]
+pub struct Exported<B> {
+    exports: [Export; 1],
+    backend: B,
+}
+
+impl<B: Backend> Exported<B> {
+    /// A back end under a name.
+    pub fn new(name: &str, backend: B) -> Self {
+        let geometry = backend.geometry().clone();
+        let description = geometry.product.to_owned();
+        Self { exports: [Export { name: name.to_owned(), description, geometry }], backend }
+    }
+
+    /// The back end.
+    pub fn backend(&mut self) -> &mut B {
+        &mut self.backend
+    }
+}
+
+impl<B: Backend> BlockService for Exported<B> {
+    fn exports(&self) -> &[Export] {
+        &self.exports
+    }
+
+    fn submit(&mut self, _: usize, tag: Tag, operation: Operation) {
+        self.backend.submit(tag, operation);
+    }
+
+    fn flush(&mut self) {
+        self.backend.flush();
+    }
+
+    fn complete(&mut self) -> Option<Completion> {
+        self.backend.complete()
+    }
+}

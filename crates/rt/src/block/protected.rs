@@ -1,0 +1,182 @@
+//! Protection information (T10 DIF) in a file beside a device: 8 octets for each block, which nobody here looks at.
+//!
+//! Buffers have each block's octets and behind them its 8 octets of protection information, as
+//! [`Geometry::protection`] says. In the side file these stand in the order of blocks, each octet inverted, so that a hole
+//! reads as all ones: what was never written or was given back is not checked (SBC-3, clause 4.22.2).
+//!
+//! Data and side file are written together, yet not as one: after a crash, a block whose write was never acknowledged may
+//! fail its check. One that was acknowledged and flushed does not.
+
+use super::{Device, DeviceError, FileBackend, FileOptions};
+use crate::wait::Sleeper;
+use linerate_fcoe::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Pool, Tag};
+use std::collections::{HashMap, VecDeque};
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+
+/// Octets of protection information.
+const TUPLE: usize = 8;
+/// Octets of halves that are kept for their next use.
+const MEMORY: usize = 64 << 20;
+
+/// A device and the file with its protection information.
+pub struct Protected<D> {
+    geometry: Geometry,
+    data: D,
+    side: FileBackend,
+    /// Operations of which one half has not ended.
+    halves: HashMap<Tag, Halves>,
+    done: VecDeque<Completion>,
+    pool: Pool,
+}
+
+/// Where an operation's halves are.
+struct Halves {
+    /// The buffer with both, for a read or write.
+    whole: Option<Buffer>,
+    is_read: bool,
+    left: u8,
+    data: Option<Buffer>,
+    side: Option<Buffer>,
+    result: Result<(), BackendError>,
+}
+
+impl<D: Device> Protected<D> {
+    /// A device with the side file at this path, which is made, or made longer, if need be.
+    ///
+    /// # Errors
+    /// The side file cannot be made, opened or locked.
+    pub fn open(data: D, path: &Path) -> Result<Self, DeviceError> {
+        let geometry = Geometry { protection: true, ..data.geometry().clone() };
+        let read_only = geometry.read_only;
+        let oops = |e| DeviceError::new(path.display(), e, "let its directory be written, or leave out 'pi='");
+        if !read_only {
+            let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(oops)?;
+            let octets = geometry.blocks.saturating_mul(8);
+            if file.metadata().map_err(oops)?.len() < octets {
+                file.set_len(octets).map_err(oops)?;
+            }
+        }
+        let side = FileBackend::open(path, &FileOptions { read_only, block_size: 8, direct: false })?;
+        if side.geometry().blocks < geometry.blocks {
+            let what = "it has less than 8 octets for each block";
+            return Err(DeviceError::new(path.display(), what, "open it once without ',ro'"));
+        }
+        let (halves, done) = (HashMap::new(), VecDeque::new());
+        Ok(Self { geometry, data, side, halves, done, pool: Pool::new(MEMORY) })
+    }
+
+    /// The side file of a file: PATH.pi.
+    #[must_use]
+    pub fn side_of(path: &Path) -> PathBuf {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".pi");
+        name.into()
+    }
+
+    fn stride(&self) -> usize {
+        usize::try_from(self.geometry.block_size).unwrap_or(0) + TUPLE
+    }
+
+    /// Buffers for the halves of so many octets.
+    fn split(&mut self, len: usize) -> (Buffer, Buffer) {
+        let blocks = len / self.stride();
+        let mut take = |len| self.pool.take(len).unwrap_or_else(|| Buffer::new(len));
+        (take(len - blocks * TUPLE), take(blocks * TUPLE))
+    }
+
+    /// One half has ended.
+    fn half(&mut self, completion: Completion, is_side: bool) {
+        let Completion { tag, buffer, result } = completion;
+        let Some(halves) = self.halves.get_mut(&tag) else { return };
+        *(if is_side { &mut halves.side } else { &mut halves.data }) = buffer;
+        halves.result = halves.result.and(result);
+        halves.left -= 1;
+        if halves.left > 0 {
+            return;
+        }
+        let Some(mut halves) = self.halves.remove(&tag) else { return };
+        if let (Some(whole), Some(data), Some(side)) = (&mut halves.whole, &halves.data, &halves.side)
+            && halves.is_read
+            && halves.result.is_ok()
+        {
+            let block = self.stride() - TUPLE;
+            let parts = data.bytes().chunks_exact(block).zip(side.bytes().chunks_exact(TUPLE));
+            for (to, (data, side)) in whole.bytes_mut().chunks_exact_mut(self.stride()).zip(parts) {
+                to[..block].copy_from_slice(data);
+                to[block..].iter_mut().zip(side).for_each(|(to, octet)| *to = !octet);
+            }
+        }
+        halves.data.into_iter().chain(halves.side).for_each(|buffer| self.pool.give(buffer));
+        self.done.push_back(Completion { tag, buffer: halves.whole, result: halves.result });
+    }
+}
+
+impl<D: Device> Backend for Protected<D> {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn submit(&mut self, tag: Tag, operation: Operation) {
+        let (stride, block) = (self.stride(), self.stride() - TUPLE);
+        let (mut kept, mut is_read) = (None, false);
+        let (data, side) = match operation {
+            Operation::Read { lba, buffer } => {
+                let (data, side) = self.split(buffer.len());
+                (kept, is_read) = (Some(buffer), true);
+                (Operation::Read { lba, buffer: data }, Operation::Read { lba, buffer: side })
+            }
+            Operation::Write { lba, buffer, fua } => {
+                let (mut data, mut side) = self.split(buffer.len());
+                let parts = data.bytes_mut().chunks_exact_mut(block).zip(side.bytes_mut().chunks_exact_mut(TUPLE));
+                for (from, (data, side)) in buffer.bytes().chunks_exact(stride).zip(parts) {
+                    data.copy_from_slice(&from[..block]);
+                    side.iter_mut().zip(&from[block..]).for_each(|(to, octet)| *to = !octet);
+                }
+                kept = Some(buffer);
+                (Operation::Write { lba, buffer: data, fua }, Operation::Write { lba, buffer: side, fua })
+            }
+            Operation::Flush => (Operation::Flush, Operation::Flush),
+            // Blocks that read as zeros have no information: holes in the side file.
+            Operation::Discard { lba, blocks } => {
+                (Operation::Discard { lba, blocks }, Operation::Discard { lba, blocks })
+            }
+            Operation::WriteZeroes { lba, blocks, discard, fua } => {
+                let zeroes = |discard| Operation::WriteZeroes { lba, blocks, discard, fua };
+                (zeroes(discard), zeroes(true))
+            }
+        };
+        let halves = Halves { whole: kept, is_read, left: 2, data: None, side: None, result: Ok(()) };
+        self.halves.insert(tag, halves);
+        self.data.submit(tag, data);
+        self.side.submit(tag, side);
+    }
+
+    fn flush(&mut self) {
+        self.data.flush();
+        self.side.flush();
+    }
+
+    fn complete(&mut self) -> Option<Completion> {
+        while self.done.is_empty() {
+            let (data, side) = (self.data.complete(), self.side.complete());
+            if data.is_none() && side.is_none() {
+                break;
+            }
+            data.into_iter().for_each(|completion| self.half(completion, false));
+            side.into_iter().for_each(|completion| self.half(completion, true));
+        }
+        self.done.pop_front()
+    }
+}
+
+impl<D: Device> Device for Protected<D> {
+    fn path(&self) -> String {
+        format!("{}, protection information in a side file", self.data.path())
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        self.data.waits_for(visit);
+        self.side.waits_for(visit);
+    }
+}

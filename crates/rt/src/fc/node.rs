@@ -1,0 +1,222 @@
+//! A Fibre Channel node on a port, in one thread.
+
+use super::{FcRx, FcTx};
+use crate::event::{Machine, Progress};
+use crate::wait::Sleeper;
+use linerate_fcoe::{DeviceServer, Node, NodeConfig, NodeEvent};
+use linerate_port::{Info, Link, OpenError, Port, open};
+use linerate_wire::{MacAddr, VlanTag, Wwn};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use thiserror::Error;
+
+/// Frames taken between two looks at everything else.
+const BATCH: usize = 256;
+/// How long a logout may take before the node goes without an answer.
+const PARTING: u64 = 2_000_000_000;
+/// Octets behind the Ethernet header in a full FCoE frame.
+const FULL: usize = 2158;
+/// The least with which a port can log in: 256 octets of payload (FC-LS-3, clause 6.6.2.6).
+const LEAST: usize = 302;
+
+/// How a node is set up, apart from what it is.
+#[derive(Clone, Debug, Default)]
+pub struct FcOptions {
+    /// The ENode's MAC address; otherwise the port's own, or a random one.
+    pub mac: Option<MacAddr>,
+    /// The port's name; otherwise made of the MAC address, as Linux does.
+    pub wwpn: Option<Wwn>,
+    /// The node's name, likewise.
+    pub wwnn: Option<Wwn>,
+    /// The tag of all frames.
+    pub vlan: Option<VlanTag>,
+    /// Octets behind the Ethernet header; otherwise the port's MTU.
+    pub mtu: Option<usize>,
+}
+
+/// Why a node could not be set up.
+#[derive(Debug, Error)]
+pub enum FcError {
+    /// The port.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The MTU is more than the port's, or too little for Fibre Channel.
+    #[error("an MTU of {0} does not do on {1}: give {LEAST} to {2}, or open it with ,mtu={FULL} for full FCoE frames")]
+    Mtu(usize, String, usize),
+    /// The port sends or receives only.
+    #[error("{0}: it has no queue for each way, and a node needs both: choose another port")]
+    OneWay(String),
+    /// The MAC address is a group's.
+    #[error("{0} is a group's address: give a station's, whose first octet is even")]
+    Group(MacAddr),
+}
+
+/// What is told of a node's life, and of what it does in each turn.
+pub trait Watcher<S> {
+    /// Something happened.
+    fn event(&mut self, now: u64, event: &NodeEvent, node: &mut Node<S>);
+
+    /// A turn of the loop: true if there was something to do.
+    fn turn(&mut self, now: u64, node: &mut Node<S>) -> bool;
+
+    /// When a turn is wanted although nothing arrives.
+    fn poll_timeout(&self) -> Option<u64>;
+
+    /// What else to sleep on.
+    fn waits_for(&mut self, node: &mut Node<S>, visit: &mut dyn FnMut(&mut dyn Sleeper));
+
+    /// Whether all that was to do is done.
+    fn is_done(&self) -> bool;
+}
+
+/// A node and its port: a machine for [`crate::run`]. When it is stopped, it logs out first.
+pub struct FcNode<S, W> {
+    node: Node<S>,
+    watcher: W,
+    tx: FcTx,
+    rx: FcRx,
+    port: Port,
+    info: Info,
+    config: NodeConfig,
+    link: Link,
+    /// When it goes though nobody has answered.
+    parting: Option<u64>,
+}
+
+impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
+    /// Opens a port and sets up a node on it. `shape` says what it is: target, initiator, mode.
+    pub fn open(
+        port: &str,
+        options: &FcOptions,
+        shape: impl FnOnce(NodeConfig) -> NodeConfig,
+        device: S,
+        watcher: W,
+    ) -> Result<Self, FcError> {
+        Self::over(open(port)?, options, shape, device, watcher)
+    }
+
+    /// Sets up a node on an open port, which has one queue each way.
+    pub fn over(
+        mut port: Port,
+        options: &FcOptions,
+        shape: impl FnOnce(NodeConfig) -> NodeConfig,
+        device: S,
+        watcher: W,
+    ) -> Result<Self, FcError> {
+        let info = port.info().clone();
+        let mtu = options.mtu.unwrap_or(info.mtu);
+        if mtu > info.mtu || mtu < LEAST {
+            return Err(FcError::Mtu(mtu, info.name, info.mtu));
+        }
+        let seed = RandomState::new().build_hasher().finish();
+        let mac = options.mac.or(info.mac.map(MacAddr)).unwrap_or_else(|| random_mac(seed));
+        if mac.is_multicast() {
+            return Err(FcError::Group(mac));
+        }
+        let mut config = NodeConfig::new(mac, mtu, seed);
+        config.wwpn = options.wwpn.unwrap_or(config.wwpn);
+        config.wwnn = options.wwnn.unwrap_or(config.wwnn);
+        config.vlan = options.vlan;
+        let config = shape(config);
+        let (Some(tx), Some(rx)) = (port.take_tx(0), port.take_rx(0)) else {
+            return Err(FcError::OneWay(info.name));
+        };
+        let node = Node::new(&config, device);
+        let (tx, rx) = (FcTx::new(tx), FcRx::new(rx));
+        Ok(Self { node, watcher, tx, rx, port, info, config, link: Link::Down, parting: None })
+    }
+
+    /// Its protocols.
+    #[must_use]
+    pub fn node(&self) -> &Node<S> {
+        &self.node
+    }
+
+    /// Who watches it.
+    pub fn watcher(&mut self) -> (&mut W, &mut Node<S>) {
+        (&mut self.watcher, &mut self.node)
+    }
+
+    /// What the port is.
+    #[must_use]
+    pub fn info(&self) -> &Info {
+        &self.info
+    }
+
+    /// How it was set up: its addresses and names.
+    #[must_use]
+    pub fn config(&self) -> &NodeConfig {
+        &self.config
+    }
+
+    /// Whether frames can pass.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        self.port.link()
+    }
+
+    /// What was sent and received.
+    #[must_use]
+    pub fn lines(&self) -> (&FcTx, &FcRx) {
+        (&self.tx, &self.rx)
+    }
+
+    fn work(&mut self, now: u64) -> bool {
+        let Self { node, tx, rx, watcher, .. } = self;
+        rx.sync();
+        let arrived = rx.receive(BATCH, |frame, _| node.handle(now, frame, tx));
+        node.poll(now, tx);
+        while let Some(event) = node.poll_event() {
+            watcher.event(now, &event, node);
+        }
+        let turned = watcher.turn(now, node);
+        if turned {
+            node.poll(now, tx);
+        }
+        if tx.queue().ring.outstanding() > 0 {
+            tx.sync();
+        }
+        arrived > 0 || turned
+    }
+}
+
+impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
+    fn handle(&mut self, now: u64) -> Progress {
+        let link = self.port.link();
+        if link != self.link {
+            self.link = link;
+            self.node.set_link(now, link == Link::Up, &mut self.tx);
+        }
+        let worked = self.work(now);
+        match self.parting {
+            Some(at) if now >= at || self.node.is_quiet() || link != Link::Up => return Progress::Done,
+            None if self.watcher.is_done() => self.stop(now),
+            _ => {}
+        }
+        if worked { Progress::Worked } else { Progress::Idle }
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        [self.node.poll_timeout(), self.watcher.poll_timeout(), self.parting].into_iter().flatten().min()
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        visit(self.rx.queue());
+        if self.node.is_blocked() || self.tx.queue().ring.outstanding() > 0 {
+            visit(self.tx.queue());
+        }
+        self.watcher.waits_for(&mut self.node, visit);
+    }
+
+    fn stop(&mut self, now: u64) {
+        if self.parting.is_none() {
+            self.parting = Some(now.saturating_add(PARTING));
+            self.node.log_out(now, &mut self.tx);
+        }
+    }
+}
+
+/// Locally administered, for one station (IEEE 802, section 8.4).
+fn random_mac(seed: u64) -> MacAddr {
+    let [a, b, c, d, e, f, ..] = seed.to_le_bytes();
+    MacAddr([a & 0xfc | 2, b, c, d, e, f])
+}

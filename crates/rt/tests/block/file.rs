@@ -1,0 +1,225 @@
+//! Files: every operation, with the page cache and past it.
+
+use super::model::{against_model, one, read, wait, write};
+use linerate_fcoe::{Backend, BackendError, Buffer, Operation, Tag};
+use linerate_rt::block::{Device, FileBackend, FileOptions, Protected};
+use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+use tempfile::NamedTempFile;
+
+/// A file of so many octets on a real file system.
+pub(crate) fn file(octets: u64) -> NamedTempFile {
+    let file = NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    file.as_file().set_len(octets).unwrap();
+    file
+}
+
+pub(crate) fn open(path: &Path, block_size: u32, direct: bool) -> FileBackend {
+    FileBackend::open(path, &FileOptions { read_only: false, block_size, direct }).unwrap()
+}
+
+#[test]
+fn random_operations_do_what_a_model_does() {
+    for (block_size, direct) in [(512, true), (512, false), (4096, true), (4096, false)] {
+        let file = file(1 << 20);
+        let mut backend = open(file.path(), block_size, direct);
+        assert!(!backend.is_direct() || direct);
+        let path = if backend.is_direct() { "io_uring, O_DIRECT" } else { "io_uring, page cache" };
+        assert_eq!(backend.path(), path);
+        for seed in 1..4 {
+            against_model(&mut backend, seed * 0x9e37_79b9 + u64::from(block_size), 60);
+        }
+    }
+}
+
+#[test]
+fn protection_information_stays_with_its_block() {
+    for block_size in [512, 4096] {
+        let file = file(1 << 20);
+        let side = Protected::<FileBackend>::side_of(file.path());
+        let mut device = Protected::open(open(file.path(), block_size, true), &side).unwrap();
+        assert!(device.geometry().protection && device.path().contains("side file"));
+        let stride = usize::try_from(block_size).unwrap() + 8;
+        let fresh = read(&mut device, 3, 2 * stride);
+        assert_eq!(fresh[stride - 8..stride], [0xff; 8], "what was never written is not checked");
+        against_model(&mut device, 0xd1f, 60);
+        let before = read(&mut device, 0, 10 * stride);
+        assert_eq!(one(&mut device, Operation::Flush).result, Ok(()));
+        drop(device);
+        let options = FileOptions { read_only: true, block_size, direct: true };
+        let reopened = FileBackend::open(file.path(), &options).unwrap();
+        let mut device = Protected::open(reopened, &side).unwrap();
+        assert!(read(&mut device, 0, 10 * stride) == before, "it outlives the program");
+        drop(device);
+        std::fs::remove_file(&side).unwrap();
+        let reopened = FileBackend::open(file.path(), &options).unwrap();
+        let line = Protected::open(reopened, &side).err().unwrap().to_string();
+        assert!(line.contains("; "), "{line}");
+    }
+}
+
+#[test]
+fn memory_file_systems_are_told_of_as_they_are() {
+    let Ok(file) = NamedTempFile::new_in("/dev/shm") else {
+        println!("skipped: no /dev/shm");
+        return;
+    };
+    file.as_file().set_len(1 << 20).unwrap();
+    let mut backend = open(file.path(), 512, true);
+    println!("{}", backend.path());
+    against_model(&mut backend, 5, 30);
+}
+
+#[test]
+fn more_operations_than_the_ring_holds_wait_their_turn() {
+    let file = file(4 << 20);
+    let mut backend = open(file.path(), 512, true);
+    let n: u32 = 2000;
+    for i in 0..n {
+        let mut buffer = Buffer::new(512);
+        buffer.bytes_mut().fill(u8::try_from(i % 251).unwrap());
+        backend.submit(Tag(i), Operation::Write { lba: u64::from(i), buffer, fua: false });
+    }
+    let mut ended: Vec<u32> = (0..n).map(|_| wait(&mut backend).tag.0).collect();
+    ended.sort_unstable();
+    assert!(ended.into_iter().eq(0..n), "each one ends once");
+    let octets = read(&mut backend, 0, 512 * n as usize);
+    assert!(octets.chunks(512).zip(0..n).all(|(block, i)| block.iter().all(|o| u32::from(*o) == i % 251)));
+}
+
+#[test]
+fn a_dropped_backend_has_ended_its_writes() {
+    let file = file(1 << 20);
+    let mut backend = open(file.path(), 512, true);
+    for i in 0..64 {
+        let mut buffer = Buffer::new(16384);
+        buffer.bytes_mut().fill(0xa5);
+        backend.submit(Tag(i), Operation::Write { lba: u64::from(i) * 32, buffer, fua: true });
+    }
+    backend.flush();
+    drop(backend);
+    let octets = std::fs::read(file.path()).unwrap();
+    assert!(octets.iter().all(|octet| *octet == 0xa5));
+}
+
+#[test]
+fn blocks_given_back_take_no_space_and_read_as_zeros() {
+    let file = file(1 << 20);
+    let mut backend = open(file.path(), 4096, true);
+    write(&mut backend, 0, &[1; 1 << 20], true);
+    let full = file.as_file().metadata().unwrap().blocks();
+    assert_eq!(one(&mut backend, Operation::Discard { lba: 0, blocks: 256 }).result, Ok(()));
+    let operation = Operation::WriteZeroes { lba: 0, blocks: 1, discard: false, fua: true };
+    assert_eq!(one(&mut backend, operation).result, Ok(()));
+    assert!(read(&mut backend, 0, 1 << 20).iter().all(|octet| *octet == 0));
+    assert!(file.as_file().metadata().unwrap().blocks() < full);
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let file = file(1 << 20);
+    let options = FileOptions { read_only: true, ..FileOptions::default() };
+    let mut backend = FileBackend::open(file.path(), &options).unwrap();
+    assert!(backend.geometry().read_only && !backend.geometry().discards);
+    let write = Operation::Write { lba: 0, buffer: Buffer::new(512), fua: false };
+    assert_eq!(one(&mut backend, write).result, Err(BackendError::ReadOnly));
+    assert_eq!(one(&mut backend, Operation::Discard { lba: 0, blocks: 1 }).result, Err(BackendError::ReadOnly));
+    assert_eq!(one(&mut backend, Operation::Flush).result, Ok(()));
+    file.as_file().set_len(512).unwrap();
+    let beyond = Operation::Read { lba: 0, buffer: Buffer::new(4096) };
+    assert_eq!(one(&mut backend, beyond).result, Err(BackendError::Medium), "the file has become shorter");
+    let nowhere = Operation::Read { lba: u64::MAX, buffer: Buffer::new(512) };
+    assert_eq!(one(&mut backend, nowhere).result, Err(BackendError::Medium));
+}
+
+/// A limit on this process's files would hit other tests: a small file system of its own does not.
+#[test]
+fn a_full_disk_is_no_space() {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=256k", "none"]).arg(dir.path()).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        println!("skipped: not permitted to mount");
+        return;
+    }
+    let path = dir.path().join("disk");
+    std::fs::File::create(&path).unwrap().set_len(1 << 20).unwrap();
+    let mut backend = open(&path, 512, true);
+    let write = Operation::Write { lba: 0, buffer: Buffer::new(1 << 20), fua: false };
+    let result = one(&mut backend, write).result;
+    drop(backend);
+    let unmounted = Command::new("umount").arg(dir.path()).status();
+    assert_eq!(result, Err(BackendError::NoSpace));
+    assert!(unmounted.is_ok_and(|status| status.success()));
+}
+
+#[test]
+fn what_cannot_be_opened_is_named_with_its_mend() {
+    let empty = file(100);
+    let dir = tempfile::tempdir().unwrap();
+    let missing = dir.path().join("none");
+    let busy = file(4096);
+    let holder = open(busy.path(), 512, true);
+    for (path, word) in [
+        (empty.path(), "not one block"),
+        (dir.path(), "no regular file"),
+        (&missing, "not there"),
+        (Path::new("/dev/null"), "no regular file"),
+        (busy.path(), "in use"),
+    ] {
+        let line = FileBackend::open(path, &FileOptions::default()).err().unwrap().to_string();
+        assert!(line.contains(word) && line.contains("; ") && !line.contains('\n'), "{line}");
+    }
+    drop(holder);
+    assert_eq!(open(busy.path(), 512, true).geometry().blocks, 8);
+}
+
+/// Writes one block after the other to stable storage in a thread that sleeps meanwhile.
+struct Writer {
+    backend: FileBackend,
+    left: u32,
+    asked: bool,
+}
+
+impl Machine for Writer {
+    fn handle(&mut self, _: u64) -> Progress {
+        if let Some(completion) = self.backend.complete() {
+            assert_eq!(completion.result, Ok(()));
+            (self.left, self.asked) = (self.left - 1, false);
+        }
+        if self.left == 0 {
+            return Progress::Done;
+        }
+        if self.asked {
+            return Progress::Idle;
+        }
+        self.asked = true;
+        self.backend.submit(Tag(0), Operation::Write { lba: self.left.into(), buffer: Buffer::new(512), fua: true });
+        self.backend.flush();
+        Progress::Worked
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        None
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        self.backend.waits_for(visit);
+    }
+
+    fn stop(&mut self, _: u64) {
+        self.left = 0;
+    }
+}
+
+#[test]
+fn a_sleeping_thread_is_woken_by_what_has_ended() {
+    let file = file(1 << 20);
+    for mode in [WaitMode::Sleep, WaitMode::Adaptive] {
+        let mut writer = Writer { backend: open(file.path(), 512, true), left: 100, asked: false };
+        let stats = run(&mut writer, &mut Waiter::new(mode), &Stop::new().unwrap());
+        assert_eq!(writer.left, 0);
+        assert!(mode == WaitMode::Adaptive || stats.sleeps > 0, "{stats:?}");
+    }
+}

@@ -1,0 +1,238 @@
+//! Our client against our server, in memory of a test's own making.
+
+use super::file::{file, open};
+use super::model::{BOUND, against_model, one, read, write};
+use linerate_fcoe::{Backend, BackendError, Buffer, Operation, Tag};
+use linerate_rt::block::nbd::{Address, BlockService, Exported, NbdBackend, NbdOptions, NbdServer, NbdUri};
+use linerate_rt::block::{Device, FileBackend};
+use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tempfile::{NamedTempFile, TempDir};
+
+/// A server of a file in a thread that sleeps while there is nothing to do; it ends when this is dropped.
+pub(crate) struct Serving {
+    pub(crate) dir: TempDir,
+    pub(crate) tcp: Address,
+    pub(crate) file: NamedTempFile,
+    stop: Stop,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Server {
+    server: NbdServer,
+    service: Exported<FileBackend>,
+}
+
+impl Machine for Server {
+    fn handle(&mut self, _: u64) -> Progress {
+        match (self.server.handle(&mut self.service), self.server.is_done()) {
+            (_, true) => Progress::Done,
+            (true, _) => Progress::Worked,
+            (false, _) => Progress::Idle,
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        None
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        self.server.waits_for(visit);
+        self.service.backend().waits_for(visit);
+    }
+
+    fn stop(&mut self, _: u64) {
+        self.server.stop();
+    }
+}
+
+impl Serving {
+    /// Of so many octets in blocks of so many.
+    pub(crate) fn new(octets: u64, block_size: u32) -> Self {
+        let file = file(octets);
+        let backend = open(file.path(), block_size, true);
+        let dir = tempfile::tempdir().unwrap();
+        let unix = Address::Unix(dir.path().join("nbd.sock"));
+        let server = NbdServer::listen(&[unix, Address::parse("tcp:127.0.0.1:0").unwrap()]).unwrap();
+        let tcp = server.addresses()[0].clone();
+        let stop = Stop::new().unwrap();
+        let asked = stop.clone();
+        let thread = std::thread::spawn(move || {
+            let mut machine = Server { server, service: Exported::new("disk", backend) };
+            run(&mut machine, &mut Waiter::new(WaitMode::Sleep), &asked);
+        });
+        Self { dir, tcp, file, stop, thread: Some(thread) }
+    }
+
+    pub(crate) fn uri(&self, export: &str) -> String {
+        format!("nbd+unix:///{export}?socket={}", self.dir.path().join("nbd.sock").display())
+    }
+
+    pub(crate) fn tcp_uri(&self) -> String {
+        self.tcp.to_string().replace("tcp:", "nbd://") + "/disk"
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.stop.ask(0);
+        let ended = self.thread.take().unwrap().join();
+        assert!(ended.is_ok() || std::thread::panicking());
+    }
+}
+
+pub(crate) fn connect(uri: &str) -> NbdBackend {
+    NbdBackend::open(&NbdUri::parse(uri).unwrap(), NbdOptions::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn random_operations_over_both_kinds_of_socket_do_what_a_model_does() {
+    for block_size in [512, 4096] {
+        let serving = Serving::new(1 << 20, block_size);
+        for uri in [serving.uri("disk"), serving.uri(""), serving.tcp_uri()] {
+            let mut client = connect(&uri);
+            assert_eq!(
+                (client.geometry().block_size, client.geometry().blocks),
+                (block_size, (1 << 20) / u64::from(block_size))
+            );
+            assert_eq!(client.path(), "NBD, structured replies");
+            against_model(&mut client, 0x1d ^ u64::from(block_size), 60);
+        }
+    }
+}
+
+#[test]
+fn requests_beyond_the_servers_longest_go_in_parts() {
+    let serving = Serving::new(16 << 20, 512);
+    let mut client = connect(&serving.uri("disk"));
+    let octets: Vec<u8> = (0..9 << 20).map(|i: u32| (i / 512 % 253).to_le_bytes()[0]).collect();
+    write(&mut client, 3, &octets, true);
+    assert!(read(&mut client, 3, octets.len()) == octets);
+    assert!(std::fs::read(serving.file.path()).unwrap()[3 * 512..][..octets.len()] == octets);
+}
+
+#[test]
+fn several_clients_see_what_each_other_wrote() {
+    let serving = Serving::new(1 << 20, 512);
+    let mut clients: Vec<_> = (0..5).map(|_| connect(&serving.uri("disk"))).collect();
+    for (i, lba) in (0..5u8).zip((0u64..).step_by(100)) {
+        write(&mut clients[usize::from(i)], lba, &[i + 1; 51200], false);
+    }
+    for client in &mut clients {
+        let octets = read(client, 0, 5 * 51200);
+        assert!(octets.iter().enumerate().all(|(at, octet)| usize::from(*octet) == at / 51200 + 1));
+    }
+}
+
+#[test]
+fn what_the_server_refuses_is_an_error_that_says_so() {
+    let serving = Serving::new(1 << 20, 512);
+    let uri = NbdUri::parse(&serving.uri("nothing")).unwrap();
+    let line = NbdBackend::open(&uri, NbdOptions::default()).err().unwrap().to_string();
+    assert!(line.contains("no such export") && line.contains("; "), "{line}");
+    let mut client = connect(&serving.uri("disk"));
+    let beyond = Operation::Read { lba: 2047, buffer: Buffer::new(1024) };
+    assert_eq!(one(&mut client, beyond).result, Err(BackendError::Medium));
+    let beyond = Operation::Write { lba: 2048, buffer: Buffer::new(512), fua: false };
+    assert_eq!(one(&mut client, beyond).result, Err(BackendError::NoSpace));
+    assert_eq!(read(&mut client, 2047, 512).len(), 512, "it goes on");
+}
+
+/// The server goes while operations are under way, and comes back.
+#[test]
+fn a_lost_server_ends_all_and_comes_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let address = Address::Unix(dir.path().join("s"));
+    let file = file(1 << 20);
+    let uri = NbdUri::parse(&format!("nbd+unix:///?socket={}", dir.path().join("s").display())).unwrap();
+    let mut service = Exported::new("x", open(file.path(), 512, true));
+    let mut server = NbdServer::listen(std::slice::from_ref(&address)).unwrap();
+    let opening = std::thread::spawn(move || NbdBackend::open(&uri, NbdOptions::default()).unwrap());
+    let until = Instant::now() + BOUND;
+    while !opening.is_finished() {
+        server.handle(&mut service);
+        assert!(Instant::now() < until);
+    }
+    let mut client = opening.join().unwrap();
+    for i in 0..300 {
+        client.submit(Tag(i), Operation::Read { lba: u64::from(i), buffer: Buffer::new(512) });
+    }
+    client.flush();
+    drop(server);
+    let mut gone = Vec::new();
+    while gone.len() < 300 {
+        if let Some(completion) = client.complete() {
+            assert_eq!(completion.result, Err(BackendError::Gone));
+            assert!(completion.buffer.is_some(), "the buffer comes back");
+            gone.push(completion.tag.0);
+        }
+        assert!(Instant::now() < until);
+    }
+    gone.sort_unstable();
+    assert!(gone.into_iter().eq(0..300));
+    assert!(!client.is_up());
+    assert_eq!(one(&mut client, Operation::Flush).result, Err(BackendError::Gone), "nothing waits for it");
+    let mut server = NbdServer::listen(std::slice::from_ref(&address)).unwrap();
+    while !client.is_up() {
+        server.handle(&mut service);
+        assert!(client.complete().is_none() && Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    client.submit(Tag(1), Operation::Read { lba: 0, buffer: Buffer::new(512) });
+    client.flush();
+    let completion = loop {
+        server.handle(&mut service);
+        if let Some(completion) = client.complete() {
+            break completion;
+        }
+        assert!(Instant::now() < until);
+    };
+    assert_eq!(completion.result, Ok(()));
+}
+
+#[test]
+fn a_socket_is_its_users_alone_and_one_left_behind_is_replaced() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s");
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    let address = Address::Unix(path.clone());
+    let server = NbdServer::listen(std::slice::from_ref(&address)).unwrap();
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let line = NbdServer::listen(std::slice::from_ref(&address)).err().unwrap().to_string();
+    assert!(line.contains("; "), "{line}");
+    drop(server);
+    assert!(!path.exists());
+    std::fs::write(&path, "no socket").unwrap();
+    assert!(NbdServer::listen(&[address]).is_err());
+    assert!(path.exists(), "what is not ours stays");
+}
+
+/// Read-only exports refuse what writes, whoever asks.
+#[test]
+fn nothing_is_written_to_a_read_only_export() {
+    let file = file(1 << 20);
+    let options = linerate_rt::block::FileOptions { read_only: true, ..Default::default() };
+    let service = Exported::new("ro", FileBackend::open(file.path(), &options).unwrap());
+    assert!(service.exports()[0].geometry.read_only);
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = NbdServer::listen(&[Address::Unix(dir.path().join("s"))]).unwrap();
+    let stop = Stop::new().unwrap();
+    let (asked, uri) = (stop.clone(), format!("nbd+unix:///ro?socket={}", dir.path().join("s").display()));
+    let thread = std::thread::spawn(move || {
+        let mut service = service;
+        while !asked.asked() {
+            if !server.handle(&mut service) {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        }
+    });
+    let mut client = connect(&uri);
+    assert!(client.geometry().read_only);
+    let write = Operation::Write { lba: 0, buffer: Buffer::new(512), fua: false };
+    assert_eq!(one(&mut client, write).result, Err(BackendError::ReadOnly));
+    assert_eq!(read(&mut client, 0, 512), [0; 512]);
+    stop.ask(0);
+    thread.join().unwrap();
+}

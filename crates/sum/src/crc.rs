@@ -1,0 +1,146 @@
+//! What cyclic redundancy checks have in common, whatever their polynomial.
+//!
+//! A remainder is kept as the octets that are added (xor) to the message's next ones, the first of them lowest in a
+//! `u32`: so a form need not know how long a remainder is, nor which way its bits run. Two facts carry the wide forms:
+//!
+//! - Octets of zero in front of a message change nothing, so its odd octets are taken first, behind zeros, and all that
+//!   follows is whole vectors.
+//! - A part of the message that stands `n` bits before another one counts as much as itself times x^n modulo the
+//!   polynomial, moved to there: vectors far behind each other are added after one multiplication (Gopal et al., "Fast CRC
+//!   Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009).
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod clmul;
+mod polynomial;
+mod portable;
+
+pub(crate) use polynomial::Polynomial;
+
+/// One CRC, without what is done before and after the division.
+pub(crate) trait Kind {
+    /// What is divided by.
+    const POLYNOMIAL: Polynomial;
+    /// By distance in octets: the remainder of an octet so many octets before the end.
+    const TABLES: &'static [[u32; 256]; portable::STEP] = &Self::POLYNOMIAL.tables();
+}
+
+/// The remainder of what `octets` is of, followed by `src`.
+#[inline]
+pub(crate) fn fold<K: Kind>(octets: u32, src: &[u8]) -> u32 {
+    let form = if src.len() < WIDE { Form::Portable } else { Form::best() };
+    // SAFETY: the portable form is available everywhere, and `best` returns only what is available.
+    unsafe { form.fold::<K>(octets, src) }
+}
+
+/// The same, and copies `src` to `dst` of the same length.
+#[inline]
+pub(crate) fn copy<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+    let form = if src.len() < WIDE { Form::Portable } else { Form::best() };
+    // SAFETY: as in `fold`.
+    unsafe { form.copy::<K>(octets, dst, src) }
+}
+
+/// What of a remainder is left over for the octets after the next `n`.
+#[inline]
+fn beyond(octets: u32, n: usize) -> u32 {
+    if n < 4 { octets >> (8 * n) } else { 0 }
+}
+
+/// Below this many octets a wide form's end costs more than it saves.
+const WIDE: usize = 16;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Clmul,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Form {
+    #[cfg(test)]
+    const ALL: &'static [Form] = &[
+        Form::Portable,
+        #[cfg(target_arch = "x86_64")]
+        Form::Clmul,
+        #[cfg(target_arch = "x86_64")]
+        Form::Avx512,
+    ];
+
+    /// The widest form that this CPU has. The standard library asks the CPU once and keeps the answer.
+    #[inline]
+    fn best() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if Form::Avx512.is_available() {
+                return Form::Avx512;
+            }
+            if Form::Clmul.is_available() {
+                return Form::Clmul;
+            }
+        }
+        Form::Portable
+    }
+
+    #[inline]
+    fn is_available(self) -> bool {
+        match self {
+            Form::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Form::Clmul => is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("sse4.1"),
+            #[cfg(target_arch = "x86_64")]
+            Form::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vbmi2")
+                    && is_x86_feature_detected!("vpclmulqdq")
+                    && Form::Clmul.is_available()
+            }
+        }
+    }
+
+    /// The remainder of what `octets` is of, followed by `src`.
+    ///
+    /// # Safety
+    ///
+    /// The form is available on this CPU.
+    #[inline]
+    unsafe fn fold<K: Kind>(self, octets: u32, src: &[u8]) -> u32 {
+        match self {
+            Form::Portable => portable::fold::<K>(octets, src),
+            // SAFETY: the caller vouches that the CPU has PCLMULQDQ and SSE 4.1.
+            #[cfg(target_arch = "x86_64")]
+            Form::Clmul => unsafe { clmul::fold::<K>(octets, src) },
+            // SAFETY: the caller vouches that the CPU has AVX-512 F, BW and VBMI2, and VPCLMULQDQ.
+            #[cfg(target_arch = "x86_64")]
+            Form::Avx512 => unsafe { avx512::fold::<K>(octets, src) },
+        }
+    }
+
+    /// The same, and copies `src` to `dst` of the same length.
+    ///
+    /// # Safety
+    ///
+    /// The form is available on this CPU.
+    #[inline]
+    unsafe fn copy<K: Kind>(self, octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+        match self {
+            Form::Portable => {
+                dst.copy_from_slice(src);
+                portable::fold::<K>(octets, src)
+            }
+            // SAFETY: the caller vouches that the CPU has PCLMULQDQ and SSE 4.1.
+            #[cfg(target_arch = "x86_64")]
+            Form::Clmul => unsafe { clmul::copy::<K>(octets, dst, src) },
+            // SAFETY: the caller vouches that the CPU has AVX-512 F, BW and VBMI2, and VPCLMULQDQ.
+            #[cfg(target_arch = "x86_64")]
+            Form::Avx512 => unsafe { avx512::copy::<K>(octets, dst, src) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! PCLMULQDQ and SSE 4.1: 16 octets a vector, four vectors a step.
+
+use std::arch::asm;
+use std::arch::x86_64::{
+    __m128i, _mm_clmulepi64_si128, _mm_cvtsi32_si128, _mm_cvtsi128_si64, _mm_extract_epi32, _mm_loadu_si128,
+    _mm_set_epi8, _mm_set_epi64x, _mm_setzero_si128, _mm_shuffle_epi8, _mm_storeu_si128, _mm_xor_si128,
+};
+
+use super::polynomial::Pair;
+use super::{Kind, beyond, portable};
+
+const LANES: usize = 16;
+const VECTORS: usize = 4;
+
+/// The remainder of what `octets` is of, followed by `src`.
+#[target_feature(enable = "pclmulqdq,sse4.1")]
+pub(super) fn fold<K: Kind>(octets: u32, src: &[u8]) -> u32 {
+    run::<K, false>(octets, &mut [], src)
+}
+
+/// The same, and copies `src` to `dst` of the same length.
+#[target_feature(enable = "pclmulqdq,sse4.1")]
+pub(super) fn copy<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+    run::<K, true>(octets, dst, src)
+}
+
+/// `COPY`: `dst` is as long as `src`; otherwise it is not looked at.
+#[inline]
+#[target_feature(enable = "pclmulqdq,sse4.1")]
+fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+    let Some(first) = src.first_chunk::<LANES>() else {
+        if COPY {
+            dst.copy_from_slice(src);
+        }
+        return portable::fold::<K>(octets, src);
+    };
+    // 1 to 16 octets, so that all others are whole vectors.
+    let head = (src.len() - 1) % LANES + 1;
+    let vector = load(first);
+    let to = if COPY {
+        // Those behind the head are written again.
+        dst.first_chunk_mut().into_iter().for_each(|to| store(to, vector));
+        &mut dst[head..]
+    } else {
+        &mut []
+    };
+    let zero = _mm_setzero_si128();
+    let vector = behind_zeros(_mm_xor_si128(vector, number(octets)), head);
+    let mut lanes = [zero, zero, zero, turned::<K>(vector)];
+    // Octets of the remainder that the head is too short for.
+    let mut carry = turned::<K>(number(beyond(octets, head)));
+
+    let (from, _) = src[head..].as_chunks::<LANES>();
+    let (from_singles, from_steps) = from.split_at(from.len() % VECTORS);
+    let (to, _) = to.as_chunks_mut::<LANES>();
+    let (to_singles, to_steps) = to.split_at_mut(if COPY { from_singles.len() } else { 0 });
+    let mut to = to_singles.iter_mut();
+    for from in from_singles {
+        let vector = unknown(load(from));
+        to.next().into_iter().for_each(|to| store(to, vector));
+        lanes = [lanes[1], lanes[2], lanes[3], _mm_xor_si128(turned::<K>(vector), carry)];
+        carry = zero;
+    }
+    let mut to = to_steps.as_chunks_mut::<VECTORS>().0.iter_mut();
+    let by = const { K::POLYNOMIAL.fold(8 * 64) };
+    for from in from_steps.as_chunks::<VECTORS>().0 {
+        let vectors =
+            [unknown(load(&from[0])), unknown(load(&from[1])), unknown(load(&from[2])), unknown(load(&from[3]))];
+        if let Some(to) = to.next() {
+            store(&mut to[0], vectors[0]);
+            store(&mut to[1], vectors[1]);
+            store(&mut to[2], vectors[2]);
+            store(&mut to[3], vectors[3]);
+        }
+        lanes[0] = _mm_xor_si128(moved(lanes[0], by), _mm_xor_si128(turned::<K>(vectors[0]), carry));
+        lanes[1] = _mm_xor_si128(moved(lanes[1], by), turned::<K>(vectors[1]));
+        lanes[2] = _mm_xor_si128(moved(lanes[2], by), turned::<K>(vectors[2]));
+        lanes[3] = _mm_xor_si128(moved(lanes[3], by), turned::<K>(vectors[3]));
+        carry = zero;
+    }
+    let [a, b, c, d] = lanes;
+    let sum = _mm_xor_si128(
+        _mm_xor_si128(moved(a, const { K::POLYNOMIAL.last(8 * 48) }), moved(b, const { K::POLYNOMIAL.last(8 * 32) })),
+        _mm_xor_si128(moved(c, const { K::POLYNOMIAL.last(8 * 16) }), moved(d, const { K::POLYNOMIAL.last(0) })),
+    );
+    divided::<K>(sum)
+}
+
+/// The remainder of what [`Polynomial::last`](super::Polynomial::last) made (Barrett): the quotient is a product's half,
+/// and the remainder what its product with the polynomial leaves.
+#[inline]
+#[target_feature(enable = "pclmulqdq,sse4.1")]
+pub(super) fn divided<K: Kind>(sum: __m128i) -> u32 {
+    let by = pair(const { K::POLYNOMIAL.barrett() });
+    if K::POLYNOMIAL.reflected {
+        let quotient = _mm_clmulepi64_si128::<0x00>(sum, by);
+        let rest = _mm_xor_si128(sum, _mm_clmulepi64_si128::<0x10>(quotient, by));
+        _mm_extract_epi32::<2>(rest).cast_unsigned()
+    } else {
+        let quotient = _mm_xor_si128(sum, _mm_clmulepi64_si128::<0x01>(sum, by));
+        let rest = _mm_xor_si128(sum, _mm_clmulepi64_si128::<0x11>(quotient, by));
+        let [first, second, ..] = _mm_cvtsi128_si64(rest).to_be_bytes();
+        u32::from_le_bytes([first, second, 0, 0])
+    }
+}
+
+/// Both halves of a lane times their numbers, added.
+#[inline]
+#[target_feature(enable = "pclmulqdq,sse4.1")]
+fn moved(lane: __m128i, by: Pair) -> __m128i {
+    let by = pair(by);
+    _mm_xor_si128(_mm_clmulepi64_si128::<0x00>(lane, by), _mm_clmulepi64_si128::<0x11>(lane, by))
+}
+
+/// Octets as a lane.
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn turned<K: Kind>(octets: __m128i) -> __m128i {
+    if K::POLYNOMIAL.reflected {
+        octets
+    } else {
+        _mm_shuffle_epi8(octets, _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+    }
+}
+
+/// The first `n` octets, 1 to 16, behind zeros.
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn behind_zeros(octets: __m128i, n: usize) -> __m128i {
+    /// What a shuffle makes zero, and then the octets in order.
+    const PLACES: [u8; 2 * LANES] = [
+        0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 1, 2, 3, 4,
+        5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+    ];
+    match PLACES[n..].first_chunk() {
+        Some(places) => _mm_shuffle_epi8(octets, load(places)),
+        None => octets,
+    }
+}
+
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn pair([low, high]: Pair) -> __m128i {
+    _mm_set_epi64x(high.cast_signed(), low.cast_signed())
+}
+
+/// A remainder, to be added to a vector's first octets.
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn number(octets: u32) -> __m128i {
+    _mm_cvtsi32_si128(octets.cast_signed())
+}
+
+/// The same vector, but the compiler does not know that: see the Internet checksum's.
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn unknown(mut vector: __m128i) -> __m128i {
+    // SAFETY: no instruction at all; the register is left as it is.
+    unsafe { asm!("/* {0} */", inout(xmm_reg) vector, options(pure, nomem, nostack, preserves_flags)) }
+    vector
+}
+
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn load(from: &[u8; LANES]) -> __m128i {
+    // SAFETY: `from` is 16 readable octets, and the unaligned load asks no alignment.
+    unsafe { _mm_loadu_si128(from.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn store(to: &mut [u8; LANES], vector: __m128i) {
+    // SAFETY: `to` is 16 octets that only we may write, and the unaligned store asks no alignment.
+    unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), vector) }
+}

@@ -1,0 +1,144 @@
+//! The numbers that the forms multiply with, made of the polynomial when the crate is compiled.
+//!
+//! A lane is 128 bits of message in a register. Where bits run from the highest power of x to the lowest (as in zlib's
+//! CRC-32), bit `k` of a lane is the coefficient of x^(127-k), and otherwise, the octets having been reversed, that of
+//! x^k. A product of two reflected halves comes out one power too high, which the numbers here make good.
+
+use super::portable;
+
+/// A polynomial of a degree of at most 32.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Polynomial {
+    degree: u32,
+    /// The coefficients below the highest, that of x^0 lowest.
+    low: u32,
+    /// Whether an octet's lowest bit is the first.
+    pub(crate) reflected: bool,
+}
+
+/// Two multipliers: of the half of a lane that lies lower in the register, and of the higher one.
+pub(crate) type Pair = [u64; 2];
+
+impl Polynomial {
+    /// By degree, coefficients below it, and direction: (32, reflected) or (16, not reflected).
+    pub(crate) const fn new(degree: u32, low: u32, reflected: bool) -> Self {
+        assert!(if reflected { degree == 32 } else { degree == 16 && low >> 16 == 0 });
+        Self { degree, low, reflected }
+    }
+
+    /// What x^n divided by the polynomial gives, its 128 lowest bits, and leaves.
+    const fn divide(&self, n: u32) -> (u128, u64) {
+        let (mut quotient, mut rest, mut at) = (0_u128, 1_u64, 0);
+        while at < n {
+            rest <<= 1;
+            let carry = rest >> self.degree & 1;
+            if carry == 1 {
+                rest ^= 1 << self.degree | self.low as u64;
+            }
+            quotient = quotient << 1 | carry as u128;
+            at += 1;
+        }
+        (quotient, rest)
+    }
+
+    /// x^n modulo the polynomial, as the products want it.
+    const fn power(&self, n: u32) -> u64 {
+        let rest = self.divide(n).1;
+        // Bit j is the coefficient of x^(32-j): the power too many is taken away.
+        if self.reflected { rest.reverse_bits() >> 31 } else { rest }
+    }
+
+    /// Moves a lane `bits` on, at least 64: the products of its halves are added to the lane that stands there.
+    pub(crate) const fn fold(&self, bits: u32) -> Pair {
+        if self.reflected {
+            [self.power(bits + 32), self.power(bits - 32)]
+        } else {
+            [self.power(bits), self.power(bits + 64)]
+        }
+    }
+
+    /// Moves a lane `bits` on, and by the degree of the polynomial, to what [`barrett`](Self::barrett) divides: the
+    /// reflected one has its 96 bits lowest, the other one its 80 bits highest.
+    pub(crate) const fn last(&self, bits: u32) -> Pair {
+        if self.reflected {
+            [self.power(bits + 96), self.power(bits + 32)]
+        } else {
+            [self.power(bits + 16) << 48, self.power(bits + 80) << 48]
+        }
+    }
+
+    /// What a division is two multiplications with: x^(64 + degree) divided by the polynomial, and the polynomial.
+    /// Reflected ones have their highest coefficient lowest, and the first lacks its last one, which no whole quotient
+    /// depends on; the others lack their highest ones.
+    pub(crate) const fn barrett(&self) -> Pair {
+        let quotient = self.divide(64 + self.degree).0;
+        if self.reflected {
+            [low_half(quotient >> 1).reverse_bits(), (self.low.reverse_bits() as u64) << 1 | 1]
+        } else {
+            [low_half(quotient), (self.low as u64) << 48]
+        }
+    }
+
+    /// The tables of [`portable`].
+    pub(crate) const fn tables(&self) -> [[u32; 256]; portable::STEP] {
+        let mut tables = [[0; 256]; portable::STEP];
+        let mut octet = 0;
+        while octet < 256 {
+            tables[0][octet] = self.octet(octet);
+            octet += 1;
+        }
+        let mut at = 1;
+        while at < portable::STEP {
+            octet = 0;
+            while octet < 256 {
+                let before = tables[at - 1][octet];
+                tables[at][octet] = before >> 8 ^ tables[0][(before & 0xff) as usize];
+                octet += 1;
+            }
+            at += 1;
+        }
+        tables
+    }
+
+    /// The remainder of one octet.
+    const fn octet(&self, octet: usize) -> u32 {
+        let mut rest = octet as u64;
+        if self.reflected {
+            rest = rest.reverse_bits() >> 56;
+        }
+        rest <<= self.degree - 8;
+        let mut bit = 0;
+        while bit < 8 {
+            rest <<= 1;
+            if rest >> self.degree & 1 == 1 {
+                rest ^= 1 << self.degree | self.low as u64;
+            }
+            bit += 1;
+        }
+        let [_, _, _, _, a, b, c, d] = rest.to_be_bytes();
+        if self.reflected { u32::from_be_bytes([a, b, c, d]).reverse_bits() } else { u32::from_le_bytes([c, d, 0, 0]) }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the half that is wanted")]
+const fn low_half(wide: u128) -> u64 {
+    wide as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_that_were_published() {
+        // Gopal et al., at the end of section "Bit-reflected": k1 to k5, the polynomial, and its quotient, which has its
+        // 33 bits there where we need 65.
+        let crc32 = Polynomial::new(32, 0x04c1_1db7, true);
+        assert_eq!(crc32.fold(512), [0x1_5444_2bd4, 0x1_c6e4_1596]);
+        assert_eq!(crc32.fold(128), [0x1_7519_97d0, 0x0_ccaa_009e]);
+        assert_eq!(crc32.power(64), 0x1_63cd_6124);
+        assert_eq!(crc32.barrett()[1], 0x1_db71_0641);
+        assert_eq!(crc32.barrett()[0] & 0x1_ffff_ffff, 0x1_f701_1641);
+        assert_eq!(crc32.tables()[0][1], 0x7707_3096);
+    }
+}

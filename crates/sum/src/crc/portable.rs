@@ -1,0 +1,20 @@
+//! Eight octets a step from tables, on any CPU (Kounavis and Berry, "A Systematic Approach to Building High Performance
+//! Software-based CRC Generators", 2005).
+
+use super::Kind;
+
+/// Octets a step; as many tables of 1 KiB.
+pub(super) const STEP: usize = 8;
+
+/// The remainder of what `octets` is of, followed by `src`.
+#[inline]
+pub(super) fn fold<K: Kind>(mut octets: u32, src: &[u8]) -> u32 {
+    let (steps, rest) = src.as_chunks::<STEP>();
+    for step in steps {
+        let mut step = *step;
+        step.iter_mut().zip(octets.to_le_bytes()).for_each(|(octet, added)| *octet ^= added);
+        octets =
+            step.iter().zip(K::TABLES.iter().rev()).fold(0, |sum, (octet, table)| sum ^ table[usize::from(*octet)]);
+    }
+    rest.iter().fold(octets, |octets, octet| octets >> 8 ^ K::TABLES[0][usize::from(octets.to_le_bytes()[0] ^ octet)])
+}

@@ -1,0 +1,55 @@
+//! Fibre Channel's CRC (FC-FS-3, clause 11.3.7), which is Ethernet's and zlib's: the polynomial 0x04c11db7 reflected, all
+//! ones at first and inverted at the end.
+
+use crate::crc::{self, Kind, Polynomial};
+
+/// CRC-32.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Crc32;
+
+impl Kind for Crc32 {
+    const POLYNOMIAL: Polynomial = Polynomial::new(32, 0x04c1_1db7, true);
+}
+
+/// The CRC-32 of `bytes`. In an FC frame it stands with its lowest octet first.
+///
+/// ```
+/// // The check value of every catalogue of CRCs.
+/// assert_eq!(linerate_sum::crc32(b"123456789"), 0xcbf4_3926);
+/// ```
+#[inline]
+#[must_use]
+pub fn crc32(bytes: &[u8]) -> u32 {
+    crc32_update(0, bytes)
+}
+
+/// The CRC-32 of what `crc` is of, followed by `bytes`; that of no octets is 0.
+///
+/// ```
+/// use linerate_sum::{crc32, crc32_update};
+///
+/// assert_eq!(crc32_update(crc32(b"12345"), b"6789"), crc32(b"123456789"));
+/// ```
+#[inline]
+#[must_use]
+pub fn crc32_update(crc: u32, bytes: &[u8]) -> u32 {
+    !crc::fold::<Crc32>(!crc, bytes)
+}
+
+/// Copies `from` to `to` and gives what [`crc32_update`] gives of it, reading it once.
+///
+/// ```
+/// let mut slot = [0; 5];
+/// let crc = linerate_sum::copy_and_crc32(&mut slot, b"hello", 0);
+/// assert_eq!((&slot, crc), (b"hello", linerate_sum::crc32(b"hello")));
+/// ```
+///
+/// # Panics
+///
+/// When the lengths differ, as [`slice::copy_from_slice`] does.
+#[inline]
+#[must_use = "whoever wants no CRC copies faster without"]
+pub fn copy_and_crc32(to: &mut [u8], from: &[u8], crc: u32) -> u32 {
+    assert_eq!(to.len(), from.len(), "copy_and_crc32: give source and destination of one length");
+    !crc::copy::<Crc32>(!crc, to, from)
+}

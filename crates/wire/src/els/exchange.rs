@@ -1,0 +1,115 @@
+//! REC, RRQ and the LS_ACC to REC: what became of an exchange.
+
+use super::{ElsCommand, payload};
+use crate::field::{array_at, put, put_u16, u16_at, u32_at};
+use crate::{Error, FcId};
+
+/// Status of an exchange (FC-FS-3, clause 19.5.2).
+pub mod e_stat {
+    /// The one who answers is the exchange's responder.
+    pub const RESPONDER: u32 = 0x8000_0000;
+    /// The one who answers holds the sequence initiative.
+    pub const SEQUENCE_INITIATIVE: u32 = 0x4000_0000;
+    /// The exchange is complete.
+    pub const COMPLETE: u32 = 0x2000_0000;
+    /// It ended abnormally.
+    pub const ABNORMAL: u32 = 0x1000_0000;
+    /// Its names are not to be used again yet.
+    pub const RECOVERY_QUALIFIER: u32 = 0x0400_0000;
+}
+
+/// Which exchange REC and RRQ are about (FC-LS-3, clauses 4.2.16 and 4.2.29): the command's word, `0, S_ID`, OX_ID,
+/// RX_ID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExchangeRepr {
+    /// The exchange's originator.
+    pub originator: FcId,
+    /// As the originator calls it.
+    pub ox_id: u16,
+    /// As the responder calls it; 0xffff if it is not known.
+    pub rx_id: u16,
+}
+
+impl ExchangeRepr {
+    /// Octets of the payload.
+    pub const LEN: usize = 12;
+
+    /// The exchange in a payload.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter.
+    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
+        let octets: &[u8; Self::LEN] = payload(octets)?;
+        Ok(Self {
+            originator: FcId::from_octets(array_at(octets, 5)),
+            ox_id: u16_at(octets, 8),
+            rx_id: u16_at(octets, 10),
+        })
+    }
+
+    /// The payload that begins with this command: REC or RRQ.
+    #[must_use]
+    pub fn octets(&self, command: ElsCommand) -> [u8; Self::LEN] {
+        let mut octets = [0; Self::LEN];
+        put(&mut octets, 0, &command.word());
+        put(&mut octets, 5, &self.originator.octets());
+        put_u16(&mut octets, 8, self.ox_id);
+        put_u16(&mut octets, 10, self.rx_id);
+        octets
+    }
+}
+
+/// The LS_ACC to REC (FC-LS-3, clause 4.2.29): the command's word, OX_ID, RX_ID, `0, originator`, `0, responder`, how
+/// much went over, and the status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecAccRepr {
+    /// As the originator calls it.
+    pub ox_id: u16,
+    /// As the responder calls it.
+    pub rx_id: u16,
+    /// The exchange's originator.
+    pub originator: FcId,
+    /// Its responder.
+    pub responder: FcId,
+    /// FC4VALUE: in FCP, octets that were received or sent without a gap (FCP-4, clause 5.6).
+    pub transferred: u32,
+    /// Bits of [`e_stat`].
+    pub status: u32,
+}
+
+impl RecAccRepr {
+    /// Octets of the payload.
+    pub const LEN: usize = 24;
+
+    /// The values in a payload.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter.
+    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
+        let octets: &[u8; Self::LEN] = payload(octets)?;
+        Ok(Self {
+            ox_id: u16_at(octets, 4),
+            rx_id: u16_at(octets, 6),
+            originator: FcId::from_octets(array_at(octets, 9)),
+            responder: FcId::from_octets(array_at(octets, 13)),
+            transferred: u32_at(octets, 16),
+            status: u32_at(octets, 20),
+        })
+    }
+
+    /// The payload.
+    #[must_use]
+    pub fn octets(&self) -> [u8; Self::LEN] {
+        let mut octets = [0; Self::LEN];
+        put(&mut octets, 0, &ElsCommand::LS_ACC.word());
+        put_u16(&mut octets, 4, self.ox_id);
+        put_u16(&mut octets, 6, self.rx_id);
+        put(&mut octets, 9, &self.originator.octets());
+        put(&mut octets, 13, &self.responder.octets());
+        put(&mut octets, 16, &self.transferred.to_be_bytes());
+        put(&mut octets, 20, &self.status.to_be_bytes());
+        octets
+    }
+}

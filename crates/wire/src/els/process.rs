@@ -1,0 +1,195 @@
+//! PRLI, PRLO and their LS_ACC: service parameter pages.
+
+use super::{ElsCommand, NAME, payload};
+use crate::Error;
+use crate::FcType;
+use crate::field::{put, put_u16, u16_at, u32_at};
+
+/// FCP's service parameters (FCP-4, clause 6.3).
+pub mod fcp_service {
+    /// Reads need no FCP_XFER_RDY.
+    pub const READ_XFER_RDY_DISABLED: u32 = 0x0002;
+    /// Writes need no FCP_XFER_RDY for the first burst.
+    pub const WRITE_XFER_RDY_DISABLED: u32 = 0x0001;
+    /// It is a target.
+    pub const TARGET: u32 = 0x0010;
+    /// It is an initiator.
+    pub const INITIATOR: u32 = 0x0020;
+    /// Data may overlay.
+    pub const DATA_OVERLAY: u32 = 0x0040;
+    /// It does confirmed completion (FCP_CONF).
+    pub const CONFIRMED_COMPLETION: u32 = 0x0080;
+    /// It retries (SRR).
+    pub const RETRY: u32 = 0x0100;
+    /// It asks for task retry identification.
+    pub const TASK_RETRY_ID: u32 = 0x0200;
+    /// REC is understood.
+    pub const REC: u32 = 0x0400;
+}
+
+/// A page of service parameters (FC-LS-3, clauses 4.2.18 and 6.3).
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |     TYPE      |  TYPE ext.    |O|R|I|0| code  |       0       |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                originator process associator                  |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                 responder process associator                  |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |                      service parameters                       |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServicePage {
+    /// Of which protocol.
+    pub fc_type: FcType,
+    /// More of it.
+    pub extension: u8,
+    /// [`ServicePage::IMAGE_PAIR`], whether associators are valid, and in a reply the response code.
+    pub flags: u16,
+    /// The originator's process.
+    pub originator: u32,
+    /// The responder's.
+    pub responder: u32,
+    /// What the process can do; for FCP bits of [`fcp_service`].
+    pub parameters: u32,
+}
+
+impl ServicePage {
+    /// Octets of a page.
+    pub const LEN: usize = 16;
+    /// In a request: establish an image pair; in a reply: it is established.
+    pub const IMAGE_PAIR: u16 = 0x2000;
+    /// Response code: done.
+    pub const EXECUTED: u16 = 0x0100;
+    /// Response code: the responder has no such image (FC-LS-3, table 85).
+    pub const NO_IMAGE: u16 = 0x0400;
+    /// Response code: the responder's configuration precludes it.
+    pub const PRECLUDED: u16 = 0x0500;
+    /// Response code: no such type or parameters here.
+    pub const INVALID: u16 = 0x0800;
+
+    /// FCP's page.
+    #[must_use]
+    pub const fn fcp(flags: u16, parameters: u32) -> Self {
+        Self { fc_type: FcType::FCP, extension: 0, flags, originator: 0, responder: 0, parameters }
+    }
+
+    /// The response code, as one of the constants.
+    #[must_use]
+    pub const fn response(&self) -> u16 {
+        self.flags & 0x0f00
+    }
+
+    /// The payload that begins with this command and has no other page.
+    #[must_use]
+    pub fn payload(&self, command: ElsCommand) -> [u8; 4 + Self::LEN] {
+        let mut octets = [0; 4 + Self::LEN];
+        head(command, 1, &mut octets);
+        put(&mut octets, 4, &self.octets());
+        octets
+    }
+
+    fn parse(octets: &[u8]) -> Self {
+        Self {
+            fc_type: FcType(octets[0]),
+            extension: octets[1],
+            flags: u16_at(octets, 2),
+            originator: u32_at(octets, 4),
+            responder: u32_at(octets, 8),
+            parameters: u32_at(octets, 12),
+        }
+    }
+
+    fn octets(&self) -> [u8; Self::LEN] {
+        let mut octets = [0; Self::LEN];
+        put(&mut octets, 0, &[self.fc_type.0, self.extension]);
+        put_u16(&mut octets, 2, self.flags);
+        put(&mut octets, 4, &self.originator.to_be_bytes());
+        put(&mut octets, 8, &self.responder.to_be_bytes());
+        put(&mut octets, 12, &self.parameters.to_be_bytes());
+        octets
+    }
+}
+
+/// The pages of a PRLI, a PRLO, or an LS_ACC to one of them: `command, 16, octets in all`, and one page or more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServicePages<'a> {
+    pages: &'a [[u8; ServicePage::LEN]],
+}
+
+impl<'a> ServicePages<'a> {
+    /// Views a payload.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter than its length says, [`Error::Malformed`] when pages are not 16 octets
+    /// long or there is none.
+    pub fn new_checked(octets: &'a [u8]) -> Result<Self, Error> {
+        let head: &[u8; 4] = payload(octets)?;
+        if usize::from(head[1]) != ServicePage::LEN {
+            return Err(Error::Malformed(NAME, "page length"));
+        }
+        let len = usize::from(u16_at(head, 2));
+        let pages = octets.get(4..len.max(4)).ok_or(Error::Truncated(NAME))?;
+        match pages.as_chunks() {
+            ([], _) | (_, [_, ..]) => Err(Error::Malformed(NAME, "payload length")),
+            (pages, []) => Ok(Self { pages }),
+        }
+    }
+
+    /// Views a payload's pages.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = ServicePage> + use<'a> {
+        self.pages.iter().map(|page| ServicePage::parse(page))
+    }
+
+    /// FCP's page, if there is one.
+    #[must_use]
+    pub fn fcp(&self) -> Option<ServicePage> {
+        self.iter().find(|page| page.fc_type == FcType::FCP)
+    }
+
+    /// Octets of the payload.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        4 + self.pages.as_flattened().len()
+    }
+
+    /// Never: there is a page.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    /// Writes a payload with these pages and says how many octets it has.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when the buffer is too short, [`Error::TooLarge`] when there are too many pages.
+    pub fn emit(
+        command: ElsCommand,
+        pages: impl ExactSizeIterator<Item = ServicePage>,
+        buffer: &mut [u8],
+    ) -> Result<usize, Error> {
+        let len = 4 + ServicePage::LEN * pages.len();
+        if u16::try_from(len).is_err() {
+            return Err(Error::TooLarge(NAME, "page count"));
+        }
+        let octets = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
+        head(command, pages.len(), octets);
+        for (i, page) in pages.enumerate() {
+            put(octets, 4 + ServicePage::LEN * i, &page.octets());
+        }
+        Ok(len)
+    }
+}
+
+/// What a payload begins with.
+fn head(command: ElsCommand, pages: usize, octets: &mut [u8]) {
+    const PAGE_LEN: u8 = ServicePage::LEN.to_le_bytes()[0];
+    let [.., high, low] = (4 + ServicePage::LEN * pages).to_be_bytes();
+    put(octets, 0, &[command.0, PAGE_LEN, high, low]);
+}

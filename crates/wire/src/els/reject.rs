@@ -1,0 +1,98 @@
+//! LS_RJT: why a request is not done.
+
+use super::{ElsCommand, payload};
+use crate::Error;
+use crate::field::put;
+
+/// Reason codes (FC-LS-3, table 8).
+pub mod els_reason {
+    /// No such command.
+    pub const INVALID_COMMAND: u8 = 0x01;
+    /// The request makes no sense.
+    pub const LOGICAL_ERROR: u8 = 0x03;
+    /// Not now.
+    pub const LOGICAL_BUSY: u8 = 0x05;
+    /// A rule of the protocol was broken.
+    pub const PROTOCOL_ERROR: u8 = 0x07;
+    /// It cannot be done.
+    pub const UNABLE: u8 = 0x09;
+    /// The command is not supported.
+    pub const NOT_SUPPORTED: u8 = 0x0b;
+    /// The command is in progress.
+    pub const IN_PROGRESS: u8 = 0x0e;
+    /// FIP says no.
+    pub const FIP_ERROR: u8 = 0x20;
+}
+
+/// Reason explanations (FC-LS-3, table 9).
+pub mod els_explanation {
+    /// None.
+    pub const NONE: u8 = 0x00;
+    /// Service parameters: options.
+    pub const OPTIONS: u8 = 0x01;
+    /// Service parameters: receive data field size.
+    pub const RECEIVE_SIZE: u8 = 0x07;
+    /// Invalid port name.
+    pub const PORT_NAME: u8 = 0x0d;
+    /// Invalid node name.
+    pub const NODE_NAME: u8 = 0x0e;
+    /// Invalid common service parameters.
+    pub const COMMON_PARAMETERS: u8 = 0x0f;
+    /// Invalid originator S_ID.
+    pub const ORIGINATOR: u8 = 0x15;
+    /// No such exchange: invalid OX_ID-RX_ID combination.
+    pub const EXCHANGE: u8 = 0x17;
+    /// N_Port login required.
+    pub const LOGIN_REQUIRED: u8 = 0x1e;
+    /// Invalid N_Port_ID.
+    pub const N_PORT_ID: u8 = 0x1f;
+    /// Nothing left to support the login.
+    pub const RESOURCES: u8 = 0x29;
+    /// The request is not supported.
+    pub const NOT_SUPPORTED: u8 = 0x2c;
+    /// The payload's length is wrong.
+    pub const PAYLOAD_LENGTH: u8 = 0x2d;
+    /// The sender is no neighbour.
+    pub const NOT_NEIGHBOUR: u8 = 0x62;
+}
+
+/// Link service reject (FC-LS-3, clause 4.4.4): the command's word, `0, reason, explanation, vendor specific`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LsRjtRepr {
+    /// One of [`els_reason`].
+    pub reason: u8,
+    /// One of [`els_explanation`].
+    pub explanation: u8,
+    /// The vendor's.
+    pub vendor: u8,
+}
+
+impl LsRjtRepr {
+    /// Octets of the payload.
+    pub const LEN: usize = 8;
+
+    /// Without anything of a vendor.
+    #[must_use]
+    pub const fn new(reason: u8, explanation: u8) -> Self {
+        Self { reason, explanation, vendor: 0 }
+    }
+
+    /// The reasons in a payload.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter.
+    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
+        let octets: &[u8; Self::LEN] = payload(octets)?;
+        Ok(Self { reason: octets[5], explanation: octets[6], vendor: octets[7] })
+    }
+
+    /// The payload.
+    #[must_use]
+    pub fn octets(&self) -> [u8; Self::LEN] {
+        let mut octets = [0; Self::LEN];
+        put(&mut octets, 0, &ElsCommand::LS_RJT.word());
+        put(&mut octets, 5, &[self.reason, self.explanation, self.vendor]);
+        octets
+    }
+}

@@ -1,0 +1,78 @@
+//! Replies of all kinds.
+
+use super::request::emit_octets;
+use super::{AdiscRepr, ElsCommand, LoginRepr, LsRjtRepr, NAME, RecAccRepr, RtvAccRepr, ServicePages, emit, payload};
+use crate::Error;
+
+/// What the payload of a reply says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ElsReply<'a> {
+    /// LS_ACC: it is done.
+    Accept(ElsAccept<'a>),
+    /// LS_RJT: it is not.
+    Reject(LsRjtRepr),
+}
+
+/// What an LS_ACC says, which depends on the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ElsAccept<'a> {
+    /// To FLOGI, FDISC and PLOGI.
+    Login(LoginRepr),
+    /// To PRLI and PRLO.
+    Process(ServicePages<'a>),
+    /// To ADISC.
+    Adisc(AdiscRepr),
+    /// To RTV.
+    Rtv(RtvAccRepr),
+    /// To REC.
+    Rec(RecAccRepr),
+    /// To ECHO.
+    Echo(&'a [u8]),
+    /// To LOGO and RRQ, and to what is not known here.
+    Plain,
+}
+
+impl<'a> ElsReply<'a> {
+    /// The reply to a request of this command.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it is shorter than such a reply, [`Error::Malformed`] when it is neither LS_ACC nor
+    /// LS_RJT or has pages of a wrong length.
+    pub fn parse(command: ElsCommand, octets: &'a [u8]) -> Result<Self, Error> {
+        let head: &[u8; 4] = payload(octets)?;
+        match ElsCommand(head[0]) {
+            ElsCommand::LS_RJT => return Ok(Self::Reject(LsRjtRepr::parse(octets)?)),
+            ElsCommand::LS_ACC => {}
+            _ => return Err(Error::Malformed(NAME, "reply")),
+        }
+        Ok(Self::Accept(match command {
+            ElsCommand::FLOGI | ElsCommand::FDISC | ElsCommand::PLOGI => ElsAccept::Login(LoginRepr::parse(octets)?),
+            ElsCommand::PRLI | ElsCommand::PRLO => ElsAccept::Process(ServicePages::new_checked(octets)?),
+            ElsCommand::ADISC => ElsAccept::Adisc(AdiscRepr::parse(octets)?),
+            ElsCommand::RTV => ElsAccept::Rtv(RtvAccRepr::parse(octets)?),
+            ElsCommand::REC => ElsAccept::Rec(RecAccRepr::parse(octets)?),
+            ElsCommand::ECHO => ElsAccept::Echo(&octets[4..]),
+            _ => ElsAccept::Plain,
+        }))
+    }
+
+    /// Writes the payload and says how many octets it has.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when the buffer is too short.
+    pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, Error> {
+        const ACCEPT: ElsCommand = ElsCommand::LS_ACC;
+        match self {
+            Self::Reject(reject) => emit(&reject.octets(), buffer),
+            Self::Accept(ElsAccept::Login(login)) => emit(&login.octets(ACCEPT), buffer),
+            Self::Accept(ElsAccept::Process(pages)) => ServicePages::emit(ACCEPT, pages.iter(), buffer),
+            Self::Accept(ElsAccept::Adisc(adisc)) => emit(&adisc.octets(ACCEPT), buffer),
+            Self::Accept(ElsAccept::Rtv(rtv)) => emit(&rtv.octets(), buffer),
+            Self::Accept(ElsAccept::Rec(rec)) => emit(&rec.octets(), buffer),
+            Self::Accept(ElsAccept::Echo(octets)) => emit_octets(ACCEPT, octets, buffer),
+            Self::Accept(ElsAccept::Plain) => emit(&ACCEPT.word(), buffer),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Requests of all kinds.
+
+use super::{AdiscRepr, ElsCommand, ExchangeRepr, LoginRepr, LogoRepr, NAME, ServicePages, emit, payload};
+use crate::Error;
+use crate::field::put;
+
+/// What the payload of a request says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ElsRequest<'a> {
+    /// Log in to the fabric or, in VN2VN, to another VN_Port.
+    Flogi(LoginRepr),
+    /// Get a further N_Port_ID.
+    Fdisc(LoginRepr),
+    /// Log in to an N_Port.
+    Plogi(LoginRepr),
+    /// Log processes in.
+    Prli(ServicePages<'a>),
+    /// Log them out.
+    Prlo(ServicePages<'a>),
+    /// Log out.
+    Logo(LogoRepr),
+    /// Who are you.
+    Adisc(AdiscRepr),
+    /// How long do you wait.
+    Rtv,
+    /// What became of an exchange.
+    Rec(ExchangeRepr),
+    /// An exchange's recovery is over.
+    Rrq(ExchangeRepr),
+    /// Send these octets back.
+    Echo(&'a [u8]),
+    /// Throw these octets away.
+    Test(&'a [u8]),
+}
+
+impl<'a> ElsRequest<'a> {
+    /// The request in a payload.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] and [`Error::Malformed`] when its length is wrong; [`Error::Malformed`] with `"command"`
+    /// when it is none of these.
+    pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
+        let head: &[u8; 4] = payload(octets)?;
+        Ok(match ElsCommand(head[0]) {
+            ElsCommand::FLOGI => Self::Flogi(LoginRepr::parse(octets)?),
+            ElsCommand::FDISC => Self::Fdisc(LoginRepr::parse(octets)?),
+            ElsCommand::PLOGI => Self::Plogi(LoginRepr::parse(octets)?),
+            ElsCommand::PRLI => Self::Prli(ServicePages::new_checked(octets)?),
+            ElsCommand::PRLO => Self::Prlo(ServicePages::new_checked(octets)?),
+            ElsCommand::LOGO => Self::Logo(LogoRepr::parse(octets)?),
+            ElsCommand::ADISC => Self::Adisc(AdiscRepr::parse(octets)?),
+            ElsCommand::RTV => Self::Rtv,
+            ElsCommand::REC => Self::Rec(ExchangeRepr::parse(octets)?),
+            ElsCommand::RRQ => Self::Rrq(ExchangeRepr::parse(octets)?),
+            ElsCommand::ECHO => Self::Echo(&octets[4..]),
+            ElsCommand::TEST => Self::Test(&octets[4..]),
+            _ => return Err(Error::Malformed(NAME, "command")),
+        })
+    }
+
+    /// What is asked for.
+    #[must_use]
+    pub fn command(&self) -> ElsCommand {
+        match self {
+            Self::Flogi(_) => ElsCommand::FLOGI,
+            Self::Fdisc(_) => ElsCommand::FDISC,
+            Self::Plogi(_) => ElsCommand::PLOGI,
+            Self::Prli(_) => ElsCommand::PRLI,
+            Self::Prlo(_) => ElsCommand::PRLO,
+            Self::Logo(_) => ElsCommand::LOGO,
+            Self::Adisc(_) => ElsCommand::ADISC,
+            Self::Rtv => ElsCommand::RTV,
+            Self::Rec(_) => ElsCommand::REC,
+            Self::Rrq(_) => ElsCommand::RRQ,
+            Self::Echo(_) => ElsCommand::ECHO,
+            Self::Test(_) => ElsCommand::TEST,
+        }
+    }
+
+    /// Writes the payload and says how many octets it has.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when the buffer is too short.
+    pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, Error> {
+        let command = self.command();
+        match self {
+            Self::Flogi(login) | Self::Fdisc(login) | Self::Plogi(login) => emit(&login.octets(command), buffer),
+            Self::Prli(pages) | Self::Prlo(pages) => ServicePages::emit(command, pages.iter(), buffer),
+            Self::Logo(logo) => emit(&logo.octets(), buffer),
+            Self::Adisc(adisc) => emit(&adisc.octets(command), buffer),
+            Self::Rtv => emit(&command.word(), buffer),
+            Self::Rec(exchange) | Self::Rrq(exchange) => emit(&exchange.octets(command), buffer),
+            Self::Echo(octets) | Self::Test(octets) => emit_octets(command, octets, buffer),
+        }
+    }
+}
+
+/// A payload of the command's word and octets.
+pub(super) fn emit_octets(command: ElsCommand, octets: &[u8], buffer: &mut [u8]) -> Result<usize, Error> {
+    let len = 4 + octets.len();
+    let place = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
+    put(place, 0, &command.word());
+    put(place, 4, octets);
+    Ok(len)
+}

@@ -1,0 +1,147 @@
+use super::*;
+use crate::{Error, FcId, Wwn};
+
+const PLOGI: LoginRepr = LoginRepr {
+    version: 0x2020,
+    bb_credit: 10,
+    features: LoginRepr::CONTINUOUS_OFFSET,
+    bb_sc_n: 0xa,
+    receive_size: 2112,
+    sequences: 255,
+    relative_offset: 0x1f,
+    e_d_tov: 2000,
+    port_name: Wwn(0x2000_5254_00fc_0e02),
+    node_name: Wwn(0x1000_5254_00fc_0e02),
+    class_3: ClassParameters {
+        options: ClassParameters::VALID | ClassParameters::SEQUENTIAL_DELIVERY,
+        initiator_control: 1,
+        recipient_control: 2,
+        receive_size: 2112,
+        sequences: 255,
+        credit: 3,
+        open_sequences: 1,
+    },
+};
+
+/// Every request, with the place of its last octet that means something.
+fn requests() -> [ElsRequest<'static>; 12] {
+    const PAGES: [u8; 36] = {
+        let mut octets = [0; 36];
+        (octets[0], octets[1], octets[3], octets[4], octets[20], octets[35]) = (0x20, 16, 36, 8, 9, 0xb2);
+        octets
+    };
+    let pages = ServicePages::new_checked(&PAGES).unwrap();
+    let exchange = ExchangeRepr { originator: FcId::new(0x0e01), ox_id: 0x1234, rx_id: 0xffff };
+    let (id, port_name, node_name) = (FcId::new(0x0e01), Wwn(7), Wwn(8));
+    [
+        ElsRequest::Flogi(PLOGI),
+        ElsRequest::Fdisc(PLOGI),
+        ElsRequest::Plogi(PLOGI),
+        ElsRequest::Prli(pages),
+        ElsRequest::Prlo(pages),
+        ElsRequest::Logo(LogoRepr { id, port_name }),
+        ElsRequest::Adisc(AdiscRepr { hard_address: FcId::new(0xef), port_name, node_name, id }),
+        ElsRequest::Rtv,
+        ElsRequest::Rec(exchange),
+        ElsRequest::Rrq(exchange),
+        ElsRequest::Echo(b"echo"),
+        ElsRequest::Test(b"test!"),
+    ]
+}
+
+#[test]
+fn requests_are_read_as_they_were_written_and_no_shorter() {
+    for request in requests() {
+        let mut buffer = [0xa5; 128];
+        let len = request.emit(&mut buffer).unwrap();
+        assert_eq!(ElsRequest::parse(&buffer[..len]), Ok(request));
+        assert_eq!(buffer[len..], [0xa5; 128][len..], "nothing is written behind it");
+        assert_eq!(request.emit(&mut buffer[..len - 1]), Err(Error::Truncated("els")), "{request:?}");
+        assert_eq!(ElsCommand::of(&buffer), request.command());
+        if !matches!(request, ElsRequest::Echo(_) | ElsRequest::Test(_)) {
+            assert_eq!(ElsRequest::parse(&buffer[..len - 1]), Err(Error::Truncated("els")), "{request:?}");
+        }
+    }
+    assert_eq!(ElsRequest::parse(&[0x78, 0, 0, 0]), Err(Error::Malformed("els", "command")));
+    assert_eq!(ElsRequest::parse(&[]), Err(Error::Truncated("els")));
+}
+
+#[test]
+fn replies_are_read_by_who_asked() {
+    let page = ServicePage::fcp(ServicePage::IMAGE_PAIR | ServicePage::EXECUTED, fcp_service::TARGET);
+    assert_eq!(page.response(), ServicePage::EXECUTED);
+    let pages = page.payload(ElsCommand::LS_ACC);
+    let pages = ServicePages::new_checked(&pages).unwrap();
+    assert_eq!((pages.fcp(), pages.len(), pages.is_empty()), (Some(page), 20, false));
+    let rtv = RtvAccRepr { r_a_tov: 4000, e_d_tov: 2000, qualifier: 0 };
+    assert_eq!(rtv.e_d_tov_ns(), 2_000_000_000);
+    assert_eq!(RtvAccRepr { qualifier: RtvAccRepr::NANOSECONDS, ..rtv }.e_d_tov_ns(), 2000);
+    let rec = RecAccRepr {
+        ox_id: 1,
+        rx_id: 2,
+        originator: FcId::new(3),
+        responder: FcId::new(4),
+        transferred: 5,
+        status: e_stat::RESPONDER | e_stat::SEQUENCE_INITIATIVE,
+    };
+    let adisc = AdiscRepr { hard_address: FcId::new(0), port_name: Wwn(1), node_name: Wwn(2), id: FcId::new(3) };
+    for (command, accept) in [
+        (ElsCommand::FLOGI, ElsAccept::Login(PLOGI)),
+        (ElsCommand::FDISC, ElsAccept::Login(PLOGI)),
+        (ElsCommand::PLOGI, ElsAccept::Login(PLOGI)),
+        (ElsCommand::PRLI, ElsAccept::Process(pages)),
+        (ElsCommand::PRLO, ElsAccept::Process(pages)),
+        (ElsCommand::ADISC, ElsAccept::Adisc(adisc)),
+        (ElsCommand::RTV, ElsAccept::Rtv(rtv)),
+        (ElsCommand::REC, ElsAccept::Rec(rec)),
+        (ElsCommand::ECHO, ElsAccept::Echo(b"echo")),
+        (ElsCommand::LOGO, ElsAccept::Plain),
+        (ElsCommand::RRQ, ElsAccept::Plain),
+    ] {
+        let reject = LsRjtRepr { reason: els_reason::LOGICAL_ERROR, explanation: els_explanation::EXCHANGE, vendor: 9 };
+        for reply in [ElsReply::Accept(accept), ElsReply::Reject(reject)] {
+            let mut buffer = [0xa5; 128];
+            let len = reply.emit(&mut buffer).unwrap();
+            assert_eq!(ElsReply::parse(command, &buffer[..len]), Ok(reply));
+            if reply != ElsReply::Accept(ElsAccept::Echo(b"echo")) {
+                assert_eq!(ElsReply::parse(command, &buffer[..len - 1]), Err(Error::Truncated("els")), "{reply:?}");
+            }
+        }
+    }
+    assert_eq!(ElsReply::parse(ElsCommand::RTV, &[3, 0, 0, 0]), Err(Error::Malformed("els", "reply")));
+}
+
+#[test]
+fn pages_are_as_many_as_the_length_says() {
+    let page = ServicePage::fcp(ServicePage::IMAGE_PAIR, 0x1a2);
+    let mut octets = page.payload(ElsCommand::PRLI);
+    // The initiator's PRLI of the Linux kernel.
+    assert_eq!(octets, [0x20, 16, 0, 20, 8, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xa2]);
+    octets[3] = 36;
+    assert_eq!(ServicePages::new_checked(&octets), Err(Error::Truncated("els")));
+    for (page_len, len, problem) in
+        [(16, 19, "payload length"), (16, 4, "payload length"), (16, 0, "payload length"), (15, 20, "page length")]
+    {
+        (octets[1], octets[3]) = (page_len, len);
+        assert_eq!(ServicePages::new_checked(&octets), Err(Error::Malformed("els", problem)));
+    }
+    let many = std::iter::repeat_n(page, 4096);
+    assert_eq!(
+        ServicePages::emit(ElsCommand::PRLI, many, &mut []),
+        Err(Error::TooLarge("els", "page count")),
+        "the length has 16 bits"
+    );
+}
+
+#[test]
+fn basic_replies_are_read_as_they_were_written() {
+    let accept = BaAccRepr { last_seq_id: Some(2), ox_id: 1, rx_id: 3, low_seq_cnt: 0, high_seq_cnt: 0xffff };
+    for accept in [accept, BaAccRepr { last_seq_id: None, ..accept }] {
+        assert_eq!(BaAccRepr::parse(&accept.octets()), Ok(accept));
+        assert_eq!(BaAccRepr::parse(&accept.octets()[..11]), Err(Error::Truncated("els")));
+    }
+    let reject = BaRjtRepr { reason: BaRjtRepr::LOGICAL_ERROR, explanation: BaRjtRepr::INVALID_EXCHANGE, vendor: 0 };
+    assert_eq!(reject.octets(), [0, 3, 3, 0]);
+    assert_eq!(BaRjtRepr::parse(&reject.octets()), Ok(reject));
+    assert_eq!(BaRjtRepr::parse(&[0; 3]), Err(Error::Truncated("els")));
+}

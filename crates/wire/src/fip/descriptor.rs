@@ -1,0 +1,395 @@
+//! The descriptors that FIP frames are made of.
+
+use crate::field::{array_at, put, put_u16, u16_at, u32_at};
+use crate::{Error, FcHeader, FcId, MacAddr, Wwn};
+
+const NAME: &str = "fip descriptor";
+
+/// Types from here on are not critical: who does not know one skips it (FC-BB-6, table 43).
+const NOT_CRITICAL: u8 = 128;
+
+/// A descriptor (FC-BB-6, clause 7.7.7): a type, a length in words that counts both, and the value.
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |     type      | length, words |  value …
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FipDescriptor<'a> {
+    /// Type 1: how much an FCF wants to be chosen; the least number is the greatest wish.
+    Priority(u8),
+    /// Type 2: a MAC address.
+    Mac(MacAddr),
+    /// Type 3: the upper half of a fabric's MAC addresses.
+    FcMap([u8; 3]),
+    /// Type 4: the name of a switch or a node.
+    Name(Wwn),
+    /// Type 5: a fabric.
+    Fabric {
+        /// Virtual fabric identifier, 12 bits.
+        vf_id: u16,
+        /// The upper half of its MAC addresses.
+        fc_map: [u8; 3],
+        /// Its name.
+        name: Wwn,
+    },
+    /// Type 6: octets of the longest FCoE frame behind its Ethernet header, FCS not counted.
+    MaxFcoeSize(u16),
+    /// Types 7 to 10: a link service's frame.
+    Els {
+        /// Which.
+        kind: FipEls,
+        /// The FC header.
+        header: FcHeader,
+        /// The payload; a number of words.
+        payload: &'a [u8],
+    },
+    /// Type 11: a VN_Port.
+    VnPort(FipVnPort),
+    /// Type 12: how often an FCF advertises itself.
+    FkaAdv {
+        /// The D bit: keep alives are not wanted.
+        no_keep_alive: bool,
+        /// Milliseconds from one to the next.
+        period: u32,
+    },
+    /// Type 13: a vendor.
+    VendorId([u8; 8]),
+    /// Type 14: a VLAN, 12 bits.
+    Vlan(u16),
+    /// Type 15: what a port does.
+    Fc4Features(Fc4Features),
+    /// Any other: its type and the value.
+    Unknown(u8, &'a [u8]),
+}
+
+/// The link services that FIP carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FipEls {
+    /// Fabric login, type 7.
+    Flogi,
+    /// Discover F_Port service parameters, type 8: another N_Port_ID.
+    Fdisc,
+    /// Logout, type 9.
+    Logo,
+    /// Exchange link parameters, type 10: between switches.
+    Elp,
+}
+
+/// A VN_Port (FC-BB-6, Vx_Port Identification descriptor).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FipVnPort {
+    /// Its MAC address.
+    pub mac: MacAddr,
+    /// Its N_Port_ID.
+    pub fc_id: FcId,
+    /// Its name.
+    pub name: Wwn,
+}
+
+/// FC-4 TYPEs and what a port does with each: the form of FC-GS's RFF_ID, for all types at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fc4Features {
+    /// A bit for each TYPE: bit `t % 32` of word `t / 32`.
+    pub types: [u32; 8],
+    /// Four bits for each TYPE: those from bit `t % 8 * 4` of word `t / 8`.
+    pub features: [u32; 32],
+}
+
+impl Fc4Features {
+    /// FCP's feature bit of a target (FC-GS-8, FCP features).
+    pub const TARGET: u32 = 1;
+    /// FCP's feature bit of an initiator.
+    pub const INITIATOR: u32 = 2;
+
+    /// Of a port that speaks FCP, with these feature bits, and nothing else.
+    #[must_use]
+    pub const fn of_fcp(features: u32) -> Self {
+        let mut all = Self { types: [0; 8], features: [0; 32] };
+        all.types[0] = 1 << 8;
+        all.features[1] = features & 0xf;
+        all
+    }
+
+    /// FCP's feature bits, if the port speaks FCP.
+    #[must_use]
+    pub const fn fcp(&self) -> Option<u32> {
+        if self.types[0] & 1 << 8 != 0 { Some(self.features[1] & 0xf) } else { None }
+    }
+}
+
+impl<'a> FipDescriptor<'a> {
+    /// Its type.
+    #[must_use]
+    pub const fn code(&self) -> u8 {
+        match self {
+            Self::Priority(_) => 1,
+            Self::Mac(_) => 2,
+            Self::FcMap(_) => 3,
+            Self::Name(_) => 4,
+            Self::Fabric { .. } => 5,
+            Self::MaxFcoeSize(_) => 6,
+            Self::Els { kind: FipEls::Flogi, .. } => 7,
+            Self::Els { kind: FipEls::Fdisc, .. } => 8,
+            Self::Els { kind: FipEls::Logo, .. } => 9,
+            Self::Els { kind: FipEls::Elp, .. } => 10,
+            Self::VnPort(_) => 11,
+            Self::FkaAdv { .. } => 12,
+            Self::VendorId(_) => 13,
+            Self::Vlan(_) => 14,
+            Self::Fc4Features(_) => 15,
+            Self::Unknown(code, _) => *code,
+        }
+    }
+
+    /// Whether who does not understand it must drop the frame.
+    #[must_use]
+    pub const fn is_critical(&self) -> bool {
+        self.code() < NOT_CRITICAL
+    }
+
+    /// Octets of it, type and length counted.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a descriptor is never empty")]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::Priority(_) | Self::MaxFcoeSize(_) | Self::Vlan(_) => 4,
+            Self::Mac(_) | Self::FcMap(_) | Self::FkaAdv { .. } => 8,
+            Self::Name(_) | Self::VendorId(_) => 12,
+            Self::Fabric { .. } => 16,
+            Self::VnPort(_) => 20,
+            Self::Fc4Features(_) => 164,
+            Self::Els { payload, .. } => 4 + FcHeader::LEN + payload.len(),
+            Self::Unknown(_, value) => 2 + value.len(),
+        }
+    }
+
+    /// Reads one whose octets are `bytes`, type and length counted: at least 4.
+    fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        let els = |kind| {
+            let header = bytes.get(4..).ok_or(Error::Malformed(NAME, "length"))?;
+            let header = FcHeader::parse(header).map_err(|_| Error::Malformed(NAME, "length"))?;
+            Ok(Self::Els { kind, header, payload: &bytes[4 + FcHeader::LEN..] })
+        };
+        let wanted = match bytes[0] {
+            1 | 6 | 14 => 4,
+            2 | 3 | 12 => 8,
+            4 | 13 => 12,
+            5 => 16,
+            11 => 20,
+            15 => 164,
+            _ => bytes.len(),
+        };
+        if bytes.len() != wanted {
+            return Err(Error::Malformed(NAME, "length"));
+        }
+        Ok(match bytes[0] {
+            1 => Self::Priority(bytes[3]),
+            2 => Self::Mac(MacAddr(array_at(bytes, 2))),
+            3 => Self::FcMap(array_at(bytes, 5)),
+            4 => Self::Name(wwn_at(bytes, 4)),
+            5 => Self::Fabric { vf_id: u16_at(bytes, 2) & 0xfff, fc_map: array_at(bytes, 5), name: wwn_at(bytes, 8) },
+            6 => Self::MaxFcoeSize(u16_at(bytes, 2)),
+            7 => els(FipEls::Flogi)?,
+            8 => els(FipEls::Fdisc)?,
+            9 => els(FipEls::Logo)?,
+            10 => els(FipEls::Elp)?,
+            11 => Self::VnPort(FipVnPort {
+                mac: MacAddr(array_at(bytes, 2)),
+                fc_id: FcId::from_octets(array_at(bytes, 9)),
+                name: wwn_at(bytes, 12),
+            }),
+            12 => Self::FkaAdv { no_keep_alive: bytes[3] & 1 != 0, period: u32_at(bytes, 4) },
+            13 => Self::VendorId(array_at(bytes, 4)),
+            14 => Self::Vlan(u16_at(bytes, 2) & 0xfff),
+            15 => Self::Fc4Features(Fc4Features {
+                types: std::array::from_fn(|i| u32_at(bytes, 4 + i * 4)),
+                features: std::array::from_fn(|i| u32_at(bytes, 36 + i * 4)),
+            }),
+            code => Self::Unknown(code, &bytes[2..]),
+        })
+    }
+
+    /// Writes it to the front of `buffer`; returns the rest.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when it does not fit, [`Error::TooLarge`] when it is longer than 255 words,
+    /// [`Error::Malformed`] when it is no number of words; nothing is written then.
+    pub fn emit<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
+        let len = self.len();
+        if !len.is_multiple_of(4) {
+            return Err(Error::Malformed(NAME, "length"));
+        }
+        let words = u8::try_from(len / 4).map_err(|_| Error::TooLarge(NAME, "length"))?;
+        let (bytes, rest) = buffer.split_at_mut_checked(len).ok_or(Error::Truncated(NAME))?;
+        bytes.fill(0);
+        put(bytes, 0, &[self.code(), words]);
+        match self {
+            Self::Priority(priority) => put(bytes, 3, &[*priority]),
+            Self::Mac(mac) => put(bytes, 2, &mac.0),
+            Self::FcMap(fc_map) => put(bytes, 5, fc_map),
+            Self::Name(name) => put(bytes, 4, &name.0.to_be_bytes()),
+            Self::Fabric { vf_id, fc_map, name } => {
+                put_u16(bytes, 2, vf_id & 0xfff);
+                put(bytes, 5, fc_map);
+                put(bytes, 8, &name.0.to_be_bytes());
+            }
+            Self::MaxFcoeSize(size) => put_u16(bytes, 2, *size),
+            Self::Els { header, payload, .. } => {
+                put(bytes, 4, &header.octets());
+                put(bytes, 4 + FcHeader::LEN, payload);
+            }
+            Self::VnPort(port) => {
+                put(bytes, 2, &port.mac.0);
+                put(bytes, 9, &port.fc_id.octets());
+                put(bytes, 12, &port.name.0.to_be_bytes());
+            }
+            Self::FkaAdv { no_keep_alive, period } => {
+                put(bytes, 3, &[u8::from(*no_keep_alive)]);
+                put(bytes, 4, &period.to_be_bytes());
+            }
+            Self::VendorId(id) => put(bytes, 4, id),
+            Self::Vlan(vid) => put_u16(bytes, 2, vid & 0xfff),
+            Self::Fc4Features(features) => {
+                for (at, word) in features.types.iter().chain(&features.features).enumerate() {
+                    put(bytes, 4 + at * 4, &word.to_be_bytes());
+                }
+            }
+            Self::Unknown(_, value) => put(bytes, 2, value),
+        }
+        Ok(rest)
+    }
+}
+
+fn wwn_at(bytes: &[u8], at: usize) -> Wwn {
+    Wwn(u64::from_be_bytes(array_at(bytes, at)))
+}
+
+/// The descriptors of a list; after an error there are no more.
+#[derive(Debug, Clone)]
+pub struct FipDescriptors<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> FipDescriptors<'a> {
+    pub(super) fn new(list: &'a [u8]) -> Self {
+        Self { rest: list }
+    }
+}
+
+impl<'a> Iterator for FipDescriptors<'a> {
+    type Item = Result<FipDescriptor<'a>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = std::mem::take(&mut self.rest);
+        // A list is a number of words, so that a type never stands without a length.
+        let len = usize::from(*rest.get(1)?) * 4;
+        if len == 0 || len > rest.len() {
+            return Some(Err(Error::Malformed(NAME, "length")));
+        }
+        let (bytes, rest) = rest.split_at(len);
+        let descriptor = FipDescriptor::parse(bytes);
+        if descriptor.is_ok() {
+            self.rest = rest;
+        }
+        Some(descriptor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of each, and its octets.
+    fn all() -> Vec<(FipDescriptor<'static>, Vec<u8>)> {
+        let header = FcHeader::parse(&[0x22; 24]).unwrap();
+        let els = |kind, code| {
+            let bytes = [&[code, 8, 0, 0][..], &[0x22; 24], &[5, 0, 0, 0]].concat();
+            (FipDescriptor::Els { kind, header, payload: &[5, 0, 0, 0] }, bytes)
+        };
+        let name = Wwn(0x1122_3344_5566_7788);
+        let eight = [0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88];
+        let port = FipVnPort { mac: MacAddr([0x0e, 0xfd, 0, 0, 1, 2]), fc_id: FcId::new(0x0102), name };
+        let mut features = vec![0; 164];
+        features[..8].copy_from_slice(&[15, 41, 0, 0, 0, 0, 1, 0]);
+        features[43] = 3;
+        vec![
+            (FipDescriptor::Priority(128), vec![1, 1, 0, 128]),
+            (FipDescriptor::Mac(MacAddr([2, 0, 0, 0, 0, 1])), vec![2, 2, 2, 0, 0, 0, 0, 1]),
+            (FipDescriptor::FcMap([0x0e, 0xfc, 0]), vec![3, 2, 0, 0, 0, 0x0e, 0xfc, 0]),
+            (FipDescriptor::Name(name), [&[4, 3, 0, 0][..], &eight].concat()),
+            (
+                FipDescriptor::Fabric { vf_id: 0x123, fc_map: [0x0e, 0xfc, 0], name },
+                [&[5, 4, 1, 0x23, 0, 0x0e, 0xfc, 0][..], &eight].concat(),
+            ),
+            (FipDescriptor::MaxFcoeSize(2158), vec![6, 1, 8, 0x6e]),
+            els(FipEls::Flogi, 7),
+            els(FipEls::Fdisc, 8),
+            els(FipEls::Logo, 9),
+            els(FipEls::Elp, 10),
+            (FipDescriptor::VnPort(port), [&[11, 5, 0x0e, 0xfd, 0, 0, 1, 2, 0, 0, 1, 2][..], &eight].concat()),
+            (FipDescriptor::FkaAdv { no_keep_alive: true, period: 8000 }, vec![12, 2, 0, 1, 0, 0, 0x1f, 0x40]),
+            (FipDescriptor::VendorId(eight), [&[13, 3, 0, 0][..], &eight].concat()),
+            (FipDescriptor::Vlan(100), vec![14, 1, 0, 100]),
+            (FipDescriptor::Fc4Features(Fc4Features::of_fcp(3)), features),
+            (FipDescriptor::Unknown(241, &[1, 2]), vec![241, 1, 1, 2]),
+        ]
+    }
+
+    #[test]
+    fn each_descriptor_is_its_octets() {
+        // FC-BB-6, clause 7.7.7 and its tables.
+        let (mut list, mut wanted) = (Vec::new(), Vec::new());
+        for (descriptor, octets) in all() {
+            let mut written = vec![0xa5; octets.len() + 1];
+            assert_eq!(descriptor.emit(&mut written).unwrap(), [0xa5], "{descriptor:?}");
+            assert_eq!(written[..octets.len()], octets, "{descriptor:?}");
+            assert_eq!((descriptor.len(), descriptor.code()), (octets.len(), octets[0]));
+            list.extend(octets);
+            wanted.push(descriptor);
+        }
+        let read: Vec<_> = FipDescriptors::new(&list).map(Result::unwrap).collect();
+        assert_eq!(read, wanted);
+        assert!(wanted.iter().all(|d| d.is_critical() == !matches!(d, FipDescriptor::Unknown(..))));
+    }
+
+    #[test]
+    fn each_length_but_its_own_is_wrong() {
+        for (descriptor, mut octets) in all() {
+            if matches!(descriptor, FipDescriptor::Unknown(..)) {
+                continue;
+            }
+            let words = octets[1];
+            octets.resize(1020, 0);
+            let free = matches!(descriptor, FipDescriptor::Els { .. });
+            for other in (0..=u8::MAX).filter(|&w| if free { w < 7 } else { w != words }) {
+                octets[1] = other;
+                let mut list = FipDescriptors::new(&octets);
+                assert_eq!(list.next(), Some(Err(Error::Malformed(NAME, "length"))), "{descriptor:?} {other}");
+                assert_eq!(list.next(), None);
+            }
+            assert_eq!(descriptor.emit(&mut [0; 3]), Err(Error::Truncated(NAME)));
+        }
+    }
+
+    #[test]
+    fn what_no_length_can_state_is_not_written() {
+        let mut buffer = [0xa5; 2000];
+        let header = FcHeader::parse(&[0; 24]).unwrap();
+        let els = |payload| FipDescriptor::Els { kind: FipEls::Flogi, header, payload };
+        assert_eq!(els(&[0; 996]).emit(&mut buffer), Err(Error::TooLarge(NAME, "length")));
+        assert_eq!(els(&[0; 5]).emit(&mut buffer), Err(Error::Malformed(NAME, "length")));
+        assert_eq!(buffer, [0xa5; 2000]);
+        assert!(els(&[0; 992]).emit(&mut buffer).is_ok());
+    }
+
+    #[test]
+    fn fcp_is_found_among_the_types() {
+        assert_eq!(Fc4Features::of_fcp(Fc4Features::TARGET).fcp(), Some(1));
+        assert_eq!(Fc4Features { types: [0; 8], features: [u32::MAX; 32] }.fcp(), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! The header of every FIP frame.
+
+use super::{FipDescriptor, FipDescriptors};
+use crate::field::{put, put_u16, u16_at};
+use crate::{Error, MacAddr};
+
+const NAME: &str = "fip";
+
+/// A view of a FIP frame: what follows the Ethernet header (FC-BB-6, clause 7.7.6).
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// | version=1 |      reserved       |       protocol code         |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |   reserved    |    subcode    |  descriptor list, in words    |
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// |F|S|      reserved     |P|A|S|F|  descriptors …
+/// +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FipFrame<'a> {
+    octets: &'a [u8],
+    end: usize,
+}
+
+impl<'a> FipFrame<'a> {
+    /// Octets of the header.
+    pub const HEADER_LEN: usize = 10;
+    /// All FCFs: where ENodes of a fabric ask (FC-BB-6, table 40).
+    pub const ALL_FCF_MACS: MacAddr = MacAddr([0x01, 0x10, 0x18, 0x01, 0x00, 0x02]);
+    /// All ENodes in VN2VN multipoint mode.
+    pub const ALL_VN2VN_MACS: MacAddr = MacAddr([0x01, 0x10, 0x18, 0x01, 0x00, 0x04]);
+    /// All ENodes in VN2VN point-to-point mode.
+    pub const ALL_PT2PT_MACS: MacAddr = MacAddr([0x01, 0x10, 0x18, 0x01, 0x00, 0x05]);
+    /// The upper half of every VN2VN VN_Port's MAC address; the lower is its N_Port_ID.
+    pub const VN2VN_FC_MAP: [u8; 3] = [0x0e, 0xfd, 0x00];
+
+    /// Views the payload of an Ethernet frame; what follows the descriptors is padding.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when header and descriptor list are longer than the octets there are, [`Error::Malformed`]
+    /// when the version is not 1.
+    pub fn new_checked(octets: &'a [u8]) -> Result<Self, Error> {
+        if octets.len() < Self::HEADER_LEN {
+            return Err(Error::Truncated(NAME));
+        }
+        if octets[0] >> 4 != 1 {
+            return Err(Error::Malformed(NAME, "version"));
+        }
+        let end = Self::HEADER_LEN + usize::from(u16_at(octets, 6)) * 4;
+        if octets.len() < end {
+            return Err(Error::Truncated(NAME));
+        }
+        Ok(Self { octets, end })
+    }
+
+    /// What the frame is.
+    #[must_use]
+    pub fn code(&self) -> FipCode {
+        FipCode { protocol: u16_at(self.octets, 2), subcode: self.octets[5] }
+    }
+
+    /// The flags.
+    #[must_use]
+    pub fn flags(&self) -> FipFlags {
+        FipFlags(u16_at(self.octets, 8))
+    }
+
+    /// The descriptors, one after the other; ends with an error at the first whose length is wrong.
+    #[must_use]
+    pub fn descriptors(&self) -> FipDescriptors<'a> {
+        FipDescriptors::new(&self.octets[Self::HEADER_LEN..self.end])
+    }
+
+    /// What follows the descriptors.
+    #[must_use]
+    pub fn padding(&self) -> &'a [u8] {
+        &self.octets[self.end..]
+    }
+}
+
+/// What a FIP frame is: protocol code and subcode (FC-BB-6, table 41).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FipCode {
+    /// The protocol code.
+    pub protocol: u16,
+    /// Its subcode.
+    pub subcode: u8,
+}
+
+impl FipCode {
+    /// Discovery solicitation.
+    pub const SOLICITATION: Self = Self::new(1, 1);
+    /// Discovery advertisement.
+    pub const ADVERTISEMENT: Self = Self::new(1, 2);
+    /// A link service's request: FLOGI, FDISC, LOGO, ELP.
+    pub const ELS_REQUEST: Self = Self::new(2, 1);
+    /// A link service's reply.
+    pub const ELS_REPLY: Self = Self::new(2, 2);
+    /// Keep alive.
+    pub const KEEP_ALIVE: Self = Self::new(3, 1);
+    /// Clear virtual links.
+    pub const CLEAR_VIRTUAL_LINKS: Self = Self::new(3, 2);
+    /// VLAN request.
+    pub const VLAN_REQUEST: Self = Self::new(4, 1);
+    /// VLAN notification of an FCF.
+    pub const VLAN_NOTIFICATION: Self = Self::new(4, 2);
+    /// VLAN notification of a VN2VN ENode.
+    pub const VLAN_VN2VN_NOTIFICATION: Self = Self::new(4, 3);
+    /// N_Port_ID Probe Request.
+    pub const PROBE_REQUEST: Self = Self::new(5, 1);
+    /// N_Port_ID Probe Reply.
+    pub const PROBE_REPLY: Self = Self::new(5, 2);
+    /// N_Port_ID Claim Notification.
+    pub const CLAIM_NOTIFICATION: Self = Self::new(5, 3);
+    /// N_Port_ID Claim Response.
+    pub const CLAIM_RESPONSE: Self = Self::new(5, 4);
+    /// N_Port_ID Beacon.
+    pub const BEACON: Self = Self::new(5, 5);
+
+    /// From its parts.
+    #[must_use]
+    pub const fn new(protocol: u16, subcode: u8) -> Self {
+        Self { protocol, subcode }
+    }
+}
+
+/// The flags of a FIP frame (FC-BB-6, clause 7.7.6.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct FipFlags(pub u16);
+
+impl FipFlags {
+    /// Fabric provided MAC addresses.
+    pub const FPMA: Self = Self(0x8000);
+    /// Server provided MAC addresses.
+    pub const SPMA: Self = Self(0x4000);
+    /// In a Probe Request: the identifier was recorded in an earlier life (REC). In all else of VN2VN: point-to-point
+    /// mode (P2P).
+    pub const REC_P2P: Self = Self(0x0008);
+    /// Available for login.
+    pub const AVAILABLE: Self = Self(0x0004);
+    /// Solicited.
+    pub const SOLICITED: Self = Self(0x0002);
+    /// Sent by an FCF.
+    pub const F_PORT: Self = Self(0x0001);
+
+    /// Whether all of these are set.
+    #[must_use]
+    pub const fn has(self, flags: Self) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+}
+
+/// Octets of a frame with these descriptors.
+pub(super) fn frame_len(descriptors: &[Option<FipDescriptor<'_>>]) -> usize {
+    FipFrame::HEADER_LEN + descriptors.iter().flatten().map(FipDescriptor::len).sum::<usize>()
+}
+
+/// Writes header and descriptors to the front of `buffer`; returns the rest. When an error is returned, the front may
+/// have been written.
+pub(super) fn emit<'b>(
+    code: FipCode,
+    flags: FipFlags,
+    descriptors: &[Option<FipDescriptor<'_>>],
+    buffer: &'b mut [u8],
+) -> Result<&'b mut [u8], Error> {
+    let words = (frame_len(descriptors) - FipFrame::HEADER_LEN) / 4;
+    let words = u16::try_from(words).map_err(|_| Error::TooLarge(NAME, "descriptor list"))?;
+    let (header, mut rest) = buffer.split_at_mut_checked(FipFrame::HEADER_LEN).ok_or(Error::Truncated(NAME))?;
+    put(header, 0, &[0x10, 0]);
+    put_u16(header, 2, code.protocol);
+    put(header, 4, &[0, code.subcode]);
+    put_u16(header, 6, words);
+    put_u16(header, 8, flags.0);
+    for descriptor in descriptors.iter().flatten() {
+        rest = descriptor.emit(rest)?;
+    }
+    Ok(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_states_its_list() {
+        let mut octets = [0x10, 0, 0, 5, 0, 1, 0, 1, 0x80, 0x08, 1, 1, 0, 9, 0xee];
+        let frame = FipFrame::new_checked(&octets).unwrap();
+        assert_eq!((frame.code(), frame.flags().0, frame.padding()), (FipCode::PROBE_REQUEST, 0x8008, &[0xee][..]));
+        assert!(frame.flags().has(FipFlags::REC_P2P) && !frame.flags().has(FipFlags::SPMA));
+        assert!(frame.descriptors().eq([Ok(FipDescriptor::Priority(9))]));
+
+        assert_eq!(FipFrame::new_checked(&octets[..13]), Err(Error::Truncated("fip")));
+        assert_eq!(FipFrame::new_checked(&octets[..9]), Err(Error::Truncated("fip")));
+        octets[0] = 0x20;
+        assert_eq!(FipFrame::new_checked(&octets), Err(Error::Malformed("fip", "version")));
+    }
+}

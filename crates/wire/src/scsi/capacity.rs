@@ -1,0 +1,139 @@
+//! READ CAPACITY data.
+
+use crate::Error;
+use crate::field::{array_at, u32_at};
+
+const NAME: &str = "capacity data";
+
+/// How blocks come and go (SBC-3, clause 4.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Provisioning {
+    /// LBPME: blocks can be given back.
+    pub managed: bool,
+    /// LBPRZ: blocks that are not there read as zeros.
+    pub zeroes: bool,
+}
+
+/// What READ CAPACITY (10) and (16) return (SBC-3, clauses 5.15.2 and 5.16.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capacity {
+    /// The last logical block.
+    pub last: u64,
+    /// Octets of a logical block, without protection information.
+    pub block_size: u32,
+    /// The type of protection information, 1 to 3; 0 for none.
+    pub protection: u8,
+    /// Log2 of the intervals of protection information in a block.
+    pub interval_exponent: u8,
+    /// Log2 of logical blocks in a physical one.
+    pub physical_exponent: u8,
+    /// The first logical block at the start of a physical one.
+    pub lowest_aligned: u16,
+    /// How blocks come and go.
+    pub provisioning: Provisioning,
+}
+
+impl Capacity {
+    /// Octets of READ CAPACITY (16) data.
+    pub const LEN: usize = 32;
+
+    /// READ CAPACITY (10) data: the last block and the block size; 0xffffffff says that one must ask for (16).
+    #[must_use]
+    pub fn octets_10(&self) -> [u8; 8] {
+        let mut octets = [0; 8];
+        octets[..4].copy_from_slice(&u32::try_from(self.last).unwrap_or(u32::MAX).to_be_bytes());
+        octets[4..].copy_from_slice(&self.block_size.to_be_bytes());
+        octets
+    }
+
+    /// READ CAPACITY (16) data.
+    #[must_use]
+    pub fn octets_16(&self) -> [u8; Self::LEN] {
+        let mut octets = [0; Self::LEN];
+        octets[..8].copy_from_slice(&self.last.to_be_bytes());
+        octets[8..12].copy_from_slice(&self.block_size.to_be_bytes());
+        if let Some(kind) = self.protection.checked_sub(1) {
+            octets[12] = (kind & 7) << 1 | 1;
+        }
+        octets[13] = self.interval_exponent << 4 | self.physical_exponent & 0xf;
+        octets[14..16].copy_from_slice(&(self.lowest_aligned & 0x3fff).to_be_bytes());
+        octets[14] |= u8::from(self.provisioning.managed) << 7 | u8::from(self.provisioning.zeroes) << 6;
+        octets
+    }
+
+    /// From READ CAPACITY (10) data. None when it says that one must ask for (16).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when there are fewer than 8 octets.
+    pub fn parse_10(octets: &[u8]) -> Result<Option<Self>, Error> {
+        if octets.len() < 8 {
+            return Err(Error::Truncated(NAME));
+        }
+        let last = u32_at(octets, 0);
+        Ok((last != u32::MAX).then(|| Self {
+            last: u64::from(last),
+            block_size: u32_at(octets, 4),
+            protection: 0,
+            interval_exponent: 0,
+            physical_exponent: 0,
+            lowest_aligned: 0,
+            provisioning: Provisioning::default(),
+        }))
+    }
+
+    /// From READ CAPACITY (16) data.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when there are fewer than 32 octets.
+    pub fn parse_16(octets: &[u8]) -> Result<Self, Error> {
+        if octets.len() < Self::LEN {
+            return Err(Error::Truncated(NAME));
+        }
+        Ok(Self {
+            last: u64::from_be_bytes(array_at(octets, 0)),
+            block_size: u32_at(octets, 8),
+            protection: if octets[12] & 1 == 0 { 0 } else { (octets[12] >> 1 & 7) + 1 },
+            interval_exponent: octets[13] >> 4,
+            physical_exponent: octets[13] & 0xf,
+            lowest_aligned: u16::from_be_bytes(array_at(octets, 14)) & 0x3fff,
+            provisioning: Provisioning { managed: octets[14] & 0x80 != 0, zeroes: octets[14] & 0x40 != 0 },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capacity_is_as_sbc_3_clause_5_16_2_lays_it_out() {
+        // What LIO answered for a RAM disk of 64 MiB (capture 02, frame 70).
+        let mut octets = [0; 32];
+        octets[..12].copy_from_slice(&[0, 0, 0, 0, 0, 1, 0xff, 0xff, 0, 0, 2, 0]);
+        let disk = Capacity::parse_16(&octets).unwrap();
+        assert_eq!((disk.last, disk.block_size, disk.protection), (0x1ffff, 512, 0));
+        assert_eq!(disk.octets_16(), octets);
+        let full = Capacity {
+            protection: 3,
+            physical_exponent: 3,
+            lowest_aligned: 7,
+            provisioning: Provisioning { managed: true, zeroes: true },
+            ..disk
+        };
+        assert_eq!(full.octets_16()[12..16], [5, 3, 0xc0, 7]);
+        assert_eq!(Capacity::parse_16(&full.octets_16()), Ok(full));
+        assert!(Capacity::parse_16(&octets[..31]).is_err());
+    }
+
+    #[test]
+    fn a_disk_too_large_for_read_capacity_10_says_so() {
+        let disk = Capacity::parse_10(&[0, 0, 0xff, 0xff, 0, 0, 2, 0]).unwrap().unwrap();
+        assert_eq!(disk.octets_10(), [0, 0, 0xff, 0xff, 0, 0, 2, 0]);
+        let large = Capacity { last: 1 << 32, ..disk };
+        assert_eq!(large.octets_10(), [0xff, 0xff, 0xff, 0xff, 0, 0, 2, 0]);
+        assert_eq!(Capacity::parse_10(&large.octets_10()), Ok(None));
+        assert!(Capacity::parse_10(&[0; 7]).is_err());
+    }
+}

@@ -1,0 +1,144 @@
+use super::*;
+use crate::scsi::FORMS;
+use proptest::prelude::*;
+
+#[test]
+fn what_the_linux_initiator_sent_is_read_and_written_again() {
+    // From capture 02, frames 1 to 176.
+    let inquiry = Cdb::Inquiry { page: None, allocation: 0x24 };
+    let read = Cdb::Read(Transfer::new(0x18, 8));
+    let write = Cdb::Write(Transfer::new(0, 0x40));
+    let sense = |page, allocation| Cdb::ModeSense {
+        ten: false,
+        no_descriptors: false,
+        long: false,
+        control: 0,
+        page,
+        subpage: 0,
+        allocation,
+    };
+    let codes =
+        Cdb::ReportSupportedOperationCodes { timeouts: false, options: 1, opcode: 0x12, action: 0, allocation: 10 };
+    let sync = Cdb::SynchronizeCache { width: Width::Ten, immediate: false, lba: 0, blocks: 0 };
+    for (octets, cdb) in [
+        (&[0x12, 0, 0, 0, 0x24, 0][..], inquiry),
+        (&[0x12, 1, 0x83, 0, 0x97, 0], Cdb::Inquiry { page: Some(0x83), allocation: 0x97 }),
+        (&[0xa0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0], Cdb::ReportLuns { select: 0, allocation: 4096 }),
+        (&[0; 6], Cdb::TestUnitReady),
+        (&[0x9e, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x20, 0, 0], Cdb::ReadCapacity16 { allocation: 32 }),
+        (&[0x1a, 0, 0x3f, 0, 4, 0], sense(0x3f, 4)),
+        (&[0x1a, 0, 8, 0, 0x20, 0], sense(8, 32)),
+        (&[0xa3, 0x0c, 1, 0x12, 0, 0, 0, 0, 0, 10, 0, 0], codes),
+        (&[0x28, 0, 0, 0, 0, 0x18, 0, 0, 8, 0], read),
+        (&[0x2a, 0, 0, 0, 0, 0, 0, 0, 0x40, 0], write),
+        (&[0x35, 0, 0, 0, 0, 0, 0, 0, 0, 0], sync),
+    ] {
+        let mut sixteen = [0; 16];
+        sixteen[..octets.len()].copy_from_slice(octets);
+        assert_eq!(Cdb::parse(&sixteen), Ok(cdb));
+        let written = cdb.octets().unwrap();
+        assert_eq!((&*written, written.sixteen()), (octets, Some(sixteen)));
+    }
+}
+
+#[test]
+fn a_command_of_every_form_is_known_and_no_other() {
+    let mut known = [false; 256];
+    for form in FORMS {
+        known[usize::from(form.opcode())] = true;
+        let len = usize::from(cdb_len(form.opcode()));
+        assert_eq!(form.usage.len(), len, "{}", form.name);
+        let mut cdb = vec![0; len];
+        cdb[0] = form.opcode();
+        match form.action {
+            Some(action) if form.opcode() == VARIABLE_LENGTH => {
+                put_u16(&mut cdb, 8, action);
+                cdb[7] = 24;
+            }
+            Some(action) => cdb[1] = u8::try_from(action).unwrap(),
+            None => {}
+        }
+        let read = Cdb::parse(&cdb).unwrap_or_else(|error| panic!("{}: {error}", form.name));
+        // Six octets say 256 blocks by 0.
+        assert_eq!(&*read.octets().unwrap(), &cdb[..], "{}", form.name);
+        // A bit that is looked at changes the meaning or is refused; any other does not.
+        let action = |octet| match form.action {
+            Some(_) if len == 32 => (7..10).contains(&octet),
+            Some(_) => octet == 1,
+            None => false,
+        };
+        for octet in (1..len).filter(|octet| !action(*octet)) {
+            for bit in 0..8 {
+                let mut other = cdb.clone();
+                other[octet] ^= 1 << bit;
+                let same = Cdb::parse(&other) == Ok(read);
+                assert_eq!(same, form.usage[octet] >> bit & 1 == 0, "{}: octet {octet} bit {bit}", form.name);
+            }
+        }
+        assert_eq!(Cdb::parse(&cdb[..len - 1]), Err(CdbError::Truncated), "{}", form.name);
+    }
+    for opcode in 0..=255 {
+        let mut cdb = [0; 32];
+        cdb[0] = opcode;
+        let unknown = Cdb::parse(&cdb) == Err(CdbError::Opcode(opcode));
+        assert_eq!(unknown, !known[usize::from(opcode)], "{opcode:#x}");
+        assert_eq!(Cdb::parse(&cdb[..1]).is_err_and(|error| error == CdbError::Opcode(opcode)), unknown);
+    }
+    assert_eq!(Cdb::parse(&[]), Err(CdbError::Truncated));
+}
+
+#[test]
+fn what_is_not_known_is_named() {
+    let sense = |cdb: &[u8]| Cdb::parse(cdb).unwrap_err().sense();
+    // SPC-4, clause 4.3.1: an unknown opcode.
+    assert_eq!(sense(&[0x15; 16]), Sense::new(SenseKey::ILLEGAL_REQUEST, asc::OPCODE));
+    // SPC-4, clause 4.3.5.2: an unknown service action.
+    assert_eq!(sense(&[0x9e, 0x11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), Sense::invalid_field(1, Some(4)));
+    // SPC-4, clause 6.6.1: a page code without EVPD.
+    assert_eq!(sense(&[0x12, 0, 0x80, 0, 36, 0]), Sense::invalid_field(2, None));
+    // SAM-5, clause 5.2: NACA without NORMACA.
+    assert_eq!(sense(&[0, 0, 0, 0, 0, 4]), Sense::invalid_field(5, Some(2)));
+    assert_eq!(sense(&[0x41, 4, 0, 0, 0, 0, 0, 0, 1, 0]), Sense::invalid_field(1, Some(2)));
+    assert_eq!(sense(&[0x7f; 32]).code, asc::FIELD_IN_CDB);
+}
+
+#[test]
+fn values_that_do_not_fit_a_form_are_refused() {
+    let six = Transfer { width: Width::Six, ..Transfer::new(0x1f_ffff, 256) };
+    assert_eq!(&*Cdb::Read(six).octets().unwrap(), &[8, 0x1f, 0xff, 0xff, 0, 0]);
+    for bad in [
+        Cdb::Read(Transfer { lba: 0x20_0000, ..six }),
+        Cdb::Read(Transfer { blocks: 257, ..six }),
+        Cdb::Read(Transfer { blocks: 0, ..six }),
+        Cdb::Read(Transfer { fua: true, ..six }),
+        Cdb::Read(Transfer { width: Width::Ten, ..Transfer::new(1 << 32, 1) }),
+        Cdb::Read(Transfer { width: Width::Ten, ..Transfer::new(0, 65536) }),
+        Cdb::Verify { transfer: Transfer { width: Width::Twelve, ..six }, compare: 0 },
+        Cdb::Verify { transfer: Transfer { fua: true, width: Width::Ten, ..six }, compare: 0 },
+        Cdb::PreFetch { width: Width::ThirtyTwo(ProtectionTags::default()), immediate: false, lba: 0, blocks: 0 },
+        Cdb::WriteSame { width: Width::Ten, lba: 0, blocks: 0, protect: 0, anchor: false, unmap: false, no_data: true },
+    ] {
+        assert!(bad.octets().is_err(), "{bad:?}");
+    }
+    assert_eq!(Transfer::new(1 << 32, 1).width, Width::Sixteen);
+    let tags = ProtectionTags { reference: 7, application: 8, application_mask: 9 };
+    let long = Cdb::Write(Transfer { width: Width::ThirtyTwo(tags), protect: 1, ..Transfer::new(3, 4) });
+    let octets = long.octets().unwrap();
+    assert_eq!((Cdb::parse(&octets), octets.sixteen()), (Ok(long), None));
+}
+
+proptest! {
+    /// Whatever the octets are, nothing panics, and what parses means the same when it is written.
+    #[test]
+    fn any_octets_parse_or_are_refused(mut cdb in proptest::collection::vec(any::<u8>(), 0..40), form in 0..FORMS.len()) {
+        for known in [false, true] {
+            if known && let Some(opcode) = cdb.first_mut() {
+                *opcode = FORMS[form].opcode();
+            }
+            if let Ok(read) = Cdb::parse(&cdb) {
+                let written = read.octets().unwrap();
+                prop_assert_eq!(Cdb::parse(&written), Ok(read));
+            }
+        }
+    }
+}

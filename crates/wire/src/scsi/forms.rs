@@ -1,0 +1,132 @@
+//! The table of commands that parse: REPORT SUPPORTED OPERATION CODES is answered from it.
+
+use super::opcode::*;
+
+/// A command as it may be asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CdbForm {
+    /// Its name in SPC-4 or SBC-3.
+    pub name: &'static str,
+    /// Its service action, if its opcode has several.
+    pub action: Option<u16>,
+    /// Its octets: the opcode, and then a one for each bit that is looked at (SPC-4, clause 6.35.3: CDB usage data), but
+    /// the service action itself where one stands.
+    pub usage: &'static [u8],
+}
+
+impl CdbForm {
+    /// The first octet.
+    #[must_use]
+    pub const fn opcode(&self) -> u8 {
+        self.usage[0]
+    }
+}
+
+const fn form(name: &'static str, usage: &'static [u8]) -> CdbForm {
+    CdbForm { name, action: None, usage }
+}
+
+const fn action(name: &'static str, action: u16, usage: &'static [u8]) -> CdbForm {
+    CdbForm { name, action: Some(action), usage }
+}
+
+/// Each bit of an octet is looked at.
+const A: u8 = 0xff;
+/// What is looked at in CONTROL: NACA.
+const C: u8 = 0x04;
+/// RDPROTECT or WRPROTECT, DPO, FUA.
+const T: u8 = 0xf8;
+/// VRPROTECT or WRPROTECT, DPO, BYTCHK.
+const V: u8 = 0xf6;
+
+/// All commands that [`Cdb::parse`](super::Cdb::parse) knows.
+pub const FORMS: &[CdbForm] = &[
+    form("TEST UNIT READY", &[TEST_UNIT_READY, 0, 0, 0, 0, C]),
+    form("REQUEST SENSE", &[REQUEST_SENSE, 1, 0, 0, A, C]),
+    form("READ (6)", &[READ_6, 0x1f, A, A, A, C]),
+    form("WRITE (6)", &[WRITE_6, 0x1f, A, A, A, C]),
+    form("INQUIRY", &[INQUIRY, 3, A, A, A, C]),
+    form("MODE SENSE (6)", &[MODE_SENSE_6, 8, A, A, A, C]),
+    form("START STOP UNIT", &[START_STOP_UNIT, 1, 0, 0x0f, 0xf7, C]),
+    form("READ CAPACITY (10)", &[READ_CAPACITY_10, 0, 0, 0, 0, 0, 0, 0, 0, C]),
+    form("READ (10)", &[READ_10, T, A, A, A, A, 0, A, A, C]),
+    form("WRITE (10)", &[WRITE_10, T, A, A, A, A, 0, A, A, C]),
+    form("WRITE AND VERIFY (10)", &[WRITE_AND_VERIFY_10, V, A, A, A, A, 0, A, A, C]),
+    form("VERIFY (10)", &[VERIFY_10, V, A, A, A, A, 0, A, A, C]),
+    form("PRE-FETCH (10)", &[PRE_FETCH_10, 2, A, A, A, A, 0, A, A, C]),
+    form("SYNCHRONIZE CACHE (10)", &[SYNCHRONIZE_CACHE_10, 2, A, A, A, A, 0, A, A, C]),
+    form("WRITE SAME (10)", &[WRITE_SAME_10, 0xfe, A, A, A, A, 0, A, A, C]),
+    form("UNMAP", &[UNMAP, 1, 0, 0, 0, 0, 0, A, A, C]),
+    form("MODE SENSE (10)", &[MODE_SENSE_10, 0x18, A, A, 0, 0, 0, A, A, C]),
+    action("PERSISTENT RESERVE IN: READ KEYS", 0, &[PERSISTENT_RESERVE_IN, 0, 0, 0, 0, 0, 0, A, A, C]),
+    action("PERSISTENT RESERVE IN: READ RESERVATION", 1, &[PERSISTENT_RESERVE_IN, 1, 0, 0, 0, 0, 0, A, A, C]),
+    action("PERSISTENT RESERVE IN: REPORT CAPABILITIES", 2, &[PERSISTENT_RESERVE_IN, 2, 0, 0, 0, 0, 0, A, A, C]),
+    action("PERSISTENT RESERVE IN: READ FULL STATUS", 3, &[PERSISTENT_RESERVE_IN, 3, 0, 0, 0, 0, 0, A, A, C]),
+    action("PERSISTENT RESERVE OUT: REGISTER", 0, &[PERSISTENT_RESERVE_OUT, 0, 0, 0, 0, A, A, A, A, C]),
+    action("PERSISTENT RESERVE OUT: RESERVE", 1, &[PERSISTENT_RESERVE_OUT, 1, A, 0, 0, A, A, A, A, C]),
+    action("PERSISTENT RESERVE OUT: RELEASE", 2, &[PERSISTENT_RESERVE_OUT, 2, A, 0, 0, A, A, A, A, C]),
+    action("PERSISTENT RESERVE OUT: CLEAR", 3, &[PERSISTENT_RESERVE_OUT, 3, 0, 0, 0, A, A, A, A, C]),
+    action("PERSISTENT RESERVE OUT: PREEMPT", 4, &[PERSISTENT_RESERVE_OUT, 4, A, 0, 0, A, A, A, A, C]),
+    action("PERSISTENT RESERVE OUT: PREEMPT AND ABORT", 5, &[PERSISTENT_RESERVE_OUT, 5, A, 0, 0, A, A, A, A, C]),
+    action(
+        "PERSISTENT RESERVE OUT: REGISTER AND IGNORE EXISTING KEY",
+        6,
+        &[PERSISTENT_RESERVE_OUT, 6, 0, 0, 0, A, A, A, A, C],
+    ),
+    action("READ (32)", 0x09, &long(9, T)),
+    action("VERIFY (32)", 0x0a, &long(10, V)),
+    action("WRITE (32)", 0x0b, &long(11, T)),
+    action("WRITE AND VERIFY (32)", 0x0c, &long(12, V)),
+    action("WRITE SAME (32)", 0x0d, &long(13, 0xff)),
+    form("READ (16)", &[READ_16, T, A, A, A, A, A, A, A, A, A, A, A, A, 0, C]),
+    form("COMPARE AND WRITE", &[COMPARE_AND_WRITE, T, A, A, A, A, A, A, A, A, 0, 0, 0, A, 0, C]),
+    form("WRITE (16)", &[WRITE_16, T, A, A, A, A, A, A, A, A, A, A, A, A, 0, C]),
+    form("WRITE AND VERIFY (16)", &[WRITE_AND_VERIFY_16, V, A, A, A, A, A, A, A, A, A, A, A, A, 0, C]),
+    form("VERIFY (16)", &[VERIFY_16, V, A, A, A, A, A, A, A, A, A, A, A, A, 0, C]),
+    form("PRE-FETCH (16)", &[PRE_FETCH_16, 2, A, A, A, A, A, A, A, A, A, A, A, A, 0, C]),
+    form("SYNCHRONIZE CACHE (16)", &[SYNCHRONIZE_CACHE_16, 2, A, A, A, A, A, A, A, A, A, A, A, A, 0, C]),
+    form("WRITE SAME (16)", &[WRITE_SAME_16, 0xff, A, A, A, A, A, A, A, A, A, A, A, A, 0, C]),
+    action("READ CAPACITY (16)", 0x10, &[SERVICE_ACTION_IN_16, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, A, A, A, A, 0, C]),
+    form("REPORT LUNS", &[REPORT_LUNS, 0, A, 0, 0, 0, A, A, A, A, 0, C]),
+    action("REPORT SUPPORTED OPERATION CODES", 0x0c, &[MAINTENANCE_IN, 0x0c, 0x87, A, A, A, A, A, A, A, 0, C]),
+    form("READ (12)", &[READ_12, T, A, A, A, A, A, A, A, A, 0, C]),
+    form("WRITE (12)", &[WRITE_12, T, A, A, A, A, A, A, A, A, 0, C]),
+];
+
+/// A command of 32 octets: CONTROL comes second, the service action in octets 8 and 9.
+const fn long(action: u8, flags: u8) -> [u8; 32] {
+    [
+        VARIABLE_LENGTH,
+        C,
+        0,
+        0,
+        0,
+        0,
+        0,
+        A,
+        0,
+        action,
+        flags,
+        0,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+        A,
+    ]
+}

@@ -1,0 +1,142 @@
+//! Standard INQUIRY data.
+
+use crate::Error;
+use crate::field::{array_at, put_u16, u16_at};
+
+const NAME: &str = "inquiry data";
+
+/// Whether there is a unit at a LUN (SPC-4, table 174: PERIPHERAL QUALIFIER).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Qualifier(pub u8);
+
+impl Qualifier {
+    /// There is.
+    pub const CONNECTED: Self = Self(0);
+    /// There could be, but there is none.
+    pub const NOT_CONNECTED: Self = Self(1);
+    /// There cannot be one.
+    pub const NOT_SUPPORTED: Self = Self(3);
+}
+
+/// What a unit is (SPC-4, clause 6.6.2).
+///
+/// ```text
+///  0  qualifier (3 bits), device type     8  vendor (8 octets)
+///  2  version                            16  product (16)
+///  3  HISUP, response data format (2)    32  revision (4)
+///  4  additional length                  58  version descriptors (8 of 2)
+///  5  PROTECT    6  MULTIP    7  CMDQUE
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inquiry {
+    /// Whether there is a unit.
+    pub qualifier: Qualifier,
+    /// Which kind: 0 for a disk, 0x1f when none.
+    pub device_type: u8,
+    /// Which SPC: 6 for SPC-4.
+    pub version: u8,
+    /// LUNs are hierarchical addresses.
+    pub hierarchical: bool,
+    /// It can have protection information.
+    pub protect: bool,
+    /// It has more than one port.
+    pub multi_port: bool,
+    /// It takes several commands at once.
+    pub queues: bool,
+    /// Who made it, filled up with spaces.
+    pub vendor: [u8; 8],
+    /// What it is called, filled up with spaces.
+    pub product: [u8; 16],
+    /// Which one of those.
+    pub revision: [u8; 4],
+    /// Which standards it follows (SPC-4, table 179), zeros last.
+    pub standards: [u16; 8],
+}
+
+impl Inquiry {
+    /// Octets of the data.
+    pub const LEN: usize = 96;
+    /// SAM-5, FCP-4, SPC-4, SBC-3, no versions claimed.
+    pub const DISK_STANDARDS: [u16; 8] = [0x00a0, 0x0a40, 0x0460, 0x04c0, 0, 0, 0, 0];
+
+    /// The data's octets.
+    #[must_use]
+    pub fn octets(&self) -> [u8; Self::LEN] {
+        let mut octets = [0; Self::LEN];
+        octets[0] = self.qualifier.0 << 5 | self.device_type & 0x1f;
+        octets[2] = self.version;
+        octets[3] = u8::from(self.hierarchical) << 4 | 2;
+        octets[4] = 91;
+        octets[5] = u8::from(self.protect);
+        octets[6] = u8::from(self.multi_port) << 4;
+        octets[7] = u8::from(self.queues) << 1;
+        octets[8..16].copy_from_slice(&self.vendor);
+        octets[16..32].copy_from_slice(&self.product);
+        octets[32..36].copy_from_slice(&self.revision);
+        for (i, standard) in self.standards.into_iter().enumerate() {
+            put_u16(&mut octets, 58 + 2 * i, standard);
+        }
+        octets
+    }
+
+    /// From the first 36 octets or more; what an allocation length cut off counts as zeros.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when there are fewer.
+    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
+        if octets.len() < 36 {
+            return Err(Error::Truncated(NAME));
+        }
+        let mut full = [0; Self::LEN];
+        let there = octets.len().min(Self::LEN).min(5 + usize::from(octets[4])).max(36);
+        full[..there].copy_from_slice(&octets[..there]);
+        Ok(Self {
+            qualifier: Qualifier(full[0] >> 5),
+            device_type: full[0] & 0x1f,
+            version: full[2],
+            hierarchical: full[3] & 0x10 != 0,
+            protect: full[5] & 1 != 0,
+            multi_port: full[6] & 0x10 != 0,
+            queues: full[7] & 2 != 0,
+            vendor: array_at(&full, 8),
+            product: array_at(&full, 16),
+            revision: array_at(&full, 32),
+            standards: std::array::from_fn(|i| u16_at(&full, 58 + 2 * i)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What LIO answered (capture 02, frame 5).
+    const LIO: &[u8; 36] = b"\0\0\x06\x02\x5b\xb8\0\x02LIO-ORG RAMDISK-MCP     4.0 ";
+
+    #[test]
+    fn inquiry_data_is_as_spc_4_clause_6_6_2_lays_it_out() {
+        let mut lio = [0; 96];
+        lio[..36].copy_from_slice(LIO);
+        lio[58..66].copy_from_slice(&[0, 0xa0, 0x0a, 0x40, 4, 0x60, 4, 0xc0]);
+        let disk = Inquiry::parse(&lio).unwrap();
+        assert_eq!((disk.qualifier, disk.device_type, disk.version), (Qualifier::CONNECTED, 0, 6));
+        assert_eq!((&disk.vendor, &disk.product, &disk.revision), (b"LIO-ORG ", b"RAMDISK-MCP     ", b"4.0 "));
+        assert_eq!(disk.standards, Inquiry::DISK_STANDARDS);
+        // Octet 5 of LIO says TPGS and 3PC, which this type does not claim.
+        lio[5] = 0;
+        assert_eq!(disk.octets(), lio);
+        let none = Inquiry {
+            qualifier: Qualifier::NOT_SUPPORTED,
+            device_type: 0x1f,
+            hierarchical: true,
+            protect: true,
+            multi_port: true,
+            ..disk
+        };
+        assert_eq!(none.octets()[..8], [0x7f, 0, 6, 0x12, 91, 1, 0x10, 2]);
+        assert_eq!(Inquiry::parse(&none.octets()), Ok(none));
+        assert_eq!(Inquiry::parse(&none.octets()[..36]).unwrap().standards, [0; 8]);
+        assert!(Inquiry::parse(&[0; 35]).is_err());
+    }
+}

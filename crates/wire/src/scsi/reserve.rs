@@ -1,0 +1,135 @@
+//! Persistent reservations: who may use a unit.
+
+use crate::Error;
+use crate::field::array_at;
+
+/// What others may not do (SPC-4, table 202).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReserveType {
+    /// Writing is for the holder.
+    WriteExclusive,
+    /// Reading and writing are for the holder.
+    ExclusiveAccess,
+    /// Writing is for whoever is registered; one holds the reservation.
+    WriteExclusiveRegistrants,
+    /// Reading and writing are for whoever is registered; one holds the reservation.
+    ExclusiveAccessRegistrants,
+    /// Writing is for whoever is registered; all of them hold the reservation.
+    WriteExclusiveAll,
+    /// Reading and writing are for whoever is registered; all of them hold the reservation.
+    ExclusiveAccessAll,
+}
+
+impl ReserveType {
+    const CODES: [(u8, Self); 6] = [
+        (1, Self::WriteExclusive),
+        (3, Self::ExclusiveAccess),
+        (5, Self::WriteExclusiveRegistrants),
+        (6, Self::ExclusiveAccessRegistrants),
+        (7, Self::WriteExclusiveAll),
+        (8, Self::ExclusiveAccessAll),
+    ];
+
+    /// From its code; none when no type has it.
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::CODES.iter().find(|(known, _)| *known == code).map(|(_, kind)| *kind)
+    }
+
+    /// Its code.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        Self::CODES.iter().find(|(_, kind)| *kind == self).map_or(0, |(code, _)| *code)
+    }
+
+    /// Whether others may not even read.
+    #[must_use]
+    pub const fn excludes_reads(self) -> bool {
+        matches!(self, Self::ExclusiveAccess | Self::ExclusiveAccessRegistrants | Self::ExclusiveAccessAll)
+    }
+
+    /// Whether whoever is registered may do as the holder.
+    #[must_use]
+    pub const fn registrants(self) -> bool {
+        !matches!(self, Self::WriteExclusive | Self::ExclusiveAccess)
+    }
+
+    /// Whether all who are registered hold it.
+    #[must_use]
+    pub const fn all(self) -> bool {
+        matches!(self, Self::WriteExclusiveAll | Self::ExclusiveAccessAll)
+    }
+}
+
+/// The parameter list of PERSISTENT RESERVE OUT (SPC-4, clause 6.16.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReserveParameters {
+    /// The key that the sender is registered with.
+    pub key: u64,
+    /// The key that the action is about.
+    pub action_key: u64,
+    /// SPEC_I_PT: other initiators' names follow.
+    pub named_initiators: bool,
+    /// ALL_TG_PT: it is for all ports of the target.
+    pub all_ports: bool,
+    /// APTPL: it is to survive a loss of power.
+    pub persist: bool,
+}
+
+impl ReserveParameters {
+    /// Octets of the list without names.
+    pub const LEN: usize = 24;
+
+    /// The list's octets.
+    #[must_use]
+    pub fn octets(&self) -> [u8; Self::LEN] {
+        let mut octets = [0; Self::LEN];
+        octets[..8].copy_from_slice(&self.key.to_be_bytes());
+        octets[8..16].copy_from_slice(&self.action_key.to_be_bytes());
+        octets[20] = u8::from(self.named_initiators) << 3 | u8::from(self.all_ports) << 2 | u8::from(self.persist);
+        octets
+    }
+
+    /// The list at the front of `octets`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when there are fewer than 24 octets.
+    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
+        if octets.len() < Self::LEN {
+            return Err(Error::Truncated("reservation parameters"));
+        }
+        Ok(Self {
+            key: u64::from_be_bytes(array_at(octets, 0)),
+            action_key: u64::from_be_bytes(array_at(octets, 8)),
+            named_initiators: octets[20] & 8 != 0,
+            all_ports: octets[20] & 4 != 0,
+            persist: octets[20] & 1 != 0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_those_of_spc_4_table_202() {
+        let known: Vec<_> = (0..16).filter_map(ReserveType::from_code).map(ReserveType::code).collect();
+        assert_eq!(known, [1, 3, 5, 6, 7, 8]);
+        let of = |code| ReserveType::from_code(code).unwrap();
+        assert_eq!([1, 3, 5, 6, 7, 8].map(|code| of(code).excludes_reads()), [false, true, false, true, false, true]);
+        assert_eq!([1, 3, 5, 6, 7, 8].map(|code| of(code).registrants()), [false, false, true, true, true, true]);
+        assert_eq!([1, 3, 5, 6, 7, 8].map(|code| of(code).all()), [false, false, false, false, true, true]);
+    }
+
+    #[test]
+    fn parameters_are_as_spc_4_clause_6_16_3_lays_them_out() {
+        let list = ReserveParameters { key: 1, action_key: 2, persist: true, ..ReserveParameters::default() };
+        assert_eq!(list.octets(), [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 0]);
+        let other = ReserveParameters { named_initiators: true, all_ports: true, persist: false, ..list };
+        assert_eq!(other.octets()[20], 0x0c);
+        assert_eq!(ReserveParameters::parse(&other.octets()), Ok(other));
+        assert!(ReserveParameters::parse(&[0; 23]).is_err());
+    }
+}

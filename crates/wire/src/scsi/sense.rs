@@ -1,0 +1,325 @@
+//! Sense data: why a command ended as it did.
+
+use crate::Error;
+use crate::field::{array_at, u32_at};
+
+const NAME: &str = "sense data";
+
+/// What kind of trouble it is (SPC-4, clause 4.5.6, table 43). Other codes than these four bits do not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SenseKey(pub u8);
+
+impl SenseKey {
+    /// There is nothing to say.
+    pub const NO_SENSE: Self = Self(0);
+    /// It was done after some effort.
+    pub const RECOVERED_ERROR: Self = Self(1);
+    /// The unit cannot be used now.
+    pub const NOT_READY: Self = Self(2);
+    /// The medium has a flaw.
+    pub const MEDIUM_ERROR: Self = Self(3);
+    /// The device has a flaw.
+    pub const HARDWARE_ERROR: Self = Self(4);
+    /// The command or its parameters are not right.
+    pub const ILLEGAL_REQUEST: Self = Self(5);
+    /// Something happened to the unit that the initiator must know.
+    pub const UNIT_ATTENTION: Self = Self(6);
+    /// The medium is not to be written.
+    pub const DATA_PROTECT: Self = Self(7);
+    /// The device gave up; another try may succeed.
+    pub const ABORTED_COMMAND: Self = Self(0xb);
+    /// What was compared is different.
+    pub const MISCOMPARE: Self = Self(0xe);
+}
+
+/// Additional sense codes and their qualifiers (SPC-4, clause 4.5.6, table 44), as pairs.
+pub mod asc {
+    /// NO ADDITIONAL SENSE INFORMATION.
+    pub const NONE: (u8, u8) = (0x00, 0x00);
+    /// LOGICAL UNIT NOT READY, INITIALIZING COMMAND REQUIRED: it was stopped.
+    pub const STOPPED: (u8, u8) = (0x04, 0x02);
+    /// WRITE ERROR.
+    pub const WRITE_ERROR: (u8, u8) = (0x0c, 0x00);
+    /// LOGICAL BLOCK GUARD CHECK FAILED.
+    pub const GUARD_CHECK: (u8, u8) = (0x10, 0x01);
+    /// LOGICAL BLOCK APPLICATION TAG CHECK FAILED.
+    pub const APPLICATION_TAG_CHECK: (u8, u8) = (0x10, 0x02);
+    /// LOGICAL BLOCK REFERENCE TAG CHECK FAILED.
+    pub const REFERENCE_TAG_CHECK: (u8, u8) = (0x10, 0x03);
+    /// UNRECOVERED READ ERROR.
+    pub const READ_ERROR: (u8, u8) = (0x11, 0x00);
+    /// PARAMETER LIST LENGTH ERROR.
+    pub const PARAMETER_LENGTH: (u8, u8) = (0x1a, 0x00);
+    /// MISCOMPARE DURING VERIFY OPERATION.
+    pub const MISCOMPARE: (u8, u8) = (0x1d, 0x00);
+    /// INVALID COMMAND OPERATION CODE.
+    pub const OPCODE: (u8, u8) = (0x20, 0x00);
+    /// LOGICAL BLOCK ADDRESS OUT OF RANGE.
+    pub const LBA_OUT_OF_RANGE: (u8, u8) = (0x21, 0x00);
+    /// INVALID FIELD IN CDB.
+    pub const FIELD_IN_CDB: (u8, u8) = (0x24, 0x00);
+    /// LOGICAL UNIT NOT SUPPORTED.
+    pub const LUN: (u8, u8) = (0x25, 0x00);
+    /// INVALID FIELD IN PARAMETER LIST.
+    pub const FIELD_IN_PARAMETERS: (u8, u8) = (0x26, 0x00);
+    /// INVALID RELEASE OF PERSISTENT RESERVATION.
+    pub const INVALID_RELEASE: (u8, u8) = (0x26, 0x04);
+    /// WRITE PROTECTED.
+    pub const WRITE_PROTECTED: (u8, u8) = (0x27, 0x00);
+    /// SPACE ALLOCATION FAILED WRITE PROTECT.
+    pub const NO_SPACE: (u8, u8) = (0x27, 0x07);
+    /// POWER ON, RESET, OR BUS DEVICE RESET OCCURRED.
+    pub const RESET: (u8, u8) = (0x29, 0x00);
+    /// POWER ON OCCURRED.
+    pub const POWER_ON: (u8, u8) = (0x29, 0x01);
+    /// BUS DEVICE RESET FUNCTION OCCURRED.
+    pub const DEVICE_RESET: (u8, u8) = (0x29, 0x03);
+    /// I_T NEXUS LOSS OCCURRED.
+    pub const NEXUS_LOSS: (u8, u8) = (0x29, 0x07);
+    /// RESERVATIONS PREEMPTED.
+    pub const RESERVATIONS_PREEMPTED: (u8, u8) = (0x2a, 0x03);
+    /// RESERVATIONS RELEASED.
+    pub const RESERVATIONS_RELEASED: (u8, u8) = (0x2a, 0x04);
+    /// REGISTRATIONS PREEMPTED.
+    pub const REGISTRATIONS_PREEMPTED: (u8, u8) = (0x2a, 0x05);
+    /// CAPACITY DATA HAS CHANGED.
+    pub const CAPACITY_CHANGED: (u8, u8) = (0x2a, 0x09);
+    /// COMMANDS CLEARED BY ANOTHER INITIATOR.
+    pub const COMMANDS_CLEARED: (u8, u8) = (0x2f, 0x00);
+    /// LOGICAL UNIT FAILURE.
+    pub const UNIT_FAILURE: (u8, u8) = (0x3e, 0x01);
+    /// REPORTED LUNS DATA HAS CHANGED.
+    pub const LUNS_CHANGED: (u8, u8) = (0x3f, 0x0e);
+    /// INTERNAL TARGET FAILURE.
+    pub const TARGET_FAILURE: (u8, u8) = (0x44, 0x00);
+    /// INVALID FIELD IN COMMAND INFORMATION UNIT.
+    pub const INFORMATION_UNIT: (u8, u8) = (0x0e, 0x03);
+    /// SAVING PARAMETERS NOT SUPPORTED.
+    pub const SAVING_PARAMETERS: (u8, u8) = (0x39, 0x00);
+    /// INVALID MESSAGE ERROR.
+    pub const INVALID_MESSAGE: (u8, u8) = (0x49, 0x00);
+    /// INSUFFICIENT REGISTRATION RESOURCES.
+    pub const REGISTRATION_RESOURCES: (u8, u8) = (0x55, 0x04);
+}
+
+/// Which field of a command or of its parameters is not right (SPC-4, clause 4.5.2.4.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FieldPointer {
+    /// In the command descriptor block; otherwise in the parameter list.
+    pub in_cdb: bool,
+    /// The field's first octet.
+    pub octet: u16,
+    /// Its highest bit in that octet, if it is no whole octet.
+    pub bit: Option<u8>,
+}
+
+impl FieldPointer {
+    fn octets(self) -> [u8; 3] {
+        let [high, low] = self.octet.to_be_bytes();
+        let bit = self.bit.map_or(0, |bit| 0x08 | bit & 7);
+        [0x80 | u8::from(self.in_cdb) << 6 | bit, high, low]
+    }
+
+    fn parse(octets: [u8; 3]) -> Option<Self> {
+        (octets[0] & 0x80 != 0).then(|| Self {
+            in_cdb: octets[0] & 0x40 != 0,
+            octet: u16::from_be_bytes([octets[1], octets[2]]),
+            bit: (octets[0] & 8 != 0).then_some(octets[0] & 7),
+        })
+    }
+}
+
+/// Sense data, in either format (SPC-4, clauses 4.5.2 and 4.5.3).
+///
+/// ```text
+///  fixed format                              descriptor format
+///  0  VALID, response code 0x70              0  response code 0x72
+///  2  sense key                              1  sense key
+///  3  information (4 octets)                 2  additional sense code, qualifier
+///  7  additional length (10)                 7  additional length
+/// 12  additional sense code, qualifier       8  descriptors: 00 information (12 octets),
+/// 15  sense key specific (3 octets)                          02 sense key specific (8 octets)
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sense {
+    /// What kind of trouble it is.
+    pub key: SenseKey,
+    /// The additional sense code and its qualifier, as [`asc`] names them.
+    pub code: (u8, u8),
+    /// What depends on the command: mostly the logical block where it stopped.
+    pub information: Option<u64>,
+    /// Which field is not right.
+    pub field: Option<FieldPointer>,
+    /// It is about an earlier command than the one it came with (response codes 0x71 and 0x73).
+    pub deferred: bool,
+}
+
+impl Sense {
+    /// Octets of fixed format.
+    pub const FIXED_LEN: usize = 18;
+    /// Octets of the longest that [`descriptors`](Self::descriptors) makes.
+    pub const DESCRIPTORS_LEN: usize = 28;
+
+    /// With neither information nor a field.
+    #[must_use]
+    pub const fn new(key: SenseKey, code: (u8, u8)) -> Self {
+        Self { key, code, information: None, field: None, deferred: false }
+    }
+
+    /// The same with information.
+    #[must_use]
+    pub const fn at(self, information: u64) -> Self {
+        Self { information: Some(information), ..self }
+    }
+
+    /// INVALID FIELD IN CDB that points there.
+    #[must_use]
+    pub const fn invalid_field(octet: u16, bit: Option<u8>) -> Self {
+        let field = Some(FieldPointer { in_cdb: true, octet, bit });
+        Self { field, ..Self::new(SenseKey::ILLEGAL_REQUEST, asc::FIELD_IN_CDB) }
+    }
+
+    /// INVALID FIELD IN PARAMETER LIST that points there.
+    #[must_use]
+    pub const fn invalid_parameter(octet: u16, bit: Option<u8>) -> Self {
+        let field = Some(FieldPointer { in_cdb: false, octet, bit });
+        Self { field, ..Self::new(SenseKey::ILLEGAL_REQUEST, asc::FIELD_IN_PARAMETERS) }
+    }
+
+    /// In fixed format. Information of more than 32 bits does not fit it and is left out (SPC-4, clause 4.5.3).
+    #[must_use]
+    pub fn fixed(&self) -> [u8; Self::FIXED_LEN] {
+        let mut octets = [0; Self::FIXED_LEN];
+        octets[0] = 0x70 | u8::from(self.deferred);
+        if let Some(information) = self.information.and_then(|information| u32::try_from(information).ok()) {
+            octets[0] |= 0x80;
+            octets[3..7].copy_from_slice(&information.to_be_bytes());
+        }
+        octets[2] = self.key.0 & 0xf;
+        octets[7] = 10;
+        octets[12] = self.code.0;
+        octets[13] = self.code.1;
+        if let Some(field) = self.field {
+            octets[15..18].copy_from_slice(&field.octets());
+        }
+        octets
+    }
+
+    /// In descriptor format, and how many of the octets it takes.
+    #[must_use]
+    pub fn descriptors(&self) -> ([u8; Self::DESCRIPTORS_LEN], usize) {
+        let mut octets = [0; Self::DESCRIPTORS_LEN];
+        octets[0] = 0x72 | u8::from(self.deferred);
+        octets[1] = self.key.0 & 0xf;
+        octets[2] = self.code.0;
+        octets[3] = self.code.1;
+        let mut len = 8;
+        if let Some(information) = self.information {
+            octets[len..len + 4].copy_from_slice(&[0, 10, 0x80, 0]);
+            octets[len + 4..len + 12].copy_from_slice(&information.to_be_bytes());
+            len += 12;
+            octets[7] += 12;
+        }
+        if let Some(field) = self.field {
+            octets[len..len + 2].copy_from_slice(&[2, 6]);
+            octets[len + 4..len + 7].copy_from_slice(&field.octets());
+            len += 8;
+            octets[7] += 8;
+        }
+        (octets, len)
+    }
+
+    /// From either format; descriptors that are not known are passed over, and fixed data may be cut short behind the
+    /// sense key, as an allocation length does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when not even the sense key is there, [`Error::Malformed`] when the response code is none
+    /// of 0x70 to 0x73.
+    pub fn parse(octets: &[u8]) -> Result<Self, Error> {
+        let code = octets.first().ok_or(Error::Truncated(NAME))? & 0x7f;
+        let deferred = code & 1 != 0;
+        match code {
+            0x70 | 0x71 => {
+                let mut fixed = [0; Self::FIXED_LEN];
+                let there = octets.len().min(fixed.len());
+                if there < 3 {
+                    return Err(Error::Truncated(NAME));
+                }
+                fixed[..there].copy_from_slice(&octets[..there]);
+                let key = SenseKey(fixed[2] & 0xf);
+                // Only ILLEGAL REQUEST has a field pointer there (SPC-4, table 40).
+                let field = FieldPointer::parse(array_at(&fixed, 15)).filter(|_| key == SenseKey::ILLEGAL_REQUEST);
+                let information = (fixed[0] & 0x80 != 0 && there >= 7).then(|| u64::from(u32_at(&fixed, 3)));
+                Ok(Self { key, code: (fixed[12], fixed[13]), information, field, deferred })
+            }
+            0x72 | 0x73 => {
+                if octets.len() < 8 {
+                    return Err(Error::Truncated(NAME));
+                }
+                let key = SenseKey(octets[1] & 0xf);
+                let mut sense = Self { deferred, ..Self::new(key, (octets[2], octets[3])) };
+                let end = octets.len().min(8 + usize::from(octets[7]));
+                let mut rest = &octets[8..end];
+                while let [kind, len, after @ ..] = rest {
+                    let Some((body, next)) = after.split_at_checked(usize::from(*len)) else { break };
+                    match kind {
+                        0 if body.len() >= 10 && body[0] & 0x80 != 0 => {
+                            sense.information = Some(u64::from_be_bytes(array_at(body, 2)));
+                        }
+                        2 if body.len() >= 6 && key == SenseKey::ILLEGAL_REQUEST => {
+                            sense.field = FieldPointer::parse(array_at(body, 2));
+                        }
+                        _ => {}
+                    }
+                    rest = next;
+                }
+                Ok(sense)
+            }
+            _ => Err(Error::Malformed(NAME, "response code")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixed_format_is_as_spc_4_clause_4_5_3_lays_it_out() {
+        let sense = Sense::invalid_field(0x0102, Some(3));
+        assert_eq!(sense.fixed(), [0x70, 0, 5, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x24, 0, 0, 0xcb, 1, 2]);
+        assert_eq!(Sense::parse(&sense.fixed()), Ok(sense));
+        let sense = Sense::new(SenseKey::MEDIUM_ERROR, asc::READ_ERROR).at(0x0102_0304);
+        assert_eq!(sense.fixed()[..8], [0xf0, 0, 3, 1, 2, 3, 4, 10]);
+        assert_eq!(Sense::parse(&sense.fixed()), Ok(sense));
+        let far = sense.at(1 << 32);
+        assert_eq!(far.fixed()[0], 0x70, "VALID is off when the information does not fit");
+        assert_eq!(Sense::parse(&[0x70, 0, 6]).unwrap().key, SenseKey::UNIT_ATTENTION, "cut short");
+    }
+
+    #[test]
+    fn descriptor_format_is_as_spc_4_clause_4_5_2_lays_it_out() {
+        let sense = Sense::invalid_parameter(8, None).at(1 << 40);
+        let (octets, len) = sense.descriptors();
+        assert_eq!(octets[..8], [0x72, 5, 0x26, 0, 0, 0, 0, 20]);
+        assert_eq!(octets[8..20], [0, 10, 0x80, 0, 0, 0, 1, 0, 0, 0, 0, 0]);
+        assert_eq!(octets[20..28], [2, 6, 0, 0, 0x80, 0, 8, 0]);
+        assert_eq!(len, 28);
+        assert_eq!(Sense::parse(&octets[..len]), Ok(sense));
+        let deferred = Sense { deferred: true, ..Sense::new(SenseKey::NO_SENSE, asc::NONE) };
+        let (octets, len) = deferred.descriptors();
+        assert_eq!((octets[0], len, Sense::parse(&octets[..len])), (0x73, 8, Ok(deferred)));
+    }
+
+    #[test]
+    fn what_the_linux_target_sent_is_read() {
+        // CHECK CONDITION of LIO to REPORT SUPPORTED OPERATION CODES (capture 02, frame 82).
+        let octets = [0x70, 0, 5, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0];
+        assert_eq!(Sense::parse(&octets), Ok(Sense::new(SenseKey::ILLEGAL_REQUEST, asc::OPCODE)));
+        for bad in [&[][..], &[0x70, 0], &[0x72, 0, 0, 0, 0, 0, 0]] {
+            assert_eq!(Sense::parse(bad), Err(Error::Truncated(NAME)));
+        }
+        assert_eq!(Sense::parse(&[0; 18]), Err(Error::Malformed(NAME, "response code")));
+    }
+}

@@ -1,0 +1,73 @@
+//! UNMAP's parameter list.
+
+use crate::Error;
+use crate::field::{array_at, u16_at, u32_at};
+
+const NAME: &str = "unmap list";
+
+/// Blocks that are not needed any more (SBC-3, clause 5.28.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnmapRange {
+    /// The first.
+    pub lba: u64,
+    /// How many.
+    pub blocks: u32,
+}
+
+/// The ranges of a parameter list: a header of 8 octets and 16 octets each.
+///
+/// # Errors
+///
+/// [`Error::Truncated`] when there is not even the header or less than the lengths in it say, [`Error::Malformed`] when
+/// the lengths do not agree with each other.
+pub fn parse_unmap(octets: &[u8]) -> Result<impl Iterator<Item = UnmapRange> + Clone, Error> {
+    if octets.len() < 8 {
+        return Err(Error::Truncated(NAME));
+    }
+    let (data, ranges) = (usize::from(u16_at(octets, 0)), usize::from(u16_at(octets, 2)));
+    if data < ranges + 6 {
+        return Err(Error::Malformed(NAME, "length"));
+    }
+    // SBC-3: a length that is no multiple of 16 has an incomplete range at its end, which is ignored.
+    let list = octets[8..].get(..ranges).ok_or(Error::Truncated(NAME))?;
+    Ok(list
+        .chunks_exact(16)
+        .map(|range| UnmapRange { lba: u64::from_be_bytes(array_at(range, 0)), blocks: u32_at(range, 8) }))
+}
+
+/// Appends a parameter list to `to`.
+///
+/// # Errors
+///
+/// [`Error::TooLarge`] when there are more ranges than its length can say (4095).
+pub fn put_unmap(ranges: &[UnmapRange], to: &mut Vec<u8>) -> Result<(), Error> {
+    let too_large = Error::TooLarge(NAME, "number of ranges");
+    let len = u16::try_from(ranges.len() * 16).map_err(|_| too_large)?;
+    to.extend((len.checked_add(6).ok_or(too_large)?).to_be_bytes());
+    to.extend(len.to_be_bytes());
+    to.extend([0; 4]);
+    for range in ranges {
+        to.extend(range.lba.to_be_bytes());
+        to.extend(range.blocks.to_be_bytes());
+        to.extend([0; 4]);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_read_as_it_was_written() {
+        let ranges = [UnmapRange { lba: 1 << 40, blocks: 8 }, UnmapRange { lba: 7, blocks: u32::MAX }];
+        let mut octets = Vec::new();
+        put_unmap(&ranges, &mut octets).unwrap();
+        assert_eq!(octets[..8], [0, 38, 0, 32, 0, 0, 0, 0]);
+        assert_eq!(parse_unmap(&octets).unwrap().collect::<Vec<_>>(), ranges);
+        assert_eq!(parse_unmap(&octets[..39]).map(Iterator::count), Err(Error::Truncated(NAME)));
+        octets[1] = 37;
+        assert_eq!(parse_unmap(&octets).map(Iterator::count), Err(Error::Malformed(NAME, "length")));
+        assert!(put_unmap(&[ranges[0]; 4096], &mut Vec::new()).is_err());
+    }
+}

@@ -1,0 +1,333 @@
+//! Vital product data.
+
+use crate::Error;
+use crate::field::{array_at, put, put_u16, u16_at, u32_at};
+
+const NAME: &str = "vital product data";
+
+/// Appends a page to `to` (SPC-4, clause 7.8): a header of 4 octets, of which `peripheral` is the first (qualifier and
+/// device type), and what `body` appends, at most 65535 octets.
+pub fn vpd(peripheral: u8, page: u8, to: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+    let at = to.len();
+    to.extend([peripheral, page, 0, 0]);
+    body(to);
+    to.truncate(at + 4 + usize::from(u16::MAX));
+    let len = u16::try_from(to.len() - at - 4).unwrap_or(u16::MAX);
+    put_u16(to, at + 2, len);
+}
+
+/// A page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VpdPage<'a> {
+    /// Its qualifier and device type, as in standard data.
+    pub peripheral: u8,
+    /// Which.
+    pub page: u8,
+    /// Octets of its body, of which fewer are there when an allocation length was too small.
+    pub len: u16,
+    /// What is there of it.
+    pub body: &'a [u8],
+}
+
+impl<'a> VpdPage<'a> {
+    /// Page 00: which pages there are.
+    pub const SUPPORTED: u8 = 0x00;
+    /// Page 80: the serial number.
+    pub const SERIAL: u8 = 0x80;
+    /// Page 83: designators.
+    pub const DESIGNATORS: u8 = 0x83;
+    /// Page 86: extended INQUIRY data.
+    pub const EXTENDED: u8 = 0x86;
+    /// Page B0: block limits.
+    pub const LIMITS: u8 = 0xb0;
+    /// Page B1: block device characteristics.
+    pub const CHARACTERISTICS: u8 = 0xb1;
+    /// Page B2: logical block provisioning.
+    pub const PROVISIONING: u8 = 0xb2;
+
+    /// The page at the front of `octets`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when there is not even its header.
+    pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
+        let (header, rest) = octets.split_at_checked(4).ok_or(Error::Truncated(NAME))?;
+        let len = u16_at(header, 2);
+        let body = &rest[..rest.len().min(usize::from(len))];
+        Ok(Self { peripheral: header[0], page: header[1], len, body })
+    }
+}
+
+/// A name of a unit, a port or a device (SPC-4, clause 7.8.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Designator<'a> {
+    /// Binary (1), ASCII (2), UTF-8 (3).
+    pub code_set: u8,
+    /// T10 vendor identification (1), EUI-64 (2), NAA (3), relative port (4), port group (5), SCSI name (8) …
+    pub kind: u8,
+    /// Of the unit (0), the port (1), the device (2).
+    pub association: u8,
+    /// The protocol of the port it is about: 0 for Fibre Channel.
+    pub protocol: Option<u8>,
+    /// The name.
+    pub identifier: &'a [u8],
+}
+
+impl<'a> Designator<'a> {
+    /// An NAA name (a WWN is one) of the unit, the port or the device.
+    #[must_use]
+    pub const fn naa(association: u8, identifier: &'a [u8]) -> Self {
+        Self { code_set: 1, kind: 3, association, protocol: None, identifier }
+    }
+
+    /// Appends it to `to`; an identifier of more than 255 octets is cut.
+    pub fn put(&self, to: &mut Vec<u8>) {
+        let identifier = &self.identifier[..self.identifier.len().min(255)];
+        to.push(self.protocol.unwrap_or(0) << 4 | self.code_set & 0xf);
+        to.push(u8::from(self.protocol.is_some()) << 7 | (self.association & 3) << 4 | self.kind & 0xf);
+        to.extend([0, u8::try_from(identifier.len()).unwrap_or(u8::MAX)]);
+        to.extend(identifier);
+    }
+
+    /// Those of the body of a page 83; one that is cut short ends them.
+    pub fn all(mut body: &'a [u8]) -> impl Iterator<Item = Self> {
+        std::iter::from_fn(move || {
+            let (header, rest) = body.split_at_checked(4)?;
+            let (identifier, next) = rest.split_at_checked(usize::from(header[3]))?;
+            body = next;
+            Some(Self {
+                code_set: header[0] & 0xf,
+                kind: header[1] & 0xf,
+                association: header[1] >> 4 & 3,
+                protocol: (header[1] & 0x80 != 0).then_some(header[0] >> 4),
+                identifier,
+            })
+        })
+    }
+}
+
+/// The body of page 86 (SPC-4, clause 7.8.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ExtendedInquiry {
+    /// SPT: which types of protection information a unit may have (SBC-3, table 149).
+    pub protection_types: u8,
+    /// Guards are checked.
+    pub guard: bool,
+    /// Application tags are checked.
+    pub application: bool,
+    /// Reference tags are checked.
+    pub reference: bool,
+    /// Simple, ordered and head-of-queue tasks are known.
+    pub attributes: bool,
+    /// It has a volatile cache.
+    pub volatile: bool,
+    /// A unit attention for one nexus does not end with a report to another (LUICLR).
+    pub nexus_attentions: bool,
+}
+
+impl ExtendedInquiry {
+    /// Octets of the body.
+    pub const LEN: usize = 60;
+
+    /// The body's octets.
+    #[must_use]
+    pub fn octets(&self) -> [u8; Self::LEN] {
+        let mut octets = [0; Self::LEN];
+        octets[0] = (self.protection_types & 7) << 3
+            | u8::from(self.guard) << 2
+            | u8::from(self.application) << 1
+            | u8::from(self.reference);
+        octets[1] = if self.attributes { 7 } else { 0 };
+        octets[2] = u8::from(self.volatile);
+        octets[3] = u8::from(self.nexus_attentions);
+        octets
+    }
+
+    /// From the first 4 octets or more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when there are fewer.
+    pub fn parse(body: &[u8]) -> Result<Self, Error> {
+        let &[types, tasks, cache, reports, ..] = body else { return Err(Error::Truncated(NAME)) };
+        Ok(Self {
+            protection_types: types >> 3 & 7,
+            guard: types & 4 != 0,
+            application: types & 2 != 0,
+            reference: types & 1 != 0,
+            attributes: tasks & 7 == 7,
+            volatile: cache & 1 != 0,
+            nexus_attentions: reports & 1 != 0,
+        })
+    }
+}
+
+/// The body of page B0 (SBC-3, clause 6.5.3); numbers are of logical blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BlockLimits {
+    /// WRITE SAME must say how many.
+    pub write_same_non_zero: bool,
+    /// The most of COMPARE AND WRITE.
+    pub compare_and_write: u8,
+    /// What transfers should be multiples of.
+    pub granularity: u16,
+    /// The most of a transfer.
+    pub transfer: u32,
+    /// What a transfer is best.
+    pub optimal: u32,
+    /// The most of a PRE-FETCH.
+    pub prefetch: u32,
+    /// The most that one UNMAP gives back.
+    pub unmap_blocks: u32,
+    /// The most ranges of it.
+    pub unmap_ranges: u32,
+    /// What ranges should be multiples of.
+    pub unmap_granularity: u32,
+    /// Where the first such multiple begins.
+    pub unmap_alignment: Option<u32>,
+    /// The most of WRITE SAME.
+    pub write_same: u64,
+}
+
+impl BlockLimits {
+    /// Octets of the body.
+    pub const LEN: usize = 60;
+
+    /// The body's octets.
+    #[must_use]
+    pub fn octets(&self) -> [u8; Self::LEN] {
+        let mut octets = [0; Self::LEN];
+        octets[0] = u8::from(self.write_same_non_zero);
+        octets[1] = self.compare_and_write;
+        put_u16(&mut octets, 2, self.granularity);
+        let alignment = self.unmap_alignment.map_or(0, |at| at | 1 << 31);
+        let words = [
+            self.transfer,
+            self.optimal,
+            self.prefetch,
+            self.unmap_blocks,
+            self.unmap_ranges,
+            self.unmap_granularity,
+            alignment,
+        ];
+        for (i, word) in words.into_iter().enumerate() {
+            put(&mut octets, 4 + 4 * i, &word.to_be_bytes());
+        }
+        put(&mut octets, 32, &self.write_same.to_be_bytes());
+        octets
+    }
+
+    /// From the first 12 octets or more (SBC-2 had no more); what is not there counts as zeros.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when there are fewer.
+    pub fn parse(body: &[u8]) -> Result<Self, Error> {
+        if body.len() < 12 {
+            return Err(Error::Truncated(NAME));
+        }
+        let mut full = [0; Self::LEN];
+        let there = body.len().min(full.len());
+        full[..there].copy_from_slice(&body[..there]);
+        let alignment = u32_at(&full, 28);
+        Ok(Self {
+            write_same_non_zero: full[0] & 1 != 0,
+            compare_and_write: full[1],
+            granularity: u16_at(&full, 2),
+            transfer: u32_at(&full, 4),
+            optimal: u32_at(&full, 8),
+            prefetch: u32_at(&full, 12),
+            unmap_blocks: u32_at(&full, 16),
+            unmap_ranges: u32_at(&full, 20),
+            unmap_granularity: u32_at(&full, 24),
+            unmap_alignment: (alignment >> 31 != 0).then_some(alignment & !(1 << 31)),
+            write_same: u64::from_be_bytes(array_at(&full, 32)),
+        })
+    }
+}
+
+/// The body of page B1 (SBC-3, clause 6.5.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BlockCharacteristics {
+    /// Rotations a minute; 0 when not told, 1 when nothing rotates.
+    pub rotation: u16,
+    /// How large its case is; 0 when not told.
+    pub form_factor: u8,
+}
+
+impl BlockCharacteristics {
+    /// Octets of the body.
+    pub const LEN: usize = 60;
+
+    /// The body's octets.
+    #[must_use]
+    pub fn octets(&self) -> [u8; Self::LEN] {
+        let mut octets = [0; Self::LEN];
+        put_u16(&mut octets, 0, self.rotation);
+        octets[3] = self.form_factor & 0xf;
+        octets
+    }
+
+    /// From the first 4 octets or more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when there are fewer.
+    pub fn parse(body: &[u8]) -> Result<Self, Error> {
+        let &[high, low, _, form, ..] = body else { return Err(Error::Truncated(NAME)) };
+        Ok(Self { rotation: u16::from_be_bytes([high, low]), form_factor: form & 0xf })
+    }
+}
+
+/// The body of page B2 (SBC-3, clause 6.5.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BlockProvisioning {
+    /// LBPU: UNMAP gives blocks back.
+    pub unmap: bool,
+    /// LBPWS: WRITE SAME (16) does.
+    pub write_same_16: bool,
+    /// LBPWS10: WRITE SAME (10) does.
+    pub write_same_10: bool,
+    /// LBPRZ: blocks that are not there read as zeros.
+    pub zeroes: bool,
+    /// ANC_SUP: blocks can be anchored.
+    pub anchors: bool,
+    /// None (0), resource (1), thin (2).
+    pub kind: u8,
+}
+
+impl BlockProvisioning {
+    /// Octets of the body.
+    pub const LEN: usize = 4;
+
+    /// The body's octets.
+    #[must_use]
+    pub fn octets(&self) -> [u8; Self::LEN] {
+        let flags = u8::from(self.unmap) << 7
+            | u8::from(self.write_same_16) << 6
+            | u8::from(self.write_same_10) << 5
+            | u8::from(self.zeroes) << 2
+            | u8::from(self.anchors) << 1;
+        [0, flags, self.kind & 7, 0]
+    }
+
+    /// From the first 4 octets or more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] when there are fewer.
+    pub fn parse(body: &[u8]) -> Result<Self, Error> {
+        let &[_, flags, kind, _, ..] = body else { return Err(Error::Truncated(NAME)) };
+        Ok(Self {
+            unmap: flags & 0x80 != 0,
+            write_same_16: flags & 0x40 != 0,
+            write_same_10: flags & 0x20 != 0,
+            zeroes: flags & 4 != 0,
+            anchors: flags & 2 != 0,
+            kind: kind & 7,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
