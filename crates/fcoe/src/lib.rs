@@ -37,6 +37,6 @@ pub use login::{
 pub use node::{Node, NodeConfig, NodeDrop, NodeEvent};
 pub use pi::{Guard, Protection, ProtectionChecks, ProtectionError, ProtectionTuple, ProtectionType};
 pub use scsi::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
-pub use target::{Target, TargetConfig, TargetCounters, TargetDrop, TargetPeer};
 pub use scsi::{DiskStatus, Disks, DisksConfig, DisksError, UnitCounters};
+pub use target::{Target, TargetConfig, TargetCounters, TargetDrop, TargetPeer};
 pub use transmit::{Sequence, Transmit};

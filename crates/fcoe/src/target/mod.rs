@@ -172,7 +172,6 @@ impl<S: DeviceServer> Target<S> {
                 self.end(place);
             }
         }
-        self.replies.forget(peer);
         self.peers[usize::from(peer.index)] = None;
         self.device.nexus_lost(peer);
     }

@@ -3,21 +3,7 @@
 use super::exchange::{Place, Said, State, Which};
 use super::{Target, TargetDrop};
 use crate::{DeviceServer, ExchangeStatus, Peer};
-use linerate_wire::{FcHeader, FcId, FcType, FcoeFrame, FcpSrr, FcpSrrReply, f_ctl, r_ctl};
-
-/// E_STAT of an exchange status block (FC-FS-3, exchange status block).
-mod e_stat {
-    /// It is kept by the responder.
-    pub(super) const RESPONDER: u32 = 1 << 31;
-    /// Who keeps it has the sequence initiative.
-    pub(super) const INITIATIVE: u32 = 1 << 30;
-    /// The exchange is complete.
-    pub(super) const COMPLETE: u32 = 1 << 29;
-    /// It did not end normally.
-    pub(super) const ABNORMAL: u32 = 1 << 28;
-    /// Its names are not to be used again yet.
-    pub(super) const RECOVERY_QUALIFIER: u32 = 1 << 26;
-}
+use linerate_wire::{FcHeader, FcId, FcType, FcoeFrame, FcpSrr, FcpSrrReply, e_stat, f_ctl, r_ctl};
 
 /// Reason and explanation of BA_RJT: logical error, invalid OX_ID-RX_ID combination (FC-FS-3, Basic Reject).
 const BA_RJT: [u8; 4] = [0, 0x03, 0x03, 0];
@@ -28,23 +14,23 @@ const CANNOT_SUPPLY: FcpSrrReply = FcpSrrReply::Reject { reason: 0x09, explanati
 const NOT_SUPPORTED: FcpSrrReply = FcpSrrReply::Reject { reason: 0x0b, explanation: 0x00 };
 
 impl<S: DeviceServer> Target<S> {
-    /// The state of an exchange that `s_id` has originated, for REC; `rx_id` is 0xffff when it does not know ours. None
-    /// when there is none such: the answer is LS_RJT, 0x03, 0x17 (FCP-4, clause 12.4).
+    /// The state of an exchange that `s_id` has originated, for REC (FC-LS-3, Read Exchange Concise; FCP-4, clause 6.5);
+    /// `rx_id` is 0xffff when it does not know ours. None when there is none such: the answer is LS_RJT, 0x03, 0x17 (FCP-4, clause 12.4).
     pub fn exchange_status(&self, s_id: FcId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus> {
         let place = self.place_of(s_id, ox_id, rx_id)?;
         let exchange = self.table.at(place);
         let state = match &exchange.state {
             State::Receiving(receiving) if receiving.asked => 0,
-            State::Free | State::Working | State::Receiving(_) => e_stat::INITIATIVE,
+            State::Free | State::Working | State::Receiving(_) => e_stat::SEQUENCE_INITIATIVE,
             State::Answering(answering) => match answering.said {
-                Said::No => e_stat::INITIATIVE,
+                Said::No => e_stat::SEQUENCE_INITIATIVE,
                 Said::ToConfirm => 0,
                 Said::Done => e_stat::COMPLETE,
             },
             State::Aborted => e_stat::COMPLETE | e_stat::ABNORMAL | e_stat::RECOVERY_QUALIFIER,
         };
-        let (rx_id, transferred) = (exchange.rx_id, exchange.moved);
-        Some(ExchangeStatus { rx_id, transferred, status: e_stat::RESPONDER | state })
+        let status = e_stat::RESPONDER | state;
+        Some(ExchangeStatus { rx_id: exchange.rx_id, transferred: exchange.moved, status })
     }
 
     /// RRQ (FC-LS-3, Reinstate Recovery Qualifier): `s_id` will have no more to do with an exchange that it aborted, whose names are free

@@ -33,11 +33,6 @@ impl Replies {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-
-    /// Drops what was for this peer.
-    pub(super) fn forget(&mut self, peer: PeerId) {
-        self.0.retain(|reply| reply.peer != peer);
-    }
 }
 
 impl<S: DeviceServer> Target<S> {
@@ -75,7 +70,7 @@ impl<S: DeviceServer> Target<S> {
         self.replies.0.push_back(Reply { peer: peer.id, header, payload, len: octets.len() });
     }
 
-    /// Sends what waits; false when there was no room for all.
+    /// Sends what waits, but for peers that are gone; false when there was no room for all.
     pub(super) fn send_replies(&mut self, out: &mut impl Transmit) -> bool {
         while let Some(reply) = self.replies.0.front() {
             if let Some(known) = self.peer(reply.peer) {

@@ -50,12 +50,11 @@ impl<S: DeviceServer> Target<S> {
     }
 
     fn turn(&mut self, now: u64, place: u16, peer: &Peer, out: &mut impl Transmit) -> Turn {
-        let mut sent_data = false;
         match &self.table.at(place).state {
             State::Receiving(_) => return self.send_ready(now, place, peer, out),
             State::Answering(answering) if answering.sent < answering.len => {
                 match self.send_data(place, peer, out) {
-                    Some(Turn::Over) => sent_data = true,
+                    Some(Turn::Over) => {}
                     Some(turn) => return turn,
                     // It is answered otherwise in a turn of its own.
                     None => return Turn::More,
@@ -67,7 +66,7 @@ impl<S: DeviceServer> Target<S> {
                 return Turn::Over;
             }
         }
-        self.send_response(now, place, peer, sent_data, out)
+        self.send_response(now, place, peer, out)
     }
 
     /// Sends the next frames of data in. Over when all of it has gone; none when it could not be read.
@@ -132,7 +131,7 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// Sends FCP_RSP (FCP-4, clause 9.5): the exchange's last sequence, unless it is to be confirmed.
-    fn send_response(&mut self, now: u64, place: u16, peer: &Peer, sent_data: bool, out: &mut impl Transmit) -> Turn {
+    fn send_response(&mut self, now: u64, place: u16, peer: &Peer, out: &mut impl Transmit) -> Turn {
         let exchange = self.table.at_mut(place);
         let State::Answering(answering) = &exchange.state else { return Turn::Over };
         let response = &answering.response;
@@ -155,7 +154,7 @@ impl<S: DeviceServer> Target<S> {
             ..header(peer, exchange, r_ctl::STATUS)
         };
         if !send_frame(peer, header, &octets[..len], out) {
-            return Turn::Blocked { sent: sent_data };
+            return Turn::Blocked { sent: false };
         }
         exchange.seq_id = header.seq_id;
         self.counters.responses += 1;

@@ -236,9 +236,8 @@ fn a_slow_command_is_told_to_be_at_work() {
         play("14-slow-target-rec-rejected-eio.pcap", |_| false, 0, |rig, frame| told.extend(rec(rig, frame)));
     // Where the kernel's target rejects REC, which has no RX_ID, ours has the initiative: the initiator waits.
     assert_eq!(told.len(), 6);
-    for (ox_id, status) in (0..).zip(told) {
-        let status = status.unwrap();
-        assert_eq!((status.transferred, status.status), (0, 0xc000_0000));
+    for (rx_id, status) in (0..).zip(told) {
+        assert_eq!(status, Some(ExchangeStatus { rx_id, transferred: 0, status: 0xc000_0000 }));
     }
     same(&exchanges[6].0, &exchanges[6].1);
 }

@@ -174,6 +174,25 @@ fn srr_sends_data_in_again() {
     }
 }
 
+/// What is to be sent again is not forgotten while it waits for room.
+#[test]
+fn what_is_sent_again_may_wait() {
+    for r_ctl in [r_ctl::DATA, r_ctl::STATUS] {
+        let mut rig = retrying();
+        rig.read(0, 1, 0, 1);
+        rig.wire.all();
+        rig.wire.room = 1;
+        rig.srr(0, &FcpSrr { ox_id: 1, rx_id: 0xffff, offset: 0, r_ctl });
+        assert_eq!(reply(&mut rig), FcpSrrReply::Accept);
+        rig.now += 60 * SECOND;
+        rig.poll();
+        rig.wire.room = 2;
+        rig.poll();
+        assert_eq!(rig.wire.all().last().unwrap().header.r_ctl, r_ctl::STATUS);
+        assert_eq!(rig.target.exchanges(), 1);
+    }
+}
+
 /// FCP-4, clause 12.4: FCP_XFER_RDY is sent again from the offset on; data from there completes the command.
 #[test]
 fn srr_asks_for_data_out_again() {
@@ -254,12 +273,15 @@ fn finished_exchanges_are_bounded() {
 fn sense_data_is_confirmed_when_that_was_agreed_on() {
     let mut rig = Rig::new(TargetConfig::default(), |peer| Peer { confirm: true, ..peer });
     for confirmed in [true, false] {
-        rig.device().plans.push_back(Plan::End(check(6, 0)));
-        rig.command(0, 1, &plain(&[0; 16]));
+        rig.device().plans.push_back(Plan::Send(vec![1; 4], check(6, 0)));
+        let command = linerate_wire::FcpCommand { read: true, data_len: 4, ..plain(&[0; 16]) };
+        rig.command(0, 1, &command);
+        rig.wire.expect(r_ctl::DATA);
+        assert_eq!(rig.device().away, 0, "what is only to be confirmed needs no data");
         let sent = rig.wire.expect(r_ctl::STATUS);
         assert!(FcpResponse::parse(&sent.payload).unwrap().confirm);
         assert_eq!(sent.header.f_ctl & !3, 0x89_0000, "not the last sequence; the initiative goes over");
-        assert_eq!(e_stat(&rig, 1, 0xffff), Some((0x8000_0000, 0)));
+        assert_eq!(e_stat(&rig, 1, 0xffff), Some((0x8000_0000, 4)));
         assert_eq!(rig.target.peers().next().unwrap().queue_depth, 0);
         if confirmed {
             let header = rig.header(0, r_ctl::CONFIRM, 0x19_0000, 1, sent.header.rx_id);

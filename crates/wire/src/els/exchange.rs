@@ -14,6 +14,8 @@ pub mod e_stat {
     pub const COMPLETE: u32 = 0x2000_0000;
     /// It ended abnormally.
     pub const ABNORMAL: u32 = 0x1000_0000;
+    /// Its names are not to be used again yet.
+    pub const RECOVERY_QUALIFIER: u32 = 0x0400_0000;
 }
 
 /// Which exchange REC and RRQ are about (FC-LS-3, RRQ and REC): the command's word, `0, S_ID`, OX_ID,
