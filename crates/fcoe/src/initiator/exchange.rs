@@ -245,10 +245,12 @@ impl Continuity {
             if belongs && ahead > 0 {
                 self.expect(header, offset, len);
             }
-            return belongs;
+            if belongs || sof != Sof::I3 {
+                return belongs;
+            }
         }
-        // Another sequence. Its first frame says where it begins; without that, only the exchange's first is known to
-        // begin at nothing.
+        // Another sequence, perhaps of the same name. Its first frame says where it begins; without that, only the
+        // exchange's first is known to begin at nothing.
         let begins = sof == Sof::I3;
         let first = !self.open && !last && u64::from(offset) == u64::from(header.seq_cnt) * u64::from(len);
         if begins || first {

@@ -4,7 +4,7 @@
 //! again (SRR, where both can), abort and send the command again, or send it again at once because the target does not
 //! know it. A command that is sent again has another name, and the old name rests.
 
-use super::exchange::{After, Continuity, Direction, Exchange, Phase, want};
+use super::exchange::{After, Direction, Exchange, Phase, want};
 use super::ids::{Resting, Service};
 use super::send::{header, send_one};
 use super::{Event, Initiator, Outcome, TransportError};
@@ -383,7 +383,6 @@ impl Initiator {
                 exchange.progress = self.now;
                 if exchange.retransmission.r_ctl != r_ctl::STATUS {
                     exchange.ranges.truncate(exchange.retransmission.offset);
-                    exchange.continuity = Continuity::default();
                 }
             }
             Ok(FcpSrrReply::Reject { .. }) => self.abort(at, After::Resend),
