@@ -5,9 +5,9 @@ use super::disks::Disks;
 use super::mode::Question;
 use super::task::Stage;
 use super::unit::{MAX_COMPARE, MAX_SPAN, Unit, length_field, options_field};
-use super::work::{Compare, Flush, Read, Same, SameStage, Unmap, Verify, Work, Write};
+use super::work::{Compare, Flush, Guarded, Read, Same, SameStage, Unmap, Verify, Work, Write};
 use super::{Response, Step, Task, inquiry, mode, opcodes};
-use crate::Buffer;
+use crate::{Buffer, ProtectionType};
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{Cdb, ReserveParameters, Sense, SenseKey, Transfer, Width, asc, lun_octets, put_luns};
 
@@ -201,20 +201,20 @@ impl Disks {
     fn read(&mut self, place: usize, transfer: &Transfer) -> Result<Step, Response> {
         let slot = &mut self.tasks[place];
         let unit = &mut self.units[usize::from(slot.unit)];
-        medium(unit, transfer)?;
+        let guarded = medium(unit, transfer)?;
         let (offset, len) = unit.span(transfer)?;
         unit.counters.reads += 1;
         unit.counters.octets_read += u64::from(len);
-        slot.wanted = u64::from(len);
+        slot.wanted = moved(unit, transfer, guarded.as_ref());
         let then = Response::good(slot.wanted);
         if len == 0 {
             return Ok(Step::End(then));
         }
-        if unit.in_memory {
+        if unit.is_direct() {
             return Ok(Step::SendMemory { offset, len, then });
         }
         let flush = transfer.fua && unit.geometry.volatile;
-        slot.work = Work::Read(Read { lba: transfer.lba, len, flush });
+        slot.work = Work::Read(Read { lba: transfer.lba, blocks: transfer.blocks, guarded, flush });
         Ok(self.go(place))
     }
 
@@ -223,20 +223,24 @@ impl Disks {
     fn write(&mut self, place: usize, transfer: &Transfer, verify: bool) -> Result<Step, Response> {
         let slot = &mut self.tasks[place];
         let unit = &mut self.units[usize::from(slot.unit)];
-        medium(unit, transfer)?;
+        if verify {
+            medium_only(unit, transfer)?;
+        }
+        let guarded = medium(unit, transfer)?;
         unit.writable()?;
         let (offset, len) = unit.span(transfer)?;
-        if len > slot.data_out {
-            return Err(Response { wanted: u64::from(len), ..Response::illegal(asc::INFORMATION_UNIT) });
+        let out = u32::try_from(moved(unit, transfer, guarded.as_ref())).unwrap_or(u32::MAX);
+        if out > slot.data_out {
+            return Err(Response { wanted: u64::from(out), ..Response::illegal(asc::INFORMATION_UNIT) });
         }
         unit.counters.writes += 1;
         unit.counters.octets_written += u64::from(len);
-        slot.wanted = u64::from(len);
+        slot.wanted = u64::from(out);
         if len == 0 {
             return Ok(Step::End(Response::good(0)));
         }
         // What is in memory is what was written: there is nothing to verify.
-        if unit.in_memory {
+        if unit.is_direct() {
             slot.stage = Stage::ReceivingMemory;
             return Ok(Step::ReceiveMemory { offset, len });
         }
@@ -244,8 +248,8 @@ impl Disks {
         let verify = verify.then_some(Verify { lba: transfer.lba, left: blocks, done: 0, data: None, one: false });
         // What is verified is on the medium first (SBC-3, clause 5.37).
         let fua = transfer.fua || verify.is_some() && unit.geometry.volatile;
-        let work = Work::Write(Write { lba: transfer.lba, fua, data: None, then: verify });
-        self.receive(place, len, work)
+        let work = Work::Write(Write { lba: transfer.lba, fua, data: None, guarded, then: verify });
+        self.receive(place, out, work)
     }
 
     /// Asks for data out, as much of it as the command needs. Half a command would not be what was asked: when FCP_DL is
@@ -299,7 +303,7 @@ impl Disks {
     fn verify(&mut self, place: usize, transfer: &Transfer, compare: u8) -> Result<Step, Response> {
         let slot = &mut self.tasks[place];
         let unit = &mut self.units[usize::from(slot.unit)];
-        medium(unit, transfer)?;
+        medium_only(unit, transfer)?;
         let blocks = u64::from(transfer.blocks);
         unit.has(transfer.lba, blocks)?;
         slot.wanted = 0;
@@ -311,7 +315,7 @@ impl Disks {
             3 => unit.geometry.block_size,
             _ => return Err(Response::invalid_field(options_field(transfer.width), Some(2))),
         };
-        if blocks == 0 || len == 0 && unit.in_memory {
+        if blocks == 0 || len == 0 && unit.is_direct() {
             return Ok(Step::End(Response::good(0)));
         }
         // A comparison with one block is as long as WRITE SAME of it.
@@ -332,7 +336,7 @@ impl Disks {
             return Err(Response::illegal(asc::OPCODE));
         };
         let unit = &mut self.units[usize::from(self.tasks[place].unit)];
-        medium(unit, &Transfer { width, lba, blocks, protect, dpo: false, fua: false })?;
+        medium_only(unit, &Transfer { width, lba, blocks, protect, dpo: false, fua: false })?;
         let options = options_field(width);
         if unmap && !unit.geometry.discards {
             return Err(Response::invalid_field(options, Some(3)));
@@ -419,7 +423,7 @@ impl Disks {
     ) -> Result<Step, Response> {
         let unit = &self.units[usize::from(self.tasks[place].unit)];
         let transfer = Transfer { protect, ..Transfer::new(lba, u32::from(blocks)) };
-        medium(unit, &transfer)?;
+        medium_only(unit, &transfer)?;
         unit.writable()?;
         unit.has(lba, u64::from(blocks))?;
         const { assert!(MAX_COMPARE == u8::MAX, "every number of blocks is within the limit") };
@@ -433,21 +437,46 @@ impl Disks {
 
 const STOPPED: Sense = Sense::new(SenseKey::NOT_READY, asc::STOPPED);
 
-/// What all commands to the medium ask first.
+/// What all commands to the medium ask first; how they move blocks if these have protection information.
 #[inline]
-fn medium(unit: &Unit, transfer: &Transfer) -> Result<(), Response> {
+fn medium(unit: &Unit, transfer: &Transfer) -> Result<Option<Guarded>, Response> {
     if unit.stopped {
         return Err(Response::check(&STOPPED));
     }
-    // Without protection information there is none to move or check (SBC-3, clause 4.22), and commands of 32 octets are for
-    // type 2.
+    let protect = || Response::invalid_field(options_field(transfer.width), Some(7));
+    let long = matches!(transfer.width, Width::ThirtyTwo(_));
+    let Some(protection) = unit.protection else {
+        // Without protection information there is none to move or check (SBC-3, clause 4.22), and commands of 32 octets are
+        // for type 2.
+        if long {
+            return Err(Response::illegal(asc::OPCODE));
+        }
+        return if transfer.protect != 0 { Err(protect()) } else { Ok(None) };
+    };
+    // Of type 2, only commands of 32 octets may move it (SBC-3, clause 4.22.2.4).
+    let second = protection.kind == ProtectionType::Type2;
+    if long && !second || !long && second && transfer.protect != 0 {
+        return Err(Response::illegal(asc::OPCODE));
+    }
+    Guarded::new(protection.kind, transfer).ok_or_else(protect).map(Some)
+}
+
+/// The same of commands that do not move protection information: it is made and checked here.
+fn medium_only(unit: &Unit, transfer: &Transfer) -> Result<(), Response> {
+    medium(unit, transfer)?;
     if matches!(transfer.width, Width::ThirtyTwo(_)) {
         return Err(Response::illegal(asc::OPCODE));
     }
     if transfer.protect != 0 {
-        return Err(Response::invalid_field(1, Some(7)));
+        return Err(Response::invalid_field(options_field(transfer.width), Some(7)));
     }
     Ok(())
+}
+
+/// Octets that a transfer moves.
+fn moved(unit: &Unit, transfer: &Transfer, guarded: Option<&Guarded>) -> u64 {
+    let stride = if guarded.is_some_and(|guarded| guarded.moved) { unit.stride() } else { unit.block() };
+    u64::from(transfer.blocks) * stride
 }
 
 /// Sense data as data in (SPC-4, clause 6.39).

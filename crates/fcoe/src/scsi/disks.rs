@@ -7,7 +7,7 @@ use super::task::{Operations, Slot, Stage};
 use super::unit::{Unit, UnitCounters};
 use super::work::Work;
 use super::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
-use crate::{Backend, Buffer, Geometry, GeometryError, Memory, PeerId, Pool, Tag};
+use crate::{Backend, Buffer, Geometry, GeometryError, Memory, PeerId, Pool, ProtectionType, Tag};
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{asc, lun_number};
 use std::collections::VecDeque;
@@ -107,13 +107,27 @@ impl Disks {
         }
     }
 
-    /// Adds a disk. Initiators that are logged in are told that there are others than before (REPORTED LUNS DATA HAS
+    /// Adds a disk; with protection information of type 1 if its back end keeps any. Initiators that are logged in are told that there are others than before (REPORTED LUNS DATA HAS
     /// CHANGED).
     ///
     /// # Errors
     ///
     /// [`DisksError`]; nothing is added then.
     pub fn add(&mut self, lun: u16, backend: Box<dyn Backend>) -> Result<(), DisksError> {
+        self.add_protected(lun, backend, ProtectionType::Type1)
+    }
+
+    /// The same; a back end that keeps protection information keeps that type.
+    ///
+    /// # Errors
+    ///
+    /// [`DisksError`]; nothing is added then.
+    pub fn add_protected(
+        &mut self,
+        lun: u16,
+        backend: Box<dyn Backend>,
+        kind: ProtectionType,
+    ) -> Result<(), DisksError> {
         if lun >= 0x4000 {
             return Err(DisksError::Lun(lun));
         }
@@ -129,7 +143,7 @@ impl Disks {
         }
         // There are fewer than 16384 units, as many as numbers.
         self.luns[place] = u16::try_from(self.units.len()).unwrap_or(NO_UNIT);
-        self.units.push(Unit::new(lun, backend));
+        self.units.push(Unit::new(lun, backend, kind));
         self.see_anew();
         Ok(())
     }

@@ -3,6 +3,7 @@
 use super::Response;
 use super::disks::DisksConfig;
 use super::unit::{MAX_COMPARE, MAX_RANGES, MAX_SPAN, MAX_TRANSFER, Unit};
+use crate::ProtectionType;
 use linerate_wire::scsi::{
     BlockCharacteristics, BlockLimits, BlockProvisioning, Designator, ExtendedInquiry, Inquiry, Qualifier, VpdPage, vpd,
 };
@@ -37,7 +38,8 @@ pub(super) fn nobody(page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response>
 /// The answer of a unit.
 pub(super) fn inquire(unit: &Unit, config: &DisksConfig, page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response> {
     let Some(page) = page else {
-        to.extend(standard(Qualifier::CONNECTED, DISK, unit.geometry.product).octets());
+        let disk = standard(Qualifier::CONNECTED, DISK, unit.geometry.product);
+        to.extend(Inquiry { protect: unit.protection.is_some(), ..disk }.octets());
         return Ok(());
     };
     let body: &dyn Fn(&mut Vec<u8>) = match page {
@@ -97,11 +99,20 @@ fn designators(unit: &Unit, config: &DisksConfig, to: &mut Vec<u8>) {
 }
 
 fn extended(unit: &Unit) -> ExtendedInquiry {
+    let kind = unit.protection.map(|protection| protection.kind);
     ExtendedInquiry {
+        // The type that it has is the only one (SBC-3, clause 4.22.2: SPT).
+        protection_types: match kind {
+            None | Some(ProtectionType::Type1) => 0,
+            Some(ProtectionType::Type2) => 2,
+            Some(ProtectionType::Type3) => 4,
+        },
+        guard: kind.is_some(),
+        reference: matches!(kind, Some(ProtectionType::Type1 | ProtectionType::Type2)),
+        application: kind == Some(ProtectionType::Type2),
         attributes: true,
         volatile: unit.geometry.volatile,
         nexus_attentions: true,
-        ..ExtendedInquiry::default()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Response;
 use super::unit::Unit;
+use crate::ProtectionType;
 use linerate_wire::scsi::{CdbForm, FORMS, opcode};
 
 /// Appends the list of all commands, or what is known of one, to `to`.
@@ -71,7 +72,11 @@ fn size(form: &CdbForm) -> [u8; 2] {
 fn supported(unit: &Unit, form: &CdbForm) -> bool {
     match form.opcode() {
         opcode::UNMAP => unit.geometry.discards,
-        opcode::VARIABLE_LENGTH => false,
+        // READ (32) and WRITE (32) are for type 2 (SBC-3, clause 4.22.2.4).
+        opcode::VARIABLE_LENGTH => {
+            unit.protection.is_some_and(|protection| protection.kind == ProtectionType::Type2)
+                && matches!(form.action, Some(9 | 11))
+        }
         _ => true,
     }
 }

@@ -54,7 +54,12 @@ impl Disks {
         loop {
             let slot = &mut self.tasks[place];
             let unit = &self.units[usize::from(slot.unit)];
-            let mut tools = Tools { geometry: &unit.geometry, pool: &mut self.pool, wanted: slot.wanted };
+            let mut tools = Tools {
+                geometry: &unit.geometry,
+                protection: unit.protection.as_ref(),
+                pool: &mut self.pool,
+                wanted: slot.wanted,
+            };
             match slot.work.next(&mut tools, outcome) {
                 Next::Submit(operation) => match self.submit(place, operation) {
                     Some(ended) => outcome = ended,

@@ -4,7 +4,7 @@ use super::Response;
 use super::hold::Holds;
 use super::order::Order;
 use super::reserve::Reservations;
-use crate::{Backend, Geometry};
+use crate::{Backend, Geometry, Guard, Protection, ProtectionType};
 use linerate_wire::scsi::{Capacity, Provisioning, Transfer, Width, asc};
 
 /// Octets that one command moves at most.
@@ -40,6 +40,8 @@ pub(super) struct Unit {
     pub(super) geometry: Geometry,
     /// The back end is memory: it ends operations at once.
     pub(super) in_memory: bool,
+    /// Its protection information, if it is formatted with it.
+    pub(super) protection: Option<Protection>,
     /// START STOP UNIT stopped it.
     pub(super) stopped: bool,
     pub(super) order: Order,
@@ -53,14 +55,17 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    pub(super) fn new(lun: u16, mut backend: Box<dyn Backend>) -> Self {
+    pub(super) fn new(lun: u16, mut backend: Box<dyn Backend>, kind: ProtectionType) -> Self {
         let geometry = backend.geometry().clone();
         let in_memory = backend.memory().is_some();
+        let block = usize::try_from(geometry.block_size).unwrap_or(0);
+        let protection = geometry.protection.then_some(Protection { kind, guard: Guard::Crc16, block });
         Self {
             lun,
             backend,
             geometry,
             in_memory,
+            protection,
             stopped: false,
             order: Order::default(),
             holds: Holds::default(),
@@ -76,6 +81,17 @@ impl Unit {
         u64::from(self.geometry.block_size)
     }
 
+    /// Whether blocks are read and written where they are: in memory, and with nothing to verify.
+    #[inline]
+    pub(super) fn is_direct(&self) -> bool {
+        self.in_memory && self.protection.is_none()
+    }
+
+    /// Octets of a logical block with its protection information.
+    pub(super) fn stride(&self) -> u64 {
+        self.block() + if self.protection.is_some() { 8 } else { 0 }
+    }
+
     /// As many blocks as `octets` are.
     pub(super) fn blocks_in(&self, octets: u64) -> u32 {
         u32::try_from(octets / self.block()).unwrap_or(u32::MAX)
@@ -85,7 +101,7 @@ impl Unit {
         Capacity {
             last: self.geometry.blocks - 1,
             block_size: self.geometry.block_size,
-            protection: 0,
+            protection: self.protection.map_or(0, |protection| protection.kind.code()),
             interval_exponent: 0,
             physical_exponent: self.geometry.physical_exponent,
             lowest_aligned: 0,

@@ -9,7 +9,10 @@ pub(super) use provision::{Same, SameStage, Unmap};
 use super::hold::Hold;
 use super::response::failure;
 use super::{Response, Step};
-use crate::{BackendError, Buffer, Geometry, Operation, Pool};
+use crate::{
+    BackendError, Buffer, Geometry, Operation, Pool, Protection, ProtectionChecks, ProtectionError, ProtectionType,
+};
+use linerate_wire::scsi::{ProtectionTags, Sense, SenseKey, Transfer, Width, asc};
 
 /// Octets that one operation of a longer series moves.
 const PIECE: u64 = 1 << 20;
@@ -39,6 +42,8 @@ impl Outcome {
 /// What a series needs besides itself.
 pub(super) struct Tools<'a> {
     pub(super) geometry: &'a Geometry,
+    /// With it, blocks in buffers of the back end have protection information behind them.
+    pub(super) protection: Option<&'a Protection>,
     pub(super) pool: &'a mut Pool,
     /// Octets of data that the command wanted to move.
     pub(super) wanted: u64,
@@ -49,10 +54,59 @@ impl Tools<'_> {
         u64::from(self.geometry.block_size)
     }
 
-    /// Blocks of the next piece of `left` blocks, and their octets.
-    fn piece(&self, left: u64) -> (u64, usize) {
-        let blocks = left.min(PIECE / self.block());
-        (blocks, usize::try_from(blocks * self.block()).unwrap_or(0))
+    /// Octets of a block in buffers of the back end.
+    fn stride(&self) -> u64 {
+        self.protection.map_or(self.block(), |protection| protection.stride() as u64)
+    }
+
+    /// Blocks of the next piece of `left` blocks.
+    fn piece(&self, left: u64) -> u64 {
+        left.min(PIECE / self.block())
+    }
+
+    /// As an address is a reference tag where no command says another.
+    fn reference(lba: u64) -> u32 {
+        let [.., a, b, c, d] = lba.to_be_bytes();
+        u32::from_be_bytes([a, b, c, d])
+    }
+
+    /// Compares what the back end has read with its protection information, and takes that out.
+    fn verify_and_strip(&self, lba: u64, buffer: &mut Buffer) -> Result<(), Response> {
+        if let Some(protection) = self.protection {
+            // Only an address tells what the tag shall be: no command does here.
+            let reference = protection.kind == ProtectionType::Type1;
+            let checks = ProtectionChecks { guard: true, reference, application: None };
+            let verified = protection.verify(buffer.bytes(), Self::reference(lba), &checks);
+            verified.map_err(|error| unprotected(error, lba))?;
+            self.strip(buffer);
+        }
+        Ok(())
+    }
+
+    /// Takes protection information out.
+    fn strip(&self, buffer: &mut Buffer) {
+        if let Some(protection) = self.protection {
+            let len = protection.strip(buffer.bytes_mut());
+            buffer.resize(len);
+        }
+    }
+
+    /// Writes blocks that have no protection information: it is made here.
+    fn write(&mut self, lba: u64, data: Buffer, fua: bool) -> Next {
+        self.write_tagged(lba, data, fua, 0, Self::reference(lba))
+    }
+
+    fn write_tagged(&mut self, lba: u64, data: Buffer, fua: bool, application: u16, reference: u32) -> Next {
+        let Some(protection) = self.protection else {
+            return Next::Submit(Operation::Write { lba, buffer: data, fua });
+        };
+        let Some(mut buffer) = self.pool.take(data.len() / protection.block * protection.stride()) else {
+            self.pool.give(data);
+            return Response::status(Response::TASK_SET_FULL).into();
+        };
+        protection.insert(data.bytes(), application, reference, buffer.bytes_mut());
+        self.pool.give(data);
+        Next::Submit(Operation::Write { lba, buffer, fua })
     }
 
     fn good(&self) -> Next {
@@ -71,8 +125,8 @@ impl Tools<'_> {
         }
     }
 
-    fn read(&mut self, lba: u64, len: usize) -> Next {
-        match self.pool.take(len) {
+    fn read(&mut self, lba: u64, blocks: u64) -> Next {
+        match usize::try_from(blocks * self.stride()).ok().and_then(|len| self.pool.take(len)) {
             Some(buffer) => Next::Submit(Operation::Read { lba, buffer }),
             None => Response::status(Response::TASK_SET_FULL).into(),
         }
@@ -163,11 +217,54 @@ impl Work {
     }
 }
 
+/// How a command moves protected blocks.
+#[derive(Debug)]
+pub(super) struct Guarded {
+    /// The protection information is moved with them.
+    pub(super) moved: bool,
+    pub(super) checks: ProtectionChecks,
+    /// The reference tag of the first block.
+    pub(super) reference: u32,
+}
+
+impl Guarded {
+    /// What RDPROTECT or WRPROTECT asks for (SBC-3, clauses 5.11 and 5.33); none when it asks for nothing that is known.
+    pub(super) fn new(kind: ProtectionType, transfer: &Transfer) -> Option<Self> {
+        let (guard, tags) = match transfer.protect {
+            0 | 1 | 5 => (true, true),
+            2 => (false, true),
+            3 => (false, false),
+            4 => (true, false),
+            _ => return None,
+        };
+        let (reference, known, application) = match transfer.width {
+            Width::ThirtyTwo(ProtectionTags { reference, application, application_mask }) => {
+                (reference, true, tags.then_some((application, application_mask)))
+            }
+            _ => (Tools::reference(transfer.lba), kind == ProtectionType::Type1, None),
+        };
+        let checks = ProtectionChecks { guard, reference: tags && known, application };
+        Some(Self { moved: transfer.protect != 0, checks, reference })
+    }
+}
+
+/// What an initiator is told of blocks that are not what their protection information says (SBC-3, clause 4.22.5).
+fn unprotected(error: ProtectionError, lba: u64) -> Response {
+    let (code, block) = match error {
+        ProtectionError::Guard(block) => (asc::GUARD_CHECK, block),
+        ProtectionError::Application(block) => (asc::APPLICATION_TAG_CHECK, block),
+        ProtectionError::Reference(block) => (asc::REFERENCE_TAG_CHECK, block),
+    };
+    Response::check(&Sense::new(SenseKey::ABORTED_COMMAND, code).at(lba + block))
+}
+
 /// READ.
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) lba: u64,
-    pub(super) len: u32,
+    pub(super) blocks: u32,
+    /// Of protected blocks.
+    pub(super) guarded: Option<Guarded>,
     /// Put the cache on the medium before: FUA reads from the medium (SBC-3, clause 5.11).
     pub(super) flush: bool,
 }
@@ -178,13 +275,22 @@ impl Read {
             tools.give(outcome.buffer);
             return failure(error, false, self.lba).into();
         }
-        if let Some(buffer) = outcome.buffer {
+        if let Some(mut buffer) = outcome.buffer {
+            if let (Some(guarded), Some(protection)) = (&self.guarded, tools.protection) {
+                if let Err(error) = protection.verify(buffer.bytes(), guarded.reference, &guarded.checks) {
+                    tools.pool.give(buffer);
+                    return unprotected(error, self.lba).into();
+                }
+                if !guarded.moved {
+                    tools.strip(&mut buffer);
+                }
+            }
             return Next::Step(Step::Send { buffer, then: Response::good(tools.wanted) });
         }
         if std::mem::take(&mut self.flush) {
             return Next::Submit(Operation::Flush);
         }
-        tools.read(self.lba, usize::try_from(self.len).unwrap_or(usize::MAX))
+        tools.read(self.lba, u64::from(self.blocks))
     }
 }
 
@@ -194,6 +300,8 @@ pub(super) struct Write {
     pub(super) lba: u64,
     pub(super) fua: bool,
     pub(super) data: Option<Buffer>,
+    /// Of protected blocks.
+    pub(super) guarded: Option<Guarded>,
     /// What is verified when it is written.
     pub(super) then: Option<Verify>,
 }
@@ -201,14 +309,34 @@ pub(super) struct Write {
 impl Write {
     fn next(&mut self, tools: &mut Tools<'_>, outcome: Outcome) -> Result<Next, Verify> {
         if let Some(buffer) = self.data.take() {
-            return Ok(Next::Submit(Operation::Write { lba: self.lba, buffer, fua: self.fua }));
+            let Some(guarded) = self.guarded.as_ref().filter(|guarded| guarded.moved) else {
+                let tags = self.guarded.as_ref().map(|guarded| (guarded.reference, guarded.checks.application));
+                let (reference, application) = tags.unwrap_or((Tools::reference(self.lba), None));
+                let application = application.map_or(0, |(value, mask)| value & mask);
+                return Ok(tools.write_tagged(self.lba, buffer, self.fua, application, reference));
+            };
+            let verify =
+                |protection: &Protection| protection.verify(buffer.bytes(), guarded.reference, &guarded.checks);
+            return Ok(match tools.protection.map_or(Ok(()), verify) {
+                Ok(()) => Next::Submit(Operation::Write { lba: self.lba, buffer, fua: self.fua }),
+                Err(error) => {
+                    tools.pool.give(buffer);
+                    unprotected(error, self.lba).into()
+                }
+            });
         }
         if let Err(error) = outcome.result {
             tools.give(outcome.buffer);
             return Ok(failure(error, true, self.lba).into());
         }
         match self.then.take() {
-            Some(verify) => Err(Verify { data: outcome.buffer, ..verify }),
+            Some(verify) => {
+                let mut data = outcome.buffer;
+                if let Some(data) = &mut data {
+                    tools.strip(data);
+                }
+                Err(Verify { data, ..verify })
+            }
             None => Ok(tools.done(outcome.buffer)),
         }
     }

@@ -4,6 +4,7 @@ mod blocks;
 mod control;
 mod golden;
 mod model;
+mod protection;
 mod reserve;
 mod slow;
 mod support;

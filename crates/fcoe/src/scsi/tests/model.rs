@@ -215,7 +215,8 @@ proptest! {
         let (slow, diary) = Slow::new(BLOCKS * 512, |_| {});
         diary.borrow_mut().seed = seed;
         diary.borrow_mut().no_zeroes = no_zeroes;
-        for mut bench in [Bench::new(ram), Bench::new(slow)] {
+        let protected = Ram::new(BLOCKS * 512, 512, true, 1).unwrap();
+        for mut bench in [Bench::new(ram), Bench::new(slow), Bench::new(protected)] {
             let mut disk = vec![0; usize::try_from(BLOCKS * 512).unwrap()];
             let mut rng = seed;
             for batch in &batches {

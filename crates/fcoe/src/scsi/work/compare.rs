@@ -1,9 +1,9 @@
 //! VERIFY and COMPARE AND WRITE: what is on the medium against what came.
 
 use super::{Next, Outcome, Tools};
+use crate::Buffer;
 use crate::scsi::Response;
 use crate::scsi::response::failure;
-use crate::{Buffer, Operation};
 use linerate_wire::scsi::{Sense, SenseKey, asc};
 
 /// VERIFY (SBC-3, clause 5.29), and the second half of WRITE AND VERIFY.
@@ -28,7 +28,12 @@ impl Verify {
             tools.give(self.data.take());
             return failure(error, false, self.lba).into();
         }
-        if let Some(read) = outcome.buffer {
+        if let Some(mut read) = outcome.buffer {
+            if let Err(response) = tools.verify_and_strip(self.lba, &mut read) {
+                tools.pool.give(read);
+                tools.give(self.data.take());
+                return response.into();
+            }
             let same = self.data.as_ref().is_none_or(|data| self.is_same(data.bytes(), read.bytes(), tools.block()));
             let blocks = read.len() as u64 / tools.block();
             tools.pool.give(read);
@@ -44,8 +49,7 @@ impl Verify {
             let data = self.data.take();
             return tools.done(data);
         }
-        let (_, len) = tools.piece(self.left);
-        let next = tools.read(self.lba, len);
+        let next = tools.read(self.lba, tools.piece(self.left));
         if matches!(next, Next::Step(_)) {
             tools.give(self.data.take());
         }
@@ -83,13 +87,18 @@ impl Compare {
         };
         let (expected, new) = data.bytes().split_at(data.len() / 2);
         let Some(mut read) = outcome.buffer else {
-            let next = tools.read(self.lba, expected.len());
+            let next = tools.read(self.lba, expected.len() as u64 / tools.block());
             match next {
                 Next::Submit(_) => self.data = Some(data),
                 Next::Step(_) => tools.pool.give(data),
             }
             return next;
         };
+        if let Err(response) = tools.verify_and_strip(self.lba, &mut read) {
+            tools.pool.give(read);
+            tools.pool.give(data);
+            return response.into();
+        }
         let differs = expected.iter().zip(read.bytes()).position(|(expected, read)| expected != read);
         if let Some(at) = differs {
             tools.pool.give(read);
@@ -99,6 +108,6 @@ impl Compare {
         }
         read.bytes_mut().copy_from_slice(new);
         tools.pool.give(data);
-        Next::Submit(Operation::Write { lba: self.lba, buffer: read, fua: self.fua })
+        tools.write(self.lba, read, self.fua)
     }
 }

@@ -38,7 +38,9 @@ impl Same {
         match (self.stage, outcome.result) {
             (SameStage::Begin, _) => {
                 let data = self.data.take();
-                if data.as_ref().is_none_or(|block| block.bytes().iter().all(|octet| *octet == 0)) {
+                let zeros = data.as_ref().is_none_or(|block| block.bytes().iter().all(|octet| *octet == 0));
+                // Zeros that the device writes itself have no protection information, as what was given back.
+                if zeros && (self.unmap || tools.protection.is_none()) {
                     tools.give(data);
                     self.stage = SameStage::Zeroes;
                     let (lba, blocks) = (self.lba, self.left);
@@ -57,10 +59,14 @@ impl Same {
                 self.write(tools, piece)
             }
             (SameStage::Pieces, Ok(())) => {
-                let written = outcome.buffer.as_ref().map_or(self.left, |piece| piece.len() as u64 / tools.block());
+                let mut piece = outcome.buffer;
+                if let Some(piece) = &mut piece {
+                    tools.strip(piece);
+                }
+                let written = piece.as_ref().map_or(self.left, |piece| piece.len() as u64 / tools.block());
                 self.lba += written;
                 self.left = self.left.saturating_sub(written);
-                self.write(tools, outcome.buffer)
+                self.write(tools, piece)
             }
             (_, Err(error)) => {
                 tools.give(outcome.buffer);
@@ -71,8 +77,7 @@ impl Same {
 
     /// A piece full of the block.
     fn pattern(&self, tools: &mut Tools<'_>, block: Option<&Buffer>) -> Option<Buffer> {
-        let (_, len) = tools.piece(self.left);
-        let mut piece = tools.pool.take(len)?;
+        let mut piece = tools.pool.take(self.len(tools)?)?;
         match block {
             Some(block) if !block.is_empty() => {
                 piece.bytes_mut().chunks_exact_mut(block.len()).for_each(|to| to.copy_from_slice(block.bytes()));
@@ -82,14 +87,19 @@ impl Same {
         Some(piece)
     }
 
+    /// Octets of the next piece.
+    fn len(&self, tools: &Tools<'_>) -> Option<usize> {
+        usize::try_from(tools.piece(self.left) * tools.block()).ok()
+    }
+
     fn write(&self, tools: &mut Tools<'_>, piece: Option<Buffer>) -> Next {
         if self.left == 0 {
             return tools.done(piece);
         }
         match piece {
             Some(mut buffer) => {
-                buffer.resize(tools.piece(self.left).1);
-                Next::Submit(Operation::Write { lba: self.lba, buffer, fua: false })
+                buffer.resize(self.len(tools).unwrap_or(0));
+                tools.write(self.lba, buffer, false)
             }
             None => Response::status(Response::TASK_SET_FULL).into(),
         }
