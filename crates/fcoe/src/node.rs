@@ -3,9 +3,9 @@
 mod dispatch;
 
 use crate::{
-    DeviceServer, Downfall, FipConfig, FipCounters, FipEls, FipEvent, FipMode, Initiator, InitiatorConfig, LoginConfig,
-    LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, Role, Target, TargetConfig, Transmit,
-    Vn2vn, max_payload,
+    DeviceServer, Downfall, FipConfig, FipCounters, FipEls, FipEvent, FipMode, Initiator, InitiatorConfig,
+    InitiatorEvent, LoginConfig, LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, Role,
+    Target, TargetConfig, Transmit, Vn2vn, max_payload,
 };
 use dispatch::Out;
 use linerate_wire::{FcId, FcoeFrame, MacAddr, VlanTag, Wwn};
@@ -90,6 +90,8 @@ pub struct Node<S> {
     initiator: Option<Initiator>,
     events: VecDeque<NodeEvent>,
     heard: Vec<FcId>,
+    /// Who is logged in, and under which address.
+    sessions: Vec<(PeerId, FcId)>,
     drops: [u64; NodeDrop::ALL.len()],
 }
 
@@ -128,6 +130,7 @@ impl<S: DeviceServer> Node<S> {
             initiator: config.initiator.map(Initiator::new),
             events: VecDeque::new(),
             heard: Vec::new(),
+            sessions: Vec::new(),
             drops: [0; NodeDrop::ALL.len()],
         }
     }
@@ -162,6 +165,11 @@ impl<S: DeviceServer> Node<S> {
         }
         if let Some(initiator) = &mut self.initiator {
             initiator.poll(now, out);
+        }
+        while let Some(InitiatorEvent::Logout(peer)) = self.initiator.as_mut().and_then(Initiator::poll_event) {
+            let (logins, mut ways) = Out::of(self, out);
+            logins.log_in_again(now, peer, &mut ways);
+            self.settle(now, out);
         }
     }
 
@@ -310,6 +318,7 @@ impl<S: DeviceServer> Node<S> {
         match event {
             LoginEvent::Up(peer) => {
                 self.fip.pin(peer.fc_id, true);
+                self.sessions.push((peer.id, peer.fc_id));
                 if let Some(target) = self.target.as_mut().filter(|_| peer.role.initiator) {
                     target.up(&peer);
                 }
@@ -317,6 +326,10 @@ impl<S: DeviceServer> Node<S> {
             }
             LoginEvent::Changed(_) => {}
             LoginEvent::Down(peer, why) => {
+                if let Some(at) = self.sessions.iter().position(|(id, _)| *id == peer) {
+                    let (_, fc_id) = self.sessions.swap_remove(at);
+                    self.fip.pin(fc_id, false);
+                }
                 if let Some(target) = &mut self.target {
                     target.down(peer);
                 }

@@ -105,6 +105,13 @@ impl Logins {
         }
     }
 
+    /// A peer does not answer as one who is logged in: logs out, and in again with its next beacon.
+    pub fn log_in_again(&mut self, now: u64, peer: PeerId, ways: &mut impl Ways) {
+        if self.peer(peer).is_some() {
+            self.log_out(now, usize::from(peer.index), Downfall::Silent, ways);
+        }
+    }
+
     /// Whether no request of ours waits for its reply.
     #[must_use]
     pub fn is_quiet(&self) -> bool {

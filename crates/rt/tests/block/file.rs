@@ -134,6 +134,43 @@ fn what_cannot_be_done_is_said() {
     assert_eq!(one(&mut backend, nowhere).result, Err(BackendError::Medium));
 }
 
+/// A block device over a file, which is taken down when this is dropped.
+struct Loop(String);
+
+impl Loop {
+    fn over(path: &Path, sector: u32) -> Option<Self> {
+        let sector = sector.to_string();
+        let made = Command::new("losetup").args(["--find", "--show", "--sector-size", &sector]).arg(path).output();
+        let Some(output) = made.ok().filter(|output| output.status.success()) else {
+            println!("skipped: not permitted to make a loop device");
+            return None;
+        };
+        Some(Self(String::from_utf8(output.stdout).unwrap().trim().to_owned()))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let down = Command::new("losetup").args(["--detach", &self.0]).status();
+        assert!(down.is_ok_and(|status| status.success()) || std::thread::panicking());
+    }
+}
+
+#[test]
+fn block_devices_are_taken_exclusively_and_their_sectors_respected() {
+    for (sector, block_size, direct) in [(512, 512, true), (4096, 4096, true), (4096, 512, false)] {
+        let file = file(1 << 20);
+        let Some(device) = Loop::over(file.path(), sector) else { return };
+        let mut backend = open(Path::new(&device.0), block_size, true);
+        assert_eq!(backend.is_direct(), direct, "sectors of {sector}, blocks of {block_size}");
+        assert_eq!(backend.geometry().blocks, (1 << 20) / u64::from(block_size));
+        against_model(&mut backend, 0x100b, 60);
+        let line = FileBackend::open(Path::new(&device.0), &FileOptions::default()).err().unwrap().to_string();
+        assert!(line.contains("in use"), "{line}");
+        drop(backend);
+    }
+}
+
 /// A limit on this process's files would hit other tests: a small file system of its own does not.
 #[test]
 fn a_full_disk_is_no_space() {

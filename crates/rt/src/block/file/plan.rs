@@ -120,8 +120,9 @@ impl Plan {
             (Ok(_), _) => return Next::End(Ok(())),
             (Err(error), how) => match (error.raw_os_error().unwrap_or(libc::EIO), how) {
                 (libc::EINTR | libc::EAGAIN, _) if self.tries < TRIES => self.tries += 1,
-                (libc::EOPNOTSUPP, How::Punch) => self.how = How::Zero,
-                (libc::EOPNOTSUPP, How::Zero) => {
+                // EINVAL: a device takes whole sectors, which are larger than blocks.
+                (libc::EOPNOTSUPP | libc::EINVAL, How::Punch) => self.how = How::Zero,
+                (libc::EOPNOTSUPP | libc::EINVAL, How::Zero) => {
                     self.how = How::Fill;
                     *buffer = Some(Buffer::new(usize::try_from(self.len.min(ZEROS)).unwrap_or(0)));
                 }
@@ -190,7 +191,7 @@ mod tests {
         );
         let zero = request(plan.advance(errno(libc::EOPNOTSUPP), &mut buffer));
         assert!(matches!(zero, Request::Allocate { mode, .. } if mode & libc::FALLOC_FL_ZERO_RANGE != 0));
-        let fill = request(plan.advance(errno(libc::EOPNOTSUPP), &mut buffer));
+        let fill = request(plan.advance(errno(libc::EINVAL), &mut buffer));
         assert!(matches!(fill, Request::Write { from: 0, offset: 512, dsync: true }));
         assert_eq!(buffer.as_ref().unwrap().len(), 1 << 20);
         let rest = request(plan.advance(Ok(1 << 20), &mut buffer));
