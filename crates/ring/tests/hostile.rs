@@ -246,6 +246,15 @@ mod another_process {
         }
     }
 
+    /// What fuzzing starts from, and what it has found: a ring full of one chain that its successor had to empty.
+    #[test]
+    fn scribbles_as_it_once_did() {
+        let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/slots");
+        let scripts: Vec<_> = std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(scripts.iter().any(|path| path.ends_with("full-ring-of-one-chain")));
+        scripts.iter().for_each(|path| script::run(&std::fs::read(path).unwrap()));
+    }
+
     #[test]
     fn cannot_make_a_full_ring_fuller() {
         let region = region(1, Sharing::Shared);

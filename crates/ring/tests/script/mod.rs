@@ -299,6 +299,8 @@ fn serve_the_next(honest: &mut Honest) {
         rx_pipe.sync(&mut rx);
     }
     assert!(honest.tx.pending() == 0, "nothing sticks");
+    // A ring that was full to its last slot has room again when it knows that all was released.
+    assert_eq!(honest.tx_pipe.sync(&mut honest.tx, |_| true).slots, 0);
     for value in 0..70u8 {
         honest.scratch[..4].fill(value);
         honest.commit(4, 0, false);
