@@ -74,20 +74,31 @@ impl Pool {
         Self { free: [const { Vec::new() }; CLASSES], left: limit }
     }
 
-    /// A buffer of `len` octets whose content is whatever it was; none when the limit is reached or none can be so long
-    /// (16 MiB).
+    /// A buffer of `len` octets whose content is whatever it was; none when the limit is reached by buffers in use or none
+    /// can be so long (16 MiB).
     pub fn take(&mut self, len: usize) -> Option<Buffer> {
         let class = Self::class(len)?;
         let mut buffer = match self.free[class].pop() {
             Some(buffer) => buffer,
-            None => {
-                let octets = SMALLEST << class;
-                self.left = self.left.checked_sub(octets)?;
-                Buffer::new(octets)
-            }
+            None if self.left >= SMALLEST << class => self.allocate(class)?,
+            None => self.free[class..].iter_mut().find_map(Vec::pop).or_else(|| self.allocate(class))?,
         };
         buffer.resize(len);
         Some(buffer)
+    }
+
+    /// A new buffer, for which smaller ones that are free make room if they must: what is free of one size must not keep
+    /// another from being had.
+    fn allocate(&mut self, class: usize) -> Option<Buffer> {
+        let octets = SMALLEST << class;
+        let smaller: usize = self.free[..class].iter().flatten().map(Buffer::capacity).sum();
+        if self.left < octets && self.left + smaller >= octets {
+            while self.left < octets {
+                self.left += self.free[..class].iter_mut().rev().find_map(Vec::pop)?.capacity();
+            }
+        }
+        self.left = self.left.checked_sub(octets)?;
+        Some(Buffer::new(octets))
     }
 
     /// Takes a buffer back.
@@ -118,7 +129,13 @@ mod tests {
         let again = pool.take(100).unwrap();
         assert_eq!((again.len(), again.bytes()[0]), (100, 7));
         pool.give(second);
-        assert!(pool.take(5000).is_none(), "what is free is of another size");
+        assert!(pool.take(5000).is_none(), "one is in use");
+        // What is free serves other sizes.
+        pool.give(again);
+        let large = pool.take(5000).unwrap();
+        assert!(pool.take(1).is_none());
+        pool.give(large);
+        assert_eq!(pool.take(1).unwrap().capacity(), 8192);
         assert!(Pool::new(usize::MAX).take((16 << 20) + 1).is_none());
     }
 }
