@@ -4,12 +4,13 @@ use super::attention::Attentions;
 use super::disks::Disks;
 use super::mode::Question;
 use super::task::Stage;
-use super::unit::{MAX_COMPARE, MAX_SPAN, Unit, length_field, options_field};
-use super::work::{Compare, Flush, Guarded, Read, Same, SameStage, Unmap, Verify, Work, Write};
+use super::transfer::STOPPED;
+use super::unit::options_field;
+use super::work::{Flush, Work};
 use super::{Response, Step, Task, inquiry, mode, opcodes};
-use crate::{Buffer, ProtectionType};
+use crate::Buffer;
 use linerate_wire::Wwn;
-use linerate_wire::scsi::{Cdb, ReserveParameters, Sense, SenseKey, Transfer, Width, asc, lun_octets, put_luns};
+use linerate_wire::scsi::{Cdb, ReserveParameters, Sense, SenseKey, asc, lun_octets, put_luns};
 
 impl Disks {
     /// A command to a LUN that is none to that initiator (SPC-4, clause 4.6.4): only three commands say more than LOGICAL
@@ -193,68 +194,13 @@ impl Disks {
     }
 
     /// Whether the medium can be reached.
-    fn ready(&self, index: usize) -> Result<(), Response> {
+    pub(super) fn ready(&self, index: usize) -> Result<(), Response> {
         if self.units[index].stopped { Err(Response::check(&STOPPED)) } else { Ok(()) }
-    }
-
-    #[inline]
-    fn read(&mut self, place: usize, transfer: &Transfer) -> Result<Step, Response> {
-        let slot = &mut self.tasks[place];
-        let unit = &mut self.units[usize::from(slot.unit)];
-        let guarded = medium(unit, transfer)?;
-        let (offset, len) = unit.span(transfer)?;
-        unit.counters.reads += 1;
-        unit.counters.octets_read += u64::from(len);
-        slot.wanted = moved(unit, transfer, guarded.as_ref());
-        let then = Response::good(slot.wanted);
-        if len == 0 {
-            return Ok(Step::End(then));
-        }
-        if unit.is_direct() {
-            return Ok(Step::SendMemory { offset, len, then });
-        }
-        let flush = transfer.fua && unit.geometry.volatile;
-        slot.work = Work::Read(Read { lba: transfer.lba, blocks: transfer.blocks, guarded, flush });
-        Ok(self.go(place))
-    }
-
-    /// WRITE, and WRITE AND VERIFY.
-    #[inline]
-    fn write(&mut self, place: usize, transfer: &Transfer, verify: bool) -> Result<Step, Response> {
-        let slot = &mut self.tasks[place];
-        let unit = &mut self.units[usize::from(slot.unit)];
-        if verify {
-            medium_only(unit, transfer)?;
-        }
-        let guarded = medium(unit, transfer)?;
-        unit.writable()?;
-        let (offset, len) = unit.span(transfer)?;
-        let out = u32::try_from(moved(unit, transfer, guarded.as_ref())).unwrap_or(u32::MAX);
-        if out > slot.data_out {
-            return Err(Response { wanted: u64::from(out), ..Response::illegal(asc::INFORMATION_UNIT) });
-        }
-        unit.counters.writes += 1;
-        unit.counters.octets_written += u64::from(len);
-        slot.wanted = u64::from(out);
-        if len == 0 {
-            return Ok(Step::End(Response::good(0)));
-        }
-        // What is in memory is what was written: there is nothing to verify.
-        if unit.is_direct() {
-            slot.stage = Stage::ReceivingMemory;
-            return Ok(Step::ReceiveMemory { offset, len });
-        }
-        let blocks = u64::from(transfer.blocks);
-        let verify = verify.then_some(Verify { lba: transfer.lba, left: blocks, done: 0, data: None, one: false });
-        // What is verified is on the medium first (SBC-3, clause 5.37).
-        let fua = transfer.fua || verify.is_some() && unit.geometry.volatile;
-        let work = Work::Write(Write { lba: transfer.lba, fua, data: None, guarded, then: verify });
-        self.receive(place, out, work)
     }
 
     /// Asks for data out, as much of it as the command needs. Half a command would not be what was asked: when FCP_DL is
     /// less, nothing is moved.
-    fn receive(&mut self, place: usize, len: u32, work: Work) -> Result<Step, Response> {
+    pub(super) fn receive(&mut self, place: usize, len: u32, work: Work) -> Result<Step, Response> {
         let slot = &mut self.tasks[place];
         if len > slot.data_out {
             return Err(Response { wanted: u64::from(len), ..Response::illegal(asc::INFORMATION_UNIT) });
@@ -299,89 +245,6 @@ impl Disks {
         self.flush(place)
     }
 
-    /// VERIFY (SBC-3, clause 5.29).
-    fn verify(&mut self, place: usize, transfer: &Transfer, compare: u8) -> Result<Step, Response> {
-        let slot = &mut self.tasks[place];
-        let unit = &mut self.units[usize::from(slot.unit)];
-        medium_only(unit, transfer)?;
-        let blocks = u64::from(transfer.blocks);
-        unit.has(transfer.lba, blocks)?;
-        slot.wanted = 0;
-        let one = compare == 3;
-        let len = match compare {
-            0 => 0,
-            1 => unit.span(transfer)?.1,
-            3 if blocks == 0 => 0,
-            3 => unit.geometry.block_size,
-            _ => return Err(Response::invalid_field(options_field(transfer.width), Some(2))),
-        };
-        if blocks == 0 || len == 0 && unit.is_direct() {
-            return Ok(Step::End(Response::good(0)));
-        }
-        // A comparison with one block is as long as WRITE SAME of it.
-        if one && blocks > MAX_SPAN / unit.block() {
-            return Err(Response::invalid_field(length_field(transfer.width), None));
-        }
-        let work = Work::Verify(Verify { lba: transfer.lba, left: blocks, done: 0, data: None, one });
-        if len == 0 {
-            slot.work = work;
-            return Ok(self.go(place));
-        }
-        self.receive(place, len, work)
-    }
-
-    /// WRITE SAME (SBC-3, clause 5.43).
-    fn write_same(&mut self, place: usize, cdb: &Cdb) -> Result<Step, Response> {
-        let Cdb::WriteSame { width, lba, blocks, protect, anchor, unmap, no_data } = *cdb else {
-            return Err(Response::illegal(asc::OPCODE));
-        };
-        let unit = &mut self.units[usize::from(self.tasks[place].unit)];
-        medium_only(unit, &Transfer { width, lba, blocks, protect, dpo: false, fua: false })?;
-        let options = options_field(width);
-        if unmap && !unit.geometry.discards {
-            return Err(Response::invalid_field(options, Some(3)));
-        }
-        if anchor {
-            return Err(Response::invalid_field(options, Some(4)));
-        }
-        unit.writable()?;
-        unit.has(lba, u64::from(blocks))?;
-        // Clause 6.5.3: WSNZ, and MAXIMUM WRITE SAME LENGTH.
-        if blocks == 0 || u64::from(blocks) > MAX_SPAN / unit.block() {
-            return Err(Response::invalid_field(length_field(width), None));
-        }
-        let block = unit.geometry.block_size;
-        // What is given back reads as zeros only on some devices.
-        let unmap = unmap && unit.geometry.discard_zeroes;
-        let work = Work::Same(Same { lba, left: u64::from(blocks), unmap, data: None, stage: SameStage::Begin });
-        if no_data {
-            let slot = &mut self.tasks[place];
-            slot.wanted = 0;
-            slot.work = work;
-            return Ok(self.go(place));
-        }
-        self.receive(place, block, work)
-    }
-
-    /// UNMAP (SBC-3, clause 5.28).
-    fn unmap(&mut self, place: usize, anchor: bool, len: u16) -> Result<Step, Response> {
-        let index = usize::from(self.tasks[place].unit);
-        self.ready(index)?;
-        let unit = &self.units[index];
-        if !unit.geometry.discards {
-            return Err(Response::illegal(asc::OPCODE));
-        }
-        if anchor {
-            return Err(Response::invalid_field(1, Some(0)));
-        }
-        unit.writable()?;
-        match len {
-            0 => Ok(Step::End(Response::good(0))),
-            1..8 => Err(Response::illegal(asc::PARAMETER_LENGTH)),
-            _ => self.receive(place, u32::from(len), Work::Unmap(Unmap::default())),
-        }
-    }
-
     /// PERSISTENT RESERVE OUT whose parameters are there.
     pub(super) fn reserve(&mut self, place: usize) -> Result<Step, Response> {
         let slot = &mut self.tasks[place];
@@ -411,72 +274,6 @@ impl Disks {
         }
         Ok(Step::End(Response::good(wanted)))
     }
-
-    /// COMPARE AND WRITE (SBC-3, clause 5.2).
-    fn compare_and_write(
-        &mut self,
-        place: usize,
-        lba: u64,
-        blocks: u8,
-        protect: u8,
-        fua: bool,
-    ) -> Result<Step, Response> {
-        let unit = &self.units[usize::from(self.tasks[place].unit)];
-        let transfer = Transfer { protect, ..Transfer::new(lba, u32::from(blocks)) };
-        medium_only(unit, &transfer)?;
-        unit.writable()?;
-        unit.has(lba, u64::from(blocks))?;
-        const { assert!(MAX_COMPARE == u8::MAX, "every number of blocks is within the limit") };
-        if blocks == 0 {
-            return Ok(Step::End(Response::good(0)));
-        }
-        let len = 2 * u32::from(blocks) * unit.geometry.block_size;
-        self.receive(place, len, Work::Compare(Compare { lba, fua, data: None }))
-    }
-}
-
-const STOPPED: Sense = Sense::new(SenseKey::NOT_READY, asc::STOPPED);
-
-/// What all commands to the medium ask first; how they move blocks if these have protection information.
-#[inline]
-fn medium(unit: &Unit, transfer: &Transfer) -> Result<Option<Guarded>, Response> {
-    if unit.stopped {
-        return Err(Response::check(&STOPPED));
-    }
-    let protect = || Response::invalid_field(options_field(transfer.width), Some(7));
-    let long = matches!(transfer.width, Width::ThirtyTwo(_));
-    let Some(protection) = unit.protection else {
-        // Without protection information there is none to move or check (SBC-3, clause 4.22), and commands of 32 octets are
-        // for type 2.
-        if long {
-            return Err(Response::illegal(asc::OPCODE));
-        }
-        return if transfer.protect != 0 { Err(protect()) } else { Ok(None) };
-    };
-    // Of type 2, only commands of 32 octets may move it (SBC-3, clause 4.22.2.4).
-    let second = protection.kind == ProtectionType::Type2;
-    if long && !second || !long && second && transfer.protect != 0 {
-        return Err(Response::illegal(asc::OPCODE));
-    }
-    Guarded::new(protection.kind, transfer).ok_or_else(protect).map(Some)
-}
-
-/// The same of commands that do not move protection information: it is made and checked here.
-fn medium_only(unit: &Unit, transfer: &Transfer) -> Result<(), Response> {
-    medium(unit, transfer)?;
-    if matches!(transfer.width, Width::ThirtyTwo(_)) {
-        return Err(Response::illegal(asc::OPCODE));
-    }
-    if transfer.protect != 0 {
-        return Err(Response::invalid_field(options_field(transfer.width), Some(7)));
-    }
-    Ok(())
-}
-
-/// Octets that a transfer moves.
-fn moved(unit: &Unit, transfer: &Transfer, guarded: Option<&Guarded>) -> u64 {
-    let stride = if guarded.is_some_and(|guarded| guarded.moved) { unit.stride() } else { unit.block() };
-    u64::from(transfer.blocks) * stride
 }
 
 /// Sense data as data in (SPC-4, clause 6.39).

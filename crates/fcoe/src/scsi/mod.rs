@@ -1,6 +1,7 @@
 //! SCSI, apart from what carries it: a device server and its tasks (SAM-5), and what its steps ask of the transport.
 
 mod attention;
+mod blocks;
 mod commands;
 mod disks;
 mod hold;
@@ -15,6 +16,7 @@ mod response;
 mod run;
 mod server;
 mod task;
+mod transfer;
 mod unit;
 mod work;
 

@@ -138,8 +138,9 @@ pub trait DeviceServer {
     /// A task is no more (ABTS, a lost transport): it has no further step. `buffer` is what it was to be received in.
     fn abort(&mut self, tag: Tag, buffer: Option<Buffer>);
 
-    /// A task management function; `aborted` is told each task that ended by it. Buffers that the transport has of them
-    /// come by [`give_back`](Self::give_back).
+    /// A task management function; `aborted` is told each task of that nexus that ended by it: it has no further step, and
+    /// what it was to be received in goes back by [`give_back`](Self::give_back). Tasks of others end with TASK ABORTED, by
+    /// [`poll`](Self::poll) or when their data has come. A task whose last step was handed out has ended before.
     fn manage(
         &mut self,
         now: u64,

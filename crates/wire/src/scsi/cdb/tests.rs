@@ -1,5 +1,7 @@
 use super::*;
+use crate::field::put_u16;
 use crate::scsi::FORMS;
+use crate::scsi::opcode::VARIABLE_LENGTH;
 use proptest::prelude::*;
 
 #[test]

@@ -1,0 +1,111 @@
+//! READ and WRITE.
+
+use super::disks::Disks;
+use super::task::Stage;
+use super::unit::{Unit, options_field};
+use super::work::{Guarded, Read, Verify, Work, Write};
+use super::{Response, Step};
+use crate::ProtectionType;
+use linerate_wire::scsi::{Sense, SenseKey, Transfer, Width, asc};
+
+impl Disks {
+    #[inline]
+    pub(super) fn read(&mut self, place: usize, transfer: &Transfer) -> Result<Step, Response> {
+        let slot = &mut self.tasks[place];
+        let unit = &mut self.units[usize::from(slot.unit)];
+        let guarded = medium(unit, transfer)?;
+        let (offset, len) = unit.span(transfer)?;
+        unit.counters.reads += 1;
+        unit.counters.octets_read += u64::from(len);
+        slot.wanted = moved(unit, transfer, guarded.as_ref());
+        let then = Response::good(slot.wanted);
+        if len == 0 {
+            return Ok(Step::End(then));
+        }
+        if unit.is_direct() {
+            return Ok(Step::SendMemory { offset, len, then });
+        }
+        let flush = transfer.fua && unit.geometry.volatile;
+        slot.work = Work::Read(Read { lba: transfer.lba, blocks: transfer.blocks, guarded, flush });
+        Ok(self.go(place))
+    }
+
+    /// WRITE, and WRITE AND VERIFY.
+    #[inline]
+    pub(super) fn write(&mut self, place: usize, transfer: &Transfer, verify: bool) -> Result<Step, Response> {
+        let slot = &mut self.tasks[place];
+        let unit = &mut self.units[usize::from(slot.unit)];
+        if verify {
+            medium_only(unit, transfer)?;
+        }
+        let guarded = medium(unit, transfer)?;
+        unit.writable()?;
+        let (offset, len) = unit.span(transfer)?;
+        let out = u32::try_from(moved(unit, transfer, guarded.as_ref())).unwrap_or(u32::MAX);
+        if out > slot.data_out {
+            return Err(Response { wanted: u64::from(out), ..Response::illegal(asc::INFORMATION_UNIT) });
+        }
+        unit.counters.writes += 1;
+        unit.counters.octets_written += u64::from(len);
+        slot.wanted = u64::from(out);
+        if len == 0 {
+            return Ok(Step::End(Response::good(0)));
+        }
+        // What is in memory is what was written: there is nothing to verify.
+        if unit.is_direct() {
+            slot.stage = Stage::ReceivingMemory;
+            return Ok(Step::ReceiveMemory { offset, len });
+        }
+        let blocks = u64::from(transfer.blocks);
+        let verify = verify.then_some(Verify { lba: transfer.lba, left: blocks, done: 0, data: None, one: false });
+        // What is verified is on the medium first (SBC-3, clause 5.37).
+        let fua = transfer.fua || verify.is_some() && unit.geometry.volatile;
+        let work = Work::Write(Write { lba: transfer.lba, fua, data: None, guarded, then: verify });
+        self.receive(place, out, work)
+    }
+}
+
+/// A unit that START STOP UNIT stopped.
+pub(super) const STOPPED: Sense = Sense::new(SenseKey::NOT_READY, asc::STOPPED);
+
+/// What all commands to the medium ask first; how they move blocks if these have protection information.
+#[inline]
+pub(super) fn medium(unit: &Unit, transfer: &Transfer) -> Result<Option<Guarded>, Response> {
+    if unit.stopped {
+        return Err(Response::check(&STOPPED));
+    }
+    let protect = || Response::invalid_field(options_field(transfer.width), Some(7));
+    let long = matches!(transfer.width, Width::ThirtyTwo(_));
+    let Some(protection) = unit.protection else {
+        // Without protection information there is none to move or check (SBC-3, clause 4.22), and commands of 32 octets are
+        // for type 2.
+        if long {
+            return Err(Response::illegal(asc::OPCODE));
+        }
+        return if transfer.protect != 0 { Err(protect()) } else { Ok(None) };
+    };
+    // Of type 2, only commands of 32 octets may move it (SBC-3, clause 4.22.2.4).
+    let second = protection.kind == ProtectionType::Type2;
+    if long && !second || !long && second && transfer.protect != 0 {
+        return Err(Response::illegal(asc::OPCODE));
+    }
+    Guarded::new(protection.kind, transfer).ok_or_else(protect).map(Some)
+}
+
+/// The same of commands that do not move protection information: it is made and checked here.
+pub(super) fn medium_only(unit: &Unit, transfer: &Transfer) -> Result<(), Response> {
+    medium(unit, transfer)?;
+    if matches!(transfer.width, Width::ThirtyTwo(_)) {
+        return Err(Response::illegal(asc::OPCODE));
+    }
+    if transfer.protect != 0 {
+        return Err(Response::invalid_field(options_field(transfer.width), Some(7)));
+    }
+    Ok(())
+}
+
+/// Octets that a transfer moves.
+fn moved(unit: &Unit, transfer: &Transfer, guarded: Option<&Guarded>) -> u64 {
+    let stride = if guarded.is_some_and(|guarded| guarded.moved) { unit.stride() } else { unit.block() };
+    u64::from(transfer.blocks) * stride
+}

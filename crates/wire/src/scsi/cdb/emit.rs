@@ -1,0 +1,219 @@
+//! Commands in, octets out.
+
+use super::{Cdb, CdbOctets, Transfer, Width, cdb_len};
+use crate::Error;
+use crate::field::{put, put_u16};
+use crate::scsi::opcode::*;
+
+const NAME: &str = "scsi command";
+
+impl Cdb {
+    /// The command's octets.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] when a value does not fit the field of the form, [`Error::Malformed`] when the command has no
+    /// form of that width or no such option in it.
+    pub fn octets(&self) -> Result<CdbOctets, Error> {
+        let mut to = [0; 32];
+        let opcode = match *self {
+            Self::TestUnitReady => TEST_UNIT_READY,
+            Self::RequestSense { descriptors, allocation } => {
+                to[1] = u8::from(descriptors);
+                to[4] = allocation;
+                REQUEST_SENSE
+            }
+            Self::Inquiry { page, allocation } => {
+                to[1] = u8::from(page.is_some());
+                to[2] = page.unwrap_or(0);
+                put_u16(&mut to, 3, allocation);
+                INQUIRY
+            }
+            Self::ReportLuns { select, allocation } => {
+                to[2] = select;
+                put(&mut to, 6, &allocation.to_be_bytes());
+                REPORT_LUNS
+            }
+            Self::ModeSense { ten, no_descriptors, long, control, page, subpage, allocation } => {
+                to[1] = u8::from(no_descriptors) << 3 | u8::from(long) << 4;
+                to[2] = control << 6 | page & 0x3f;
+                to[3] = subpage;
+                if ten {
+                    put_u16(&mut to, 7, allocation);
+                    MODE_SENSE_10
+                } else {
+                    to[4] = u8::try_from(allocation).map_err(|_| Error::TooLarge(NAME, "allocation length"))?;
+                    if long {
+                        return Err(Error::Malformed(NAME, "form: MODE SENSE (6) has no long block descriptors"));
+                    }
+                    MODE_SENSE_6
+                }
+            }
+            Self::StartStop { immediate, modifier, power, no_flush, load, start } => {
+                to[1] = u8::from(immediate);
+                to[3] = modifier & 0xf;
+                to[4] = power << 4 | u8::from(no_flush) << 2 | u8::from(load) << 1 | u8::from(start);
+                START_STOP_UNIT
+            }
+            Self::ReadCapacity10 => READ_CAPACITY_10,
+            Self::ReadCapacity16 { allocation } => {
+                to[1] = 0x10;
+                put(&mut to, 10, &allocation.to_be_bytes());
+                SERVICE_ACTION_IN_16
+            }
+            Self::Read(transfer) => {
+                put_transfer(&mut to, &transfer, [Some(READ_6), Some(READ_10), Some(READ_12), Some(READ_16)], 9, 0)?
+            }
+            Self::Write(transfer) => put_transfer(
+                &mut to,
+                &transfer,
+                [Some(WRITE_6), Some(WRITE_10), Some(WRITE_12), Some(WRITE_16)],
+                11,
+                0,
+            )?,
+            Self::WriteAndVerify { transfer, compare } => {
+                let opcodes = [None, Some(WRITE_AND_VERIFY_10), None, Some(WRITE_AND_VERIFY_16)];
+                put_verify(&mut to, &transfer, opcodes, 12, compare)?
+            }
+            Self::Verify { transfer, compare } => {
+                put_verify(&mut to, &transfer, [None, Some(VERIFY_10), None, Some(VERIFY_16)], 10, compare)?
+            }
+            Self::PreFetch { width, immediate, lba, blocks } => {
+                let opcodes = [None, Some(PRE_FETCH_10), None, Some(PRE_FETCH_16)];
+                put_plain(&mut to, width, lba, blocks, opcodes, immediate)?
+            }
+            Self::SynchronizeCache { width, immediate, lba, blocks } => {
+                let opcodes = [None, Some(SYNCHRONIZE_CACHE_10), None, Some(SYNCHRONIZE_CACHE_16)];
+                put_plain(&mut to, width, lba, blocks, opcodes, immediate)?
+            }
+            Self::WriteSame { width, lba, blocks, protect, anchor, unmap, no_data } => {
+                if no_data && width == Width::Ten {
+                    return Err(Error::Malformed(NAME, "form: WRITE SAME (10) always has data"));
+                }
+                let transfer = Transfer { width, lba, blocks, protect, dpo: anchor, fua: unmap };
+                let opcodes = [None, Some(WRITE_SAME_10), None, Some(WRITE_SAME_16)];
+                put_transfer(&mut to, &transfer, opcodes, 13, u8::from(no_data))?
+            }
+            Self::Unmap { anchor, len } => {
+                to[1] = u8::from(anchor);
+                put_u16(&mut to, 7, len);
+                UNMAP
+            }
+            Self::CompareAndWrite { lba, blocks, protect, dpo, fua } => {
+                let transfer = Transfer { width: Width::Sixteen, lba, blocks: u32::from(blocks), protect, dpo, fua };
+                put_transfer(&mut to, &transfer, [None, None, None, Some(COMPARE_AND_WRITE)], 0, 0)?
+            }
+            Self::PersistentReserveIn { action, allocation } => {
+                to[1] = action & 0x1f;
+                put_u16(&mut to, 7, allocation);
+                PERSISTENT_RESERVE_IN
+            }
+            Self::PersistentReserveOut { action, scope, kind, len } => {
+                to[1] = action & 0x1f;
+                to[2] = scope << 4 | kind & 0xf;
+                put(&mut to, 5, &len.to_be_bytes());
+                PERSISTENT_RESERVE_OUT
+            }
+            Self::ReportSupportedOperationCodes { timeouts, options, opcode, action, allocation } => {
+                to[1] = 0x0c;
+                to[2] = u8::from(timeouts) << 7 | options & 7;
+                to[3] = opcode;
+                put_u16(&mut to, 4, action);
+                put(&mut to, 6, &allocation.to_be_bytes());
+                MAINTENANCE_IN
+            }
+        };
+        to[0] = opcode;
+        Ok(CdbOctets { octets: to, len: cdb_len(opcode) })
+    }
+}
+
+/// Writes a transfer in its width; `opcodes` are those of 6, 10, 12 and 16 octets, `action` that of 32. Returns the
+/// opcode.
+fn put_transfer(
+    to: &mut [u8; 32],
+    transfer: &Transfer,
+    opcodes: [Option<u8>; 4],
+    action: u16,
+    flags: u8,
+) -> Result<u8, Error> {
+    let none = Error::Malformed(NAME, "form: the command has none of that width");
+    let (lba, blocks) = (Error::TooLarge(NAME, "address"), Error::TooLarge(NAME, "number of blocks"));
+    let flags = transfer.protect << 5 | u8::from(transfer.dpo) << 4 | u8::from(transfer.fua) << 3 | flags;
+    let lba_32 = || u32::try_from(transfer.lba).map(u32::to_be_bytes).map_err(|_| lba);
+    to[1] = flags;
+    match transfer.width {
+        Width::Six => {
+            if flags != 0 {
+                return Err(Error::Malformed(NAME, "form: six octets have no options"));
+            }
+            let address = lba_32()?;
+            if address[0] != 0 || address[1] > 0x1f {
+                return Err(lba);
+            }
+            put(to, 1, &address[1..]);
+            to[4] = match transfer.blocks {
+                256 => 0,
+                0 => return Err(Error::Malformed(NAME, "form: six octets cannot say no block")),
+                few => u8::try_from(few).map_err(|_| blocks)?,
+            };
+            opcodes[0].ok_or(none)
+        }
+        Width::Ten => {
+            put(to, 2, &lba_32()?);
+            put_u16(to, 7, u16::try_from(transfer.blocks).map_err(|_| blocks)?);
+            opcodes[1].ok_or(none)
+        }
+        Width::Twelve => {
+            put(to, 2, &lba_32()?);
+            put(to, 6, &transfer.blocks.to_be_bytes());
+            opcodes[2].ok_or(none)
+        }
+        Width::Sixteen => {
+            put(to, 2, &transfer.lba.to_be_bytes());
+            put(to, 10, &transfer.blocks.to_be_bytes());
+            opcodes[3].ok_or(none)
+        }
+        Width::ThirtyTwo(tags) => {
+            if action == 0 {
+                return Err(none);
+            }
+            to[1] = 0;
+            to[7] = 24;
+            put_u16(to, 8, action);
+            to[10] = flags;
+            put(to, 12, &transfer.lba.to_be_bytes());
+            put(to, 20, &tags.reference.to_be_bytes());
+            put_u16(to, 24, tags.application);
+            put_u16(to, 26, tags.application_mask);
+            put(to, 28, &transfer.blocks.to_be_bytes());
+            Ok(VARIABLE_LENGTH)
+        }
+    }
+}
+
+fn put_verify(
+    to: &mut [u8; 32],
+    transfer: &Transfer,
+    opcodes: [Option<u8>; 4],
+    action: u16,
+    compare: u8,
+) -> Result<u8, Error> {
+    if transfer.fua {
+        return Err(Error::Malformed(NAME, "form: VERIFY has no FUA"));
+    }
+    put_transfer(to, transfer, opcodes, action, (compare & 3) << 1)
+}
+
+/// Writes blocks and the IMMED bit: what PRE-FETCH and SYNCHRONIZE CACHE have.
+fn put_plain(
+    to: &mut [u8; 32],
+    width: Width,
+    lba: u64,
+    blocks: u32,
+    opcodes: [Option<u8>; 4],
+    immediate: bool,
+) -> Result<u8, Error> {
+    let transfer = Transfer { width, lba, blocks, protect: 0, dpo: false, fua: false };
+    put_transfer(to, &transfer, opcodes, 0, u8::from(immediate) << 1)
+}
