@@ -31,7 +31,7 @@ pub use initiator::{
 pub use initiator::{FoundLun, LunScan, ScanError, Skipped};
 pub use link::{Link, Peer, PeerId, Role};
 pub use login::{
-    Downfall, E_D_TOV, ExchangeStatus, FipEls, LoginConfig, LoginCounters, LoginEvent, Logins, MAX_PAYLOAD,
+    Downfall, E_D_TOV, ExchangeStatus, TunneledEls, LoginConfig, LoginCounters, LoginEvent, Logins, MAX_PAYLOAD,
     MIN_PAYLOAD, NeighbourInfo, R_A_TOV, Ways, max_payload,
 };
 pub use node::{Node, NodeConfig, NodeDrop, NodeEvent};

@@ -1,7 +1,11 @@
 //! `linerate fcoe`: Fibre Channel over Ethernet, VN2VN.
 
+mod client;
 mod common;
+mod copy;
 mod discover;
+mod initiator;
+mod list;
 mod target;
 
 use super::{Command, parse};
@@ -29,6 +33,16 @@ enum What {
     Target(target::Arguments),
     /// List the VN_Ports on a network.
     Discover(discover::Arguments),
+    /// Use the LUNs of targets until Ctrl-C: serve them over NBD.
+    Initiator(initiator::Arguments),
+    /// List the LUNs that targets have.
+    Ls(list::Arguments),
+    /// Print all that LUNs say of themselves.
+    Inq(list::Arguments),
+    /// Copy a LUN, or a part of it, to a file.
+    Read(copy::Arguments),
+    /// Copy a file to a LUN.
+    Write(copy::Arguments),
 }
 
 fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
@@ -36,5 +50,10 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     match arguments.what {
         What::Target(arguments) => target::run(arguments),
         What::Discover(arguments) => discover::run(&arguments),
+        What::Initiator(arguments) => initiator::run(&arguments),
+        What::Ls(arguments) => list::run(&arguments, false),
+        What::Inq(arguments) => list::run(&arguments, true),
+        What::Read(arguments) => copy::run(&arguments, copy::Way::Read),
+        What::Write(arguments) => copy::run(&arguments, copy::Way::Write),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::table::{Pending, State, Table, Way, fits};
 use super::{
-    Downfall, FipEls, LoginConfig, LoginCounters, LoginEvent, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo, R_A_TOV, Ways,
+    Downfall, TunneledEls, LoginConfig, LoginCounters, LoginEvent, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo, R_A_TOV, Ways,
 };
 use crate::{Link, Peer, PeerId};
 use linerate_wire::{ElsCommand, Eof, FcHeader, FcId, FcType, FcoeFrame, MacAddr, Sof, f_ctl, r_ctl};
@@ -119,7 +119,7 @@ impl Logins {
     }
 
     /// A link service came inside FIP.
-    pub fn handle_fip_els(&mut self, now: u64, els: &FipEls<'_>, ways: &mut impl Ways) {
+    pub fn handle_fip_els(&mut self, now: u64, els: &TunneledEls<'_>, ways: &mut impl Ways) {
         if let Some(info) = &els.neighbour
             && info.fc_id == els.header.s_id
         {

@@ -83,7 +83,7 @@ pub struct NeighbourInfo {
 
 /// A link service that came inside FIP.
 #[derive(Debug, Clone, Copy)]
-pub struct FipEls<'a> {
+pub struct TunneledEls<'a> {
     /// The frame's source: the sender's ENode MAC address.
     pub src: MacAddr,
     /// The VN_Port's MAC address in its MAC descriptor, if it has one.

@@ -559,7 +559,7 @@ fn strangers_and_impostors_are_refused_and_counted() {
     scene.frame(stranger.vn_mac, &request(3, 1, 1), &plogi);
     let reject = scene.ways.only();
     assert_eq!((reject.reject(), reject.dst), (NOT_NEIGHBOUR, stranger.vn_mac));
-    let els = FipEls {
+    let els = TunneledEls {
         src: stranger.enode_mac,
         mac: None,
         neighbour: None,
@@ -584,7 +584,7 @@ fn strangers_and_impostors_are_refused_and_counted() {
     let them = scene.info;
     for (src, mac) in [(stranger.enode_mac, them.vn_mac), (them.enode_mac, stranger.vn_mac)] {
         let header = request(2, 1, 5);
-        let els = FipEls { src, mac: Some(mac), neighbour: None, header, payload: &logo.octets() };
+        let els = TunneledEls { src, mac: Some(mac), neighbour: None, header, payload: &logo.octets() };
         scene.logins.handle_fip_els(0, &els, &mut scene.ways);
         assert_eq!(scene.ways.take(), []);
     }

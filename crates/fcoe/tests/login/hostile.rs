@@ -93,7 +93,7 @@ fn go(steps: Vec<Step>) -> Result<(), TestCaseError> {
             Step::Fip(src, known, header, payload) => {
                 let info = neighbour(src, None);
                 let (src, neighbour) = (info.enode_mac, known.then_some(info));
-                let els = FipEls { src, mac: Some(info.vn_mac), neighbour, header, payload: &payload };
+                let els = TunneledEls { src, mac: Some(info.vn_mac), neighbour, header, payload: &payload };
                 logins.handle_fip_els(now, &els, &mut ways);
             }
             Step::Beacon(number, id, max_fcoe_size) => {
@@ -166,7 +166,7 @@ fn damaged_captures_are_taken_calmly() {
                         payload[at] ^= 0xff;
                         let header = FcHeader { s_id: them.fc_id, d_id: FcId::new(1), ..header };
                         let mac = Some(them.vn_mac);
-                        let els = FipEls { src: them.enode_mac, mac, neighbour: None, header, payload: &payload };
+                        let els = TunneledEls { src: them.enode_mac, mac, neighbour: None, header, payload: &payload };
                         scene.logins.handle_fip_els(0, &els, &mut scene.ways);
                     }
                 }

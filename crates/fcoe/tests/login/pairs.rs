@@ -110,7 +110,7 @@ impl Pair {
         let (machine, ways) = (&mut self.sides[to], &mut self.ways[to]);
         if sent.fip {
             let (src, mac, neighbour) = (from.enode_mac, Some(from.vn_mac), Some(from));
-            let els = FipEls { src, mac, neighbour, header: sent.header, payload: &sent.payload };
+            let els = TunneledEls { src, mac, neighbour, header: sent.header, payload: &sent.payload };
             machine.handle_fip_els(self.now, &els, ways);
         } else {
             let octets = fcoe(&sent.header, &sent.payload);

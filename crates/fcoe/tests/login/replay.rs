@@ -130,7 +130,7 @@ impl Replay {
             Message::Fip { header, payload, mac } => {
                 let Some(header) = self.turn(header, payload) else { return };
                 let neighbour = Some(self.theirs.info);
-                let els = FipEls { src: frame.src, mac: *mac, neighbour, header, payload };
+                let els = TunneledEls { src: frame.src, mac: *mac, neighbour, header, payload };
                 self.logins.handle_fip_els(now, &els, &mut self.ways);
             }
             Message::Fcoe(octets) => {

@@ -1,7 +1,7 @@
 //! What a target is made of: LUNs and who may see them, from the command line or a file.
 
 use crate::trouble::Trouble;
-use linerate_fcoe::{Disks, DisksConfig};
+use linerate_fcoe::{Disks, DisksConfig, ProtectionType};
 use linerate_rt::block::{DeviceSpec, Waits};
 use linerate_wire::Wwn;
 use serde::Deserialize;
@@ -132,7 +132,12 @@ pub(super) fn open(luns: &[LunSpec], allow: &[Allow], (wwpn, wwnn): (Wwn, Wwn)) 
         let ro = if geometry.read_only { ", read-only" } else { "" };
         lines.push((*number, format!("LUN {number}: {device}, {size} bytes{ro}: {}", opened.path)));
         waits.extend(opened.waits);
-        disks.add(*number, opened.backend).map_err(|e| Trouble::usage(e.to_string()))?;
+        let kinds = [ProtectionType::Type1, ProtectionType::Type2, ProtectionType::Type3];
+        let added = match kinds.into_iter().find(|kind| kind.code() == opened.protection) {
+            Some(kind) => disks.add_protected(*number, opened.backend, kind),
+            None => disks.add(*number, opened.backend),
+        };
+        added.map_err(|e| Trouble::usage(e.to_string()))?;
     }
     for Allow { wwpn, luns: seen } in allow {
         if let Some(unknown) = seen.iter().find(|lun| !luns.iter().any(|known| known.number == **lun)) {

@@ -1,0 +1,150 @@
+//! An initiator for a while: finds disks, does something with them, and goes.
+
+use super::common::NodeArguments;
+use crate::trouble::Trouble;
+use clap::Args;
+use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent};
+use linerate_rt::fc::{FcNode, Remote, RemoteUnit, Watcher};
+use linerate_rt::{Sleeper, Stop, Waiter, run as run_machine};
+use linerate_wire::{Wwn, scsi};
+
+const SECOND: u64 = 1_000_000_000;
+/// How long it is quiet before nobody else is expected: beacons come at the latest 400 ms after each other at the start.
+const QUIET: u64 = SECOND;
+
+/// Which disks.
+#[derive(Args)]
+pub(super) struct Which {
+    #[command(flatten)]
+    pub(super) node: NodeArguments,
+    /// The target's port name; otherwise all targets are looked at.
+    #[arg(long, value_name = "WWPN")]
+    pub(super) target: Option<Wwn>,
+    /// How many seconds to look for targets.
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(super) timeout: u64,
+}
+
+/// What is to be done after a turn.
+pub(super) enum Turn {
+    /// Nothing until something comes, or until then.
+    Wait(Option<u64>),
+    /// Something was done.
+    Worked,
+    /// It is over.
+    Done,
+}
+
+/// Does its work a turn at a time.
+pub(super) struct Client<F> {
+    remote: Remote,
+    work: F,
+    until: Option<u64>,
+    done: bool,
+}
+
+impl<F: FnMut(u64, &mut Remote) -> Turn> Watcher<Disks> for Client<F> {
+    fn event(&mut self, _: u64, event: &NodeEvent, _: &mut Node<Disks>) {
+        self.remote.event(event);
+    }
+
+    fn turn(&mut self, now: u64, node: &mut Node<Disks>) -> bool {
+        let Some((initiator, logins)) = node.initiator_mut() else { return false };
+        let moved = self.remote.turn(now, initiator, logins);
+        if self.done {
+            return moved;
+        }
+        let turn = (self.work)(now, &mut self.remote);
+        self.until = None;
+        match turn {
+            Turn::Wait(until) => self.until = until,
+            Turn::Worked => {}
+            Turn::Done => self.done = true,
+        }
+        let worked = matches!(turn, Turn::Worked);
+        // What was asked for goes out in this turn.
+        let more = worked && self.remote.turn(now, initiator, logins);
+        moved || worked || more
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        [self.remote.poll_timeout(), self.until].into_iter().flatten().min()
+    }
+
+    fn waits_for(&mut self, _: &mut dyn FnMut(&mut dyn Sleeper)) {}
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+}
+
+impl Which {
+    /// Runs some work, a turn at a time, until it is done or `stop` is asked.
+    pub(super) fn run<F>(&self, example: &str, stop: &Stop, work: F) -> Result<FcNode<Disks, Client<F>>, Trouble>
+    where
+        F: FnMut(u64, &mut Remote) -> Turn,
+    {
+        let port = self.node.port(example)?;
+        let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
+        let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
+        let client = Client { remote: Remote::new(self.target), work, until: None, done: false };
+        let mut node = port.node(&config, disks, client)?;
+        run_machine(&mut node, &mut Waiter::new(self.node.wait), stop);
+        Ok(node)
+    }
+
+    /// The disks that are there, when nobody else is expected.
+    pub(super) fn find(&self, example: &str, stop: &Stop) -> Result<(Vec<RemoteUnit>, Vec<String>), Trouble> {
+        let (mut search, mut found) = (Search::new(self), (Vec::new(), Vec::new()));
+        self.run(example, stop, |now, remote| {
+            let turn = search.turn(now, remote);
+            if matches!(turn, Turn::Done) {
+                let failures = remote.failures().iter().map(|(wwpn, error)| format!("{wwpn}: {error}"));
+                found = (remote.units().to_vec(), failures.collect());
+            }
+            turn
+        })?;
+        Ok(found)
+    }
+}
+
+/// Waits until all targets have been looked at.
+pub(super) struct Search {
+    named: bool,
+    timeout: u64,
+    until: Option<u64>,
+    quiet: Option<(usize, u64)>,
+}
+
+impl Search {
+    pub(super) fn new(which: &Which) -> Self {
+        Self { named: which.target.is_some(), timeout: which.timeout * SECOND, until: None, quiet: None }
+    }
+
+    /// Done when the target that was named has been looked at, or when for a while no other has come; and when the time is
+    /// over.
+    pub(super) fn turn(&mut self, now: u64, remote: &Remote) -> Turn {
+        let until = *self.until.get_or_insert(now.saturating_add(self.timeout));
+        if now >= until {
+            return Turn::Done;
+        }
+        let Some(scanned) = remote.scanned().filter(|scanned| *scanned > 0) else { return Turn::Wait(Some(until)) };
+        if self.named {
+            return Turn::Done;
+        }
+        let (before, since) = *self.quiet.get_or_insert((scanned, now));
+        if before != scanned {
+            self.quiet = Some((scanned, now));
+            return Turn::Wait(Some(until.min(now + QUIET)));
+        }
+        if now - since >= QUIET { Turn::Done } else { Turn::Wait(Some(until.min(since + QUIET))) }
+    }
+}
+
+/// The number of a LUN, as targets and people count them.
+pub(super) fn number(unit: &RemoteUnit) -> String {
+    scsi::lun_number(unit.lun.lun.0).map_or_else(
+        || unit.lun.lun.0.iter().map(|octet| format!("{octet:02x}")).collect(),
+        |number| number.to_string(),
+    )
+}

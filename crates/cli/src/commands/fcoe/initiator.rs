@@ -1,0 +1,148 @@
+//! `linerate fcoe initiator`: LUNs of targets, handed on over NBD.
+
+use super::client::number;
+use super::common::{NodeArguments, downfall, introduce, stopper};
+use crate::trouble::{Trouble, print};
+use clap::Args;
+use linerate_fcoe::{
+    Completion, Disks, DisksConfig, Geometry, InitiatorConfig, Node, NodeConfig, NodeEvent, Operation, Tag,
+};
+use linerate_rt::block::nbd::{Address, BlockService, Export, NbdServer};
+use linerate_rt::fc::{Remote, RemoteUnit, Watcher};
+use linerate_rt::{Sleeper, Waiter, run as run_machine};
+use linerate_wire::Wwn;
+use std::process::ExitCode;
+use std::time::Instant;
+
+#[derive(Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    node: NodeArguments,
+    /// The target's port name; otherwise the LUNs of all targets are served.
+    #[arg(long, value_name = "WWPN")]
+    target: Option<Wwn>,
+    /// Where to serve the LUNs over NBD: unix:PATH or tcp:HOST[:PORT]; may be given again. Exports are called WWPN/LUN;
+    /// the first one found is the default export too.
+    #[arg(long, value_name = "ADDRESS", required = true)]
+    nbd: Vec<String>,
+    /// End after so many seconds; otherwise at Ctrl-C.
+    #[arg(long, value_name = "N")]
+    seconds: Option<u64>,
+}
+
+const EXAMPLE: &str = "fcoe initiator -i xdp:eth1 --nbd unix:/tmp/luns";
+
+/// The disks as exports.
+struct Luns {
+    remote: Remote,
+    exports: Vec<Export>,
+}
+
+impl Luns {
+    /// Offers what was found since.
+    fn offer(&mut self) {
+        for unit in &self.remote.units()[self.exports.len()..] {
+            let name = format!("{}/{}", unit.wwpn, number(unit));
+            let size = u128::from(unit.lun.blocks) * u128::from(unit.lun.block_size);
+            print(&format!("export {name}: {} {}, {size} bytes\n", unit.lun.vendor, unit.lun.product));
+            let description = format!("{} {}", unit.lun.vendor, unit.lun.product);
+            self.exports.push(Export { name, description, geometry: geometry(unit) });
+        }
+    }
+}
+
+fn geometry(unit: &RemoteUnit) -> Geometry {
+    let lun = &unit.lun;
+    let serial = lun.designator.iter().fold(0u64, |all, octet| all.rotate_left(8) ^ u64::from(*octet));
+    Geometry {
+        block_size: lun.block_size,
+        blocks: lun.blocks,
+        physical_exponent: lun.physical_exponent,
+        read_only: lun.read_only,
+        volatile: lun.write_cache,
+        discards: lun.unmap,
+        discard_zeroes: lun.zeroes,
+        protection: false,
+        product: "FCoE",
+        serial,
+    }
+}
+
+impl BlockService for Luns {
+    fn exports(&self) -> &[Export] {
+        &self.exports
+    }
+
+    fn submit(&mut self, export: usize, tag: Tag, operation: Operation) {
+        self.remote.submit(export, tag, operation);
+    }
+
+    fn flush(&mut self) {}
+
+    fn complete(&mut self) -> Option<Completion> {
+        self.remote.complete()
+    }
+}
+
+/// The server in the node's loop.
+struct Serving {
+    server: NbdServer,
+    luns: Luns,
+}
+
+impl Watcher<Disks> for Serving {
+    fn event(&mut self, _: u64, event: &NodeEvent, _: &mut Node<Disks>) {
+        match event {
+            NodeEvent::Address(id) => print(&format!("address {id}\n")),
+            NodeEvent::NoAddress => print("no address\n"),
+            NodeEvent::Up(peer) => print(&format!("{} at {} logged in\n", peer.wwpn, peer.fc_id)),
+            NodeEvent::Down(peer, why) => print(&format!("session {} is over: {}\n", peer.index, downfall(*why))),
+            NodeEvent::Found(_) | NodeEvent::Lost(_) => {}
+        }
+        self.luns.remote.event(event);
+    }
+
+    fn turn(&mut self, now: u64, node: &mut Node<Disks>) -> bool {
+        let Some((initiator, logins)) = node.initiator_mut() else { return false };
+        let moved = self.luns.remote.turn(now, initiator, logins);
+        if self.luns.remote.units().len() > self.luns.exports.len() {
+            self.luns.offer();
+        }
+        let served = self.server.handle(&mut self.luns);
+        // What was asked for goes out in this turn.
+        moved | served | self.luns.remote.turn(now, initiator, logins)
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        let due = self.server.due().map(|at| {
+            let ns = at.saturating_duration_since(Instant::now()).as_nanos();
+            linerate_rt::monotonic_ns().saturating_add(u64::try_from(ns).unwrap_or(u64::MAX))
+        });
+        [self.luns.remote.poll_timeout(), due].into_iter().flatten().min()
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        self.server.waits_for(visit);
+    }
+
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
+    let usage = |e: linerate_rt::block::DeviceError| Trouble::usage(e.to_string());
+    let addresses = arguments.nbd.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>().map_err(usage)?;
+    let port = arguments.node.port(EXAMPLE)?;
+    let server = NbdServer::listen(&addresses).map_err(usage)?;
+    let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
+    let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
+    let luns = Luns { remote: Remote::new(arguments.target), exports: Vec::new() };
+    let mut node = port.node(&config, disks, Serving { server, luns })?;
+    introduce(&node);
+    let stop = stopper(arguments.seconds)?;
+    run_machine(&mut node, &mut Waiter::new(arguments.node.wait), &stop);
+    let (serving, _) = node.watcher();
+    serving.server.stop();
+    Ok(stop.signal().map_or(ExitCode::SUCCESS, |signal| ExitCode::from(128u8.saturating_add(signal))))
+}

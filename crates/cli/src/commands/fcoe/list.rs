@@ -1,0 +1,90 @@
+//! `linerate fcoe ls` and `linerate fcoe inq`.
+
+use super::client::{Which, number};
+use super::common::stopper;
+use crate::trouble::{Trouble, print};
+use clap::Args;
+use linerate_rt::fc::RemoteUnit;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// Only the LUN of this number.
+    #[arg(long, value_name = "N")]
+    lun: Option<u16>,
+    /// Print a JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A line for each LUN, or all that is known of it.
+pub(super) fn run(arguments: &Arguments, long: bool) -> Result<ExitCode, Trouble> {
+    let example = if long { "fcoe inq -i xdp:eth1 --lun 0" } else { "fcoe ls -i xdp:eth1" };
+    let stop = stopper(None)?;
+    let (mut units, failures) = arguments.which.find(example, &stop)?;
+    if let Some(signal) = stop.signal() {
+        return Ok(ExitCode::from(128u8.saturating_add(signal)));
+    }
+    units.retain(|unit| arguments.lun.is_none_or(|lun| number(unit) == lun.to_string()));
+    if arguments.json {
+        let luns: Vec<Value> = units.iter().map(|unit| figures(unit).into_iter().collect()).collect();
+        let document = json!({ "schema": "linerate.fcoe.luns", "version": 1, "luns": luns, "failures": failures });
+        print(&format!("{document}\n"));
+    } else if long {
+        print(&units.iter().map(paragraph).collect::<String>());
+    } else {
+        print(&units.iter().map(line).collect::<String>());
+    }
+    if let Some(failure) = failures.first() {
+        return Err(Trouble::failed(failure.clone()));
+    }
+    if units.is_empty() {
+        let mend = "is the target up, on this network and VLAN, and does it let this port name in?";
+        return Err(Trouble::failed(format!("no LUN was found in {} s: {mend}", arguments.which.timeout)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(unit: &RemoteUnit) -> String {
+    let lun = &unit.lun;
+    let bytes = u128::from(lun.blocks) * u128::from(lun.block_size);
+    let ro = if lun.read_only { " read-only" } else { "" };
+    format!("{}  LUN {:<5} {:<8} {:<16} {bytes} bytes{ro}\n", unit.wwpn, number(unit), lun.vendor, lun.product)
+}
+
+fn paragraph(unit: &RemoteUnit) -> String {
+    let value = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let lines = figures(unit).into_iter().map(|(name, what)| format!("{name:20} {}\n", value(&what)));
+    lines.chain(["\n".to_owned()]).collect()
+}
+
+fn figures(unit: &RemoteUnit) -> Vec<(String, Value)> {
+    let lun = &unit.lun;
+    let designator: String = lun.designator.iter().map(|octet| format!("{octet:02x}")).collect();
+    [
+        ("target", json!(unit.wwpn.to_string())),
+        ("lun", json!(number(unit))),
+        ("vendor", json!(lun.vendor)),
+        ("product", json!(lun.product)),
+        ("revision", json!(lun.revision)),
+        ("serial", json!(lun.serial)),
+        ("designator", json!(designator)),
+        ("bytes", json!(u128::from(lun.blocks) * u128::from(lun.block_size))),
+        ("block_size", json!(lun.block_size)),
+        ("blocks", json!(lun.blocks)),
+        ("physical_block_size", json!(u64::from(lun.block_size) << lun.physical_exponent.min(32))),
+        ("protection_type", json!(lun.protection)),
+        ("read_only", json!(lun.read_only)),
+        ("write_cache", json!(lun.write_cache)),
+        ("fua", json!(lun.fua)),
+        ("unmap", json!(lun.unmap)),
+        ("unmapped_reads_zero", json!(lun.zeroes)),
+        ("max_transfer_blocks", json!(lun.max_transfer)),
+        ("rotation_rate", json!(lun.rotation)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}

@@ -1,0 +1,257 @@
+//! The disks of targets on the network, as block devices: found when a target logs in, gone when it logs out, the same
+//! again when it comes back.
+
+mod job;
+
+use job::{Job, Next};
+use linerate_fcoe::{
+    BackendError, Completed, Completion, FoundLun, Initiator, Logins, LunScan, NodeEvent, Operation, Outcome, Peer,
+    PeerId, ScanError, Tag,
+};
+use linerate_wire::Wwn;
+use std::collections::VecDeque;
+
+/// A disk of a target.
+#[derive(Clone, Debug)]
+pub struct RemoteUnit {
+    /// The target's port name.
+    pub wwpn: Wwn,
+    /// What it is.
+    pub lun: FoundLun,
+    /// The session by which it is reached, while there is one.
+    pub peer: Option<PeerId>,
+}
+
+/// A target that is logged in.
+struct Known {
+    peer: Peer,
+    /// While its disks are looked for.
+    scan: Option<LunScan>,
+}
+
+/// All disks of all targets, or of one.
+pub struct Remote {
+    only: Option<Wwn>,
+    known: Vec<Known>,
+    units: Vec<RemoteUnit>,
+    jobs: Vec<Option<Job>>,
+    free: Vec<u32>,
+    /// Jobs whose next command has not been taken yet.
+    waiting: VecDeque<u32>,
+    done: VecDeque<Completion>,
+    failures: Vec<(Wwn, ScanError)>,
+    /// Targets whose disks were looked for, whatever came of it.
+    scanned: usize,
+}
+
+/// Tags of scans have this bit, those of jobs have not.
+const SCAN: u32 = 1 << 31;
+/// Nanoseconds that each command may take.
+const TIMEOUT: u64 = 30_000_000_000;
+
+impl Remote {
+    /// No disks yet; later those of the target of this name, or of all.
+    #[must_use]
+    pub fn new(only: Option<Wwn>) -> Self {
+        Self {
+            only,
+            known: Vec::new(),
+            units: Vec::new(),
+            jobs: Vec::new(),
+            free: Vec::new(),
+            waiting: VecDeque::new(),
+            done: VecDeque::new(),
+            failures: Vec::new(),
+            scanned: 0,
+        }
+    }
+
+    /// The disks found so far, whether they can be reached or not; each keeps its place.
+    #[must_use]
+    pub fn units(&self) -> &[RemoteUnit] {
+        &self.units
+    }
+
+    /// Targets whose disks could not be found.
+    #[must_use]
+    pub fn failures(&self) -> &[(Wwn, ScanError)] {
+        &self.failures
+    }
+
+    /// How many targets have been looked at; none are being looked at just now.
+    #[must_use]
+    pub fn scanned(&self) -> Option<usize> {
+        self.known.iter().all(|known| known.scan.is_none()).then_some(self.scanned)
+    }
+
+    /// Whether an operation is under way.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.jobs.len() > self.free.len()
+    }
+
+    /// To be told of all that happens to the node.
+    pub fn event(&mut self, event: &NodeEvent) {
+        match event {
+            NodeEvent::Up(peer) if peer.role.target && self.only.is_none_or(|only| only == peer.wwpn) => {
+                self.known.retain(|known| known.peer.wwpn != peer.wwpn);
+                let tag = Tag(SCAN | u32::from(peer.id.index));
+                self.known.push(Known { peer: *peer, scan: Some(LunScan::new(tag)) });
+            }
+            NodeEvent::Down(id, _) => {
+                self.known.retain(|known| known.peer.id != *id);
+                for unit in self.units.iter_mut().filter(|unit| unit.peer == Some(*id)) {
+                    unit.peer = None;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins an operation on a disk, by its place in [`units`](Self::units); it ends as a [`Completion`] of this tag.
+    pub fn submit(&mut self, unit: usize, tag: Tag, operation: Operation) {
+        let Some(found) = self.units.get(unit) else {
+            return self.done.push_back(job::refused(tag, operation, BackendError::Gone));
+        };
+        let job = match Job::new(unit, tag, operation, &found.lun) {
+            Ok(job) => job,
+            Err(completion) => return self.done.push_back(completion),
+        };
+        let at = self.free.pop().unwrap_or_else(|| {
+            self.jobs.push(None);
+            u32::try_from(self.jobs.len() - 1).unwrap_or(SCAN - 1)
+        });
+        self.jobs[at as usize] = Some(job);
+        self.waiting.push_back(at);
+    }
+
+    /// An operation that has ended.
+    pub fn complete(&mut self) -> Option<Completion> {
+        self.done.pop_front()
+    }
+
+    /// Takes what has completed, and submits what there is room for. True if there was something.
+    pub fn turn(&mut self, now: u64, initiator: &mut Initiator, logins: &Logins) -> bool {
+        let mut worked = false;
+        while let Some(completed) = initiator.poll_completion() {
+            worked = true;
+            self.completed(now, completed);
+        }
+        worked |= self.scan(now, initiator, logins);
+        for _ in 0..self.waiting.len() {
+            let Some(at) = self.waiting.pop_front() else { break };
+            if !self.start(now, at, initiator, logins) {
+                self.waiting.push_back(at);
+                break;
+            }
+            worked = true;
+        }
+        worked
+    }
+
+    /// When a turn is wanted although nothing happens.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<u64> {
+        self.known.iter().filter_map(|known| known.scan.as_ref()?.poll_timeout()).min()
+    }
+
+    /// Goes on with the scans.
+    fn scan(&mut self, now: u64, initiator: &mut Initiator, logins: &Logins) -> bool {
+        let mut worked = false;
+        for Known { peer, scan } in &mut self.known {
+            let Some(running) = scan else { continue };
+            if let Some(command) = running.command(now)
+                && let Some(peer) = logins.peer(peer.id)
+            {
+                worked = true;
+                if let Err((_, command)) = initiator.submit(now, peer, command) {
+                    // As if it had been busy: it is asked again in a while.
+                    running.completed(now, &job::busy(command.tag, peer.id));
+                }
+            }
+            let Some(result) = running.result() else { continue };
+            worked = true;
+            self.scanned += 1;
+            *scan = None;
+            match result {
+                Ok(luns) => {
+                    for lun in luns {
+                        let same = |unit: &&mut RemoteUnit| unit.wwpn == peer.wwpn && unit.lun.lun == lun.lun;
+                        match self.units.iter_mut().find(same) {
+                            Some(unit) => *unit = RemoteUnit { wwpn: peer.wwpn, lun, peer: Some(peer.id) },
+                            None => self.units.push(RemoteUnit { wwpn: peer.wwpn, lun, peer: Some(peer.id) }),
+                        }
+                    }
+                }
+                Err(error) => self.failures.push((peer.wwpn, error)),
+            }
+        }
+        worked
+    }
+
+    /// Submits the next command of a job. False if it has to wait.
+    fn start(&mut self, now: u64, at: u32, initiator: &mut Initiator, logins: &Logins) -> bool {
+        let Some(job) = self.jobs.get_mut(at as usize).and_then(Option::as_mut) else { return true };
+        let unit = &self.units[job.unit()];
+        let Some(peer) = unit.peer.and_then(|id| logins.peer(id)) else {
+            self.end(at, Err(BackendError::Gone));
+            return true;
+        };
+        match job.next(Tag(at), &unit.lun, TIMEOUT) {
+            Next::Command(command) => match initiator.submit(now, peer, command) {
+                Ok(()) => true,
+                Err((_, command)) => {
+                    job.take_back(command);
+                    false
+                }
+            },
+            Next::Done => {
+                self.end(at, Ok(()));
+                true
+            }
+            Next::Never => {
+                self.end(at, Err(BackendError::Unsupported));
+                true
+            }
+        }
+    }
+
+    fn completed(&mut self, now: u64, completed: Completed) {
+        let Tag(tag) = completed.tag;
+        if tag & SCAN != 0 {
+            let known = self.known.iter_mut().find(|known| known.peer.id == completed.peer);
+            if let Some(scan) = known.and_then(|known| known.scan.as_mut()) {
+                scan.completed(now, &completed);
+            }
+            return;
+        }
+        let Some(job) = self.jobs.get_mut(tag as usize).and_then(Option::as_mut) else { return };
+        let result = match completed.outcome {
+            Outcome::Response => job::result(&completed),
+            Outcome::LinkLost => Err(job::Failed::For(BackendError::Gone)),
+            _ => Err(job::Failed::For(BackendError::Medium)),
+        };
+        match result {
+            Ok(()) => {
+                job.done(completed.buffer);
+                self.waiting.push_front(tag);
+            }
+            Err(job::Failed::Again) if job.may_try_again() => {
+                job.again(completed.buffer);
+                self.waiting.push_back(tag);
+            }
+            Err(job::Failed::For(BackendError::Unsupported)) if job.otherwise() => self.waiting.push_back(tag),
+            Err(failed) => {
+                job.again(completed.buffer);
+                self.end(tag, Err(failed.error()));
+            }
+        }
+    }
+
+    fn end(&mut self, at: u32, result: Result<(), BackendError>) {
+        if let Some(job) = self.jobs.get_mut(at as usize).and_then(Option::take) {
+            self.free.push(at);
+            self.done.push_back(job.end(result));
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! An operation on a remote disk: one SCSI command, or several after each other.
+
+use linerate_fcoe::{BackendError, Buffer, Command, Completed, Completion, Data, FoundLun, Operation, Outcome, PeerId, Tag};
+use linerate_wire::scsi::{Sense, SenseKey};
+
+/// How often a command is given again that the target says it could not do now.
+const TRIES: u8 = 8;
+/// Octets of zeros that are written at once where the disk cannot make them itself.
+const ZEROS: u32 = 1 << 20;
+
+/// What a job wants next.
+pub(super) enum Next {
+    /// This command.
+    Command(Command),
+    /// Nothing: all is done.
+    Done,
+    /// What the disk does not do.
+    Never,
+}
+
+/// Why a command failed.
+pub(super) enum Failed {
+    /// For now.
+    Again,
+    /// For good.
+    For(BackendError),
+}
+
+impl Failed {
+    pub(super) fn error(self) -> BackendError {
+        match self {
+            Self::Again => BackendError::Medium,
+            Self::For(error) => error,
+        }
+    }
+}
+
+/// What a command is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Read,
+    Write,
+    Flush,
+    Discard,
+    /// By WRITE SAME; blocks may be given back.
+    Zero(bool),
+    /// By WRITE.
+    WriteZeros,
+}
+
+/// An operation under way.
+pub(super) struct Job {
+    unit: usize,
+    tag: Tag,
+    what: What,
+    /// The next block, and how many are still to come.
+    lba: u64,
+    left: u64,
+    /// Blocks of the command under way.
+    piece: u64,
+    /// Flush at the end.
+    fua: bool,
+    tries: u8,
+    block: usize,
+    /// The operation's buffer, while no command has it.
+    buffer: Option<Buffer>,
+    /// A command has a piece of it, and where that begins.
+    at: Option<usize>,
+}
+
+/// A completion of an operation that was not begun.
+pub(super) fn refused(tag: Tag, operation: Operation, error: BackendError) -> Completion {
+    let buffer = match operation {
+        Operation::Read { buffer, .. } | Operation::Write { buffer, .. } => Some(buffer),
+        _ => None,
+    };
+    Completion { tag, buffer, result: Err(error) }
+}
+
+/// As if a target had answered BUSY.
+pub(super) fn busy(tag: Tag, peer: PeerId) -> Completed {
+    Completed {
+        tag,
+        peer,
+        outcome: Outcome::Response,
+        status: 0x08,
+        sense: [0; 96],
+        sense_len: 0,
+        residual: 0,
+        buffer: None,
+    }
+}
+
+/// What a status means for the operation.
+pub(super) fn result(completed: &Completed) -> Result<(), Failed> {
+    match completed.status {
+        // Less than was asked for is an error: the blocks are on the disk.
+        0x00 if completed.residual == 0 => Ok(()),
+        0x00 => Err(Failed::For(BackendError::Medium)),
+        0x02 => match Sense::parse(completed.sense()).map(|sense| (sense.key, sense.code)) {
+            Ok((SenseKey::UNIT_ATTENTION | SenseKey::ABORTED_COMMAND | SenseKey::NOT_READY, _)) => Err(Failed::Again),
+            Ok((SenseKey::DATA_PROTECT, (0x27, 0x07))) => Err(Failed::For(BackendError::NoSpace)),
+            Ok((SenseKey::DATA_PROTECT, _)) => Err(Failed::For(BackendError::ReadOnly)),
+            Ok((SenseKey::ILLEGAL_REQUEST, _)) => Err(Failed::For(BackendError::Unsupported)),
+            _ => Err(Failed::For(BackendError::Medium)),
+        },
+        // BUSY, TASK SET FULL, TASK ABORTED.
+        0x08 | 0x28 | 0x40 => Err(Failed::Again),
+        _ => Err(Failed::For(BackendError::Medium)),
+    }
+}
+
+impl Job {
+    pub(super) fn new(unit: usize, tag: Tag, operation: Operation, lun: &FoundLun) -> Result<Self, Completion> {
+        let block = lun.block_size as usize;
+        let blocks = |buffer: &Buffer| (buffer.len() / block) as u64;
+        let writes = !matches!(operation, Operation::Read { .. } | Operation::Flush);
+        if writes && lun.read_only {
+            return Err(refused(tag, operation, BackendError::ReadOnly));
+        }
+        let (what, lba, left, fua, buffer) = match operation {
+            Operation::Read { lba, buffer } => (What::Read, lba, blocks(&buffer), false, Some(buffer)),
+            Operation::Write { lba, buffer, fua } => {
+                (What::Write, lba, blocks(&buffer), fua && !lun.fua, Some(buffer))
+            }
+            Operation::Flush => (What::Flush, 0, 1, false, None),
+            Operation::Discard { lba, blocks } => (What::Discard, lba, blocks, false, None),
+            Operation::WriteZeroes { lba, blocks, discard, fua } => {
+                (What::Zero(discard && lun.zeroes), lba, blocks, fua, None)
+            }
+        };
+        Ok(Self { unit, tag, what, lba, left, piece: 0, fua, tries: 0, block, buffer, at: None })
+    }
+
+    pub(super) fn unit(&self) -> usize {
+        self.unit
+    }
+
+    /// The next command.
+    pub(super) fn next(&mut self, tag: Tag, lun: &FoundLun, timeout: u64) -> Next {
+        if self.left == 0 {
+            if !std::mem::take(&mut self.fua) {
+                return Next::Done;
+            }
+            (self.what, self.left) = (What::Flush, 1);
+        }
+        let command = match self.what {
+            What::Read | What::Write => self.transfer(tag, lun, timeout),
+            What::Flush => {
+                self.piece = self.left;
+                lun.flush(tag, timeout)
+            }
+            What::Discard => lun.unmap_pieces(self.lba, self.left).next().and_then(|piece| {
+                self.piece = piece.1.into();
+                lun.unmap(tag, &[piece], timeout)
+            }),
+            What::Zero(discard) => lun.write_same_pieces(self.lba, self.left).next().and_then(|piece| {
+                self.piece = piece.1.into();
+                lun.write_same(tag, piece, Buffer::new(self.block), discard, timeout)
+            }),
+            What::WriteZeros => {
+                let most = (ZEROS / lun.block_size).max(1).min(lun.max_transfer);
+                self.piece = self.left.min(most.into());
+                let octets = usize::try_from(self.piece).unwrap_or(0) * self.block;
+                lun.write(tag, self.lba, Buffer::new(octets), false, timeout)
+            }
+        };
+        command.map_or(Next::Never, Next::Command)
+    }
+
+    /// READ or WRITE: of the whole buffer, or of a piece of it where the disk takes no more.
+    fn transfer(&mut self, tag: Tag, lun: &FoundLun, timeout: u64) -> Option<Command> {
+        let whole = self.buffer.as_ref()?.len();
+        let most = u64::from(lun.max_transfer);
+        self.piece = self.left.min(most);
+        let all = (whole / self.block) as u64;
+        let buffer = if all <= most {
+            self.buffer.take()?
+        } else {
+            let at = usize::try_from(all - self.left).ok()? * self.block;
+            let octets = usize::try_from(self.piece).ok()? * self.block;
+            let mut piece = Buffer::new(octets);
+            if self.what == What::Write {
+                piece.bytes_mut().copy_from_slice(&self.buffer.as_ref()?.bytes()[at..at + octets]);
+            }
+            self.at = Some(at);
+            piece
+        };
+        match self.what {
+            What::Write => lun.write(tag, self.lba, buffer, true, timeout),
+            _ => lun.read(tag, self.lba, buffer, timeout),
+        }
+    }
+
+    /// A command that was not taken: it is asked for again.
+    pub(super) fn take_back(&mut self, command: Command) {
+        let buffer = match command.data {
+            Data::In(buffer) | Data::Out(buffer) => Some(buffer),
+            Data::None => None,
+        };
+        self.again(buffer);
+    }
+
+    /// A command that was not done: it is asked for again.
+    pub(super) fn again(&mut self, buffer: Option<Buffer>) {
+        if self.at.take().is_none() && matches!(self.what, What::Read | What::Write) && self.buffer.is_none() {
+            self.buffer = buffer;
+        }
+    }
+
+    /// Whether a command may be asked for again that the target could not do for now, or not in this way.
+    pub(super) fn may_try_again(&mut self) -> bool {
+        self.tries += 1;
+        self.tries < TRIES
+    }
+
+    /// A command that was done.
+    pub(super) fn done(&mut self, buffer: Option<Buffer>) {
+        self.tries = 0;
+        match (self.what, self.at.take(), buffer) {
+            (What::Read, Some(at), Some(piece)) => {
+                if let Some(whole) = &mut self.buffer
+                    && let Some(to) = whole.bytes_mut().get_mut(at..at + piece.len())
+                {
+                    to.copy_from_slice(piece.bytes());
+                }
+            }
+            (What::Read | What::Write, None, buffer) => self.buffer = buffer,
+            _ => {}
+        }
+        self.lba += self.piece;
+        self.left -= self.piece.min(self.left);
+    }
+
+    /// WRITE SAME is not known to the disk: zeros are written instead. False for anything else.
+    pub(super) fn otherwise(&mut self) -> bool {
+        let zero = matches!(self.what, What::Zero(_));
+        if zero {
+            self.what = What::WriteZeros;
+        }
+        zero
+    }
+
+    /// How it ended.
+    pub(super) fn end(self, result: Result<(), BackendError>) -> Completion {
+        Completion { tag: self.tag, buffer: self.buffer, result }
+    }
+}
