@@ -117,6 +117,7 @@ const fn field(octet: u16, bit: u8) -> CdbError {
 }
 
 /// What READ and WRITE of all widths have in common. `cdb` is as long as its opcode says.
+#[inline]
 fn transfer(opcode: u8, cdb: &[u8]) -> Transfer {
     let (width, lba, blocks) = match opcode >> 5 {
         0 => {
