@@ -113,7 +113,7 @@ pub(super) struct Exchange {
     pub(super) deadline: u64,
     /// When something last went or came.
     pub(super) progress: u64,
-    /// When REC, SRR or ABTS was sent.
+    /// When REC or SRR was sent, or ABTS was to be sent.
     pub(super) asked: u64,
     pub(super) tag: Tag,
     pub(super) lun: Lun,

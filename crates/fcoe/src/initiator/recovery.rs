@@ -277,9 +277,15 @@ impl Initiator {
         }
     }
 
-    /// Sends the command again under another name, unless that was done too often or does harm.
+    /// Sends the command again under another name, unless its time has passed, that was done too often, or does harm.
     fn resend(&mut self, at: usize, qualifier: Option<u16>) {
         let exchange = &self.exchanges[at];
+        let peer = exchange.peer;
+        if self.now >= exchange.deadline {
+            self.count(peer).timed_out += 1;
+            self.fail(at, Outcome::TimedOut, qualifier);
+            return;
+        }
         let error = if !exchange.is_repeatable() {
             Some(TransportError::NotRepeatable)
         } else if exchange.attempts >= self.config.retries {
@@ -300,7 +306,6 @@ impl Initiator {
         exchange.service = FcHeader::NO_ID;
         exchange.attempts += 1;
         exchange.restart(self.now, ox_id);
-        let peer = exchange.peer;
         self.count(peer).resent += 1;
         self.queue(at);
         self.schedule(at);

@@ -123,8 +123,8 @@ impl Initiator {
             if !send_one(peer, FcHeader { seq_id: exchange.next_seq_id(), ..header }, &[], out) {
                 return false;
             }
+            // Its reply is awaited from when it was wanted: no want of room makes a command outlive its time.
             exchange.wants &= !want::ABTS;
-            exchange.asked = now;
             counters.abts += 1;
         }
         if exchange.wants & want::CONF != 0 {

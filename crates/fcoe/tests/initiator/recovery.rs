@@ -462,6 +462,25 @@ fn a_command_has_its_time() {
     }
 }
 
+/// A command whose time passes while it is aborted to be sent again is not sent again.
+#[test]
+fn a_late_abort_is_the_end() {
+    let mut world = World::new();
+    let ox_id = world.write(&[1; 4096]);
+    for _ in 0..8 {
+        let asked = rec(&mut world);
+        world.feed(&rec_accept(&asked, WORKS, 0));
+    }
+    let asked = rec(&mut world);
+    world.feed(&rec_accept(&asked, 0, 0));
+    assert_eq!(world.only().header.r_ctl, r_ctl::BLS_ABTS);
+    assert!(world.pass(7 * SECOND).is_empty());
+    world.none_done();
+    world.feed(&ba_acc(ox_id, 1, 0));
+    assert!(world.sent().is_empty());
+    assert_eq!(world.done().outcome, Outcome::TimedOut);
+}
+
 /// An answer that comes while the abort is on its way counts.
 #[test]
 fn an_answer_is_better_than_an_abort() {
@@ -584,6 +603,23 @@ fn a_reset_has_its_time_too() {
     let ox_id = world.command().header.ox_id;
     world.feed(&response(ox_id, &FcpResponse { code: Some(9), ..FcpResponse::default() }));
     assert_eq!(world.done().outcome, Outcome::Function(9));
+}
+
+/// Nor does an ABTS that finds room late make a command outlive its time.
+#[test]
+fn an_abort_that_goes_late_has_its_time() {
+    let mut world = World::new();
+    let mut command = command(1, &write_cdb(512), Data::Out(Buffer::new(512)));
+    command.timeout = 2 * SECOND;
+    world.initiator.submit(world.now, &world.peer, command).unwrap();
+    world.command();
+    world.out.room = 0;
+    assert!(world.pass(17 * SECOND).is_empty());
+    world.out.room = 1;
+    assert_eq!(world.only().header.r_ctl, r_ctl::BLS_ABTS);
+    world.none_done();
+    assert!(world.pass(2 * SECOND).is_empty());
+    assert_eq!(world.done().outcome, Outcome::TimedOut);
 }
 
 /// What never went out is not aborted; its time passes nevertheless.
