@@ -193,12 +193,13 @@ impl<S: DeviceServer> Target<S> {
         let complete = response == FunctionResponse::Complete;
         for place in 0..self.table.touched() {
             let exchange = self.table.at(place);
-            // The device server is done with those that are being answered; nothing more is to be heard of them either.
+            // The device server is done with those that are being answered: who has sent the function hears no more of them
+            // (FCP-4, clause 4.9), while others, who know nothing of it, get their answers.
             let covered = complete
                 && matches!(exchange.state, State::Answering(_))
+                && exchange.peer == peer.id
                 && match function {
-                    Function::AbortTaskSet => exchange.lun == lun && exchange.peer == peer.id,
-                    Function::ClearTaskSet | Function::LogicalUnitReset => exchange.lun == lun,
+                    Function::AbortTaskSet | Function::ClearTaskSet | Function::LogicalUnitReset => exchange.lun == lun,
                     Function::TargetReset => true,
                     Function::ClearAca => false,
                 };
