@@ -8,6 +8,7 @@ mod ports;
 mod profile;
 mod qualify;
 mod stack;
+mod sweep;
 mod switch;
 mod xdd;
 
@@ -39,6 +40,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     nic::COMMAND,
     profile::COMMAND,
     xdd::COMMAND,
+    sweep::COMMAND,
     bench::COMMAND,
 ];
 
