@@ -12,6 +12,13 @@ pub(crate) fn best_rate(run: &RunResult) -> Option<(&Test, f64)> {
     rates.max_by(|a, b| a.1.total_cmp(&b.1).then(compared(a.0).cmp(&compared(b.0))))
 }
 
+/// The point of a sweep with the highest throughput.
+fn best_throughput(run: &RunResult) -> Option<(&Test, f64)> {
+    let points = run.tests.iter().filter(|test| test.workload == crate::sweep::WORKLOAD);
+    let rates = points.filter_map(|test| Some((test, test.value.as_ref()?.median.known()?)));
+    rates.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
 /// The run in one line: the highest rate and the ports it was measured on.
 pub(crate) fn headline(run: &RunResult) -> String {
     match best_rate(run) {
@@ -19,6 +26,9 @@ pub(crate) fn headline(run: &RunResult) -> String {
             let ports = route(&test.ports);
             let rate = quantity::value(rate.into(), unit::PPS);
             if ports.is_empty() { rate } else { format!("{rate}, {ports}") }
+        }
+        None if let Some((test, rate)) = best_throughput(run) => {
+            format!("{}, {}", quantity::value(rate.into(), unit::BYTES), test.title)
         }
         None if run.tests.iter().any(|test| !test.stages.is_empty()) => "Nanoseconds, stage by stage".to_owned(),
         None if run.tests.iter().any(|test| test.value.is_some()) => "No packet rate was measured".to_owned(),

@@ -12,6 +12,7 @@ pub mod qualify;
 pub mod quantity;
 pub mod report;
 pub mod store;
+pub mod sweep;
 pub mod text;
 
 mod facts;

@@ -4,6 +4,8 @@
 //! in the publication's words; then come the names of the columns and the rows. The figures are shown as published and are
 //! not measurements of this machine: other hardware, another day.
 
+pub mod fcoe;
+
 use linerate_load::result::{Comparison, Kind, Test, unit};
 use thiserror::Error;
 
@@ -36,7 +38,7 @@ const ETHER_OUTPUT: Published = Published {
 };
 
 /// Every published table.
-pub const TABLES: &[Published] = &[T5_OUTPUT, T5_SUMMARY, ETHER_OUTPUT];
+pub const TABLES: &[Published] = &[T5_OUTPUT, T5_SUMMARY, ETHER_OUTPUT, fcoe::TABLE];
 
 /// A published table's text.
 #[must_use]

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use linerate_load::result::{Outcome, RunResult};
 
 use crate::table::{Cell, Table, Tone};
-use crate::{facts, quantity, tables};
+use crate::{facts, quantity, sweep, tables};
 
 const GREEN: &str = "32";
 const RED: &str = "31";
@@ -54,7 +54,9 @@ pub fn render(run: &RunResult, colour: bool) -> String {
     }
 
     section(&mut lines, "", &tables::summary(run), colour);
-    if !run.comparisons.is_empty() {
+    let sweep = sweep::beside(run);
+    section(&mut lines, "FCoE, beside the published table", &sweep, colour);
+    if !run.comparisons.is_empty() && sweep.rows.is_empty() {
         section(&mut lines, "Compared", &tables::comparisons(run), colour);
     }
     if facts::unexplained(run).is_some_and(|frames| frames > 0) {

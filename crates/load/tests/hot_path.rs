@@ -2,6 +2,7 @@
 
 use linerate_load::pktgen::{Config, MODES, Output, run};
 use linerate_load::result::Test;
+use linerate_load::xdd;
 use linerate_rt::{Stop, WaitMode};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
@@ -44,6 +45,21 @@ fn allocations(port: &str, to: Option<&str>, count: u64) -> (u64, Test) {
     let spent = ALLOCATIONS.load(Relaxed) - before;
     assert_eq!(finished.result.reasons, Vec::<String>::new());
     (spent, finished.result.tests.pop().unwrap())
+}
+
+/// Allocations of an xdd run of so many requests.
+fn requests(target: &str, count: u64) -> u64 {
+    let text = format!("-targets 1 {target} -bs 512 -rs 1 -nr {count} -qd 16 -rwratio 50 -dp sequenced");
+    let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+    let xdd::Command::Run(config) = xdd::Config::parse(&words).unwrap() else { panic!("it is a run") };
+    let stop = Stop::new().unwrap();
+    let sink = || Box::new(std::io::sink());
+    let mut streams = xdd::Streams::open(&config, sink(), sink(), &stop).unwrap();
+    let before = ALLOCATIONS.load(Relaxed);
+    let done = xdd::run(&config, xdd::engine::open, Vec::new(), &stop, &mut streams).unwrap();
+    let spent = ALLOCATIONS.load(Relaxed) - before;
+    assert_eq!((done.all.ops(), done.all.errors()), (count, 0));
+    spent
 }
 
 /// A pair in a namespace of its own; None, and why on standard output, if the privilege is missing.
@@ -96,6 +112,14 @@ fn by_the_kernels_ports() {
 fn frames_cost_no_allocation_and_no_system_call() {
     #[cfg(target_os = "linux")]
     by_the_kernels_ports();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("disk");
+    std::fs::write(&file, vec![0; 1 << 20]).unwrap();
+    for target in ["null:1M", "ram:1M", file.to_str().unwrap()] {
+        requests(target, 1_000);
+        let (few, many) = (requests(target, 5_000), requests(target, 50_000));
+        assert!(many < few + 64, "{target}: {few} allocations for 5000 requests, {many} for 50000");
+    }
     for (port, to) in [("null:", None), ("cable:hot{1", Some("cable:hot}1"))] {
         allocations(port, to, 1_000);
         let (few, _) = allocations(port, to, 20_000);

@@ -9,6 +9,7 @@ mod ports;
 mod profile;
 mod qualify;
 mod stack;
+mod sweep;
 mod switch;
 mod xdd;
 
@@ -41,6 +42,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     nic::COMMAND,
     profile::COMMAND,
     xdd::COMMAND,
+    sweep::COMMAND,
     bench::COMMAND,
 ];
 

@@ -46,6 +46,7 @@ pub fn render(run: &RunResult) -> String {
                     (parts::warnings(run))
                     section { h2 { "Charts" } @for chart in shown(run) { (chart.figure(run)) } }
                     (parts::environment(run))
+                    (parts::sweep(run))
                     (parts::results(run))
                     (parts::ledgers(run))
                     (parts::cpu(run))

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::tables::{pairs, ports, table};
 use crate::quantity::{UNKNOWN, count, duration, per_cent, ratio, value};
-use crate::{facts, published, tables};
+use crate::{facts, published, sweep, tables};
 
 /// Headline and verdict.
 pub(super) fn header(run: &RunResult) -> Markup {
@@ -147,6 +147,23 @@ fn offloads(interface: &Interface) -> Markup {
             details {
                 summary { "Offloads" }
                 dl class="long" { div { dt { "On" } dd { (names(true)) } } div { dt { "Off" } dd { (names(false)) } } }
+            }
+        }
+    }
+}
+
+/// A sweep's points beside the published ones.
+pub(super) fn sweep(run: &RunResult) -> Markup {
+    let beside = sweep::beside(run);
+    html! {
+        @if !beside.rows.is_empty() {
+            section {
+                h2 { "FCoE, beside the published table" }
+                p class="reading" {
+                    "MB/s and IOPS are all initiators' together, CPU is the target's, per cent of its cores. "
+                    @if let Ok(setup) = published::fcoe::setup() { "Published: " (setup) }
+                }
+                (table(&beside, "FCoE, beside the published table"))
             }
         }
     }

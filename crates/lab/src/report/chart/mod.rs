@@ -3,6 +3,7 @@
 //! A chart is drawn twice, for wide and for narrow pages, so that its letters keep their size; the style sheet shows one.
 //! Its numbers stand below it in a table, which is also what a screen reader gets to read.
 
+mod by_io_size;
 mod by_size;
 mod compared;
 mod latency;
@@ -10,6 +11,7 @@ mod over_time;
 mod plot;
 mod scale;
 mod stages;
+mod wires;
 
 use linerate_load::result::RunResult;
 use maud::{Markup, html};
@@ -30,7 +32,15 @@ pub struct Chart {
 }
 
 /// Every chart, in the order of the report.
-pub const CHARTS: &[Chart] = &[by_size::CHART, compared::CHART, stages::CHART, latency::CHART, over_time::CHART];
+pub const CHARTS: &[Chart] = &[
+    by_size::CHART,
+    by_io_size::CHART,
+    wires::CHART,
+    compared::CHART,
+    stages::CHART,
+    latency::CHART,
+    over_time::CHART,
+];
 
 /// Width of the page that a chart is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,6 +26,19 @@ fn run(values: &[f64]) -> RunResult {
         test.summarize(unit::PPS);
         run.comparisons.push(Comparison::new(Kind::Peer, &test.id, "n", "s", unit::PPS, 1.0.into(), number));
         run.tests.push(test);
+        for wire in ["unlimited", "40G", "10G"] {
+            let words =
+                [("io_bytes", ["512", "4096", "4294967295", "0", "x"][index % 5]), ("op", "read"), ("wire", wire)];
+            let mut point = Test {
+                id: format!("f{index}-{wire}"),
+                workload: "fcoe".to_owned(),
+                parameters: words.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+                repeats: vec![Repeat { value: number, valid: true, ..Repeat::default() }],
+                ..Test::default()
+            };
+            point.summarize(unit::BYTES);
+            run.tests.push(point);
+        }
     }
     run
 }

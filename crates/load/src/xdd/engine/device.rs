@@ -27,19 +27,19 @@ pub(super) fn open_file(request: &Request<'_>) -> Opened {
             return Err("there is no O_DIRECT on its file system; leave out -dio, or give another".into());
         }
     }
-    Ok(engine(file, target))
+    Ok(engine(file))
 }
 
 /// An export of an NBD server.
 pub(super) fn open_nbd(request: &Request<'_>) -> Opened {
     let uri = NbdUri::parse(&request.target.name).map_err(told)?;
     let backend = NbdBackend::open(&uri, NbdOptions::default()).map_err(told)?;
-    Ok(engine(backend, request.target))
+    Ok(engine(backend))
 }
 
-fn engine<D: Device + 'static>(device: D, target: &Target) -> Vec<Box<dyn Engine>> {
+fn engine<D: Device + 'static>(device: D) -> Vec<Box<dyn Engine>> {
     let path = device.path();
-    vec![Box::new(Blocks::new(device, path, target.depth as usize).waiting_for(D::waits_for))]
+    vec![Box::new(Blocks::new(device, path).waiting_for(D::waits_for))]
 }
 
 /// A file that is written is made, and as large as a pass needs it, as xdd's is by its writing.

@@ -1,6 +1,6 @@
 //! The kinds of targets: one row each. What a target is called says which.
 
-use super::{Opened, device, sg};
+use super::{Opened, device, memory, sg};
 use crate::xdd::config::Target;
 
 /// What is to be opened.
@@ -31,7 +31,7 @@ pub struct Kind {
 }
 
 /// All kinds. The first whose prefix fits is meant, unless `-sgio` says otherwise.
-pub const KINDS: &[Kind] = &[SG, NBD, NBD_UNIX, FILE];
+pub const KINDS: &[Kind] = &[SG, NULL, RAM, NBD, NBD_UNIX, FILE];
 
 const SG: Kind = Kind {
     prefix: "/dev/sg",
@@ -39,6 +39,22 @@ const SG: Kind = Kind {
     about: "a SCSI device by SG_IO (with -sgio, any SCSI device)",
     several: false,
     open: sg::open,
+};
+
+const NULL: Kind = Kind {
+    prefix: "null:",
+    example: "null:1G",
+    about: "nothing: reads zeros, forgets what is written, to measure the load itself",
+    several: false,
+    open: memory::open_null,
+};
+
+const RAM: Kind = Kind {
+    prefix: "ram:",
+    example: "ram:64M",
+    about: "memory of this process, zeros at first",
+    several: false,
+    open: memory::open_ram,
 };
 
 const NBD: Kind = Kind {

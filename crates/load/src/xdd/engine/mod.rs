@@ -3,6 +3,7 @@
 mod blocks;
 mod device;
 mod kinds;
+mod memory;
 mod sg;
 
 pub use blocks::Blocks;

@@ -139,7 +139,7 @@ fn open(request: &Request<'_>) -> engine::Opened {
             serial: 0,
         };
         let held = Held { disk: disk.clone(), geometry, under_way: VecDeque::new() };
-        Box::new(Blocks::new(held, "memory of a test".into(), request.target.depth as usize))
+        Box::new(Blocks::new(held, "memory of a test".into()))
     };
     Ok((0..request.units).map(|_| engine(&disk)).collect())
 }

@@ -1,7 +1,6 @@
 //! Runs: what is counted, printed, written down.
 
 use super::*;
-use linerate_fcoe::Memory;
 
 #[test]
 fn every_request_is_counted_once_and_the_table_adds_up() {
@@ -96,74 +95,25 @@ fn a_run_that_is_stopped_ends_and_says_so() {
     assert_eq!(RunResult::from_json(&finished.result.to_json()).unwrap().signal, Some(2));
 }
 
-/// A device whose blocks lie in memory, and which does nothing else.
-struct Ram {
-    geometry: Geometry,
-    data: Vec<u8>,
-}
-
-impl Memory for Ram {
-    /// Never more than 700 octets at once.
-    fn read(&self, offset: u64, len: usize) -> &[u8] {
-        let from = usize::try_from(offset).unwrap();
-        &self.data[from..][..len.min(700)]
-    }
-    fn write(&mut self, offset: u64, octets: &[u8]) {
-        let to = usize::try_from(offset).unwrap();
-        self.data[to..][..octets.len()].copy_from_slice(octets);
-    }
-    fn protection(&self, _: u64) -> Option<[u8; 8]> {
-        None
-    }
-    fn set_protection(&mut self, _: u64, _: [u8; 8]) {}
-}
-
-impl Backend for Ram {
-    fn geometry(&self) -> &Geometry {
-        &self.geometry
-    }
-    fn memory(&mut self) -> Option<&mut dyn Memory> {
-        Some(self)
-    }
-    fn submit(&mut self, _: Tag, operation: Operation) {
-        panic!("{operation:?} of memory")
-    }
-    fn complete(&mut self) -> Option<Completion> {
-        None
-    }
-}
-
+/// By the kinds of targets that need nothing: what memory was given it has, what nothing was given is gone.
 #[test]
-fn memory_is_read_and_written_where_it_is() {
-    use linerate_fcoe::Buffer;
-    let geometry = |read_only| Geometry {
-        block_size: 512,
-        blocks: 8,
-        physical_exponent: 0,
-        read_only,
-        volatile: false,
-        discards: false,
-        discard_zeroes: false,
-        protection: false,
-        product: "test",
-        serial: 0,
+fn memory_and_nothing_are_targets() {
+    let go = |text: &str| {
+        let config = config(text).unwrap();
+        let sink = || Box::new(std::io::sink());
+        let stop = Stop::new().unwrap();
+        let mut streams = Streams::open(&config, sink(), sink(), &stop).unwrap();
+        run(&config, engine::open, Vec::new(), &stop, &mut streams).map_err(|e| e.to_string())
     };
-    let ram = |read_only| Blocks::new(Ram { geometry: geometry(read_only), data: vec![0; 4096] }, "ram".into(), 4);
-    let mut engine = ram(false);
-    let mut buffer = Buffer::new(2048);
-    buffer.bytes_mut().fill(9);
-    engine.submit(Tag(1), Operation::Write { lba: 2, buffer, fua: false });
-    engine.submit(Tag(2), Operation::Read { lba: 1, buffer: Buffer::new(2048) });
-    engine.submit(Tag(3), Operation::Flush);
-    engine.submit(Tag(4), Operation::Read { lba: 6, buffer: Buffer::new(2048) });
-    let ended: Vec<_> = std::iter::from_fn(|| engine.complete()).collect();
-    assert_eq!(ended.iter().map(|c| c.tag.0).collect::<Vec<_>>(), [1, 2, 3, 4]);
-    let read = ended[1].buffer.as_ref().unwrap().bytes();
-    assert!(read[..512].iter().all(|b| *b == 0) && read[512..].iter().all(|b| *b == 9));
-    assert_eq!(ended[3].result, Err(BackendError::Medium), "beyond the end");
-    let mut engine = ram(true);
-    engine.submit(Tag(1), Operation::Write { lba: 2, buffer: Buffer::new(512), fua: false });
-    assert_eq!(engine.complete().unwrap().result, Err(BackendError::ReadOnly));
+    // Each place is written before it is read: half of all requests read, and the range is one request.
+    let text = "-bs 512 -rs 4 -nr 1000 -rwratio 50 -dp x -verify contents -seek none";
+    let ram = go(&format!("-targets 1 ram:64K {text}")).unwrap();
+    assert_eq!((ram.all.ops(), ram.all.miscompares), (1000, 1), "only the first read came before the first write");
+    let null = go(&format!("-targets -2 null:1T {text} -qd 16")).unwrap();
+    assert_eq!((null.all.reads.ops, null.all.writes.ops, null.all.miscompares), (1000, 1000, 1000));
+    assert_eq!(null.result.tests[0].ports[0].path, "null");
+    let error = go("-targets 1 null:x -nr 1").unwrap_err();
+    assert_eq!(error, "target 0 (null:x): no size; give one up to 1024T, as null:1G");
 }
 
 /// The same on a file by io_uring, past the page cache where the file system has that.

@@ -1,0 +1,101 @@
+//! Throughput by I/O size: what a sweep measured without a limit on the wire, beside the published table.
+
+use linerate_load::result::{RunResult, unit};
+use maud::html;
+
+use super::plot::{self, Anchor, Area, Look};
+use super::scale::Scale;
+use super::{Chart, Drawing, Page};
+use crate::published::fcoe::t5_fcoe;
+use crate::quantity::value;
+use crate::sweep::{Mix, Wire, points};
+use crate::table::Table;
+
+pub(super) const CHART: Chart = Chart {
+    id: "throughput-by-io-size",
+    title: "FCoE throughput by I/O size",
+    reading: "All initiators together, over a wire without a limit; both axes are logarithmic. Hollow marks on a dotted line: \
+              what was published for a port of 40 Gb/s each way.",
+    draw,
+};
+
+/// A line: what it is, how it looks, and its points (octets of a request, octets a second) in the order of size.
+pub(super) struct Line {
+    pub(super) name: String,
+    pub(super) look: Look,
+    pub(super) points: Vec<(f64, f64)>,
+}
+
+/// What a run measured of a mix over a wire, in the order of size.
+pub(super) fn measured(run: &RunResult, mix: Mix, wire: Wire) -> Vec<(f64, f64)> {
+    let all = points(run).into_iter().filter(|point| point.mix == mix && point.wire == wire && point.bytes_per_s > 0.0);
+    let mut list: Vec<_> = all.map(|point| (f64::from(point.io_bytes), point.bytes_per_s)).collect();
+    list.sort_by(|a, b| a.0.total_cmp(&b.0));
+    list
+}
+
+fn draw(run: &RunResult, page: Page) -> Drawing {
+    let (published, mut lines) = (t5_fcoe().unwrap_or_default(), Vec::new());
+    for (colour, mix) in Mix::ALL.into_iter().enumerate() {
+        let Some(look) = Look::solid(colour) else { continue };
+        let ours = measured(run, mix, Wire::Unlimited);
+        if ours.is_empty() {
+            continue;
+        }
+        let rows = published.iter().filter(|row| row.mix == mix);
+        let theirs = rows.map(|row| (f64::from(row.io_bytes), row.mb_per_s * 1e6)).collect();
+        lines.push(Line { name: mix.title().into(), look, points: ours });
+        lines.push(Line { name: format!("{}, published", mix.title()), look: look.hollow(), points: theirs });
+    }
+    lines_of(&lines, "No FCoE throughput was measured without a limit on the wire.", page)
+}
+
+/// The drawing of these lines; without any, of what is missing.
+pub(super) fn lines_of(lines: &[Line], nothing: &str, page: Page) -> Drawing {
+    let points = || lines.iter().flat_map(|line| &line.points);
+    if points().next().is_none() {
+        return Drawing::nothing(nothing);
+    }
+    let least = |of: fn(&(f64, f64)) -> f64| points().map(of).fold(f64::MAX, f64::min);
+    let most = |of: fn(&(f64, f64)) -> f64| points().map(of).fold(0.0, f64::max);
+    let (smallest, largest) = (least(|p| p.0), most(|p| p.0));
+    let (lowest, highest) = (least(|p| p.1), most(|p| p.1));
+
+    let height = page.pick(400.0, 320.0);
+    let area = Area { left: 66.0, right: page.width() - 24.0, top: 30.0, bottom: height - 46.0 };
+    let x = Scale::logarithmic(smallest / 1.15, largest * 1.15, area.left, area.right);
+    let y = Scale::logarithmic(lowest / 1.4, highest * 1.4, area.bottom, area.top);
+    let mut sizes: Vec<f64> = points().map(|point| point.0).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    let marks: Vec<_> = sizes.iter().map(|&bytes| (x.at(bytes), format!("{bytes}"))).collect();
+
+    let rate = |bytes: f64| value(bytes.into(), unit::BYTES);
+    let mut table = Table::new(&["Line", "#I/O", "#Throughput"]);
+    for line in lines {
+        for (bytes, throughput) in &line.points {
+            table.row([line.name.as_str().into(), format!("{bytes} B").into(), rate(*throughput).into()]);
+        }
+    }
+    let body = html! {
+        (plot::label(0.0, 14.0, Anchor::Start, "unit", "Throughput, MB/s"))
+        (plot::rows(area, &y, &y.ticks(page.pick(9, 7)), |bytes| format!("{}", bytes / 1e6)))
+        (plot::columns(area, &marks))
+        (plot::label(area.right, height - 6.0, Anchor::End, "unit", "I/O size, bytes"))
+        @for line in lines {
+            @let places: Vec<_> = line.points.iter().map(|point| (x.at(point.0), y.at(point.1))).collect();
+            (plot::path(&places, &line.look.line()))
+            @for (point, &place) in line.points.iter().zip(&places) {
+                (plot::mark(line.look, place, &format!("{}, {} B: {}", line.name, point.0, rate(point.1))))
+            }
+        }
+    };
+    let description = format!(
+        "{} lines over requests of {smallest} to {largest} bytes; throughput from {} to {}.",
+        lines.len(),
+        rate(lowest),
+        rate(highest)
+    );
+    let legend = lines.iter().map(|line| (Some(line.look), line.name.clone())).collect();
+    Drawing { height, body, description, legend, table }
+}

@@ -1,0 +1,203 @@
+//! `linerate sweep PRESET`: a plan of points, measured one after the other, written down one by one, so that a sweep that
+//! was stopped goes on where it was.
+//!
+//! This module knows what is to be measured and what became of it; a [`Runner`] measures.
+
+mod plan;
+mod store;
+mod table;
+
+pub use plan::{Form, Mix, Plan, Point, Wire, t5_fcoe};
+pub use store::{Head, POINTS, Store, SweepError};
+pub(crate) use table::{beside, points};
+
+use crate::qualify::{run_id, seconds};
+use crate::{environment, quantity};
+use linerate_load::result::{Latency, Number, Outcome, PortUsed, Repeat, RunResult, Summary, Test, Timestamp, unit};
+use linerate_rt::{Stop, monotonic_ns};
+use std::path::Path;
+use std::time::Duration;
+
+/// A plan by its name, and what measures its points.
+pub struct Preset {
+    /// What is typed.
+    pub name: &'static str,
+    /// What is measured.
+    pub plan: fn(Form) -> Plan,
+    /// Makes what measures. The error says what is wrong and what to do.
+    pub runner: fn() -> Result<Box<dyn Runner>, String>,
+}
+
+/// All presets: one row each.
+pub const PRESETS: &[Preset] = &[];
+
+/// The workload of a sweep's tests in the result document.
+pub const WORKLOAD: &str = "fcoe";
+
+/// What a point came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// Octets read and written a second, all initiators together.
+    pub bytes_per_s: f64,
+    /// Requests a second, all initiators together.
+    pub iops: f64,
+    /// Processor time of the target, per cent of all cores that it has; not known where it is not alone on them.
+    pub cpu_percent: Option<f64>,
+    /// Over how long.
+    pub seconds: f64,
+    /// Of all requests.
+    pub latency: Option<Latency>,
+    /// Requests that failed or moved wrong data: any fails the sweep.
+    pub errors: u64,
+    /// The ports that the point used.
+    pub ports: Vec<PortUsed>,
+    /// Things to know before trusting the figures.
+    pub warnings: Vec<String>,
+}
+
+/// A point measured, or why it could not be.
+pub type PointResult = Result<Measured, String>;
+
+/// What measures points.
+pub trait Runner {
+    /// Measures a point. A `stop` that is asked for ends it early, with an error.
+    fn run(&mut self, point: &Point, stop: &Stop) -> PointResult;
+}
+
+/// Does what is left of a plan, and makes a result of all points, measured now or before. `tell` gets a line a point.
+///
+/// # Errors
+/// [`SweepError`]: what is in the directory is another sweep's, or cannot be read or written.
+pub fn sweep(
+    plan: &Plan,
+    runner: &mut dyn Runner,
+    directory: &Path,
+    resume: bool,
+    command: Vec<String>,
+    stop: &Stop,
+    mut tell: impl FnMut(&str),
+) -> Result<RunResult, SweepError> {
+    let began = monotonic_ns();
+    let head = Head::new(plan, run_id(), Timestamp::now());
+    let mut store = Store::open(directory, &head, resume)?;
+    let mut run = RunResult::new(store.head().run_id.clone(), command, store.head().start);
+    run.environment = environment::read(&[]);
+    let left = plan.points.iter().filter(|point| store.test(&point.id()).is_none()).count();
+    let mut estimate = Estimate { left, done: 0, began };
+    for (k, point) in plan.points.iter().enumerate() {
+        if stop.asked() || store.test(&point.id()).is_some() {
+            continue;
+        }
+        let (n, all, title) = (k + 1, plan.points.len(), point.title());
+        match runner.run(point, stop) {
+            Ok(measured) => {
+                let test = test(plan, point, &measured);
+                store.add(&test)?;
+                estimate.done();
+                tell(&format!("{n}/{all} {title}: {}; {}", figures(&measured), estimate.left()));
+            }
+            Err(_) if stop.asked() => {}
+            Err(why) => {
+                tell(&format!("{n}/{all} {title}: {why}"));
+                run.tests.push(skipped(plan, point, why));
+            }
+        }
+    }
+    // In the plan's order, whenever they were measured.
+    let failed = std::mem::take(&mut run.tests);
+    for point in &plan.points {
+        let id = point.id();
+        run.tests.extend(store.test(&id).or_else(|| failed.iter().find(|test| test.id == id)).cloned());
+    }
+    run.comparisons = crate::published::fcoe::compare(&run.tests).unwrap_or_default();
+    run.elapsed_s = Number::new(seconds(monotonic_ns() - began));
+    run.signal = stop.signal();
+    let faulty = run.tests.iter().filter(|test| test.counters.get("errors").is_some_and(|n| *n > 0));
+    run.reasons = faulty.map(|test| format!("{}: {} requests failed", test.id, test.counters["errors"])).collect();
+    let complete = run.tests.len() == plan.points.len() && run.tests.iter().all(|test| test.skipped.is_none());
+    run.outcome = match (run.reasons.is_empty(), complete) {
+        (false, _) => Outcome::Failed,
+        (true, true) => Outcome::Pass,
+        (true, false) => Outcome::Partial,
+    };
+    Ok(run)
+}
+
+fn figures(measured: &Measured) -> String {
+    let cpu = measured.cpu_percent.map(|cpu| format!(", {cpu:.0} % CPU")).unwrap_or_default();
+    let rate = quantity::value(measured.bytes_per_s.into(), unit::BYTES);
+    format!("{rate}, {}{cpu}", quantity::value(measured.iops.into(), unit::IOPS))
+}
+
+fn test(plan: &Plan, point: &Point, measured: &Measured) -> Test {
+    let one = |value: f64, unit: &str| Summary::of_values(&mut [value], unit);
+    let mut test = Test {
+        repeats: vec![Repeat {
+            value: measured.bytes_per_s.into(),
+            seconds: measured.seconds.into(),
+            valid: measured.errors == 0,
+            why_invalid: (measured.errors > 0).then(|| format!("{} requests failed", measured.errors)),
+            ..Repeat::default()
+        }],
+        latency: measured.latency.clone(),
+        ports: measured.ports.clone(),
+        warnings: measured.warnings.clone(),
+        ..named(plan, point)
+    };
+    test.summarize(unit::BYTES);
+    test.counters.insert("errors".into(), measured.errors);
+    test.further.extend(one(measured.iops, unit::IOPS).map(|summary| ("iops".to_owned(), summary)));
+    let cpu = measured.cpu_percent.and_then(|cpu| one(cpu, "%"));
+    test.further.extend(cpu.map(|summary| ("cpu".to_owned(), summary)));
+    test
+}
+
+fn skipped(plan: &Plan, point: &Point, why: String) -> Test {
+    Test { skipped: Some(why), ..named(plan, point) }
+}
+
+fn named(plan: &Plan, point: &Point) -> Test {
+    let parameters = [
+        ("io_bytes", point.io_bytes.to_string()),
+        ("op", point.mix.word().to_owned()),
+        ("wire", point.wire.word().to_owned()),
+        ("queue_depth", point.queue_depth.to_string()),
+        ("initiators", point.initiators.to_string()),
+        ("luns", (point.initiators * point.luns).to_string()),
+        ("mtu", point.mtu.to_string()),
+        ("form", plan.form.word().to_owned()),
+    ];
+    Test {
+        id: point.id(),
+        title: point.title(),
+        workload: WORKLOAD.into(),
+        parameters: parameters.map(|(name, value)| (name.to_owned(), value)).into(),
+        ..Test::default()
+    }
+}
+
+/// How long the rest will take, if points take as long as those so far.
+struct Estimate {
+    left: usize,
+    done: u32,
+    began: u64,
+}
+
+impl Estimate {
+    fn done(&mut self) {
+        self.left -= 1;
+        self.done += 1;
+    }
+
+    fn left(&self) -> String {
+        let each = Duration::from_nanos(monotonic_ns() - self.began) / self.done.max(1);
+        let left = each * u32::try_from(self.left).unwrap_or(u32::MAX);
+        match self.left {
+            0 => "that was the last".into(),
+            n => format!("{n} to go, about {}", quantity::duration(left.as_secs_f64().into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

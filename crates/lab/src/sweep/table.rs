@@ -1,0 +1,79 @@
+//! The sweep's figures beside the published ones.
+
+use super::{Mix, WORKLOAD, Wire};
+use crate::published::fcoe::{T5Fcoe, t5_fcoe};
+use crate::quantity::UNKNOWN;
+use crate::table::{Cell, Table, Tone};
+use linerate_load::result::{RunResult, Test};
+
+/// What a test of a sweep is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    pub(crate) wire: Wire,
+    pub(crate) mix: Mix,
+    pub(crate) io_bytes: u32,
+    pub(crate) bytes_per_s: f64,
+    iops: Option<f64>,
+    cpu: Option<f64>,
+}
+
+/// The points of a run that were measured.
+pub(crate) fn points(run: &RunResult) -> Vec<Shown> {
+    run.tests.iter().filter(|test| test.workload == WORKLOAD).filter_map(measured).collect()
+}
+
+fn measured(test: &Test) -> Option<Shown> {
+    let further = |name: &str| test.further.get(name).and_then(|summary| summary.median.known());
+    Some(Shown {
+        wire: Wire::parse(test.parameters.get("wire")?)?,
+        mix: Mix::parse(test.parameters.get("op")?)?,
+        io_bytes: test.parameters.get("io_bytes")?.parse().ok().filter(|bytes| *bytes > 0)?,
+        bytes_per_s: test.value.as_ref()?.median.known()?,
+        iops: further("iops"),
+        cpu: further("cpu"),
+    })
+}
+
+/// The published figures for a size and a mix.
+fn published(rows: &[T5Fcoe], mix: Mix, io_bytes: u32) -> Option<&T5Fcoe> {
+    rows.iter().find(|row| row.mix == mix && row.io_bytes == io_bytes)
+}
+
+/// Every point, ours and theirs side by side; no rows if the run has no such points.
+pub(crate) fn beside(run: &RunResult) -> Table {
+    let mut table = Table::new(&[
+        "Wire",
+        "#I/O",
+        "Operation",
+        "#MB/s",
+        "#Published",
+        "#Ratio",
+        "#IOPS",
+        "#Published",
+        "#CPU %",
+        "#Published",
+    ]);
+    let rows = t5_fcoe().unwrap_or_default();
+    let number = |value: Option<f64>| match value {
+        Some(value) => Cell::from(format!("{value:.0}")),
+        None => Cell::from(UNKNOWN).tone(Tone::Absent),
+    };
+    for point in points(run) {
+        let theirs = published(&rows, point.mix, point.io_bytes);
+        let megabytes = point.bytes_per_s / 1e6;
+        let ratio = theirs.map(|theirs| format!("×{:.2}", megabytes / theirs.mb_per_s));
+        table.row([
+            point.wire.word().into(),
+            format!("{} B", point.io_bytes).into(),
+            point.mix.title().into(),
+            number(Some(megabytes)),
+            number(theirs.map(|row| row.mb_per_s)).tone(Tone::Quiet),
+            ratio.map_or_else(|| Cell::from(UNKNOWN).tone(Tone::Absent), Cell::from),
+            number(point.iops),
+            number(theirs.map(|row| row.iops)).tone(Tone::Quiet),
+            number(point.cpu),
+            number(theirs.map(|row| row.cpu_percent)).tone(Tone::Quiet),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,133 @@
+//! Sweeps by a runner that makes its figures up.
+
+use super::*;
+use crate::report;
+
+/// Makes up figures by rule, and counts what it was asked.
+#[derive(Default)]
+struct Made {
+    asked: Vec<String>,
+    /// The stop is asked for after so many points.
+    until: Option<usize>,
+    /// This point cannot be measured; this one moves wrong data.
+    fails: Option<String>,
+    wrong: Option<String>,
+}
+
+impl Runner for Made {
+    fn run(&mut self, point: &Point, stop: &Stop) -> PointResult {
+        let id = point.id();
+        self.asked.push(id.clone());
+        if self.until == Some(self.asked.len()) {
+            stop.ask(2);
+            return Err("stopped".into());
+        }
+        if self.fails.as_ref() == Some(&id) {
+            return Err("no such port; give another".into());
+        }
+        let (iops, bytes) = (1_000_000.0, f64::from(point.io_bytes));
+        Ok(Measured {
+            bytes_per_s: iops * bytes,
+            iops,
+            cpu_percent: Some(50.0),
+            seconds: 1.0,
+            errors: u64::from(self.wrong.as_ref() == Some(&id)),
+            ..Measured::default()
+        })
+    }
+}
+
+fn go(made: &mut Made, directory: &Path, resume: bool) -> Result<RunResult, SweepError> {
+    let (stop, plan) = (Stop::new().unwrap(), t5_fcoe(Form::Quick));
+    sweep(&plan, made, directory, resume, vec!["sweep".into()], &stop, |_| {})
+}
+
+#[test]
+fn the_full_plan_has_every_published_row_at_each_wire() {
+    let plan = t5_fcoe(Form::Full);
+    assert_eq!(plan.points.len(), 63);
+    let rows = crate::published::fcoe::t5_fcoe().unwrap();
+    for (wire, of) in Wire::ALL.iter().zip(plan.points.chunks(21)) {
+        for (point, row) in of.iter().zip(&rows) {
+            assert_eq!((point.wire, point.io_bytes, point.mix), (*wire, row.io_bytes, row.mix));
+            assert_eq!((point.queue_depth, point.initiators * point.luns, point.mtu), (16, 48, 2180));
+        }
+    }
+    let quick = t5_fcoe(Form::Quick);
+    let ids: std::collections::BTreeSet<_> = quick.points.iter().map(Point::id).collect();
+    assert_eq!((quick.points.len(), ids.len()), (27, 27));
+}
+
+#[test]
+fn a_sweep_that_was_stopped_goes_on_where_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut first = Made { until: Some(6), ..Made::default() };
+    let run = go(&mut first, dir.path(), false).unwrap();
+    assert_eq!((run.tests.len(), run.exit_code()), (5, 130));
+    assert!(matches!(go(&mut Made::default(), dir.path(), false), Err(SweepError::Exists(_))));
+    // The end cut a line short.
+    let path = dir.path().join(POINTS);
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{text}{{\"id\": \"fcoe-")).unwrap();
+    let mut second = Made::default();
+    let whole = go(&mut second, dir.path(), true).unwrap();
+    assert_eq!((second.asked.len(), whole.tests.len(), whole.outcome), (22, 27, Outcome::Pass));
+    assert_eq!((whole.run_id.clone(), whole.start), (run.run_id, run.start), "it is the same sweep");
+    let ids: Vec<_> = whole.tests.iter().map(|test| test.id.clone()).collect();
+    assert_eq!(ids, t5_fcoe(Form::Quick).points.iter().map(Point::id).collect::<Vec<_>>());
+    let mut third = Made::default();
+    assert_eq!(go(&mut third, dir.path(), true).unwrap().tests, whole.tests);
+    assert!(third.asked.is_empty());
+}
+
+#[test]
+fn another_sweeps_file_is_left_alone() {
+    for text in ["{}\n", "nonsense\n", "{\"schema\":\"linerate.sweep\",\"version\":2}\n"] {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(POINTS), text).unwrap();
+        let error = go(&mut Made::default(), dir.path(), true).unwrap_err();
+        assert!(matches!(error, SweepError::Other { .. }) && !error.to_string().contains('\n'), "{error}");
+        assert_eq!(std::fs::read_to_string(dir.path().join(POINTS)).unwrap(), text);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    go(&mut Made::default(), dir.path(), false).unwrap();
+    let (stop, plan) = (Stop::new().unwrap(), t5_fcoe(Form::Full));
+    let error = sweep(&plan, &mut Made::default(), dir.path(), true, Vec::new(), &stop, |_| {}).unwrap_err();
+    assert!(error.to_string().contains("t5-fcoe quick"), "{error}");
+}
+
+#[test]
+fn what_could_not_be_measured_is_partial_and_what_went_wrong_failed() {
+    let dir = tempfile::tempdir().unwrap();
+    let point = "fcoe-40G-write-4096".to_owned();
+    let run = go(&mut Made { fails: Some(point.clone()), ..Made::default() }, dir.path(), false).unwrap();
+    assert_eq!((run.outcome, run.tests.len()), (Outcome::Partial, 27));
+    assert!(run.tests.iter().any(|t| t.id == point && t.skipped.as_deref() == Some("no such port; give another")));
+    let mut again = Made::default();
+    assert_eq!(go(&mut again, dir.path(), true).unwrap().outcome, Outcome::Pass);
+    assert_eq!(again.asked.join(" "), point);
+    let dir = tempfile::tempdir().unwrap();
+    let run = go(&mut Made { wrong: Some(point.clone()), ..Made::default() }, dir.path(), false).unwrap();
+    assert_eq!((run.outcome, run.reasons), (Outcome::Failed, vec![format!("{point}: 1 requests failed")]));
+}
+
+#[test]
+fn the_table_and_the_charts_have_ours_beside_theirs() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = go(&mut Made::default(), dir.path(), false).unwrap();
+    let table = beside(&run);
+    assert_eq!(table.rows.len(), 27);
+    let row: Vec<_> = table.rows[0].iter().map(|cell| cell.text.as_str()).collect();
+    let expected = ["unlimited", "512 B", "READ", "512", "1049", "×0.49", "1000000", "2050764", "50", "91"];
+    assert_eq!(row, expected);
+    let comparison = &run.comparisons[0];
+    assert_eq!((comparison.test.as_str(), comparison.value), ("fcoe-unlimited-read-512", Number::new(1.049e9)));
+    assert_eq!(run.comparisons.len(), 2 * 27);
+    let (text, html) = (crate::text::render(&run, false), report::render(&run));
+    for part in ["FCoE, beside the published table", "2050764", "50/50"] {
+        assert!(text.contains(part) && html.contains(part), "{part}\n{text}");
+    }
+    for part in ["chart-throughput-by-io-size", "chart-throughput-40g-10g", "READ, published", "WRITE, 10Gb/s"] {
+        assert!(html.contains(part), "{part}");
+    }
+}
