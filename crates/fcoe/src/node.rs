@@ -3,9 +3,9 @@
 mod dispatch;
 
 use crate::{
-    DeviceServer, Downfall, FipConfig, FipCounters, TunneledEls, FipEvent, FipMode, Initiator, InitiatorConfig,
-    InitiatorEvent, LoginConfig, LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, Role,
-    Target, TargetConfig, Transmit, Vn2vn, max_payload,
+    DeviceServer, Downfall, FipConfig, FipCounters, FipEvent, FipMode, Initiator, InitiatorConfig, InitiatorEvent,
+    LoginConfig, LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, Role, Target, TargetConfig,
+    Transmit, TunneledEls, Vn2vn, max_payload,
 };
 use dispatch::Out;
 use linerate_wire::{FcId, FcoeFrame, MacAddr, VlanTag, Wwn};
@@ -307,7 +307,8 @@ impl<S: DeviceServer> Node<S> {
                 self.tell(NodeEvent::Lost(neighbour));
             }
             FipEvent::Els { kind, from, enode_mac, header, payload, mac } => {
-                let els = TunneledEls { src: enode_mac, mac, neighbour: from.as_ref().map(info), header, payload: &payload };
+                let els =
+                    TunneledEls { src: enode_mac, mac, neighbour: from.as_ref().map(info), header, payload: &payload };
                 let (logins, ways) = Out::of(self, out);
                 logins.handle_fip_els(now, &els, &mut ways.answering(kind));
             }

@@ -2,7 +2,8 @@
 
 use super::table::{Pending, State, Table, Way, fits};
 use super::{
-    Downfall, TunneledEls, LoginConfig, LoginCounters, LoginEvent, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo, R_A_TOV, Ways,
+    Downfall, LoginConfig, LoginCounters, LoginEvent, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo, R_A_TOV, TunneledEls,
+    Ways,
 };
 use crate::{Link, Peer, PeerId};
 use linerate_wire::{ElsCommand, Eof, FcHeader, FcId, FcType, FcoeFrame, MacAddr, Sof, f_ctl, r_ctl};

@@ -297,8 +297,13 @@ impl Scene {
 
     fn fip(&mut self, header: &FcHeader, payload: &[u8]) {
         let info = self.info;
-        let els =
-            TunneledEls { src: info.enode_mac, mac: Some(info.vn_mac), neighbour: Some(info), header: *header, payload };
+        let els = TunneledEls {
+            src: info.enode_mac,
+            mac: Some(info.vn_mac),
+            neighbour: Some(info),
+            header: *header,
+            payload,
+        };
         let dst = neighbour(self.us, None).enode_mac;
         let before = self.hear(Sent { fip: true, dst, header: *header, payload: payload.to_vec() });
         self.logins.handle_fip_els(self.now, &els, &mut self.ways);

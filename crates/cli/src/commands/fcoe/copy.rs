@@ -47,7 +47,7 @@ pub(super) enum Way {
 struct Copy<'a> {
     arguments: &'a Arguments,
     way: Way,
-    file: Box<dyn Stream>,
+    file: Stream,
     search: Search,
     /// The disk's place, its block size, and where it ends.
     disk: Option<(usize, u64, u64)>,
@@ -63,21 +63,20 @@ struct Copy<'a> {
 }
 
 /// Where octets come from or go.
-trait Stream {
-    fn take(&mut self, to: &mut [u8]) -> std::io::Result<usize>;
-    fn give(&mut self, from: &[u8]) -> std::io::Result<()>;
+enum Stream {
+    In(Box<dyn Read>),
+    Out(Box<dyn Write>),
 }
 
-impl<T: Read> Stream for (T, ()) {
-    fn take(&mut self, mut to: &mut [u8]) -> std::io::Result<usize> {
+impl Stream {
+    /// Fills `to`, or as much of it as there is; how much.
+    fn take(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        let Self::In(from) = self else { return Ok(0) };
         let mut all = 0;
-        while !to.is_empty() {
-            match self.0.read(to) {
+        while all < to.len() {
+            match from.read(&mut to[all..]) {
                 Ok(0) => break,
-                Ok(n) => {
-                    all += n;
-                    to = &mut to[n..];
-                }
+                Ok(n) => all += n,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
             }
@@ -85,18 +84,11 @@ impl<T: Read> Stream for (T, ()) {
         Ok(all)
     }
 
-    fn give(&mut self, _: &[u8]) -> std::io::Result<()> {
-        Err(std::io::ErrorKind::Unsupported.into())
-    }
-}
-
-impl<T: Write> Stream for ((), T) {
-    fn take(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-        Err(std::io::ErrorKind::Unsupported.into())
-    }
-
-    fn give(&mut self, from: &[u8]) -> std::io::Result<()> {
-        self.1.write_all(from)
+    fn give(&mut self, octets: &[u8]) -> std::io::Result<()> {
+        match self {
+            Self::In(_) => Ok(()),
+            Self::Out(to) => to.write_all(octets),
+        }
     }
 }
 
@@ -104,14 +96,14 @@ pub(super) fn run(arguments: &Arguments, way: Way) -> Result<ExitCode, Trouble> 
     let name = arguments.file.display();
     let wrong = |e: std::io::Error| Trouble::usage(format!("{name}: {e}; give a file, or - for a pipe"));
     let pipe = arguments.file.as_os_str() == "-";
-    let (file, length): (Box<dyn Stream>, _) = match (way, pipe) {
-        (Way::Read, true) => (Box::new(((), std::io::stdout().lock())), None),
-        (Way::Read, false) => (Box::new(((), File::create(&arguments.file).map_err(wrong)?)), None),
-        (Way::Write, true) => (Box::new((std::io::stdin().lock(), ())), None),
+    let (file, length) = match (way, pipe) {
+        (Way::Read, true) => (Stream::Out(Box::new(std::io::stdout().lock())), None),
+        (Way::Read, false) => (Stream::Out(Box::new(File::create(&arguments.file).map_err(wrong)?)), None),
+        (Way::Write, true) => (Stream::In(Box::new(std::io::stdin().lock())), None),
         (Way::Write, false) => {
             let mut file = File::open(&arguments.file).map_err(wrong)?;
             let length = file.seek(SeekFrom::End(0)).and_then(|end| file.rewind().map(|()| end)).map_err(wrong)?;
-            (Box::new((file, ())), Some(length))
+            (Stream::In(Box::new(file)), Some(length))
         }
     };
     let mut copy = Copy {
@@ -132,7 +124,8 @@ pub(super) fn run(arguments: &Arguments, way: Way) -> Result<ExitCode, Trouble> 
         result: None,
     };
     let stop = stopper(None)?;
-    let example = if way == Way::Read { "fcoe read -i xdp:eth1 --lun 0 FILE" } else { "fcoe write -i xdp:eth1 --lun 0 FILE" };
+    let example =
+        if way == Way::Read { "fcoe read -i xdp:eth1 --lun 0 FILE" } else { "fcoe write -i xdp:eth1 --lun 0 FILE" };
     arguments.which.run(example, &stop, |now, remote| copy.turn(now, remote))?;
     if let Some(signal) = stop.signal() {
         return Ok(ExitCode::from(128u8.saturating_add(signal)));
@@ -170,7 +163,9 @@ impl Copy<'_> {
         let mut worked = false;
         while let Some(completion) = remote.complete() {
             worked = true;
-            completion.result.map_err(|e| format!("LUN {}: {e}, {} bytes were copied", self.arguments.lun, self.moved))?;
+            completion
+                .result
+                .map_err(|e| format!("LUN {}: {e}, {} bytes were copied", self.arguments.lun, self.moved))?;
             let Tag(tag) = completion.tag;
             if let Some(entry) = self.under_way.iter_mut().find(|(known, _)| *known == tag) {
                 entry.1 = completion.buffer.or_else(|| Some(Buffer::new(0)));
@@ -209,11 +204,14 @@ impl Copy<'_> {
         let mut buffer = Buffer::new(usize::try_from(PIECE.min(end - self.at)).unwrap_or(0));
         let lba = self.at / block;
         if self.way == Way::Write {
-            let taken = self.file.take(buffer.bytes_mut()).map_err(|e| format!("{}: {e}", self.arguments.file.display()))?;
+            let taken =
+                self.file.take(buffer.bytes_mut()).map_err(|e| format!("{}: {e}", self.arguments.file.display()))?;
             if taken < buffer.len() {
                 // The input has ended.
                 if !(taken as u64).is_multiple_of(block) {
-                    return Err(format!("the input's length is no multiple of the LUN's {block} bytes a block: pad it"));
+                    return Err(format!(
+                        "the input's length is no multiple of the LUN's {block} bytes a block: pad it"
+                    ));
                 }
                 self.disk = Some((unit, block, self.at + taken as u64));
                 buffer.resize(taken);

@@ -132,7 +132,8 @@ impl Watcher<Disks> for Serving {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let usage = |e: linerate_rt::block::DeviceError| Trouble::usage(e.to_string());
-    let addresses = arguments.nbd.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>().map_err(usage)?;
+    let addresses =
+        arguments.nbd.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>().map_err(usage)?;
     let port = arguments.node.port(EXAMPLE)?;
     let server = NbdServer::listen(&addresses).map_err(usage)?;
     let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };

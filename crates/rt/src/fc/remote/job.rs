@@ -1,6 +1,8 @@
 //! An operation on a remote disk: one SCSI command, or several after each other.
 
-use linerate_fcoe::{BackendError, Buffer, Command, Completed, Completion, Data, FoundLun, Operation, Outcome, PeerId, Tag};
+use linerate_fcoe::{
+    BackendError, Buffer, Command, Completed, Completion, Data, FoundLun, Operation, Outcome, PeerId, Tag,
+};
 use linerate_wire::scsi::{Sense, SenseKey};
 
 /// How often a command is given again that the target says it could not do now.
@@ -120,9 +122,7 @@ impl Job {
         }
         let (what, lba, left, fua, buffer) = match operation {
             Operation::Read { lba, buffer } => (What::Read, lba, blocks(&buffer), false, Some(buffer)),
-            Operation::Write { lba, buffer, fua } => {
-                (What::Write, lba, blocks(&buffer), fua && !lun.fua, Some(buffer))
-            }
+            Operation::Write { lba, buffer, fua } => (What::Write, lba, blocks(&buffer), fua && !lun.fua, Some(buffer)),
             Operation::Flush => (What::Flush, 0, 1, false, None),
             Operation::Discard { lba, blocks } => (What::Discard, lba, blocks, false, None),
             Operation::WriteZeroes { lba, blocks, discard, fua } => {
