@@ -210,6 +210,8 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
         let link = self.port.link();
         if link != self.link {
             self.link = link;
+            // A queue that has nothing to send must look too: the far end of a cable is not let in before.
+            self.tx.sync();
             self.node.set_link(now, link == Link::Up, &mut self.tx);
         }
         let worked = self.work(now);

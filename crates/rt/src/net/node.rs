@@ -212,6 +212,8 @@ impl Node {
         let link = self.rx.link();
         if link != self.link {
             self.link = link;
+            // A queue that has nothing to send must look too: the far end of a cable is not let in before.
+            self.tx.sync(now);
             self.host.set_up(link == Link::Up);
             if link == Link::Up {
                 self.announce(now);

@@ -1,0 +1,176 @@
+//! `linerate fcoe` as the README has it: a target, and one initiator after the other, over a cable between processes.
+#![cfg(target_os = "linux")]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_linerate");
+/// How long anything may take that must happen.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// `linerate fcoe …` until it has said something.
+struct Running {
+    child: Child,
+    lines: std::sync::mpsc::Receiver<String>,
+}
+
+impl Running {
+    fn start(arguments: &[&str], until: &str) -> Self {
+        let (said, says) = std::io::pipe().unwrap();
+        let mut command = Command::new(BINARY);
+        command.arg("fcoe").args(arguments).stdin(Stdio::null()).stdout(says.try_clone().unwrap()).stderr(says);
+        let child = command.spawn().unwrap();
+        drop(command);
+        let (send, lines) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            BufReader::new(said).lines().map_while(Result::ok).try_for_each(|line| send.send(line))
+        });
+        let (running, mut all) = (Self { child, lines }, String::new());
+        while !all.contains(until) {
+            all += &running.lines.recv_timeout(LIMIT).unwrap_or_else(|e| panic!("{e}: {all}"));
+            all.push('\n');
+        }
+        running
+    }
+
+    /// Ctrl-C; what it said from then on.
+    fn stop(mut self) -> String {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", "INT", &pid]).status().unwrap().success());
+        let deadline = Instant::now() + LIMIT;
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < deadline, "still running");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let rest: String = self.lines.iter().map(|line| line + "\n").collect();
+        assert_eq!(self.child.wait().unwrap().code(), Some(130), "{rest}");
+        rest
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A command, ended by force if it hangs.
+fn run(program: &str, arguments: &[&str]) -> Output {
+    Command::new("timeout").arg(LIMIT.as_secs().to_string()).arg(program).args(arguments).output().unwrap()
+}
+
+fn fcoe(arguments: &[&str]) -> Output {
+    run(BINARY, &[&["fcoe"], arguments].concat())
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+fn path(dir: &Path, name: &str) -> String {
+    dir.join(name).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_disk_over_ethernet_between_two_shells() {
+    let name = format!("san-{}", std::process::id());
+    let (theirs, ours) = (format!("cable:{name}{{1,mtu=2180"), format!("cable:{name}}}1"));
+    let dir = tempfile::tempdir().unwrap();
+    let bytes: Vec<u8> = (0..3 << 20).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    std::fs::write(dir.path().join("in"), &bytes).unwrap();
+    std::fs::write(dir.path().join("odd"), &bytes[..1000]).unwrap();
+    let disk = path(dir.path(), "disk");
+    std::fs::write(&disk, vec![0; 8 << 20]).unwrap();
+
+    let luns = ["--lun", "0=ram:64M", "--lun", &format!("5=file:{disk}"), "--lun", "7=null:1T"];
+    let target = Running::start(&[&["target", "-i", &theirs], &luns[..]].concat(), "LUN 7");
+
+    let found = fcoe(&["discover", "-i", &ours]);
+    assert!(found.status.success() && said(&found).contains("  target\n"), "{}", said(&found));
+    let listed = said(&fcoe(&["ls", "-i", &ours]));
+    for line in ["LUN 0     LINERATE ram", "67108864 bytes", "LUN 5", "8388608 bytes", "LUN 7", "1099511627776 bytes"] {
+        assert!(listed.contains(line), "{line} in {listed}");
+    }
+    let asked = fcoe(&["inq", "-i", &ours, "--lun", "5", "--json"]);
+    let asked: serde_json::Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert_eq!((&asked["luns"][0]["blocks"], &asked["luns"][0]["product"]), (&16384.into(), &"file".into()));
+    assert_eq!(asked["luns"].as_array().unwrap().len(), 1);
+
+    for lun in ["0", "5"] {
+        let input = path(dir.path(), "in");
+        let wrote = fcoe(&["write", "-i", &ours, "--lun", lun, "--offset", "65536", &input]);
+        assert!(wrote.status.success() && said(&wrote).contains("3145728 bytes\n"), "{}", said(&wrote));
+        let read = fcoe(&["read", "-i", &ours, "--lun", lun, "--offset", "65536", "--bytes", "3145728", "-"]);
+        assert!(read.status.success() && read.stdout.ends_with(&bytes), "{}", String::from_utf8_lossy(&read.stderr));
+    }
+    assert!(std::fs::read(&disk).unwrap()[65536..].starts_with(&bytes), "it is in the file");
+
+    for (wrong, why) in [
+        (&["read", "--lun", "3", "-"][..], "no LUN 3"),
+        (&["read", "--lun", "0", "--offset", "100", "-"], "multiples"),
+        (&["read", "--lun", "0", "--bytes", "1000000000000", "-"], "beyond"),
+        (&["write", "--lun", "0", &path(dir.path(), "odd")], "multiple"),
+    ] {
+        let output = fcoe(&[&wrong[..1], &["-i", &ours], &wrong[1..]].concat());
+        assert_eq!(output.status.code(), Some(1), "{wrong:?}: {}", said(&output));
+        let line = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(line.contains(why) && line.lines().count() == 1, "{wrong:?}: {line}");
+    }
+    let socket = path(dir.path(), "lun");
+    let server = Running::start(&["initiator", "-i", &ours, "--nbd", &format!("unix:{socket}")], "/7");
+    if run("qemu-img", &["--version"]).status.success() {
+        let uri = format!("nbd+unix:///?socket={socket}");
+        let info = run("qemu-img", &["info", &uri]);
+        assert!(said(&info).contains("67108864 bytes"), "{}", said(&info));
+        let copied = run("qemu-img", &["convert", "-O", "raw", &uri, &path(dir.path(), "copy")]);
+        assert!(copied.status.success(), "{}", said(&copied));
+        assert!(std::fs::read(dir.path().join("copy")).unwrap()[65536..].starts_with(&bytes));
+    } else {
+        println!("skipped: qemu-img is not installed");
+    }
+    server.stop();
+    let counters = target.stop();
+    for nothing in ["frames_bad_crc ", "frames_refused ", "frames_spoiled "] {
+        let n = counters.lines().find_map(|line| line.strip_prefix(nothing)?.trim().parse::<u64>().ok());
+        assert_eq!(n, Some(0), "{counters}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = path(dir.path(), "bad.toml");
+    std::fs::write(&config, "port = \"null:\"\n[[lun]]\nlun = 0\ndevice = \"rom:1M\"\n").unwrap();
+    let there = path(dir.path(), "good.toml");
+    std::fs::write(&there, "port = \"null:\"\n[[lun]]\nlun = 1\ndevice = \"ram:1M\"\n[[allow]]\nwwpn = \"20:00:00:00:00:00:00:01\"\nluns = [1]\n")
+        .unwrap();
+    let checked = fcoe(&["target", "--config", &there, "--check"]);
+    assert!(checked.status.success() && said(&checked).contains("LUN 1: ram:1M, 1048576 bytes"), "{}", said(&checked));
+    for (wrong, why) in [
+        (&["target"][..], "needs a"),
+        (&["target", "-i", "null:"], "LUN"),
+        (&["target", "-i", "null:", "--lun", "ram:1M"], "0=ram:64M"),
+        (&["target", "-i", "null:", "--lun", "0=rom:1M"], "rom"),
+        (&["target", "-i", "null:", "--lun", "20000=ram:1M"], "20000"),
+        (&["target", "-i", "null:", "--lun", "0=ram:1M", "--lun", "0=ram:1M"], "0"),
+        (&["target", "-i", "null:", "--lun", "0=ram:1M", "--allow", "20:00=0"], "20:00"),
+        (&["target", "-i", "null:", "--lun", "0=ram:1M", "--allow", "20:00:00:00:00:00:00:01=4"], "LUN 4"),
+        (&["target", "-i", "null:", "--lun", "0=ram:1M", "--mac", "03:00:00:00:00:01"], "group"),
+        (&["target", "-i", "null:", "--lun", "0=ram:1M", "--mtu", "100"], "100"),
+        (&["target", "-i", "null:", "--lun", "0=ram:1M", "--vlan", "4095"], "4094"),
+        (&["target", "--config", &config], "rom"),
+        (&["target", "--config", "/none.toml", "--check"], "/none.toml"),
+        (&["discover"], "port"),
+        (&["ls", "-i", "nosuch:1"], "nosuch"),
+        (&["initiator", "-i", "null:", "--nbd", "carrier:pigeon"], "carrier"),
+        (&["ls", "-i", "null:", "--target", "12"], "world-wide name"),
+    ] {
+        let output = fcoe(wrong);
+        let line = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}: {}", said(&output));
+        assert!(line.contains(why) && line.lines().count() == 1, "{wrong:?}: {line}");
+    }
+}
