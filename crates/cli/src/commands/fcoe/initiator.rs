@@ -21,7 +21,7 @@ pub(super) struct Arguments {
     /// The target's port name; otherwise the LUNs of all targets are served.
     #[arg(long, value_name = "WWPN")]
     target: Option<Wwn>,
-    /// Where to serve the LUNs over NBD: unix:PATH or tcp:HOST[:PORT]; may be given again. Exports are called WWPN/LUN;
+    /// Where to serve the LUNs over NBD: unix:PATH, tcp:HOST or tcp:HOST:PORT; may be given again. Exports are called WWPN/LUN;
     /// the first one found is the default export too.
     #[arg(long, value_name = "ADDRESS", required = true)]
     nbd: Vec<String>,

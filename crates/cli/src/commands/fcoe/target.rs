@@ -18,7 +18,7 @@ use std::process::ExitCode;
 pub(super) struct Arguments {
     #[command(flatten)]
     node: NodeArguments,
-    /// A LUN: its number and what it lives on: 0=ram:64M, 1=file:disk.img[,ro], 2=null:1T, 3=nbd://host/export; may be
+    /// A LUN: its number and what it lives on: 0=ram:64M, 1=file:disk.img,ro, 2=null:1T, 3=nbd://host/export; may be
     /// given again.
     #[arg(long, value_name = "N=DEVICE")]
     lun: Vec<LunSpec>,
