@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 /// How long a reply to a link service is awaited (FC-LS-3, reply time).
 pub(super) const REPLY_TIME: u64 = 2 * R_A_TOV;
-/// How long another's PLOGI is awaited: long enough for it to send one again.
+/// How long the PLOGI is awaited of one whose FLOGI we accepted: long enough for it to send one again.
 pub(super) const PLOGI_TIME: u64 = 2 * REPLY_TIME;
 
 /// The logins of one VN_Port with its neighbours.
