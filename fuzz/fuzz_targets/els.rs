@@ -125,7 +125,7 @@ fn machine(mut steps: &[u8]) {
             (1, Ok(header)) => {
                 payload(&octets[24..]);
                 let (mac, neighbour) = (Some(them.vn_mac), (kind & 8 != 0).then_some(them));
-                let els = FipEls { src: them.enode_mac, mac, neighbour, header, payload: &octets[24..] };
+                let els = TunneledEls { src: them.enode_mac, mac, neighbour, header, payload: &octets[24..] };
                 logins.handle_fip_els(now, &els, &mut ways);
             }
             (2, _) => {

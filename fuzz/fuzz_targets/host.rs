@@ -38,7 +38,7 @@ fn filled(frame: &mut [u8]) {
         match protocol {
             IpProtocol::UDP => drop(UdpDatagram::new_checked(payload).map(|mut udp| udp.fill_checksum_v6(src, dst))),
             IpProtocol::ICMPV6 => {
-                drop(Icmpv6Packet::new_checked(payload).map(|mut icmp| icmp.fill_checksum(src, dst)));
+                let _ = Icmpv6Packet::new_checked(payload).map(|mut icmp| icmp.fill_checksum(src, dst));
             }
             _ => {}
         }

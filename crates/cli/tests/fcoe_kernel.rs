@@ -36,23 +36,24 @@ fn is_there() -> bool {
 /// `linerate …` until it has said that it is ready.
 struct Ours {
     child: Child,
-    said: Option<BufReader<std::process::ChildStdout>>,
+    said: Option<BufReader<std::io::PipeReader>>,
 }
 
 impl Ours {
     fn start(arguments: &[&str], ready: &str) -> Self {
-        let mut command = Command::new(BINARY);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut said = BufReader::new(child.stdout.take().unwrap());
+        let (said, says) = std::io::pipe().unwrap();
+        let child = Command::new(BINARY)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(says.try_clone().unwrap())
+            .stderr(says)
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(said);
         let (mut line, mut all) = (String::new(), String::new());
         while !line.contains(ready) {
             line.clear();
-            if said.read_line(&mut line).unwrap() == 0 {
-                let mut log = String::new();
-                child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
-                panic!("it ended: {all}{log}");
-            }
+            assert!(said.read_line(&mut line).unwrap() > 0, "it ended: {all}");
             all += &line;
         }
         Self { child, said: Some(said) }
@@ -186,7 +187,7 @@ fn two_initiators_share_a_target_behind_a_switch() {
     let ports = [("a", "b"), ("c", "d")].map(|(us, them)| format!("unix:{}:{},mtu=2500", path(us), path(them)));
     let switched = Ours::start(
         &["switch", &switch, "--ports", "target", "--attach", &ports[0], "--attach", &ports[1], "--wait", "sleep"],
-        "target",
+        "runs",
     );
     let luns: Vec<String> = (0..12).map(|i| format!("--lun={i}=ram:8M")).collect();
     let first = "--allow=20:00:52:54:00:fc:0e:01=0,1,2,3,4,5,6,7,8,9,10,11";
