@@ -89,6 +89,15 @@ impl Logins {
         }
     }
 
+    /// A neighbour is there that has not sent a beacon yet: the login begins if the roles fit and the neighbour has not
+    /// begun it. Who was there before us may, as Linux, still wait for an answer of the process that we were before.
+    pub fn neighbour_answered(&mut self, now: u64, info: &NeighbourInfo, ways: &mut impl Ways) {
+        let Some(index) = self.know(info) else { return };
+        if self.table.entry(index).is_some_and(|entry| entry.state == State::Idle) {
+            self.start(now, index, ways);
+        }
+    }
+
     /// A neighbour sent no beacon for too long, or its link went down: it is logged out, though nobody may hear it.
     pub fn neighbour_gone(&mut self, now: u64, id: FcId, ways: &mut impl Ways) {
         if let Some(index) = self.table.find(id) {

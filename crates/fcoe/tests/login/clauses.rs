@@ -74,6 +74,19 @@ fn the_lesser_name_waits() {
     assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
 }
 
+/// Who answered our claim and sends no beacon is logged in to as well, unless that has begun.
+#[test]
+fn who_was_there_before_us_is_not_waited_for() {
+    let mut scene = Scene::new(9, TARGET, 2);
+    let info = NeighbourInfo { role: Some(INITIATOR), ..scene.info };
+    scene.logins.neighbour_answered(0, &info, &mut scene.ways);
+    let flogi = scene.ways.only();
+    assert_eq!((flogi.fip, flogi.command()), (true, ElsCommand::FLOGI));
+    scene.logins.neighbour_answered(0, &info, &mut scene.ways);
+    scene.beacon(Some(INITIATOR));
+    assert_eq!(scene.ways.commands(), []);
+}
+
 /// FC-BB-6, VN2VN login: ports whose roles do not fit have nothing to log in for.
 #[test]
 fn roles_that_do_not_fit_do_not_begin() {
