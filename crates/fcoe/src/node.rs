@@ -300,11 +300,17 @@ impl<S: DeviceServer> Node<S> {
                 let (logins, mut ways) = Out::of(self, out);
                 logins.neighbour_beacon(now, &info(&neighbour), &mut ways);
             }
+            FipEvent::Answered(neighbour) => {
+                let (logins, mut ways) = Out::of(self, out);
+                logins.neighbour_answered(now, &info(&neighbour), &mut ways);
+            }
             FipEvent::Gone(neighbour) => {
-                self.heard.retain(|id| *id != neighbour.fc_id);
                 let (logins, mut ways) = Out::of(self, out);
                 logins.neighbour_gone(now, neighbour.fc_id, &mut ways);
-                self.tell(NodeEvent::Lost(neighbour));
+                if self.heard.contains(&neighbour.fc_id) {
+                    self.heard.retain(|id| *id != neighbour.fc_id);
+                    self.tell(NodeEvent::Lost(neighbour));
+                }
             }
             FipEvent::Els { kind, from, enode_mac, header, payload, mac } => {
                 let els =

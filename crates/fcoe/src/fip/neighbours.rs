@@ -148,6 +148,14 @@ impl Neighbours {
         }
     }
 
+    /// Hands over those that never beaconed; someone is told of them.
+    pub(super) fn tell_silent(&mut self, mut tell: impl FnMut(Neighbour)) {
+        for entry in self.entries.iter_mut().filter(|entry| !entry.beaconed) {
+            entry.told = true;
+            tell(entry.neighbour);
+        }
+    }
+
     /// Takes note that someone was told of a neighbour.
     pub(super) fn told(&mut self, fc_id: FcId) {
         self.entry(fc_id).into_iter().for_each(|entry| entry.told = true);

@@ -35,6 +35,9 @@ pub enum FipEvent {
     Down,
     /// A neighbour is alive: each Beacon of a port that has claimed its identifier.
     Beacon(Neighbour),
+    /// A neighbour answered our claim and has not beaconed by the time of our second Beacon: it was there before us, and
+    /// its next Beacon may be 8 s away.
+    Answered(Neighbour),
     /// A neighbour is no more: it was silent for 20 s, or it or its identifier's new owner claimed anew. Comes only for
     /// neighbours that other events told of.
     Gone(Neighbour),
@@ -97,6 +100,8 @@ pub struct Vn2vn {
     tries: u32,
     /// When the last Claim Notification went out.
     claimed: Option<u64>,
+    /// The second Beacon is out.
+    settled: bool,
     neighbours: Neighbours,
     events: VecDeque<FipEvent>,
     counters: FipCounters,
@@ -118,6 +123,7 @@ impl Vn2vn {
             identifiers,
             tries: 0,
             claimed: None,
+            settled: false,
             neighbours: Neighbours::new(),
             events: VecDeque::with_capacity(EVENTS),
             counters: FipCounters::default(),
@@ -261,6 +267,7 @@ impl Vn2vn {
         }
         self.neighbours.clear();
         self.claimed = None;
+        self.settled = false;
     }
 
     /// The state's time is over.
@@ -284,6 +291,10 @@ impl Vn2vn {
         let was = std::mem::replace(&mut self.state, next);
         if let (State::Claim, Some((fc_id, mac))) = (was, self.own()) {
             tell(&mut self.events, FipEvent::Up { fc_id, mac });
+        }
+        if was == State::Up && !std::mem::replace(&mut self.settled, true) {
+            let events = &mut self.events;
+            self.neighbours.tell_silent(|silent| tell(events, FipEvent::Answered(silent)));
         }
     }
 

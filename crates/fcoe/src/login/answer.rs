@@ -1,6 +1,7 @@
 //! Requests of others: which are done, which are not, and why.
 
 use super::ask::{objection, process};
+use super::logins::PLOGI_TIME;
 use super::send::{BUSY, LOGIN_FIRST, NOT_NEIGHBOUR, milliseconds};
 use super::table::{State, Way, fits};
 use super::{Downfall, Logins, MAX_PAYLOAD, Ways};
@@ -110,7 +111,7 @@ impl Logins {
         self.accept(way, header, ElsAccept::Login(self.fabric_parameters()), ways);
         // With our own FLOGI under way its reply decides.
         if state != State::Flogi {
-            self.after_flogi(now, index, ways);
+            self.after_flogi(now, index, PLOGI_TIME, ways);
         }
     }
 
@@ -187,7 +188,9 @@ impl Logins {
         self.settle(now, index, ways);
     }
 
-    /// FC-LS-3, PRLI; FCP-4, PRLI. Both sides may ask, even at the same time, and both are answered.
+    /// FC-LS-3, PRLI; FCP-4, PRLI. Both sides may ask, even at the same time, and both are answered. Where the roles do
+    /// not fit, the request is executed without an image pair, as tcm_fc does for whom it does not know: to any other
+    /// response code Linux sends PLOGI and PRLI at once again, without an end.
     fn answer_prli(
         &mut self,
         index: usize,
@@ -198,14 +201,14 @@ impl Logins {
     ) {
         let (role, parameters) = (self.config.role, self.fcp_parameters());
         let asked = pages.fcp();
-        let allowed = asked.is_some_and(|page| fits(role, Some(process(page.parameters).role))) && !self.closing;
+        let allowed = asked.is_some_and(|page| fits(role, Some(process(page.parameters).role)));
         let answer = |page: ServicePage| match (page.fc_type, allowed) {
             (FcType::FCP, true) => ServicePage {
                 flags: page.flags & ServicePage::IMAGE_PAIR | ServicePage::EXECUTED,
                 parameters,
                 ..ServicePage::fcp(0, 0)
             },
-            (FcType::FCP, false) => ServicePage::fcp(ServicePage::PRECLUDED, parameters),
+            (FcType::FCP, false) => ServicePage::fcp(ServicePage::EXECUTED, parameters),
             _ => ServicePage { flags: ServicePage::INVALID, parameters: 0, ..page },
         };
         self.answer_pages(way, header, pages, answer, ways);

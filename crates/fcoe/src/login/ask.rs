@@ -1,9 +1,8 @@
 //! Our requests: which comes next, and what their replies mean.
 
-use super::logins::PLOGI_TIME;
 use super::send::LOGIN_FIRST;
 use super::table::{Entry, Process, State, Way, fits};
-use super::{Downfall, LoginEvent, Logins, MIN_PAYLOAD, Ways};
+use super::{Downfall, E_D_TOV, LoginEvent, Logins, MIN_PAYLOAD, Ways};
 use crate::{Link, Peer, PeerId, Role};
 use linerate_wire::{
     ElsAccept, ElsCommand, ElsReply, FcHeader, LoginRepr, LsRjtRepr, RtvAccRepr, ServicePage, els_explanation,
@@ -44,7 +43,8 @@ impl Logins {
         let Some(entry) = self.table.entry_mut(index) else { return };
         match (command, accept) {
             (ElsCommand::FLOGI, ElsAccept::Login(login)) => match objection(entry, &login, false) {
-                None => self.after_flogi(now, index, ways),
+                // Linux sends PLOGI at once, unless a FLOGI of its own was lost for whose reply it waits.
+                None => self.after_flogi(now, index, E_D_TOV, ways),
                 Some(_) => self.retry_later(now, index, ways),
             },
             (ElsCommand::PLOGI, ElsAccept::Login(login)) => match objection(entry, &login, true) {
@@ -93,8 +93,8 @@ impl Logins {
     }
 
     /// Both know each other as VN_Ports. The one with the greater name goes on (FC-LS-3, N_Port login without a
-    /// fabric).
-    pub(super) fn after_flogi(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+    /// fabric); if it is the other one, `patience` is how long it may take.
+    pub(super) fn after_flogi(&mut self, now: u64, index: usize, patience: u64, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         (entry.retries, entry.pending) = (0, None);
         if self.config.wwpn > entry.info.wwpn && fits(self.config.role, entry.info.role) {
@@ -102,7 +102,7 @@ impl Logins {
             self.request(now, index, ElsCommand::PLOGI, ways);
         } else {
             entry.state = State::PlogiWait;
-            self.wake_at(index, now.saturating_add(PLOGI_TIME));
+            self.wake_at(index, now.saturating_add(patience));
         }
     }
 

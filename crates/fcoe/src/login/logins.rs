@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 /// How long a reply to a link service is awaited (FC-LS-3, reply time).
 pub(super) const REPLY_TIME: u64 = 2 * R_A_TOV;
-/// How long another's PLOGI is awaited: long enough for it to send one again.
+/// How long the PLOGI is awaited of one whose FLOGI we accepted: long enough for it to send one again.
 pub(super) const PLOGI_TIME: u64 = 2 * REPLY_TIME;
 
 /// The logins of one VN_Port with its neighbours.
@@ -86,6 +86,15 @@ impl Logins {
                 self.settle(now, index, ways);
             }
             _ => {}
+        }
+    }
+
+    /// A neighbour is there that has not sent a beacon yet: the login begins if the roles fit and the neighbour has not
+    /// begun it. Who was there before us may, as Linux, still wait for an answer of the process that we were before.
+    pub fn neighbour_answered(&mut self, now: u64, info: &NeighbourInfo, ways: &mut impl Ways) {
+        let Some(index) = self.know(info) else { return };
+        if self.table.entry(index).is_some_and(|entry| entry.state == State::Idle) {
+            self.start(now, index, ways);
         }
     }
 

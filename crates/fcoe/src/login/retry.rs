@@ -1,6 +1,6 @@
 //! What happens when a request is not answered, or not as hoped.
 
-use super::table::State;
+use super::table::{State, fits};
 use super::{Downfall, E_D_TOV, Logins, Ways};
 use linerate_wire::ElsCommand;
 
@@ -15,10 +15,11 @@ impl Logins {
         let (pending, state) = (entry.pending.take(), entry.state);
         let Some(pending) = pending else {
             match state {
-                State::PlogiWait => {
-                    self.reset(index);
-                    self.start(now, index, ways);
+                // It may wait for a reply that it will not get, and refuses all else until then: LOGO ends that.
+                State::PlogiWait if fits(self.config.role, entry.info.role) => {
+                    self.log_out(now, index, Downfall::Silent, ways);
                 }
+                State::PlogiWait => self.reset(index),
                 _ => self.again(now, index, ways),
             }
             return;

@@ -16,9 +16,16 @@ const NOT_SUPPORTED: FcpSrrReply = FcpSrrReply::Reject { reason: 0x0b, explanati
 impl<S: DeviceServer> Target<S> {
     /// The state of an exchange that `s_id` has originated, for REC (FC-LS-3, Read Exchange Concise; FCP-4, clause 6.5);
     /// `rx_id` is 0xffff when it does not know ours. None when there is none such: the answer is LS_RJT, 0x03, 0x17 (FCP-4, clause 12.4).
+    ///
+    /// Without our RX_ID an exchange that has ended is none such: Linux gives an OX_ID again at once, so it asks for a
+    /// command that was lost on its way as likely as for the one before it, whose response must not be taken for that
+    /// command's. Who moved data knows the RX_ID; the rest may be sent again.
     pub fn exchange_status(&self, s_id: FcId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus> {
         let place = self.place_of(s_id, ox_id, rx_id)?;
         let exchange = self.table.at(place);
+        if rx_id == FcHeader::NO_ID && !exchange.is_open() {
+            return None;
+        }
         let state = match &exchange.state {
             State::Receiving(receiving) if receiving.asked => 0,
             State::Free | State::Working | State::Receiving(_) => e_stat::SEQUENCE_INITIATIVE,
@@ -117,6 +124,10 @@ impl<S: DeviceServer> Target<S> {
         let Some(place) = self.table.find(peer.id, request.ox_id, request.rx_id) else { return UNKNOWN };
         let burst = self.config.burst;
         let exchange = self.table.at_mut(place);
+        // As with REC: it may be another exchange's name by now.
+        if request.rx_id == FcHeader::NO_ID && !exchange.is_open() {
+            return UNKNOWN;
+        }
         let (finished, kept) = (exchange.list == Some(Which::Finished), exchange.kept());
         match (&mut exchange.state, request.r_ctl) {
             (State::Receiving(receiving), r_ctl::DATA_DESCRIPTOR) => {

@@ -249,6 +249,31 @@ fn a_claim_response_tries_the_way() {
     }
 }
 
+/// FC-BB-6, VN2VN login begins with the neighbour's Beacon; one that was there before us has sent its last up to 8 s ago.
+#[test]
+fn who_answered_our_claim_and_is_silent_is_told_of_at_our_second_beacon() {
+    let mut node = Node::new(&config(OURS));
+    node.link(true);
+    // The first Beacon goes out 900 ms to 1 s after the start.
+    node.run(1050 * MS);
+    node.events();
+    let (silent, loud) = (Other::new(LESSER, 0x0e01), Other::new(GREATER, 0x0e09));
+    for other in [silent, loud] {
+        node.hear(&Other { dst: MacAddr(OURS), ..other }.frame(Vn2vnKind::ClaimResponse));
+    }
+    node.hear(&loud.frame(Vn2vnKind::Beacon));
+    let [silent, loud] = [silent, loud].map(|other| *node.machine.neighbour(FcId::new(other.fc_id)).unwrap());
+    assert_eq!(node.events(), [FipEvent::Beacon(loud)]);
+    node.run(1299 * MS);
+    assert_eq!(node.events(), []);
+    node.run(1400 * MS);
+    assert_eq!(node.events(), [FipEvent::Answered(silent)]);
+    node.run(node.now + 18 * SECOND);
+    assert_eq!(node.events(), [], "once");
+    node.run(node.now + 2 * SECOND);
+    assert!(node.events().contains(&FipEvent::Gone(silent)));
+}
+
 #[test]
 fn who_beacons_without_having_claimed_is_asked_to_once_in_400_ms() {
     let mut node = Node::up(&config(OURS));

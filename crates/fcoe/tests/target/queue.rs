@@ -50,7 +50,7 @@ fn what_has_ended_makes_room() {
         assert_eq!(rig.response(ox_id), (0, 0, None));
         assert_eq!(rig.target.exchanges(), 2);
     }
-    assert_eq!(rig.target.exchange_status(rig.peers[0].fc_id, 1, 0xffff).unwrap().status, 0xb400_0000);
+    assert_eq!(rig.target.exchange_status(rig.peers[0].fc_id, 1, 0).unwrap().status, 0xb400_0000);
     rig.device().plans.push_back(Plan::Wait);
     rig.device().plans.push_back(Plan::Wait);
     rig.read(0, 10, 0, 1);

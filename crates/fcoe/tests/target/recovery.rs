@@ -121,14 +121,30 @@ fn rec_tells_how_far_an_exchange_is() {
     assert_eq!(e_stat(&rig, 2, 0xffff), Some((0xc000_0000, 4096)), "FCP_RSP has not gone");
     rig.wire.room = 1;
     rig.poll();
-    assert_eq!(e_stat(&rig, 2, 0xffff), Some((0xa000_0000, 4096)), "complete");
+    assert_eq!(e_stat(&rig, 2, rx_id), Some((0xa000_0000, 4096)), "complete");
     // RR_TOV later nobody asks any more (FCP-4, clause 11.4): REC_TOV, twice R_A_TOV and a second.
     rig.now += 12 * SECOND - 1;
     rig.poll();
-    assert_eq!(e_stat(&rig, 2, 0xffff), Some((0xa000_0000, 4096)));
+    assert_eq!(e_stat(&rig, 2, rx_id), Some((0xa000_0000, 4096)));
     rig.now += SECOND;
     rig.poll();
-    assert_eq!(e_stat(&rig, 2, 0xffff), None);
+    assert_eq!(e_stat(&rig, 2, rx_id), None);
+}
+
+/// Linux gives an OX_ID again at once. When the FCP_CMND of its next user is lost, REC and SRR for it, which know no RX_ID,
+/// must not find the exchange before: its GOOD would be taken for a WRITE that never was.
+#[test]
+fn an_ended_exchange_does_not_answer_for_the_next_of_its_name() {
+    let mut rig = retrying();
+    rig.write(0, 1, 0, 1);
+    let (rx_id, _, _) = rig.ready();
+    rig.data(0, 1, rx_id, 0, &[1; 512]);
+    assert_eq!(rig.response(1), (0, 0, None));
+    assert_eq!((e_stat(&rig, 1, 0xffff), e_stat(&rig, 1, rx_id)), (None, Some((0xa000_0000, 512))));
+    rig.srr(0, &FcpSrr { ox_id: 1, rx_id: 0xffff, offset: 0, r_ctl: r_ctl::STATUS });
+    assert_eq!(reply(&mut rig), FcpSrrReply::Reject { reason: 3, explanation: 0x17 });
+    rig.poll();
+    rig.wire.silent();
 }
 
 /// The reply to SRR is next.
@@ -163,7 +179,7 @@ fn srr_sends_data_in_again() {
         let sent = rig.wire.expect(r_ctl::STATUS);
         assert_eq!((sent.header.seq_id, sent.payload), (4, vec![0; 24]));
         for offset in [8192, 4095] {
-            rig.srr(0, &FcpSrr { ox_id: 1, rx_id: 0xffff, offset, r_ctl: r_ctl::DATA });
+            rig.srr(0, &FcpSrr { ox_id: 1, rx_id: 0, offset, r_ctl: r_ctl::DATA });
             assert_eq!(reply(&mut rig), UNABLE);
         }
         rig.wire.silent();
@@ -182,7 +198,7 @@ fn what_is_sent_again_may_wait() {
         rig.read(0, 1, 0, 1);
         rig.wire.all();
         rig.wire.room = 1;
-        rig.srr(0, &FcpSrr { ox_id: 1, rx_id: 0xffff, offset: 0, r_ctl });
+        rig.srr(0, &FcpSrr { ox_id: 1, rx_id: 0, offset: 0, r_ctl });
         assert_eq!(reply(&mut rig), FcpSrrReply::Accept);
         rig.now += 60 * SECOND;
         rig.poll();
@@ -251,16 +267,16 @@ fn finished_exchanges_are_bounded() {
     for ox_id in 0..5 {
         rig.read(0, ox_id, 0, 1);
     }
-    assert_eq!((rig.target.exchanges(), e_stat(&rig, 1, 0xffff)), (3, None));
+    assert_eq!((rig.target.exchanges(), e_stat(&rig, 1, 1)), (3, None));
     rig.device().buffers = true;
     for ox_id in 5..8 {
         rig.read(0, ox_id, 0, 8);
     }
     assert_eq!((rig.target.exchanges(), rig.device().away), (2, 2), "two buffers of 4096 octets");
-    assert_eq!(e_stat(&rig, 7, 0xffff), Some((0xa000_0000, 4096)));
+    assert_eq!(e_stat(&rig, 7, 7), Some((0xa000_0000, 4096)));
     // What is sent again is kept again, and counts once.
     for _ in 0..3 {
-        rig.srr(0, &FcpSrr { ox_id: 7, rx_id: 0xffff, offset: 0, r_ctl: r_ctl::STATUS });
+        rig.srr(0, &FcpSrr { ox_id: 7, rx_id: 7, offset: 0, r_ctl: r_ctl::STATUS });
     }
     assert_eq!((rig.target.exchanges(), rig.device().away), (2, 2));
     let lost = rig.peers[0].id;
@@ -281,7 +297,7 @@ fn sense_data_is_confirmed_when_that_was_agreed_on() {
         let sent = rig.wire.expect(r_ctl::STATUS);
         assert!(FcpResponse::parse(&sent.payload).unwrap().confirm);
         assert_eq!(sent.header.f_ctl & !3, 0x89_0000, "not the last sequence; the initiative goes over");
-        assert_eq!(e_stat(&rig, 1, 0xffff), Some((0x8000_0000, 4)));
+        assert_eq!(e_stat(&rig, 1, sent.header.rx_id), Some((0x8000_0000, 4)));
         assert_eq!(rig.target.peers().next().unwrap().queue_depth, 0);
         if confirmed {
             let header = rig.header(0, r_ctl::CONFIRM, 0x19_0000, 1, sent.header.rx_id);
