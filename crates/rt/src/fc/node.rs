@@ -162,6 +162,12 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
         (&mut self.watcher, &mut self.node)
     }
 
+    /// Who watched it.
+    #[must_use]
+    pub fn into_watcher(self) -> W {
+        self.watcher
+    }
+
     /// What the port is.
     #[must_use]
     pub fn info(&self) -> &Info {
