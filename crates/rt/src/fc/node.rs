@@ -9,8 +9,9 @@ use linerate_wire::{MacAddr, VlanTag, Wwn};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use thiserror::Error;
 
-/// Frames taken between two looks at everything else.
-const BATCH: usize = 256;
+/// Frames taken between two looks at everything else. With more, both ends of a cable would work in turns: one has nothing
+/// to do until the other has done all it has.
+const BATCH: usize = 32;
 /// How long a logout may take before the node goes without an answer.
 const PARTING: u64 = 2_000_000_000;
 /// Octets behind the Ethernet header in a full FCoE frame.
