@@ -1,14 +1,15 @@
 //! What an initiator does: it keeps the queues of its disks full, and looks at what it gets.
 
 use super::pattern::{Pattern, SECTOR};
+use super::site::share;
 use super::{Medium, Setup};
 use hdrhistogram::Histogram;
 use linerate_fcoe::{
     Buffer, Command, Completed, Data, Disks, Initiator, Logins, Lun, Node, NodeEvent, Outcome, PeerId, Tag,
     TaskAttribute,
 };
-use linerate_rt::Sleeper;
 use linerate_rt::fc::Watcher;
+use linerate_rt::{Sleeper, ThreadTime};
 
 const SECOND: u64 = 1_000_000_000;
 /// How long nothing may come, or nobody log in, until something is wrong.
@@ -87,6 +88,10 @@ pub(super) struct Load {
     window: (u64, u64),
     /// When something last went on.
     alive: u64,
+    /// When requests began, and the thread's time then.
+    began: (u64, ThreadTime),
+    /// The thread's processor time while they went, as a share of that time.
+    pub(super) cpu: f64,
     pub(super) first: u64,
     pub(super) last: u64,
     pub(super) requests: u64,
@@ -137,6 +142,8 @@ impl Load {
             time: super::site::nanoseconds(setup.time),
             window: (0, 0),
             alive: 0,
+            began: (0, ThreadTime::default()),
+            cpu: 0.0,
             first: 0,
             last: 0,
             requests: 0,
@@ -293,13 +300,17 @@ impl Load {
         match self.phase {
             Phase::Waiting => {
                 self.phase = Phase::Running;
+                self.began = (now, ThreadTime::of_this_thread());
                 let begin = now + self.warm;
                 self.window = (begin, begin + self.time);
                 self.first = begin;
                 self.fill(now, initiator, peer);
                 worked = true;
             }
-            Phase::Running if now >= self.window.1 => self.phase = Phase::Draining,
+            Phase::Running if now >= self.window.1 => {
+                self.phase = Phase::Draining;
+                self.cpu = share(self.began, (now, ThreadTime::of_this_thread()));
+            }
             Phase::Draining | Phase::Verifying if self.under_way == 0 => {
                 self.drained(now, initiator, peer);
                 worked = true;

@@ -82,12 +82,12 @@ impl Setup {
     }
 }
 
-/// How a side's thread has spent its time, logins and the time before measuring included.
+/// How a side's thread has spent its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Thread {
-    /// Processor time, as a share of the time that passed.
+    /// Processor time while requests went, as a share of that time.
     pub cpu: f64,
-    /// The share of its polls that found work.
+    /// The share of all its polls that found work.
     pub busy: f64,
     /// FC frames sent.
     pub frames: u64,

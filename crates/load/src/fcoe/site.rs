@@ -10,7 +10,7 @@ use linerate_port::switch::{Policy, Switch, Waiting};
 use linerate_port::{Port, open_all};
 use linerate_rt::fc::{FcNode, FcOptions, FcPort, Watcher};
 use linerate_rt::{
-    Machine, Progress, Sleeper, Stop, ThreadTime, WaitMode, WaitStats, Waiter, monotonic_ns, run as run_machine, spawn,
+    Machine, Progress, Sleeper, Stop, ThreadTime, WaitMode, WaitStats, Waiter, run as run_machine, spawn,
 };
 use std::time::Duration;
 
@@ -99,8 +99,9 @@ fn target(setup: &Setup, port: Port, stop: &Stop) -> Result<Thread, FcoeError> {
     let limits = TargetConfig { max_queue: 64 * 256, ..TargetConfig::default() };
     let config = NodeConfig { target: Some(limits), ..port.config() };
     let disks = disks(setup, &config)?;
-    let mut node = port.node(&config, disks, Idle)?;
-    Ok(timed(setup.wait, |waiter| run_machine(&mut node, waiter, stop)).with(node.lines().0.counters().frames))
+    let mut node = port.node(&config, disks, Meter::default())?;
+    let busy = shared(setup.wait, |waiter| run_machine(&mut node, waiter, stop));
+    Ok(Thread { cpu: node.watcher().0.cpu(), busy, frames: node.lines().0.counters().frames })
 }
 
 /// The disks of all initiators. Those of memory have their first contents.
@@ -146,37 +147,63 @@ fn initiators(setup: &Setup, near: Near, stop: &Stop) -> Result<(Vec<Load>, Thre
         nodes.push(Member { node: port.node(&config, none, Load::new(setup, number))?, done: false });
     }
     let mut side = Side { switch: several.then_some(switch), nodes };
-    let thread = timed(setup.wait, |waiter| run_machine(&mut side, waiter, stop));
+    let busy = shared(setup.wait, |waiter| run_machine(&mut side, waiter, stop));
     let frames = side.nodes.iter().map(|member| member.node.lines().0.counters().frames).sum();
-    Ok((side.nodes.into_iter().map(|member| member.node.into_watcher()).collect(), thread.with(frames)))
+    let loads: Vec<Load> = side.nodes.into_iter().map(|member| member.node.into_watcher()).collect();
+    // They are all in one thread.
+    let cpu = loads.first().map_or(0.0, |load| load.cpu);
+    Ok((loads, Thread { cpu, busy, frames }))
 }
 
-/// Runs, and tells how the thread has spent that time.
-fn timed(wait: WaitMode, run: impl FnOnce(&mut Waiter) -> WaitStats) -> Thread {
-    let (began, before) = (monotonic_ns(), ThreadTime::of_this_thread());
+/// Runs, and tells the share of polls that found work.
+fn shared(wait: WaitMode, run: impl FnOnce(&mut Waiter) -> WaitStats) -> f64 {
     let stats = run(&mut Waiter::new(wait));
-    let spent = ThreadTime::of_this_thread().since(before);
-    let passed = (monotonic_ns() - began).max(1) as f64 / 1e9;
-    Thread {
-        cpu: (spent.user + spent.system).as_secs_f64() / passed,
-        busy: 1.0 - stats.empty_polls as f64 / stats.polls.max(1) as f64,
-        frames: 0,
+    1.0 - stats.empty_polls as f64 / stats.polls.max(1) as f64
+}
+
+/// Looks at the processor time of the target's thread while commands come.
+#[derive(Default)]
+struct Meter {
+    /// Commands when it was last looked.
+    commands: u64,
+    next: u64,
+    first: Option<(u64, ThreadTime)>,
+    last: Option<(u64, ThreadTime)>,
+}
+
+/// Nanoseconds between two looks.
+const LOOK: u64 = 10_000_000;
+
+impl Meter {
+    fn cpu(&self) -> f64 {
+        match (self.first, self.last) {
+            (Some(first), Some(last)) => share(first, last),
+            _ => 0.0,
+        }
     }
 }
 
-impl Thread {
-    fn with(self, frames: u64) -> Self {
-        Self { frames, ..self }
-    }
+/// Processor time between two readings, as a share of the time between.
+pub(super) fn share(first: (u64, ThreadTime), last: (u64, ThreadTime)) -> f64 {
+    let spent = last.1.since(first.1);
+    (spent.user + spent.system).as_secs_f64() * 1e9 / last.0.saturating_sub(first.0).max(1) as f64
 }
 
-/// One who only looks on.
-struct Idle;
-
-impl Watcher<Disks> for Idle {
+impl Watcher<Disks> for Meter {
     fn event(&mut self, _: u64, _: &NodeEvent, _: &mut Node<Disks>) {}
 
-    fn turn(&mut self, _: u64, _: &mut Node<Disks>) -> bool {
+    #[inline]
+    fn turn(&mut self, now: u64, node: &mut Node<Disks>) -> bool {
+        if now >= self.next {
+            self.next = now + LOOK;
+            let commands = node.target().map_or(0, |target| target.counters().commands);
+            if commands > self.commands {
+                self.commands = commands;
+                let reading = (now, ThreadTime::of_this_thread());
+                self.first.get_or_insert(reading);
+                self.last = Some(reading);
+            }
+        }
         false
     }
 
