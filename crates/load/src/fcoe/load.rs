@@ -10,6 +10,8 @@ use linerate_fcoe::{
 };
 use linerate_rt::fc::Watcher;
 use linerate_rt::{Sleeper, ThreadTime};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 const SECOND: u64 = 1_000_000_000;
 /// How long nothing may come, or nobody log in, until something is wrong.
@@ -80,6 +82,9 @@ pub(super) struct Load {
     /// Tags without a request under way.
     idle: Vec<u32>,
     peer: Option<PeerId>,
+    /// Initiators that the target has not logged in. They all begin together: who is early would fill the wire on which the
+    /// others are still looking for the target, and be measured alone.
+    missing: Arc<AtomicU16>,
     phase: Phase,
     under_way: usize,
     warm: u64,
@@ -92,8 +97,6 @@ pub(super) struct Load {
     began: (u64, ThreadTime),
     /// The thread's processor time while they went, as a share of that time.
     pub(super) cpu: f64,
-    pub(super) first: u64,
-    pub(super) last: u64,
     pub(super) requests: u64,
     pub(super) errors: u64,
     pub(super) latency: Histogram<u64>,
@@ -102,8 +105,8 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Of the initiator of this number.
-    pub(super) fn new(setup: &Setup, number: u16) -> Self {
+    /// Of the initiator of this number. It begins when no initiator is `missing` any more.
+    pub(super) fn new(setup: &Setup, number: u16, missing: &Arc<AtomicU16>) -> Self {
         /// A minute; what takes longer counts as that.
         const LONGEST: u64 = 60 * SECOND;
         let depth = usize::from(setup.queue_depth);
@@ -136,6 +139,7 @@ impl Load {
             // The first tag of each queue first.
             idle: (0..u32::try_from(requests).unwrap_or(0)).rev().collect(),
             peer: None,
+            missing: missing.clone(),
             phase: Phase::Waiting,
             under_way: 0,
             warm: super::site::nanoseconds(setup.warm),
@@ -144,8 +148,6 @@ impl Load {
             alive: 0,
             began: (0, ThreadTime::default()),
             cpu: 0.0,
-            first: 0,
-            last: 0,
             requests: 0,
             errors: 0,
             latency: Histogram::new_with_max(LONGEST, 3).unwrap_or_else(|_| unreachable!("such a histogram there is")),
@@ -256,7 +258,6 @@ impl Load {
         if right {
             if (self.window.0..self.window.1).contains(&now) {
                 self.requests += 1;
-                self.last = now;
                 if (tag as usize).is_multiple_of(self.depth) {
                     self.latency.saturating_record(now - started);
                 }
@@ -298,12 +299,11 @@ impl Load {
             self.alive = now;
         }
         match self.phase {
-            Phase::Waiting => {
+            Phase::Waiting if self.missing.load(Relaxed) == 0 => {
                 self.phase = Phase::Running;
                 self.began = (now, ThreadTime::of_this_thread());
                 let begin = now + self.warm;
                 self.window = (begin, begin + self.time);
-                self.first = begin;
                 self.fill(now, initiator, peer);
                 worked = true;
             }
@@ -350,7 +350,9 @@ impl Watcher<Disks> for Load {
     fn event(&mut self, now: u64, event: &NodeEvent, _: &mut Node<Disks>) {
         match event {
             NodeEvent::Up(peer) if peer.role.target && self.phase == Phase::Waiting => {
-                self.peer = Some(peer.id);
+                if self.peer.replace(peer.id).is_none() {
+                    self.missing.fetch_sub(1, Relaxed);
+                }
                 self.alive = now;
             }
             NodeEvent::Down(id, _) if self.peer == Some(*id) && self.phase != Phase::Done => {

@@ -12,6 +12,8 @@ use linerate_rt::fc::{FcNode, FcOptions, FcPort, Watcher};
 use linerate_rt::{
     Machine, Progress, Sleeper, Stop, ThreadTime, WaitMode, WaitStats, Waiter, run as run_machine, spawn,
 };
+use std::sync::Arc;
+use std::sync::atomic::AtomicU16;
 use std::time::Duration;
 
 /// What disks of nothing say they have.
@@ -41,7 +43,6 @@ pub(super) fn run(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
     if stop.asked() {
         return Err(FcoeError::Stopped);
     }
-    let (first, last) = (loads.iter().map(|load| load.first).max(), loads.iter().map(|load| load.last).max());
     let requests = loads.iter().map(|load| load.requests).sum();
     let mut latency = loads[0].latency.clone();
     for load in &loads[1..] {
@@ -51,7 +52,7 @@ pub(super) fn run(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
     Ok(Measured {
         requests,
         octets: requests * u64::from(setup.io_bytes),
-        seconds: last.unwrap_or(0).saturating_sub(first.unwrap_or(0)).max(1) as f64 / 1e9,
+        seconds: setup.time.as_secs_f64().max(1e-9),
         errors: loads.iter().map(|load| load.errors).sum(),
         latency,
         target,
@@ -137,6 +138,7 @@ fn initiators(setup: &Setup, near: Near, stop: &Stop) -> Result<(Vec<Load>, Thre
     for (i, port) in near.switch.into_iter().enumerate() {
         switch.attach(&i.to_string(), port, all.clone())?;
     }
+    let missing = Arc::new(AtomicU16::new(setup.initiators));
     let mut nodes = Vec::new();
     for (number, port) in (0..).zip(near.ports) {
         let port = FcPort::over(port, &FcOptions::default())?;
@@ -144,7 +146,7 @@ fn initiators(setup: &Setup, near: Near, stop: &Stop) -> Result<(Vec<Load>, Thre
         let limits = InitiatorConfig { exchanges: usize::from(requests) + 16, queue_depth: requests, retries: 5 };
         let config = NodeConfig { initiator: Some(limits), ..port.config() };
         let none = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
-        nodes.push(Member { node: port.node(&config, none, Load::new(setup, number))?, done: false });
+        nodes.push(Member { node: port.node(&config, none, Load::new(setup, number, &missing))?, done: false });
     }
     let mut side = Side { switch: several.then_some(switch), nodes };
     let busy = shared(setup.wait, |waiter| run_machine(&mut side, waiter, stop));
