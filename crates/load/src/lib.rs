@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod bridge;
 pub mod check;
+pub mod fcoe;
 pub mod frame;
 pub mod pktgen;
 pub mod profile;

@@ -164,6 +164,13 @@ impl Raw {
         (from..to).for_each(|line| prefetch::to_read(at.wrapping_add(64 * line)));
     }
 
+    /// Fetches the first lines of the buffer that a slot is known to hold, to be written.
+    #[inline]
+    pub(crate) fn fetch_lines(&self, cursor: u32, lines: usize) {
+        let at = self.data.as_ptr().wrapping_add((self.buf(cursor) as usize) << self.shift);
+        (0..lines).for_each(|line| prefetch::to_write(at.wrapping_add(64 * line)));
+    }
+
     /// Fetches the first line of the buffer that a slot is known to hold, to be read or to be written.
     #[inline]
     pub(crate) fn prefetch<const WRITE: bool>(&self, cursor: u32) {

@@ -111,6 +111,7 @@ fn shown(unit: Unit, value: f64) -> String {
         Unit::Ns => format!("{value:.2} ns"),
         Unit::Bytes => format!("{:.1} MiB", value / 1048576.0),
         Unit::BytesPerSecond => format!("{:.1} GB/s", value / 1e9),
+        Unit::Iops => format!("{:.0} kIOPS", value / 1e3),
     }
 }
 

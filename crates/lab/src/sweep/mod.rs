@@ -3,6 +3,7 @@
 //!
 //! This module knows what is to be measured and what became of it; a [`Runner`] measures.
 
+mod fcoe;
 mod plan;
 mod store;
 mod table;
@@ -29,7 +30,7 @@ pub struct Preset {
 }
 
 /// All presets: one row each.
-pub const PRESETS: &[Preset] = &[];
+pub const PRESETS: &[Preset] = &[Preset { name: "t5-fcoe", plan: t5_fcoe, runner: fcoe::runner }];
 
 /// The workload of a sweep's tests in the result document.
 pub const WORKLOAD: &str = "fcoe";

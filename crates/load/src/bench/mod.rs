@@ -7,6 +7,7 @@ mod alone;
 mod cable;
 mod checksum;
 mod fc_crc;
+mod fcoe;
 mod forward;
 mod lro;
 mod null;
@@ -70,6 +71,8 @@ pub enum Unit {
     Bytes,
     /// Bytes per second; more is better.
     BytesPerSecond,
+    /// Requests per second; more is better.
+    Iops,
 }
 
 impl Unit {
@@ -81,13 +84,14 @@ impl Unit {
             Self::Ns => "ns",
             Self::Bytes => "bytes",
             Self::BytesPerSecond => "bytes/s",
+            Self::Iops => "requests/s",
         }
     }
 
     /// Whether more of it is better.
     #[must_use]
     pub fn is_rate(self) -> bool {
-        matches!(self, Self::Pps | Self::BytesPerSecond)
+        matches!(self, Self::Pps | Self::BytesPerSecond | Self::Iops)
     }
 }
 
@@ -120,6 +124,11 @@ pub const BENCHES: &[Bench] = &[
     checksum::BENCH,
     tso::BENCH,
     fc_crc::BENCH,
+    fcoe::READ,
+    fcoe::WRITE,
+    fcoe::MIX,
+    fcoe::READ_32K,
+    fcoe::WRITE_32K,
     lro::BENCH,
     vi::BENCH,
     switch::WITHIN,

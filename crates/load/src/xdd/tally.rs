@@ -138,7 +138,7 @@ impl Account {
 }
 
 /// A distribution's quantiles for the result document; none when nothing was timed.
-pub(super) fn quantiles(latency: &Histogram<u64>) -> Option<Latency> {
+pub(crate) fn quantiles(latency: &Histogram<u64>) -> Option<Latency> {
     if latency.is_empty() {
         return None;
     }

@@ -44,6 +44,12 @@ impl<'a> SlotWriter<'a> {
         self.batch.frame(self.first).bytes_mut().map(write)
     }
 
+    /// Fetches the slot that lies so many behind the next frame's first, to be written with so many octets soon.
+    #[inline]
+    pub fn fetch(&self, ahead: u32, octets: usize) {
+        self.batch.fetch(self.first.saturating_add(ahead), octets);
+    }
+
     /// Calls for each slot's part of `len` octets from an offset of the frame on.
     #[inline(always)]
     fn parts(&mut self, at: usize, bytes: &[u8], mut write: impl FnMut(&mut Frame<'_>, usize, &[u8])) {

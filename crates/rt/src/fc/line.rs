@@ -7,6 +7,13 @@ use linerate_port::TxQueue;
 use linerate_ring::TxRing;
 use linerate_wire::{EtherType, FcoeFrame};
 
+/// Frames after which what was written is handed on, so that the receiver works while the rest is written.
+const HANDED_ON: usize = 16;
+/// How many slots ahead of the one that is written its lines are fetched.
+const AHEAD: u32 = 2;
+/// The longest frames with which that pays: longer ones have more lines than a core can have under way.
+const FETCHED: usize = 1024;
+
 /// A port's transmit queue, for an N_Port.
 ///
 /// Frames longer than a slot become chains (`NS_MOREFRAG`). What no slot and no frame can ever hold is not sent, and
@@ -16,6 +23,8 @@ pub struct FcTx {
     /// Slots that the longest frame needs; one, if it never fits: then it is refused, not waited with.
     per_frame: u32,
     front: Front,
+    /// Frames since the last sync.
+    unsaid: usize,
     count: FcTxCounters,
 }
 
@@ -33,12 +42,13 @@ impl FcTx {
     #[must_use]
     pub fn new(queue: TxQueue) -> Self {
         let per_frame = SlotWriter::slots(&queue.ring, LONGEST).unwrap_or(1);
-        Self { queue, per_frame, front: Front::default(), count: FcTxCounters::default() }
+        Self { queue, per_frame, front: Front::default(), unsaid: 0, count: FcTxCounters::default() }
     }
 
     /// Hands on what was sent, and gets sent slots back.
     #[inline]
     pub fn sync(&mut self) {
+        self.unsaid = 0;
         self.queue.sync();
     }
 
@@ -74,6 +84,10 @@ impl Transmit for FcTx {
             frames += write(&mut queue.ring, &mut segments);
         }
         count.frames += frames as u64;
+        self.unsaid += frames;
+        if self.unsaid >= HANDED_ON {
+            self.sync();
+        }
         frames
     }
 
@@ -108,6 +122,9 @@ fn write(ring: &mut TxRing, segments: &mut FcSegments<'_>) -> usize {
     let mut writer = SlotWriter::new(ring, u32::MAX);
     let mut frames = 0;
     loop {
+        if let Some(len) = segments.next_len().filter(|len| *len <= FETCHED) {
+            writer.fetch(AHEAD, len);
+        }
         // Straight into the one slot that a frame nearly always has, or else into as many as it needs.
         let written = writer.with_first(|slot| segments.write_next(slot)).flatten();
         let Some(len) = written.or_else(|| segments.write_next(&mut writer)) else { break };

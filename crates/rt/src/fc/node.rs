@@ -9,8 +9,9 @@ use linerate_wire::{MacAddr, VlanTag, Wwn};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use thiserror::Error;
 
-/// Frames taken between two looks at everything else.
-const BATCH: usize = 256;
+/// Frames taken between two looks at everything else. With more, both ends of a cable would work in turns: one has nothing
+/// to do until the other has done all it has.
+const BATCH: usize = 32;
 /// How long a logout may take before the node goes without an answer.
 const PARTING: u64 = 2_000_000_000;
 /// Octets behind the Ethernet header in a full FCoE frame.
@@ -160,6 +161,12 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
     /// Who watches it.
     pub fn watcher(&mut self) -> (&mut W, &mut Node<S>) {
         (&mut self.watcher, &mut self.node)
+    }
+
+    /// Who watched it.
+    #[must_use]
+    pub fn into_watcher(self) -> W {
+        self.watcher
     }
 
     /// What the port is.

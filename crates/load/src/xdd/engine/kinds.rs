@@ -1,6 +1,6 @@
 //! The kinds of targets: one row each. What a target is called says which.
 
-use super::{Opened, device, memory, sg};
+use super::{Opened, device, fcoe, memory, sg};
 use crate::xdd::config::Target;
 
 /// What is to be opened.
@@ -31,7 +31,7 @@ pub struct Kind {
 }
 
 /// All kinds. The first whose prefix fits is meant, unless `-sgio` says otherwise.
-pub const KINDS: &[Kind] = &[SG, NULL, RAM, NBD, NBD_UNIX, FILE];
+pub const KINDS: &[Kind] = &[SG, NULL, RAM, NBD, NBD_UNIX, FCOE, FILE];
 
 const SG: Kind = Kind {
     prefix: "/dev/sg",
@@ -71,6 +71,14 @@ const NBD_UNIX: Kind = Kind {
     about: "the same through a UNIX socket",
     several: false,
     open: device::open_nbd,
+};
+
+const FCOE: Kind = Kind {
+    prefix: "fcoe:",
+    example: "fcoe:PORT[/WWPN]",
+    about: "LUNs of an FCoE target on a port: with -targets N, N of them",
+    several: true,
+    open: fcoe::open,
 };
 
 /// What has no prefix is a path.

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod device;
+mod fcoe;
 mod kinds;
 mod memory;
 mod sg;

@@ -1,5 +1,6 @@
 //! xdd as a whole, on disks in memory.
 
+mod fcoe;
 mod flags;
 mod running;
 
@@ -163,6 +164,10 @@ struct Left {
 }
 
 fn run_config(config: &Config) -> Result<Left, String> {
+    run_opened_by(config, open)
+}
+
+fn run_opened_by(config: &Config, open: engine::Open) -> Result<Left, String> {
     let (out, log) = (Lines::default(), Lines::default());
     let stop = Stop::new().unwrap();
     let mut streams = Streams::open(config, Box::new(out.clone()), Box::new(log.clone()), &stop)?;

@@ -1,0 +1,64 @@
+//! A target and an initiator on a core each: disks over a cable, beside others' over what they have.
+
+use super::{Bench, How, Missing, Peer, Setting, Unit, failed};
+use crate::fcoe::{Medium, Setup, measure};
+use linerate_rt::Stop;
+
+/// Octets of each of the four disks.
+const SIZE: u64 = 16 << 20;
+
+macro_rules! row {
+    ($name:literal, $about:literal, $bound:literal, $size:literal, $reads:literal, $rw:literal, $nbdkit:literal) => {
+        Bench {
+            name: $name,
+            about: concat!(
+                $about,
+                " of 4 FCoE disks in memory, 16 of each under way: full frames, CRCs and data checked on both sides"
+            ),
+            unit: Unit::Iops,
+            two_cores: true,
+            bound: Some($bound),
+            run: |setting| run(setting, Medium::Ram(SIZE), $size, $reads),
+            peers: &[
+                Peer {
+                    name: "null disks",
+                    how: How::Own(|setting| run(setting, Medium::Null, $size, $reads)),
+                    wanted: None,
+                },
+                Peer {
+                    name: "tgt",
+                    how: How::Script(&["tgt", "--bs", stringify!($size), "--depth", "64", "--rw", $rw]),
+                    wanted: Some(10.0),
+                },
+                Peer {
+                    name: "nbdkit",
+                    how: How::Script(&["nbdkit", "--bs", stringify!($size), "--depth", "64", "--rw", $rw]),
+                    wanted: Some($nbdkit),
+                },
+                Peer {
+                    name: "fio, null engine",
+                    how: How::Script(&["fio-null", "--bs", stringify!($size), "--depth", "64", "--rw", $rw]),
+                    wanted: None,
+                },
+            ],
+        }
+    };
+}
+
+pub(super) const READ: Bench = row!("fcoe-read", "READs of 512 bytes", 2.06e6, 512, 100, "read", 10.0);
+pub(super) const WRITE: Bench = row!("fcoe-write", "WRITEs of 512 bytes", 1.7e6, 512, 0, "write", 10.0);
+pub(super) const MIX: Bench = row!("fcoe-mix", "READs and WRITEs of 512 bytes", 1.87e6, 512, 50, "mixed", 10.0);
+/// 9.4 GB/s.
+pub(super) const READ_32K: Bench = row!("fcoe-read-32k", "READs of 32 KiB", 286_865.0, 32768, 100, "read", 2.0);
+/// 4.75 GB/s.
+pub(super) const WRITE_32K: Bench = row!("fcoe-write-32k", "WRITEs of 32 KiB", 144_958.0, 32768, 0, "write", 2.0);
+
+/// Requests a second.
+fn run(setting: &Setting, medium: Medium, io_bytes: u32, reads: u32) -> Result<f64, Missing> {
+    let setup = Setup::new(medium, io_bytes, reads, setting.cores, setting.time);
+    let measured = measure(&setup, &Stop::new().map_err(failed)?).map_err(failed)?;
+    match measured.errors {
+        0 => Ok(measured.iops()),
+        errors => Err(failed(format!("{errors} requests failed or moved wrong data"))),
+    }
+}

@@ -1,0 +1,93 @@
+//! What is in a block: a text that all have, and a name that only one has.
+
+/// Octets that have a name of their own.
+pub(super) const SECTOR: usize = 512;
+/// Of them the name's.
+const NAME: usize = 8;
+
+/// The contents of blocks.
+pub(super) struct Pattern {
+    text: [u8; SECTOR],
+    /// Nothing but zeros, without names.
+    zeros: bool,
+}
+
+impl Pattern {
+    /// Of disks that keep what is written.
+    pub(super) fn named() -> Self {
+        let mut text = [0; SECTOR];
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        for word in text.as_chunks_mut::<8>().0 {
+            state = mix(state);
+            *word = state.to_le_bytes();
+        }
+        Self { text, zeros: false }
+    }
+
+    /// Of disks that read as zeros.
+    pub(super) fn zeros() -> Self {
+        Self { text: [0; SECTOR], zeros: true }
+    }
+
+    fn name(&self, lun: u16, sector: u64, generation: u32) -> [u8; NAME] {
+        if self.zeros {
+            return [0; NAME];
+        }
+        mix((u64::from(lun) << 48 ^ sector).wrapping_add(u64::from(generation) << 36)).to_le_bytes()
+    }
+
+    /// Makes whole sectors of a buffer's octets, whatever they were.
+    pub(super) fn write(&self, octets: &mut [u8], lun: u16, first: u64, generation: u32) {
+        for sector in octets.as_chunks_mut::<SECTOR>().0 {
+            *sector = self.text;
+        }
+        self.name_all(octets, lun, first, generation);
+    }
+
+    /// The same, of octets that were such sectors before.
+    pub(super) fn name_all(&self, octets: &mut [u8], lun: u16, first: u64, generation: u32) {
+        for (sector, octets) in (first..).zip(octets.as_chunks_mut::<SECTOR>().0) {
+            octets[..NAME].copy_from_slice(&self.name(lun, sector, generation));
+        }
+    }
+
+    /// Whether they are as [`write`](Self::write) makes them.
+    pub(super) fn check(&self, octets: &[u8], lun: u16, first: u64, generation: u32) -> bool {
+        (first..).zip(octets.as_chunks::<SECTOR>().0).all(|(sector, octets)| {
+            octets[..NAME] == self.name(lun, sector, generation) && octets[NAME..] == self.text[NAME..]
+        })
+    }
+}
+
+/// Different for different numbers: each step can be undone (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014).
+fn mix(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_octet_a_place_or_a_generation_that_is_wrong_is_seen() {
+        let pattern = Pattern::named();
+        let mut octets = [0; 2 * SECTOR];
+        pattern.write(&mut octets, 3, 10, 7);
+        assert!(pattern.check(&octets, 3, 10, 7));
+        for (lun, first, generation) in [(2, 10, 7), (3, 11, 7), (3, 9, 7), (3, 10, 6)] {
+            assert!(!pattern.check(&octets, lun, first, generation));
+        }
+        for at in 0..octets.len() {
+            octets[at] ^= 0x10;
+            assert!(!pattern.check(&octets, 3, 10, 7), "octet {at}");
+            octets[at] ^= 0x10;
+        }
+        pattern.name_all(&mut octets, 5, 0, 1);
+        assert!(pattern.check(&octets, 5, 0, 1));
+        assert!(Pattern::zeros().check(&[0; 1024], 5, 0, 1) && !Pattern::zeros().check(&octets, 5, 0, 1));
+    }
+}

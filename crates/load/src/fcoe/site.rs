@@ -1,0 +1,270 @@
+//! The two threads: the target on its port, and the initiators on theirs with what is between.
+
+use super::load::{Load, positions};
+use super::pattern::Pattern;
+use super::{FcoeError, Measured, Medium, Setup, Thread};
+use linerate_fcoe::{
+    Backend, Disks, DisksConfig, InitiatorConfig, Memory, Node, NodeConfig, NodeEvent, Null, Ram, TargetConfig,
+};
+use linerate_port::switch::{Policy, Switch, Waiting};
+use linerate_port::{Port, open_all};
+use linerate_rt::fc::{FcNode, FcOptions, FcPort, Watcher};
+use linerate_rt::{
+    Machine, Progress, Sleeper, Stop, ThreadTime, WaitMode, WaitStats, Waiter, run as run_machine, spawn,
+};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU16;
+use std::time::Duration;
+
+/// What disks of nothing say they have.
+const NULL_SIZE: u64 = 1 << 30;
+
+/// A time in nanoseconds.
+pub(super) fn nanoseconds(time: Duration) -> u64 {
+    time.as_nanos().try_into().unwrap_or(u64::MAX / 4)
+}
+
+/// Runs both sides until the initiators are done.
+pub(super) fn run(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
+    let (target_port, near) = ports(setup)?;
+    let target_stop = Stop::new()?;
+    let (theirs, asked) = (setup.clone(), target_stop.clone());
+    let target = spawn("fcoe-target", &[setup.cores[0]], move || target(&theirs, target_port, &asked))?;
+    let (ours, asked) = (setup.clone(), stop.clone());
+    let initiators = spawn("fcoe-initiators", &[setup.cores[1]], move || initiators(&ours, near, &asked));
+    const PANICKED: FcoeError = FcoeError::Stuck("a thread panicked: this is a bug");
+    let initiators = initiators.map(|thread| thread.join());
+    target_stop.ask(0);
+    let target = target.join().map_err(|_| PANICKED)??;
+    let (loads, thread) = initiators?.map_err(|_| PANICKED)??;
+    if let Some(why) = loads.iter().find_map(|load| load.stuck) {
+        return Err(FcoeError::Stuck(why));
+    }
+    if stop.asked() {
+        return Err(FcoeError::Stopped);
+    }
+    let requests = loads.iter().map(|load| load.requests).sum();
+    let mut latency = loads[0].latency.clone();
+    for load in &loads[1..] {
+        // They are of one form.
+        let _ = latency.add(&load.latency);
+    }
+    Ok(Measured {
+        requests,
+        octets: requests * u64::from(setup.io_bytes),
+        seconds: setup.time.as_secs_f64().max(1e-9),
+        errors: loads.iter().map(|load| load.errors).sum(),
+        latency,
+        target,
+        initiators: thread,
+    })
+}
+
+/// What is on the initiators' side of the target's wire.
+struct Near {
+    /// Each initiator's.
+    ports: Vec<Port>,
+    /// What the switch has.
+    switch: Vec<Port>,
+}
+
+/// All ports, in one region: the target's first.
+fn ports(setup: &Setup) -> Result<(Port, Near), FcoeError> {
+    let Setup { mtu, slots, .. } = *setup;
+    let rate = setup.rate.map(|rate| format!(",rate={rate}")).unwrap_or_default();
+    let ends =
+        |name: &str, rate: &str| ["{1", "}1"].map(|end| format!("cable:{name}{end},mtu={mtu},slots={slots}{rate}"));
+    let mut names: Vec<String> = ends("fcoe-target", &rate).into();
+    let several = setup.initiators > 1;
+    if several {
+        names.extend((0..setup.initiators).flat_map(|i| ends(&format!("fcoe-{i}"), "")));
+    }
+    let mut all = open_all(&names)?.into_iter();
+    let (Some(target), Some(other)) = (all.next(), all.next()) else {
+        return Err(FcoeError::Stuck("a cable has two ends: this is a bug"));
+    };
+    if !several {
+        return Ok((target, Near { ports: vec![other], switch: Vec::new() }));
+    }
+    let mut near = Near { ports: Vec::new(), switch: vec![other] };
+    while let (Some(port), Some(other)) = (all.next(), all.next()) {
+        near.ports.push(port);
+        near.switch.push(other);
+    }
+    Ok((target, near))
+}
+
+/// The target's thread.
+fn target(setup: &Setup, port: Port, stop: &Stop) -> Result<Thread, FcoeError> {
+    let port = FcPort::over(port, &FcOptions::default())?;
+    let limits = TargetConfig { max_queue: 64 * 256, ..TargetConfig::default() };
+    let config = NodeConfig { target: Some(limits), ..port.config() };
+    let disks = disks(setup, &config)?;
+    let mut node = port.node(&config, disks, Meter::default())?;
+    let busy = shared(setup.wait, |waiter| run_machine(&mut node, waiter, stop));
+    Ok(Thread { cpu: node.watcher().0.cpu(), busy, frames: node.lines().0.counters().frames })
+}
+
+/// The disks of all initiators. Those of memory have their first contents.
+fn disks(setup: &Setup, config: &NodeConfig) -> Result<Disks, FcoeError> {
+    let mut disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 64 << 20 });
+    let pattern = Pattern::named();
+    for lun in 0..setup.initiators * setup.luns {
+        let backend: Box<dyn Backend> = match setup.medium {
+            Medium::Null => {
+                Box::new(Null::new(NULL_SIZE, 512, lun.into()).map_err(|_| FcoeError::Size(setup.io_bytes))?)
+            }
+            Medium::Ram(octets) => {
+                let ram = Ram::new(octets / 512 * 512, 512, false, lun.into());
+                let mut ram = ram.map_err(|_| FcoeError::Size(setup.io_bytes))?;
+                let mut octets = vec![0; setup.io_bytes as usize];
+                for position in 0..positions(setup) {
+                    pattern.write(&mut octets, lun, position * u64::from(setup.io_bytes / 512), 0);
+                    ram.write(position * u64::from(setup.io_bytes), &octets);
+                }
+                Box::new(ram)
+            }
+        };
+        disks.add(lun, backend).map_err(|_| FcoeError::Count(setup.initiators, setup.luns, setup.queue_depth))?;
+    }
+    Ok(disks)
+}
+
+/// The initiators' thread.
+fn initiators(setup: &Setup, near: Near, stop: &Stop) -> Result<(Vec<Load>, Thread), FcoeError> {
+    let mut switch = Switch::new();
+    let all = Policy { pause: 0xff, ..Policy::default() };
+    let several = !near.switch.is_empty();
+    for (i, port) in near.switch.into_iter().enumerate() {
+        switch.attach(&i.to_string(), port, all.clone())?;
+    }
+    let missing = Arc::new(AtomicU16::new(setup.initiators));
+    let mut nodes = Vec::new();
+    for (number, port) in (0..).zip(near.ports) {
+        let port = FcPort::over(port, &FcOptions::default())?;
+        let requests = setup.luns * setup.queue_depth;
+        let limits = InitiatorConfig { exchanges: usize::from(requests) + 16, queue_depth: requests, retries: 5 };
+        let config = NodeConfig { initiator: Some(limits), ..port.config() };
+        let none = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
+        nodes.push(Member { node: port.node(&config, none, Load::new(setup, number, &missing))?, done: false });
+    }
+    let mut side = Side { switch: several.then_some(switch), nodes };
+    let busy = shared(setup.wait, |waiter| run_machine(&mut side, waiter, stop));
+    let frames = side.nodes.iter().map(|member| member.node.lines().0.counters().frames).sum();
+    let loads: Vec<Load> = side.nodes.into_iter().map(|member| member.node.into_watcher()).collect();
+    // They are all in one thread.
+    let cpu = loads.first().map_or(0.0, |load| load.cpu);
+    Ok((loads, Thread { cpu, busy, frames }))
+}
+
+/// Runs, and tells the share of polls that found work.
+fn shared(wait: WaitMode, run: impl FnOnce(&mut Waiter) -> WaitStats) -> f64 {
+    let stats = run(&mut Waiter::new(wait));
+    1.0 - stats.empty_polls as f64 / stats.polls.max(1) as f64
+}
+
+/// Looks at the processor time of the target's thread while commands come.
+#[derive(Default)]
+struct Meter {
+    /// Commands when it was last looked.
+    commands: u64,
+    next: u64,
+    first: Option<(u64, ThreadTime)>,
+    last: Option<(u64, ThreadTime)>,
+}
+
+/// Nanoseconds between two looks.
+const LOOK: u64 = 10_000_000;
+
+impl Meter {
+    fn cpu(&self) -> f64 {
+        match (self.first, self.last) {
+            (Some(first), Some(last)) => share(first, last),
+            _ => 0.0,
+        }
+    }
+}
+
+/// Processor time between two readings, as a share of the time between.
+pub(super) fn share(first: (u64, ThreadTime), last: (u64, ThreadTime)) -> f64 {
+    let spent = last.1.since(first.1);
+    (spent.user + spent.system).as_secs_f64() * 1e9 / last.0.saturating_sub(first.0).max(1) as f64
+}
+
+impl Watcher<Disks> for Meter {
+    fn event(&mut self, _: u64, _: &NodeEvent, _: &mut Node<Disks>) {}
+
+    #[inline]
+    fn turn(&mut self, now: u64, node: &mut Node<Disks>) -> bool {
+        if now >= self.next {
+            self.next = now + LOOK;
+            let commands = node.target().map_or(0, |target| target.counters().commands);
+            if commands > self.commands {
+                self.commands = commands;
+                let reading = (now, ThreadTime::of_this_thread());
+                self.first.get_or_insert(reading);
+                self.last = Some(reading);
+            }
+        }
+        false
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        None
+    }
+
+    fn waits_for(&mut self, _: &mut dyn FnMut(&mut dyn Sleeper)) {}
+
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+struct Member {
+    node: FcNode<Disks, Load>,
+    done: bool,
+}
+
+/// Several initiators and their switch in turn; done when they are.
+struct Side {
+    switch: Option<Switch>,
+    nodes: Vec<Member>,
+}
+
+impl Machine for Side {
+    fn handle(&mut self, now: u64) -> Progress {
+        let mut worked = self.switch.as_mut().is_some_and(|switch| switch.poll(now));
+        for member in self.nodes.iter_mut().filter(|member| !member.done) {
+            match member.node.handle(now) {
+                Progress::Done => member.done = true,
+                Progress::Worked => worked = true,
+                Progress::Idle => {}
+            }
+        }
+        match (worked, self.nodes.iter().all(|member| member.done)) {
+            (_, true) => Progress::Done,
+            (true, _) => Progress::Worked,
+            _ => Progress::Idle,
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        self.nodes.iter().filter(|member| !member.done).filter_map(|member| member.node.poll_timeout()).min()
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        for member in self.nodes.iter_mut().filter(|member| !member.done) {
+            member.node.waits_for(visit);
+        }
+        if let Some(switch) = &mut self.switch {
+            switch.waits_for(&mut |queue| match queue {
+                Waiting::Frames(rx) => visit(rx),
+                Waiting::Room(tx) => visit(tx),
+            });
+        }
+    }
+
+    fn stop(&mut self, now: u64) {
+        self.nodes.iter_mut().for_each(|member| member.node.stop(now));
+    }
+}

@@ -1,0 +1,63 @@
+//! LUNs of a target on a cable.
+
+use super::*;
+use linerate_fcoe::{Disks, DisksConfig, Node, NodeConfig, NodeEvent, Ram, TargetConfig};
+use linerate_rt::fc::{FcOptions, FcPort, Watcher};
+use linerate_rt::{Sleeper, WaitMode, Waiter};
+use linerate_wire::Wwn;
+
+struct Nobody;
+
+impl Watcher<Disks> for Nobody {
+    fn event(&mut self, _: u64, _: &NodeEvent, _: &mut Node<Disks>) {}
+    fn turn(&mut self, _: u64, _: &mut Node<Disks>) -> bool {
+        false
+    }
+    fn poll_timeout(&self) -> Option<u64> {
+        None
+    }
+    fn waits_for(&mut self, _: &mut dyn FnMut(&mut dyn Sleeper)) {}
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+/// A target with so many LUNs of 1 MiB at one end of a cable, until it is told to stop. Gives the other end's name.
+fn target(luns: u16, stop: &Stop) -> (String, Wwn, std::thread::JoinHandle<u64>) {
+    let cable = format!("cable:xdd-{}-{}", std::process::id(), NAMES.fetch_add(1, Relaxed));
+    let port = FcPort::open(&format!("{cable}{{1,mtu=2180"), &FcOptions::default()).unwrap();
+    let config = NodeConfig { target: Some(TargetConfig::default()), ..port.config() };
+    let stop = stop.clone();
+    let thread = std::thread::spawn(move || {
+        let mut disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 1 << 20 });
+        for lun in 0..luns {
+            disks.add(lun, Box::new(Ram::new(1 << 20, 512, false, lun.into()).unwrap())).unwrap();
+        }
+        let mut node = port.node(&config, disks, Nobody).unwrap();
+        linerate_rt::run(&mut node, &mut Waiter::new(WaitMode::Sleep), &stop);
+        node.node().target().unwrap().counters().octets_received
+    });
+    (format!("{cable}}}1,mtu=2180"), config.wwpn, thread)
+}
+
+#[test]
+fn luns_on_a_port_are_targets() {
+    let stop = Stop::new().unwrap();
+    let (port, wwpn, thread) = target(4, &stop);
+    let name = format!("fcoe:{port}/{wwpn}");
+    let go = |text: &str| {
+        let config = config(&format!("{text} -blocksize 512 -reqsize 8 -numreqs 256 -queuedepth 8")).unwrap();
+        run_opened_by(&config, engine::open)
+    };
+    let written = go(&format!("-op write -targets 4 {name} -datapattern sequenced")).unwrap();
+    assert_eq!((written.all.writes.ops, written.all.writes.errors), (4 * 256, 0));
+    let read = go(&format!("-op read -targets 4 {name} -datapattern sequenced -verify contents")).unwrap();
+    assert_eq!((read.all.reads.ops, read.all.miscompares, read.targets.len()), (4 * 256, 0, 4));
+    assert_eq!(read.result.exit_code(), 0);
+    let mut paths = read.result.tests.iter().flat_map(|test| &test.ports).map(|port| &port.path);
+    assert!(paths.any(|path| path.starts_with(&format!("FCoE, LUN 3 of {wwpn}"))));
+    let error = go(&format!("-op read -targets 5 fcoe:{port}")).err().unwrap();
+    assert!(error.contains("there are 4; give -targets 4"), "{error}");
+    stop.ask(0);
+    assert_eq!(thread.join().unwrap(), 4 * 256 * 8 * 512);
+}
