@@ -41,7 +41,7 @@ pub struct TargetConfig {
     pub patience: u64,
     /// Exchanges that are kept when they have ended, for peers that ask for things again (SRR).
     pub max_finished: u16,
-    /// Octets of buffers that such exchanges keep.
+    /// Octets of buffers that such exchanges keep; fewer than the device server has, whose commands find none otherwise.
     pub max_finished_octets: usize,
 }
 
