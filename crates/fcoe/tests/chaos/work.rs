@@ -72,7 +72,7 @@ fn out(octets: &[u8]) -> Data {
 pub(crate) enum End {
     Good,
     Differs,
-    /// It was not done.
+    /// It was not done, unless an attempt before the last was.
     Refused,
     /// It may have been done.
     Failed,
@@ -89,8 +89,7 @@ pub(crate) fn end(completed: &Completed, unanswered: bool) -> End {
         }
         (Outcome::Response, CHECK_CONDITION) => match completed.sense()[2] & 0x0f {
             MISCOMPARE => End::Differs,
-            // An earlier attempt may have been done in part before the unit was reset.
-            UNIT_ATTENTION => End::Failed,
+            UNIT_ATTENTION => End::Refused,
             key => panic!("sense key {key:#x}: {:x?}", completed.sense()),
         },
         // BUSY and TASK SET FULL.

@@ -386,8 +386,7 @@ impl World {
                 self.model.good(pending.id, data);
             }
             End::Differs => self.model.differs(pending.id),
-            End::Refused => self.model.refused(pending.id),
-            End::Failed => self.model.failed(pending.id, None),
+            End::Refused | End::Failed => self.model.failed(pending.id, None),
             End::Lost => self.model.failed(pending.id, Some(who)),
         }
     }
