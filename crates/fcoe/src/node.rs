@@ -358,6 +358,7 @@ fn info(neighbour: &Neighbour) -> NeighbourInfo {
         enode_mac: neighbour.enode_mac,
         vn_mac: neighbour.mac,
         max_fcoe_size: neighbour.max_fcoe_size,
-        role: Some(neighbour.role),
+        // A claim that names neither was damaged, or is of one that does not say: then PRLI tells.
+        role: Some(neighbour.role).filter(|role| role.target || role.initiator),
     }
 }

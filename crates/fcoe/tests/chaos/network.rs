@@ -83,7 +83,7 @@ pub(crate) struct Network {
 
 impl Network {
     pub(crate) fn new(chance: &mut Chance) -> Self {
-        let rates = [0, 0, 2, 10, 40];
+        let rates = [0, 0, 2, 10, 40, 120];
         let [lost, doubled, late, corrupt] = [(); 4].map(|()| chance.of(&rates));
         Self { lost, doubled, late, corrupt, counts: [0; 4] }
     }

@@ -54,7 +54,6 @@ impl Station {
                 patience: 20 * SECOND,
                 max_finished: 16,
                 max_finished_octets: 1 << 14,
-                ..TargetConfig::default()
             });
         } else {
             let exchanges = usize::from(DEPTH);
@@ -83,8 +82,15 @@ impl Station {
         let (tag, all) = (Tag(1000), BLOCKS * BLOCK);
         for _ in 0..4 {
             let data_in = u32::MAX;
-            let task =
-                Task { tag, nexus: WITHIN, lun: lun(0), cdb: &cdb, attribute: TaskAttribute::HeadOfQueue, data_out: 0, data_in };
+            let task = Task {
+                tag,
+                nexus: WITHIN,
+                lun: lun(0),
+                cdb: &cdb,
+                attribute: TaskAttribute::HeadOfQueue,
+                data_out: 0,
+                data_in,
+            };
             // At first it is told that it is new.
             if let Step::SendMemory { offset: 0, .. } = disks.command(0, &task) {
                 let content = disks.memory(tag).unwrap().read(0, all).to_vec();

@@ -50,9 +50,7 @@ pub(crate) fn command(op: &Op, tag: Tag, attribute: TaskAttribute, timeout: u64)
             put_unmap(&[UnmapRange { lba, blocks }], &mut list).unwrap();
             (Cdb::Unmap { anchor: false, len: u16::try_from(list.len()).unwrap() }, out(&list))
         }
-        Kind::Flush => {
-            (Cdb::SynchronizeCache { width: Width::Ten, immediate: false, lba: 0, blocks: 0 }, Data::None)
-        }
+        Kind::Flush => (Cdb::SynchronizeCache { width: Width::Ten, immediate: false, lba: 0, blocks: 0 }, Data::None),
     };
     let octets = cdb.octets().unwrap();
     let mut cdb = [0; 32];

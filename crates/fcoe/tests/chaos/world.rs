@@ -23,6 +23,9 @@ const ABORT: u64 = 17 * SECOND;
 /// How long after the last fault all sessions must be up: a neighbour is forgotten after 20 s, a claim or a beacon comes
 /// every 8 s, and requests are repeated.
 const RECOVERY: u64 = 120 * SECOND;
+/// How long after that a disk is not readable at most: commands that nobody waits for may fill a queue as long as the
+/// target has patience.
+const READABLE: u64 = 30 * SECOND;
 /// Turns at one instant that mean that nothing moves on.
 const STUCK: u32 = 20_000;
 
@@ -145,9 +148,7 @@ impl World {
         self.pass(last);
         self.network.heal();
         self.medium.borrow_mut().pace = (1_000, 1_000);
-        self.until("all commands end", ABORT + 31 * SECOND, |world| {
-            world.model.is_quiet() && world.resets.is_empty()
-        });
+        self.until("all commands end", ABORT + 31 * SECOND, |world| world.model.is_quiet() && world.resets.is_empty());
         self.until("all sessions are up", RECOVERY, |world| {
             let mut initiators = world.stations[1..].iter();
             initiators.all(|station| station.is_logged_in(&world.stations[TARGET]))
@@ -165,9 +166,10 @@ impl World {
 
     /// All blocks are read, by 16, and are what they must be.
     fn read_all(&mut self, initiator: usize, lun: usize) {
-        for attempt in 0.. {
+        let end = self.now + READABLE;
+        loop {
+            assert!(self.now < end, "initiator {initiator} cannot read disk {lun}");
             let before = self.tally.good;
-            assert!(attempt < 6, "initiator {initiator} cannot read disk {lun}");
             let mut asked = 0;
             for first in (0..BLOCKS).step_by(16) {
                 let id = self.model.begin(Kind::Read, lun, first..first + 16);
@@ -177,6 +179,7 @@ impl World {
             if asked == 3 && self.tally.good == before + 3 {
                 return;
             }
+            self.pass(self.now + SECOND);
         }
     }
 
