@@ -300,6 +300,7 @@ impl<S: DeviceServer> Node<S> {
                 let (logins, mut ways) = Out::of(self, out);
                 logins.neighbour_beacon(now, &info(&neighbour), &mut ways);
             }
+            FipEvent::Claimed(neighbour) => self.logins.neighbour_claimed(neighbour.fc_id),
             FipEvent::Gone(neighbour) => {
                 self.heard.retain(|id| *id != neighbour.fc_id);
                 let (logins, mut ways) = Out::of(self, out);

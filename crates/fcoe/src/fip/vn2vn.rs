@@ -35,6 +35,8 @@ pub enum FipEvent {
     Down,
     /// A neighbour is alive: each Beacon of a port that has claimed its identifier.
     Beacon(Neighbour),
+    /// A neighbour that a Beacon told of claims the identifier that it has: it may have restarted, and know nobody.
+    Claimed(Neighbour),
     /// A neighbour is no more: it was silent for 20 s, or it or its identifier's new owner claimed anew. Comes only for
     /// neighbours that other events told of.
     Gone(Neighbour),
