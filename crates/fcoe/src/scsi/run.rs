@@ -221,8 +221,8 @@ impl Disks {
             return aborted(tag(place));
         }
         match stage {
-            // The transport has its buffer: it ends when the data is there.
-            Stage::Receiving | Stage::ReceivingMemory | Stage::Doomed => self.tasks[place].stage = Stage::Doomed,
+            // The transport has its buffer: it ends when the data is there. What goes into memory must stop at once.
+            Stage::Receiving | Stage::Doomed => self.tasks[place].stage = Stage::Doomed,
             _ => {
                 self.tasks[place].stage = Stage::Ready;
                 let step = Step::End(Response::status(Response::TASK_ABORTED));

@@ -210,6 +210,17 @@ fn a_reset_unit_has_no_task_and_tells_everybody() {
 }
 
 #[test]
+fn a_write_into_memory_stops_when_somebody_else_resets_the_unit() {
+    // SAM-5, clause 7.7: what its initiator still sends must not undo what is written after the reset.
+    let mut bench = Bench::new(Ram::new(1 << 20, 512, false, 9).unwrap());
+    let cdb = Cdb::Write(Transfer::new(0, 2)).octets().unwrap();
+    let task = bench.task(ALICE, lun(0), &cdb, 1024, 0);
+    assert!(matches!(bench.disks.command(0, &task), Step::ReceiveMemory { offset: 0, len: 1024 }));
+    assert_eq!(bench.manage(BOB, Function::LogicalUnitReset), (FunctionResponse::Complete, vec![]));
+    assert_eq!(bench.ended(), [(task.tag, Response::TASK_ABORTED)], "before its data is there");
+}
+
+#[test]
 fn a_lost_nexus_takes_its_tasks_with_it() {
     // SAM-5, clause 6.3.4.
     let (mut bench, diary) = stuck();
