@@ -61,6 +61,8 @@ pub struct Pool {
     free: [Vec<Buffer>; CLASSES],
     /// Octets that may still be allocated.
     left: usize,
+    /// Octets of buffers that were taken and not given back.
+    lent: usize,
 }
 
 /// From 4 KiB to 16 MiB.
@@ -71,7 +73,7 @@ impl Pool {
     /// One that allocates at most `limit` octets.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self { free: [const { Vec::new() }; CLASSES], left: limit }
+        Self { free: [const { Vec::new() }; CLASSES], left: limit, lent: 0 }
     }
 
     /// A buffer of `len` octets whose content is whatever it was; none when the limit is reached or none can be so long
@@ -87,12 +89,20 @@ impl Pool {
                 Buffer::new(octets)
             }
         };
+        self.lent += buffer.capacity();
         buffer.resize(len);
         Some(buffer)
     }
 
+    /// Octets of the buffers that were taken and not given back.
+    #[must_use]
+    pub fn lent(&self) -> usize {
+        self.lent
+    }
+
     /// Takes a buffer back.
     pub fn give(&mut self, buffer: Buffer) {
+        self.lent = self.lent.saturating_sub(buffer.capacity());
         if let Some(class) = Self::class(buffer.capacity()).filter(|class| SMALLEST << class == buffer.capacity()) {
             self.free[class].push(buffer);
         }

@@ -304,6 +304,7 @@ impl<S: DeviceServer> Node<S> {
                 let (logins, mut ways) = Out::of(self, out);
                 logins.neighbour_answered(now, &info(&neighbour), &mut ways);
             }
+            FipEvent::Claimed(neighbour) => self.logins.neighbour_claimed(neighbour.fc_id),
             FipEvent::Gone(neighbour) => {
                 let (logins, mut ways) = Out::of(self, out);
                 logins.neighbour_gone(now, neighbour.fc_id, &mut ways);
@@ -364,6 +365,7 @@ fn info(neighbour: &Neighbour) -> NeighbourInfo {
         enode_mac: neighbour.enode_mac,
         vn_mac: neighbour.mac,
         max_fcoe_size: neighbour.max_fcoe_size,
-        role: Some(neighbour.role),
+        // A claim that names neither was damaged, or is of one that does not say: then PRLI tells.
+        role: Some(neighbour.role).filter(|role| role.target || role.initiator),
     }
 }

@@ -161,6 +161,11 @@ impl Neighbours {
         self.entry(fc_id).into_iter().for_each(|entry| entry.told = true);
     }
 
+    /// Whether someone was told of the neighbour that sent this, by the identifier that it still has.
+    pub(super) fn is_told(&self, repr: &FipVn2vnRepr) -> bool {
+        self.entries.iter().any(|entry| entry.told && entry.beaconed && entry.neighbour.sent(repr))
+    }
+
     /// When [`age`](Self::age) is to be called again: at the latest when the first neighbour is gone.
     pub(super) fn age_at(&self) -> u64 {
         self.age_at

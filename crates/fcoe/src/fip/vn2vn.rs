@@ -38,6 +38,8 @@ pub enum FipEvent {
     /// A neighbour answered our claim and has not beaconed by the time of our second Beacon: it was there before us, and
     /// its next Beacon may be 8 s away.
     Answered(Neighbour),
+    /// A neighbour that a Beacon told of claims the identifier that it has: it may have restarted, and know nobody.
+    Claimed(Neighbour),
     /// A neighbour is no more: it was silent for 20 s, or it or its identifier's new owner claimed anew. Comes only for
     /// neighbours that other events told of.
     Gone(Neighbour),

@@ -208,6 +208,12 @@ impl Initiator {
         self.known(peer).map_or(0, |target| usize::from(target.outstanding))
     }
 
+    /// Exchanges in use, those included whose outcome was told but whose end is awaited.
+    #[must_use]
+    pub fn exchanges(&self) -> usize {
+        self.exchanges.len() - self.free.len()
+    }
+
     /// What has happened with a peer since its login.
     #[must_use]
     pub fn counters(&self, peer: PeerId) -> InitiatorCounters {

@@ -98,6 +98,14 @@ impl Logins {
         }
     }
 
+    /// A neighbour claims the address that it has: its next beacon counts as its first, after which it is asked whether we
+    /// are still logged in (FC-LS-3, ADISC). One that has restarted is not, and would notice only with our next beacon.
+    pub fn neighbour_claimed(&mut self, id: FcId) {
+        if let Some(entry) = self.table.find(id).and_then(|index| self.table.entry_mut(index)) {
+            entry.beaconed = false;
+        }
+    }
+
     /// A neighbour sent no beacon for too long, or its link went down: it is logged out, though nobody may hear it.
     pub fn neighbour_gone(&mut self, now: u64, id: FcId, ways: &mut impl Ways) {
         if let Some(index) = self.table.find(id) {

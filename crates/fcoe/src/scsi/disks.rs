@@ -164,6 +164,12 @@ impl Disks {
         })
     }
 
+    /// Octets of buffers that tasks and operations have.
+    #[must_use]
+    pub fn lent(&self) -> usize {
+        self.pool.lent()
+    }
+
     /// Units or rules have changed: whoever is logged in is told.
     fn see_anew(&mut self) {
         for nexus in self.nexuses.iter_mut() {

@@ -1,8 +1,45 @@
 //! Who may change a device: many writes at once, or one COMPARE AND WRITE alone, whose comparison must still hold when it
 //! writes (SBC-3, clause 5.2).
+//!
+//! A task that was aborted may leave an operation behind, which its back end cannot call back. Nothing changes the same
+//! blocks before that has ended: otherwise it would undo what its initiator, which was told that the task is no more, has
+//! written since (SAM-5, clause 7.2).
 
-use crate::Tag;
+use crate::{Operation, Tag};
 use std::collections::VecDeque;
+
+/// Blocks, from one to before another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Span {
+    first: u64,
+    end: u64,
+}
+
+impl Span {
+    /// All there are.
+    pub(super) const ALL: Self = Self { first: 0, end: u64::MAX };
+
+    pub(super) const fn new(lba: u64, blocks: u64) -> Self {
+        Self { first: lba, end: lba.saturating_add(blocks) }
+    }
+
+    /// The blocks that an operation changes; a buffer has `stride` octets for each.
+    pub(super) fn of(operation: &Operation, stride: u64) -> Self {
+        match operation {
+            Operation::Read { .. } | Operation::Flush => Self::default(),
+            Operation::Write { lba, buffer, .. } => Self::new(*lba, (buffer.len() as u64).div_ceil(stride.max(1))),
+            Operation::Discard { lba, blocks } | Operation::WriteZeroes { lba, blocks, .. } => Self::new(*lba, *blocks),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.first >= self.end
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        self.first < other.end && other.first < self.end
+    }
+}
 
 /// What an operation needs of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,20 +58,20 @@ pub(super) enum Hold {
 pub(super) struct Holds {
     shared: u32,
     exclusive: bool,
-    waiting: VecDeque<(Tag, Hold)>,
+    waiting: VecDeque<(Tag, Hold, Span)>,
+    /// What operations change whose tasks are no more.
+    orphans: Vec<Span>,
 }
 
 impl Holds {
-    /// Whether it is given at once; otherwise [`next`](Self::next) will give it.
-    pub(super) fn take(&mut self, tag: Tag, hold: Hold) -> bool {
-        if hold == Hold::None {
+    /// Whether it is given at once, to change these blocks; otherwise [`next`](Self::next) will give it.
+    pub(super) fn take(&mut self, tag: Tag, hold: Hold, span: Span) -> bool {
+        if hold == Hold::None || self.waiting.is_empty() && self.orphans.is_empty() && self.give(hold) {
             return true;
         }
-        let given = self.waiting.is_empty() && self.give(hold);
-        if !given {
-            self.waiting.push_back((tag, hold));
-        }
-        given
+        // Whoever waited before still does: nothing has changed.
+        self.waiting.push_back((tag, hold, span));
+        self.next().is_some()
     }
 
     fn give(&mut self, hold: Hold) -> bool {
@@ -58,18 +95,36 @@ impl Holds {
         }
     }
 
-    /// Who has waited and has it now.
+    /// An operation has lost its task.
+    pub(super) fn orphan(&mut self, span: Span) {
+        if !span.is_empty() {
+            self.orphans.push(span);
+        }
+    }
+
+    /// It has ended.
+    pub(super) fn buried(&mut self, span: Span) {
+        if let Some(at) = self.orphans.iter().position(|orphan| *orphan == span) {
+            self.orphans.swap_remove(at);
+        }
+    }
+
+    /// Who has waited and has it now. Nobody overtakes whoever waits for a hold, while an operation without a task, which
+    /// may take for ever, holds up only those that meet it.
     pub(super) fn next(&mut self) -> Option<Tag> {
-        let (tag, hold) = *self.waiting.front()?;
+        let orphans = &self.orphans;
+        let meets = |span: &Span| orphans.iter().any(|orphan| orphan.meets(span));
+        let at = self.waiting.iter().position(|(_, _, span)| !meets(span))?;
+        let (tag, hold, _) = self.waiting[at];
         self.give(hold).then(|| {
-            self.waiting.pop_front();
+            self.waiting.remove(at);
             tag
         })
     }
 
     /// Who waits does not want it any more.
     pub(super) fn forget(&mut self, tag: Tag) {
-        self.waiting.retain(|(waiting, _)| *waiting != tag);
+        self.waiting.retain(|(waiting, ..)| *waiting != tag);
     }
 }
 
@@ -80,17 +135,39 @@ mod tests {
     #[test]
     fn a_comparison_is_alone_and_nobody_overtakes_it() {
         let mut holds = Holds::default();
-        assert!(holds.take(Tag(1), Hold::Shared) && holds.take(Tag(2), Hold::Shared));
-        assert!(!holds.take(Tag(3), Hold::Exclusive) && !holds.take(Tag(4), Hold::Shared));
-        assert!(holds.take(Tag(5), Hold::None));
+        assert!(holds.take(Tag(1), Hold::Shared, Span::ALL) && holds.take(Tag(2), Hold::Shared, Span::ALL));
+        assert!(!holds.take(Tag(3), Hold::Exclusive, Span::ALL) && !holds.take(Tag(4), Hold::Shared, Span::ALL));
+        assert!(holds.take(Tag(5), Hold::None, Span::ALL));
         holds.end(Hold::Shared);
         assert_eq!(holds.next(), None);
         holds.end(Hold::Shared);
         assert_eq!((holds.next(), holds.next()), (Some(Tag(3)), None));
         holds.end(Hold::Exclusive);
         assert_eq!((holds.next(), holds.next()), (Some(Tag(4)), None));
-        assert!(!holds.take(Tag(6), Hold::Exclusive));
+        assert!(!holds.take(Tag(6), Hold::Exclusive, Span::ALL));
         holds.forget(Tag(6));
-        assert!(holds.take(Tag(7), Hold::Shared));
+        assert!(holds.take(Tag(7), Hold::Shared, Span::ALL));
+    }
+
+    #[test]
+    fn what_an_orphan_changes_is_changed_by_nobody_else() {
+        let mut holds = Holds::default();
+        assert!(holds.take(Tag(1), Hold::Shared, Span::new(4, 4)));
+        holds.orphan(Span::new(4, 4));
+        holds.orphan(Span::default());
+        holds.end(Hold::Shared);
+        assert!(!holds.take(Tag(2), Hold::Shared, Span::new(0, 5)), "block 4 is not settled");
+        assert!(!holds.take(Tag(3), Hold::Exclusive, Span::new(7, 1)) && !holds.take(Tag(4), Hold::Shared, Span::ALL));
+        assert!(holds.take(Tag(5), Hold::Shared, Span::new(0, 4)) && holds.take(Tag(6), Hold::Shared, Span::new(8, 1)));
+        holds.orphan(Span::new(0, 1));
+        holds.end(Hold::Shared);
+        holds.end(Hold::Shared);
+        holds.forget(Tag(4));
+        holds.buried(Span::new(4, 4));
+        assert_eq!((holds.next(), holds.next()), (Some(Tag(3)), None));
+        holds.end(Hold::Exclusive);
+        assert_eq!(holds.next(), None);
+        holds.buried(Span::new(0, 1));
+        assert_eq!((holds.next(), holds.next()), (Some(Tag(2)), None));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::attention::Attentions;
 use super::disks::Disks;
-use super::hold::Hold;
+use super::hold::{Hold, Span};
 use super::task::Stage;
 use super::work::{Next, Outcome, Tools, Work};
 use super::{Response, Step};
@@ -42,7 +42,9 @@ impl Disks {
     pub(super) fn go(&mut self, place: usize) -> Step {
         let slot = &mut self.tasks[place];
         slot.hold = slot.work.hold();
-        if !self.units[usize::from(slot.unit)].holds.take(tag(place), slot.hold) {
+        let unit = &mut self.units[usize::from(slot.unit)];
+        let span = slot.work.span(unit.block());
+        if !unit.holds.take(tag(place), slot.hold, span) {
             slot.stage = Stage::Holding;
             return Step::Pending;
         }
@@ -80,7 +82,7 @@ impl Disks {
         let slot = &mut self.tasks[place];
         let index = slot.unit;
         let unit = &mut self.units[usize::from(index)];
-        let id = self.operations.begin(tag(place), index, slot.hold);
+        let id = self.operations.begin(tag(place), index, Span::of(&operation, unit.stride()));
         unit.backend.submit(Tag(id), operation);
         if unit.in_memory
             && let Some(ended) = unit.backend.complete()
@@ -128,7 +130,8 @@ impl Disks {
         unit.counters.failures += u64::from(ended.result.is_err());
         let Some(task) = running.task else {
             ended.buffer.into_iter().for_each(|buffer| self.pool.give(buffer));
-            self.let_go(usize::from(index), running.hold);
+            unit.holds.buried(running.span);
+            self.let_go(usize::from(index), Hold::None);
             return;
         };
         let place = place(task);
@@ -192,7 +195,11 @@ impl Disks {
             Stage::Waiting if !woken => self.units[index].order.forget(tag),
             Stage::Holding if !woken => self.units[index].holds.forget(tag),
             Stage::Holding => self.let_go(index, hold),
-            Stage::Operating(id) => self.operations.orphan(id),
+            Stage::Operating(id) => {
+                let holds = &mut self.units[index].holds;
+                holds.orphan(self.operations.orphan(id));
+                holds.end(hold);
+            }
             Stage::Waiting | Stage::Receiving | Stage::ReceivingMemory => {}
         }
         // Others may have waited for it to begin.
@@ -214,8 +221,8 @@ impl Disks {
             return aborted(tag(place));
         }
         match stage {
-            // The transport has its buffer: it ends when the data is there.
-            Stage::Receiving | Stage::ReceivingMemory | Stage::Doomed => self.tasks[place].stage = Stage::Doomed,
+            // The transport has its buffer: it ends when the data is there. What goes into memory must stop at once.
+            Stage::Receiving | Stage::Doomed => self.tasks[place].stage = Stage::Doomed,
             _ => {
                 self.tasks[place].stage = Stage::Ready;
                 let step = Step::End(Response::status(Response::TASK_ABORTED));

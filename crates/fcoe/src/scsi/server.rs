@@ -140,7 +140,8 @@ pub trait DeviceServer {
 
     /// A task management function; `aborted` is told each task of that nexus that ended by it: it has no further step, and
     /// what it was to be received in goes back by [`give_back`](Self::give_back). Tasks of others end with TASK ABORTED, by
-    /// [`poll`](Self::poll) or when their data has come. A task whose last step was handed out has ended before.
+    /// [`poll`](Self::poll), which is called next, even while their data comes into memory, or when it has come into their
+    /// buffer. A task whose last step was handed out has ended before.
     fn manage(
         &mut self,
         now: u64,

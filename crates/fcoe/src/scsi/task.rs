@@ -1,7 +1,7 @@
 //! The table of tasks, and that of the operations that back ends do for them.
 
 use super::TaskAttribute;
-use super::hold::Hold;
+use super::hold::{Hold, Span};
 use super::work::Work;
 use crate::{PeerId, Tag};
 use linerate_wire::scsi::Cdb;
@@ -76,15 +76,15 @@ pub(super) struct Running {
     /// Whose it is; none when the task is no more.
     pub(super) task: Option<Tag>,
     pub(super) unit: u16,
-    /// What its task holds while it runs.
-    pub(super) hold: Hold,
+    /// What it changes.
+    pub(super) span: Span,
     live: bool,
 }
 
 impl Operations {
     /// What the back end shall call it.
-    pub(super) fn begin(&mut self, task: Tag, unit: u16, hold: Hold) -> u32 {
-        let running = Running { task: Some(task), unit, hold, live: true };
+    pub(super) fn begin(&mut self, task: Tag, unit: u16, span: Span) -> u32 {
+        let running = Running { task: Some(task), unit, span, live: true };
         if let Some(id) = self.free.pop() {
             self.table[id as usize] = running;
             return id;
@@ -101,11 +101,12 @@ impl Operations {
         Some(*running)
     }
 
-    /// Its task is no more.
-    pub(super) fn orphan(&mut self, id: u32) {
-        if let Some(running) = self.table.get_mut(id as usize) {
+    /// Its task is no more; what it changes nevertheless.
+    pub(super) fn orphan(&mut self, id: u32) -> Span {
+        self.table.get_mut(id as usize).map_or(Span::default(), |running| {
             running.task = None;
-        }
+            running.span
+        })
     }
 }
 
@@ -116,14 +117,14 @@ mod tests {
     #[test]
     fn an_operation_ends_once_and_only_for_its_unit() {
         let mut operations = Operations::default();
-        let first = operations.begin(Tag(5), 1, Hold::Shared);
-        let second = operations.begin(Tag(6), 1, Hold::None);
-        operations.orphan(first);
+        let first = operations.begin(Tag(5), 1, Span::ALL);
+        let second = operations.begin(Tag(6), 1, Span::default());
+        assert_eq!(operations.orphan(first), Span::ALL);
         assert!(operations.end(first, 2).is_none() && operations.end(99, 1).is_none());
         let ended = operations.end(first, 1).unwrap();
-        assert_eq!((ended.task, ended.hold), (None, Hold::Shared));
+        assert_eq!((ended.task, ended.span), (None, Span::ALL));
         assert!(operations.end(first, 1).is_none());
-        assert_eq!(operations.begin(Tag(7), 3, Hold::None), first);
+        assert_eq!(operations.begin(Tag(7), 3, Span::default()), first);
         assert_eq!(operations.end(second, 1).unwrap().task, Some(Tag(6)));
     }
 }

@@ -6,7 +6,7 @@ mod provision;
 pub(super) use compare::{Compare, Verify};
 pub(super) use provision::{Same, SameStage, Unmap};
 
-use super::hold::Hold;
+use super::hold::{Hold, Span};
 use super::response::failure;
 use super::{Response, Step};
 use crate::{
@@ -158,6 +158,19 @@ impl Work {
             Self::Write(_) | Self::Same(_) | Self::Unmap(_) => Hold::Shared,
             Self::Compare(_) => Hold::Exclusive,
             Self::Idle | Self::Read(_) | Self::Flush(_) | Self::Verify(_) | Self::Reserve(_) => Hold::None,
+        }
+    }
+
+    /// The blocks that it changes, of `block` octets; perhaps some more. Its data has come.
+    pub(super) fn span(&self, block: u64) -> Span {
+        let blocks = |data: &Option<Buffer>| data.as_ref().map_or(0, |data| (data.len() as u64).div_ceil(block));
+        match self {
+            Self::Write(work) => Span::new(work.lba, blocks(&work.data)),
+            Self::Same(work) => Span::new(work.lba, work.left),
+            Self::Compare(work) => Span::new(work.lba, blocks(&work.data)),
+            // Its ranges may be anywhere.
+            Self::Unmap(_) => Span::ALL,
+            Self::Idle | Self::Read(_) | Self::Flush(_) | Self::Verify(_) | Self::Reserve(_) => Span::default(),
         }
     }
 

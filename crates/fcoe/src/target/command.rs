@@ -209,6 +209,8 @@ impl<S: DeviceServer> Target<S> {
                 self.end(place);
             }
         }
+        // Those of others that have ended change nothing from now on.
+        self.advance(now);
         let code = match response {
             FunctionResponse::Complete => fcp_code::COMPLETE,
             FunctionResponse::Rejected => fcp_code::REJECTED,

@@ -41,7 +41,7 @@ pub struct TargetConfig {
     pub patience: u64,
     /// Exchanges that are kept when they have ended, for peers that ask for things again (SRR).
     pub max_finished: u16,
-    /// Octets of buffers that such exchanges keep.
+    /// Octets of buffers that such exchanges keep; fewer than the device server has, whose commands find none otherwise.
     pub max_finished_octets: usize,
 }
 
@@ -186,9 +186,19 @@ impl<S: DeviceServer> Target<S> {
 
     /// Lets the device server get on, gives up what has waited too long, and sends what there is room for.
     pub fn poll(&mut self, now: u64, out: &mut impl Transmit) {
+        self.advance(now);
+        if now >= self.sweep_at {
+            self.sweep_at = now.saturating_add(SWEEP);
+            self.sweep(now);
+        }
+        self.transmit(now, out);
+    }
+
+    /// Takes the steps of the device server that are there.
+    fn advance(&mut self, now: u64) {
         while let Some((Tag(tag), step)) = self.device.poll(now) {
             let place = u16::try_from(tag).ok().filter(|place| *place < self.table.places());
-            match place.filter(|place| matches!(self.table.at(*place).state, State::Working)) {
+            match place.filter(|place| self.waits_for(*place, &step)) {
                 Some(place) => self.step(now, place, step),
                 None => {
                     self.counters.failed_steps += 1;
@@ -198,11 +208,17 @@ impl<S: DeviceServer> Target<S> {
                 }
             }
         }
-        if now >= self.sweep_at {
-            self.sweep_at = now.saturating_add(SWEEP);
-            self.sweep(now);
+    }
+
+    /// Whether an exchange can have that step now. A task that somebody else has ended stops taking data into memory.
+    fn waits_for(&self, place: u16, step: &Step) -> bool {
+        match &self.table.at(place).state {
+            State::Working => true,
+            State::Receiving(receiving) => {
+                matches!((&receiving.into, step), (Place::Memory(_), Step::End(_)))
+            }
+            State::Free | State::Answering(_) | State::Aborted => false,
         }
-        self.transmit(now, out);
     }
 
     /// When `poll` has something to do though no frame came, no step ended and no room was made.

@@ -53,9 +53,9 @@ fn claiming_again_is_being_the_same_and_claiming_elsewhere_is_leaving() {
     let neighbour = *node.machine.neighbour(FcId::new(1)).unwrap();
     node.hear(&Other { max_fcoe_size: 1498, ..other }.frame(Vn2vnKind::ClaimNotification));
     assert_eq!(node.machine.neighbour(FcId::new(1)).unwrap().max_fcoe_size, 1498);
-    assert_eq!(node.events(), [FipEvent::Beacon(neighbour)]);
-
     let small = *node.machine.neighbour(FcId::new(1)).unwrap();
+    assert_eq!(node.events(), [FipEvent::Beacon(neighbour), FipEvent::Claimed(small)]);
+
     node.hear(&Other { fc_id: 7, ..other }.frame(Vn2vnKind::ClaimNotification));
     assert_eq!(node.events(), [FipEvent::Gone(small)]);
     assert_eq!(node.machine.neighbours().map(|n| n.fc_id).collect::<Vec<_>>(), [FcId::new(7)]);

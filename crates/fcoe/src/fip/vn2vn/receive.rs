@@ -118,7 +118,11 @@ impl Vn2vn {
         } else if claimed {
             let size = repr.claim.map_or(0, |claim| claim.max_fcoe_size).min(self.config.max_fcoe_size);
             self.unicast(Vn2vnKind::ClaimResponse, repr.enode_mac, size, out);
-            return self.learn(now, repr);
+            let told = self.neighbours.is_told(repr);
+            self.learn(now, repr)?;
+            if let Some(neighbour) = self.neighbours.find(repr.port.fc_id).copied().filter(|_| told) {
+                return self.tell_or_drop(FipEvent::Claimed(neighbour));
+            }
         }
         Ok(())
     }

@@ -29,10 +29,21 @@ impl Bench {
 
     /// Begins a write, and gives the buffer that its data belongs in.
     fn begin_write(&mut self, who: PeerId) -> (Tag, Buffer) {
-        let cdb = Cdb::Write(Transfer::new(0, 1)).octets().unwrap();
+        self.ask_to_write(who, &Cdb::Write(Transfer::new(0, 1)))
+    }
+
+    fn ask_to_write(&mut self, who: PeerId, cdb: &Cdb) -> (Tag, Buffer) {
+        let cdb = cdb.octets().unwrap();
         let task = self.task(who, lun(0), &cdb, 512, 0);
         let Step::Receive { buffer } = self.disks.command(0, &task) else { panic!("no data is asked for") };
         (task.tag, buffer)
+    }
+
+    /// The data of a write has come: it does not end yet.
+    fn fill(&mut self, tag: Tag, mut buffer: Buffer, octet: u8) -> Tag {
+        buffer.bytes_mut().fill(octet);
+        assert!(matches!(self.disks.received(0, tag, Some(buffer)), Step::Pending));
+        tag
     }
 
     /// All that has ended: the tag, and the status of what has no data.
@@ -121,6 +132,35 @@ fn an_aborted_task_has_no_step_and_its_operation_reaches_nobody() {
 }
 
 #[test]
+fn a_write_waits_for_what_an_aborted_one_has_left_behind() {
+    // SAM-5, clause 7.2: a task that was aborted changes nothing any more. What the back end was already asked for it may
+    // still do, but not after what its initiator writes next.
+    let (mut bench, diary) = stuck();
+    let write = |lba| Cdb::Write(Transfer::new(lba, 1));
+    let begin = |bench: &mut Bench, lba, octet| {
+        let (tag, buffer) = bench.ask_to_write(ALICE, &write(lba));
+        bench.fill(tag, buffer, octet)
+    };
+    let first = begin(&mut bench, 5, 1);
+    bench.disks.abort(first, None);
+    let second = begin(&mut bench, 5, 2);
+    let elsewhere = begin(&mut bench, 6, 3);
+    assert_eq!(diary.borrow().asked, ["write 5 1", "write 6 1"], "the second waits, others do not");
+    // One that waits can be aborted too, and so can the session of the one it waits for.
+    bench.disks.abort(second, None);
+    let third = begin(&mut bench, 5, 4);
+    bench.disks.nexus_lost(BOB);
+    bench.disks.abort(elsewhere, None);
+    diary.borrow_mut().stuck = false;
+    assert_eq!(bench.ended(), [(third, 0)]);
+    assert_eq!(diary.borrow().asked, ["write 5 1", "write 6 1", "write 5 1"]);
+    let cdb = Cdb::Read(Transfer::new(5, 2));
+    let data = bench.send(&cdb, &[]).good();
+    assert_eq!((data[0], data[512]), (4, 3));
+    assert_eq!(bench.disks.lent(), 0);
+}
+
+#[test]
 fn abort_task_set_ends_only_the_own_tasks() {
     // SAM-5, clause 7.3.
     let (mut bench, diary) = stuck();
@@ -167,6 +207,17 @@ fn a_reset_unit_has_no_task_and_tells_everybody() {
     assert_eq!(bench.by(BOB, &Cdb::TestUnitReady, &[]).why(), (6, asc::RESET));
     let none = bench.disks.manage(0, ALICE, lun(9), Function::AbortTaskSet, &mut |_| {});
     assert_eq!(none, FunctionResponse::IncorrectLun);
+}
+
+#[test]
+fn a_write_into_memory_stops_when_somebody_else_resets_the_unit() {
+    // SAM-5, clause 7.7: what its initiator still sends must not undo what is written after the reset.
+    let mut bench = Bench::new(Ram::new(1 << 20, 512, false, 9).unwrap());
+    let cdb = Cdb::Write(Transfer::new(0, 2)).octets().unwrap();
+    let task = bench.task(ALICE, lun(0), &cdb, 1024, 0);
+    assert!(matches!(bench.disks.command(0, &task), Step::ReceiveMemory { offset: 0, len: 1024 }));
+    assert_eq!(bench.manage(BOB, Function::LogicalUnitReset), (FunctionResponse::Complete, vec![]));
+    assert_eq!(bench.ended(), [(task.tag, Response::TASK_ABORTED)], "before its data is there");
 }
 
 #[test]

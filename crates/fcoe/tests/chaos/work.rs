@@ -1,0 +1,103 @@
+//! What initiators ask for, and what its end means.
+
+use crate::chance::Chance;
+use crate::medium::BLOCK;
+use crate::model::{BLOCKS, Kind, Model, Op, SLOW, octets};
+use crate::station::lun;
+use linerate_fcoe::{Buffer, Command, Completed, Data, Outcome, Tag, TaskAttribute, TransportError};
+use linerate_wire::scsi::{Cdb, Transfer, UnmapRange, Width, put_unmap};
+
+const CHECK_CONDITION: u8 = 0x02;
+const TASK_ABORTED: u8 = 0x40;
+const MISCOMPARE: u8 = 0x0e;
+const UNIT_ATTENTION: u8 = 0x06;
+
+/// An operation of chance begins.
+pub(crate) fn begin(chance: &mut Chance, model: &mut Model) -> usize {
+    let disk = chance.index(2);
+    let first = chance.index(BLOCKS);
+    let most = chance.of(&[1, 4, 16, BLOCKS]).min(BLOCKS - first);
+    let range = first..first + 1 + chance.index(most);
+    match chance.below(100) {
+        0..40 => model.begin(Kind::Read, disk, range),
+        40..80 => model.begin(Kind::Write { fua: chance.often(200) }, disk, range),
+        80..88 => {
+            let held = model.may_hold(disk, first);
+            let expected = chance.of(held);
+            model.begin(Kind::Compare { expected }, disk, first..first + 1)
+        }
+        88..92 => model.begin(Kind::Unmap, disk, range),
+        _ => model.begin(Kind::Flush, SLOW, 0..0),
+    }
+}
+
+/// The command of an operation.
+pub(crate) fn command(op: &Op, tag: Tag, attribute: TaskAttribute, timeout: u64) -> Command {
+    let (lba, blocks) = (op.range.start as u64, u32::try_from(op.range.len()).unwrap());
+    let transfer = |fua| Transfer { width: Width::Ten, lba, blocks, protect: 0, dpo: false, fua };
+    let content = |value, range: std::ops::Range<usize>| -> Vec<u8> {
+        range.flat_map(|lba| octets(value, op.lun, lba)).collect()
+    };
+    let (cdb, data) = match op.kind {
+        Kind::Read => (Cdb::Read(transfer(false)), Data::In(Buffer::new(op.range.len() * BLOCK))),
+        Kind::Write { fua } => (Cdb::Write(transfer(fua)), out(&content(op.value, op.range.clone()))),
+        Kind::Compare { expected } => {
+            let data = [content(expected, op.range.clone()), content(op.value, op.range.clone())].concat();
+            (Cdb::CompareAndWrite { lba, blocks: 1, protect: 0, dpo: false, fua: false }, out(&data))
+        }
+        Kind::Unmap => {
+            let mut list = Vec::new();
+            put_unmap(&[UnmapRange { lba, blocks }], &mut list).unwrap();
+            (Cdb::Unmap { anchor: false, len: u16::try_from(list.len()).unwrap() }, out(&list))
+        }
+        Kind::Flush => (Cdb::SynchronizeCache { width: Width::Ten, immediate: false, lba: 0, blocks: 0 }, Data::None),
+    };
+    let octets = cdb.octets().unwrap();
+    let mut cdb = [0; 32];
+    cdb[..octets.len()].copy_from_slice(&octets);
+    let cdb_len = u8::try_from(octets.len()).unwrap();
+    Command { tag, lun: lun(op.lun), cdb, cdb_len, attribute, data, timeout }
+}
+
+fn out(octets: &[u8]) -> Data {
+    let mut buffer = Buffer::new(octets.len());
+    buffer.bytes_mut().copy_from_slice(octets);
+    Data::Out(buffer)
+}
+
+/// How an operation ended, as far as the model is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Good,
+    Differs,
+    /// It was not done, unless an attempt before the last was.
+    Refused,
+    /// It may have been done.
+    Failed,
+    /// It may still be done, until the initiator logs in again.
+    Lost,
+}
+
+/// What a completion tells; `unanswered` when an ABTS was given up meanwhile.
+pub(crate) fn end(completed: &Completed, unanswered: bool) -> End {
+    match (completed.outcome, completed.status) {
+        (Outcome::Response, 0) => {
+            assert_eq!(completed.residual, 0, "all of it has moved");
+            End::Good
+        }
+        (Outcome::Response, CHECK_CONDITION) => match completed.sense()[2] & 0x0f {
+            MISCOMPARE => End::Differs,
+            UNIT_ATTENTION => End::Refused,
+            key => panic!("sense key {key:#x}: {:x?}", completed.sense()),
+        },
+        // BUSY and TASK SET FULL.
+        (Outcome::Response, 0x08 | 0x28) => End::Refused,
+        (Outcome::Response, TASK_ABORTED) => End::Failed,
+        (Outcome::Response, status) => panic!("status {status:#x}"),
+        (Outcome::LinkLost | Outcome::Transport(TransportError::AbortUnanswered), _) => End::Lost,
+        (Outcome::TimedOut, _) if unanswered => End::Lost,
+        (Outcome::Transport(TransportError::ResponseCode(code)), _) => panic!("response code {code:#x}"),
+        (Outcome::TimedOut | Outcome::Transport(_), _) => End::Failed,
+        (Outcome::Function(_), _) => panic!("no function was asked for"),
+    }
+}

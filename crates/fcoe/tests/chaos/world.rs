@@ -1,0 +1,477 @@
+//! One schedule: the stations, the network between them, the work, and the faults.
+
+use crate::chance::Chance;
+use crate::medium::{BLOCK, Medium};
+use crate::model::{BLOCKS, Kind, Model};
+use crate::network::Network;
+use crate::station::{SECOND, Station, lun};
+use crate::work::{self, End};
+use linerate_fcoe::{Completed, NodeEvent, Outcome, Tag, TaskAttribute};
+use linerate_wire::EthernetFrame;
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+use std::rc::Rc;
+
+/// The target's place among the stations; initiators follow.
+const TARGET: usize = 0;
+/// Tags from here on are of resets of units.
+const RESETS: u32 = 1 << 16;
+/// What an abort that is not answered adds to a command's time: two times twice R_A_TOV, and a little.
+const ABORT: u64 = 17 * SECOND;
+/// How long after the last fault all sessions must be up: a neighbour is forgotten after 20 s, a claim or a beacon comes
+/// every 8 s, and requests are repeated.
+const RECOVERY: u64 = 120 * SECOND;
+/// How long after that a disk is not readable at most: commands that nobody waits for may fill a queue as long as the
+/// target has patience.
+const READABLE: u64 = 30 * SECOND;
+/// Turns at one instant that mean that nothing moves on.
+const STUCK: u32 = 20_000;
+
+/// What happens at a time.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Arrive(usize, Vec<u8>),
+    /// A station that had no room looks again.
+    Room(usize),
+    Submit(usize),
+    Reset(usize),
+    Restart(usize),
+    /// A station logs out, as before it goes.
+    Leave(usize),
+    Link(usize, bool),
+    /// Frames do not reach a station, who does not notice.
+    Deaf(usize, bool),
+}
+
+/// A command under way: whose, in the model, and by when it must have ended.
+#[derive(Debug)]
+struct Pending {
+    initiator: usize,
+    id: usize,
+    due: u64,
+    unanswered: u64,
+}
+
+pub(crate) struct World {
+    chance: Chance,
+    now: u64,
+    count: u64,
+    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    network: Network,
+    stations: Vec<Station>,
+    /// Stations that hear nothing.
+    deaf: Vec<bool>,
+    medium: Rc<RefCell<Medium>>,
+    model: Model,
+    pending: Vec<Option<Pending>>,
+    resets: Vec<(usize, u32, u64)>,
+    tally: Tally,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut chance = Chance::new(seed);
+        let network = Network::new(&mut chance);
+        let initiators = 1 + chance.index(3);
+        let mut stations: Vec<_> = (0..=initiators).map(|i| Station::new(i, i == TARGET, &mut chance)).collect();
+        let pace = chance.of(&[(1_000, 50_000), (100_000, SECOND), (20_000, 8 * SECOND)]);
+        let medium = Rc::new(RefCell::new(Medium::new(BLOCKS, chance.next(), pace)));
+        stations[TARGET].plug(&[0; BLOCKS * BLOCK], &medium);
+        let deaf = vec![false; stations.len()];
+        let mut world = Self {
+            chance,
+            now: 0,
+            count: 0,
+            events: BinaryHeap::new(),
+            network,
+            stations,
+            deaf,
+            medium,
+            model: Model::new(),
+            pending: Vec::new(),
+            resets: Vec::new(),
+            tally: Tally::default(),
+        };
+        world.plan();
+        world
+    }
+
+    /// Everything that happens by chance, and when.
+    fn plan(&mut self) {
+        for i in 0..self.stations.len() {
+            let at = self.chance.below(SECOND);
+            self.at(at, Event::Link(i, true));
+        }
+        let length = self.chance.of(&[3, 10, 30]) * SECOND;
+        for _ in 0..20 + self.chance.below(60) {
+            let who = 1 + self.chance.index(self.stations.len() - 1);
+            // In bursts, so that commands meet.
+            let at = self.chance.below(8) * length / 8 + self.chance.below(3_000_000);
+            self.at(2 * SECOND + at, Event::Submit(who));
+        }
+        for _ in 0..self.chance.of(&[0, 0, 1, 3]) {
+            let (who, at) = (1 + self.chance.index(self.stations.len() - 1), self.chance.below(length));
+            self.at(2 * SECOND + at, Event::Reset(who));
+        }
+        for _ in 0..self.chance.of(&[0, 0, 1, 2, 4]) {
+            let (who, at) = (self.chance.index(self.stations.len()), 2 * SECOND + self.chance.below(length));
+            let long = self.chance.of(&[1_000, SECOND / 10, 3 * SECOND, 30 * SECOND]);
+            let until = at + self.chance.below(long);
+            match self.chance.below(4) {
+                0 => self.at(at, Event::Restart(who)),
+                3 => {
+                    self.at(at, Event::Leave(who));
+                    self.at(until, Event::Restart(who));
+                }
+                1 => {
+                    self.at(at, Event::Link(who, false));
+                    self.at(until, Event::Link(who, true));
+                }
+                _ => {
+                    self.at(at, Event::Deaf(who, true));
+                    self.at(until, Event::Deaf(who, false));
+                }
+            }
+        }
+    }
+
+    fn at(&mut self, at: u64, event: Event) {
+        self.count += 1;
+        self.events.push(Reverse((at, self.count, event)));
+    }
+
+    /// The whole schedule; panics when something is not as it must be.
+    pub(crate) fn run(mut self) -> Tally {
+        let last = self.events.iter().map(|Reverse((at, ..))| *at).max().unwrap_or(0);
+        self.pass(last);
+        self.network.heal();
+        self.medium.borrow_mut().pace = (1_000, 1_000);
+        self.until("all commands end", ABORT + 31 * SECOND, |world| world.model.is_quiet() && world.resets.is_empty());
+        self.until("all sessions are up", RECOVERY, |world| {
+            let mut initiators = world.stations[1..].iter();
+            initiators.all(|station| station.is_logged_in(&world.stations[TARGET]))
+        });
+        for initiator in 1..self.stations.len() {
+            for lun in 0..2 {
+                self.read_all(initiator, lun);
+            }
+        }
+        self.pass(self.now + 40 * SECOND);
+        self.nothing_is_left();
+        (self.tally.schedules, self.tally.faults) = (1, self.network.counts);
+        self.tally
+    }
+
+    /// All blocks are read, by 16, and are what they must be.
+    fn read_all(&mut self, initiator: usize, lun: usize) {
+        let end = self.now + READABLE;
+        loop {
+            assert!(self.now < end, "initiator {initiator} cannot read disk {lun}");
+            let before = self.tally.good;
+            let mut asked = 0;
+            for first in (0..BLOCKS).step_by(16) {
+                let id = self.model.begin(Kind::Read, lun, first..first + 16);
+                asked += u64::from(self.submit(initiator, id, TaskAttribute::Simple, 5 * SECOND));
+            }
+            self.until("disks are read", 6 * SECOND + ABORT, |world| world.model.is_quiet());
+            if asked == 3 && self.tally.good == before + 3 {
+                return;
+            }
+            self.pass(self.now + SECOND);
+        }
+    }
+
+    fn nothing_is_left(&mut self) {
+        for (i, station) in self.stations.iter_mut().enumerate() {
+            assert!(!station.node.is_blocked(), "station {i} has something to send");
+            if let Some(initiator) = station.node.initiator() {
+                assert_eq!(initiator.exchanges(), 0, "initiator {i} has exchanges");
+            }
+        }
+        let target = self.stations[TARGET].node.target().unwrap();
+        assert_eq!(target.exchanges(), 0, "the target has exchanges");
+        assert!(target.peers().all(|peer| peer.queue_depth == 0));
+        assert_eq!(target.device().lent(), 0, "buffers are lost");
+        assert!(target.device().status().all(|disk| disk.in_flight == 0));
+        assert_eq!(self.medium.borrow().open(), 0);
+    }
+
+    fn until(&mut self, what: &str, within: u64, done: impl Fn(&Self) -> bool) {
+        let end = self.now + within;
+        while !done(self) {
+            let next = self.next().filter(|next| *next <= end);
+            let next = next.unwrap_or_else(|| panic!("not within {} s: {what}: {:?}", within / SECOND, self.pending));
+            self.pass(next);
+        }
+    }
+
+    /// When something happens next.
+    fn next(&self) -> Option<u64> {
+        let event = self.events.peek().map(|Reverse((at, ..))| *at);
+        let timers = self.stations.iter().filter_map(|station| station.node.poll_timeout()).min();
+        [event, timers, self.medium.borrow().next()].into_iter().flatten().min().map(|at| at.max(self.now))
+    }
+
+    /// All that happens by then.
+    fn pass(&mut self, end: u64) {
+        let mut turns = 0;
+        while let Some(next) = self.next().filter(|next| *next <= end) {
+            turns = if next == self.now { turns + 1 } else { 0 };
+            assert!(turns < STUCK, "time stands still at {next}");
+            self.now = next;
+            if self.medium.borrow().next().is_some_and(|at| at <= next) {
+                self.medium.borrow_mut().advance(next);
+                self.turn(TARGET);
+            }
+            for i in 0..self.stations.len() {
+                if self.stations[i].node.poll_timeout().is_some_and(|at| at <= next) {
+                    self.turn(i);
+                }
+            }
+            while let Some(Reverse((at, ..))) = self.events.peek()
+                && *at <= next
+            {
+                let Some(Reverse((.., event))) = self.events.pop() else { break };
+                self.happen(event);
+            }
+        }
+        self.now = self.now.max(end);
+        let late = self.pending.iter().flatten().find(|pending| pending.due < end);
+        assert!(late.is_none(), "has no end at {end}: {late:?}");
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Arrive(to, frame) => {
+                let Ok(ethernet) = EthernetFrame::new_checked(&frame[..]) else { return };
+                let heard = &self.stations[to];
+                if heard.link && !self.deaf[to] && heard.hears(ethernet.dst()) {
+                    let room = self.room();
+                    let station = &mut self.stations[to];
+                    station.out.room = room;
+                    station.node.handle(self.now, &frame, &mut station.out);
+                    self.turn(to);
+                }
+            }
+            Event::Room(who) => self.turn(who),
+            Event::Submit(who) => {
+                let id = work::begin(&mut self.chance, &mut self.model);
+                let attribute = match self.chance.below(30) {
+                    0 => TaskAttribute::Ordered,
+                    1 => TaskAttribute::HeadOfQueue,
+                    _ => TaskAttribute::Simple,
+                };
+                let timeout = self.chance.of(&[30, 30, 30, 5, 1]) * SECOND;
+                self.submit(who, id, attribute, timeout);
+            }
+            Event::Reset(who) => self.reset(who),
+            Event::Restart(who) => self.restart(who),
+            Event::Leave(who) => {
+                let room = self.room();
+                let station = &mut self.stations[who];
+                station.out.room = room;
+                station.node.log_out(self.now, &mut station.out);
+                self.turn(who);
+            }
+            Event::Link(who, up) => {
+                self.tally.links += u64::from(!up);
+                self.link(who, up);
+            }
+            Event::Deaf(who, deaf) => self.deaf[who] = deaf,
+        }
+    }
+
+    fn link(&mut self, who: usize, up: bool) {
+        let room = self.room();
+        let station = &mut self.stations[who];
+        station.link = up;
+        station.out.room = room;
+        station.node.set_link(self.now, up, &mut station.out);
+        self.turn(who);
+    }
+
+    /// Room for frames: mostly much.
+    fn room(&mut self) -> usize {
+        if self.chance.often(50) { self.chance.index(4) } else { 256 }
+    }
+
+    /// A station does what is due, its frames go, and what it tells is taken in.
+    fn turn(&mut self, who: usize) {
+        let room = self.room();
+        let station = &mut self.stations[who];
+        station.out.room = room;
+        station.node.poll(self.now, &mut station.out);
+        let blocked = station.node.is_blocked();
+        let frames = std::mem::take(&mut station.out.frames);
+        if blocked {
+            self.at(self.now + 5_000, Event::Room(who));
+        }
+        if self.stations[who].link && !self.deaf[who] {
+            for frame in frames {
+                self.send(who, frame);
+            }
+        }
+        while let Some(event) = self.stations[who].node.poll_event() {
+            match event {
+                NodeEvent::Up(peer) if who != TARGET && peer.role.target => self.model.logged_in(who),
+                NodeEvent::Up(_) if who == TARGET => self.tally.logins += 1,
+                _ => {}
+            }
+        }
+        while let Some(completed) =
+            self.stations[who].node.initiator_mut().and_then(|(initiator, _)| initiator.poll_completion())
+        {
+            self.completed(who, &completed);
+        }
+    }
+
+    fn send(&mut self, from: usize, frame: Vec<u8>) {
+        let Self { chance, network, events, count, now, stations, .. } = self;
+        let Ok(ethernet) = EthernetFrame::new_checked(&frame[..]) else { return };
+        let to = ethernet.dst();
+        for (i, station) in stations.iter().enumerate().filter(|(i, _)| *i != from) {
+            if station.hears(to) {
+                network.carry(chance, frame.clone(), |after, frame| {
+                    *count += 1;
+                    events.push(Reverse((*now + after, *count, Event::Arrive(i, frame))));
+                });
+            }
+        }
+    }
+
+    /// Whether a session took the command of an operation.
+    fn submit(&mut self, who: usize, id: usize, attribute: TaskAttribute, timeout: u64) -> bool {
+        let Some(peer) = self.stations[who].session() else {
+            self.model.refused(id);
+            return false;
+        };
+        let free = self.pending.iter().position(Option::is_none);
+        let at = free.unwrap_or(self.pending.len());
+        if free.is_none() {
+            self.pending.push(None);
+        }
+        let tag = Tag(u32::try_from(at).unwrap());
+        let command = work::command(self.model.op(id), tag, attribute, timeout);
+        let Some((initiator, _)) = self.stations[who].node.initiator_mut() else { return false };
+        let unanswered = initiator.counters(peer.id).abts_unanswered;
+        if initiator.submit(self.now, &peer, command).is_err() {
+            self.model.refused(id);
+            return false;
+        }
+        self.pending[at] = Some(Pending { initiator: who, id, due: self.now + timeout + ABORT, unanswered });
+        self.tally.commands += 1;
+        self.turn(who);
+        true
+    }
+
+    fn completed(&mut self, who: usize, completed: &Completed) {
+        let Completed { tag, outcome, .. } = completed;
+        if let Some(at) = self.resets.iter().position(|(initiator, reset, _)| (*initiator, *reset) == (who, tag.0)) {
+            let (.., due) = self.resets.swap_remove(at);
+            assert!(self.now <= due, "a reset of a unit ends late");
+            self.tally.resets += u64::from(matches!(outcome, Outcome::Function(0)));
+            return;
+        }
+        let at = usize::try_from(tag.0).unwrap();
+        let pending = self.pending[at].take().expect("a command ends once");
+        assert_eq!(pending.initiator, who);
+        assert!(self.now <= pending.due, "{pending:?} ends late, at {}", self.now);
+        let initiator = self.stations[who].node.initiator().unwrap();
+        let unanswered = initiator.counters(completed.peer).abts_unanswered != pending.unanswered;
+        let end = work::end(completed, unanswered);
+        self.tally.ends[end as usize] += 1;
+        match end {
+            End::Good => {
+                self.tally.good += 1;
+                let data = completed.buffer.as_ref().map_or(&[][..], |buffer| buffer.bytes());
+                self.model.good(pending.id, data);
+            }
+            End::Differs => self.model.differs(pending.id),
+            End::Refused | End::Failed => self.model.failed(pending.id, None),
+            End::Lost => self.model.failed(pending.id, Some(who)),
+        }
+    }
+
+    fn reset(&mut self, who: usize) {
+        let Some(peer) = self.stations[who].session() else { return };
+        let unit = lun(self.chance.index(2));
+        let tag = RESETS + u32::try_from(self.count).unwrap();
+        let Some((initiator, _)) = self.stations[who].node.initiator_mut() else { return };
+        if initiator.lun_reset(self.now, &peer, unit, Tag(tag), 10 * SECOND).is_ok() {
+            self.resets.push((who, tag, self.now + 10 * SECOND + ABORT));
+            self.turn(who);
+        }
+    }
+
+    /// A station's process is killed, and another one takes its place.
+    fn restart(&mut self, who: usize) {
+        self.tally.restarts += 1;
+        let target = self.stations[who].is_target();
+        let content = if target { self.stations[who].content() } else { Vec::new() };
+        self.stations[who].restart(&mut self.chance);
+        if target {
+            self.medium.borrow_mut().restart();
+            self.model.restarted();
+            self.stations[who].plug(&content, &self.medium);
+        } else {
+            for at in 0..self.pending.len() {
+                if let Some(pending) = self.pending[at].take_if(|pending| pending.initiator == who) {
+                    self.model.failed(pending.id, Some(who));
+                }
+            }
+            self.resets.retain(|(initiator, ..)| *initiator != who);
+        }
+        self.link(who, true);
+    }
+}
+
+/// What happened in schedules.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) schedules: u64,
+    pub(crate) commands: u64,
+    pub(crate) good: u64,
+    pub(crate) ends: [u64; 5],
+    pub(crate) logins: u64,
+    pub(crate) resets: u64,
+    pub(crate) restarts: u64,
+    pub(crate) links: u64,
+    pub(crate) faults: [u64; 4],
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.schedules += other.schedules;
+        self.commands += other.commands;
+        self.good += other.good;
+        self.logins += other.logins;
+        self.resets += other.resets;
+        self.restarts += other.restarts;
+        self.links += other.links;
+        let pairs = self.ends.iter_mut().zip(other.ends).chain(self.faults.iter_mut().zip(other.faults));
+        pairs.for_each(|(sum, count)| *sum += count);
+    }
+
+    /// Every kind of fault and of end has happened: schedules that do nothing prove nothing.
+    pub(crate) fn assert_all_happened(&self) {
+        let Self { schedules, commands, good, ends, logins, resets, restarts, links, faults } = self;
+        let counts = [schedules, commands, good, logins, resets, restarts, links];
+        assert!(counts.into_iter().chain(ends).chain(faults).all(|count| *count > 0), "{self:?}");
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { schedules, commands, good, ends, logins, resets, restarts, links, faults } = self;
+        let ([_, differ, refused, failed, gone], [lost, doubled, late, corrupt]) = (ends, faults);
+        write!(
+            f,
+            "{schedules} schedules, {logins} logins, {restarts} restarts, {links} links down, {resets} units reset\n\
+             frames: {lost} lost, {doubled} doubled, {late} late, {corrupt} corrupt\n\
+             commands: {commands}, {good} good, {differ} found a difference, {refused} refused, {failed} failed, \
+             {gone} lost with their session"
+        )
+    }
+}
