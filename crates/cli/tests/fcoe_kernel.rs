@@ -5,18 +5,11 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_linerate");
 /// How long a machine may take for all it does, seconds: emulated, on two cores that others use too.
 const LIMIT: u64 = 280;
-
-/// One machine after the other: each is emulated on a core.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn rig() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rig")
@@ -138,7 +131,6 @@ fn the_kernel_keeps_a_file_system_on_our_lun() {
     if !is_there() {
         return;
     }
-    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let pcap = dir.path().join("all.pcap");
     let command = "set -e; modprobe ext4; verify 64; sg_turs $DISK; sg_vpd -p bdc $DISK; sg_vpd -p lbpv $DISK; sg_luns $DISK; \
@@ -160,7 +152,6 @@ fn a_small_mtu_and_a_vlan_are_no_obstacle() {
     if !is_there() {
         return;
     }
-    let _alone = alone();
     for (mtu, ours, theirs) in [("1500", &[][..], &[][..]), ("2180", &["--vlan", "100"], &["--vlan", "100"])] {
         let dir = tempfile::tempdir().unwrap();
         let pcap = dir.path().join("all.pcap");
@@ -180,7 +171,6 @@ fn two_initiators_share_a_target_behind_a_switch() {
     if !is_there() {
         return;
     }
-    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let switch = format!("fc{}", std::process::id());
