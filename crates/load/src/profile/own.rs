@@ -4,8 +4,7 @@
 //! between the stages. A reading waits for the stage to end, so stages cannot overlap as they otherwise do; what that and
 //! the reading itself cost is told by datagrams of the same run that are stamped at both ends only, and taken off. *Early
 //! return*: all datagrams turn back after a stage, and what that costs more than turning back one stage earlier is the
-//! stage's; here too a stage begins when the one before has ended, and what all this waiting costs is told by the whole way
-//! with and without it. In both, and in the whole way without either, a datagram begins when the one before has ended.
+//! stage's. In both, and in the whole way without either, a datagram begins when the one before has ended.
 
 use super::{HEADERS, Order, Source, Tell, Way, Whole, column, missing_column};
 use crate::result::{How, Stage as Row, Test};
@@ -57,8 +56,7 @@ const BETWEEN: u32 = 30;
 const BATCH: u32 = 256;
 const THERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
-/// Turns back after a stage. Each one before it has ended when the next begins, as with stamps: the processor would
-/// otherwise do parts of several at once, and none of them could be told what it costs.
+/// Turns back after a stage.
 struct TurnBack(Stage);
 
 impl Probe for TurnBack {
@@ -66,23 +64,8 @@ impl Probe for TurnBack {
     fn passed<M: ?Sized>(&mut self, stage: Stage, made: &M) -> bool {
         if stage == self.0 {
             std::hint::black_box(made);
-            return false;
         }
-        std::hint::black_box(ticks());
-        true
-    }
-}
-
-/// Turns back nowhere, and waits between the stages all the same.
-struct Waits;
-
-impl Probe for Waits {
-    #[inline]
-    fn passed<M: ?Sized>(&mut self, stage: Stage, _: &M) -> bool {
-        if stage != Stage::Ring {
-            std::hint::black_box(ticks());
-        }
-        true
+        stage != self.0
     }
 }
 
@@ -208,17 +191,15 @@ impl Bed {
             let nothing = self.nothing(each)?;
             let whole = self.send(each, true, |_| ())?;
             wholes.push(Whole { ns: whole - nothing, seconds: each.as_secs_f64() });
-            let depths = stages.iter().map(|(stage, _)| match *stage {
-                Stage::Ring => self.send(each, true, |_| Waits),
-                stage => self.send(each, true, |_| TurnBack(stage)),
-            });
-            let depths = depths.collect::<Result<Vec<f64>, _>>()?;
-            // What waiting between the stages costs all together.
-            let waits = depths.last().map_or(0.0, |all| all - whole) / (stages.len() - 1).max(1) as f64;
-            let (mut before, mut wait) = (nothing, 0.0);
-            for (ns, round) in depths.into_iter().zip(&mut cut) {
-                round.push(ns - before - wait);
-                (before, wait) = (ns, waits);
+            let mut before = nothing;
+            for ((stage, _), round) in stages.iter().zip(&mut cut) {
+                let ns = if *stage == Stage::Ring {
+                    self.send(each, true, |_| ())?
+                } else {
+                    self.send(each, true, |_| TurnBack(*stage))?
+                };
+                round.push(ns - before);
+                before = ns;
             }
             for (ns, round) in self.stamps(each, stages.len(), nothing)?.into_iter().zip(&mut stamped) {
                 round.push(ns);
