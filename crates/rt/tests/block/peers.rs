@@ -244,6 +244,7 @@ fn fio_verifies_what_the_server_keeps() {
             "--size=8M",
             "--iodepth=16",
             "--verify=crc32c",
+            "--verify_state_save=0",
             "--do_verify=1",
             "--verify_fatal=1",
             "--randrepeat=1",
