@@ -1,6 +1,7 @@
 //! `linerate fcoe` as the README has it: a target, and one initiator after the other, over a cable between processes.
 #![cfg(target_os = "linux")]
 
+use linerate_port::{Cause, Namespace, VethPair};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -136,6 +137,26 @@ fn a_disk_over_ethernet_between_two_shells() {
     for nothing in ["frames_bad_crc ", "frames_refused ", "frames_spoiled "] {
         let n = counters.lines().find_map(|line| line.strip_prefix(nothing)?.trim().parse::<u64>().ok());
         assert_eq!(n, Some(0), "{counters}");
+    }
+}
+
+/// Over the kernel's interfaces, which are asked for the addresses that a node has; some cannot be had without root.
+#[test]
+fn a_disk_over_veth() {
+    let ns = match Namespace::new() {
+        Err(e) if e.cause == Cause::Capability => return println!("skipped: {e}"),
+        ns => ns.unwrap(),
+    };
+    let _pair = ns.run_in(|| VethPair::new(["va", "vb"], 1, 2500)).unwrap().unwrap();
+    for kind in ["packet", "xdp"] {
+        let (theirs, ours) = (format!("{kind}:va"), format!("{kind}:vb"));
+        let lun = ["target", "-i", &theirs, "--mac", "02:00:00:00:00:0a", "--lun", "3=ram:16M"];
+        let target = ns.run_in(|| Running::start(&lun, "ready")).unwrap();
+        let groups = ns.run_in(|| run("ip", &["maddr", "show", "dev", "va"])).unwrap();
+        assert!(said(&groups).contains("01:10:18:01:00:04"), "{}", said(&groups));
+        let listed = said(&ns.run_in(|| fcoe(&["ls", "-i", &ours])).unwrap());
+        assert!(listed.contains("LUN 3     LINERATE ram"), "{kind}: {listed}");
+        target.stop();
     }
 }
 

@@ -4,8 +4,8 @@ use super::{FcRx, FcTx};
 use crate::event::{Machine, Progress};
 use crate::wait::Sleeper;
 use linerate_fcoe::{DeviceServer, FipMode, Node, NodeConfig, NodeEvent};
-use linerate_port::{Info, Link, OpenError, Port, open};
-use linerate_wire::{MacAddr, VlanTag, Wwn};
+use linerate_port::{Filter, Info, Link, OpenError, Port, open};
+use linerate_wire::{FipFrame, MacAddr, VlanTag, Wwn};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use thiserror::Error;
 
@@ -81,6 +81,8 @@ pub struct FcNode<S, W> {
     info: Info,
     config: NodeConfig,
     link: Link,
+    /// The VN_Port's MAC address that the port was asked for.
+    own: Option<MacAddr>,
     /// When it goes though nobody has answered.
     parting: Option<u64>,
 }
@@ -137,6 +139,7 @@ impl FcPort {
         let (Some(tx), Some(rx)) = (self.port.take_tx(0), self.port.take_rx(0)) else {
             return Err(FcError::OneWay(self.info.name));
         };
+        ask(&self.port, &self.info, config.mac, None)?;
         Ok(FcNode {
             node: Node::new(config, device),
             watcher,
@@ -146,6 +149,7 @@ impl FcPort {
             info: self.info,
             config: *config,
             link: Link::Down,
+            own: None,
             parting: None,
         })
     }
@@ -198,6 +202,14 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
         rx.sync();
         let arrived = rx.receive(BATCH, |frame, _| node.handle(now, frame, tx));
         node.poll(now, tx);
+        let own = node.own().map(|(_, mac)| mac);
+        if own != self.own {
+            self.own = own;
+            // An interface that has no place for one more address receives all.
+            if ask(&self.port, &self.info, self.config.mac, own).is_err() {
+                let _ = self.port.filter(&Filter { promiscuous: true, all_multicast: true, addresses: Vec::new() });
+            }
+        }
         while let Some(event) = node.poll_event() {
             watcher.event(now, &event, node);
         }
@@ -248,6 +260,16 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
             self.node.log_out(now, &mut self.tx);
         }
     }
+}
+
+/// Asks a port that chooses what it delivers for what a node receives: FIP's groups, the ENode's address, the VN_Port's.
+fn ask(port: &Port, info: &Info, mac: MacAddr, own: Option<MacAddr>) -> Result<(), OpenError> {
+    if !info.caps.filters {
+        return Ok(());
+    }
+    let all = [FipFrame::ALL_VN2VN_MACS, FipFrame::ALL_PT2PT_MACS, mac].into_iter().chain(own);
+    let addresses = all.map(|mac| mac.0).filter(|mac| Some(*mac) != info.mac).collect();
+    port.filter(&Filter { addresses, ..Filter::default() })
 }
 
 /// Locally administered, for one station (IEEE 802, section 8.4).

@@ -3,7 +3,7 @@
 use super::line::{INTERFACE, Rx, Tx};
 use crate::wait::Sleeper;
 use linerate_nic::{Control, Flags, Nic, NicError, RxFrame, Verdict};
-use linerate_port::{Info, Link, OpenError, Port, open_all};
+use linerate_port::{Filter, Info, Link, OpenError, Port, open_all};
 use linerate_ring::layout::MAX_FRAGS;
 use linerate_ring::{Frame, Meta, flags};
 use linerate_stack::{Cidr, Config, ConfigError, Fills, Host};
@@ -134,6 +134,11 @@ impl Node {
             return Err(NetError::OneWay(port.info().name.clone()));
         };
         let (link, info) = (port.link(), port.info().clone());
+        if info.caps.filters {
+            // Neighbour discovery's groups are among them.
+            let addresses = Some(mac.0).filter(|mac| Some(*mac) != info.mac).into_iter().collect();
+            port.filter(&Filter { all_multicast: true, addresses, ..Filter::default() })?;
+        }
         host.set_up(link == Link::Up);
         let (tx, rx, below) = (Tx::Port(tx), Rx::Port(rx), Below::Port(port));
         Ok(Self { host, tx, rx, info, below, link, software: options.software, chain: Chain::default() })
