@@ -144,3 +144,16 @@ fn nonsense_that_comes_is_handed_over_or_counted() {
     explained(&nic.control(), frames - lost);
     assert!(nic.control().ledger().too_short > 0);
 }
+
+/// A tag would go in between what such a checksum covers.
+#[test]
+fn a_checksum_over_the_ethernet_header_is_no_request() {
+    let mut nics = pair("", &NicConfig::default(), &NicConfig::default());
+    let [mut a, _b] = queues(&mut nics);
+    let (frame, meta) = (common::Kind::Udp4.frame(B, &payload(100), 7), common::Kind::Udp4.shape().meta);
+    for (csum_start, vlan_tci) in [(0, 0), (13, 0), (3, 5), (12, 5)] {
+        assert!(a.tx.send(0, &frame, &[], Some(Meta { csum_start, vlan_tci, ..meta })));
+    }
+    let count = nics[0].control().counters(0).unwrap();
+    assert_eq!((count.of(Count::TxBadRequest), count.of(Count::TxFrames)), (4, 0));
+}

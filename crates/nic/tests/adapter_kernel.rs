@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Kind, payload};
-use linerate_nic::{Nic, NicConfig};
+use linerate_nic::{Count, Nic, NicConfig};
 use linerate_port::{Cause, Namespace, Offloads, RxQueue, VethPair, open};
 use linerate_ring::{Meta, flags};
 use std::time::{Duration, Instant};
@@ -138,4 +138,50 @@ fn the_kernel_is_told_which_addresses_the_interfaces_want() {
     assert!(groups(&ns, "va").contains(&group));
     control.change(1, |vi| vi.up = false).unwrap();
     assert!(!groups(&ns, "va").contains(&group));
+}
+
+/// By AF_XDP the kernel is asked for checksums where it completes them, and not where a veth would leave them open.
+#[test]
+fn over_xdp_checksums_are_handed_down_or_not_as_the_adapter_says() {
+    let Some((ns, pair)) = veth() else { return };
+    let mut far = ns.run_in(|| open("packet:vb")).unwrap().unwrap();
+    let mut rx = far.take_rx(0).unwrap();
+    for on in [false, true] {
+        pair.set_offloads("va", Offloads { tx_checksum: on, tso: false, gso: true, gro: false }).unwrap();
+        let port = match ns.run_in(|| open("xdp:va")).unwrap() {
+            Err(e) if e.cause == Cause::Capability => return println!("skipped: {e}"),
+            port => port.unwrap(),
+        };
+        let down = port.info().caps.checksum;
+        assert!(!(on && down));
+        if !on && !down {
+            return println!("skipped: {:?}", port.notes());
+        }
+        let mut nic = Nic::new(port, &NicConfig { mac: Some(common::A), ..NicConfig::default() }).unwrap();
+        let mut queue = nic.take(0).unwrap();
+        for kind in common::KINDS {
+            let (shape, frame) = (kind.shape(), kind.frame(common::B, &payload(700), 9));
+            let open = kind.open(&frame);
+            // With a tag too, which the adapter puts in.
+            for vlan_tci in [0, 0x2005] {
+                let tag = [0x81, 0, 0x20, 0x05];
+                let wanted = [&frame[..12], if vlan_tci > 0 { &tag[..] } else { &[][..] }, &frame[12..]].concat();
+                common::send(
+                    &mut queue,
+                    0,
+                    &open[..shape.headers],
+                    &open[shape.headers..],
+                    Some(Meta { vlan_tci, ..shape.meta }),
+                );
+                assert!(receive(&mut rx, 1)[0] == wanted, "{kind:?}, tag {vlan_tci:#x}");
+            }
+        }
+        let (control, count) = (nic.control(), nic.control().counters(0).unwrap());
+        let done = if down { "handed down to the port" } else { "in software" };
+        assert!(control.where_done().contains(&("transmit checksum", done)), "{:?}", control.where_done());
+        assert!(control.where_done().contains(&("TCP segmentation", "in software")));
+        assert_eq!([count.of(Count::TxHandedDown), count.of(Count::TxChecksums)], if down { [8, 0] } else { [0, 8] });
+        // The address is not the interface's own, and a veth keeps no other.
+        assert!(control.notes().iter().any(|note| note.contains("va keeps no further unicast address")));
+    }
 }

@@ -60,6 +60,7 @@ pub struct Info {
     pub slots: u32,
     /// Bit/s of the link, if it has a rate that cannot be exceeded.
     pub rate: Option<u64>,
-    /// What the user should know (a peer's offload that is on, a fallback that was taken).
+    /// What the user should know as it was opened (a peer's offload that is on, a fallback that was taken); later more may
+    /// be known: [`Port::notes`](crate::Port::notes).
     pub notes: Vec<String>,
 }

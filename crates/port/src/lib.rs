@@ -34,12 +34,16 @@ mod info;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod kinds;
+#[cfg(target_os = "linux")]
+mod memberships;
 mod null;
 mod open;
 #[cfg(target_os = "linux")]
 mod packet;
 mod pcap;
 mod queue;
+#[cfg(target_os = "linux")]
+mod release;
 mod spec;
 pub mod switch;
 pub mod sys;

@@ -63,6 +63,11 @@ pub(crate) trait Device: Send + Sync {
         Err("this kind of port delivers all that arrives".into())
     }
 
+    /// What the user should know since then.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Raw counters that somebody else keeps (the kernel, a file, a wrapper), by name.
     fn raw_counters(&self) -> Vec<(String, u64)> {
         Vec::new()
@@ -110,6 +115,15 @@ impl Port {
         self.device.filter(filter).map_err(|why| {
             OpenError::new(&self.info.name, Cause::Capability, why, "leave the filter out, or use packet: or xdp:")
         })
+    }
+
+    /// What the user should know: [`Info::notes`], and what has come about since the port was opened (an interface
+    /// that cannot filter what it was asked to).
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.info.notes.clone();
+        notes.extend(self.device.notes());
+        notes
     }
 
     /// Raw counters that somebody else keeps (the kernel), by name.

@@ -9,13 +9,7 @@ pub(crate) const LONG: usize = 12;
 
 /// Whether the kernel takes UDP_L4 in these headers: since Linux 6.2 it does.
 pub(crate) fn segments_udp() -> bool {
-    std::fs::read_to_string("/proc/sys/kernel/osrelease").is_ok_and(|release| at_least(&release, [6, 2]))
-}
-
-fn at_least(release: &str, wanted: [u32; 2]) -> bool {
-    let mut parts = release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u32>().ok());
-    let (major, minor) = (parts.next().flatten(), parts.next().flatten());
-    major.zip(minor).is_some_and(|(major, minor)| [major, minor] >= wanted)
+    crate::release::is_at_least([6, 2])
 }
 
 /// The header that asks for what a slot asks for.
@@ -54,15 +48,6 @@ pub(crate) fn meta(header: &[u8], inserted: u16) -> Option<Meta> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn releases_are_compared_by_number() {
-        for (release, is) in [("6.2.0", true), ("6.18.44-fc", true), ("10.0", true), ("6.1.99", false), ("5.15", false)]
-        {
-            assert_eq!(at_least(release, [6, 2]), is, "{release}");
-        }
-        assert!(!at_least("", [6, 2]) && !at_least("new", [6, 2]));
-    }
 
     #[test]
     fn a_header_says_what_the_slot_said() {

@@ -55,6 +55,12 @@ impl Mapping {
     }
 }
 
+/// A length and one huge page more. What this refuses could not be cut to its length afterwards.
+fn overlong(len: usize) -> io::Result<usize> {
+    let overlong = len.checked_add(HUGE).filter(|overlong| len > 0 && isize::try_from(*overlong).is_ok());
+    overlong.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
+}
+
 #[cfg(not(miri))]
 mod real {
     use super::*;
@@ -83,7 +89,11 @@ mod real {
 
     impl Mapping {
         /// Zeroed memory of this process alone: reserved huge pages when `huge` and there are, else small ones.
+        ///
+        /// # Errors
+        /// The kernel's; also for no bytes, and for more than there are addresses.
         pub fn private(len: usize, huge: bool) -> io::Result<Self> {
+            let overlong = overlong(len)?;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
             #[cfg(target_os = "linux")]
             if huge && let Ok(m) = map(len, flags | libc::MAP_HUGETLB, -1, Page::Huge) {
@@ -91,7 +101,7 @@ mod real {
             }
             let _ = huge;
             // Overlong by one huge page, then cut to its boundary, so that the kernel can join small pages to huge ones.
-            let m = map(len + HUGE, flags | NO_RESERVE, -1, Page::Small)?;
+            let m = map(overlong, flags | NO_RESERVE, -1, Page::Small)?;
             let lead = m.base.as_ptr().align_offset(HUGE);
             let base = m.base.as_ptr().wrapping_add(lead);
             std::mem::forget(m);
@@ -228,7 +238,8 @@ mod real {
     impl Mapping {
         /// Zeroed memory.
         pub fn private(len: usize, _huge: bool) -> io::Result<Self> {
-            // SAFETY: the size is not zero.
+            overlong(len)?;
+            // SAFETY: the size is not zero, which was just checked.
             let base = NonNull::new(unsafe { alloc_zeroed(layout(len)) }).expect("memory");
             Ok(Self { base, len, page: Page::Small })
         }
@@ -281,4 +292,19 @@ pub fn signal(fd: &OwnedFd) {
     // A full counter (EAGAIN) means that a wake-up is pending already; no other error can come of a valid descriptor.
     // SAFETY: eight readable bytes.
     unsafe { libc::write(fd.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression: an overlong mapping's length wrapped around, and what lies behind it was unmapped.
+    #[test]
+    fn no_mapping_is_empty_or_longer_than_there_are_addresses() {
+        for len in [0, usize::MAX, usize::MAX - HUGE, usize::MAX - HUGE + 1, isize::MAX.cast_unsigned()] {
+            assert!(Mapping::private(len, false).is_err(), "{len}");
+        }
+        let mapping = Mapping::private(4096, false).unwrap();
+        assert_eq!((mapping.len(), mapping.is_empty()), (4096, false));
+    }
 }

@@ -128,6 +128,12 @@ impl Control {
         self.port.lock().unwrap_or_else(PoisonError::into_inner).0.raw_counters()
     }
 
+    /// What the user should know of the port, as [`Port::notes`] has it.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        self.port.lock().unwrap_or_else(PoisonError::into_inner).0.notes()
+    }
+
     /// What went wrong with the port since it was opened, in one line for the user.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {

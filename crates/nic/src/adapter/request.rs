@@ -4,7 +4,7 @@ use super::count::Count;
 use super::settings::ViSettings;
 use super::write::SlotWriter;
 use crate::flags::Flags;
-use crate::offload::{Headers, SegmentError, Segments, Sink, TAG_LEN, Version, header_len};
+use crate::offload::{Headers, SegmentError, Segments, Sink, TAG_LEN, Version, closed, header_len, requested};
 use linerate_ring::{Meta, TxRing};
 use linerate_sum::{Sum, copy_and_sum};
 
@@ -59,8 +59,10 @@ impl<'a> Request<'a> {
             return Err(Count::TxTooShort);
         }
         if self.needs_sum() {
-            let field = usize::from(self.meta.csum_start) + usize::from(self.meta.csum_offset);
-            if field + 2 > self.head.len() + self.body.len() {
+            let start = usize::from(self.meta.csum_start);
+            let field = start + usize::from(self.meta.csum_offset);
+            // A tag goes in between the Ethernet header's octets: no checksum covers those.
+            if start < ETHERNET || field + 2 > self.head.len() + self.body.len() {
                 return Err(Count::TxBadRequest);
             }
         }
@@ -168,7 +170,7 @@ impl<'a> Request<'a> {
             writer.put(n, rest);
             writer.put(n + rest.len(), self.body);
             if fill {
-                writer.put(self.field(), &self.sum());
+                writer.put(self.field(), &requested(self.head, &[self.body], &self.meta));
             }
         }
         writer.end(self.len, hand_down);
@@ -182,15 +184,6 @@ impl<'a> Request<'a> {
         usize::from(self.meta.csum_start) + usize::from(self.meta.csum_offset) + tag
     }
 
-    /// The checksum of what the request covers.
-    fn sum(&self) -> [u8; 2] {
-        let start = usize::from(self.meta.csum_start);
-        let mut sum = Sum::new();
-        sum.add_bytes(self.head.get(start..).unwrap_or_default());
-        sum.add_bytes(self.body.get(start.saturating_sub(self.head.len())..).unwrap_or_default());
-        never_zero(sum)
-    }
-
     /// Writes the frame into one slot, reading the payload once; false, and nothing done, if it cannot be so.
     fn write_summed(&self, writer: &mut SlotWriter<'_>, front: &[u8], rest: &[u8]) -> bool {
         let Some(covered) = self.head.get(usize::from(self.meta.csum_start)..) else { return false };
@@ -201,7 +194,7 @@ impl<'a> Request<'a> {
             let mut sum = Sum::new();
             sum.add_bytes(covered).add_sum(copy_and_sum(&mut to[at..at + self.body.len()], self.body));
             let field = self.field();
-            to[field..field + 2].copy_from_slice(&never_zero(sum));
+            to[field..field + 2].copy_from_slice(&closed(sum));
         });
         written.is_some()
     }
@@ -226,13 +219,5 @@ impl<'a> Request<'a> {
         debug_assert_eq!(segments.remaining(), 0);
         writer.commit();
         Ok(())
-    }
-}
-
-/// Zero says "no checksum" in UDP; its other form is all ones, and is as good in TCP.
-fn never_zero(sum: Sum) -> [u8; 2] {
-    match sum.finish() {
-        0 => [0xff; 2],
-        sum => sum.to_be_bytes(),
     }
 }

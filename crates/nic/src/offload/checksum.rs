@@ -67,11 +67,30 @@ pub fn complete_checksum(head: &mut [u8], rest: &[&[u8]], meta: &Meta) -> Result
     }
     let (start, offset) = (meta.csum_start, meta.csum_offset);
     let outside = ChecksumError::Outside { start, offset, len: head.len() };
-    let covered = head.get_mut(usize::from(start)..).ok_or(outside)?;
-    let sum = sum_of(covered, rest);
-    let field = covered.get_mut(usize::from(offset)..).and_then(<[u8]>::first_chunk_mut).ok_or(outside)?;
-    *field = never_zero(sum.finish()).to_be_bytes();
+    let at = usize::from(start) + usize::from(offset);
+    if at + 2 > head.len() {
+        return Err(outside);
+    }
+    let sum = requested(head, rest, meta);
+    head[at..at + 2].copy_from_slice(&sum);
     Ok(())
+}
+
+/// The checksum that a request asks for, of all octets of a frame from `csum_start` on.
+#[inline]
+pub(crate) fn requested(head: &[u8], rest: &[&[u8]], meta: &Meta) -> [u8; 2] {
+    let (mut sum, mut start) = (Sum::new(), usize::from(meta.csum_start));
+    for part in std::iter::once(&head).chain(rest) {
+        sum.add_bytes(part.get(start..).unwrap_or_default());
+        start = start.saturating_sub(part.len());
+    }
+    closed(sum)
+}
+
+/// What stands in the field that a request names when `sum` is all that it covers.
+#[inline]
+pub(crate) fn closed(sum: Sum) -> [u8; 2] {
+    never_zero(sum.finish()).to_be_bytes()
 }
 
 /// Fills in all checksums of a frame, found by parsing: IPv4's header checksum and TCP's or UDP's, whatever stands in
@@ -199,16 +218,6 @@ fn transport_sum(headers: &Headers, ip: &Ip, head: &[u8], rest: &[&[u8]]) -> Sum
         let part = &part[..part.len().min(left)];
         sum.add_bytes(part);
         left -= part.len();
-    }
-    sum
-}
-
-#[inline]
-fn sum_of(first: &[u8], rest: &[&[u8]]) -> Sum {
-    let mut sum = Sum::new();
-    sum.add_bytes(first);
-    for part in rest {
-        sum.add_bytes(part);
     }
     sum
 }

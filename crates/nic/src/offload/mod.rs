@@ -19,6 +19,7 @@ pub use checksum::{
     ChecksumError, Verdict, complete_checksum, fill_checksums, fill_ipv4_checksum, pseudo_header, verify_checksums,
     verify_parsed,
 };
+pub(crate) use checksum::{closed, requested};
 pub use fc::{FcSegmentError, FcSegments, MAX_FC_HEADER, MAX_FC_PAYLOAD, fc_hash, verify_fc_crc};
 pub use headers::{Headers, Ip, Version};
 pub use lro::{Lro, LroConfig, Merged, Piece, Pushed, Received};

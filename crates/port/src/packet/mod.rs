@@ -17,11 +17,12 @@ mod engine;
 use crate::error::{Cause, OpenError};
 use crate::info::{Caps, Filter, Info, Link};
 use crate::kinds::{Kind, OptionRow};
+use crate::memberships::Memberships;
 use crate::open::{Context, Demand, Device, Parts};
 use crate::queue::{RxQueue, TxQueue};
 use crate::spec::Spec;
 use crate::sys::ethtool;
-use crate::sys::interface::{Control, Membership};
+use crate::sys::interface::Control;
 use crate::sys::netlink::{LinkState, Netlink};
 use crate::sys::packet::{self, BlockRing, Fanout};
 use crate::vnet::segments_udp;
@@ -110,7 +111,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         rate: None,
         notes,
     };
-    let device = Packet { control, joined: Mutex::default(), name: link.name, links: Mutex::new(links) };
+    let device = Packet { control, memberships: Memberships::default(), name: link.name, links: Mutex::new(links) };
     Ok(Parts { info, tx, rx, device: Box::new(device) })
 }
 
@@ -158,7 +159,7 @@ fn trouble(spec: &Spec, error: &io::Error) -> OpenError {
 
 struct Packet {
     control: Arc<Control>,
-    joined: Mutex<Vec<Membership>>,
+    memberships: Memberships,
     name: String,
     links: Mutex<Netlink>,
 }
@@ -174,24 +175,11 @@ impl Device for Packet {
     }
 
     fn filter(&self, filter: &Filter) -> Result<(), String> {
-        let mut wanted: Vec<_> = filter.addresses.iter().copied().map(Membership::Address).collect();
-        wanted.extend(filter.promiscuous.then_some(Membership::Promiscuous));
-        wanted.extend(filter.all_multicast.then_some(Membership::AllMulticast));
-        let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
-        // The new ones first, so that nothing that both want is missed meanwhile.
-        for (done, membership) in wanted.iter().enumerate() {
-            if let Err(e) = self.control.join(*membership) {
-                for earlier in &wanted[..done] {
-                    let _ = self.control.leave(*earlier);
-                }
-                return Err(format!("the interface takes no such filter: {e}"));
-            }
-        }
-        for membership in std::mem::replace(&mut *joined, wanted) {
-            // An interface that is gone has forgotten it already.
-            let _ = self.control.leave(membership);
-        }
-        Ok(())
+        self.memberships.apply(filter, &self.control, (&self.links, &self.name))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.memberships.note(&self.name).into_iter().collect()
     }
 
     fn raw_counters(&self) -> Vec<(String, u64)> {

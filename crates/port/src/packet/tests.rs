@@ -256,7 +256,7 @@ fn own_frames_are_not_received_and_a_switched_off_link_takes_nothing() {
 
 #[test]
 fn filters_are_asked_of_the_interface() {
-    let Some((ns, _pair)) = veth(1, 1500) else { return };
+    let Some((ns, pair)) = veth(1, 1500) else { return };
     let ports = ports(&ns, &["packet:va"]);
     let some = vec![[2, 0, 0, 0, 0, 77], [1, 0, 0x5e, 0, 0, 1]];
     for filter in [
@@ -267,8 +267,15 @@ fn filters_are_asked_of_the_interface() {
         ports[0].filter(&filter).unwrap();
     }
     ports[0].filter(&Filter { addresses: vec![[1, 0, 0x5e, 1, 2, 3]], ..Filter::default() }).unwrap();
+    let says = || ports[0].notes().iter().any(|note| note.contains("va keeps no further unicast address"));
+    assert!(!says() && !pair.link("va").unwrap().promiscuous, "groups are kept apart");
     let multicasts = ns.run_in(|| std::fs::read_to_string("/proc/thread-self/net/dev_mcast").unwrap());
     assert!(multicasts.unwrap().contains("01005e010203"), "the kernel has it");
+    // A veth keeps no unicast addresses, and receives all frames instead.
+    ports[0].filter(&Filter { addresses: vec![[2, 0, 0, 0, 0, 77]], ..Filter::default() }).unwrap();
+    assert!(says() && pair.link("va").unwrap().promiscuous);
+    ports[0].filter(&Filter::default()).unwrap();
+    assert!(!says() && !pair.link("va").unwrap().promiscuous);
 }
 
 #[test]

@@ -9,6 +9,8 @@ pub(crate) mod ethtool;
 #[cfg(target_os = "linux")]
 pub(crate) mod interface;
 #[cfg(target_os = "linux")]
+pub(crate) mod netdev;
+#[cfg(target_os = "linux")]
 pub(crate) mod netlink;
 #[cfg(target_os = "linux")]
 pub(crate) mod netns;

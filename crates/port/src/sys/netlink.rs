@@ -121,9 +121,18 @@ pub(crate) struct Netlink {
 
 impl Netlink {
     pub(crate) fn open() -> io::Result<Self> {
+        Self::open_to(libc::NETLINK_ROUTE)
+    }
+
+    /// To the generic families, which are found by name.
+    pub(super) fn open_generic() -> io::Result<Self> {
+        Self::open_to(libc::NETLINK_GENERIC)
+    }
+
+    fn open_to(protocol: libc::c_int) -> io::Result<Self> {
         // SAFETY: no pointers; the descriptor that comes back is new and ours.
         let fd = unsafe {
-            match libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE) {
+            match libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, protocol) {
                 -1 => return Err(io::Error::last_os_error()),
                 fd => OwnedFd::from_raw_fd(fd),
             }
@@ -308,6 +317,12 @@ impl Message {
         let len = u16::try_from(self.bytes.len() - at).expect("requests are short");
         self.bytes[at..at + 2].copy_from_slice(&len.to_ne_bytes());
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    }
+
+    /// What stands behind the header.
+    #[cfg(test)]
+    pub(super) fn body(&self) -> &[u8] {
+        &self.bytes[NLMSG_HEADER..]
     }
 
     fn finish(mut self, sequence: u32) -> Vec<u8> {

@@ -44,9 +44,11 @@ impl TapQueue {
         let flags = flags | if multi_queue { libc::IFF_MULTI_QUEUE } else { 0 };
         request.ifr_ifru.ifru_flags = i16::try_from(flags).unwrap_or(0);
         let queue = Self { file, iovecs: Vec::new() };
-        queue.control(libc::TUNSETIFF, (&raw mut request).cast())?;
+        // SAFETY: an `ifreq`, which this request reads and writes.
+        unsafe { queue.control(libc::TUNSETIFF, (&raw mut request).cast()) }?;
         let len = libc::c_int::try_from(vnet::LONG).unwrap_or(0);
-        queue.control(libc::TUNSETVNETHDRSZ, (&raw const len).cast_mut().cast())?;
+        // SAFETY: an int, which this request only reads.
+        unsafe { queue.control(libc::TUNSETVNETHDRSZ, (&raw const len).cast_mut().cast()) }?;
         Ok(queue)
     }
 
@@ -73,8 +75,10 @@ impl TapQueue {
         }
     }
 
-    fn control(&self, request: libc::Ioctl, argument: *mut libc::c_void) -> io::Result<()> {
-        // SAFETY: callers pass what the request wants, alive for the call.
+    /// # Safety
+    /// `argument` must point at what the request reads or writes.
+    unsafe fn control(&self, request: libc::Ioctl, argument: *mut libc::c_void) -> io::Result<()> {
+        // SAFETY: the caller's promise.
         match unsafe { libc::ioctl(self.file.as_raw_fd(), request as _, argument) } {
             -1 => Err(io::Error::last_os_error()),
             _ => Ok(()),

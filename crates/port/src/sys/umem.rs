@@ -3,6 +3,7 @@
 //! The kernel leaves `XDP_PACKET_HEADROOM` (256) bytes before what it receives, and so does linerate: a chunk's data
 //! begins where a slot's does.
 
+use super::xsk::{METADATA, Request};
 use linerate_ring::{Buffer, HEADROOM, Region, TxRing};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -61,6 +62,19 @@ impl Umem {
         self.write(ring.pending_word(i).buf_idx(), bytes);
     }
 
+    /// Writes a request before the `i`th pending slot's data.
+    pub(crate) fn write_request(&self, ring: &TxRing, i: u32, request: Request) {
+        const { assert!(METADATA.is_multiple_of(8) && METADATA <= HEADROOM) };
+        assert!(i < ring.pending() && ring.region().id() == self.region.id());
+        let at = self.at(ring.pending_word(i).buf_idx(), HEADROOM - METADATA);
+        for (k, word) in request.words().into_iter().enumerate() {
+            // SAFETY: inside the headroom of the buffer, which is in nobody else's hands, for its slot is committed and
+            // not taken; aligned, for chunks, headroom and metadata are multiples of 8. An atomic, because another process
+            // may have the region mapped.
+            unsafe { at.add(k * 8).cast::<AtomicU64>().as_ref() }.store(word, Relaxed);
+        }
+    }
+
     /// Moves `len` bytes that were received `offset` behind a buffer's start to where a slot's data begins.
     pub(crate) fn realign(&self, buffer: &mut Buffer, offset: usize, len: usize, scratch: &mut [u8]) {
         assert!(buffer.is_of(&self.region) && offset + len <= self.chunk() as usize);
@@ -76,6 +90,15 @@ impl Umem {
         assert!(buffer < self.region.buffers() && offset <= self.chunk() as usize);
         // SAFETY: inside the memory, as was just checked.
         unsafe { self.memory().0.add(((buffer as usize) << self.shift) + offset) }
+    }
+
+    /// What a kernel or NIC does: reads the request before the data at an address.
+    #[cfg(test)]
+    pub(crate) fn request(&self, addr: u64) -> [u64; METADATA / 8] {
+        let (buffer, offset) = self.split(addr).unwrap();
+        let at = self.at(buffer, offset - METADATA);
+        // SAFETY: inside the headroom, and aligned, as in `write_request`.
+        std::array::from_fn(|k| unsafe { at.add(k * 8).cast::<AtomicU64>().as_ref() }.load(Relaxed))
     }
 
     /// What a kernel or NIC does: writes bytes at an address of its choice.

@@ -10,6 +10,31 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 /// Newer than the `libc` crate: frames that one system call may send in copy mode (Linux 6.17).
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
 
+/// Bytes before a frame's data that its request takes (`struct xsk_tx_metadata` as of Linux 6.14; older ones are shorter).
+pub(crate) const METADATA: usize = 24;
+
+/// What a frame asks the kernel or the driver for: the checksum of all bytes from `start` on, completed at `offset` behind it
+/// (Documentation/networking/xsk-tx-metadata.rst).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) start: u16,
+    pub(crate) offset: u16,
+}
+
+impl Request {
+    /// Where the checksum ends. The kernel takes no request beyond a frame's first descriptor, nor anything behind it
+    /// (`xsk_skb_metadata`): the frame would stand before all others for good.
+    pub(crate) fn end(self) -> usize {
+        usize::from(self.start) + usize::from(self.offset) + 2
+    }
+
+    /// As it lies in memory: flags; two halves and four bytes of nothing; the launch time, which is not asked for.
+    pub(crate) fn words(self) -> [u64; METADATA / 8] {
+        let ([a, b], [c, d]) = (self.start.to_ne_bytes(), self.offset.to_ne_bytes());
+        [libc::XDP_TXMD_FLAGS_CHECKSUM.into(), u64::from_ne_bytes([a, b, c, d, 0, 0, 0, 0]), 0]
+    }
+}
+
 /// How a socket is bound (`sxdp_flags`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Binding {
@@ -69,16 +94,17 @@ impl Xsk {
         Ok(value)
     }
 
-    /// Registers a region's buffers as this socket's UMEM; pins all their pages.
-    pub(crate) fn register(&self, umem: &Umem) -> io::Result<()> {
+    /// Registers a region's buffers as this socket's UMEM; pins all their pages. `requests`: frames may have requests before
+    /// them, if the kernel knows of such (EINVAL before Linux 6.11).
+    pub(crate) fn register(&self, umem: &Umem, requests: bool) -> io::Result<()> {
         let (start, len) = umem.memory();
         let registration = libc::xdp_umem_reg {
             addr: start.as_ptr().expose_provenance() as u64,
             len: len as u64,
             chunk_size: umem.chunk(),
             headroom: 0,
-            flags: 0,
-            tx_metadata_len: 0,
+            flags: if requests { libc::XDP_UMEM_TX_METADATA_LEN } else { 0 },
+            tx_metadata_len: if requests { u32::try_from(METADATA).unwrap_or(0) } else { 0 },
         };
         self.set(libc::SOL_XDP, libc::XDP_UMEM_REG, &registration)
     }

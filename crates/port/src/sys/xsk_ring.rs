@@ -5,7 +5,7 @@
 
 use std::io;
 use std::marker::PhantomData;
-use std::mem::size_of;
+use std::mem::{align_of, size_of};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -18,13 +18,15 @@ pub(crate) struct Desc {
     pub(crate) addr: u64,
     /// Bytes.
     pub(crate) len: u32,
-    /// [`Desc::MORE`].
+    /// [`Desc::MORE`] and [`Desc::REQUEST`].
     pub(crate) options: u32,
 }
 
 impl Desc {
     /// The frame goes on in the next descriptor.
     pub(crate) const MORE: u32 = libc::XDP_PKT_CONTD;
+    /// Before its data stands what the frame asks for.
+    pub(crate) const REQUEST: u32 = libc::XDP_TX_METADATA;
 
     pub(crate) fn has_more(self) -> bool {
         self.options & Self::MORE != 0
@@ -49,16 +51,25 @@ unsafe impl<T: Send> Send for Mapped<T> {}
 
 impl<T: Copy> Mapped<T> {
     /// # Safety
-    /// `at` must be where the kernel says that the parts lie of a ring of `size` (a power of two) entries of type `T`,
-    /// all bit patterns of which must be valid.
+    /// `at` must be where the kernel says that the parts lie of a ring of `size` entries of type `T`, all bit patterns of
+    /// which must be valid. Parts that would lie outside the mapping, or not as they must, are refused.
     pub(super) unsafe fn new(
         fd: BorrowedFd<'_>,
         pgoff: i64,
         at: &libc::xdp_ring_offset,
         size: u32,
     ) -> io::Result<Self> {
-        let place = |offset: u64| usize::try_from(offset).map_err(|_| io::Error::from(io::ErrorKind::InvalidData));
-        let len = place(at.desc)? + size as usize * size_of::<T>();
+        let odd = || io::Error::from(io::ErrorKind::InvalidData);
+        let end = |offset: u64, bytes: usize| usize::try_from(offset).ok().and_then(|at| at.checked_add(bytes));
+        let len = (size as usize).checked_mul(size_of::<T>()).and_then(|bytes| end(at.desc, bytes)).ok_or_else(odd)?;
+        let inside = |offset: u64| end(offset, size_of::<u32>()).is_some_and(|end| end <= len && end.is_multiple_of(4));
+        let entries = usize::try_from(at.desc).map_err(|_| odd())?;
+        let fits = size.is_power_of_two() && entries.is_multiple_of(align_of::<T>());
+        if !fits || ![at.producer, at.consumer, at.flags].into_iter().all(inside) {
+            return Err(odd());
+        }
+        let place = |offset: u64| usize::try_from(offset).map_err(|_| odd());
+        let (producer, consumer, word) = (place(at.producer)?, place(at.consumer)?, place(at.flags)?);
         let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), len, prot, flags, fd.as_raw_fd(), pgoff) };
@@ -66,15 +77,15 @@ impl<T: Copy> Mapped<T> {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(base.cast::<u8>()).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: all of them were checked to lie inside the mapping, which begins with a page.
         unsafe {
             Ok(Self {
                 base,
                 len,
-                producer: base.add(place(at.producer)?).cast(),
-                consumer: base.add(place(at.consumer)?).cast(),
-                flags: base.add(place(at.flags)?).cast(),
-                entries: base.add(place(at.desc)?).cast(),
+                producer: base.add(producer).cast(),
+                consumer: base.add(consumer).cast(),
+                flags: base.add(word).cast(),
+                entries: base.add(entries).cast(),
                 size,
                 kind: PhantomData,
             })
@@ -232,6 +243,30 @@ mod tests {
             consumer.release(2);
             assert_eq!(producer.free(), 4);
         }
+    }
+
+    /// Old kernels say it in fewer words (`struct xdp_mmap_offsets_v1`), which then stand for others.
+    #[test]
+    fn a_ring_whose_parts_lie_outside_is_refused() {
+        use std::os::fd::AsFd;
+        let file = linerate_ring::sys::memory_file(4096, false).unwrap();
+        let good = || libc::xdp_ring_offset { producer: 0, consumer: 64, flags: 128, desc: 192 };
+        let all = [
+            (good(), 3),
+            (good(), 0),
+            (libc::xdp_ring_offset { producer: 192 + 32, ..good() }, 4),
+            (libc::xdp_ring_offset { consumer: u64::MAX, ..good() }, 4),
+            (libc::xdp_ring_offset { flags: 2, ..good() }, 4),
+            (libc::xdp_ring_offset { desc: 196, ..good() }, 4),
+            (libc::xdp_ring_offset { desc: u64::MAX - 8, ..good() }, 4),
+        ];
+        for (at, size) in all {
+            // SAFETY: numbers only, and what is refused is not looked at.
+            let ring = unsafe { Mapped::<u64>::new(file.as_fd(), 0, &at, size) };
+            assert!(ring.is_err(), "{} {} {} {} of {size}", at.producer, at.consumer, at.flags, at.desc);
+        }
+        // SAFETY: numbers only, in a file that is longer than this layout.
+        assert!(unsafe { Mapped::<u64>::new(file.as_fd(), 0, &good(), 4) }.is_ok());
     }
 
     #[test]

@@ -54,11 +54,47 @@ pub(crate) fn append(bytes: &mut Vec<u8>, frame: &Frame<'_>) {
     }
 }
 
-/// Appends the first `kept` bytes of the frame of so many slots that begins at the `from`th pending one.
+/// Appends the first `kept` bytes of the frame of so many slots that begins at the `from`th pending one. Exactly so many:
+/// where another process has shortened a slot meanwhile, the rest is zeros.
 pub(crate) fn gather(bytes: &mut Vec<u8>, ring: &mut TxRing, from: u32, slots: u32, kept: usize) {
     let begin = bytes.len();
     for i in from..from + slots {
         append(bytes, &ring.pending_frame(i));
     }
-    bytes.truncate(begin + kept);
+    bytes.resize(begin + kept, 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_ring::layout::SLOTS_OFFSET;
+    use linerate_ring::{Region, RegionConfig, Sharing};
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
+
+    /// Regression: a capture's record was shorter than its header said, and all that followed it was lost to readers.
+    #[test]
+    fn a_frame_is_as_long_as_it_was_said_to_be_whatever_another_process_writes() {
+        let ring_bytes = Region::ring_room(64);
+        let config = RegionConfig { buf_size: 512, buffers: 64, ring_bytes, sharing: Sharing::Shared, huge: false };
+        let region = Region::new(&config).unwrap();
+        let memory = File::from(region.file().unwrap().try_clone_to_owned().unwrap());
+        let mut ring = TxRing::new(&region, 0, 64).unwrap();
+        let mut batch = ring.reserve(2);
+        for (k, flags) in [(0, flags::MOREFRAG), (1, 0)] {
+            assert!(batch.put(k, &[7; 100]));
+            batch.set(k, 100, flags);
+        }
+        batch.commit(2);
+        let Some(Unit::Frame { slots, bytes }) = unit(&ring, 0) else { panic!("a frame") };
+        assert_eq!((slots, bytes), (2, 200));
+        let mut got = vec![1];
+        for (len, behind) in [(40u16, 7), (200, 0)] {
+            memory.write_all_at(&len.to_le_bytes(), ring.spot().ring + SLOTS_OFFSET as u64 + 4).unwrap();
+            got.truncate(1);
+            gather(&mut got, &mut ring, 0, slots, bytes);
+            assert_eq!(got.len(), 1 + bytes);
+            assert_eq!((got[0], got[40], got[140]), (1, 7, behind), "what is there, in order");
+        }
+    }
 }

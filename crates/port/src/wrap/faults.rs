@@ -228,26 +228,32 @@ impl Faults {
             if batch.len() < *slots {
                 return false;
             }
-            let mut fits = true;
+            let (mut fits, mut before, mut flips) = (true, 0, None);
             for k in 0..*slots {
-                let (word, meta) = (user.pending_word(at + k), user.pending_meta(at + k));
-                fits &= batch.frame(k).copy_from(&user.pending_frame(at + k));
-                batch.set(k, word.len().into(), word.flags() & (flags::MOREFRAG | flags::REPORT));
+                let meta = user.pending_meta(at + k);
+                // Another process that has the region mapped may have changed the slot since it was planned, and may do so
+                // at any time: it is read once, and what is read is what goes on.
+                let (len, word) = match user.pending_look(at + k) {
+                    Some((frame, word)) => {
+                        fits &= batch.frame(k).copy_from(&frame);
+                        (frame.len(), word)
+                    }
+                    None => (0, 0),
+                };
+                batch.set(k, len, word & (flags::MOREFRAG | flags::REPORT));
                 if let Some(meta) = meta {
                     batch.set_meta(k, meta);
                 }
+                let inside = fate.flip.and_then(|bit| (bit / 8).checked_sub(before)).filter(|byte| *byte < len);
+                flips = flips.or(inside.map(|byte| (k, byte)));
+                before += len;
             }
             if !fits {
                 count.dropped.add(DropReason::TooLong, 1);
                 self.plans[i].stage = Stage::Gone;
                 return true;
             }
-            if let Some(bit) = fate.flip.take() {
-                let (mut byte, mut k) = (bit / 8, 0);
-                while byte >= usize::from(user.pending_word(at + k).len()) {
-                    byte -= usize::from(user.pending_word(at + k).len());
-                    k += 1;
-                }
+            if let (Some(bit), Some((k, byte))) = (fate.flip.take(), flips) {
                 let mut frame = batch.frame(k);
                 let mut value = [0];
                 let flipped = frame.read(byte, &mut value) && frame.write(byte, &[value[0] ^ 1 << (bit % 8)]);
@@ -313,5 +319,53 @@ impl TxEngine for Faults {
 
     fn due(&self) -> Option<Instant> {
         [self.due, self.inner.due()].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_ring::layout::SLOTS_OFFSET;
+    use linerate_ring::{RegionConfig, Sharing};
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
+
+    /// Sends nothing: what it is given stays to be looked at.
+    struct Keep;
+
+    impl TxEngine for Keep {
+        fn sync(&mut self, _: &mut TxRing, _: &mut TxCounters) {}
+    }
+
+    /// Regression: the bit to flip was looked for beyond the frame's slots, and beyond the ring's.
+    #[test]
+    fn a_frame_that_another_process_cuts_while_it_waits_goes_on_as_it_is() {
+        let ring_bytes = 6 * Region::ring_room(64);
+        let config = RegionConfig { buf_size: 512, buffers: 6 * 64, ring_bytes, sharing: Sharing::Shared, huge: false };
+        let region = Region::new(&config).unwrap();
+        let memory = File::from(region.file().unwrap().try_clone_to_owned().unwrap());
+        let settings = Settings::parse(&Spec::parse("null:,faults=corrupt:1/delay:1ms").unwrap()).unwrap();
+        for cut in [[0u16, 0], [0, 1], [1, 0]] {
+            let (mut user, behind) = (TxRing::new(&region, 0, 64).unwrap(), TxRing::new(&region, 1, 64).unwrap());
+            let (tally, mut count) = (Arc::new(Tally::default()), TxCounters::default());
+            let mut faults = Faults::new(TxQueue::new(behind, Box::new(Keep)), settings, 0, tally.clone());
+            let mut batch = user.reserve(2);
+            for (k, flags) in [(0, flags::MOREFRAG), (1, 0)] {
+                assert!(batch.put(k, &[7; 200]));
+                batch.set(k, 200, flags);
+            }
+            batch.commit(2);
+            faults.sync(&mut user, &mut count);
+            assert_eq!(faults.ring.pending(), 0, "it waits");
+            for (k, len) in (0..).zip(cut) {
+                let at = user.spot().ring + SLOTS_OFFSET as u64 + 16 * k + 4;
+                memory.write_all_at(&len.to_le_bytes(), at).unwrap();
+            }
+            std::thread::sleep(Duration::from_millis(2));
+            faults.sync(&mut user, &mut count);
+            let sent: Vec<u16> = faults.ring.pending_words().map(|word| word.len()).collect();
+            assert_eq!(sent, cut);
+            assert!(tally.corrupted.load(Relaxed) <= u64::from(cut != [0, 0]), "no bit that is not there");
+        }
     }
 }

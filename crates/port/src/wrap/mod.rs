@@ -65,6 +65,10 @@ impl<T: Tells> Device for Beside<T> {
         self.inner.filter(filter)
     }
 
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes()
+    }
+
     fn raw_counters(&self) -> Vec<(String, u64)> {
         let mut all = self.inner.raw_counters();
         all.extend(self.own.counters());

@@ -1,5 +1,6 @@
 //! From an interface to bound sockets: which program and which binding are to be had, tried from the best down.
 
+use super::checksums;
 use super::host::{Host, denied};
 use super::tx::Shape;
 use crate::error::{Cause, OpenError};
@@ -74,6 +75,8 @@ pub(super) struct Up {
     pub(super) fragments: bool,
     /// How transmitted chains must be shaped.
     pub(super) shape: Shape,
+    /// Kernel or driver complete checksums.
+    pub(super) requests: bool,
     /// In words.
     pub(super) path: String,
 }
@@ -153,8 +156,16 @@ pub(super) fn bring_up(
     }
     let mut failed = None;
     for binding in tries {
+        let mut who = checksums::who(host, binding.zero_copy);
         let (interface, queues) = (host.link.index, host.queues.as_slice());
-        let sockets = match retry_while_busy(|| sockets(interface, queues, binding, umem, slots)) {
+        let bind = |requests| retry_while_busy(|| sockets(interface, queues, binding, (umem, requests), slots));
+        let mut sockets = bind(who.is_ok());
+        if who.is_ok() && sockets.as_ref().is_err_and(|e| e.raw_os_error() == Some(libc::EINVAL)) {
+            // It may be for the requests; whatever else it is for stays.
+            who = Err(checksums::REFUSED.into());
+            sockets = bind(false);
+        }
+        let sockets = match sockets {
             Ok(sockets) => sockets,
             Err(e) if is_hopeless(&e) => return Err(no_socket(spec, host, umem, &e)),
             Err(e) => {
@@ -168,9 +179,11 @@ pub(super) fn bring_up(
                 .push("kernel or driver do not take frames of several buffers: chains are copied together".into());
         }
         let told = sockets.first().is_some_and(|(xsk, _)| xsk.is_zero_copy().unwrap_or(false));
-        let path = path(&attachment, told, fragments, &host.queues);
+        let requests = who.is_ok();
+        let path = path(&attachment, told, [requests, fragments], &host.queues);
+        host.notes.extend(who.err());
         let shape = Shape::new(zero_copy, fragments);
-        return Ok(Up { attachment, sockets, fragments, shape, path });
+        return Ok(Up { attachment, sockets, fragments, shape, requests, path });
     }
     let e = failed.unwrap_or_else(|| io::Error::from_raw_os_error(libc::EOPNOTSUPP));
     let mode = spec.option("mode").map_or("any mode".to_owned(), |mode| format!("mode={mode}"));
@@ -201,12 +214,18 @@ fn attach(spec: &Spec, host: &mut Host, wanted: Option<Mode>) -> Result<Attachme
 }
 
 /// A socket a queue; the first one's memory serves all.
-fn sockets(interface: u32, queues: &[u16], binding: Binding, umem: &Umem, slots: u32) -> io::Result<Vec<(Xsk, Rings)>> {
+fn sockets(
+    interface: u32,
+    queues: &[u16],
+    binding: Binding,
+    (umem, requests): (&Umem, bool),
+    slots: u32,
+) -> io::Result<Vec<(Xsk, Rings)>> {
     let mut sockets: Vec<(Xsk, Rings)> = Vec::with_capacity(queues.len());
     for queue in queues {
         let xsk = Xsk::new()?;
         if sockets.is_empty() {
-            xsk.register(umem)?;
+            xsk.register(umem, requests)?;
         }
         let rings = xsk.rings(slots)?;
         match sockets.first() {
@@ -219,7 +238,7 @@ fn sockets(interface: u32, queues: &[u16], binding: Binding, umem: &Umem, slots:
     Ok(sockets)
 }
 
-fn path(attachment: &Attachment, zero_copy: bool, fragments: bool, queues: &[u16]) -> String {
+fn path(attachment: &Attachment, zero_copy: bool, [requests, fragments]: [bool; 2], queues: &[u16]) -> String {
     let runs = if attachment.driver { "native driver" } else { "generic" };
     let moves = if zero_copy { "zero-copy" } else { "copy" };
     let which = match queues {
@@ -227,7 +246,9 @@ fn path(attachment: &Attachment, zero_copy: bool, fragments: bool, queues: &[u16
         [first, .., last] => format!("queues {first}-{last}"),
         [] => "no queue".into(),
     };
-    format!("AF_XDP, {runs}, {moves}, {which}, need_wakeup{}", if fragments { ", fragments" } else { "" })
+    let requests = if requests { ", transmit checksums" } else { "" };
+    let fragments = if fragments { ", fragments" } else { "" };
+    format!("AF_XDP, {runs}, {moves}, {which}, need_wakeup{requests}{fragments}")
 }
 
 /// What a driver means by its error (veth_xdp_set, dev_xdp_install).

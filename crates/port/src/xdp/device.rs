@@ -1,9 +1,10 @@
 //! What the queues of an `xdp:` port have in common, and what the port says when asked.
 
 use crate::info::{Filter, Link};
+use crate::memberships::Memberships;
 use crate::open::Device;
-use crate::sys::interface::{Control, Membership};
-use crate::sys::netlink::Netlink;
+use crate::sys::interface::Control;
+use crate::sys::netlink::{LinkState, Netlink};
 use crate::sys::xsk::Xsk;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -16,7 +17,6 @@ const FRESH_MS: u128 = 20;
 /// The interface, as long as the port or one of its queues lives.
 pub(super) struct Interface {
     control: Control,
-    joined: Mutex<Vec<Membership>>,
     down: AtomicBool,
     made: Instant,
     /// The moment of the last look, in units of [`FRESH_MS`] since it was made.
@@ -33,7 +33,7 @@ impl Interface {
     pub(super) fn new(control: Control, attachment: Arc<dyn Any + Send + Sync>) -> Self {
         let down = AtomicBool::new(!control.running().unwrap_or(false));
         let (made, looked) = (Instant::now(), AtomicU64::new(0));
-        Self { control, joined: Mutex::default(), down, made, looked, _attachment: attachment }
+        Self { control, down, made, looked, _attachment: attachment }
     }
 
     /// As it was a moment ago at most: queues are asked often, the kernel seldom.
@@ -79,12 +79,15 @@ pub(super) struct XdpDevice {
     interface: Arc<Interface>,
     sockets: Vec<Arc<Socket>>,
     netlink: Mutex<Netlink>,
+    memberships: Memberships,
+    name: String,
     index: u32,
 }
 
 impl XdpDevice {
-    pub(super) fn new(interface: Arc<Interface>, sockets: Vec<Arc<Socket>>, netlink: Netlink, index: u32) -> Self {
-        Self { interface, sockets, netlink: Mutex::new(netlink), index }
+    pub(super) fn new(interface: Arc<Interface>, sockets: Vec<Arc<Socket>>, netlink: Netlink, link: LinkState) -> Self {
+        let (name, index) = (link.name, link.index);
+        Self { interface, sockets, netlink: Mutex::new(netlink), memberships: Memberships::default(), name, index }
     }
 }
 
@@ -94,26 +97,11 @@ impl Device for XdpDevice {
     }
 
     fn filter(&self, filter: &Filter) -> Result<(), String> {
-        let mut wanted: Vec<_> = filter.addresses.iter().copied().map(Membership::Address).collect();
-        wanted.extend(filter.promiscuous.then_some(Membership::Promiscuous));
-        wanted.extend(filter.all_multicast.then_some(Membership::AllMulticast));
-        let control = &self.interface.control;
-        let mut joined = lock(&self.interface.joined);
-        // The new ones first, so that nothing that both want is missed meanwhile.
-        for (done, membership) in wanted.iter().enumerate() {
-            if let Err(e) = control.join(*membership) {
-                for earlier in &wanted[..done] {
-                    let _ = control.leave(*earlier);
-                }
-                return Err(format!("the interface takes no such filter: {e}"));
-            }
-        }
-        for membership in joined.drain(..) {
-            // An interface that is gone has forgotten it already.
-            let _ = control.leave(membership);
-        }
-        *joined = wanted;
-        Ok(())
+        self.memberships.apply(filter, &self.interface.control, (&self.netlink, &self.name))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.memberships.note(&self.name).into_iter().collect()
     }
 
     fn raw_counters(&self) -> Vec<(String, u64)> {

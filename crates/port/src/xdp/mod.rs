@@ -9,6 +9,10 @@
 //! life of one interface to another's. The kernel does not mind: it keeps no record of which socket a buffer came from,
 //! so a buffer received by one registration may be sent by another over the same pages.
 //!
+//! # Checksums
+//! A frame that asks for its checksum has the request before its data, in the buffer's headroom, where the driver (zero-copy)
+//! or the kernel (copy) complete it; otherwise the port says that it does not, and why. AF_XDP segments nothing.
+//!
 //! # What the kernel is trusted with
 //! Indices are bounds-checked; each address that comes back must lie in the memory and name a buffer that is really out.
 //!
@@ -16,6 +20,7 @@
 //! and leaves nothing behind: program, map, sockets and filters are held by descriptors.
 
 mod attach;
+mod checksums;
 mod device;
 mod host;
 mod moderation;
@@ -87,7 +92,8 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let (mut tx, mut rx, mut sockets) = (Vec::new(), Vec::new(), Vec::new());
     for ((queue, (tx_ring, mut rx_ring)), (xsk, rings)) in host.queues.iter().zip(rings).zip(up.sockets) {
         let socket = Arc::new(Socket::new(*queue, xsk, interface.clone()));
-        let sender = tx::XdpTx::new(&socket, (rings.tx, rings.completion), &umem, slots, largest, up.shape);
+        let sender =
+            tx::XdpTx::new(&socket, (rings.tx, rings.completion), &umem, slots, largest, (up.shape, up.requests));
         let receiver = rx::XdpRx::new(&socket, (rings.rx, rings.fill), &umem, &mut rx_ring);
         // Only now frames come: there are buffers for them.
         up.attachment.steer(spec, *queue, &socket.xsk)?;
@@ -101,12 +107,12 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         mtu: host.mtu,
         largest,
         mac: host.link.mac,
-        caps: Caps { scatter: true, filters: true, ..Caps::default() },
+        caps: Caps { checksum: up.requests, scatter: true, filters: true, ..Caps::default() },
         tx_queues: tx.len(),
         rx_queues: rx.len(),
         slots,
         rate: None,
         notes: host.notes,
     };
-    Ok(Parts { info, tx, rx, device: Box::new(XdpDevice::new(interface, sockets, host.netlink, host.link.index)) })
+    Ok(Parts { info, tx, rx, device: Box::new(XdpDevice::new(interface, sockets, host.netlink, host.link)) })
 }

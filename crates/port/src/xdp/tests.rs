@@ -9,16 +9,23 @@ use crate::sys::interface::Control;
 use crate::sys::umem::Umem;
 use crate::sys::xsk::Xsk;
 use crate::sys::xsk_ring::{Consumer, Desc, Producer, ring};
-use linerate_ring::{HEADROOM, Region, RegionConfig, RxRing, Sharing, TxRing, flags};
+use linerate_ring::layout::SLOTS_OFFSET;
+use linerate_ring::{HEADROOM, Meta, Region, RegionConfig, RxRing, Sharing, TxRing, flags};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const SLOTS: u32 = 64;
+const LARGEST: usize = 9022;
 
 fn region() -> Arc<Region> {
+    region_for(Sharing::Private)
+}
+
+fn region_for(sharing: Sharing) -> Arc<Region> {
     let ring_bytes = 2 * Region::ring_room(SLOTS);
-    let config =
-        RegionConfig { buf_size: 2048, buffers: 2 * SLOTS, ring_bytes, sharing: Sharing::Private, huge: false };
+    let config = RegionConfig { buf_size: 2048, buffers: 2 * SLOTS, ring_bytes, sharing, huge: false };
     Region::new(&config).unwrap()
 }
 
@@ -35,16 +42,25 @@ struct TxBench {
     sent: Consumer<Desc>,
     completed: Producer<u64>,
     socket: Arc<Socket>,
+    umem: Umem,
 }
 
 impl TxBench {
     fn new(shape: Shape) -> Self {
-        let region = region();
+        Self::over(&region(), shape, true)
+    }
+
+    fn asking(shape: Shape, requests: bool) -> Self {
+        Self::over(&region(), shape, requests)
+    }
+
+    fn over(region: &Arc<Region>, shape: Shape, requests: bool) -> Self {
         let ((tx, sent), (completed, completion)) = (ring(SLOTS), ring(SLOTS));
         let socket = socket();
-        let engine = XdpTx::new(&socket, (tx, completion), &Umem::new(&region), SLOTS, 9022, shape);
-        let ring = TxRing::new(&region, 0, SLOTS).unwrap();
-        Self { engine, ring, count: TxCounters::default(), sent, completed, socket }
+        let umem = Umem::new(region);
+        let engine = XdpTx::new(&socket, (tx, completion), &umem, SLOTS, LARGEST, (shape, requests));
+        let ring = TxRing::new(region, 0, SLOTS).unwrap();
+        Self { engine, ring, count: TxCounters::default(), sent, completed, socket, umem }
     }
 
     fn sync(&mut self) {
@@ -52,12 +68,19 @@ impl TxBench {
     }
 
     fn commit(&mut self, slots: &[(usize, u16)]) {
+        self.commit_asking(slots, None);
+    }
+
+    fn commit_asking(&mut self, slots: &[(usize, u16)], meta: Option<Meta>) {
         let n = u32::try_from(slots.len()).unwrap();
         let mut batch = self.ring.reserve(n);
         for (i, (len, flags)) in (0..n).zip(slots) {
             let fill = u8::try_from(i % 251 + 1).unwrap();
             assert!(batch.put(i, &vec![fill; *len]));
             batch.set(i, *len, *flags);
+        }
+        if let Some(meta) = meta {
+            batch.set_meta(0, meta);
         }
         batch.commit(n);
         self.sync();
@@ -138,6 +161,122 @@ fn a_frame_that_the_ring_cannot_hold_does_not_stop_it() {
     bench.commit(&[(20, flags::MOREFRAG), (20, 0), (60, 0)]);
     assert_eq!(bench.take().iter().map(|desc| desc.len).collect::<Vec<_>>(), [60]);
     assert_eq!(bench.count.dropped.iter().collect::<Vec<_>>(), [("too_many_fragments", 1)]);
+}
+
+/// Regression: lengths were read again after they had been checked, so that another process that has the region mapped (a
+/// cable's other end) could leave the kernel with a frame without end, or of more buffers than it gives back.
+#[test]
+fn lengths_that_another_process_changes_meanwhile_break_no_frame() {
+    const MOST_BUFFERS: usize = 17;
+    /// Ends the other thread, also when an assertion fails.
+    struct Stops<'a>(&'a AtomicBool);
+    impl Drop for Stops<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
+    let region = region_for(Sharing::Shared);
+    let mut bench = TxBench::over(&region, Shape::Socket, true);
+    let (stop, slots) = (AtomicBool::new(false), bench.ring.spot().ring + SLOTS_OFFSET as u64);
+    let memory = File::from(region.file().unwrap().try_clone_to_owned().unwrap());
+    std::thread::scope(|scope| {
+        let _stops = Stops(&stop);
+        scope.spawn(|| {
+            while !stop.load(Relaxed) {
+                for (k, len) in (0..u64::from(SLOTS)).flat_map(|k| [0u16, 1792, 300].map(|len| (k, len))) {
+                    memory.write_all_at(&len.to_le_bytes(), slots + 16 * k + 4).unwrap();
+                }
+            }
+        });
+        for _ in 0..4000 {
+            for parts in [2, 20] {
+                let mut chain = vec![(300, flags::MOREFRAG); parts];
+                chain[parts - 1].1 = 0;
+                bench.commit(&chain);
+                let descs = bench.take();
+                assert!(descs.last().is_none_or(|last| !last.has_more()), "it ends");
+                assert!(descs.len() <= MOST_BUFFERS && descs.iter().all(|desc| desc.len > 0));
+                assert!(descs.iter().map(|desc| desc.len as usize).sum::<usize>() <= LARGEST);
+                bench.complete(&descs.iter().map(|desc| desc.addr).collect::<Vec<_>>());
+                assert_eq!((bench.ring.outstanding(), bench.socket.nonsense.load(Relaxed)), (0, 0));
+            }
+        }
+    });
+}
+
+const ASKS: Meta = Meta {
+    flags: Meta::NEEDS_CSUM,
+    gso_type: 0,
+    hdr_len: 0,
+    gso_size: 0,
+    csum_start: 34,
+    csum_offset: 6,
+    vlan_tci: 0,
+    hash: 0,
+};
+
+/// Documentation/networking/xsk-tx-metadata.rst.
+#[test]
+fn a_request_stands_before_the_data_of_the_part_that_it_goes_with() {
+    const MORE: u16 = flags::MOREFRAG;
+    for (slots, lens) in [
+        (vec![(60, 0)], vec![60]),
+        // As it is: the first part that has any bytes holds the field.
+        (vec![(0, MORE), (42, MORE), (100, 0)], vec![42, 100]),
+        // Copied together: it does not.
+        (vec![(41, MORE), (100, 0)], vec![141]),
+    ] {
+        let mut bench = TxBench::new(Shape::Socket);
+        // Another time the same buffers go without.
+        for meta in [Some(ASKS), None, Some(Meta { flags: Meta::DATA_VALID, ..ASKS }), Some(ASKS)] {
+            bench.commit_asking(&slots, meta);
+            let descs = bench.take();
+            let asks = meta == Some(ASKS);
+            if asks {
+                assert_eq!(descs.iter().map(|desc| desc.len).collect::<Vec<_>>(), lens);
+                assert_eq!(bench.umem.request(descs[0].addr), [2, 34 | 6 << 16, 0]);
+            }
+            let marked: Vec<_> = descs.iter().map(|desc| desc.options & Desc::REQUEST != 0).collect();
+            assert_eq!(marked[0], asks);
+            assert!(!marked[1..].contains(&true), "a frame's first only");
+            bench.complete(&descs.iter().map(|desc| desc.addr).collect::<Vec<_>>());
+            assert_eq!(bench.ring.outstanding(), 0);
+        }
+        assert_eq!((bench.count.frames, bench.count.dropped.total()), (4, 0));
+    }
+}
+
+/// The kernel would keep such a frame, and all behind it, for ever (xsk_skb_metadata, xsk_build_skb: EINVAL).
+#[test]
+fn a_request_that_cannot_be_is_a_counted_drop() {
+    const MORE: u16 = flags::MOREFRAG;
+    let mut bench = TxBench::new(Shape::Socket);
+    let beyond = [Meta { csum_start: 54, ..ASKS }, Meta { csum_offset: 27, ..ASKS }];
+    let most = Meta { csum_start: u16::MAX, csum_offset: u16::MAX, ..ASKS };
+    for meta in [beyond[0], beyond[1], most] {
+        bench.commit_asking(&[(60, 0)], Some(meta));
+        bench.commit_asking(&[(30, MORE), (30, 0)], Some(meta));
+    }
+    // Within the frame, beyond the first buffer.
+    bench.commit_asking(&[(1792, MORE), (1000, 0)], Some(Meta { csum_start: 1785, ..ASKS }));
+    assert_eq!(bench.count.dropped.iter().collect::<Vec<_>>(), [("refused", 7)]);
+    for gso_type in [1, 4, 5] {
+        bench.commit_asking(&[(60, 0)], Some(Meta { gso_type, ..ASKS }));
+        bench.commit_asking(&[(30, MORE), (30, 0)], Some(Meta { gso_type, ..ASKS }));
+    }
+    assert_eq!(bench.count.dropped.of(DropReason::Unfinished), 6);
+    bench.commit_asking(&[(60, 0)], Some(Meta { csum_start: 52, ..ASKS }));
+    let descs = bench.take();
+    assert_eq!(descs.len(), 1, "the last one goes, up to its very end");
+    bench.complete(&[descs[0].addr]);
+    assert_eq!((bench.ring.outstanding(), bench.count.frames), (0, 1));
+}
+
+#[test]
+fn a_port_that_does_not_complete_checksums_asks_nobody_to() {
+    let mut bench = TxBench::asking(Shape::One, false);
+    bench.commit_asking(&[(60, 0)], Some(ASKS));
+    assert_eq!(bench.take()[0].options, 0);
 }
 
 struct RxBench {

@@ -6,8 +6,9 @@ use crate::counters::{DropReason, TxCounters};
 use crate::info::Link;
 use crate::queue::{Interest, TxEngine};
 use crate::sys::umem::Umem;
+use crate::sys::xsk::Request;
 use crate::sys::xsk_ring::{Consumer, Desc, Producer};
-use linerate_ring::{TxRing, flags};
+use linerate_ring::{Meta, TxRing, flags};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -66,6 +67,8 @@ pub(super) struct XdpTx {
     completion: Consumer<u64>,
     umem: Umem,
     shape: Shape,
+    /// Kernel or driver complete checksums.
+    requests: bool,
     largest: usize,
     /// For each buffer: the slot that waits for its completion.
     slot_of: Box<[u32]>,
@@ -88,7 +91,7 @@ impl XdpTx {
         umem: &Umem,
         slots: u32,
         largest: usize,
-        shape: Shape,
+        (shape, requests): (Shape, bool),
     ) -> Self {
         Self {
             socket: socket.clone(),
@@ -96,6 +99,7 @@ impl XdpTx {
             completion,
             umem: umem.clone(),
             shape,
+            requests,
             largest,
             slot_of: vec![NONE; umem.buffers() as usize].into(),
             state: vec![State::Skipped; slots as usize].into(),
@@ -121,14 +125,18 @@ impl XdpTx {
         }
     }
 
-    /// Puts the `i`th pending slot's buffer into the transmit ring.
+    /// Puts the `i`th pending slot's buffer into the transmit ring. A request goes with a frame's first.
     #[inline]
-    fn send(&mut self, ring: &TxRing, i: u32, len: usize, more: bool) {
+    fn send(&mut self, ring: &TxRing, i: u32, len: usize, more: bool, request: Option<Request>) {
         let buffer = ring.pending_word(i).buf_idx();
         let k = self.index(i);
         self.state[k] = State::Out;
         self.slot_of[buffer as usize] = u32::try_from(k).unwrap_or(NONE);
-        let options = if more { Desc::MORE } else { 0 };
+        let mut options = if more { Desc::MORE } else { 0 };
+        if let Some(request) = request {
+            self.umem.write_request(ring, i, request);
+            options |= Desc::REQUEST;
+        }
         self.tx.put(Desc { addr: self.umem.addr(buffer), len: u32::try_from(len).unwrap_or(0), options });
     }
 
@@ -145,10 +153,15 @@ impl XdpTx {
             let word = ring.pending_word(i);
             if !word.has(flags::MOREFRAG) && !self.skipping {
                 let len = usize::from(word.len());
-                if self.fits(len, count) {
-                    self.send(ring, i, len, false);
-                } else {
-                    self.skip(i..i + 1, State::Skipped);
+                let asked = match self.fits(len, count) {
+                    false => None,
+                    // Nearly no frame asks for anything.
+                    true if !word.has(flags::META) => Some(None),
+                    true => self.asked(ring, i, len, count),
+                };
+                match asked {
+                    Some(request) => self.send(ring, i, len, false, request),
+                    None => self.skip(i..i + 1, State::Skipped),
                 }
                 i += 1;
                 continue;
@@ -188,11 +201,38 @@ impl XdpTx {
         false
     }
 
+    /// What the frame at the `i`th pending slot asks for that kernel or driver do, if it can stand in `first` bytes; None,
+    /// and counted, if it can never be done.
+    #[cold]
+    fn asked(&self, ring: &TxRing, i: u32, first: usize, count: &mut TxCounters) -> Option<Option<Request>> {
+        let Some(meta) = ring.pending_meta(i) else { return Some(None) };
+        if meta.gso_type != 0 {
+            // AF_XDP has no segmentation.
+            count.dropped.add(DropReason::Unfinished, 1);
+            return None;
+        }
+        if !self.requests || meta.flags & Meta::NEEDS_CSUM == 0 {
+            return Some(None);
+        }
+        let request = Request { start: meta.csum_start, offset: meta.csum_offset };
+        if request.end() > first {
+            count.dropped.add(DropReason::Refused, 1);
+            return None;
+        }
+        Some(Some(request))
+    }
+
     /// A whole frame of several slots.
     fn load_chain(&mut self, ring: &mut TxRing, first: u32, slots: u32, count: &mut TxCounters) {
         let all = first..first + slots;
-        let bytes: usize = all.clone().map(|i| usize::from(ring.pending_word(i).len())).sum();
-        let filled = all.clone().filter(|i| !ring.pending_word(*i).is_empty()).count();
+        // Another process that has the region mapped may change lengths at any time: each is read once.
+        let mut lens = [0; MOST_SLOTS as usize];
+        for (len, i) in lens.iter_mut().zip(all.clone()) {
+            *len = usize::from(ring.pending_word(i).len());
+        }
+        let lens = &lens[..slots as usize];
+        let bytes: usize = lens.iter().sum();
+        let filled = lens.iter().filter(|len| **len > 0).count();
         let usable = ring.usable();
         let most = self.shape.most(bytes, usable);
         // A chain is never void: its slots say that there is more.
@@ -206,27 +246,33 @@ impl XdpTx {
             count.dropped.add(DropReason::TooLong, 1);
             return self.skip(all, State::Skipped);
         }
+        let Some(mut request) = self.asked(ring, first, bytes.min(usable), count) else {
+            return self.skip(all, State::Skipped);
+        };
+        // The part with which the request would go has to hold what it names.
+        let foremost = all.clone().map(|i| usize::from(ring.pending_word(i).len())).find(|len| *len > 0).unwrap_or(0);
+        let apart = filled <= most && request.is_none_or(|request| request.end() <= foremost);
         // Slots that carry nothing themselves come back with the rest.
         self.skip(all.clone(), State::Sent);
-        if filled <= most {
+        if apart {
             let mut left = bytes;
-            for i in all {
-                let len = usize::from(ring.pending_word(i).len());
+            for (i, &len) in all.zip(lens) {
                 // The kernel refuses descriptors of no bytes.
                 if len > 0 {
                     left -= len;
-                    self.send(ring, i, len, left > 0);
+                    self.send(ring, i, len, left > 0, request.take());
                 }
             }
             return;
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
-        for i in all {
+        for (i, &len) in all.zip(lens) {
             let at = scratch.len();
+            scratch.resize(at + len, 0);
+            // What was cut off since is zeros.
             let frame = ring.pending_frame(i);
-            scratch.resize(at + frame.len(), 0);
-            let whole = frame.read(0, &mut scratch[at..]);
+            let whole = frame.read(0, &mut scratch[at..at + len.min(frame.len())]);
             debug_assert!(whole);
         }
         for (i, part) in (first..).zip(scratch.chunks(usable)) {
@@ -234,7 +280,7 @@ impl XdpTx {
         }
         let parts = scratch.chunks(usable).len();
         for (n, (i, part)) in (first..).zip(scratch.chunks(usable)).enumerate() {
-            self.send(ring, i, part.len(), n + 1 < parts);
+            self.send(ring, i, part.len(), n + 1 < parts, request.take());
         }
         self.scratch = scratch;
     }

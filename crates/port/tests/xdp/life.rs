@@ -173,4 +173,5 @@ fn a_filter_is_asked_of_the_interface() {
     assert!(pair.link("va").unwrap().promiscuous);
     ports[0].filter(&Filter::default()).unwrap();
     assert!(!pair.link("va").unwrap().promiscuous);
+    crate::says_when_it_receives_all(&ports[0], &pair);
 }

@@ -4,10 +4,11 @@
 #![cfg(target_os = "linux")]
 
 mod carry;
+mod checksum;
 mod life;
 mod sys;
 
-use linerate_port::{Cause, DropReason, Namespace, Offloads, Port, RxQueue, TxQueue, VethPair, open, open_all};
+use linerate_port::{Cause, DropReason, Filter, Namespace, Offloads, Port, RxQueue, TxQueue, VethPair, open, open_all};
 use linerate_ring::flags;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -59,6 +60,28 @@ pub(crate) fn refusal(ns: &Namespace, names: &[&str]) -> (Cause, String) {
     let line = e.to_string();
     assert!(line.contains("; ") && !line.contains('\n'), "{line}");
     (e.cause, line)
+}
+
+/// A veth keeps no unicast addresses: whoever asks for one has it receive all frames.
+pub(crate) fn says_when_it_receives_all(port: &Port, pair: &VethPair) {
+    let says = || port.notes().iter().filter(|note| note.contains("va keeps no further unicast address")).count();
+    let group = vec![[1, 0, 0x5e, 0, 0, 9]];
+    let one = Filter { addresses: [&group[..], &[[2, 0, 0, 0, 0, 9]]].concat(), ..Filter::default() };
+    let other = Filter { addresses: vec![[2, 0, 0, 0, 0, 10]], ..Filter::default() };
+    let (groups, all) = (Filter { addresses: group, ..Filter::default() }, Filter { promiscuous: true, ..one.clone() });
+    for (filter, promiscuous, said) in [
+        (&groups, false, 0),
+        (&one, true, 1),
+        (&one, true, 1),
+        (&other, true, 1),
+        // As it was asked to.
+        (&all, true, 0),
+        (&groups, false, 0),
+    ] {
+        port.filter(filter).unwrap();
+        assert_eq!((pair.link("va").unwrap().promiscuous, says()), (promiscuous, said), "{filter:?}");
+    }
+    port.filter(&Filter::default()).unwrap();
 }
 
 pub(crate) fn queues(ports: &mut [Port]) -> (TxQueue, RxQueue) {
