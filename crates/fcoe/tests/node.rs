@@ -285,3 +285,40 @@ fn who_does_not_say_what_it_is_is_asked() {
     assert!(pair.events.iter().any(|(_, _, event)| found(event)), "{:?}", pair.events);
     assert!(pair.nodes.iter().all(|node| node.peers().count() == 1), "{:?}", pair.events);
 }
+
+#[test]
+fn a_write_that_comes_twice_does_not_last() {
+    // FC-LS-3, Read Exchange Concise: either end asks, and either end answers.
+    let mut pair = Pair::up();
+    let peer = *pair.nodes[1].peers().next().unwrap();
+    let mut cdb = [0; 32];
+    (cdb[0], cdb[8]) = (0x2a, 1);
+    let mut late = Vec::new();
+    for (tag, status) in [(0, 2), (1, 0)] {
+        let command = Command {
+            tag: Tag(tag),
+            lun: Lun([0; 8]),
+            cdb,
+            cdb_len: 10,
+            attribute: TaskAttribute::Simple,
+            data: Data::Out(Buffer::new(512)),
+            timeout: 30 * SECOND,
+        };
+        let (now, mut out) = (pair.now, Out::default());
+        let (initiator, _) = pair.nodes[1].initiator_mut().unwrap();
+        initiator.submit(now, &peer, command).unwrap();
+        initiator.poll(now, &mut out);
+        late = out.0.clone();
+        pair.deliver(0, out.0);
+        let (initiator, _) = pair.nodes[1].initiator_mut().unwrap();
+        assert_eq!(initiator.poll_completion().unwrap().status, status);
+    }
+    pair.pass(SECOND);
+    pair.deliver(0, late);
+    let depth = |pair: &Pair| pair.nodes[0].target().unwrap().peers().next().unwrap().queue_depth;
+    assert_eq!((depth(&pair), pair.nodes[1].initiator().unwrap().counters(peer.id).unknown_exchange), (1, 1));
+    pair.pass(5 * SECOND);
+    let counters = *pair.nodes[0].target().unwrap().counters();
+    assert_eq!((depth(&pair), counters.inquiries, counters.forgotten), (0, 1, 1));
+    assert!(pair.nodes.iter().all(|node| node.peers().count() == 1));
+}

@@ -111,6 +111,8 @@ pub(super) struct Exchange {
     pub(super) retransmission: Retransmission,
     pub(super) started: u64,
     pub(super) deadline: u64,
+    /// When the command was last begun.
+    pub(super) attempted: u64,
     /// When something last went or came.
     pub(super) progress: u64,
     /// When REC or SRR was sent, or ABTS was to be sent.
@@ -149,6 +151,7 @@ impl Exchange {
             retransmission: Retransmission::default(),
             started: 0,
             deadline: 0,
+            attempted: 0,
             progress: 0,
             asked: 0,
             tag: Tag(0),
@@ -172,6 +175,7 @@ impl Exchange {
         self.wants = want::COMMAND;
         self.seq_id = 0;
         self.silent = 0;
+        self.attempted = now;
         self.progress = now;
     }
 

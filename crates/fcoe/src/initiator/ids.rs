@@ -113,7 +113,7 @@ pub(super) enum Service {
     Rrq,
 }
 
-/// Identifiers of link service requests: above those of commands, below those of logins.
+/// Identifiers of link service requests: above those of commands, below those of a target's.
 #[derive(Debug)]
 pub(super) struct Services {
     entries: Vec<Option<(PeerId, Service)>>,
@@ -121,7 +121,7 @@ pub(super) struct Services {
 }
 
 impl Services {
-    const COUNT: usize = 0x1000;
+    const COUNT: usize = 0x0f00;
 
     pub(super) fn new() -> Self {
         Self { entries: vec![None; Self::COUNT], next: 0 }
@@ -182,9 +182,9 @@ mod tests {
         assert_eq!(services.answered(other, ox_id), None);
         assert_eq!(services.answered(peer, ox_id), Some(Service::Rec(3)));
         assert_eq!(services.answered(peer, ox_id), None);
-        for i in 1..=0x1000 {
-            assert_eq!(services.take(peer, Service::Srr(0)), 0xe000 + i % 0x1000);
+        for i in 1..=0x0f00 {
+            assert_eq!(services.take(peer, Service::Srr(0)), 0xe000 + i % 0x0f00);
         }
-        assert_eq!(services.answered(peer, 0xf000), None);
+        assert_eq!(services.answered(peer, 0xef00), None);
     }
 }

@@ -57,9 +57,10 @@ fn verdict(exchange: &Exchange, answer: &RecAccRepr, retry: bool, now: u64) -> V
             return Verdict::Retransmit(r_ctl::DATA_DESCRIPTOR, answer.transferred);
         }
         // A target that does not count octets (Linux's) may lack some and not know it. It is either slow or waits in
-        // vain: half of the command's time is for the first, half for the second.
-        let half = exchange.deadline.saturating_sub(exchange.started) / 2;
-        if answer.transferred == 0 && exchange.attempts == 0 && now.saturating_sub(exchange.started) >= half {
+        // vain: of the time that the command had left when it was sent, half is for the first, half for the second, in
+        // which it may be lost again.
+        let half = exchange.deadline.saturating_sub(exchange.attempted) / 2;
+        if answer.transferred == 0 && now.saturating_sub(exchange.attempted) >= half {
             return Verdict::Abort;
         }
     }

@@ -80,6 +80,13 @@ impl ProtectionTuple {
         [a, b, c, d, e, f, g, h]
     }
 
+    /// The one that a slice begins with, which is long enough.
+    pub(crate) fn read(octets: &[u8]) -> Self {
+        let mut tuple = [0; Self::LEN];
+        tuple.copy_from_slice(&octets[..Self::LEN]);
+        Self::parse(tuple)
+    }
+
     /// From its octets.
     #[must_use]
     pub const fn parse(octets: [u8; Self::LEN]) -> Self {
@@ -151,6 +158,13 @@ impl Protection {
         }
     }
 
+    /// Sets the reference tags behind blocks, that of the first being `reference`; of type 3 all are the same.
+    pub fn number(&self, blocks: &mut [u8], reference: u32) {
+        for (index, block) in (0..).zip(blocks.chunks_exact_mut(self.stride())) {
+            block[self.block + 4..].copy_from_slice(&self.reference(reference, index).to_be_bytes());
+        }
+    }
+
     /// Moves blocks together that have protection information behind them; returns the octets that are left.
     pub fn strip(&self, blocks: &mut [u8]) -> usize {
         let count = blocks.len() / self.stride();
@@ -203,7 +217,7 @@ impl Protection {
     pub fn convert(&self, data: &[u8], tuples: &mut [u8], to: Guard) -> Result<(), ProtectionError> {
         let pairs = data.chunks_exact(self.block).zip(tuples.chunks_exact_mut(ProtectionTuple::LEN));
         for (index, (block, tuple)) in (0..).zip(pairs) {
-            let old = read(tuple);
+            let old = ProtectionTuple::read(tuple);
             if old.guard != self.guard.of(block) && !self.is_unchecked(old) {
                 return Err(ProtectionError::Guard(index));
             }
@@ -219,7 +233,7 @@ impl Protection {
         checks: &ProtectionChecks,
     ) -> Result<(), ProtectionError> {
         for (index, (block, tuple)) in (0..).zip(pairs) {
-            let tuple = read(tuple);
+            let tuple = ProtectionTuple::read(tuple);
             if self.is_unchecked(tuple) {
                 continue;
             }
@@ -242,7 +256,8 @@ impl Protection {
         tuple.application == u16::MAX && (self.kind != ProtectionType::Type3 || tuple.reference == u32::MAX)
     }
 
-    fn reference(&self, first: u32, index: u64) -> u32 {
+    /// The reference tag of the `index`-th block of a transfer whose first has this one.
+    pub(crate) fn reference(&self, first: u32, index: u64) -> u32 {
         match self.kind {
             // The low half of the sum: tags wrap as addresses do.
             ProtectionType::Type1 | ProtectionType::Type2 => {
@@ -252,13 +267,6 @@ impl Protection {
             ProtectionType::Type3 => first,
         }
     }
-}
-
-/// The tuple that those octets are.
-fn read(octets: &[u8]) -> ProtectionTuple {
-    let mut tuple = [0; ProtectionTuple::LEN];
-    tuple.copy_from_slice(&octets[..ProtectionTuple::LEN]);
-    ProtectionTuple::parse(tuple)
 }
 
 #[cfg(test)]

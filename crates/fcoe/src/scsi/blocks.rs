@@ -1,7 +1,10 @@
 //! VERIFY, WRITE SAME, UNMAP, COMPARE AND WRITE: more blocks than data, or other ones.
+//!
+//! Protection information goes with the data of VERIFY and WRITE SAME as with that of READ and WRITE. COMPARE AND WRITE
+//! moves none: WRPROTECT other than 0 is refused.
 
 use super::disks::Disks;
-use super::transfer::medium_only;
+use super::transfer::{medium, medium_only, moved};
 use super::unit::{MAX_COMPARE, MAX_SPAN, length_field, options_field};
 use super::work::{Compare, Same, SameStage, Unmap, Verify, Work};
 use super::{Response, Step};
@@ -12,14 +15,22 @@ impl Disks {
     pub(super) fn verify(&mut self, place: usize, transfer: &Transfer, compare: u8) -> Result<Step, Response> {
         let slot = &mut self.tasks[place];
         let unit = &mut self.units[usize::from(slot.unit)];
-        medium_only(unit, transfer)?;
+        let guarded = medium(unit, transfer)?;
         let blocks = u64::from(transfer.blocks);
         unit.has(transfer.lba, blocks)?;
         slot.wanted = 0;
         let one = compare == 3;
+        let protect = || Response::invalid_field(options_field(transfer.width), Some(7));
         let len = match compare {
+            // Only of protection information in data out there is a fifth way to check it.
+            0 if transfer.protect == 5 => return Err(protect()),
             0 => 0,
-            1 => unit.span(transfer)?.1,
+            1 => {
+                unit.span(transfer)?;
+                u32::try_from(moved(unit, transfer, guarded.as_ref())).unwrap_or(u32::MAX)
+            }
+            // One block has one reference tag, and blocks of types 1 and 2 have each their own.
+            3 if transfer.protect != 0 => return Err(protect()),
             3 if blocks == 0 => 0,
             3 => unit.geometry.block_size,
             _ => return Err(Response::invalid_field(options_field(transfer.width), Some(2))),
@@ -31,7 +42,7 @@ impl Disks {
         if one && blocks > MAX_SPAN / unit.block() {
             return Err(Response::invalid_field(length_field(transfer.width), None));
         }
-        let work = Work::Verify(Verify { lba: transfer.lba, left: blocks, done: 0, data: None, one });
+        let work = Work::Verify(Verify { lba: transfer.lba, left: blocks, done: 0, data: None, one, guarded });
         if len == 0 {
             slot.work = work;
             return Ok(self.go(place));
@@ -45,8 +56,12 @@ impl Disks {
             return Err(Response::illegal(asc::OPCODE));
         };
         let unit = &mut self.units[usize::from(self.tasks[place].unit)];
-        medium_only(unit, &Transfer { width, lba, blocks, protect, dpo: false, fua: false })?;
+        let guarded = medium(unit, &Transfer { width, lba, blocks, protect, dpo: false, fua: false })?;
         let options = options_field(width);
+        // No data, no protection information with it.
+        if no_data && protect != 0 {
+            return Err(Response::invalid_field(options, Some(7)));
+        }
         if unmap && !unit.geometry.discards {
             return Err(Response::invalid_field(options, Some(3)));
         }
@@ -59,17 +74,19 @@ impl Disks {
         if blocks == 0 || u64::from(blocks) > MAX_SPAN / unit.block() {
             return Err(Response::invalid_field(length_field(width), None));
         }
-        let block = unit.geometry.block_size;
+        let moved = guarded.is_some_and(|guarded| guarded.moved);
+        let len = if moved { unit.stride() } else { unit.block() };
         // What is given back reads as zeros only on some devices.
         let unmap = unmap && unit.geometry.discard_zeroes;
-        let work = Work::Same(Same { lba, left: u64::from(blocks), unmap, data: None, stage: SameStage::Begin });
+        let (left, stage) = (u64::from(blocks), SameStage::Begin);
+        let work = Work::Same(Same { lba, left, done: 0, unmap, data: None, guarded, stage });
         if no_data {
             let slot = &mut self.tasks[place];
             slot.wanted = 0;
             slot.work = work;
             return Ok(self.go(place));
         }
-        self.receive(place, block, work)
+        self.receive(place, u32::try_from(len).unwrap_or(u32::MAX), work)
     }
 
     /// UNMAP (SBC-3, clause 5.28).

@@ -61,9 +61,9 @@ pub struct DiskStatus<'a> {
 ///
 /// # Order
 ///
-/// Simple tasks are done in any order, head-of-queue tasks at once, ordered tasks when all before them have ended. A READ of a
-/// back end in memory counts as ended when its step is handed out: the transport reads the memory when it makes the
-/// frames.
+/// Simple tasks are done in any order, head-of-queue tasks at once, ordered tasks when all before them have ended. A READ
+/// of a back end in memory has ended when the transport has made all of its frames: it reads the memory then. What it
+/// sends again (SRR) is what the memory holds at that time.
 pub struct Disks {
     pub(super) config: DisksConfig,
     pub(super) units: Vec<Unit>,
@@ -292,6 +292,15 @@ impl DeviceServer for Disks {
 
     fn give_back(&mut self, buffer: Buffer) {
         self.pool.give(buffer);
+    }
+
+    #[inline]
+    fn sent(&mut self, tag: Tag) -> bool {
+        let place = place(tag);
+        if self.tasks.get(place).is_some_and(|slot| slot.stage == Stage::Sending) {
+            self.end_task(place);
+        }
+        !self.woken.is_empty()
     }
 
     fn abort(&mut self, tag: Tag, buffer: Option<Buffer>) {

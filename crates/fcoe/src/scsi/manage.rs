@@ -36,11 +36,11 @@ impl Disks {
         FunctionResponse::Complete
     }
 
-    /// Ends all tasks in a unit, or those of one nexus, in favour of `by`.
+    /// Ends all tasks in a unit, or those of one nexus, in favour of `by`; not those whose last step was handed out.
     pub(super) fn end_tasks(&mut self, unit: usize, by: PeerId, of: Option<PeerId>, aborted: &mut dyn FnMut(Tag)) {
         for place in 0..self.tasks.len() {
             let slot = &self.tasks[place];
-            let here = slot.stage != Stage::Idle && usize::from(slot.unit) == unit;
+            let here = !matches!(slot.stage, Stage::Idle | Stage::Sending) && usize::from(slot.unit) == unit;
             if here && of.is_none_or(|of| slot.nexus == of) {
                 self.abort_task(place, by, aborted);
             }

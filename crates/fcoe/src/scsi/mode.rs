@@ -28,7 +28,7 @@ pub(super) fn sense(unit: &Unit, question: Question, to: &mut Vec<u8>) -> Result
     for (page, mut body) in [
         (ModePage::ERROR_RECOVERY, vec![0; 10]),
         (ModePage::CACHING, caching(unit)),
-        (ModePage::CONTROL, control()),
+        (ModePage::CONTROL, control(unit)),
         (ModePage::EXCEPTIONS, exceptions()),
     ] {
         if matches!(question.page, ModePage::ALL) || question.page == page {
@@ -57,12 +57,13 @@ fn caching(unit: &Unit) -> Vec<u8> {
 }
 
 /// Control (SPC-4, clause 7.5.8): tasks may be reordered as one likes (QUEUE ALGORITHM MODIFIER 1), sense data is in fixed
-/// format (no D_SENSE), nothing is logged (GLTSD), and a task that another initiator ends has a status (TAS).
-fn control() -> Vec<u8> {
+/// format (no D_SENSE), nothing is logged (GLTSD), a task that another initiator ends has a status (TAS), and application
+/// tags stay as they were written (ATO).
+fn control(unit: &Unit) -> Vec<u8> {
     let mut body = vec![0; 10];
     body[0] = 0x02;
     body[1] = 0x10;
-    body[3] = 0x40;
+    body[3] = 0x40 | u8::from(unit.protection.is_some()) << 7;
     body
 }
 

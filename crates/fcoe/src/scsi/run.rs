@@ -152,9 +152,23 @@ impl Disks {
         let unit = &mut self.units[usize::from(slot.unit)];
         match &step {
             Step::End(response) if response.status == Response::CHECK_CONDITION => unit.counters.checks += 1,
-            Step::End(_) | Step::Send { .. } | Step::SendMemory { .. } => {}
+            Step::End(_) | Step::Send { .. } => {}
+            Step::SendMemory { .. } => {
+                // What comes after it must not change what is not yet read.
+                slot.stage = Stage::Sending;
+                return step;
+            }
             Step::Pending | Step::Receive { .. } | Step::ReceiveMemory { .. } => return step,
         }
+        self.end_task(place);
+        step
+    }
+
+    /// A task has ended: those that waited for it go on.
+    #[inline]
+    pub(super) fn end_task(&mut self, place: usize) {
+        let slot = &mut self.tasks[place];
+        let unit = &mut self.units[usize::from(slot.unit)];
         slot.stage = Stage::Idle;
         unit.order.end(slot.attribute);
         if unit.order.is_strict() {
@@ -162,7 +176,6 @@ impl Disks {
                 self.woken.push_back(next);
             }
         }
-        step
     }
 
     /// A hold is given back: those that waited for it go on.
@@ -200,7 +213,7 @@ impl Disks {
                 holds.orphan(self.operations.orphan(id));
                 holds.end(hold);
             }
-            Stage::Waiting | Stage::Receiving | Stage::ReceivingMemory => {}
+            Stage::Waiting | Stage::Receiving | Stage::ReceivingMemory | Stage::Sending => {}
         }
         // Others may have waited for it to begin.
         self.let_go(index, Hold::None);

@@ -58,7 +58,7 @@ pub struct Response {
 pub enum Step {
     /// Nothing yet: [`DeviceServer::poll`] will tell.
     Pending,
-    /// Send these octets of the unit's [`Memory`], at most FCP_DL of them, then `then`.
+    /// Send these octets of the unit's [`Memory`], at most FCP_DL of them, then `then`; tell it by [`DeviceServer::sent`].
     SendMemory {
         /// The first octet's place on the device.
         offset: u64,
@@ -134,6 +134,11 @@ pub trait DeviceServer {
 
     /// The data of a [`Step::Send`] has gone, or will not go. Its task has ended; [`abort`](Self::abort) is not called.
     fn give_back(&mut self, buffer: Buffer);
+
+    /// The data of a [`Step::SendMemory`] and its response have gone, or will not go: the task has ended, and what waited
+    /// for it may change the memory. Whether something did wait: [`poll`](Self::poll) has its step then. Telling it again
+    /// changes nothing.
+    fn sent(&mut self, tag: Tag) -> bool;
 
     /// A task is no more (ABTS, a lost transport): it has no further step. `buffer` is what it was to be received in.
     fn abort(&mut self, tag: Tag, buffer: Option<Buffer>);

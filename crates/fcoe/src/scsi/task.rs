@@ -18,6 +18,8 @@ pub(super) enum Stage {
     ReceivingMemory,
     /// Its data out goes into a buffer.
     Receiving,
+    /// Its data in is read from the unit's memory as frames are made of it.
+    Sending,
     /// It waits until it may change the device.
     Holding,
     /// An operation of the back end is under way.

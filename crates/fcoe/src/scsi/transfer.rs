@@ -35,9 +35,6 @@ impl Disks {
     pub(super) fn write(&mut self, place: usize, transfer: &Transfer, verify: bool) -> Result<Step, Response> {
         let slot = &mut self.tasks[place];
         let unit = &mut self.units[usize::from(slot.unit)];
-        if verify {
-            medium_only(unit, transfer)?;
-        }
         let guarded = medium(unit, transfer)?;
         unit.writable()?;
         let (offset, len) = unit.span(transfer)?;
@@ -57,10 +54,11 @@ impl Disks {
             return Ok(Step::ReceiveMemory { offset, len });
         }
         let blocks = u64::from(transfer.blocks);
-        let verify = verify.then_some(Verify { lba: transfer.lba, left: blocks, done: 0, data: None, one: false });
+        let lba = transfer.lba;
+        let verify = verify.then_some(Verify { lba, left: blocks, done: 0, data: None, one: false, guarded });
         // What is verified is on the medium first (SBC-3, clause 5.37).
         let fua = transfer.fua || verify.is_some() && unit.geometry.volatile;
-        let work = Work::Write(Write { lba: transfer.lba, fua, data: None, guarded, then: verify });
+        let work = Work::Write(Write { lba, fua, data: None, guarded, then: verify });
         self.receive(place, out, work)
     }
 }
@@ -105,7 +103,7 @@ pub(super) fn medium_only(unit: &Unit, transfer: &Transfer) -> Result<(), Respon
 }
 
 /// Octets that a transfer moves.
-fn moved(unit: &Unit, transfer: &Transfer, guarded: Option<&Guarded>) -> u64 {
+pub(super) fn moved(unit: &Unit, transfer: &Transfer, guarded: Option<&Guarded>) -> u64 {
     let stride = if guarded.is_some_and(|guarded| guarded.moved) { unit.stride() } else { unit.block() };
     u64::from(transfer.blocks) * stride
 }

@@ -70,7 +70,8 @@ impl Tools<'_> {
         u32::from_be_bytes([a, b, c, d])
     }
 
-    /// Compares what the back end has read with its protection information, and takes that out.
+    /// Compares what the back end has read with its protection information, and takes that out; where the command says
+    /// nothing of it.
     fn verify_and_strip(&self, lba: u64, buffer: &mut Buffer) -> Result<(), Response> {
         if let Some(protection) = self.protection {
             // Only an address tells what the tag shall be: no command does here.
@@ -231,13 +232,15 @@ impl Work {
 }
 
 /// How a command moves protected blocks.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Guarded {
     /// The protection information is moved with them.
     pub(super) moved: bool,
     pub(super) checks: ProtectionChecks,
     /// The reference tag of the first block.
     pub(super) reference: u32,
+    /// What is verified has the guard of what came.
+    compares_guards: bool,
 }
 
 impl Guarded {
@@ -257,7 +260,18 @@ impl Guarded {
             _ => (Tools::reference(transfer.lba), kind == ProtectionType::Type1, None),
         };
         let checks = ProtectionChecks { guard, reference: tags && known, application };
-        Some(Self { moved: transfer.protect != 0, checks, reference })
+        Some(Self { moved: transfer.protect != 0, checks, reference, compares_guards: transfer.protect != 2 })
+    }
+
+    /// Compares blocks with the protection information behind each; they begin at `lba`, after `done` blocks of the command.
+    fn verify(&self, protection: &Protection, blocks: &[u8], lba: u64, done: u64) -> Result<(), Response> {
+        let verified = protection.verify(blocks, protection.reference(self.reference, done), &self.checks);
+        verified.map_err(|error| unprotected(error, lba))
+    }
+
+    /// The application tag of protection information that is made here.
+    fn application(&self) -> u16 {
+        self.checks.application.map_or(0, |(value, mask)| value & mask)
     }
 }
 
@@ -290,9 +304,9 @@ impl Read {
         }
         if let Some(mut buffer) = outcome.buffer {
             if let (Some(guarded), Some(protection)) = (&self.guarded, tools.protection) {
-                if let Err(error) = protection.verify(buffer.bytes(), guarded.reference, &guarded.checks) {
+                if let Err(response) = guarded.verify(protection, buffer.bytes(), self.lba, 0) {
                     tools.pool.give(buffer);
-                    return unprotected(error, self.lba).into();
+                    return response.into();
                 }
                 if !guarded.moved {
                     tools.strip(&mut buffer);
@@ -323,18 +337,16 @@ impl Write {
     fn next(&mut self, tools: &mut Tools<'_>, outcome: Outcome) -> Result<Next, Verify> {
         if let Some(buffer) = self.data.take() {
             let Some(guarded) = self.guarded.as_ref().filter(|guarded| guarded.moved) else {
-                let tags = self.guarded.as_ref().map(|guarded| (guarded.reference, guarded.checks.application));
-                let (reference, application) = tags.unwrap_or((Tools::reference(self.lba), None));
-                let application = application.map_or(0, |(value, mask)| value & mask);
+                let tags = self.guarded.as_ref().map(|guarded| (guarded.reference, guarded.application()));
+                let (reference, application) = tags.unwrap_or((Tools::reference(self.lba), 0));
                 return Ok(tools.write_tagged(self.lba, buffer, self.fua, application, reference));
             };
-            let verify =
-                |protection: &Protection| protection.verify(buffer.bytes(), guarded.reference, &guarded.checks);
+            let verify = |protection: &Protection| guarded.verify(protection, buffer.bytes(), self.lba, 0);
             return Ok(match tools.protection.map_or(Ok(()), verify) {
                 Ok(()) => Next::Submit(Operation::Write { lba: self.lba, buffer, fua: self.fua }),
-                Err(error) => {
+                Err(response) => {
                     tools.pool.give(buffer);
-                    unprotected(error, self.lba).into()
+                    response.into()
                 }
             });
         }
@@ -345,7 +357,8 @@ impl Write {
         match self.then.take() {
             Some(verify) => {
                 let mut data = outcome.buffer;
-                if let Some(data) = &mut data {
+                let moved = verify.guarded.is_some_and(|guarded| guarded.moved);
+                if let Some(data) = data.as_mut().filter(|_| !moved) {
                     tools.strip(data);
                 }
                 Err(Verify { data, ..verify })

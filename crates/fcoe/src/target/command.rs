@@ -26,17 +26,7 @@ impl<S: DeviceServer> Target<S> {
         }
         let digest = digest(frame.payload());
         if let Some(place) = self.table.find(peer.id, header.ox_id, FcHeader::NO_ID) {
-            let exchange = self.table.at(place);
-            // Who gave an exchange up without ABTS waited for longer than E_D_TOV, in which each frame arrives or is
-            // lost (FC-FS-3, timers): until then the same command under the same name is the same frame.
-            if exchange.is_open() && exchange.digest == digest && now < exchange.started.saturating_add(peer.e_d_tov) {
-                return Err(TargetDrop::Duplicate);
-            }
-            // Only the originator gives OX_IDs: when it gives one again, what had it before is over (FC-FS-3, exchange identifiers).
-            if exchange.is_open() {
-                self.counters.replaced += 1;
-            }
-            self.end(place);
+            self.admit(now, peer, place, digest)?;
         }
         let Ok(command) = FcpCommand::parse(frame.payload()) else {
             self.refuse(peer, header, fcp_code::INVALID_FIELDS);
@@ -83,6 +73,41 @@ impl<S: DeviceServer> Target<S> {
         };
         let step = self.device.command(now, &task);
         self.step(now, place, step);
+        Ok(())
+    }
+
+    /// Whether FCP_CMND may begin an exchange whose OX_ID another one has, which is over then.
+    ///
+    /// Only the originator gives OX_IDs, and none again that is in use (FC-FS-3, exchange identifiers). So one of the two
+    /// has come late: a frame may take R_A_TOV (FC-FS-3, timers), and a network may deliver it twice. What has ended is no
+    /// hint, since originators give a name again at once (Linux does), the same command perhaps.
+    fn admit(&mut self, now: u64, peer: &Peer, place: u16, digest: u64) -> Result<(), TargetDrop> {
+        let exchange = self.table.at(place);
+        let age = now.saturating_sub(exchange.started);
+        if matches!(exchange.state, State::Aborted) && now < exchange.deadline {
+            // The names rest, and frames of the exchange are to be dropped (FC-FS-3, recovery qualifier).
+            return Err(TargetDrop::Late);
+        }
+        if exchange.is_open() {
+            // Who gave an exchange up without ABTS waited for longer than E_D_TOV, in which each frame arrives or is
+            // lost: until then the same command under the same name is the same frame.
+            let same = exchange.digest == digest;
+            if same && age < peer.e_d_tov {
+                return Err(TargetDrop::Duplicate);
+            }
+            let late = !same && age < peer.r_a_tov;
+            if late && exchange.is_acknowledged() {
+                return Err(TargetDrop::Late);
+            }
+            self.counters.replaced += 1;
+            if late {
+                // Which of them is the one that the initiator knows cannot be told: its data or ours would go to the other.
+                // So there is neither, and it asks for it (REC) and sends it again.
+                self.end(place);
+                return Err(TargetDrop::Late);
+            }
+        }
+        self.end(place);
         Ok(())
     }
 
@@ -139,7 +164,8 @@ impl<S: DeviceServer> Target<S> {
             if len > 0 {
                 exchange.deadline = now.saturating_add(self.config.patience);
                 let burst_end = len.min(self.config.burst);
-                let receiving = Receiving { into, len, received: 0, burst_end, asked: false, sequence: None };
+                let receiving =
+                    Receiving { into, len, received: 0, burst_end, asked: false, sequence: None, inquired: 0 };
                 exchange.state = State::Receiving(receiving);
                 return self.table.append(Which::Ready, place);
             }

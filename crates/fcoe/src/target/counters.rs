@@ -15,6 +15,8 @@ pub enum TargetDrop {
     NotInitiator,
     /// FCP_CMND that came twice.
     Duplicate,
+    /// FCP_CMND under the name of an exchange that is open, or was aborted: one of them has come late.
+    Late,
     /// It names no exchange of the peer's.
     UnknownExchange,
     /// Data for which no FCP_XFER_RDY is out.
@@ -39,13 +41,14 @@ pub enum TargetDrop {
 
 impl TargetDrop {
     /// All there are.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::NotLoggedIn,
         Self::Foreign,
         Self::Void,
         Self::Unexpected,
         Self::NotInitiator,
         Self::Duplicate,
+        Self::Late,
         Self::UnknownExchange,
         Self::UnaskedData,
         Self::NoOffset,
@@ -68,6 +71,7 @@ impl TargetDrop {
             Self::Unexpected => "unexpected",
             Self::NotInitiator => "not_initiator",
             Self::Duplicate => "duplicate",
+            Self::Late => "late",
             Self::UnknownExchange => "unknown_exchange",
             Self::UnaskedData => "unasked_data",
             Self::NoOffset => "no_offset",
@@ -101,10 +105,14 @@ pub struct TargetCounters {
     pub functions: u64,
     /// Exchanges that ABTS ended.
     pub aborted: u64,
-    /// Exchanges that ended because their originator used the OX_ID again.
+    /// Exchanges that ended because another FCP_CMND came under their OX_ID.
     pub replaced: u64,
     /// Exchanges that were given up because their data did not come.
     pub expired: u64,
+    /// Exchanges that were given up because their initiator does not know them, whose FCP_CMND came twice perhaps.
+    pub forgotten: u64,
+    /// RECs, that ask initiators for such exchanges.
+    pub inquiries: u64,
     /// SRRs that were accepted.
     pub retransmissions: u64,
     /// Steps of the device server that could not be done: its memory was not there, or it asked for more than FCP_DL.
@@ -141,6 +149,6 @@ mod tests {
             counters.drop(reason);
             assert_eq!(counters.dropped(reason), 1, "{}", reason.name());
         }
-        assert_eq!(counters.drops(), 16);
+        assert_eq!(counters.drops(), 17);
     }
 }

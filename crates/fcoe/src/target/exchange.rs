@@ -98,6 +98,8 @@ pub(super) struct Receiving {
     pub(super) asked: bool,
     /// The sequence that brings the burst, once it has begun, and the next SEQ_CNT in it.
     pub(super) sequence: Option<(u8, u16)>,
+    /// When the initiator was last asked whether it knows the exchange.
+    pub(super) inquired: u64,
 }
 
 /// Data in, and the response.
@@ -156,6 +158,16 @@ impl Exchange {
             State::Free | State::Aborted => false,
             State::Working | State::Receiving(_) => true,
             State::Answering(answering) => answering.said == Said::No,
+        }
+    }
+
+    /// Its originator has sent data under our name for it: it is the one that it knows by its own name.
+    pub(super) fn is_acknowledged(&self) -> bool {
+        match &self.state {
+            State::Free | State::Aborted => false,
+            // Nothing else moves octets before there is an answer.
+            State::Working | State::Receiving(_) => self.moved > 0,
+            State::Answering(answering) => answering.len == 0 && self.moved > 0,
         }
     }
 

@@ -6,6 +6,7 @@
 mod command;
 mod counters;
 mod exchange;
+mod inquiry;
 mod receive;
 mod recovery;
 mod reply;
@@ -13,9 +14,11 @@ mod send;
 mod table;
 
 pub use counters::{TargetCounters, TargetDrop};
+pub(crate) use inquiry::FIRST_OX_ID;
 
 use crate::{DeviceServer, Peer, PeerId, Step, Tag, Transmit};
-use exchange::{Answering, Place, Said, State, Which};
+use exchange::{Place, Said, State, Which};
+use inquiry::Inquiries;
 use linerate_wire::{Eof, FcType, FcoeFrame, f_ctl, r_ctl};
 use reply::Replies;
 use table::Table;
@@ -88,12 +91,15 @@ pub struct Target<S> {
     peers: Box<[Option<TargetPeer>]>,
     table: Table,
     replies: Replies,
+    inquiries: Inquiries,
     counters: TargetCounters,
     /// Where a frame is put together of memory that lies in small pieces.
     scratch: Box<[u8; send::MAX_PAYLOAD]>,
     /// Octets of buffers in finished exchanges.
     finished_octets: usize,
     sweep_at: u64,
+    /// What was sent is what others have waited for: the device server has a step.
+    woken: bool,
 }
 
 impl<S: DeviceServer> Target<S> {
@@ -107,10 +113,12 @@ impl<S: DeviceServer> Target<S> {
             peers: vec![None; usize::from(config.max_peers)].into_boxed_slice(),
             table: Table::new(config.max_exchanges),
             replies: Replies::new(),
+            inquiries: Inquiries::new(),
             counters: TargetCounters::default(),
             scratch: Box::new([0; send::MAX_PAYLOAD]),
             finished_octets: 0,
             sweep_at: 0,
+            woken: false,
         }
     }
 
@@ -176,7 +184,7 @@ impl<S: DeviceServer> Target<S> {
         self.device.nexus_lost(peer);
     }
 
-    /// Takes a frame that `peer` sent: of FCP, or ABTS. Its CRC was right.
+    /// Takes a frame that `peer` sent: of FCP, ABTS, or a reply to REC. Its CRC was right.
     pub fn handle(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>, out: &mut impl Transmit) {
         if let Err(reason) = self.accept(now, peer.id, frame) {
             self.counters.drop(reason);
@@ -236,9 +244,12 @@ impl<S: DeviceServer> Target<S> {
         if !matches!(frame.eof(), Eof::N | Eof::T) {
             return Err(TargetDrop::Void);
         }
-        // All that a target is sent comes from the exchange's originator, without optional headers.
+        // All that a target is sent comes from the exchange's originator, without optional headers, but for replies to REC.
         if header.from_responder() || header.has(f_ctl::SEQUENCE_RECIPIENT) || header.df_ctl != 0 {
-            return Err(TargetDrop::Unexpected);
+            return match (header.fc_type, header.r_ctl) {
+                (FcType::ELS, r_ctl::ELS_REPLY) => self.inquired(&peer, frame),
+                _ => Err(TargetDrop::Unexpected),
+            };
         }
         match (header.fc_type, header.r_ctl) {
             (FcType::FCP, r_ctl::DATA) => self.data(now, &peer, frame),
@@ -281,17 +292,28 @@ impl<S: DeviceServer> Target<S> {
             State::Receiving(receiving) if !doomed => {
                 self.device.abort(Tag(u32::from(place)), receiving.into.into_buffer());
             }
-            State::Receiving(exchange::Receiving { into: from, .. }) | State::Answering(Answering { from, .. }) => {
-                if let Some(buffer) = from.into_buffer() {
+            State::Receiving(receiving) => {
+                if let Some(buffer) = receiving.into.into_buffer() {
                     self.device.give_back(buffer);
                 }
             }
+            State::Answering(answering) => self.leave(place, answering.from),
             State::Free | State::Working | State::Aborted => {}
         }
         if finished {
             self.finished_octets -= kept;
         }
         self.table.remove(place);
+    }
+
+    /// The device server can do with its data what it likes.
+    #[inline]
+    fn leave(&mut self, place: u16, from: Place) {
+        match from {
+            Place::Memory(_) => self.woken |= self.device.sent(Tag(u32::from(place))),
+            Place::Buffer(buffer) => self.device.give_back(buffer),
+            Place::Nowhere => {}
+        }
     }
 
     /// Ends an exchange: nothing is left of it.
@@ -309,11 +331,13 @@ impl<S: DeviceServer> Target<S> {
         let exchange = self.table.at_mut(place);
         if let State::Answering(answering) = &mut exchange.state {
             answering.said = if confirm { Said::ToConfirm } else { Said::Done };
-            if !peer.retry
-                && let Some(buffer) = std::mem::replace(&mut answering.from, Place::Nowhere).into_buffer()
-            {
-                self.device.give_back(buffer);
-            }
+            let from = match &answering.from {
+                // It stays for who may ask for it again, and keeps nobody waiting.
+                Place::Memory(offset) if peer.retry => Place::Memory(*offset),
+                _ if peer.retry => Place::Nowhere,
+                _ => std::mem::replace(&mut answering.from, Place::Nowhere),
+            };
+            self.leave(place, from);
         }
         let exchange = self.table.at_mut(place);
         // RR_TOV (FCP-4, clause 11.4): as long as it takes an initiator that retries to ask twice, REC_TOV being E_D_TOV and
@@ -341,5 +365,6 @@ impl<S: DeviceServer> Target<S> {
                 self.end(place);
             }
         }
+        self.inquire(now);
     }
 }

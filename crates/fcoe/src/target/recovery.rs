@@ -59,13 +59,16 @@ impl<S: DeviceServer> Target<S> {
 
     /// ABTS (FCP-4, clause 12.3): the exchange ends, whatever it was at, and so does the frame's sequence with BA_ACC; with
     /// BA_RJT when it has an RX_ID that is not that exchange's. An RX_ID of 0xffff does not count; when there is no
-    /// exchange by that OX_ID, its FCP_CMND never came, and it is as good as aborted.
+    /// exchange by that OX_ID, its FCP_CMND has not come yet, and is not done if it does.
     pub(super) fn abort(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let header = frame.header();
         let place = self.table.find(peer.id, header.ox_id, header.rx_id);
         let rx_id = match place {
             Some(place) => self.table.at(place).rx_id,
-            None if header.rx_id == FcHeader::NO_ID => FcHeader::NO_ID,
+            None if header.rx_id == FcHeader::NO_ID => {
+                self.bar(now, peer, header.ox_id);
+                FcHeader::NO_ID
+            }
             None => {
                 self.answer(peer, header, r_ctl::BLS_BA_RJT, FcType::BLS, header.rx_id, &BA_RJT);
                 return Err(TargetDrop::UnknownExchange);
@@ -86,6 +89,18 @@ impl<S: DeviceServer> Target<S> {
         let accept = [0, 0, 0, 0, o, p, r, s, 0, 0, 0xff, 0xff];
         self.answer(peer, header, r_ctl::BLS_BA_ACC, FcType::BLS, rx_id, &accept);
         Ok(())
+    }
+
+    /// An exchange that was aborted before it began, if there is room for one that is none.
+    fn bar(&mut self, now: u64, peer: &Peer, ox_id: u16) {
+        if self.table.count(Which::Aborted) < usize::from(self.config.max_finished)
+            && let Some(place) = self.table.open(peer.id, ox_id)
+        {
+            let exchange = self.table.at_mut(place);
+            exchange.state = State::Aborted;
+            exchange.deadline = now.saturating_add(peer.r_a_tov);
+            self.table.append(Which::Aborted, place);
+        }
     }
 
     /// FCP_CONF (FCP-4, clause 9.6): the response with its sense data has arrived.

@@ -1,4 +1,4 @@
-//! Answers of one frame that belong to no exchange of the table: refusals, and the answers of link services.
+//! Sequences of one frame that belong to no exchange of the table: refusals, and link services and their answers.
 
 use super::{Target, TargetDrop};
 use crate::{DeviceServer, Peer, PeerId, Sequence, Transmit};
@@ -59,7 +59,8 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    fn reply(&mut self, peer: &Peer, header: FcHeader, octets: &[u8]) {
+    /// Sends a frame of ours when there is room.
+    pub(super) fn reply(&mut self, peer: &Peer, header: FcHeader, octets: &[u8]) {
         if self.replies.0.len() == MAX {
             return self.counters.drop(TargetDrop::NoRoom);
         }

@@ -21,8 +21,17 @@ enum Turn {
 }
 
 impl<S: DeviceServer> Target<S> {
-    /// Sends what is ready while there is room: answers of one frame first, then a turn for each exchange.
+    /// Sends what is ready while there is room, and what may go on because that was sent.
     pub(super) fn transmit(&mut self, now: u64, out: &mut impl Transmit) {
+        self.send_all(now, out);
+        while std::mem::take(&mut self.woken) {
+            self.advance(now);
+            self.send_all(now, out);
+        }
+    }
+
+    /// Answers of one frame first, then a turn for each exchange.
+    fn send_all(&mut self, now: u64, out: &mut impl Transmit) {
         if !self.send_replies(out) {
             return;
         }
@@ -94,6 +103,7 @@ impl<S: DeviceServer> Target<S> {
             Place::Nowhere => 0,
         };
         if offered == 0 {
+            self.woken |= self.device.sent(Tag(u32::from(place)));
             self.fail(place);
             return None;
         }

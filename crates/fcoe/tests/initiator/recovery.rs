@@ -233,6 +233,31 @@ fn a_write_whose_data_was_lost_is_aborted_and_sent_again() {
     world.good();
 }
 
+/// The same when it is lost again: half of the time that is left is waited, and so on, so that the command's time does not
+/// end with the second loss.
+#[test]
+fn a_write_whose_data_was_lost_twice_is_sent_a_third_time() {
+    let mut world = World::new();
+    let mut ox_id = written(&mut world, 32_768);
+    for asked in [5, 3] {
+        for _ in 1..asked {
+            let frame = rec(&mut world);
+            world.feed(&rec_accept(&frame, WORKS, 0));
+            assert!(world.sent().is_empty());
+        }
+        let frame = rec(&mut world);
+        world.feed(&rec_accept(&frame, WORKS, 0));
+        let abort = world.only();
+        assert_eq!((abort.header.r_ctl, abort.header.ox_id), (r_ctl::BLS_ABTS, ox_id));
+        world.feed(&ba_acc(ox_id, 1, 0));
+        ox_id = world.command().header.ox_id;
+        world.feed(&xfer_rdy(ox_id, 0, 32_768));
+        assert_eq!(world.sent().len(), 16);
+    }
+    world.feed(&good(ox_id));
+    world.good();
+}
+
 /// FCP-4, clause 12.4.1: a target that counts octets says what it lacks; without SRR the exchange is aborted at once.
 #[test]
 fn a_target_that_counts_is_not_waited_for() {

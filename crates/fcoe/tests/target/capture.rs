@@ -5,14 +5,21 @@ use std::path::Path;
 
 /// The Ethernet frames of a classic pcap file.
 pub(crate) fn frames(name: &str) -> Vec<Vec<u8>> {
+    timed(name).into_iter().map(|(_, frame)| frame).collect()
+}
+
+/// The same, each with the nanosecond it was recorded in, from the first one on.
+pub(crate) fn timed(name: &str) -> Vec<(u64, Vec<u8>)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     let file = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     assert_eq!(file[..4], [0xd4, 0xc3, 0xb2, 0xa1], "{name}: little-endian, microseconds");
     let mut rest = &file[24..];
-    let mut frames = Vec::new();
+    let (mut frames, mut first) = (Vec::new(), None);
     while let Some((head, body)) = rest.split_at_checked(16) {
-        let len = u32::from_le_bytes(head[8..12].try_into().unwrap()) as usize;
-        frames.push(body[..len].to_vec());
+        let field = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap());
+        let at = u64::from(field(0)) * 1_000_000_000 + u64::from(field(4)) * 1000;
+        let len = field(8) as usize;
+        frames.push((at - *first.get_or_insert(at), body[..len].to_vec()));
         rest = &body[len..];
     }
     frames

@@ -289,6 +289,7 @@ fn a_device_without_its_memory_fails_the_command() {
     rig.command(0, 3, &FcpCommand { write: true, data_len: 512, ..plain(&cdb) });
     assert_eq!(rig.response(3), (2, -512, None));
     assert_eq!((rig.target.counters().failed_steps, rig.device().away), (3, 0));
+    assert!(rig.device().sending.is_empty(), "nobody waits for it");
     placed(&mut rig, 0, &[]);
 }
 

@@ -1,6 +1,6 @@
 //! The initiator kernel's frames of the golden captures against our target: it answers as the kernel's target does.
 
-use crate::capture::{fcoe, frames};
+use crate::capture::{fcoe, timed};
 use crate::mock::{Event, Plan};
 use crate::rig::{OURS, Rig, SECOND};
 use crate::wire::{Sent, crc, frame};
@@ -69,7 +69,7 @@ fn play(
     drops: u64,
     mut seen: impl FnMut(&Rig, &FcoeFrame<'_>),
 ) -> (Rig, Vec<(Recorded, Vec<Sent>)>) {
-    let capture = frames(name);
+    let (times, capture): (Vec<u64>, Vec<Vec<u8>>) = timed(name).into_iter().unzip();
     let recorded = recorded(&capture);
     assert!(!recorded.is_empty());
     let max_payload = if name.starts_with("12") { 1452 } else { 2112 };
@@ -77,6 +77,7 @@ fn play(
     // Task management functions need no plan.
     let mut answers: Vec<Vec<Sent>> = Vec::new();
     for (number, octets) in capture.iter().enumerate() {
+        rig.now = SECOND + times[number];
         let Some(golden) = fcoe(octets).filter(|frame| frame.header().d_id == OURS && !lost(number + 1)) else {
             continue;
         };
@@ -96,7 +97,6 @@ fn play(
             header.rx_id = answers[place][0].header.rx_id;
         }
         header.f_ctl &= !f_ctl::FILL;
-        rig.now += SECOND / 1000;
         rig.take(0, &frame(header, golden.sof(), golden.eof(), golden.payload()));
         rig.poll();
         for sent in rig.wire.all() {

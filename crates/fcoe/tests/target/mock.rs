@@ -2,7 +2,7 @@
 
 use linerate_fcoe::{Buffer, DeviceServer, Function, FunctionResponse, Lun, Memory, PeerId, Response, Step, Tag, Task};
 use linerate_wire::Wwn;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// How a command is done.
 #[derive(Debug, Clone)]
@@ -56,6 +56,8 @@ pub(crate) struct Mock {
     pub(crate) memory_gone: bool,
     /// Tasks that have a step to come: their unit, nexus, and the end.
     pub(crate) open: BTreeMap<u32, (Lun, PeerId, Response, u64)>,
+    /// Tasks whose data goes out of memory.
+    pub(crate) sending: BTreeSet<u32>,
 }
 
 /// Memory that lies in pieces.
@@ -97,6 +99,7 @@ impl Mock {
             function: FunctionResponse::Complete,
             memory_gone: false,
             open: BTreeMap::new(),
+            sending: BTreeSet::new(),
         }
     }
 
@@ -137,13 +140,17 @@ impl DeviceServer for Mock {
     }
 
     fn command(&mut self, _: u64, task: &Task<'_>) -> Step {
-        assert!(!self.open.contains_key(&task.tag.0), "a tag is given again only when its task has ended");
+        let ended = !self.open.contains_key(&task.tag.0) && !self.sending.contains(&task.tag.0);
+        assert!(ended, "a tag is given again only when its task has ended");
         let plan = self.plans.pop_front().unwrap_or_else(|| self.by_cdb(task));
         let lba = u64::from(u32::from_be_bytes(task.cdb[2..6].try_into().unwrap()));
         let mut open = |then| _ = self.open.insert(task.tag.0, (task.lun, task.nexus, then, lba * 512));
         match plan {
             Plan::End(response) => Step::End(response),
-            Plan::SendMemory(offset, len, then) => Step::SendMemory { offset, len, then },
+            Plan::SendMemory(offset, len, then) => {
+                self.sending.insert(task.tag.0);
+                Step::SendMemory { offset, len, then }
+            }
             Plan::Send(data, then) => {
                 self.away += 1;
                 let mut buffer = Buffer::new(data.len());
@@ -180,6 +187,11 @@ impl DeviceServer for Mock {
 
     fn give_back(&mut self, _: Buffer) {
         self.away -= 1;
+    }
+
+    fn sent(&mut self, tag: Tag) -> bool {
+        self.sending.remove(&tag.0);
+        false
     }
 
     fn abort(&mut self, tag: Tag, buffer: Option<Buffer>) {

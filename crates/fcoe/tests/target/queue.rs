@@ -77,8 +77,8 @@ fn an_ox_id_is_used_again_at_once() {
     assert_eq!(rig.target.counters().replaced, 0);
 }
 
-/// The same FCP_CMND within E_D_TOV is a frame that came twice; later, or another, begins a new exchange, for only the
-/// originator gives OX_IDs.
+/// FC-FS-3, exchange identifiers and timers: the same FCP_CMND within E_D_TOV is a frame that came twice; later, and
+/// another after R_A_TOV, begins a new exchange, for only the originator gives OX_IDs.
 #[test]
 fn a_command_under_an_open_name() {
     let mut rig = rig();
@@ -88,6 +88,7 @@ fn a_command_under_an_open_name() {
     rig.write(0, 1, 0, 1);
     rig.wire.silent();
     assert_eq!((rig.dropped(TargetDrop::Duplicate), rig.target.exchanges()), (1, 1));
+    rig.now += 2 * SECOND + 1;
     rig.write(0, 1, 1, 1);
     assert_eq!(rig.ready(), (1, 0, 512));
     assert_eq!((rig.target.counters().replaced, rig.target.exchanges()), (1, 1));

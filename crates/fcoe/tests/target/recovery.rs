@@ -64,7 +64,7 @@ fn abts_of_an_unknown_exchange() {
     assert_eq!(sent.payload, [0, 3, 3, 0]);
     rig.abts(0, 0x77, 0xffff);
     accepted(&mut rig, 0x77, 0xffff);
-    assert_eq!((rig.target.counters().aborted, rig.target.exchanges()), (0, 0));
+    assert_eq!((rig.target.counters().aborted, rig.target.exchanges()), (0, 1), "its name rests");
 }
 
 /// FC-FS-3, recovery qualifier: after ABTS the names rest until RRQ, or for R_A_TOV; ABTS is answered again the while, and frames
@@ -343,6 +343,7 @@ fn a_write_without_data_is_given_up() {
     assert_eq!((rig.target.exchanges(), rig.device().away, rig.target.counters().expired), (0, 0, 1));
     rig.take(0, &frames[1]);
     assert_eq!(rig.dropped(TargetDrop::UnknownExchange), 1);
+    assert!(rig.wire.all().iter().all(|sent| sent.header.r_ctl == r_ctl::ELS_REQUEST), "REC was not answered");
     // A device server may take its time.
     rig.device().plans.push_back(Plan::Wait);
     rig.read(0, 2, 0, 1);

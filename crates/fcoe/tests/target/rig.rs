@@ -2,7 +2,7 @@
 
 use crate::mock::Mock;
 use crate::wire::{Sent, Wire, frame, header};
-use linerate_fcoe::{Link, Peer, PeerId, Role, Target, TargetConfig, TargetDrop};
+use linerate_fcoe::{DeviceServer, Link, Peer, PeerId, Role, Target, TargetConfig, TargetDrop};
 use linerate_wire::{Eof, FcHeader, FcId, FcoeFrame, FcpCommand, FcpResponse, FcpSrr, MacAddr, Sof, Wwn, f_ctl, r_ctl};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -27,8 +27,8 @@ pub(crate) fn peer(index: u16) -> Peer {
     }
 }
 
-pub(crate) struct Rig {
-    pub(crate) target: Target<Mock>,
+pub(crate) struct Rig<S = Mock> {
+    pub(crate) target: Target<S>,
     pub(crate) wire: Wire,
     pub(crate) now: u64,
     pub(crate) peers: [Peer; 2],
@@ -40,13 +40,19 @@ pub(crate) fn rig() -> Rig {
 
 impl Rig {
     pub(crate) fn new(config: TargetConfig, change: impl Fn(Peer) -> Peer) -> Self {
+        Self::of(Mock::new(1 << 20), config, change)
+    }
+}
+
+impl<S: DeviceServer> Rig<S> {
+    pub(crate) fn of(device: S, config: TargetConfig, change: impl Fn(Peer) -> Peer) -> Self {
         let peers = [0, 1].map(|index| change(peer(index)));
-        let mut target = Target::new(config, Mock::new(1 << 20));
+        let mut target = Target::new(config, device);
         assert!(peers.iter().all(|peer| target.up(peer)));
         Self { target, wire: Wire::new(), now: SECOND, peers }
     }
 
-    pub(crate) fn device(&mut self) -> &mut Mock {
+    pub(crate) fn device(&mut self) -> &mut S {
         self.target.device_mut()
     }
 

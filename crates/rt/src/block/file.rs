@@ -16,10 +16,12 @@ use linerate_port::Interest;
 use plan::{Next, Plan};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Operations in the kernel at once; more wait their turn.
 const DEPTH: u32 = 256;
+/// When to tell the kernel again of operations for which it had no memory.
+const NO_MEMORY: Duration = Duration::from_millis(1);
 
 /// A file, or a block device of the kernel's.
 ///
@@ -152,6 +154,7 @@ impl Sleeper for FileBackend {
     }
 
     fn due(&self) -> Option<Instant> {
-        None
+        // Nothing tells when the kernel has memory again.
+        self.ring.is_behind().then(|| Instant::now() + NO_MEMORY)
     }
 }

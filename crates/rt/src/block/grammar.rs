@@ -158,8 +158,9 @@ impl DeviceSpec {
     }
 }
 
-/// A number with an optional K, M, G or T (powers of 1024).
-fn size(text: &str) -> Option<u64> {
+/// Octets, written as a number with an optional K, M, G or T (powers of 1024): `512`, `64k`, `2G`.
+#[must_use]
+pub fn size(text: &str) -> Option<u64> {
     let (digits, power) = match text.as_bytes().last()?.to_ascii_uppercase() {
         b'K' => (&text[..text.len() - 1], 1),
         b'M' => (&text[..text.len() - 1], 2),

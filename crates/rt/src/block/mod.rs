@@ -16,7 +16,7 @@ mod watch;
 
 pub use error::DeviceError;
 pub use file::{FileBackend, FileOptions};
-pub use grammar::{DeviceSpec, Opened};
+pub use grammar::{DeviceSpec, Opened, size};
 pub use kinds::{KINDS, Kind};
 pub use protected::Protected;
 pub use shared::Waits;

@@ -69,6 +69,9 @@ pub trait Watcher<S> {
 
     /// Whether all that was to do is done.
     fn is_done(&self) -> bool;
+
+    /// The port has something for the user to know, in one line, that it had not when the node was set up.
+    fn note(&mut self, _note: &str) {}
 }
 
 /// A node and its port: a machine for [`crate::run`]. When it is stopped, it logs out first.
@@ -83,6 +86,8 @@ pub struct FcNode<S, W> {
     link: Link,
     /// The VN_Port's MAC address that the port was asked for.
     own: Option<MacAddr>,
+    /// Why the port receives all frames, if it did not take the addresses.
+    unfiltered: Option<String>,
     /// When it goes though nobody has answered.
     parting: Option<u64>,
 }
@@ -150,6 +155,7 @@ impl FcPort {
             config: *config,
             link: Link::Down,
             own: None,
+            unfiltered: None,
             parting: None,
         })
     }
@@ -179,6 +185,12 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
         &self.info
     }
 
+    /// What the user should know of the port, as [`Port::notes`] has it.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        notes(&self.port, self.unfiltered.as_ref())
+    }
+
     /// How it was set up: its addresses and names.
     #[must_use]
     pub fn config(&self) -> &NodeConfig {
@@ -205,10 +217,14 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
         let own = node.own().map(|(_, mac)| mac);
         if own != self.own {
             self.own = own;
-            // An interface that has no place for one more address receives all.
-            if ask(&self.port, &self.info, self.config.mac, own).is_err() {
+            let before = notes(&self.port, self.unfiltered.as_ref());
+            // A port that does not take one more address receives all.
+            self.unfiltered = ask(&self.port, &self.info, self.config.mac, own).err().map(|e| {
                 let _ = self.port.filter(&Filter { promiscuous: true, all_multicast: true, addresses: Vec::new() });
-            }
+                format!("{e}: the port receives all frames instead")
+            });
+            let after = notes(&self.port, self.unfiltered.as_ref());
+            after.iter().filter(|note| !before.contains(note)).for_each(|note| watcher.note(note));
         }
         while let Some(event) = node.poll_event() {
             watcher.event(now, &event, node);
@@ -260,6 +276,10 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
             self.node.log_out(now, &mut self.tx);
         }
     }
+}
+
+fn notes(port: &Port, unfiltered: Option<&String>) -> Vec<String> {
+    port.notes().into_iter().chain(unfiltered.cloned()).collect()
 }
 
 /// Asks a port that chooses what it delivers for what a node receives: FIP's groups, the ENode's address, the VN_Port's.

@@ -194,6 +194,15 @@ impl Node {
         &self.info
     }
 
+    /// What the user should know of the port, as [`Port::notes`] has it.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        match &self.below {
+            Below::Port(port) => port.notes(),
+            Below::Nic(control, _) => control.notes(),
+        }
+    }
+
     /// Whether frames can pass.
     #[must_use]
     pub fn link(&self) -> Link {

@@ -106,6 +106,11 @@ impl<T> Ring<T> {
         }
     }
 
+    /// Whether there are requests of which the kernel has not been told, for it had no memory for them.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.unsubmitted > 0
+    }
+
     /// Whether a request has ended that was not taken yet.
     pub(crate) fn has_ended(&mut self) -> bool {
         !self.ring.completion().is_empty()

@@ -150,9 +150,256 @@ fn type_2_is_for_commands_of_32_octets() {
         action,
         allocation: 64,
     };
-    assert_eq!([9, 10, 11].map(|action| bench.send(&ask(action), &[]).good()[1]), [3, 1, 3]);
-    let verify = Cdb::Verify { transfer: long(8, 0, tags), compare: 0 };
-    assert_eq!(bench.send(&verify, &[]).why(), (5, asc::OPCODE));
+    assert_eq!((9..=14).map(|action| bench.send(&ask(action), &[]).good()[1]).collect::<Vec<_>>(), [3, 3, 3, 3, 3, 1]);
+    // VERIFY (32), WRITE AND VERIFY (32) and WRITE SAME (32) are told the tags too (clauses 5.32, 5.40 and 5.45).
+    let verify = |protect, tags, compare| Cdb::Verify { transfer: long(8, protect, tags), compare };
+    let all = blocks(ProtectionType::Type2, 0x1200, 77);
+    for protect in [0, 1, 2, 4] {
+        bench.send(&verify(protect, tags, 0), &[]).good();
+        let ended = bench.send(&verify(protect, ProtectionTags { reference: 78, ..tags }, 0), &[]);
+        match protect {
+            4 => _ = ended.good(),
+            _ => assert_eq!(ended.why(), (0xb, asc::REFERENCE_TAG_CHECK)),
+        }
+    }
+    assert_eq!(bench.send(&verify(1, other, 0), &[]).why(), (0xb, asc::APPLICATION_TAG_CHECK));
+    assert_eq!(bench.send(&verify(1, other, 1), &all).why(), (0xb, asc::APPLICATION_TAG_CHECK));
+    bench.send(&verify(1, tags, 1), &all).good();
+    bench.send(&verify(0, tags, 1), &bare(&all)).good();
+    let elsewhere = ProtectionTags { reference: 500, ..tags };
+    let other = blocks(ProtectionType::Type2, 0x1234, 500);
+    bench.send(&Cdb::WriteAndVerify { transfer: long(30, 1, elsewhere), compare: 1 }, &other).good();
+    assert_eq!(bench.send(&Cdb::Read(long(30, 1, elsewhere)), &[]).good(), other);
+    let same = Cdb::WriteSame {
+        width: Width::ThirtyTwo(elsewhere),
+        lba: 40,
+        blocks: 4,
+        protect: 0,
+        anchor: false,
+        unmap: false,
+        no_data: false,
+    };
+    bench.send(&same, &[9; 512]).good();
+    let read = bench.send(&Cdb::Read(long(40, 1, elsewhere)), &[]).good();
+    let tuple = ProtectionTuple::parse(read[3 * 520 + 512..].try_into().unwrap());
+    assert_eq!((tuple.application, tuple.reference), (0x1200, 503));
+    // To others than type 2 they are no commands, and on type 2 shorter ones have no protection information.
+    assert_eq!(bench.send(&Cdb::Verify { transfer: transfer(8, 1), compare: 0 }, &[]).why(), (5, asc::OPCODE));
+    bench.send(&Cdb::Verify { transfer: transfer(8, 0), compare: 0 }, &[]).good();
+    let mut first = first_type();
+    for cdb in [verify(1, tags, 0), same, Cdb::WriteAndVerify { transfer: long(8, 1, tags), compare: 0 }] {
+        assert_eq!(first.send(&cdb, &all).why(), (5, asc::OPCODE));
+    }
+}
+
+fn first_type() -> Bench {
+    bench(ProtectionType::Type1)
+}
+
+/// VERIFY from `lba` of four blocks.
+fn verify(lba: u64, protect: u8, compare: u8) -> Cdb {
+    Cdb::Verify { transfer: transfer(lba, protect), compare }
+}
+
+#[test]
+fn verify_checks_what_is_on_the_medium() {
+    // SBC-3, clause 5.29: VRPROTECT with BYTCHK 0. ABORTED COMMAND, the field, and the block.
+    let all = blocks(ProtectionType::Type1, 7, 8);
+    for (at, code, checked) in [
+        (2 * 520 + 9, asc::GUARD_CHECK, [true, true, false, false, true]),
+        (2 * 520 + 519, asc::REFERENCE_TAG_CHECK, [true, true, true, false, false]),
+    ] {
+        let mut bench = bench(ProtectionType::Type1);
+        let mut bad = all.clone();
+        bad[at] ^= 1;
+        bench.send(&Cdb::Write(transfer(8, 3)), &bad).good();
+        for (protect, checked) in (0..5).zip(checked) {
+            let ended = bench.send(&verify(8, protect, 0), &[]);
+            if checked {
+                assert_eq!((ended.why(), ended.sense().unwrap().information), ((0xb, code), Some(10)));
+            } else {
+                ended.good();
+            }
+        }
+        for protect in 5..8 {
+            assert_eq!(bench.send(&verify(8, protect, 0), &[]).why(), (5, asc::FIELD_IN_CDB));
+        }
+        // With BYTCHK 1 only VRPROTECT 0 looks at it; what comes is compared with it otherwise.
+        assert_eq!(bench.send(&verify(8, 0, 1), &bare(&bad)).why(), (0xb, code));
+        bench.send(&verify(8, 3, 1), &bad).good();
+    }
+    // Where there is none, there is nothing to ask for (clause 4.22), and one block has one reference tag.
+    assert_eq!(Bench::ram().send(&verify(8, 1, 0), &[]).why(), (5, asc::FIELD_IN_CDB));
+    let mut bench = bench(ProtectionType::Type1);
+    assert_eq!(bench.send(&verify(8, 1, 3), &all[..520]).why(), (5, asc::FIELD_IN_CDB));
+}
+
+#[test]
+fn verify_compares_what_comes_octet_by_octet() {
+    // SBC-3, clause 5.29: VRPROTECT with BYTCHK 1: what comes is checked as with WRITE, then compared; MISCOMPARE, and what
+    // differs. FCP_DL counts protection information.
+    for kind in [ProtectionType::Type1, ProtectionType::Type3] {
+        let mut bench = bench(kind);
+        let all = blocks(kind, 0x1234, 8);
+        bench.send(&Cdb::Write(transfer(8, 1)), &all).good();
+        for protect in 1..=5 {
+            let ended = bench.send(&verify(8, protect, 1), &all);
+            assert_eq!((ended.response.status, ended.response.wanted), (Response::GOOD, 2080));
+        }
+        bench.send(&verify(8, 0, 1), &bare(&all)).good();
+        assert_eq!(bench.send(&verify(8, 1, 1), &all[..2079]).why(), (5, asc::INFORMATION_UNIT));
+        for protect in [6, 7] {
+            assert_eq!(bench.send(&verify(8, protect, 1), &all).why(), (5, asc::FIELD_IN_CDB));
+        }
+        for (at, code) in [
+            (520 + 9, asc::MISCOMPARE),
+            (520 + 512, asc::GUARD_CHECK),
+            (520 + 514, asc::APPLICATION_TAG_CHECK),
+            (520 + 519, asc::REFERENCE_TAG_CHECK),
+        ] {
+            let mut other = all.clone();
+            other[at] ^= 1;
+            // 3: nothing is checked, all is compared.
+            assert_eq!(bench.send(&verify(8, 3, 1), &other).why(), (0xe, code));
+            // 2: the guard is neither.
+            let ended = bench.send(&verify(8, 2, 1), &other);
+            match code {
+                asc::GUARD_CHECK => _ = ended.good(),
+                asc::REFERENCE_TAG_CHECK if kind == ProtectionType::Type1 => assert_eq!(ended.why(), (0xb, code)),
+                _ => assert_eq!(ended.why(), (0xe, code)),
+            }
+        }
+        // 1: what comes is wrong in itself.
+        let mut bad = all.clone();
+        bad[520 + 9] ^= 1;
+        let ended = bench.send(&verify(8, 1, 1), &bad);
+        assert_eq!((ended.why(), ended.sense().unwrap().information), ((0xb, asc::GUARD_CHECK), Some(9)));
+    }
+}
+
+#[test]
+fn long_verifications_go_on_where_they_were() {
+    // More than one piece, each with its own reference tags.
+    let mut bench = bench(ProtectionType::Type1);
+    let (protection, data) = (Protection { kind: ProtectionType::Type1, guard: Guard::Crc16, block: 512 }, [3; 512]);
+    let all: Vec<u8> =
+        (0..2048).flat_map(|lba| [&data[..], &protection.tuple(&data, 5, lba, 0).octets()].concat()).collect();
+    let whole = |protect| Transfer { protect, ..Transfer::new(0, 2048) };
+    bench.send(&Cdb::Write(whole(1)), &all).good();
+    for protect in 0..5 {
+        bench.send(&Cdb::Verify { transfer: whole(protect), compare: 0 }, &[]).good();
+    }
+    bench.send(&Cdb::Verify { transfer: whole(1), compare: 1 }, &all).good();
+    let mut other = all.clone();
+    *other.last_mut().unwrap() ^= 1;
+    let verify = Cdb::Verify { transfer: whole(3), compare: 1 };
+    assert_eq!(bench.send(&verify, &other).why(), (0xe, asc::REFERENCE_TAG_CHECK));
+    assert_eq!(bench.disks.lent(), 0);
+}
+
+/// WRITE SAME of the whole disk.
+fn same(protect: u8, unmap: bool, no_data: bool) -> Cdb {
+    Cdb::WriteSame { width: Width::Sixteen, lba: 0, blocks: 2048, protect, anchor: false, unmap, no_data }
+}
+
+#[test]
+fn write_same_writes_the_tags_that_came() {
+    // SBC-3, clause 5.43: WRPROTECT as with WRITE; reference tags of type 1 count on from the one that came, those of type
+    // 3 are all that one; guard and application tag are those that came.
+    let data = [5; 512];
+    let block = |tuple: ProtectionTuple| [&data[..], &tuple.octets()].concat();
+    let guard = Guard::Crc16.of(&data);
+    for kind in [ProtectionType::Type1, ProtectionType::Type3] {
+        let counts = kind == ProtectionType::Type1;
+        let first = if counts { 0 } else { 0x55 };
+        let good = ProtectionTuple { guard, application: 0x1234, reference: first };
+        let mut bench = bench(kind);
+        for protect in 1..=5 {
+            let ended = bench.send(&same(protect, false, false), &block(good));
+            assert_eq!((ended.response.status, ended.response.wanted), (Response::GOOD, 520));
+            for lba in [0, 1, 2047_u32] {
+                let read = bench.send(&Cdb::Read(Transfer { protect: 3, ..Transfer::new(lba.into(), 1) }), &[]).good();
+                let reference = if counts { lba } else { first };
+                assert_eq!(read, block(ProtectionTuple { reference, ..good }), "block {lba}");
+            }
+        }
+        for (bad, code, checked) in [
+            (ProtectionTuple { guard: guard ^ 1, ..good }, asc::GUARD_CHECK, [true, false, false, true, true]),
+            (
+                ProtectionTuple { reference: first ^ 1, ..good },
+                asc::REFERENCE_TAG_CHECK,
+                [counts, counts, false, false, counts],
+            ),
+        ] {
+            for (protect, checked) in (1..=5).zip(checked) {
+                let ended = bench.send(&same(protect, false, false), &block(bad));
+                if checked {
+                    assert_eq!((ended.why(), ended.sense().unwrap().information), ((0xb, code), Some(0)));
+                } else {
+                    ended.good();
+                    let read = bench.send(&Cdb::Read(Transfer { protect: 3, ..Transfer::new(0, 1) }), &[]).good();
+                    assert_eq!(read, block(bad), "as it came");
+                }
+            }
+        }
+        assert_eq!(bench.send(&same(1, false, false), &data).why(), (5, asc::INFORMATION_UNIT));
+        for cdb in [same(6, false, false), same(7, false, false), same(1, false, true)] {
+            assert_eq!(bench.send(&cdb, &block(good)).why(), (5, asc::FIELD_IN_CDB));
+        }
+        assert_eq!(bench.disks.lent(), 0);
+    }
+}
+
+#[test]
+fn write_same_gives_back_only_what_would_read_the_same() {
+    // SBC-3, clause 5.43: UNMAP, with zeros whose protection information is all ones.
+    let mut bench = bench(ProtectionType::Type1);
+    let read = Cdb::Read(Transfer { protect: 3, ..Transfer::new(9, 1) });
+    let zeros = |tuple: [u8; 8]| [&[0; 512][..], &tuple].concat();
+    bench.send(&same(1, false, false), &zeros([0; 8])).good();
+    assert_eq!(bench.send(&read, &[]).good(), zeros([0, 0, 0, 0, 0, 0, 0, 9]));
+    bench.send(&same(1, true, false), &zeros([0; 8])).good();
+    assert_eq!(bench.send(&read, &[]).good(), zeros([0, 0, 0, 0, 0, 0, 0, 9]), "it says more than nothing");
+    bench.send(&same(1, true, false), &zeros([0xff; 8])).good();
+    assert_eq!(bench.send(&read, &[]).good(), zeros([0xff; 8]), "given back");
+}
+
+#[test]
+fn write_and_verify_moves_it() {
+    // SBC-3, clause 5.37: WRPROTECT.
+    for kind in [ProtectionType::Type1, ProtectionType::Type3] {
+        let mut bench = bench(kind);
+        let all = blocks(kind, 0x1234, 8);
+        for (protect, compare) in [(1, 0), (2, 1), (3, 0), (4, 1), (5, 1)] {
+            bench.send(&Cdb::WriteAndVerify { transfer: transfer(8, protect), compare }, &all).good();
+            assert_eq!(bench.send(&Cdb::Read(transfer(8, 1)), &[]).good(), all);
+        }
+        let mut bad = all.clone();
+        bad[9] ^= 1;
+        let write = |protect| Cdb::WriteAndVerify { transfer: transfer(8, protect), compare: 0 };
+        assert_eq!(bench.send(&write(1), &bad).why(), (0xb, asc::GUARD_CHECK));
+        bench.send(&write(3), &bad).good();
+        assert_eq!(bench.send(&write(6), &all).why(), (5, asc::FIELD_IN_CDB));
+        assert_eq!(bench.disks.lent(), 0);
+    }
+}
+
+#[test]
+fn application_tags_are_the_initiators_own() {
+    // ATO (SPC-4, clause 7.5.8): they stay as they were written, so that a comparison may look at them.
+    let ato = |bench: &mut Bench| {
+        let ask = Cdb::ModeSense {
+            ten: false,
+            no_descriptors: true,
+            long: false,
+            control: 0,
+            page: 0x0a,
+            subpage: 0,
+            allocation: 64,
+        };
+        bench.send(&ask, &[]).good()[4 + 5] >> 7
+    };
+    assert_eq!((ato(&mut bench(ProtectionType::Type1)), ato(&mut Bench::ram())), (1, 0));
 }
 
 #[test]
@@ -183,11 +430,6 @@ fn commands_that_do_not_move_it_make_it() {
     bench.send(&Cdb::WriteAndVerify { transfer: Transfer::new(30, 2), compare: 1 }, &data).good();
     assert_eq!(tuple(&mut bench, 31), of(&[1; 512], 31));
     bench.send(&Cdb::Verify { transfer: Transfer::new(30, 2), compare: 1 }, &data).good();
-    for cdb in [
-        Cdb::Verify { transfer: transfer(0, 1), compare: 0 },
-        Cdb::WriteAndVerify { transfer: transfer(0, 1), compare: 0 },
-        Cdb::CompareAndWrite { lba: 0, blocks: 1, protect: 1, dpo: false, fua: false },
-    ] {
-        assert_eq!(bench.send(&cdb, &[0; 2080]).why(), (5, asc::FIELD_IN_CDB));
-    }
+    let moving = Cdb::CompareAndWrite { lba: 0, blocks: 1, protect: 1, dpo: false, fua: false };
+    assert_eq!(bench.send(&moving, &[0; 2080]).why(), (5, asc::FIELD_IN_CDB));
 }

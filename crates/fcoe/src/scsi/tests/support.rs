@@ -114,6 +114,7 @@ impl Bench {
                         data.extend(memory.read(at, usize::try_from(end - at).unwrap()));
                     }
                     data.truncate(room);
+                    self.disks.sent(tag);
                     return Ended { response: then, data };
                 }
                 Step::Send { buffer, then } => {

@@ -100,6 +100,50 @@ fn ordered_tasks_and_the_head_of_the_queue() {
 }
 
 #[test]
+fn an_ordered_task_waits_until_the_memory_before_it_is_read() {
+    // SAM-5, clauses 8.6.2 to 8.6.4: a READ of memory has not ended while its frames are made.
+    use TaskAttribute::{HeadOfQueue, Ordered, Simple};
+    let mut bench = Bench::ram();
+    let cdb = read_at(0);
+    let out = Cdb::Write(Transfer::new(0, 1)).octets().unwrap();
+    let ask = |bench: &mut Bench, attribute, write: bool| {
+        let cdb = if write { &out } else { &cdb };
+        let task = Task { attribute, ..bench.task(ALICE, lun(0), cdb, 512, 512) };
+        (task.tag, bench.disks.command(0, &task))
+    };
+    let (read, step) = ask(&mut bench, Simple, false);
+    assert!(matches!(step, Step::SendMemory { .. }));
+    let (ordered, step) = ask(&mut bench, Ordered, true);
+    assert!(matches!(step, Step::Pending));
+    let (simple, step) = ask(&mut bench, Simple, true);
+    assert!(matches!(step, Step::Pending));
+    let (head, step) = ask(&mut bench, HeadOfQueue, false);
+    assert!(matches!(step, Step::SendMemory { .. }), "it waits for nobody");
+    assert!(!bench.disks.sent(read) && !bench.disks.sent(read), "told twice, it is one");
+    assert!(bench.disks.poll(0).is_none());
+    assert!(bench.disks.sent(head));
+    assert!(matches!(bench.disks.poll(0), Some((tag, Step::ReceiveMemory { .. })) if tag == ordered));
+    assert!(bench.disks.poll(0).is_none(), "the last waits for the ordered one");
+    assert!(matches!(bench.disks.received(0, ordered, None), Step::End(_)));
+    assert!(matches!(bench.disks.poll(0), Some((tag, Step::ReceiveMemory { .. })) if tag == simple));
+    bench.disks.abort(simple, None);
+    // An ordered READ is not overtaken either, and a reset leaves nobody behind it.
+    let (read, _) = ask(&mut bench, Ordered, false);
+    let (write, step) = ask(&mut bench, Simple, true);
+    assert!(matches!(step, Step::Pending));
+    assert_eq!(bench.manage(ALICE, Function::LogicalUnitReset), (FunctionResponse::Complete, vec![write]));
+    assert!(!bench.disks.sent(read));
+    assert_eq!(bench.send(&Cdb::TestUnitReady, &[]).why(), (6, asc::RESET));
+    bench.send(&Cdb::Write(Transfer::new(0, 1)), &[1; 512]).good();
+    // Nor does a nexus that is lost.
+    let (_, step) = ask(&mut bench, Ordered, false);
+    assert!(matches!(step, Step::SendMemory { .. }));
+    bench.disks.nexus_lost(ALICE);
+    assert_eq!(bench.by(BOB, &Cdb::TestUnitReady, &[]).why(), (6, asc::RESET));
+    bench.by(BOB, &Cdb::Write(Transfer::new(0, 1)), &[1; 512]).good();
+}
+
+#[test]
 fn an_aborted_task_has_no_step_and_its_operation_reaches_nobody() {
     // SAM-5, clause 7.2.
     let (mut bench, diary) = stuck();

@@ -1,10 +1,10 @@
 //! WRITE SAME and UNMAP: many blocks for little data.
 
-use super::{Next, Outcome, Tools};
+use super::{Guarded, Next, Outcome, Tools};
 use crate::scsi::Response;
 use crate::scsi::response::failure;
 use crate::scsi::unit::{MAX_RANGES, MAX_SPAN};
-use crate::{BackendError, Buffer, Operation};
+use crate::{BackendError, Buffer, Operation, ProtectionTuple};
 use linerate_wire::scsi::{Sense, asc, parse_unmap};
 
 /// WRITE SAME (SBC-3, clause 5.43).
@@ -14,10 +14,14 @@ pub(in crate::scsi) struct Same {
     pub(in crate::scsi) lba: u64,
     /// Blocks that are not yet written.
     pub(in crate::scsi) left: u64,
+    /// Blocks that were written.
+    pub(in crate::scsi) done: u64,
     /// Blocks that would be zeros may be given back.
     pub(in crate::scsi) unmap: bool,
     /// The block; none for zeros.
     pub(in crate::scsi) data: Option<Buffer>,
+    /// Of protected blocks.
+    pub(in crate::scsi) guarded: Option<Guarded>,
     pub(in crate::scsi) stage: SameStage,
 }
 
@@ -38,33 +42,25 @@ impl Same {
         match (self.stage, outcome.result) {
             (SameStage::Begin, _) => {
                 let data = self.data.take();
-                let zeros = data.as_ref().is_none_or(|block| block.bytes().iter().all(|octet| *octet == 0));
-                // Zeros that the device writes itself have no protection information, as what was given back.
-                if zeros && (self.unmap || tools.protection.is_none()) {
-                    tools.give(data);
-                    self.stage = SameStage::Zeroes;
-                    let (lba, blocks) = (self.lba, self.left);
-                    return Next::Submit(Operation::WriteZeroes { lba, blocks, discard: self.unmap, fua: false });
-                }
-                self.stage = SameStage::Pieces;
-                let piece = self.pattern(tools, data.as_ref());
+                let next = self.begin(tools, data.as_ref().map_or(&[][..], Buffer::bytes));
                 tools.give(data);
-                self.write(tools, piece)
+                next.unwrap_or_else(Next::from)
             }
             (SameStage::Zeroes, Ok(())) => tools.done(outcome.buffer),
             // A device that cannot do it itself is written to.
             (SameStage::Zeroes, Err(BackendError::Unsupported)) => {
                 self.stage = SameStage::Pieces;
-                let piece = self.pattern(tools, None);
+                let piece = self.pattern(tools, &[]);
                 self.write(tools, piece)
             }
             (SameStage::Pieces, Ok(())) => {
                 let mut piece = outcome.buffer;
-                if let Some(piece) = &mut piece {
+                let written = piece.as_ref().map_or(self.left, |piece| piece.len() as u64 / tools.stride());
+                if let Some(piece) = piece.as_mut().filter(|_| !self.moved()) {
                     tools.strip(piece);
                 }
-                let written = piece.as_ref().map_or(self.left, |piece| piece.len() as u64 / tools.block());
                 self.lba += written;
+                self.done += written;
                 self.left = self.left.saturating_sub(written);
                 self.write(tools, piece)
             }
@@ -75,34 +71,68 @@ impl Same {
         }
     }
 
+    /// Whether the protection information of the block came with it.
+    fn moved(&self) -> bool {
+        self.guarded.is_some_and(|guarded| guarded.moved)
+    }
+
+    fn begin(&mut self, tools: &mut Tools<'_>, data: &[u8]) -> Result<Next, Response> {
+        let (block, tuple) = data.split_at(data.len().min(usize::try_from(tools.block()).unwrap_or(0)));
+        if let (true, Some(guarded), Some(protection)) = (self.moved(), self.guarded.as_mut(), tools.protection) {
+            guarded.verify(protection, data, self.lba, 0)?;
+            // The first block has the tag that came, whatever it is (clause 5.43).
+            guarded.reference = ProtectionTuple::read(tuple).reference;
+        }
+        // What was given back has protection information of all ones.
+        let unmap = self.unmap && tuple.iter().all(|octet| *octet == u8::MAX);
+        // Zeros that the device writes itself have none, as what was given back.
+        if block.iter().all(|octet| *octet == 0) && (unmap || tools.protection.is_none()) {
+            self.stage = SameStage::Zeroes;
+            let (lba, blocks) = (self.lba, self.left);
+            return Ok(Next::Submit(Operation::WriteZeroes { lba, blocks, discard: unmap, fua: false }));
+        }
+        self.stage = SameStage::Pieces;
+        let piece = self.pattern(tools, data);
+        Ok(self.write(tools, piece))
+    }
+
     /// A piece full of the block.
-    fn pattern(&self, tools: &mut Tools<'_>, block: Option<&Buffer>) -> Option<Buffer> {
+    fn pattern(&self, tools: &mut Tools<'_>, block: &[u8]) -> Option<Buffer> {
         let mut piece = tools.pool.take(self.len(tools)?)?;
-        match block {
-            Some(block) if !block.is_empty() => {
-                piece.bytes_mut().chunks_exact_mut(block.len()).for_each(|to| to.copy_from_slice(block.bytes()));
+        if block.is_empty() {
+            piece.bytes_mut().fill(0);
+            if self.moved() {
+                // Only of all ones it is the device's own to write.
+                let (block, stride) = (usize::try_from(tools.block()).ok()?, usize::try_from(tools.stride()).ok()?);
+                piece.bytes_mut().chunks_exact_mut(stride).for_each(|to| to[block..].fill(u8::MAX));
             }
-            _ => piece.bytes_mut().fill(0),
+        } else {
+            piece.bytes_mut().chunks_exact_mut(block.len()).for_each(|to| to.copy_from_slice(block));
         }
         Some(piece)
     }
 
     /// Octets of the next piece.
     fn len(&self, tools: &Tools<'_>) -> Option<usize> {
-        usize::try_from(tools.piece(self.left) * tools.block()).ok()
+        let block = if self.moved() { tools.stride() } else { tools.block() };
+        usize::try_from(tools.piece(self.left) * block).ok()
     }
 
     fn write(&self, tools: &mut Tools<'_>, piece: Option<Buffer>) -> Next {
         if self.left == 0 {
             return tools.done(piece);
         }
-        match piece {
-            Some(mut buffer) => {
-                buffer.resize(self.len(tools).unwrap_or(0));
-                tools.write(self.lba, buffer, false)
-            }
-            None => Response::status(Response::TASK_SET_FULL).into(),
+        let Some(mut buffer) = piece else { return Response::status(Response::TASK_SET_FULL).into() };
+        buffer.resize(self.len(tools).unwrap_or(0));
+        let Some((guarded, protection)) = self.guarded.as_ref().zip(tools.protection) else {
+            return tools.write(self.lba, buffer, false);
+        };
+        let reference = protection.reference(guarded.reference, self.done);
+        if guarded.moved {
+            protection.number(buffer.bytes_mut(), reference);
+            return Next::Submit(Operation::Write { lba: self.lba, buffer, fua: false });
         }
+        tools.write_tagged(self.lba, buffer, false, guarded.application(), reference)
     }
 }
 

@@ -1,43 +1,8 @@
 //! What a target allocates: all of it when it is made, within bounds, and nothing for a command.
 
+use crate::counting::held;
 use linerate_fcoe::*;
 use linerate_wire::*;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-thread_local! {
-    /// Octets that this thread holds, and how often it allocated.
-    static HELD: Cell<(i64, u64)> = const { Cell::new((0, 0)) };
-}
-
-struct Counting;
-
-fn count(octets: i64, times: u64) {
-    HELD.with(|held| held.set((held.get().0 + octets, held.get().1 + times)));
-}
-
-fn octets(layout: Layout) -> i64 {
-    i64::try_from(layout.size()).unwrap_or(i64::MAX)
-}
-
-// SAFETY: hands everything to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(octets(layout), 1);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        count(-octets(layout), 0);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 /// One memory for all units: WRITE(10) and READ(10) of one block.
 struct Disk([u8; 512]);
 
@@ -69,6 +34,9 @@ impl DeviceServer for Disk {
         Step::End(GOOD)
     }
     fn give_back(&mut self, _: Buffer) {}
+    fn sent(&mut self, _: Tag) -> bool {
+        false
+    }
     fn abort(&mut self, _: Tag, _: Option<Buffer>) {}
     fn manage(&mut self, _: u64, _: PeerId, _: Lun, _: Function, _: &mut dyn FnMut(Tag)) -> FunctionResponse {
         FunctionResponse::Complete
@@ -154,14 +122,14 @@ fn command(octets: &mut Vec<u8>, ox_id: u16, code: u8) {
 #[test]
 fn ten_thousand_exchanges_take_less_than_64_mib_and_none_allocates() {
     let mut octets = Vec::with_capacity(4096);
-    let before = HELD.get().0;
+    let before = held().0;
     for retry in [false, true] {
         let peer = Peer { retry, ..PEER };
         let config = TargetConfig { max_queue: 20_000, ..TargetConfig::default() };
         let mut target = Target::new(config, Disk([0; 512]));
         assert!(target.up(&peer));
         let mut out = Nobody::default();
-        let made = HELD.get();
+        let made = held();
         assert!(made.0 - before < 8 << 20, "{} octets", made.0 - before);
         for round in 0..20_000_u16 {
             for code in [0x28, 0x2a] {
@@ -180,6 +148,6 @@ fn ten_thousand_exchanges_take_less_than_64_mib_and_none_allocates() {
             target.handle(1, &peer, &FcoeFrame::new_checked(&octets).unwrap(), &mut out);
         }
         assert_eq!(target.peers().next().unwrap().queue_depth, 10_000);
-        assert_eq!(HELD.get(), made, "nothing was allocated since it was made");
+        assert_eq!(held(), made, "nothing was allocated since it was made");
     }
 }
