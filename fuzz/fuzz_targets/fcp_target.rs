@@ -89,6 +89,10 @@ impl DeviceServer for Disk {
         self.away -= 1;
     }
 
+    fn sent(&mut self, _: Tag) -> bool {
+        false
+    }
+
     fn abort(&mut self, tag: Tag, buffer: Option<Buffer>) {
         self.away -= i32::from(buffer.is_some());
         self.open.remove(&tag.0).unwrap();
@@ -122,7 +126,9 @@ struct Wire {
 impl Transmit for Wire {
     fn sequence(&mut self, sequence: &Sequence<'_>) -> usize {
         let (header, max) = (sequence.header, sequence.max_payload);
-        assert!(header.s_id == OURS && header.from_responder() && max % 4 == 0 && (256..=2112).contains(&max));
+        assert!(header.s_id == OURS && max % 4 == 0 && (256..=2112).contains(&max));
+        // The only exchanges that a target begins are RECs.
+        assert_eq!(header.from_responder(), header.r_ctl != r_ctl::ELS_REQUEST);
         let len: usize = sequence.payload.iter().map(|piece| piece.len()).sum();
         assert!(sequence.end || len > 0 && len % max == 0);
         assert_eq!(header.has(f_ctl::END_SEQUENCE), sequence.end);
@@ -130,6 +136,10 @@ impl Transmit for Wire {
             r_ctl::STATUS => drop(FcpResponse::parse(sequence.payload[0]).unwrap()),
             r_ctl::DATA_DESCRIPTOR => drop(FcpTransferReady::parse(sequence.payload[0]).unwrap()),
             r_ctl::FC4_LS_REPLY => drop(FcpSrrReply::parse(sequence.payload[0]).unwrap()),
+            r_ctl::ELS_REQUEST => {
+                assert_eq!((header.fc_type, sequence.payload[0][0]), (FcType::ELS, ElsCommand::REC.0));
+                drop(ExchangeRepr::parse(sequence.payload[0]).unwrap());
+            }
             r_ctl::DATA | r_ctl::BLS_BA_ACC | r_ctl::BLS_BA_RJT => {}
             other => panic!("{other:02x}"),
         }

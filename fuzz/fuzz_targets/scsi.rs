@@ -85,6 +85,8 @@ impl Transport {
                     done += octets.len() as u32;
                 }
                 self.open.remove(&tag.0).expect("a task ends once");
+                // Whether others may go on now, the next poll shows.
+                let _ = self.disks.sent(tag);
             }
             step => *self.open.get_mut(&tag.0).expect("a step of a task that is") = Some(step),
         }

@@ -4,20 +4,20 @@
 //! `LINERATE_FLUSHED_KILLS=n` kills it so often.
 #![cfg(target_os = "linux")]
 
+#[allow(dead_code, reason = "each test takes what it needs")]
+mod process;
+
+use process::{LIMIT, Process};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-const BINARY: &str = env!("CARGO_BIN_EXE_linerate");
-/// Nothing takes longer, on a machine that others use too.
-const LIMIT: Duration = Duration::from_secs(60);
 const BLOCK: usize = 4096;
 const SECTOR: usize = 512;
 /// By its names, which are made of it, the target is the same again.
@@ -29,33 +29,6 @@ const WRITERS: usize = 2;
 fn kills() -> u64 {
     let kills = std::env::var("LINERATE_FLUSHED_KILLS").ok();
     kills.map_or(3, |text| text.parse().expect("LINERATE_FLUSHED_KILLS is a number"))
-}
-
-/// `linerate …`, killed with SIGKILL when it is dropped.
-struct Ours(Child);
-
-impl Ours {
-    /// Returns when it has said that it is ready; what it says from then on is thrown away.
-    fn start(arguments: &[&str], ready: &str) -> Self {
-        let mut command = Command::new(BINARY);
-        let mut child = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut said = BufReader::new(child.stdout.take().unwrap());
-        let ours = Self(child);
-        let mut line = String::new();
-        while !line.contains(ready) {
-            line.clear();
-            assert!(said.read_line(&mut line).unwrap() > 0, "{arguments:?} has ended");
-        }
-        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
-        ours
-    }
-}
-
-impl Drop for Ours {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 fn until(what: &str, mut done: impl FnMut() -> bool) {
@@ -188,11 +161,11 @@ fn a_killed_target_loses_nothing_that_was_flushed() {
     let (a, b) = (path("a"), path("b"));
     let ours = format!("unix:{a}:{b},mtu=2500");
     let lun = format!("0=file:{disk}");
-    let target = || Ours::start(&["fcoe", "target", "-i", &ours, "--mac", MAC, "--lun", &lun], "LUN 0");
+    let target = || Process::linerate(&["fcoe", "target", "-i", &ours, "--mac", MAC, "--lun", &lun], "LUN 0");
     let mut running = Some(target());
     let theirs = format!("unix:{b}:{a},mtu=2500");
     let server = format!("unix:{}", nbd.display());
-    let _initiator = Ours::start(&["fcoe", "initiator", "-i", &theirs, "--nbd", &server], "export");
+    let _initiator = Process::linerate(&["fcoe", "initiator", "-i", &theirs, "--nbd", &server], "export");
 
     let versions = Mutex::new(vec![BTreeSet::from([0]); WRITERS * BLOCKS]);
     let (flushed, stop) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -214,7 +187,7 @@ fn a_killed_target_loses_nothing_that_was_flushed() {
             until("blocks are written and flushed", || flushed.load(Ordering::Relaxed) > before + 200);
             std::thread::sleep(Duration::from_millis(kill % 7));
             // What was acknowledged before it died is in the file.
-            running.take();
+            running.take().expect("it runs").kill();
             for (block, versions) in versions.lock().unwrap().iter().enumerate() {
                 let mut data = vec![0; BLOCK];
                 file.read_exact_at(&mut data, (block * BLOCK) as u64).unwrap();

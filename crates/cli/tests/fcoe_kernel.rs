@@ -2,100 +2,17 @@
 //! went over the wire is read by tshark.
 #![cfg(target_os = "linux")]
 
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+#[allow(dead_code, reason = "each test takes what it needs")]
+mod process;
+mod rig;
 
-const BINARY: &str = env!("CARGO_BIN_EXE_linerate");
-/// How long a machine may take for all it does, seconds: emulated, on two cores that others use too.
-const LIMIT: u64 = 280;
+use process::{Process, counter};
+use std::path::Path;
+use std::process::Command;
 
-fn rig() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rig")
-}
-
-/// Whether the machines can run; says why not.
-fn is_there() -> bool {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/rig/out/stamp");
-    let built = std::env::var_os("RIG").map_or(built, |dir| PathBuf::from(dir).join("out/stamp"));
-    if !built.exists() {
-        println!("skipped: the virtual machines are not built: run ./test tools");
-        return false;
-    }
-    true
-}
-
-/// `linerate …` until it has said that it is ready.
-struct Ours {
-    child: Child,
-    said: Option<BufReader<std::io::PipeReader>>,
-}
-
-impl Ours {
-    fn start(arguments: &[&str], ready: &str) -> Self {
-        let (said, says) = std::io::pipe().unwrap();
-        let child = Command::new(BINARY)
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(says.try_clone().unwrap())
-            .stderr(says)
-            .spawn()
-            .unwrap();
-        let mut said = BufReader::new(said);
-        let (mut line, mut all) = (String::new(), String::new());
-        while !line.contains(ready) {
-            line.clear();
-            assert!(said.read_line(&mut line).unwrap() > 0, "it ended: {all}");
-            all += &line;
-        }
-        Self { child, said: Some(said) }
-    }
-
-    /// Ctrl-C; what it said from then on.
-    fn stop(mut self) -> String {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", "INT", &pid]).status().unwrap().success());
-        let mut rest = String::new();
-        self.said.take().unwrap().read_to_string(&mut rest).unwrap();
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while self.child.try_wait().unwrap().is_none() {
-            assert!(Instant::now() < deadline, "still running");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        assert_eq!(self.child.wait().unwrap().code(), Some(130), "{rest}");
-        rest
-    }
-}
-
-impl Drop for Ours {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Starts a machine with the kernel's initiator.
-fn machine(arguments: &[&str], command: &str) -> Child {
-    let limit = LIMIT.to_string();
-    Command::new("timeout")
-        .arg((LIMIT + 20).to_string())
-        .arg(rig().join("run-vm.sh"))
-        .args(["--role", "initiator", "--quiet", "--timeout", &limit, "--lun-timeout", "120", "--cmd", command])
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
-}
-
-/// What it printed; it must have done all of its command.
-fn finished(machine: Child) -> String {
-    let output = machine.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    said
+/// A machine with the kernel's initiator.
+fn initiator(link: &str, arguments: &[&str]) -> Process {
+    rig::machine("initiator", link, arguments)
 }
 
 /// The capture has FCoE frames, and tshark finds none malformed and no CRC wrong.
@@ -109,26 +26,21 @@ fn is_clean(pcap: &Path) {
     assert_eq!(count("_ws.malformed || fcoe.crc.bad"), 0);
 }
 
-fn counter(said: &str, name: &str) -> u64 {
-    let value = said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok());
-    value.unwrap_or_else(|| panic!("no {name} in:\n{said}"))
-}
-
 /// A target on one end of a UNIX datagram link, whose other end a machine takes.
 fn over_unix(dir: &Path, target: &[&str], mtu: &str, more: &[&str], command: &str) -> (String, String) {
     let (us, them) = (dir.join("us"), dir.join("them"));
     let (us, them) = (us.to_str().unwrap(), them.to_str().unwrap());
     let port = format!("unix:{us}:{them},mtu={mtu}");
-    let ours = Ours::start(&[&["fcoe", "target", "-i", &port], target].concat(), "LUN 0");
-    let link = format!("{them}:{us}");
-    let said = finished(machine(&[&["--unix", &link, "--mtu", mtu], more].concat(), command));
+    let mut ours = rig::ours(&[&["fcoe", "target", "-i", &port], target].concat());
+    ours.until("LUN 0");
+    let said = initiator(&format!("{them}:{us}"), &[&["--mtu", mtu, "--cmd", command], more].concat()).done();
     (said, ours.stop())
 }
 
 /// A file system on the LUN, filled, checked, mounted again; commands as sg3_utils sends them; every byte of 64 MiB.
 #[test]
 fn the_kernel_keeps_a_file_system_on_our_lun() {
-    if !is_there() {
+    if !rig::is_there() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -149,7 +61,7 @@ fn the_kernel_keeps_a_file_system_on_our_lun() {
 /// Frames of 1452 octets of data, and all of them with a tag.
 #[test]
 fn a_small_mtu_and_a_vlan_are_no_obstacle() {
-    if !is_there() {
+    if !rig::is_there() {
         return;
     }
     for (mtu, ours, theirs) in [("1500", &[][..], &[][..]), ("2180", &["--vlan", "100"], &["--vlan", "100"])] {
@@ -168,17 +80,17 @@ fn a_small_mtu_and_a_vlan_are_no_obstacle() {
 /// the second sees two.
 #[test]
 fn two_initiators_share_a_target_behind_a_switch() {
-    if !is_there() {
+    if !rig::is_there() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let switch = format!("fc{}", std::process::id());
     let ports = [("a", "b"), ("c", "d")].map(|(us, them)| format!("unix:{}:{},mtu=2500", path(us), path(them)));
-    let switched = Ours::start(
-        &["switch", &switch, "--ports", "target", "--attach", &ports[0], "--attach", &ports[1], "--wait", "sleep"],
-        "runs",
-    );
+    let mut switched = rig::ours(&[
+        "switch", &switch, "--ports", "target", "--attach", &ports[0], "--attach", &ports[1], "--wait", "sleep",
+    ]);
+    switched.until("runs");
     let luns: Vec<String> = (0..12).map(|i| format!("--lun={i}=ram:8M")).collect();
     let first = "--allow=20:00:52:54:00:fc:0e:01=0,1,2,3,4,5,6,7,8,9,10,11";
     let second = "--allow=20:00:52:54:00:fc:0e:09=3,7";
@@ -187,23 +99,143 @@ fn two_initiators_share_a_target_behind_a_switch() {
         .into_iter()
         .chain(luns.iter().map(String::as_str))
         .collect();
-    let ours = Ours::start(&arguments, "LUN 11");
+    let mut ours = rig::ours(&arguments);
+    ours.until("LUN 11");
     let count =
         |n| format!("i=0; until [ $(luns | wc -l) = {n} ] || [ $i = 100 ]; do usleep 200000; i=$((i+1)); done; luns; ");
+    let begin = |ends: [&str; 2], mac, n, rest: &str| {
+        let link = format!("{}:{}", path(ends[0]), path(ends[1]));
+        initiator(&link, &["--mac", mac, "--cmd", &(count(n) + rest)])
+    };
     let machines = [
-        machine(
-            &["--unix", &format!("{}:{}", path("b"), path("a")), "--mac", "52:54:00:fc:0e:01"],
-            &(count(12) + "set -e; DISK=/dev/sda verify 4; DISK=/dev/sdl verify 4; echo SEEN-$(luns | wc -l)"),
+        begin(
+            ["b", "a"],
+            "52:54:00:fc:0e:01",
+            12,
+            "set -e; DISK=/dev/sda verify 4; DISK=/dev/sdl verify 4; echo SEEN-$(luns | wc -l)",
         ),
-        machine(
-            &["--unix", &format!("{}:{}", path("d"), path("c")), "--mac", "52:54:00:fc:0e:09"],
-            &(count(2) + "set -e; DISK=/dev/sda verify 4; echo SEEN-$(luns | wc -l)"),
-        ),
+        begin(["d", "c"], "52:54:00:fc:0e:09", 2, "set -e; DISK=/dev/sda verify 4; echo SEEN-$(luns | wc -l)"),
     ];
-    let [first, second] = machines.map(finished);
+    let [first, second] = machines.map(Process::done);
     assert!(first.contains("SEEN-12") && first.matches("VERIFY-OK").count() == 2, "{first}");
     assert!(second.contains("SEEN-2") && second.contains("VERIFY-OK"), "{second}");
     let counters = ours.stop();
     assert_eq!(counter(&counters, "sessions"), 2, "{counters}");
     switched.stop();
+}
+
+/// A MAC address, of which a node's names and the N_Port_ID that it proposes first are made.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Mac([u8; 6]);
+
+impl Mac {
+    /// Any unicast one, save those that VN_Ports have.
+    fn random(random: &mut impl FnMut() -> u64) -> Self {
+        let mut octets: [u8; 6] = random().to_be_bytes()[..6].try_into().unwrap();
+        octets[0] = if octets[0] & 0xfe == 0x0e { 0x02 } else { octets[0] & 0xfe };
+        Self(octets)
+    }
+
+    /// The lower 16 bits of the port's name; 0 and FFFF are no N_Port_IDs.
+    fn first_id(self) -> u32 {
+        match u32::from_be_bytes([0, 0, self.0[4], self.0[5]]) {
+            0 | 0xffff => 1,
+            id => id,
+        }
+    }
+}
+
+impl std::fmt::Display for Mac {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.map(|octet| format!("{octet:02x}")).join(":"))
+    }
+}
+
+/// Who meets whom, and who is there first.
+struct Pair {
+    kernel: Mac,
+    ours: Mac,
+    kernel_first: bool,
+    /// Both propose the same N_Port_ID.
+    conflict: bool,
+}
+
+impl Pair {
+    /// Of eight in a row each has its own mix of who is first, who has the greater name, and conflict.
+    fn random(k: u64, random: &mut impl FnMut() -> u64) -> Self {
+        let [kernel_first, conflict, kernel_greater] = [1, 2, 4].map(|bit| k & bit != 0);
+        let [mut lesser, mut greater] = [Mac::random(random), Mac::random(random)];
+        if conflict {
+            greater.0[3..].copy_from_slice(&lesser.0[3..]);
+        } else if lesser.first_id() == greater.first_id() {
+            greater.0[5] ^= 2;
+        }
+        if lesser.0[..3] == greater.0[..3] {
+            greater.0[1] ^= 1;
+        }
+        if lesser > greater {
+            (lesser, greater) = (greater, lesser);
+        }
+        let (kernel, ours) = if kernel_greater { (greater, lesser) } else { (lesser, greater) };
+        Self { kernel, ours, kernel_first, conflict }
+    }
+}
+
+/// One after the other in one machine: each pair finds itself, and its I/O is right; who comes second to the same
+/// N_Port_ID takes another (FC-BB-6, VN2VN probe and claim).
+fn meet(pairs: &[Pair]) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (us, them, pcap) = (path("us"), path("them"), path("all.pcap"));
+    let first = |pair: &Pair| if pair.kernel_first { "kernel" } else { "ours" };
+    let words = pairs.iter().map(|pair| format!(" {},{},{}", first(pair), pair.kernel, pair.ours));
+    let command = format!("pairs{}", words.collect::<String>());
+    let rest = ["--mode", "none", "--no-lun", "--put", &rig::file("pairs"), "--pcap", &pcap, "--cmd", &command];
+    let mut machine = initiator(&format!("{them}:{us}"), &rest);
+    let port = format!("unix:{us}:{them},mtu=2500");
+    for (n, pair) in pairs.iter().enumerate() {
+        machine.until(&format!("PAIR-{n} {}", if pair.kernel_first { "UP" } else { "LISTENS" }));
+        let mut ours =
+            rig::ours(&["fcoe", "target", "-i", &port, "--mac", &pair.ours.to_string(), "--lun", "0=ram:4M"]);
+        ours.until("ready");
+        let line = machine.until(&format!("PAIR-{n} ID"));
+        machine.until(&format!("PAIR-{n} DONE"));
+        let said = ours.stop();
+        let hex = |text: &str| u32::from_str_radix(text.trim(), 16).unwrap_or_else(|e| panic!("{e}: {text}"));
+        let kernels = hex(line.split_once("ID 0x").unwrap_or_else(|| panic!("{line}")).1);
+        let addresses = said.lines().filter_map(|line| line.strip_prefix("address ")?.strip_suffix(": ready"));
+        let [ours] = addresses.map(hex).collect::<Vec<_>>()[..] else { panic!("one address:\n{said}") };
+        let kept = [kernels == pair.kernel.first_id(), ours == pair.ours.first_id()];
+        let keep = if pair.conflict { [pair.kernel_first, !pair.kernel_first] } else { [true; 2] };
+        let who =
+            format!("kernel {} is {kernels:06x}, ours {} is {ours:06x}, {} first", pair.kernel, pair.ours, first(pair));
+        assert!(kept == keep && kernels != ours, "{who}\n{said}");
+        println!("{who}");
+    }
+    let said = machine.done();
+    assert_eq!(said.matches("VERIFY-OK 1 MiB").count(), pairs.len(), "{said}");
+    is_clean(Path::new(&pcap));
+}
+
+/// `LINERATE_SEED=n` makes other addresses, `LINERATE_PAIRS=n` so many pairs.
+#[test]
+fn random_addresses_meet_and_the_second_to_an_id_takes_another() {
+    if !rig::is_there() {
+        return;
+    }
+    let number = |name: &str, otherwise: u64| {
+        std::env::var(name).map_or(otherwise, |text| text.parse().unwrap_or_else(|e| panic!("{name}={text}: {e}")))
+    };
+    let (seed, count) = (number("LINERATE_SEED", 1), number("LINERATE_PAIRS", 8));
+    println!("LINERATE_SEED={seed} LINERATE_PAIRS={count}");
+    // SplitMix64 (Steele, Lea and Flood, 2014).
+    let mut state = seed;
+    let mut random = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    };
+    let pairs: Vec<Pair> = (0..count).map(|k| Pair::random(k, &mut random)).collect();
+    pairs.chunks(8).for_each(meet);
 }

@@ -2,12 +2,21 @@
 //! dies, the kernel's initiator with our target that ends and comes back, frames that are lost or damaged.
 #![cfg(target_os = "linux")]
 
+#[allow(dead_code, reason = "each test takes what it needs")]
+mod process;
 mod rig;
 
-use rig::Process;
+use process::counter;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// One test after the other: each has a machine, which is emulated on a core.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A directory with a port's name, and the link of the machine at its other end.
 struct Place {
@@ -42,11 +51,6 @@ fn run(program: &str, arguments: &[&str]) -> String {
     said
 }
 
-fn counter(said: &str, name: &str) -> u64 {
-    let value = said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok());
-    value.unwrap_or_else(|| panic!("no {name} in:\n{said}"))
-}
-
 /// What `/dev/urandom` gives, in a file.
 fn random(path: &str, len: usize) -> Vec<u8> {
     use std::io::Read;
@@ -66,17 +70,17 @@ fn our_initiator_on_the_kernels_target_until_that_dies() {
     if !rig::is_there() {
         return;
     }
-    let _alone = rig::alone();
+    let _alone = alone();
     let place = Place::new();
     let acl = ["--acl", "20:00:02:00:00:00:00:01", "--luns", "rd:64 file:32"];
     // Between the two, so that the machine's death is silence and not a link that is down.
-    let mut relay = Process::start(&rig::file("relay.py"), &[&place.link("a", "us"), &place.link("b", "vm")]);
+    let mut relay = rig::start(&rig::file("relay.py"), &[&place.link("a", "us"), &place.link("b", "vm")]);
     relay.until("RELAY-READY");
-    let mut machine = Process::machine("target", &place.link("vm", "b"), &acl);
+    let mut machine = rig::machine("target", &place.link("vm", "b"), &acl);
     machine.until("TARGET-READY");
     let port = place.port("us", "a");
     let node = ["-i", &port, "--mac", "02:00:00:00:00:01"];
-    let ours = |what: &[&str]| Process::ours(&[&["fcoe", what[0]], &node[..], &what[1..]].concat()).done();
+    let ours = |what: &[&str]| rig::ours(&[&["fcoe", what[0]], &node[..], &what[1..]].concat()).done();
 
     let said = ours(&["ls"]);
     assert!(said.contains("LUN 0     LIO-ORG  RAMDISK-MCP      67108864 bytes"), "{said}");
@@ -91,7 +95,7 @@ fn our_initiator_on_the_kernels_target_until_that_dies() {
 
     let nbd = place.path("nbd");
     let address = format!("unix:{nbd}");
-    let mut initiator = Process::ours(&[&["fcoe", "initiator", "--nbd", &address], &node[..]].concat());
+    let mut initiator = rig::ours(&[&["fcoe", "initiator", "--nbd", &address], &node[..]].concat());
     initiator.until("02/1: LIO-ORG FILEIO");
     let first = format!("--uri=nbd+unix:///?socket={nbd}");
     let fio = ["--name=n", "--ioengine=nbd", &first, "--rw=randwrite", "--bs=4k", "--iodepth=16"];
@@ -109,13 +113,13 @@ fn our_initiator_on_the_kernels_target_until_that_dies() {
 
     // 16 I/Os are under way, and all of them end: fio waits for each.
     let fio = ["--name=n", "--ioengine=nbd", &first, "--rw=randrw", "--bs=4k", "--iodepth=16", "--size=64M"];
-    let mut load = Process::start("fio", &[&fio[..], &["--time_based", "--runtime=200"]].concat());
+    let mut load = rig::start("fio", &[&fio[..], &["--time_based", "--runtime=200"]].concat());
     load.until("connected to NBD server");
     std::thread::sleep(Duration::from_secs(1));
     drop(machine);
     let killed = Instant::now();
-    let (code, said) = load.ended();
-    assert!(code != Some(0) && said.contains("err="), "{code:?}: {said}");
+    let load = load.end();
+    assert!(load.code != Some(0) && load.said().contains("err="), "{load:?}");
     // 20 s without a beacon, at the latest 30 s for a command.
     assert!(killed.elapsed() < Duration::from_secs(45), "{:?}", killed.elapsed());
     let said = initiator.stop();
@@ -129,28 +133,18 @@ fn our_target_ends_and_comes_back_under_load() {
     if !rig::is_there() {
         return;
     }
-    let _alone = rig::alone();
+    let _alone = alone();
     let place = Place::new();
     let disk = place.path("disk");
     std::fs::File::create(&disk).unwrap().set_len(16 << 20).unwrap();
     let (port, lun) = (place.port("us", "vm"), format!("0=file:{disk}"));
     let start = || {
-        let mut ours = Process::ours(&[
-            "fcoe",
-            "target",
-            "-i",
-            &port,
-            "--mac",
-            "02:00:00:fc:00:02",
-            "--lun",
-            &lun,
-            "--wait",
-            "sleep",
-        ]);
+        let mut ours =
+            rig::ours(&["fcoe", "target", "-i", &port, "--mac", "02:00:00:fc:00:02", "--lun", &lun, "--wait", "sleep"]);
         ours.until("LUN 0");
         ours
     };
-    let mut ours = start();
+    let ours = start();
     let command = r"state() { cat /sys/class/fc_remote_ports/rport-*/port_state; }
         until_state() { i=0; until [ $(state) = $1 ] || [ $i = 600 ]; do usleep 100000; i=$((i+1)); done; echo IT-IS $(state); }
         ( i=0; while [ ! -e /tmp/end ]; do
@@ -160,12 +154,12 @@ fn our_target_ends_and_comes_back_under_load() {
             cmp /tmp/p /tmp/q || echo WRONG $i; i=$((i+1))
         done; echo LOAD-DONE $i ) &
         sleep 1; echo UNDER-LOAD; until_state Blocked; until_state Online; sleep 1; touch /tmp/end; wait";
-    let mut machine = Process::machine("initiator", &place.link("vm", "us"), &["--cmd", command]);
+    let mut machine = rig::machine("initiator", &place.link("vm", "us"), &["--cmd", command]);
     machine.until("UNDER-LOAD");
     let said = ours.stop();
     assert!(said.contains("session 0 is over: we end"), "{said}");
     machine.until("IT-IS Blocked");
-    let mut ours = start();
+    let ours = start();
     let said = machine.done();
     assert!(said.contains("IT-IS Online") && said.contains("LOAD-DONE"), "{said}");
     for bad in ["WRITE-ERROR", "READ-ERROR", "WRONG"] {
@@ -183,7 +177,7 @@ fn lost_and_damaged_frames_cost_the_kernels_initiator_no_io() {
     if !rig::is_there() {
         return;
     }
-    let _alone = rig::alone();
+    let _alone = alone();
     let place = Place::new();
     let (a, b, go, pcap) = (place.link("a", "us"), place.link("b", "vm"), place.path("go"), place.path("all.pcap"));
     let rules = [
@@ -195,9 +189,9 @@ fn lost_and_damaged_frames_cost_the_kernels_initiator_no_io() {
     ];
     let chosen: Vec<&str> = rules.iter().flat_map(|rule| ["--drop", rule]).collect();
     let chance = ["--loss", "0.005", "--corrupt-rate", "0.005", "--seed", "1", "--start", &go, "--pcap", &pcap];
-    let mut relay = Process::start(&rig::file("relay.py"), &[&[a.as_str(), &b], &chosen[..], &chance].concat());
+    let mut relay = rig::start(&rig::file("relay.py"), &[&[a.as_str(), &b], &chosen[..], &chance].concat());
     relay.until("RELAY-READY");
-    let mut ours = Process::ours(&["fcoe", "target", "-i", &place.port("us", "a"), "--lun", "0=ram:16M"]);
+    let mut ours = rig::ours(&["fcoe", "target", "-i", &place.port("us", "a"), "--lun", "0=ram:16M"]);
     ours.until("LUN 0");
     let command = r"dd if=/dev/urandom of=/tmp/pat bs=32k count=5 2>/dev/null; n=0
         put() { dd if=/tmp/pat of=$DISK bs=32k count=1 skip=$n seek=$n oflag=direct conv=notrunc 2>/dev/null || echo IO-ERROR $1; n=$((n+1)); }
@@ -206,14 +200,14 @@ fn lost_and_damaged_frames_cost_the_kernels_initiator_no_io() {
         sg_sync --count=1 $DISK; put data-out; sg_persist -i -k $DISK >/dev/null; put response; sg_sync --16 $DISK; take data-in
         echo CHOSEN-DONE $n; sleep 1; lossy 32 16 8";
     let lossy = rig::file("lossy");
-    let mut machine = Process::machine("initiator", &place.link("vm", "b"), &["--put", &lossy, "--cmd", command]);
+    let mut machine = rig::machine("initiator", &place.link("vm", "b"), &["--put", &lossy, "--cmd", command]);
     machine.until("CHOSEN-DONE 5");
     std::fs::write(&go, "").unwrap();
     let said = machine.done();
     assert!(!said.contains("IO-ERROR") && !said.contains("WRONG"), "{said}");
     assert!(said.contains("LOSSY pieces=32 write_errors=0 read_errors=0 wrong=0"), "{said}");
     relay.signal("TERM");
-    let (_, faults) = relay.ended();
+    let faults = relay.end().said();
     assert_eq!(faults.matches("FAULT drop").count(), rules.len(), "{faults}");
     assert!(!faults.contains(" 0 lost") && !faults.contains(" 0 damaged"), "{faults}");
     let said = ours.stop();

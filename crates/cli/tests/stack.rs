@@ -2,19 +2,20 @@
 //! tshark thinks of its frames.
 #![cfg(target_os = "linux")]
 
+#[allow(dead_code, reason = "each test takes what it needs")]
+mod process;
+
 use linerate_port::{Cause, Namespace, Offloads, VethPair, open};
 use linerate_rt::net::{Net, Options};
 use linerate_wire::VlanTag;
+use process::{BINARY, LIMIT, Process, counter};
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-const BINARY: &str = env!("CARGO_BIN_EXE_linerate");
-/// How long anything may take that must happen.
-const LIMIT: Duration = Duration::from_secs(60);
 /// The kernel's interface, and the one that is linerate's.
 const KERNEL: &str = "va";
 const OURS: &str = "vb";
@@ -90,58 +91,26 @@ fn run(ns: &Namespace, line: &str) -> Output {
 }
 
 /// `linerate stack up` while it runs.
-struct Host {
-    child: Child,
-    said: BufReader<std::process::ChildStdout>,
-}
+struct Host(Process);
 
 impl Host {
     /// Returns when it has said where it is.
     fn start(link: &Link, more: &str) -> Self {
         let mut command = Command::new(BINARY);
         command.args(["stack", "up", "-i", &link.port, "--addr", "10.9.0.2/24", "--addr", "fd09::2/64", "--mac", MAC]);
-        command.args(more.split_whitespace()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = link.ns.run_in(|| command.spawn()).unwrap().unwrap();
-        let mut said = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        while !line.contains("link up: ") {
-            line.clear();
-            let n = said.read_line(&mut line).unwrap();
-            let mut log = String::new();
-            if n == 0 {
-                child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
-            }
-            assert!(n > 0, "it ended: {log}");
-        }
+        command.args(more.split_whitespace());
+        let mut host = link.ns.run_in(|| Process::start(command)).unwrap();
+        let line = host.until("link up: ");
         assert!(line.contains(MAC) && line.contains("10.9.0.2/24") && line.contains("fd09::2/64"), "{line}");
-        Self { child, said }
+        Self(host)
     }
 
     /// Ctrl-C: its exit code, and its counters.
-    fn stop(mut self) -> (Option<i32>, String) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", "INT", &pid]).status().unwrap().success());
-        let deadline = Instant::now() + LIMIT;
-        while self.child.try_wait().unwrap().is_none() {
-            assert!(Instant::now() < deadline, "still running");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let mut counters = String::new();
-        self.said.read_to_string(&mut counters).unwrap();
-        (self.child.wait().unwrap().code(), counters)
+    fn stop(self) -> (Option<i32>, String) {
+        self.0.signal("INT");
+        let ended = self.0.end();
+        (ended.code, ended.out)
     }
-}
-
-impl Drop for Host {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn counter(counters: &str, name: &str) -> u64 {
-    let value = counters.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-    value.unwrap_or_else(|| panic!("no {name} in:\n{counters}"))
 }
 
 // ---- what the kernel does with it ----
@@ -235,7 +204,7 @@ fn serves(kind: &str, more: &str, kernel_fills: bool) {
 
 // ---- what tshark thinks of it ----
 
-struct Capture(Child);
+struct Capture(Process);
 
 impl Capture {
     /// Returns when it has begun.
@@ -243,20 +212,18 @@ impl Capture {
         let mut command = Command::new("tshark");
         // A large buffer: what is looked for must be in the capture.
         command.args(["-i", KERNEL, "-Q", "-B", "64", "-f", &format!("ether src {MAC}"), "-w"]).arg(file);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let child = ns.run_in(|| command.spawn()).unwrap().unwrap();
-        let mut capture = Self(child);
+        let mut capture = ns.run_in(|| Process::start(command)).unwrap();
         // dumpcap opens the interface, and then the file, which it begins with a header.
         let deadline = Instant::now() + LIMIT;
         while std::fs::metadata(file).map_or(0, |file| file.len()) == 0 {
-            assert!(Instant::now() < deadline && capture.0.try_wait().unwrap().is_none(), "tshark does not begin");
-            std::thread::sleep(Duration::from_millis(5));
+            let ended = capture.ends_within(Duration::from_millis(5));
+            assert!(Instant::now() < deadline && !ended, "tshark does not begin");
         }
-        capture
+        Self(capture)
     }
 
     /// No frame malformed, no checksum wrong, and of each kind enough that this says something.
-    fn judge(mut self, file: &Path) {
+    fn judge(self, file: &Path) {
         // Its reader is a buffer behind.
         let count = |filter: &str| {
             let output = Command::new("tshark")
@@ -273,8 +240,8 @@ impl Capture {
         while count("icmpv6.type == 129 && ipv6.plen < 100") < 7 {
             assert!(Instant::now() < deadline, "the capture does not end");
         }
-        assert!(Command::new("kill").args(["-s", "INT", &self.0.id().to_string()]).status().unwrap().success());
-        assert!(self.0.wait().unwrap().success());
+        self.0.signal("INT");
+        self.0.done();
         let mut table = String::new();
         for (kind, least) in [
             ("ip.checksum.status == 1", 100),
@@ -295,13 +262,6 @@ impl Capture {
         }
         let sums = ["ip", "icmp", "icmpv6", "udp"].map(|protocol| format!("{protocol}.checksum.status == 0"));
         assert_eq!(count(&format!("_ws.malformed || {}", sums.join(" || "))), 0);
-    }
-}
-
-impl Drop for Capture {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

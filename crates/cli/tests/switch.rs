@@ -1,68 +1,15 @@
 //! `linerate switch` and two pkt-gens on it, as processes.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+#[allow(dead_code, reason = "each test takes what it needs")]
+mod process;
 
-const BINARY: &str = env!("CARGO_BIN_EXE_linerate");
+use process::{BINARY, Ended, Process};
+use std::process::Command;
 
 fn linerate(arguments: &str) -> Command {
     let mut command = Command::new(BINARY);
-    command.args(arguments.split_whitespace()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(arguments.split_whitespace());
     command
-}
-
-/// A process that is ended with the test.
-struct Running(Child);
-
-impl Running {
-    fn new(arguments: &str) -> Self {
-        Self(linerate(arguments).spawn().unwrap())
-    }
-
-    /// One that has said so much on standard error.
-    fn once_it_says(word: &str, arguments: &str) -> Self {
-        let mut running = Self::new(arguments);
-        let mut log = BufReader::new(running.0.stderr.take().unwrap());
-        let mut line = String::new();
-        while !line.contains(word) {
-            line.clear();
-            assert!(log.read_line(&mut line).unwrap() > 0, "it ended before it said {word}");
-        }
-        // Whatever it says later has somewhere to go.
-        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-        running
-    }
-
-    fn signal(&self, name: &str) {
-        let done = Command::new("kill").args(["-s", name, &self.0.id().to_string()]).status().unwrap();
-        assert!(done.success());
-    }
-
-    /// Exit code and standard output; waits for the end, but not for ever.
-    fn end(mut self) -> (Option<i32>, String) {
-        let out = self.0.stdout.take().unwrap();
-        let reader = std::thread::spawn(move || {
-            let mut text = String::new();
-            BufReader::new(out).read_to_string(&mut text).map(|_| text)
-        });
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let status = loop {
-            if let Some(status) = self.0.try_wait().unwrap() {
-                break status;
-            }
-            assert!(Instant::now() < deadline, "still running after a minute");
-            std::thread::sleep(Duration::from_millis(5));
-        };
-        (status.code(), reader.join().unwrap().unwrap())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 fn json(text: &str) -> serde_json::Value {
@@ -99,24 +46,25 @@ fn two_pkt_gens_meet_on_a_switch_and_the_ledgers_agree() {
     const FRAMES: u64 = 200_000;
     let name = format!("cli-{}", std::process::id());
     let runs = format!("switch {name} --json --ports a,b,m --mirror a:m:in");
-    let switch = Running::once_it_says("attach to it as vale:", &runs);
+    let switch = Process::ready(linerate(&runs), "attach to it as vale:");
     let receiver = |port: &str| {
-        Running::once_it_says("threads and", &format!("pkt-gen -i vale:{name}:{port} -f rx -n {FRAMES} --json"))
+        let runs = format!("pkt-gen -i vale:{name}:{port} -f rx -n {FRAMES} --json");
+        Process::ready(linerate(&runs), "threads and")
     };
     let (rx, watcher) = (receiver("b,pause=255"), receiver("m"));
-    let tx = Running::new(&format!("pkt-gen -i vale:{name}:a -f tx -n {FRAMES} --json"));
-    let (code, out) = tx.end();
+    let tx = Process::start(linerate(&format!("pkt-gen -i vale:{name}:a -f tx -n {FRAMES} --json")));
+    let Ended { code, out, .. } = tx.end();
     assert_eq!(code, Some(0), "{out}");
     let sent = &json(&out)["tests"][0]["ledger"];
     assert_eq!((&sent["sent"], &sent["unexplained"]["sending"]), (&FRAMES.into(), &0.into()));
-    let (code, out) = rx.end();
+    let Ended { code, out, .. } = rx.end();
     assert_eq!(code, Some(0), "{out}");
     assert_eq!(json(&out)["tests"][0]["ledger"]["received"], FRAMES, "nothing is lost where senders wait");
     watcher.signal("INT");
-    let (_, out) = watcher.end();
+    let out = watcher.end().out;
     let watched = json(&out)["tests"][0]["ledger"].clone();
     switch.signal("INT");
-    let (code, out) = switch.end();
+    let Ended { code, out, .. } = switch.end();
     assert_eq!(code, Some(130), "{out}");
     let document = json(&out);
     let ledger = &document["ledger"];

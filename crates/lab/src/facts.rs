@@ -2,7 +2,7 @@
 
 use linerate_load::result::{Environment, Outcome, PortUsed, Role, RunResult, Test, unit};
 
-use crate::quantity;
+use crate::{quantity, sweep};
 
 /// The test with the highest median packet rate; of equal ones the one that stands beside a published figure.
 pub(crate) fn best_rate(run: &RunResult) -> Option<(&Test, f64)> {
@@ -12,14 +12,8 @@ pub(crate) fn best_rate(run: &RunResult) -> Option<(&Test, f64)> {
     rates.max_by(|a, b| a.1.total_cmp(&b.1).then(compared(a.0).cmp(&compared(b.0))))
 }
 
-/// The point of a sweep with the highest throughput.
-fn best_throughput(run: &RunResult) -> Option<(&Test, f64)> {
-    let points = run.tests.iter().filter(|test| test.workload == crate::sweep::WORKLOAD);
-    let rates = points.filter_map(|test| Some((test, test.value.as_ref()?.median.known()?)));
-    rates.max_by(|a, b| a.1.total_cmp(&b.1))
-}
-
-/// The run in one line: the highest rate and the ports it was measured on.
+/// The run in one line: the highest rate and the ports it was measured on; of a sweep how much of it is done and how far it
+/// is from the published figures.
 pub(crate) fn headline(run: &RunResult) -> String {
     match best_rate(run) {
         Some((test, rate)) => {
@@ -27,8 +21,8 @@ pub(crate) fn headline(run: &RunResult) -> String {
             let rate = quantity::value(rate.into(), unit::PPS);
             if ports.is_empty() { rate } else { format!("{rate}, {ports}") }
         }
-        None if let Some((test, rate)) = best_throughput(run) => {
-            format!("{}, {}", quantity::value(rate.into(), unit::BYTES), test.title)
+        None if let Some(glance) = sweep::glance(run).filter(|glance| glance.done > 0) => {
+            glance.range().into_iter().chain([glance.about()]).collect::<Vec<_>>().join(" ")
         }
         None if run.tests.iter().any(|test| !test.stages.is_empty()) => "Nanoseconds, stage by stage".to_owned(),
         None if run.tests.iter().any(|test| test.value.is_some()) => "No packet rate was measured".to_owned(),

@@ -62,11 +62,14 @@ fn unexplained(ledger: &Ledger) -> Cell {
     }
 }
 
-/// Every comparison.
-pub(crate) fn comparisons(run: &RunResult) -> Table {
+/// The comparisons of tests that are wanted.
+pub(crate) fn comparisons(run: &RunResult, wanted: fn(&Test) -> bool) -> Table {
     let mut table = Table::new(&["Test", "#This run", "#Figure", "Of", "#Ratio"]);
     for comparison in &run.comparisons {
         let test = run.tests.iter().enumerate().find(|(_, test)| test.id == comparison.test);
+        if test.is_some_and(|(_, test)| !wanted(test)) {
+            continue;
+        }
         table.row([
             test.map_or_else(|| Cell::from(comparison.test.as_str()), |(index, test)| test_cell(index, test)),
             value(comparison.ours, &comparison.unit).into(),

@@ -54,11 +54,9 @@ pub fn render(run: &RunResult, colour: bool) -> String {
     }
 
     section(&mut lines, "", &tables::summary(run), colour);
-    let sweep = sweep::beside(run);
-    section(&mut lines, "FCoE, beside the published table", &sweep, colour);
-    if !run.comparisons.is_empty() && sweep.rows.is_empty() {
-        section(&mut lines, "Compared", &tables::comparisons(run), colour);
-    }
+    section(&mut lines, "FCoE, beside the published table", &sweep::beside(run), colour);
+    // A sweep's stand in its own table.
+    section(&mut lines, "Compared", &tables::comparisons(run, |test| test.workload != sweep::WORKLOAD), colour);
     if facts::unexplained(run).is_some_and(|frames| frames > 0) {
         section(&mut lines, "Ledgers", &tables::ledgers(run), colour);
     }

@@ -3,7 +3,7 @@
 mod sample;
 
 use linerate_lab::text;
-use linerate_load::result::{RunResult, Timestamp};
+use linerate_load::result::{Repeat, RunResult, Test, Timestamp, unit};
 
 #[test]
 fn columns_line_up_and_nothing_is_coloured() {
@@ -21,6 +21,36 @@ fn columns_line_up_and_nothing_is_coloured() {
     }
     assert!(!text.contains("Ledgers"), "ledgers are shown when they do not add up");
     println!("{text}");
+}
+
+/// As `qualify` makes it: frames, and a few points of a sweep.
+#[test]
+fn a_sweep_beside_other_tests_has_a_table_of_its_own() {
+    let mut run = sample::passed();
+    let frames = run.comparisons.len();
+    let parameters = [("io_bytes", "512"), ("op", "read"), ("wire", "unlimited"), ("points", "9")];
+    let mut point = Test {
+        id: "fcoe-unlimited-read-512".into(),
+        title: "READ of 512 bytes, unlimited wire".into(),
+        workload: "fcoe".into(),
+        parameters: parameters.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        repeats: vec![Repeat { value: 1.2e9.into(), valid: true, ..Repeat::default() }],
+        latency: run.tests.iter().find_map(|test| test.latency.clone()),
+        ..Test::default()
+    };
+    point.summarize(unit::BYTES);
+    run.comparisons.extend(linerate_lab::published::fcoe::compare(std::slice::from_ref(&point)).unwrap());
+    run.tests.push(point);
+    assert_eq!(run.comparisons.len(), frames + 1);
+    let text = text::render(&run, false);
+    let (before, compared) = text.split_once("\nCompared\n").unwrap();
+    assert!(before.contains("44.567 Mpps") && before.contains("FCoE, beside the published table"), "{text}");
+    let compared = compared.split("\n\n").next().unwrap();
+    assert!(compared.contains("Mpps") && !compared.contains("READ"), "{compared}");
+    let html = linerate_lab::report::render(&run);
+    let latency = html.split("id=\"chart-latency\"").nth(1).unwrap().split("</figure>").next().unwrap();
+    assert!(latency.contains("Round trip") && !latency.contains("READ of 512"), "{latency}");
+    assert!(html.contains("chart-throughput-by-io-size") && html.contains("×1.14"), "{html}");
 }
 
 #[test]

@@ -11,4 +11,7 @@ pub mod result;
 pub mod switch;
 pub mod xdd;
 
+#[cfg(test)]
+mod lines;
 mod sys;
+mod words;

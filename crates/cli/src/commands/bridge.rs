@@ -1,12 +1,13 @@
 //! `linerate bridge`.
 
+use super::shared::{ended, stop_at_signals, wait};
 use super::{Command, parse};
 use crate::trouble::Trouble;
 use clap::Parser;
 use linerate_load::bridge::{BridgeConfig, bridge};
 use linerate_load::pktgen::{Output, resolve};
 use linerate_port::{Link, open_all};
-use linerate_rt::{Stop, WaitMode, forward_signals, monotonic_ns, pause};
+use linerate_rt::{WaitMode, monotonic_ns, pause};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,11 +35,6 @@ struct Arguments {
     wait: WaitMode,
 }
 
-fn wait(text: &str) -> Result<WaitMode, String> {
-    let mode = WaitMode::ALL.iter().find(|(name, _)| *name == text);
-    mode.map(|(_, mode)| *mode).ok_or_else(|| "give busy, adaptive or sleep".to_owned())
-}
-
 fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let Some(arguments) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
     let [a, b] = &arguments.i[..] else {
@@ -46,9 +42,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
         return Err(Trouble::usage(format!("-i: {n} ports, a bridge has two; give -i A -i B")));
     };
     let named = [resolve(a), resolve(b)];
-    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
-    let stop = Stop::new().map_err(system)?;
-    forward_signals(&stop).map_err(system)?;
+    let stop = stop_at_signals()?;
     let output = Arc::new(Output::standard(false, &stop));
     let ports = open_all(&[&named[0].0, &named[1].0])?;
     let mut ports: [_; 2] = ports.try_into().map_err(|_| Trouble::failed("a port is missing; open it again"))?;
@@ -68,5 +62,5 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
         let how = if way.by_swap { "exchanging buffers" } else { "copy" };
         output.line(&format!("Forwarded {from} -> {to}: {} packets {} bytes by {how}.", way.frames, way.bytes));
     }
-    Ok(stop.signal().map_or(ExitCode::SUCCESS, |signal| ExitCode::from(128u8.saturating_add(signal))))
+    Ok(ended(&stop))
 }

@@ -8,6 +8,7 @@ mod pkt_gen;
 mod ports;
 mod profile;
 mod qualify;
+mod shared;
 mod stack;
 mod sweep;
 mod switch;

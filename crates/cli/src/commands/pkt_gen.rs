@@ -1,10 +1,10 @@
 //! `linerate pkt-gen`, and `pkt-gen`.
 
 use super::Command;
+use super::shared::stop_at_signals;
 use crate::trouble::{Trouble, print};
 use linerate_lab::environment;
 use linerate_load::pktgen::{self, Config, Output, run};
-use linerate_rt::{Stop, forward_signals};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -23,9 +23,7 @@ fn pkt_gen(arguments: &[String]) -> Result<ExitCode, Trouble> {
         }
         pktgen::Command::Run(config) => *config,
     };
-    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
-    let stop = Stop::new().map_err(system)?;
-    forward_signals(&stop).map_err(system)?;
+    let stop = stop_at_signals()?;
     let (json, ndjson) = (config.json, config.ndjson);
     let output = Arc::new(Output::standard(json || ndjson, &stop));
     let command = std::iter::once("pkt-gen".to_owned()).chain(arguments.iter().cloned()).collect();

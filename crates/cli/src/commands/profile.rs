@@ -1,5 +1,6 @@
 //! `linerate profile`.
 
+use super::shared::{stop_at_signals, typed};
 use super::{Command, parse};
 use crate::trouble::{Trouble, print};
 use clap::{Parser, Subcommand};
@@ -7,7 +8,7 @@ use linerate_lab::{profile, store};
 #[cfg(target_os = "linux")]
 use linerate_load::profile::Flood;
 use linerate_load::profile::{Order, SIZES, SOURCES, Source, Way};
-use linerate_rt::{Stop, cpus, forward_signals};
+use linerate_rt::{Stop, cpus};
 #[cfg(target_os = "linux")]
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -91,10 +92,8 @@ fn size(text: &str) -> Result<u32, String> {
 
 fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let Some(parsed) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
-    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
-    let stop = Stop::new().map_err(system)?;
-    forward_signals(&stop).map_err(system)?;
-    let command = ["linerate".into(), COMMAND.name.into()].into_iter().chain(arguments.iter().cloned()).collect();
+    let stop = stop_at_signals()?;
+    let command = typed(COMMAND.name, arguments);
     match parsed.what {
         What::Tx(measuring) => stages(Way::Tx, &measuring, command, &stop),
         What::Rx(measuring) => stages(Way::Rx, &measuring, command, &stop),

@@ -1,12 +1,10 @@
 //! `linerate qualify`.
 
+use super::shared::{conclude, stop_at_signals, typed};
 use super::{Command, parse};
-use crate::trouble::{Trouble, print};
+use crate::trouble::Trouble;
 use clap::Parser;
 use linerate_lab::qualify::{Order, qualify};
-use linerate_lab::{store, text};
-use linerate_rt::{Stop, forward_signals};
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -19,7 +17,8 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Test a pair of ports that reach each other: rates by frame size, round trips, pacing, faults; every frame accounted
-/// for. Without ports: a virtual cable within this process, and, as root, packet: and xdp: on veth pairs.
+/// for. Without ports: a virtual cable within this process, and, as root, packet: and xdp: on veth pairs; then where the
+/// nanoseconds of a datagram go, and FCoE with the quick sweep's requests over an unlimited wire, each measured once.
 #[derive(Parser)]
 struct Arguments {
     /// The port that sends.
@@ -52,18 +51,8 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
         }
     }
     let order = Order { ports, time: Duration::from_millis(parsed.time), repeats: parsed.repeats.into() };
-    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
-    let stop = Stop::new().map_err(system)?;
-    forward_signals(&stop).map_err(system)?;
-    let command = ["linerate".into(), COMMAND.name.into()].into_iter().chain(arguments.iter().cloned()).collect();
+    let stop = stop_at_signals()?;
+    let command = typed(COMMAND.name, arguments);
     let run = qualify(&order, command, &stop, |line| eprintln!("{line}"));
-    let stored = store::save(&run, parsed.out.as_deref()).map_err(|e| Trouble::failed(e.to_string()))?;
-    if parsed.json {
-        print(&run.to_json());
-    } else {
-        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        print(&text::render(&run, colour));
-        print(&format!("\nResult: {}\nReport: {}\n", stored.result.display(), stored.report.display()));
-    }
-    Ok(ExitCode::from(run.exit_code()))
+    conclude(&run, parsed.out.as_deref(), parsed.json)
 }

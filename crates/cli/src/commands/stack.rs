@@ -1,12 +1,13 @@
 //! `linerate stack`.
 
+use super::shared::{ended, stop_after, stop_at_signals, wait};
 use super::{Command, parse};
 use crate::trouble::{Trouble, print};
 use clap::{Args, Parser, Subcommand};
 use linerate_load::pktgen::resolve;
 use linerate_port::Link;
 use linerate_rt::net::{NetError, Node, Options, SERVICES, Service, Serving};
-use linerate_rt::{Stop, WaitMode, Waiter, forward_signals, pause, run as run_machine};
+use linerate_rt::{WaitMode, Waiter, run as run_machine};
 use linerate_stack::{Cidr, Route};
 use linerate_wire::{MacAddr, VlanTag};
 use serde_json::{Map, Value, json};
@@ -71,11 +72,6 @@ struct Up {
     json: bool,
 }
 
-fn wait(text: &str) -> Result<WaitMode, String> {
-    let mode = WaitMode::ALL.iter().find(|(name, _)| *name == text);
-    mode.map(|(_, mode)| *mode).ok_or_else(|| "give busy, adaptive or sleep".to_owned())
-}
-
 fn vlan(text: &str) -> Result<VlanTag, String> {
     let vid = text.parse().ok().filter(|vid| (1..=4094).contains(vid));
     vid.and_then(|vid| VlanTag::new(0, false, vid).ok()).ok_or_else(|| "give 1 to 4094".to_owned())
@@ -115,9 +111,7 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
     if arguments.i.is_empty() || arguments.addr.is_empty() {
         return Err(Trouble::usage("a host needs a port and an address: stack up -i tap:tap0 --addr 10.0.0.2/24"));
     }
-    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
-    let stop = Stop::new().map_err(system)?;
-    forward_signals(&stop).map_err(system)?;
+    let stop = stop_at_signals()?;
     let (name, remark) = resolve(&arguments.i);
     let options =
         Options { mac: arguments.mac, mtu: arguments.mtu, vlan: arguments.vlan, software: arguments.no_offload };
@@ -138,7 +132,7 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
         let addresses: Vec<String> = node.host.addresses().iter().map(Cidr::to_string).collect();
         let mut text = remark.map(|said| format!("{said}\n")).unwrap_or_default();
         text += &format!("{}: {}\n", info.name, info.path);
-        text += &info.notes.iter().map(|note| format!("note: {note}\n")).collect::<String>();
+        text += &node.notes().iter().map(|note| format!("note: {note}\n")).collect::<String>();
         let (mac, mtu, link) = (node.host.mac(), node.host.mtu(), node.link());
         let link = if link == Link::Up { "up" } else { "down" };
         if let Some(settings) = node.adapter().and_then(|adapter| adapter.settings(0).ok()) {
@@ -147,19 +141,10 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
         text += &format!("{mac}, MTU {mtu}, link {link}: {}\n", addresses.join(" "));
         print(&text);
     }
-    let timer = arguments.seconds.map(|seconds| {
-        let (stop, until) = (stop.clone(), linerate_rt::monotonic_ns() + seconds.saturating_mul(1_000_000_000));
-        std::thread::spawn(move || {
-            pause(&[&stop], Some(until));
-            stop.ask(0);
-        })
-    });
+    stop_after(&stop, arguments.seconds);
     run_machine(&mut serving, &mut Waiter::new(arguments.wait), &stop);
-    if let Some(timer) = timer {
-        let _ = timer.join();
-    }
     print(&if arguments.json { document(&serving) } else { table(&serving) });
-    Ok(stop.signal().map_or(ExitCode::SUCCESS, |signal| ExitCode::from(128u8.saturating_add(signal))))
+    Ok(ended(&stop))
 }
 
 fn figures(serving: &Serving) -> Vec<(String, u64)> {

@@ -1,13 +1,12 @@
 //! `linerate sweep`.
 
+use super::shared::{conclude, stop_at_signals, typed};
 use super::{Command, parse};
-use crate::trouble::{Trouble, print};
+use crate::trouble::Trouble;
 use clap::Parser;
+use linerate_lab::store;
 use linerate_lab::sweep::{Form, PRESETS, SweepError, sweep};
-use linerate_lab::{store, text};
 use linerate_load::result::{RunResult, Timestamp};
-use linerate_rt::{Stop, forward_signals};
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -48,11 +47,8 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
         Trouble::usage(format!("there is no preset '{}'; there are: {}", parsed.preset, names.join(", ")))
     })?;
     let plan = (preset.plan)(if parsed.full { Form::Full } else { Form::Quick });
-    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
-    let stop = Stop::new().map_err(system)?;
-    forward_signals(&stop).map_err(system)?;
-    let command: Vec<String> =
-        ["linerate".into(), COMMAND.name.into()].into_iter().chain(arguments.iter().cloned()).collect();
+    let stop = stop_at_signals()?;
+    let command = typed(COMMAND.name, arguments);
     let directory = match parsed.out {
         Some(directory) => directory,
         None => store::default_directory(&RunResult::new(preset.name.into(), Vec::new(), Timestamp::now()))
@@ -64,13 +60,5 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
         SweepError::Exists(_) | SweepError::Other { .. } => Trouble::usage(e.to_string()),
         SweepError::System { .. } => Trouble::failed(e.to_string()),
     })?;
-    let stored = store::save(&run, Some(&directory)).map_err(|e| Trouble::failed(e.to_string()))?;
-    if parsed.json {
-        print(&run.to_json());
-    } else {
-        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        print(&text::render(&run, colour));
-        print(&format!("\nResult: {}\nReport: {}\n", stored.result.display(), stored.report.display()));
-    }
-    Ok(ExitCode::from(run.exit_code()))
+    conclude(&run, Some(&directory), parsed.json)
 }

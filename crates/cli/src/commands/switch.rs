@@ -2,6 +2,7 @@
 
 mod show;
 
+use super::shared::{ended, stop_at_signals, wait};
 use super::{Command, parse};
 use crate::trouble::Trouble;
 use clap::Parser;
@@ -9,7 +10,7 @@ use linerate_load::pktgen::{Output, resolve};
 use linerate_load::switch::{SwitchJob, serve};
 use linerate_port::switch::{Direction, Door, Policy, Switch, Vlans};
 use linerate_port::{Spec, open_all};
-use linerate_rt::{Stop, WaitMode, forward_signals};
+use linerate_rt::WaitMode;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
@@ -56,11 +57,6 @@ struct Arguments {
     json: bool,
 }
 
-fn wait(text: &str) -> Result<WaitMode, String> {
-    let mode = WaitMode::ALL.iter().find(|(name, _)| *name == text);
-    mode.map(|(_, mode)| *mode).ok_or_else(|| "give busy, adaptive or sleep".to_owned())
-}
-
 fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let Some(arguments) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
     let mirrors = arguments.mirror.iter().map(|text| mirror(text)).collect::<Result<Vec<_>, _>>()?;
@@ -68,9 +64,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let names: Vec<String> = hosts.chain(arguments.attach.iter().map(|port| resolve(port).0)).collect();
     let specs = names.iter().map(|name| Spec::parse(name)).collect::<Result<Vec<_>, _>>()?;
     let policies = policies(&arguments, &specs)?;
-    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
-    let stop = Stop::new().map_err(system)?;
-    forward_signals(&stop).map_err(system)?;
+    let stop = stop_at_signals()?;
     let output = Output::standard(arguments.json, &stop);
     let door = Door::open(&arguments.name, arguments.ports.clone())?;
     let mut switch = Switch::new();
@@ -103,7 +97,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
             ledger.unexplained
         )));
     }
-    Ok(stop.signal().map_or(ExitCode::SUCCESS, |signal| ExitCode::from(128u8.saturating_add(signal))))
+    Ok(ended(&stop))
 }
 
 fn mirror(text: &str) -> Result<(String, String, Direction), Trouble> {

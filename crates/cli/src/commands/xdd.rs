@@ -1,10 +1,10 @@
 //! `linerate xdd`, and `xdd`.
 
 use super::Command;
+use super::shared::stop_at_signals;
 use crate::trouble::{Trouble, print};
 use linerate_lab::environment;
 use linerate_load::xdd::{self, Config, Document, Refusal, Streams, engine, run};
-use linerate_rt::{Stop, forward_signals};
 use std::io::{stderr, stdout};
 use std::process::ExitCode;
 
@@ -23,9 +23,7 @@ fn xdd(arguments: &[String]) -> Result<ExitCode, Trouble> {
         }
         xdd::Command::Run(config) => *config,
     };
-    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
-    let stop = Stop::new().map_err(system)?;
-    forward_signals(&stop).map_err(system)?;
+    let stop = stop_at_signals()?;
     let mut streams = Streams::open(&config, Box::new(stdout()), Box::new(stderr()), &stop).map_err(Trouble::usage)?;
     let command = std::iter::once("xdd".to_owned()).chain(arguments.iter().cloned()).collect();
     let mut finished = run(&config, engine::open, command, &stop, &mut streams).map_err(|refusal| match refusal {

@@ -1,6 +1,6 @@
 //! Two processes over the kernel's interfaces, in network namespaces of their own.
 
-use crate::running::Running;
+use crate::process::Process;
 use crate::two::carry;
 use linerate_port::{Cause, Namespace, Offloads, VethPair, open};
 use std::process::Command;
@@ -48,8 +48,8 @@ pub(crate) fn opens(ns: &Namespace, name: &str) -> bool {
 }
 
 /// Starts a command in a namespace.
-pub(crate) fn start_in(ns: &Namespace) -> impl Fn(Command, &str) -> Running {
-    |command, word| ns.run_in(|| Running::start(command, word)).unwrap()
+pub(crate) fn start_in(ns: &Namespace) -> impl Fn(Command, &str) -> Process {
+    |command, word| ns.run_in(|| Process::ready(command, word)).unwrap()
 }
 
 /// IPv4 in one size and IPv6 in two, over a pair of its own.

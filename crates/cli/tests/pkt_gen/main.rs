@@ -2,18 +2,20 @@
 
 #[cfg(target_os = "linux")]
 mod kernel;
+#[allow(dead_code, reason = "each test takes what it needs")]
+#[path = "../process/mod.rs"]
+mod process;
 #[cfg(target_os = "linux")]
 mod published;
-mod running;
 #[cfg(target_os = "linux")]
 mod tshark;
 mod two;
 
+use linerate_load::result::{RunResult, Test};
+use process::{BINARY, Ended, Process};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-
-const BINARY: &str = env!("CARGO_BIN_EXE_linerate");
 
 fn linerate(arguments: &str) -> Command {
     let mut command = Command::new(BINARY);
@@ -24,6 +26,15 @@ fn linerate(arguments: &str) -> Command {
 fn output(arguments: &str) -> (Option<i32>, String, String) {
     let Output { status, stdout, stderr } = linerate(arguments).output().unwrap();
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+impl Ended {
+    /// The one test of the document on standard output.
+    fn test(&self) -> Test {
+        let mut result = RunResult::from_json(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"));
+        assert_eq!(result.tests.len(), 1);
+        result.tests.remove(0)
+    }
 }
 
 /// Sends a signal as `kill` does.
@@ -119,17 +130,11 @@ fn it_behaves_as_pkt_gen_when_it_is_called_so() {
 fn an_interrupted_run_ends_with_a_whole_result() {
     for (name, number) in [("INT", 2), ("TERM", 15)] {
         for mode in ["tx", "rx", "txseq", "pong"] {
-            let mut child = linerate(&format!("pkt-gen -i null: -f {mode} --json -T 20")).spawn().unwrap();
+            let mut running = Process::start(linerate(&format!("pkt-gen -i null: -f {mode} --json -T 20")));
             // The first periodic line says that it is at work.
-            let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
-            assert!(log.any(|line| line.unwrap().contains("main_thread")), "{mode}");
-            signal(&child, name);
-            // Who waits must read, or the child cannot write.
-            let rest = std::thread::spawn(move || log.map_while(Result::ok).collect::<Vec<_>>().join("\n"));
-            let mut out = String::new();
-            child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-            let (code, ..) = end(child);
-            let log = rest.join().unwrap();
+            running.until("main_thread");
+            running.signal(name);
+            let Ended { code, out, log } = running.end();
             assert_eq!(code, Some(128 + number), "{mode}: {log}");
             let result: serde_json::Value = serde_json::from_str(&out).unwrap();
             assert_eq!(

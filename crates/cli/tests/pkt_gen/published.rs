@@ -22,7 +22,7 @@ fn two_published_commands_run_at_once_and_end_by_ctrl_c() {
         start(command, "Ready...")
     });
     // Its first periodic line says that it sends.
-    both.iter_mut().for_each(|running| running.until_said("main_thread"));
+    both.iter_mut().for_each(|running| drop(running.until("main_thread")));
     both.iter().for_each(|running| running.signal("INT"));
     for (running, pair) in both.into_iter().zip(&pairs) {
         let ended = running.end();

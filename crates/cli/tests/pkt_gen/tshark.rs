@@ -2,7 +2,7 @@
 
 use crate::kernel::{namespace, opens, start_in, veth};
 use crate::linerate;
-use crate::running::{Ended, LIMIT, Running};
+use crate::process::{Ended, LIMIT, Process};
 use linerate_port::Namespace;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ const EACH: usize = 500;
 const RATE: u32 = 10_000;
 
 /// A capture by tshark of what arrives at an interface, until there are so many frames. It has begun when this returns.
-fn capture(ns: &Namespace, interface: &str, frames: usize, file: &Path) -> Option<Running> {
+fn capture(ns: &Namespace, interface: &str, frames: usize, file: &Path) -> Option<Process> {
     let mut command = Command::new("tshark");
     command.args(["-i", interface, "-Q", "-c", &frames.to_string(), "-w"]).arg(file);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -22,7 +22,7 @@ fn capture(ns: &Namespace, interface: &str, frames: usize, file: &Path) -> Optio
         println!("skipped: tshark is not installed");
         return None;
     }
-    let mut running = ns.run_in(|| Running::spawn(command)).unwrap();
+    let mut running = ns.run_in(|| Process::start(command)).unwrap();
     // dumpcap opens the interface, and then the file, which it begins with a header.
     let deadline = Instant::now() + LIMIT;
     while std::fs::metadata(file).map_or(0, |file| file.len()) == 0 {

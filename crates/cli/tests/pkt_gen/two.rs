@@ -1,7 +1,7 @@
 //! `-f tx` in one process, `-f rx` in another: what one half of the ledger says, the other answers for.
 
 use crate::linerate;
-use crate::running::{Ended, Running};
+use crate::process::{Ended, Process};
 use linerate_load::result::Ledger;
 use std::process::Command;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(crate) const FRAMES: u64 = 100_000;
 
 /// Where commands run: here, or in a network namespace.
-pub(crate) type Start<'a> = &'a dyn Fn(Command, &str) -> Running;
+pub(crate) type Start<'a> = &'a dyn Fn(Command, &str) -> Process;
 
 /// Sends [`FRAMES`] frames from a process to another, which checks every byte; the two ledgers, joined, explain each.
 pub(crate) fn carry(start: Start<'_>, from: &str, to: &str, more: &str) -> [Ended; 2] {
@@ -39,7 +39,7 @@ pub(crate) fn carry(start: Start<'_>, from: &str, to: &str, more: &str) -> [Ende
 fn a_cable_carries_every_frame_between_two_processes() {
     let name = format!("cable:two{}", std::process::id());
     for (k, more) in ["-l 64", "--imix", "-l 1514", "-6 -l 1000 -F 3"].iter().enumerate() {
-        let [sent, received] = carry(&Running::start, &format!("{name}-{k}{{1"), &format!("{name}-{k}}}1"), more);
+        let [sent, received] = carry(&Process::ready, &format!("{name}-{k}{{1"), &format!("{name}-{k}}}1"), more);
         let [tx, rx] = [sent.test().ledger.unwrap(), received.test().ledger.unwrap()];
         assert_eq!((tx.received, rx.sent), (None, None), "each counts its own side");
         assert_eq!(rx.received, Some(FRAMES), "a cable drops nothing");

@@ -1,18 +1,12 @@
-//! Processes of a test with virtual machines: each is read until it has said what it is to say, and ended in time.
+//! Virtual machines with the Linux kernel's own FCoE, and what runs beside them.
 
-use std::io::{BufRead, BufReader, PipeReader, Read};
+use crate::process::{BINARY, Process};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::Command;
+use std::time::Duration;
 
 /// How long each process may take for all it does, seconds: machines are emulated, on cores that others use too.
-const LIMIT: &str = "280";
-
-/// One test after the other: each has a machine, which is emulated on a core.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+const LIMIT: u64 = 280;
 
 /// Whether the machines can run; says why not.
 pub(crate) fn is_there() -> bool {
@@ -29,80 +23,21 @@ pub(crate) fn file(name: &str) -> String {
     format!("{}/tests/rig/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A process that is ended when nobody needs it any more.
-pub(crate) struct Process {
-    child: Child,
-    said: BufReader<PipeReader>,
-    all: String,
+/// Starts a program that ends in time even if the test is killed.
+pub(crate) fn start(program: &str, arguments: &[&str]) -> Process {
+    let mut command = Command::new("timeout");
+    command.args(["--foreground", "-k", "5", &LIMIT.to_string(), program]).args(arguments);
+    Process::start(command).within(Duration::from_secs(LIMIT + 10))
 }
 
-impl Process {
-    /// Starts a program; what it says in either way is one text.
-    pub(crate) fn start(program: &str, arguments: &[&str]) -> Self {
-        let (reader, writer) = std::io::pipe().unwrap();
-        let mut command = Command::new("timeout");
-        command.args(["--foreground", "-k", "5", LIMIT, program]).args(arguments).stdin(Stdio::null());
-        command.stdout(writer.try_clone().unwrap()).stderr(writer);
-        let child = command.spawn().unwrap();
-        Self { child, said: BufReader::new(reader), all: String::new() }
-    }
-
-    /// `linerate …`
-    pub(crate) fn ours(arguments: &[&str]) -> Self {
-        Self::start(env!("CARGO_BIN_EXE_linerate"), arguments)
-    }
-
-    /// A machine on one end of a UNIX datagram link.
-    pub(crate) fn machine(role: &str, link: &str, arguments: &[&str]) -> Self {
-        let limits = ["--timeout", "270", "--lun-timeout", "120"];
-        let all = [&["--role", role, "--quiet", "--unix", link], &limits[..], arguments].concat();
-        Self::start(&file("run-vm.sh"), &all)
-    }
-
-    /// Reads on until a line has these words.
-    pub(crate) fn until(&mut self, words: &str) {
-        let mut line = String::new();
-        while !line.contains(words) {
-            line.clear();
-            assert!(self.said.read_line(&mut line).unwrap() > 0, "it ended without '{words}': {}", self.all);
-            self.all += &line;
-        }
-    }
-
-    /// Sends a signal, by its name.
-    pub(crate) fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
-    }
-
-    /// Waits for its end: its exit code, and all it said.
-    pub(crate) fn ended(&mut self) -> (Option<i32>, String) {
-        self.said.read_to_string(&mut self.all).unwrap();
-        (self.child.wait().unwrap().code(), self.all.clone())
-    }
-
-    /// Waits for its end, which is to be a good one: all it said.
-    pub(crate) fn done(&mut self) -> String {
-        let (code, said) = self.ended();
-        assert_eq!(code, Some(0), "{said}");
-        said
-    }
-
-    /// Ctrl-C, and what it said until then and after it.
-    pub(crate) fn stop(&mut self) -> String {
-        self.signal("INT");
-        let (code, said) = self.ended();
-        assert_eq!(code, Some(130), "{said}");
-        said
-    }
+/// `linerate …`
+pub(crate) fn ours(arguments: &[&str]) -> Process {
+    start(BINARY, arguments)
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        // Not SIGKILL: what it has started itself is to end too.
-        if let Ok(None) = self.child.try_wait() {
-            self.signal("TERM");
-            let _ = self.child.wait();
-        }
-    }
+/// A machine on one end of a UNIX datagram link.
+pub(crate) fn machine(role: &str, link: &str, arguments: &[&str]) -> Process {
+    let limits = ["--timeout", "270", "--lun-timeout", "120"];
+    let all = [&["--role", role, "--quiet", "--unix", link], &limits[..], arguments].concat();
+    start(&file("run-vm.sh"), &all)
 }

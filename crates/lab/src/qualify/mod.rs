@@ -1,5 +1,5 @@
-//! `linerate qualify`: a battery of tests on one or more stages (a pair of ports that reach each other), beside
-//! published figures.
+//! `linerate qualify`: a battery of tests on one or more stages (a pair of ports that reach each other), then, on ports of
+//! this program's own, the stages of a datagram and the quick form of the FCoE sweep; all beside published figures.
 //!
 //! A stage is made by one function and one row of [`STAGES`], a test by one function and one row of [`BATTERY`].
 
@@ -10,6 +10,7 @@ mod stage;
 pub use battery::BATTERY;
 pub use stage::STAGES;
 
+use crate::sweep::{self, Form, Wire, t5_fcoe};
 use crate::{environment, published};
 use linerate_load::profile::{self, Way};
 use linerate_load::result::{Number, Outcome, RunResult, Test, Timestamp};
@@ -48,12 +49,14 @@ pub fn qualify(order: &Order, command: Vec<String>, stop: &Stop, mut tell: impl 
     }
     if order.ports.is_none() {
         run.tests.extend(stages(order, stop, &mut tell));
+        run.tests.extend(storage(order, stop, &mut tell));
     }
     run.elapsed_s = Number::new(seconds(monotonic_ns() - began));
     run.comparisons = published::compare(&run.tests).unwrap_or_default();
     run.comparisons.extend(published::compare_stages(&run.tests).unwrap_or_default());
+    run.comparisons.extend(published::fcoe::compare(&run.tests).unwrap_or_default());
     run.signal = stop.signal();
-    run.reasons = run.tests.iter().flat_map(faults_of).collect();
+    run.reasons = run.tests.iter().flat_map(faults_of).chain(sweep::faults(&run.tests)).collect();
     run.outcome = match (run.signal, run.reasons.is_empty(), measured(&run.tests)) {
         (Some(_), ..) | (None, true, false) => Outcome::Partial,
         (None, true, true) => Outcome::Pass,
@@ -87,6 +90,21 @@ fn stages(order: &Order, stop: &Stop, tell: &mut impl FnMut(&str)) -> Vec<Test> 
         tests.extend((source.measure)(&order, stop, &mut |line| tell(&format!("stages: {line}"))));
     }
     tests
+}
+
+/// The quick form of the FCoE sweep, over an unlimited wire: there the programs are the limit. Each point is measured once.
+fn storage(order: &Order, stop: &Stop, tell: &mut impl FnMut(&str)) -> Vec<Test> {
+    let plan = t5_fcoe(Form::Quick).over(Wire::Unlimited, order.time);
+    match sweep::fcoe_runner() {
+        Ok(mut runner) => sweep::briefly(&plan, &mut *runner, stop, &mut |line| tell(&format!("fcoe: {line}"))),
+        Err(why) => vec![Test {
+            id: sweep::WORKLOAD.into(),
+            title: "FCoE: a target, a switch and four initiators".into(),
+            workload: sweep::WORKLOAD.into(),
+            skipped: Some(why),
+            ..Test::default()
+        }],
+    }
 }
 
 /// Whether anything was measured at all.

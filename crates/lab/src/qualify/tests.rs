@@ -40,3 +40,24 @@ fn what_cannot_be_opened_is_skipped_with_the_reason_and_the_run_is_partial() {
     assert!(run.tests.iter().all(|t| t.skipped.as_deref().is_some_and(|why| why.contains("names no end"))));
     assert_eq!(run.outcome, Outcome::Partial);
 }
+
+#[test]
+fn storage_is_measured_beside_the_published_table() {
+    if cpus().len() < 2 {
+        println!("skipped: one processor only");
+        return;
+    }
+    let (stop, mut told) = (Stop::new().unwrap(), 0);
+    let order = Order { time: Duration::from_millis(20), ..Order::default() };
+    let tests = storage(&order, &stop, &mut |line| {
+        assert!(line.starts_with("fcoe: ") && line.ends_with(" of 512 bytes, unlimited wire"), "{line}");
+        told += 1;
+        if told == 3 {
+            stop.ask(2);
+        }
+    });
+    let ids: Vec<_> = tests.iter().map(|test| test.id.as_str()).collect();
+    assert_eq!(ids, ["fcoe-unlimited-read-512", "fcoe-unlimited-write-512"], "the third was interrupted");
+    assert!(tests.iter().all(|test| test.counters["errors"] == 0 && test.value.is_some()), "{tests:?}");
+    assert_eq!(published::fcoe::compare(&tests).unwrap().len(), 4);
+}

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::tables::{pairs, ports, table};
 use crate::quantity::{count, value};
+use crate::sweep::WORKLOAD;
 use crate::tables;
 
 /// The tests, one below the other.
@@ -41,7 +42,8 @@ fn test(index: usize, test: &Test) -> Markup {
                 @for warning in &test.warnings { p class="bad" { (warning) } }
                 @if !test.repeats.is_empty() { h4 { "Repeats" } (table(&tables::repeats(test), "Repeats")) }
                 @if let Some(latency) = &test.latency {
-                    h4 { "Latency of " (count(latency.count)) " frames" }
+                    @let what = if test.workload == WORKLOAD { "requests" } else { "frames" };
+                    h4 { "Latency of " (count(latency.count)) " " (what) }
                     @let quantiles: Vec<_> = latency.quantiles().into_iter().chain([("mean", latency.mean)])
                         .map(|(name, ns)| (name, value(ns, "ns"))).collect();
                     (pairs(&quantiles))

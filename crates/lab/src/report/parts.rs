@@ -15,16 +15,20 @@ pub(super) fn header(run: &RunResult) -> Markup {
         Outcome::Gate => ("gate", "!"),
         Outcome::Partial => ("partial", "…"),
     };
-    let best = facts::best_rate(run);
     html! {
         p class="eyebrow" { "linerate" span { (run.start.readable()) } span { (duration(run.elapsed_s)) } span { "run " (run.run_id) } }
-        @match best {
-            Some((test, rate)) => {
+        @match (facts::best_rate(run), sweep::glance(run)) {
+            (Some((test, rate)), _) => {
                 h1 { (value(rate.into(), unit::PPS)) }
                 p class="lead" { (facts::route(&test.ports)) }
                 p class="under" { (about(test)) }
             },
-            None => h1 { (facts::headline(run)) },
+            (None, Some(sweep)) if let Some(range) = sweep.range() => {
+                h1 { (range) }
+                p class="lead" { (sweep.about()) }
+                p class="under" { @for span in &sweep.spans { (span.line()) br; } }
+            },
+            _ => h1 { (facts::headline(run)) },
         }
         div class=(format!("verdict {class}")) {
             span class="badge" { span aria-hidden="true" { (sign) } " " (run.outcome.word()) }
@@ -53,6 +57,7 @@ pub(super) fn tiles(run: &RunResult) -> Markup {
     let best = facts::best_rate(run);
     let of = |(test, _): (&Test, f64)| run.comparisons.iter().find(|comparison| comparison.test == test.id);
     let compared = best.map_or(run.comparisons.first(), of);
+    let sweep = sweep::glance(run).filter(|_| best.is_none());
     let latency = run.tests.iter().find_map(|test| Some((test, test.latency.as_ref()?)));
     let left = facts::unexplained(run);
     let ran = run.tests.iter().filter(|test| test.skipped.is_none()).count();
@@ -65,9 +70,13 @@ pub(super) fn tiles(run: &RunResult) -> Markup {
             }
             div {
                 h2 { (match compared.map(|c| c.kind) { Some(Kind::Peer) => "Beside a peer", _ => "Beside published" }) }
-                @match compared {
-                    Some(c) => { p class="figure" { (ratio(c.ratio)) } p { (value(c.value, &c.unit)) ", " (c.name) } },
-                    None => { p class="figure quiet" { (UNKNOWN) } p { "nothing to compare with" } },
+                @match (sweep, compared) {
+                    (Some(sweep), _) => {
+                        p class="figure" { (sweep.range().unwrap_or_else(|| UNKNOWN.to_owned())) }
+                        p { (sweep.about()) }
+                    },
+                    (None, Some(c)) => { p class="figure" { (ratio(c.ratio)) } p { (value(c.value, &c.unit)) ", " (c.name) } },
+                    (None, None) => { p class="figure quiet" { (UNKNOWN) } p { "nothing to compare with" } },
                 }
             }
             div {

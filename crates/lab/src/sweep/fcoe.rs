@@ -7,7 +7,7 @@ use linerate_rt::{Stop, WaitMode, cpus};
 use std::time::Duration;
 
 /// Needs a processor for each of the two threads.
-pub(super) fn runner() -> Result<Box<dyn Runner>, String> {
+pub(crate) fn runner() -> Result<Box<dyn Runner>, String> {
     let cores = cpus().first_chunk::<2>().copied();
     let cores = cores.ok_or("a sweep needs two processors: the target's and the initiators'; allow it a second one")?;
     Ok(Box::new(Fcoe { cores }))

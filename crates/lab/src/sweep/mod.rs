@@ -4,10 +4,13 @@
 //! This module knows what is to be measured and what became of it; a [`Runner`] measures.
 
 mod fcoe;
+mod glance;
 mod plan;
 mod store;
 mod table;
 
+pub(crate) use fcoe::runner as fcoe_runner;
+pub(crate) use glance::glance;
 pub use plan::{Form, Mix, Plan, Point, Wire, t5_fcoe};
 pub use store::{Head, POINTS, Store, SweepError};
 pub(crate) use table::{beside, points};
@@ -34,6 +37,8 @@ pub const PRESETS: &[Preset] = &[Preset { name: "t5-fcoe", plan: t5_fcoe, runner
 
 /// The workload of a sweep's tests in the result document.
 pub const WORKLOAD: &str = "fcoe";
+/// The parameter of each of them that says how many points the plan has.
+const PLANNED: &str = "points";
 
 /// What a point came to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,6 +88,7 @@ pub fn sweep(
     let mut store = Store::open(directory, &head, resume)?;
     let mut run = RunResult::new(store.head().run_id.clone(), command, store.head().start);
     run.environment = environment::read(&[]);
+    let mut failed = Vec::new();
     let left = plan.points.iter().filter(|point| store.test(&point.id()).is_none()).count();
     let mut estimate = Estimate { left, done: 0, began };
     for (k, point) in plan.points.iter().enumerate() {
@@ -100,12 +106,11 @@ pub fn sweep(
             Err(_) if stop.asked() => {}
             Err(why) => {
                 tell(&format!("{n}/{all} {title}: {why}"));
-                run.tests.push(skipped(plan, point, why));
+                failed.push(skipped(plan, point, why));
             }
         }
     }
     // In the plan's order, whenever they were measured.
-    let failed = std::mem::take(&mut run.tests);
     for point in &plan.points {
         let id = point.id();
         run.tests.extend(store.test(&id).or_else(|| failed.iter().find(|test| test.id == id)).cloned());
@@ -113,8 +118,7 @@ pub fn sweep(
     run.comparisons = crate::published::fcoe::compare(&run.tests).unwrap_or_default();
     run.elapsed_s = Number::new(seconds(monotonic_ns() - began));
     run.signal = stop.signal();
-    let faulty = run.tests.iter().filter(|test| test.counters.get("errors").is_some_and(|n| *n > 0));
-    run.reasons = faulty.map(|test| format!("{}: {} requests failed", test.id, test.counters["errors"])).collect();
+    run.reasons = faults(&run.tests);
     let complete = run.tests.len() == plan.points.len() && run.tests.iter().all(|test| test.skipped.is_none());
     run.outcome = match (run.reasons.is_empty(), complete) {
         (false, _) => Outcome::Failed,
@@ -122,6 +126,30 @@ pub fn sweep(
         (true, false) => Outcome::Partial,
     };
     Ok(run)
+}
+
+/// The points of a plan without a file: what cannot be measured is skipped with the reason. `tell` gets a line before each.
+pub(crate) fn briefly(plan: &Plan, runner: &mut dyn Runner, stop: &Stop, tell: &mut impl FnMut(&str)) -> Vec<Test> {
+    let mut tests = Vec::new();
+    for point in &plan.points {
+        if stop.asked() {
+            break;
+        }
+        tell(&point.title());
+        match runner.run(point, stop) {
+            Ok(measured) => tests.push(test(plan, point, &measured)),
+            Err(_) if stop.asked() => {}
+            Err(why) => tests.push(skipped(plan, point, why)),
+        }
+    }
+    tests
+}
+
+/// Why points fail a run: requests of theirs did.
+pub(crate) fn faults(tests: &[Test]) -> Vec<String> {
+    let points = tests.iter().filter(|test| test.workload == WORKLOAD);
+    let faulty = points.filter_map(|test| Some((test, test.counters.get("errors").filter(|n| **n > 0)?)));
+    faulty.map(|(test, n)| format!("{}: {n} requests failed", test.id)).collect()
 }
 
 fn figures(measured: &Measured) -> String {
@@ -167,6 +195,7 @@ fn named(plan: &Plan, point: &Point) -> Test {
         ("luns", (point.initiators * point.luns).to_string()),
         ("mtu", point.mtu.to_string()),
         ("form", plan.form.word().to_owned()),
+        (PLANNED, plan.points.len().to_string()),
     ];
     Test {
         id: point.id(),

@@ -79,6 +79,16 @@ impl Wire {
         }
     }
 
+    /// For people.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Unlimited => "unlimited wire",
+            Self::TenGigabit => "wire of 10 Gb/s",
+            Self::FortyGigabit => "wire of 40 Gb/s",
+        }
+    }
+
     /// Bits a second, if there is a limit.
     #[must_use]
     pub fn bits_per_s(self) -> Option<u64> {
@@ -127,11 +137,7 @@ impl Point {
     /// A line for people.
     #[must_use]
     pub fn title(&self) -> String {
-        let wire = match self.wire {
-            Wire::Unlimited => "no limit on the wire".to_owned(),
-            limited => format!("a wire of {}b/s", limited.word().replace('G', " G")),
-        };
-        format!("{} of {} bytes, {wire}", self.mix.title(), self.io_bytes)
+        format!("{} of {} bytes, {}", self.mix.title(), self.io_bytes, self.wire.title())
     }
 }
 
@@ -164,6 +170,16 @@ pub struct Plan {
     pub form: Form,
     /// What is measured, in order.
     pub points: Vec<Point>,
+}
+
+impl Plan {
+    /// The points over a wire, each measured for so long.
+    #[must_use]
+    pub fn over(mut self, wire: Wire, time: Duration) -> Self {
+        self.points.retain(|point| point.wire == wire);
+        self.points.iter_mut().for_each(|point| point.time = time);
+        self
+    }
 }
 
 /// The published sizes, octets.

@@ -35,7 +35,7 @@ fn measured(test: &Test) -> Option<Shown> {
 }
 
 /// The published figures for a size and a mix.
-fn published(rows: &[T5Fcoe], mix: Mix, io_bytes: u32) -> Option<&T5Fcoe> {
+pub(super) fn published(rows: &[T5Fcoe], mix: Mix, io_bytes: u32) -> Option<&T5Fcoe> {
     rows.iter().find(|row| row.mix == mix && row.io_bytes == io_bytes)
 }
 

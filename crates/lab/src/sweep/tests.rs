@@ -131,3 +131,38 @@ fn the_table_and_the_charts_have_ours_beside_theirs() {
         assert!(html.contains(part), "{part}");
     }
 }
+
+#[test]
+fn the_first_words_are_how_far_it_is_and_how_much_of_it_is_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = go(&mut Made { until: Some(13), ..Made::default() }, dir.path(), false).unwrap();
+    let (text, html) = (crate::text::render(&run, false), report::render(&run));
+    let about = "of the published throughput, unlimited wire; 12 of 27 points";
+    assert!(text.lines().next().unwrap().ends_with(&format!("  ×0.488 to ×6.95 {about}")), "{text}");
+    assert!(html.contains("<h1>×0.488 to ×6.95</h1>") && html.contains(&format!("<p class=\"lead\">{about}</p>")));
+    for line in [
+        "unlimited wire: ×0.488 (READ of 512 bytes) to ×6.95 (READ of 32768 bytes)<br>",
+        "wire of 10 Gb/s: ×0.488 (READ of 512 bytes) to ×0.586 (WRITE of 512 bytes)<br>",
+    ] {
+        assert!(html.contains(line), "{line}");
+    }
+    assert!(!html.contains("wire of 40 Gb/s:"), "nothing of it was measured");
+    let dir = tempfile::tempdir().unwrap();
+    let none = go(&mut Made { until: Some(1), ..Made::default() }, dir.path(), false).unwrap();
+    assert!(report::render(&none).contains("<h1>Nothing was measured</h1>"));
+}
+
+#[test]
+fn briefly_it_goes_over_some_points_and_keeps_no_file() {
+    let (stop, time) = (Stop::new().unwrap(), Duration::from_millis(7));
+    let plan = t5_fcoe(Form::Quick).over(Wire::Unlimited, time);
+    assert!(plan.points.len() == 9 && plan.points.iter().all(|p| p.time == time && p.wire == Wire::Unlimited));
+    let [fails, wrong] = ["fcoe-unlimited-read-512", "fcoe-unlimited-write-4096"].map(str::to_owned);
+    let mut made = Made { fails: Some(fails), wrong: Some(wrong.clone()), until: Some(9), ..Made::default() };
+    let mut told = Vec::new();
+    let tests = briefly(&plan, &mut made, &stop, &mut |line| told.push(line.to_owned()));
+    assert_eq!((tests.len(), told.len()), (8, 9), "the ninth was interrupted");
+    assert_eq!(tests[0].skipped.as_deref(), Some("no such port; give another"));
+    assert_eq!(faults(&tests), [format!("{wrong}: 1 requests failed")]);
+    assert_eq!(told[1], "WRITE of 512 bytes, unlimited wire");
+}

@@ -1,6 +1,7 @@
 //! Fibre Channel segmentation, beside a copy of the same bytes.
 
-use super::alone::{each_ns, on_core};
+use super::alone::on_core;
+use super::copied::{SIZE, copy, copy_apart, timed};
 use super::{Bench, How, Missing, Peer, Setting, Unit, failed};
 use linerate_nic::{FcSegments, SlotWriter, Verdict, verify_fc_crc};
 use linerate_port::open;
@@ -19,14 +20,16 @@ pub(super) const BENCH: Bench = Bench {
     run: |setting| measure(setting, segment),
     peers: &[
         Peer { name: "memcpy", how: How::Own(|setting| measure(setting, copy)), wanted: Some(0.6) },
-        Peer { name: "memcpy, frame by frame", how: How::Own(|setting| measure(setting, copy_apart)), wanted: None },
+        Peer {
+            name: "memcpy, frame by frame",
+            how: How::Own(|setting| measure(setting, copy_apart::<MAX, HEADERS, STRIDE>)),
+            wanted: None,
+        },
         Peer { name: "check of the frames", how: How::Own(|setting| measure(setting, check)), wanted: None },
         Peer { name: "queue, 1024 slots", how: How::Own(|setting| measure(setting, queue)), wanted: None },
     ],
 };
 
-/// Bytes of payload.
-const SIZE: usize = 65_536;
 /// Of them in a frame.
 const MAX: usize = 2112;
 /// Frames that they become.
@@ -74,12 +77,6 @@ fn front() -> Result<[u8; FRONT], Missing> {
     Ok(front)
 }
 
-/// Times a call; afterwards everything that it wrote is looked at.
-fn timed(time: Duration, mut call: impl FnMut() -> Result<(), Missing>) -> Result<f64, Missing> {
-    const CALLS: u64 = 8;
-    each_ns(time, || (0..CALLS).try_for_each(|_| call()).map(|()| CALLS))
-}
-
 /// The offload alone, into memory that is used again each time.
 fn segment(payload: &[u8], time: Duration) -> Result<f64, Missing> {
     let front = front()?;
@@ -97,34 +94,6 @@ fn cut(front: &[u8], payload: &[u8], memory: &mut Vec<u8>) -> Result<(), Missing
     }
     black_box(memory);
     Ok(())
-}
-
-/// The same bytes in one piece.
-fn copy(payload: &[u8], time: Duration) -> Result<f64, Missing> {
-    let mut memory = vec![0; SIZE];
-    let ns = timed(time, || {
-        memory.copy_from_slice(black_box(payload));
-        black_box(&mut memory);
-        Ok(())
-    })?;
-    if memory == payload { Ok(ns) } else { Err(failed("the copy came out wrong")) }
-}
-
-/// The same bytes to where frames have them.
-fn copy_apart(payload: &[u8], time: Duration) -> Result<f64, Missing> {
-    let mut memory = vec![0; FRAMES * STRIDE];
-    let ns = timed(time, || {
-        for (to, from) in memory.chunks_mut(STRIDE).zip(black_box(payload).chunks(MAX)) {
-            to[HEADERS..HEADERS + from.len()].copy_from_slice(from);
-        }
-        black_box(&mut memory);
-        Ok(())
-    })?;
-    let wrong = |(to, from): (&[u8], &[u8])| to[HEADERS..HEADERS + from.len()] != *from;
-    if memory.chunks(STRIDE).zip(payload.chunks(MAX)).any(wrong) {
-        return Err(failed("the copy came out wrong"));
-    }
-    Ok(ns)
 }
 
 /// What the receiver does: the CRCs of the frames compared with what is computed.
@@ -222,7 +191,7 @@ mod tests {
 
     #[test]
     fn all_ways_write_what_they_are_to_write() {
-        for way in [segment, copy, copy_apart, check, queue] {
+        for way in [segment, copy, copy_apart::<MAX, HEADERS, STRIDE>, check, queue] {
             assert!(way(&payload(), Duration::from_millis(1)).unwrap() > 0.0);
         }
     }

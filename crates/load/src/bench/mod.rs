@@ -6,6 +6,7 @@
 mod alone;
 mod cable;
 mod checksum;
+mod copied;
 mod fc_crc;
 mod fcoe;
 mod forward;

@@ -28,14 +28,10 @@ impl Default for Roof {
     }
 }
 
-/// Frames per second that the consumer counted; None if the cores or the memory are not to be had, or if the consumer
+/// Frames per second that the consumer counted; None if that is no such ring, if the cores or the memory are not to be had, or if the consumer
 /// read other bytes than the producer wrote.
 #[must_use]
 pub fn measure(roof: Roof, cores: [usize; 2], time: Duration) -> Option<f64> {
-    let fits = roof.size.is_multiple_of(64) && roof.size <= roof.stride && roof.stride.is_multiple_of(64);
-    if !fits || !roof.slots.is_power_of_two() || roof.batch == 0 || roof.batch > roof.slots {
-        return None;
-    }
     let shared = Arc::new(Shared::new(roof)?);
     let (theirs, mine) = (shared.clone(), shared.clone());
     let start = Instant::now();
@@ -80,5 +76,29 @@ mod tests {
             assert!(measure(roof, *pair, Duration::from_millis(50)).unwrap() > 0.0);
         }
         assert!(measure(Roof { slots: 100, ..Roof::default() }, *pair, Duration::ZERO).is_none());
+    }
+
+    /// Regression: the memory's length wrapped around, and the producer wrote behind it.
+    #[test]
+    fn a_ring_that_no_memory_holds_is_refused() {
+        let half = 1 << (usize::BITS / 2);
+        for roof in [
+            Roof { slots: half, stride: half, ..Roof::default() },
+            Roof { slots: half, stride: half / 2 * 3, ..Roof::default() },
+            Roof { slots: 1 << (usize::BITS - 4), ..Roof::default() },
+            Roof { stride: 2048, size: 4096, ..Roof::default() },
+            Roof { batch: 2048, ..Roof::default() },
+        ] {
+            assert!(Shared::new(roof).is_none(), "{roof:?}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "one producer and one consumer")]
+    fn two_producers_are_one_too_many() {
+        let shared = Shared::new(Roof::default()).unwrap();
+        shared.stop();
+        produce(&shared);
+        produce(&shared);
     }
 }

@@ -1,6 +1,7 @@
 //! TCP segmentation, beside a copy of the same bytes.
 
-use super::alone::{each_ns, on_core};
+use super::alone::on_core;
+use super::copied::{SIZE, copy, copy_apart, timed};
 use super::tcp::{HEADERS, MSS, Segment, payload};
 use super::{Bench, How, Missing, Peer, Setting, Unit, failed};
 use linerate_nic::{Nic, NicConfig, Segments};
@@ -19,13 +20,15 @@ pub(super) const BENCH: Bench = Bench {
     run: |setting| measure(setting, segment),
     peers: &[
         Peer { name: "memcpy", how: How::Own(|setting| measure(setting, copy)), wanted: Some(0.6) },
-        Peer { name: "memcpy, frame by frame", how: How::Own(|setting| measure(setting, copy_apart)), wanted: None },
+        Peer {
+            name: "memcpy, frame by frame",
+            how: How::Own(|setting| measure(setting, copy_apart::<MSS, HEADERS, STRIDE>)),
+            wanted: None,
+        },
         Peer { name: "adapter, 1024 slots", how: How::Own(|setting| measure(setting, adapter)), wanted: None },
     ],
 };
 
-/// Bytes of payload.
-const SIZE: usize = 65_536;
 /// Frames that they become.
 const FRAMES: usize = SIZE.div_ceil(MSS);
 /// From one frame's memory to the next one's, as in a ring.
@@ -40,12 +43,6 @@ type Measure = fn(&[u8], Duration) -> Result<f64, Missing>;
 fn measure(setting: &Setting, measure: Measure) -> Result<f64, Missing> {
     let time = setting.time;
     on_core(setting.cores[0], move || measure(&payload(SIZE), time)).map(|ns| SIZE as f64 * 1e9 / ns)
-}
-
-/// Times a call; afterwards everything that it wrote is looked at.
-fn timed(time: Duration, mut call: impl FnMut() -> Result<(), Missing>) -> Result<f64, Missing> {
-    const CALLS: u64 = 8;
-    each_ns(time, || (0..CALLS).try_for_each(|_| call()).map(|()| CALLS))
 }
 
 /// The offload alone, into memory that is used again each time.
@@ -66,34 +63,6 @@ fn cut(template: &[u8], payload: &[u8], memory: &mut Vec<u8>) -> Result<(), Miss
     }
     black_box(memory);
     Ok(())
-}
-
-/// The same bytes in one piece.
-fn copy(payload: &[u8], time: Duration) -> Result<f64, Missing> {
-    let mut memory = vec![0; SIZE];
-    let ns = timed(time, || {
-        memory.copy_from_slice(black_box(payload));
-        black_box(&mut memory);
-        Ok(())
-    })?;
-    if memory == payload { Ok(ns) } else { Err(failed("the copy came out wrong")) }
-}
-
-/// The same bytes to where segments have them.
-fn copy_apart(payload: &[u8], time: Duration) -> Result<f64, Missing> {
-    let mut memory = vec![0; FRAMES * STRIDE];
-    let ns = timed(time, || {
-        for (to, from) in memory.chunks_mut(STRIDE).zip(black_box(payload).chunks(MSS)) {
-            to[HEADERS..HEADERS + from.len()].copy_from_slice(from);
-        }
-        black_box(&mut memory);
-        Ok(())
-    })?;
-    let wrong = |(to, from): (&[u8], &[u8])| to[HEADERS..HEADERS + from.len()] != *from;
-    if memory.chunks(STRIDE).zip(payload.chunks(MSS)).any(wrong) {
-        return Err(failed("the copy came out wrong"));
-    }
-    Ok(ns)
 }
 
 /// By an adapter, into a ring of 1024 slots of `null:`.
@@ -159,7 +128,7 @@ mod tests {
     #[test]
     fn all_ways_write_what_they_are_to_write() {
         let payload = payload(SIZE);
-        for way in [segment, copy, copy_apart, adapter] {
+        for way in [segment, copy, copy_apart::<MSS, HEADERS, STRIDE>, adapter] {
             assert!(way(&payload, Duration::from_millis(1)).unwrap() > 0.0);
         }
     }

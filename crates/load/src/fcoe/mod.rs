@@ -11,7 +11,6 @@ mod pattern;
 mod site;
 
 use crate::result::Latency;
-use crate::xdd::quantiles;
 use hdrhistogram::Histogram;
 use linerate_port::OpenError;
 use linerate_rt::fc::FcError;
@@ -128,7 +127,7 @@ impl Measured {
     /// Of the requests that were timed.
     #[must_use]
     pub fn latency(&self) -> Option<Latency> {
-        quantiles(&self.latency)
+        Latency::of(&self.latency)
     }
 }
 

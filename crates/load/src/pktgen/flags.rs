@@ -9,10 +9,10 @@ use super::config::{Config, Style, options};
 use super::modes::MODES;
 use super::name::resolve;
 use super::sizes::{LIMITS, Sizes};
+use crate::words::{number, tidy, wrapped};
 use linerate_rt::WaitMode;
 use linerate_wire::MacAddr;
 use std::fmt::Write as _;
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -560,16 +560,6 @@ fn option(parse: &mut Parse, bit: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// A decimal number inside a range.
-fn number<N>(text: &str, range: RangeInclusive<N>) -> Result<N, String>
-where
-    N: FromStr + PartialOrd + std::fmt::Display,
-{
-    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let n = if digits { text.parse::<N>().ok() } else { None };
-    n.filter(|n| range.contains(n)).ok_or_else(|| format!("give a number from {} to {}", range.start(), range.end()))
-}
-
 fn mac(text: &str) -> Result<[u8; 6], String> {
     text.parse::<MacAddr>().map(|mac| mac.0).map_err(|e| e.to_string())
 }
@@ -596,11 +586,6 @@ fn mix(text: &str) -> Result<Vec<(usize, usize)>, String> {
     list.filter(|list| list.len() <= 64).ok_or_else(|| "give lengths and weights, as 60:7,590:4,1514:1".into())
 }
 
-/// User text fit for one line.
-fn tidy(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(60).collect()
-}
-
 /// The text of `-h`.
 #[must_use]
 pub fn help() -> String {
@@ -621,15 +606,4 @@ pub fn help() -> String {
         let _ = writeln!(text, "  {:6} {}", mode.name, mode.about);
     }
     text
-}
-
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.len() + 1 + word.len() <= width => *line += &format!(" {word}"),
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

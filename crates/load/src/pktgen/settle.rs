@@ -134,7 +134,7 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
             valid: true,
             ..Repeat::default()
         }],
-        latency: latency.as_ref().map(percentiles),
+        latency: latency.as_ref().map(|latency| Latency::of(latency).unwrap_or_default()),
         ledger: Some(ledger),
         counters: counters(&facts, received.as_ref()),
         cpu: facts.main.iter().chain(facts.far.iter().flatten()).map(cpu).collect(),
@@ -236,25 +236,6 @@ fn latency_line(latency: &Histogram<u64>) -> String {
         latency.mean(),
         latency.len()
     )
-}
-
-fn percentiles(latency: &Histogram<u64>) -> Latency {
-    if latency.is_empty() {
-        return Latency::default();
-    }
-    let q = |q| Number::new(float(latency.value_at_quantile(q)));
-    Latency {
-        count: latency.len(),
-        min: Number::new(float(latency.min())),
-        p50: q(0.5),
-        p90: q(0.9),
-        p99: q(0.99),
-        p99_9: q(0.999),
-        p99_99: q(0.9999),
-        max: Number::new(float(latency.max())),
-        mean: Number::new(latency.mean()),
-        ..Latency::default()
-    }
 }
 
 fn port_used(port: &Port, k: usize, role: Role) -> PortUsed {

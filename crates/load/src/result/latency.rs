@@ -1,5 +1,6 @@
 //! The quantiles of one latency distribution.
 
+use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::Number;
@@ -40,6 +41,29 @@ pub enum LatencyUnit {
 }
 
 impl Latency {
+    /// A distribution's quantiles; none when nothing was timed.
+    #[must_use]
+    pub(crate) fn of(histogram: &Histogram<u64>) -> Option<Self> {
+        if histogram.is_empty() {
+            return None;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "nanoseconds to 53 bits")]
+        let ns = |ns: u64| Number::new(ns as f64);
+        let quantile = |q| ns(histogram.value_at_quantile(q));
+        Some(Self {
+            count: histogram.len(),
+            unit: LatencyUnit::Nanoseconds,
+            min: ns(histogram.min()),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p99_9: quantile(0.999),
+            p99_99: quantile(0.9999),
+            max: ns(histogram.max()),
+            mean: Number::new(histogram.mean()),
+        })
+    }
+
     /// The quantiles in rising order with the names they are shown by; the mean is not one of them.
     #[must_use]
     pub fn quantiles(&self) -> [(&'static str, Number); 7] {

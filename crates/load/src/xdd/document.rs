@@ -1,8 +1,8 @@
 //! The result document of a run.
 
 use super::run::{Facts, combined};
-use super::tally::{Account, float, quantiles};
-use crate::result::{Cpu, Number, Outcome, PortUsed, Repeat, RunResult, Summary, Test, unit};
+use super::tally::{Account, float};
+use crate::result::{Cpu, Latency, Number, Outcome, PortUsed, Repeat, RunResult, Summary, Test, unit};
 use linerate_rt::monotonic_ns;
 
 pub(super) fn of(facts: &Facts<'_>) -> RunResult {
@@ -84,7 +84,7 @@ fn test(facts: &Facts<'_>, account: &Account, id: String) -> Test {
         further("reads", per_second(account.reads.ops), unit::IOPS);
         further("writes", per_second(account.writes.ops), unit::IOPS);
     }
-    test.latency = quantiles(&account.latency());
+    test.latency = Latency::of(&account.latency());
     let counters = [
         ("reads", account.reads.ops),
         ("writes", account.writes.ops),

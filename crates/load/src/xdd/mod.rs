@@ -24,7 +24,6 @@ pub use flags::{Command, FLAGS, Flag, help};
 pub use pattern::{Base, Pattern, Prefix};
 pub use run::{Finished, Refusal, run};
 pub use streams::Streams;
-pub(crate) use tally::quantiles;
 pub use tally::{Account, Tally};
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! What a target's requests came to.
 
-use crate::result::{Latency, Number};
 use hdrhistogram::Histogram;
 
 /// The longest latency that is told from longer ones: a minute.
@@ -135,26 +134,6 @@ impl Account {
         (self.miscompares, self.elapsed_ns, self.lost) = (0, 0, 0);
         self.told.clear();
     }
-}
-
-/// A distribution's quantiles for the result document; none when nothing was timed.
-pub(crate) fn quantiles(latency: &Histogram<u64>) -> Option<Latency> {
-    if latency.is_empty() {
-        return None;
-    }
-    let q = |q| Number::new(float(latency.value_at_quantile(q)));
-    Some(Latency {
-        count: latency.len(),
-        min: Number::new(float(latency.min())),
-        p50: q(0.5),
-        p90: q(0.9),
-        p99: q(0.99),
-        p99_9: q(0.999),
-        p99_99: q(0.9999),
-        max: Number::new(float(latency.max())),
-        mean: Number::new(latency.mean()),
-        ..Latency::default()
-    })
 }
 
 /// A count as a float, to 53 bits.

@@ -1,12 +1,13 @@
 //! What all of `linerate fcoe` takes: a port, and who the node on it is.
 
+use crate::commands::shared::{stop_after, stop_at_signals, wait};
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_fcoe::{DeviceServer, Downfall, Neighbour, Node, Role};
 use linerate_load::pktgen::resolve;
 use linerate_port::Link;
 use linerate_rt::fc::{FcError, FcNode, FcOptions, FcPort, Watcher};
-use linerate_rt::{Stop, WaitMode, forward_signals, pause};
+use linerate_rt::{Stop, WaitMode};
 use linerate_wire::{MacAddr, VlanTag, Wwn};
 
 /// The node.
@@ -36,11 +37,6 @@ pub(super) struct NodeArguments {
     /// How the thread waits: busy, adaptive or sleep.
     #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait)]
     pub(super) wait: WaitMode,
-}
-
-fn wait(text: &str) -> Result<WaitMode, String> {
-    let mode = WaitMode::ALL.iter().find(|(name, _)| *name == text);
-    mode.map(|(_, mode)| *mode).ok_or_else(|| "give busy, adaptive or sleep".to_owned())
 }
 
 /// FCoE's priority by custom, and by its application TLV (IEEE 802.1Qaz).
@@ -83,7 +79,7 @@ impl NodeArguments {
 pub(super) fn introduce<S: DeviceServer, W: Watcher<S>>(node: &FcNode<S, W>) {
     let (info, config) = (node.info(), node.config());
     let mut text = format!("{}: {}\n", info.name, info.path);
-    text += &info.notes.iter().map(|note| format!("note: {note}\n")).collect::<String>();
+    text += &node.notes().iter().map(|note| format!("note: {note}\n")).collect::<String>();
     if config.mtu < 2158 {
         text +=
             &format!("note: an MTU of {} makes frames shorter than Fibre Channel's 2112 octets of data\n", config.mtu);
@@ -96,16 +92,8 @@ pub(super) fn introduce<S: DeviceServer, W: Watcher<S>>(node: &FcNode<S, W>) {
 
 /// Stops at a signal, and after so many seconds if that is wanted.
 pub(super) fn stopper(seconds: Option<u64>) -> Result<Stop, Trouble> {
-    let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
-    let stop = Stop::new().map_err(system)?;
-    forward_signals(&stop).map_err(system)?;
-    if let Some(seconds) = seconds {
-        let (stop, until) = (stop.clone(), linerate_rt::monotonic_ns() + seconds.saturating_mul(1_000_000_000));
-        std::thread::spawn(move || {
-            pause(&[&stop], Some(until));
-            stop.ask(0);
-        });
-    }
+    let stop = stop_at_signals()?;
+    stop_after(&stop, seconds);
     Ok(stop)
 }
 

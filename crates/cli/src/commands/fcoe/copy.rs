@@ -2,9 +2,11 @@
 
 use super::client::{Search, Turn, Which, number};
 use super::common::stopper;
+use crate::commands::shared::ended;
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_fcoe::{Buffer, Operation, Tag};
+use linerate_rt::block::size;
 use linerate_rt::fc::Remote;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -18,16 +20,20 @@ pub(super) struct Arguments {
     /// The LUN.
     #[arg(long, value_name = "N", default_value_t = 0)]
     lun: u16,
-    /// Where on the LUN to begin, in bytes: a multiple of its block size.
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    /// Where on the LUN to begin, in bytes or as 64k, 64M, 2G, 1T (powers of 1024): a multiple of its block size.
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = octets)]
     offset: u64,
-    /// How much, in bytes: a multiple of its block size; otherwise to the end of the LUN, or of the file that is written
-    /// to it.
-    #[arg(long, value_name = "BYTES")]
+    /// How much, in bytes or as 64k, 64M, 2G, 1T: a multiple of its block size; otherwise to the end of the LUN, or of
+    /// the file that is written to it.
+    #[arg(long, value_name = "SIZE", value_parser = octets)]
     bytes: Option<u64>,
     /// The file; - is standard output or input.
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
+}
+
+fn octets(text: &str) -> Result<u64, String> {
+    size(text).ok_or_else(|| "give bytes, or K, M, G or T of them, as 4096 or 64M".to_owned())
 }
 
 /// Octets of a request, and requests at once.
@@ -127,8 +133,8 @@ pub(super) fn run(arguments: &Arguments, way: Way) -> Result<ExitCode, Trouble> 
     let example =
         if way == Way::Read { "fcoe read -i xdp:eth1 --lun 0 FILE" } else { "fcoe write -i xdp:eth1 --lun 0 FILE" };
     arguments.which.run(example, &stop, |now, remote| copy.turn(now, remote))?;
-    if let Some(signal) = stop.signal() {
-        return Ok(ExitCode::from(128u8.saturating_add(signal)));
+    if stop.signal().is_some() {
+        return Ok(ended(&stop));
     }
     match copy.result {
         Some(Ok(())) => {

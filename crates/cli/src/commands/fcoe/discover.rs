@@ -1,6 +1,7 @@
 //! `linerate fcoe discover`.
 
 use super::common::{HEADING, NodeArguments, introduce, line, role, stopper};
+use crate::commands::shared::ended;
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_fcoe::{Disks, DisksConfig, Neighbour, Node, NodeEvent};
@@ -54,7 +55,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     run_machine(&mut node, &mut Waiter::new(arguments.node.wait), &stop);
     let found: Vec<_> = node.node().fip().neighbours().copied().collect();
     print(&if arguments.json { document(&found) } else { table(&found) });
-    Ok(stop.signal().map_or(ExitCode::SUCCESS, |signal| ExitCode::from(128u8.saturating_add(signal))))
+    Ok(ended(&stop))
 }
 
 fn table(found: &[Neighbour]) -> String {

@@ -2,6 +2,7 @@
 
 use super::client::number;
 use super::common::{NodeArguments, downfall, introduce, stopper};
+use crate::commands::shared::ended;
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_fcoe::{
@@ -128,6 +129,10 @@ impl Watcher<Disks> for Serving {
     fn is_done(&self) -> bool {
         false
     }
+
+    fn note(&mut self, note: &str) {
+        print(&format!("note: {note}\n"));
+    }
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
@@ -145,5 +150,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     run_machine(&mut node, &mut Waiter::new(arguments.node.wait), &stop);
     let (serving, _) = node.watcher();
     serving.server.stop();
-    Ok(stop.signal().map_or(ExitCode::SUCCESS, |signal| ExitCode::from(128u8.saturating_add(signal))))
+    Ok(ended(&stop))
 }

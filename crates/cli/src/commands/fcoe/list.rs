@@ -2,6 +2,7 @@
 
 use super::client::{Which, number};
 use super::common::stopper;
+use crate::commands::shared::ended;
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_rt::fc::RemoteUnit;
@@ -25,8 +26,8 @@ pub(super) fn run(arguments: &Arguments, long: bool) -> Result<ExitCode, Trouble
     let example = if long { "fcoe inq -i xdp:eth1 --lun 0" } else { "fcoe ls -i xdp:eth1" };
     let stop = stopper(None)?;
     let (mut units, failures) = arguments.which.find(example, &stop)?;
-    if let Some(signal) = stop.signal() {
-        return Ok(ExitCode::from(128u8.saturating_add(signal)));
+    if stop.signal().is_some() {
+        return Ok(ended(&stop));
     }
     units.retain(|unit| arguments.lun.is_none_or(|lun| number(unit) == lun.to_string()));
     if arguments.json {

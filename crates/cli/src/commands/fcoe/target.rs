@@ -1,16 +1,19 @@
 //! `linerate fcoe target`.
 
 mod config;
+mod events;
 mod status;
 
 use super::common::{NodeArguments, counters, introduce, stopper};
+use crate::commands::shared::ended;
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use config::{Allow, LunSpec};
-use linerate_fcoe::{Disks, NodeConfig, TargetConfig};
+use events::Events;
+use linerate_fcoe::{Disks, NodeConfig, TargetConfig, TargetDrop};
 use linerate_rt::{Waiter, run as run_machine};
 use serde_json::{Map, json};
-use status::Status;
+use status::Shown;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -32,13 +35,13 @@ pub(super) struct Arguments {
     /// Check all that was given, devices included, and end.
     #[arg(long)]
     check: bool,
-    /// Print who is logged in and what they do, each N seconds.
+    /// Print who is logged in, what they do and what went wrong, each N seconds; with --json as a JSON document a line.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     status: Option<u64>,
     /// End after so many seconds; otherwise at Ctrl-C.
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
-    /// Print what was counted as one JSON document.
+    /// Print what was counted as one JSON document at the end.
     #[arg(long)]
     json: bool,
 }
@@ -71,13 +74,15 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     }
     let stop = stopper(arguments.seconds)?;
     let config = NodeConfig { target: Some(TargetConfig::default()), ..config };
-    let status = Status::new(arguments.status, arguments.json, opened.waits);
-    let mut node = port.node(&config, opened.disks, status)?;
+    let events = Events { silent: arguments.json, waits: opened.waits };
+    let node = port.node(&config, opened.disks, events)?;
     if !arguments.json {
         introduce(&node);
         print(&devices);
     }
-    run_machine(&mut node, &mut Waiter::new(arguments.node.wait), &stop);
+    let mut shown = Shown::new(node, arguments.status, arguments.json);
+    run_machine(&mut shown, &mut Waiter::new(arguments.node.wait), &stop);
+    let node = shown.node;
     let figures = figures(&node);
     if arguments.json {
         let counters: Map<_, _> = figures.into_iter().map(|(name, n)| (name, json!(n))).collect();
@@ -92,10 +97,10 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     } else {
         print(&figures.iter().map(|(name, n)| format!("{name:32} {n}\n")).collect::<String>());
     }
-    Ok(stop.signal().map_or(ExitCode::SUCCESS, |signal| ExitCode::from(128u8.saturating_add(signal))))
+    Ok(ended(&stop))
 }
 
-type Node = linerate_rt::fc::FcNode<Disks, Status>;
+type Node = linerate_rt::fc::FcNode<Disks, Events>;
 
 fn figures(node: &Node) -> Vec<(String, u64)> {
     let (tx, rx) = node.lines();
@@ -118,9 +123,14 @@ fn figures(node: &Node) -> Vec<(String, u64)> {
                 ("commands", counters.commands),
                 ("octets_sent", counters.octets_sent),
                 ("octets_received", counters.octets_received),
+                ("exchanges_aborted", counters.aborted),
+                ("exchanges_expired", counters.expired),
             ]
             .map(|(name, n)| (name.to_owned(), n)),
         );
+        let drops =
+            TargetDrop::ALL.map(|reason| (format!("target_dropped.{}", reason.name()), counters.dropped(reason)));
+        all.extend(drops.into_iter().filter(|(_, n)| *n > 0));
     }
     all
 }

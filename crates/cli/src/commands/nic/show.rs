@@ -64,7 +64,7 @@ pub(super) fn adapter(nic: &Nic, words: &[String], json: bool) -> String {
             "offloads": offloads,
             "parameters": rows.collect::<Map<String, Value>>(),
             "saved": words,
-            "notes": info.notes,
+            "notes": control.notes(),
         });
         return format!("{document:#}\n");
     }
@@ -72,7 +72,7 @@ pub(super) fn adapter(nic: &Nic, words: &[String], json: bool) -> String {
     text += &settings.flags.to_string().lines().map(|line| format!("\t{line}\n")).collect::<String>();
     text += &format!("\tether {}\n\tstatus: {status}\n\tpath: {}\n", colons(settings.mac), info.path);
     text += &format!("\tqueues: {} transmit, {} receive, {} slots each\n", info.tx_queues, info.rx_queues, info.slots);
-    text += &info.notes.iter().map(|note| format!("\tnote: {note}\n")).collect::<String>();
+    text += &control.notes().iter().map(|note| format!("\tnote: {note}\n")).collect::<String>();
     if !words.is_empty() {
         text += &format!("\tsaved: {}\n", words.join(" "));
     }

@@ -71,6 +71,6 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
         } else {
             Vec::new()
         },
-        table: tables::comparisons(run),
+        table: tables::comparisons(run, |_| true),
     }
 }

@@ -1,19 +1,20 @@
 //! Latency by percentile, as HdrHistogram's plots: each step to the right is a tenth of the frames before.
 
-use linerate_load::result::{Latency, RunResult};
+use linerate_load::result::{Latency, RunResult, Test};
 use maud::html;
 
 use super::plot::{self, Anchor, Area, Look};
 use super::scale::Scale;
 use super::{Chart, Drawing, Page};
 use crate::quantity::{count, nanoseconds, value};
+use crate::sweep::WORKLOAD;
 use crate::table::Table;
 
 pub(super) const CHART: Chart = Chart {
     id: "latency",
     title: "Latency by percentile",
-    reading: "A point says that so many per cent of the frames were at least this quick. To the right, each mark leaves a \
-              tenth as many slower frames; the greatest latency stands one mark beyond. Both axes are logarithmic.",
+    reading: "A point says that so many per cent of the frames (in a sweep: requests) were at least this quick. To the \
+              right, each mark leaves a tenth as many slower ones; the greatest latency stands one mark beyond. Both axes are logarithmic.",
     draw,
 };
 
@@ -21,9 +22,13 @@ pub(super) const CHART: Chart = Chart {
 const PLACES: [f64; 7] = [0.0, 0.301, 1.0, 2.0, 3.0, 4.0, 5.0];
 
 fn draw(run: &RunResult, page: Page) -> Drawing {
+    // Round trips of frames and requests with a long queue would press each other flat.
+    let of_sweep = |test: &&Test| test.workload == WORKLOAD;
+    let frames = run.tests.iter().any(|test| test.latency.is_some() && !of_sweep(&test));
     let series: Vec<(String, &Latency)> = run
         .tests
         .iter()
+        .filter(|test| !(frames && of_sweep(test)))
         .filter_map(|test| {
             let latency = test.latency.as_ref()?;
             let known = latency.quantiles().iter().any(|(_, ns)| ns.known().is_some());
@@ -44,7 +49,7 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
     let marks: Vec<_> = PLACES.iter().zip(names).map(|(&place, name)| (x.at(place), name.replace(' ', ""))).collect();
 
     let mut table =
-        Table::new(&["Test", "#Frames", "#Min", "#50 %", "#90 %", "#99 %", "#99.9 %", "#99.99 %", "#Max", "#Mean"]);
+        Table::new(&["Test", "#Count", "#Min", "#50 %", "#90 %", "#99 %", "#99.9 %", "#99.99 %", "#Max", "#Mean"]);
     for (name, latency) in &series {
         let [min, p50, p90, p99, p99_9, p99_99, max] = latency.quantiles().map(|(_, ns)| value(ns, "ns").into());
         let mean = value(latency.mean, "ns").into();
@@ -56,7 +61,7 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
         (plot::label(0.0, 14.0, Anchor::Start, "unit", "Latency"))
         (plot::rows(area, &y, &y.ticks(page.pick(10, 8)), tick))
         (plot::columns(area, &marks))
-        (plot::label(area.right, height - 6.0, Anchor::End, "unit", "Percentile of frames"))
+        (plot::label(area.right, height - 6.0, Anchor::End, "unit", "Percentile"))
         @for (name, latency, look) in drawn() {
             @let points: Vec<_> = latency.quantiles().into_iter().zip(PLACES)
                 .filter_map(|((quantile, ns), place)| Some((quantile, ns.known()?, place))).collect();

@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     /// Published by the consumer.
     tail: Counter,
     stop: AtomicBool,
+    /// There is a producer, and there is a consumer: one of each.
+    taken: [AtomicBool; 2],
     slots: Mapping,
     buffers: Mapping,
     roof: Roof,
@@ -36,15 +38,21 @@ pub(crate) struct Seen {
 }
 
 impl Shared {
+    /// None if that is no ring as [`Roof`] describes it, or there is no memory for it.
     pub(crate) fn new(roof: Roof) -> Option<Self> {
-        let page = |bytes: usize| bytes.next_multiple_of(linerate_ring::sys::HUGE);
-        let buffers = Mapping::private(page(roof.slots * roof.stride), true).ok()?;
+        let lines = roof.size.is_multiple_of(64) && roof.stride.is_multiple_of(64) && roof.size <= roof.stride;
+        if !lines || !roof.slots.is_power_of_two() || roof.batch == 0 || roof.batch > roof.slots {
+            return None;
+        }
+        let memory = |each: usize| roof.slots.checked_mul(each)?.checked_next_multiple_of(linerate_ring::sys::HUGE);
+        let buffers = Mapping::private(memory(roof.stride)?, true).ok()?;
         buffers.advise_huge(0, buffers.len());
-        let slots = Mapping::private(page(roof.slots * size_of::<Slot>()), false).ok()?;
+        let slots = Mapping::private(memory(size_of::<Slot>())?, false).ok()?;
         Some(Self {
             head: Counter::default(),
             tail: Counter::default(),
             stop: AtomicBool::new(false),
+            taken: [const { AtomicBool::new(false) }; 2],
             slots,
             buffers,
             roof,
@@ -53,6 +61,11 @@ impl Shared {
 
     pub(crate) fn stop(&self) {
         self.stop.store(true, Relaxed);
+    }
+
+    /// The calling thread is the one producer (0) or consumer (1).
+    fn take(&self, half: usize) {
+        assert!(!self.taken[half].swap(true, Relaxed), "a ring has one producer and one consumer");
     }
 
     #[inline]
@@ -68,7 +81,11 @@ impl Shared {
 }
 
 /// Hands over frame after frame until told to stop; frame n holds n in every word.
+///
+/// # Panics
+/// Somebody produces already, or has.
 pub(crate) fn produce(shared: &Shared) {
+    shared.take(0);
     let Roof { size, slots, batch, .. } = shared.roof;
     let (mut mine, mut theirs) = (0u64, 0u64);
     let (all, batch) = (slots as u64, batch as u64);
@@ -99,7 +116,11 @@ pub(crate) fn produce(shared: &Shared) {
 }
 
 /// Takes frames over and adds up all their words until told to stop.
+///
+/// # Panics
+/// Somebody consumes already, or has.
 pub(crate) fn consume(shared: &Shared) -> Seen {
+    shared.take(1);
     let size = shared.roof.size;
     let batch = shared.roof.batch as u64;
     let (mut mine, mut theirs) = (0u64, 0u64);

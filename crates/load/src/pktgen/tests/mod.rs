@@ -6,31 +6,11 @@ mod modes;
 
 use super::run::{Captures, run_on};
 use super::*;
+use crate::lines::Lines;
 use linerate_port::{Port, open_all};
 use linerate_ring::flags as slot;
 use linerate_rt::Stop;
-use std::io::Write;
 use std::sync::{Arc, Mutex};
-
-/// A stream of lines that can be read afterwards.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Lines {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
 
 /// What a run left.
 struct Left {

@@ -28,18 +28,9 @@ fn engine<B: Backend + 'static>(backend: B, path: &str) -> Vec<Box<dyn Engine>> 
     vec![Box::new(Blocks::new(backend, path.into()))]
 }
 
-/// The size in a name: a number, and K, M, G or T for powers of 1024.
+/// The size in a name.
 fn size(name: &str) -> Result<u64, String> {
-    let text = name.split_once(':').map_or("", |(_, size)| size);
-    let (digits, shift) = match text.char_indices().last() {
-        Some((at, 'K' | 'k')) => (&text[..at], 10),
-        Some((at, 'M' | 'm')) => (&text[..at], 20),
-        Some((at, 'G' | 'g')) => (&text[..at], 30),
-        Some((at, 'T' | 't')) => (&text[..at], 40),
-        _ => (text, 0),
-    };
-    let digits = Some(digits).filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()));
-    let size = digits.and_then(|digits| digits.parse::<u64>().ok()).and_then(|n| n.checked_mul(1 << shift));
+    let size = name.split_once(':').and_then(|(_, text)| linerate_rt::block::size(text));
     size.filter(|size| (1..=1 << 50).contains(size)).ok_or_else(|| "no size; give one up to 1024T, as null:1G".into())
 }
 

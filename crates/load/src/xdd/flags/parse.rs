@@ -1,6 +1,7 @@
 //! From words to a configuration.
 
 use super::{FLAGS, Flag, Named, Set};
+use crate::words::{tidy, wrapped};
 use crate::xdd::config::{Amount, Config, Target, Verify, Way};
 use crate::xdd::engine::{KINDS, kind_of};
 use crate::xdd::pattern::Base;
@@ -254,11 +255,6 @@ fn unknown(word: &str) -> String {
     format!("{}: {why}", tidy(word))
 }
 
-/// User text fit for one line.
-fn tidy(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(80).collect()
-}
-
 /// The text of `-h`.
 #[must_use]
 pub fn help() -> String {
@@ -277,15 +273,4 @@ pub fn help() -> String {
         let _ = writeln!(text, "  {:24} {}", kind.example, kind.about);
     }
     text
-}
-
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.len() + 1 + word.len() <= width => *line += &format!(" {word}"),
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

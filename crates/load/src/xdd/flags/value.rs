@@ -13,10 +13,7 @@ pub(super) fn number<N: FromStr + PartialOrd + Display>(
     words: &mut Words,
     range: RangeInclusive<N>,
 ) -> Result<N, String> {
-    let text = words.value()?;
-    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let n = if digits { text.parse::<N>().ok() } else { None };
-    n.filter(|n| range.contains(n)).ok_or_else(|| format!("give a number from {} to {}", range.start(), range.end()))
+    crate::words::number(&words.value()?, range)
 }
 
 /// A number with a point in it.

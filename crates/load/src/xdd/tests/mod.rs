@@ -6,33 +6,13 @@ mod running;
 
 use super::engine::{Blocks, Engine, Request};
 use super::*;
+use crate::lines::Lines;
 use crate::result::RunResult;
 use linerate_fcoe::{Backend, BackendError, Completion, Geometry, Operation, Tag};
 use linerate_rt::Stop;
 use std::collections::{BTreeMap, VecDeque};
-use std::io::Write;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-
-/// A stream of lines that can be read afterwards.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Lines {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
 
 /// An operation that came: what, where in octets, how long, FUA, which pass of the disk's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

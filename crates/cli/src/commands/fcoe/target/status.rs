@@ -1,96 +1,134 @@
-//! What a target says while it runs: who comes and goes, and what they do.
+//! What a target's initiators do, at intervals: a table, or a JSON document a line.
 
-use crate::commands::fcoe::common::{downfall, role};
+use super::Node;
 use crate::trouble::print;
-use linerate_fcoe::{Disks, Node, NodeEvent, PeerId};
-use linerate_rt::Sleeper;
-use linerate_rt::block::Waits;
-use linerate_rt::fc::Watcher;
+use linerate_fcoe::PeerId;
+use linerate_rt::{Machine, Progress, Sleeper};
+use serde_json::{Value, json};
 use std::collections::HashMap;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Prints as things happen.
-pub(super) struct Status {
-    /// From one table to the next, nanoseconds.
+/// A target that shows what it does.
+pub(super) struct Shown {
+    pub(super) node: Node,
+    /// From one view to the next, nanoseconds.
     every: Option<u64>,
-    silent: bool,
-    waits: Vec<Waits>,
+    json: bool,
     last: Option<u64>,
     /// What each peer had done by then: commands, octets sent, octets received.
     before: HashMap<PeerId, [u64; 3]>,
 }
 
-impl Status {
-    /// A table each so many seconds; nothing at all if it shall be silent.
-    pub(super) fn new(seconds: Option<u64>, silent: bool, waits: Vec<Waits>) -> Self {
-        Self { every: seconds.map(|s| s.saturating_mul(SECOND)), silent, waits, last: None, before: HashMap::new() }
+/// Who is logged in.
+struct Initiator {
+    wwpn: String,
+    fc_id: String,
+    /// Commands that are open.
+    queue_depth: u16,
+    /// A second, since the last view.
+    iops: f64,
+    read_bytes: f64,
+    write_bytes: f64,
+}
+
+/// What there is to see.
+struct View {
+    initiators: Vec<Initiator>,
+    exchanges: usize,
+    /// What went wrong since the target was started.
+    errors: [(&'static str, &'static str, u64); 4],
+}
+
+impl Shown {
+    /// A view each so many seconds.
+    pub(super) fn new(node: Node, seconds: Option<u64>, json: bool) -> Self {
+        let every = seconds.map(|s| s.saturating_mul(SECOND));
+        Self { node, every, json, last: None, before: HashMap::new() }
     }
 
-    fn table(&mut self, ns: u64, node: &Node<Disks>) -> String {
-        let Some(target) = node.target() else { return String::new() };
+    /// What has been done in so many nanoseconds.
+    fn view(&mut self, ns: u64) -> Option<View> {
+        let target = self.node.node().target()?;
         let rate = |now: u64, before: u64| (now - before) as f64 * SECOND as f64 / ns.max(1) as f64;
-        let mut text = String::new();
-        let mut after = HashMap::new();
+        let (mut initiators, mut after) = (Vec::new(), HashMap::new());
         for known in target.peers() {
             let now = [known.commands, known.octets_sent, known.octets_received];
             let before = self.before.get(&known.peer.id).copied().unwrap_or_default();
-            let [commands, sent, received] = [0, 1, 2].map(|i| rate(now[i], before[i]));
-            text += &format!(
-                "{}  {}  queue {:>4}  {commands:>9.0} IOPS  read {:>9.3} MB/s  write {:>9.3} MB/s\n",
-                known.peer.wwpn,
-                known.peer.fc_id,
-                known.queue_depth,
-                sent / 1e6,
-                received / 1e6
-            );
+            let [iops, read_bytes, write_bytes] = [0, 1, 2].map(|i| rate(now[i], before[i]));
+            let (wwpn, fc_id) = (known.peer.wwpn.to_string(), known.peer.fc_id.to_string());
+            initiators.push(Initiator { wwpn, fc_id, queue_depth: known.queue_depth, iops, read_bytes, write_bytes });
             after.insert(known.peer.id, now);
         }
         self.before = after;
-        let errors = target.counters().drops();
-        text + &format!(
-            "{} logged in, {} exchanges, {errors} frames dropped\n",
-            target.peers().count(),
-            target.exchanges()
-        )
+        let counters = target.counters();
+        let errors = [
+            ("bad_crc", "frames with a wrong CRC", self.node.lines().1.counters().bad_crc),
+            ("dropped", "dropped", counters.drops()),
+            ("aborted", "exchanges aborted", counters.aborted),
+            ("expired", "given up", counters.expired),
+        ];
+        Some(View { initiators, exchanges: target.exchanges(), errors })
     }
 }
 
-impl Watcher<Disks> for Status {
-    fn event(&mut self, _: u64, event: &NodeEvent, _: &mut Node<Disks>) {
-        if self.silent {
-            return;
+impl View {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for initiator in &self.initiators {
+            let Initiator { wwpn, fc_id, queue_depth, iops, read_bytes, write_bytes } = initiator;
+            text += &format!(
+                "{wwpn}  {fc_id}  queue {queue_depth:>4}  {iops:>9.0} IOPS  read {:>9.3} MB/s  write {:>9.3} MB/s\n",
+                read_bytes / 1e6,
+                write_bytes / 1e6
+            );
         }
-        match event {
-            NodeEvent::Address(id) => print(&format!("address {id}: ready\n")),
-            NodeEvent::NoAddress => print("no address\n"),
-            NodeEvent::Up(peer) => {
-                print(&format!("{} at {} logged in: {}\n", peer.wwpn, peer.fc_id, role(peer.role)));
-            }
-            NodeEvent::Down(peer, why) => print(&format!("session {} is over: {}\n", peer.index, downfall(*why))),
-            NodeEvent::Found(_) | NodeEvent::Lost(_) => {}
-        }
+        let errors = self.errors.map(|(_, what, n)| format!("{n} {what}")).join(", ");
+        text + &format!("{} logged in, {} exchanges; {errors}\n", self.initiators.len(), self.exchanges)
     }
 
-    fn turn(&mut self, now: u64, node: &mut Node<Disks>) -> bool {
-        let Some(every) = self.every.filter(|_| !self.silent) else { return false };
-        let last = *self.last.get_or_insert(now);
-        if now.saturating_sub(last) >= every {
-            print(&self.table(now - last, node));
-            self.last = Some(now);
+    fn document(&self) -> Value {
+        let initiator = |initiator: &Initiator| {
+            let Initiator { wwpn, fc_id, queue_depth, iops, read_bytes, write_bytes } = initiator;
+            json!({
+                "wwpn": wwpn, "fc_id": fc_id, "queue_depth": queue_depth, "iops": iops,
+                "read_bytes_per_s": read_bytes, "write_bytes_per_s": write_bytes,
+            })
+        };
+        let errors = self.errors.map(|(name, _, n)| (name.to_owned(), json!(n)));
+        json!({
+            "schema": "linerate.fcoe.target.status", "version": 1,
+            "initiators": self.initiators.iter().map(initiator).collect::<Vec<_>>(),
+            "exchanges": self.exchanges, "errors": Value::Object(errors.into_iter().collect()),
+        })
+    }
+}
+
+impl Machine for Shown {
+    fn handle(&mut self, now: u64) -> Progress {
+        let progress = self.node.handle(now);
+        if let Some(every) = self.every {
+            let last = *self.last.get_or_insert(now);
+            if now.saturating_sub(last) >= every {
+                self.last = Some(now);
+                if let Some(view) = self.view(now - last) {
+                    print(&if self.json { format!("{}\n", view.document()) } else { view.text() });
+                }
+            }
         }
-        false
+        progress
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        self.last.zip(self.every).map(|(last, every)| last.saturating_add(every))
+        let due = self.last.zip(self.every).map(|(last, every)| last.saturating_add(every));
+        [self.node.poll_timeout(), due].into_iter().flatten().min()
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        self.waits.iter().for_each(|waits| waits.waits_for(visit));
+        self.node.waits_for(visit);
     }
 
-    fn is_done(&self) -> bool {
-        false
+    fn stop(&mut self, now: u64) {
+        self.node.stop(now);
     }
 }

@@ -1,0 +1,187 @@
+//! Processes beside a test: each is read while it runs, awaited with a bound, and ended with the test.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_linerate");
+/// How long anything may take that must happen.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+/// How long a process that is told to end may take before it is killed.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A process that is ended when nobody needs it any more.
+pub(crate) struct Process {
+    child: Child,
+    lines: Receiver<Line>,
+    limit: Duration,
+    out: String,
+    log: String,
+}
+
+/// What it said: on standard output, on standard error.
+enum Line {
+    Out(String),
+    Log(String),
+}
+
+/// What it left.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) log: String,
+}
+
+impl Process {
+    /// Starts a command.
+    pub(crate) fn start(mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        let (to, lines) = channel();
+        read(child.stdout.take().unwrap(), Line::Out, to.clone());
+        read(child.stderr.take().unwrap(), Line::Log, to);
+        Self { child, lines, limit: LIMIT, out: String::new(), log: String::new() }
+    }
+
+    /// Starts a command, and returns when a line of it has these words.
+    pub(crate) fn ready(command: Command, words: &str) -> Self {
+        let mut process = Self::start(command);
+        process.until(words);
+        process
+    }
+
+    /// Starts `linerate …`, and returns when a line of it has these words.
+    pub(crate) fn linerate(arguments: &[&str], words: &str) -> Self {
+        let mut command = Command::new(BINARY);
+        command.args(arguments);
+        Self::ready(command, words)
+    }
+
+    /// It may take so long for whatever is awaited.
+    pub(crate) fn within(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Reads on until a line has these words; the line.
+    pub(crate) fn until(&mut self, words: &str) -> String {
+        let deadline = Instant::now() + self.limit;
+        loop {
+            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => {
+                    let line = self.note(line);
+                    if line.contains(words) {
+                        return line;
+                    }
+                }
+                Err(e) => panic!("{e}: no '{words}' in: {}{}", self.out, self.log),
+            }
+        }
+    }
+
+    /// Sends a signal, by its name.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
+    /// Whether it ends by itself in that time.
+    pub(crate) fn ends_within(&mut self, time: Duration) -> bool {
+        let deadline = Instant::now() + time;
+        while self.child.try_wait().unwrap().is_none() {
+            if Instant::now() > deadline {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        true
+    }
+
+    /// Waits for its end.
+    pub(crate) fn end(mut self) -> Ended {
+        let deadline = Instant::now() + self.limit;
+        loop {
+            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => drop(self.note(line)),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("it goes on: {}{}", self.out, self.log),
+            }
+        }
+        assert!(self.ends_within(self.limit), "it goes on: {}{}", self.out, self.log);
+        let code = self.child.wait().unwrap().code();
+        Ended { code, out: std::mem::take(&mut self.out), log: std::mem::take(&mut self.log) }
+    }
+
+    /// Waits for its end, which is to be a good one: all it said.
+    pub(crate) fn done(self) -> String {
+        self.ends_by(0)
+    }
+
+    /// Ctrl-C: all it said, until then and after it.
+    pub(crate) fn stop(self) -> String {
+        self.signal("INT");
+        self.ends_by(130)
+    }
+
+    /// SIGKILL.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    fn ends_by(self, code: i32) -> String {
+        let ended = self.end();
+        assert_eq!(ended.code, Some(code), "{}", ended.said());
+        ended.said()
+    }
+
+    fn note(&mut self, line: Line) -> String {
+        let (to, line) = match line {
+            Line::Out(line) => (&mut self.out, line),
+            Line::Log(line) => (&mut self.log, line),
+        };
+        to.push_str(&line);
+        line
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            // Not SIGKILL: what it has started itself is to end too.
+            let _ = Command::new("kill").args(["-s", "TERM", &self.child.id().to_string()]).status();
+            if !self.ends_within(PATIENCE) {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+            }
+        }
+    }
+}
+
+impl Ended {
+    /// All it said.
+    pub(crate) fn said(&self) -> String {
+        self.out.clone() + &self.log
+    }
+}
+
+/// Hands on lines, whatever octets they have.
+fn read(stream: impl Read + Send + 'static, line: fn(String) -> Line, to: Sender<Line>) {
+    std::thread::spawn(move || {
+        let (mut stream, mut octets) = (BufReader::new(stream), Vec::new());
+        while stream.read_until(b'\n', &mut octets).is_ok_and(|n| n > 0) {
+            if to.send(line(String::from_utf8_lossy(&octets).into_owned())).is_err() {
+                return;
+            }
+            octets.clear();
+        }
+    });
+}
+
+/// The number behind a name at the beginning of a line.
+pub(crate) fn counter(said: &str, name: &str) -> u64 {
+    let value = said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok());
+    value.unwrap_or_else(|| panic!("no {name} in:\n{said}"))
+}

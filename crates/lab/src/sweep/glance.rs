@@ -1,0 +1,79 @@
+//! A sweep in a few words: how much of it is done, and how far from the published figures it is at each speed of the wire.
+
+use super::table::{Shown, points, published};
+use super::{PLANNED, WORKLOAD, Wire};
+use crate::published::fcoe::t5_fcoe;
+use crate::quantity::ratio;
+use linerate_load::result::RunResult;
+
+/// What a reader wants first.
+pub(crate) struct Glance {
+    /// Points that were measured.
+    pub(crate) done: usize,
+    /// Points of the plan.
+    pub(crate) planned: usize,
+    /// By wire, those of which something was measured that is published too.
+    pub(crate) spans: Vec<Span>,
+}
+
+/// The points over a wire with the least and the greatest ratio of throughput to the published.
+pub(crate) struct Span {
+    wire: Wire,
+    worst: (f64, Shown),
+    best: (f64, Shown),
+}
+
+/// None if the run has no sweep's points.
+pub(crate) fn glance(run: &RunResult) -> Option<Glance> {
+    let of_sweep = || run.tests.iter().filter(|test| test.workload == WORKLOAD);
+    let planned = of_sweep().filter_map(|test| test.parameters.get(PLANNED)?.parse::<usize>().ok()).max();
+    let (points, rows) = (points(run), t5_fcoe().unwrap_or_default());
+    let ratios = points.iter().filter_map(|point| {
+        let theirs = published(&rows, point.mix, point.io_bytes)?;
+        Some((point.bytes_per_s / 1e6 / theirs.mb_per_s, *point))
+    });
+    let ratios: Vec<(f64, Shown)> = ratios.collect();
+    let span = |wire: Wire| {
+        let here = || ratios.iter().filter(|(_, point)| point.wire == wire).copied();
+        let worst = here().min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let best = here().max_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some(Span { wire, worst, best })
+    };
+    of_sweep().next().map(|_| Glance {
+        done: points.len(),
+        planned: planned.unwrap_or(0).max(of_sweep().count()),
+        spans: Wire::ALL.into_iter().filter_map(span).collect(),
+    })
+}
+
+impl Glance {
+    /// `×0.380 to ×1.02`, over the first wire; None if nothing was compared.
+    pub(crate) fn range(&self) -> Option<String> {
+        self.spans.first().map(Span::range)
+    }
+
+    /// `of the published throughput, unlimited wire; 27 of 27 points`, what the range is about.
+    pub(crate) fn about(&self) -> String {
+        let done = format!("{} of {} points", self.done, self.planned);
+        match self.spans.first() {
+            Some(span) => format!("of the published throughput, {}; {done}", span.wire.title()),
+            None => done,
+        }
+    }
+}
+
+impl Span {
+    fn range(&self) -> String {
+        let [worst, best] = [&self.worst, &self.best].map(|(times, _)| ratio((*times).into()));
+        if worst == best { best } else { format!("{worst} to {best}") }
+    }
+
+    /// `unlimited wire: ×0.380 (READ of 32768 bytes) to ×1.02 (WRITE of 512 bytes)`.
+    pub(crate) fn line(&self) -> String {
+        let [worst, best] = [&self.worst, &self.best].map(|(times, point)| {
+            format!("{} ({} of {} bytes)", ratio((*times).into()), point.mix.title(), point.io_bytes)
+        });
+        let span = if worst == best { best } else { format!("{worst} to {best}") };
+        format!("{}: {span}", self.wire.title())
+    }
+}

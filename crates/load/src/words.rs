@@ -1,0 +1,29 @@
+//! Words of a command line, and lines of its help.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// A decimal number inside a range. The error says what to give.
+pub(crate) fn number<N: FromStr + PartialOrd + Display>(text: &str, range: RangeInclusive<N>) -> Result<N, String> {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let n = if digits { text.parse::<N>().ok() } else { None };
+    n.filter(|n| range.contains(n)).ok_or_else(|| format!("give a number from {} to {}", range.start(), range.end()))
+}
+
+/// User text fit for one line.
+pub(crate) fn tidy(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(80).collect()
+}
+
+/// A text in lines of at most `width` octets, words being shorter.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= width => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
