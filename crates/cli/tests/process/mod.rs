@@ -157,6 +157,13 @@ impl Drop for Process {
                 let _ = self.child.wait();
             }
         }
+        // A test that fails says what its processes said.
+        if std::thread::panicking() {
+            while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+                self.note(line);
+            }
+            eprintln!("process {} said: {}{}", self.child.id(), self.out, self.log);
+        }
     }
 }
 

@@ -5,8 +5,8 @@ mod job;
 
 use job::{Job, Next};
 use linerate_fcoe::{
-    BackendError, Completed, Completion, FoundLun, Initiator, Logins, LunScan, NodeEvent, Operation, Outcome, Peer,
-    PeerId, ScanError, Tag,
+    BackendError, Completed, Completion, FoundLun, Initiator, Logins, LunScan, NodeEvent, Operation, Peer, PeerId,
+    ScanError, Tag,
 };
 use linerate_wire::Wwn;
 use std::collections::VecDeque;
@@ -39,6 +39,8 @@ pub struct Remote {
     /// Jobs whose next command has not been taken yet.
     waiting: VecDeque<u32>,
     done: VecDeque<Completion>,
+    /// Commands that failed, each with its disk.
+    troubles: VecDeque<(usize, String)>,
     failures: Vec<(Wwn, ScanError)>,
     /// Targets whose disks were looked for, whatever came of it.
     scanned: usize,
@@ -48,6 +50,8 @@ pub struct Remote {
 const SCAN: u32 = 1 << 31;
 /// Nanoseconds that each command may take.
 const TIMEOUT: u64 = 30_000_000_000;
+/// Troubles that are kept for who asks.
+const TROUBLES: usize = 16;
 
 impl Remote {
     /// No disks yet; later those of the target of this name, or of all.
@@ -61,6 +65,7 @@ impl Remote {
             free: Vec::new(),
             waiting: VecDeque::new(),
             done: VecDeque::new(),
+            troubles: VecDeque::new(),
             failures: Vec::new(),
             scanned: 0,
         }
@@ -128,6 +133,12 @@ impl Remote {
     /// An operation that has ended.
     pub fn complete(&mut self) -> Option<Completion> {
         self.done.pop_front()
+    }
+
+    /// A command that failed for good, in one line, and its disk, by its place in [`units`](Self::units). Of many that
+    /// nobody asks for, the first are kept.
+    pub fn trouble(&mut self) -> Option<(usize, String)> {
+        self.troubles.pop_front()
     }
 
     /// Takes what has completed, and submits what there is room for. True if there was something.
@@ -226,12 +237,7 @@ impl Remote {
             return;
         }
         let Some(job) = self.jobs.get_mut(tag as usize).and_then(Option::as_mut) else { return };
-        let result = match completed.outcome {
-            Outcome::Response => job::result(&completed),
-            Outcome::LinkLost => Err(job::Failed::For(BackendError::Gone)),
-            _ => Err(job::Failed::For(BackendError::Medium)),
-        };
-        match result {
+        match job::result(&completed) {
             Ok(()) => {
                 job.done(completed.buffer);
                 self.waiting.push_front(tag);
@@ -242,6 +248,10 @@ impl Remote {
             }
             Err(job::Failed::For(BackendError::Unsupported)) if job.otherwise() => self.waiting.push_back(tag),
             Err(failed) => {
+                if self.troubles.len() < TROUBLES {
+                    let (about, why) = (job.about(), job::why(&completed));
+                    self.troubles.push_back((job.unit(), format!("{about}: {why}")));
+                }
                 job.again(completed.buffer);
                 self.end(tag, Err(failed.error()));
             }

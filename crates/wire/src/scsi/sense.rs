@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::field::{array_at, u32_at};
+use std::fmt;
 
 const NAME: &str = "sense data";
 
@@ -30,6 +31,24 @@ impl SenseKey {
     pub const ABORTED_COMMAND: Self = Self(0xb);
     /// What was compared is different.
     pub const MISCOMPARE: Self = Self(0xe);
+}
+
+impl fmt::Display for SenseKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match *self {
+            Self::NO_SENSE => "NO SENSE",
+            Self::RECOVERED_ERROR => "RECOVERED ERROR",
+            Self::NOT_READY => "NOT READY",
+            Self::MEDIUM_ERROR => "MEDIUM ERROR",
+            Self::HARDWARE_ERROR => "HARDWARE ERROR",
+            Self::ILLEGAL_REQUEST => "ILLEGAL REQUEST",
+            Self::UNIT_ATTENTION => "UNIT ATTENTION",
+            Self::DATA_PROTECT => "DATA PROTECT",
+            Self::ABORTED_COMMAND => "ABORTED COMMAND",
+            Self::MISCOMPARE => "MISCOMPARE",
+            Self(key) => return write!(f, "sense key {key:X}h"),
+        })
+    }
 }
 
 /// Additional sense codes and their qualifiers (SPC-4, clause 4.5.6, table 44), as pairs.
@@ -152,6 +171,15 @@ pub struct Sense {
     pub field: Option<FieldPointer>,
     /// It is about an earlier command than the one it came with (response codes 0x71 and 0x73).
     pub deferred: bool,
+}
+
+/// As sg3_utils has it: `MEDIUM ERROR, 11/00`, and the block where it stopped.
+impl fmt::Display for Sense {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (code, qualifier) = self.code;
+        write!(f, "{}, {code:02x}/{qualifier:02x}", self.key)?;
+        self.information.map_or(Ok(()), |block| write!(f, " at {block}"))
+    }
 }
 
 impl Sense {
@@ -295,6 +323,8 @@ mod tests {
         assert_eq!(Sense::parse(&sense.fixed()), Ok(sense));
         let far = sense.at(1 << 32);
         assert_eq!(far.fixed()[0], 0x70, "VALID is off when the information does not fit");
+        assert_eq!(sense.to_string(), "MEDIUM ERROR, 11/00 at 16909060");
+        assert_eq!(Sense::new(SenseKey(9), (0x80, 1)).to_string(), "sense key 9h, 80/01");
         assert_eq!(Sense::parse(&[0x70, 0, 6]).unwrap().key, SenseKey::UNIT_ATTENTION, "cut short");
     }
 

@@ -169,9 +169,10 @@ impl Copy<'_> {
         let mut worked = false;
         while let Some(completion) = remote.complete() {
             worked = true;
-            completion
-                .result
-                .map_err(|e| format!("LUN {}: {e}, {} bytes were copied", self.arguments.lun, self.moved))?;
+            completion.result.map_err(|e| {
+                let why = remote.trouble().map_or(e.to_string(), |(_, why)| why);
+                format!("LUN {}: {why}; {} bytes were copied", self.arguments.lun, self.moved)
+            })?;
             let Tag(tag) = completion.tag;
             if let Some(entry) = self.under_way.iter_mut().find(|(known, _)| *known == tag) {
                 entry.1 = completion.buffer.or_else(|| Some(Buffer::new(0)));

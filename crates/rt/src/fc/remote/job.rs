@@ -93,8 +93,32 @@ pub(super) fn busy(tag: Tag, peer: PeerId) -> Completed {
     }
 }
 
-/// What a status means for the operation.
+/// What a command's end means for the operation.
 pub(super) fn result(completed: &Completed) -> Result<(), Failed> {
+    match completed.outcome {
+        Outcome::Response => answered(completed),
+        Outcome::LinkLost => Err(Failed::For(BackendError::Gone)),
+        _ => Err(Failed::For(BackendError::Medium)),
+    }
+}
+
+/// Why a command failed, for the user.
+pub(super) fn why(completed: &Completed) -> String {
+    match (completed.outcome, Sense::parse(completed.sense())) {
+        (Outcome::Response, Ok(sense)) if completed.status == 0x02 => sense.to_string(),
+        (Outcome::Response, _) => match completed.residual {
+            0 => format!("SCSI status {:02x}h", completed.status),
+            left => format!("SCSI status {:02x}h, residual {left}", completed.status),
+        },
+        (Outcome::Function(code), _) => format!("RSP_CODE {code:02x}h"),
+        (Outcome::TimedOut, _) => "no answer in time".to_owned(),
+        (Outcome::LinkLost, _) => "the target is gone".to_owned(),
+        (Outcome::Transport(error), _) => error.to_string(),
+    }
+}
+
+/// What a status means for the operation.
+fn answered(completed: &Completed) -> Result<(), Failed> {
     match completed.status {
         // Less than was asked for is an error: the blocks are on the disk.
         0x00 if completed.residual == 0 => Ok(()),
@@ -212,6 +236,19 @@ impl Job {
     pub(super) fn may_try_again(&mut self) -> bool {
         self.tries += 1;
         self.tries < TRIES
+    }
+
+    /// The command under way, for the user.
+    pub(super) fn about(&self) -> String {
+        let (lba, blocks) = (self.lba, self.piece);
+        let of = |name: &str| format!("{name} of {blocks} blocks at {lba}");
+        match self.what {
+            What::Read => of("READ"),
+            What::Write | What::WriteZeros => of("WRITE"),
+            What::Flush => "SYNCHRONIZE CACHE".to_owned(),
+            What::Discard => of("UNMAP"),
+            What::Zero(_) => of("WRITE SAME"),
+        }
     }
 
     /// A command that was done.
