@@ -238,7 +238,7 @@ fn about(text: &mut String, test: &Test) {
         }
     }
     for (name, ns) in &test.further {
-        let _ = writeln!(text, "  {name:22} {} ns, not in any stage", spread(ns));
+        let _ = writeln!(text, "  {name:22} {} ns, beside the stages", spread(ns));
     }
     text.push('\n');
 }

@@ -1,18 +1,20 @@
 //! linerate's own stack: the long way, the flow table and the fast path, over a port that swallows what it gets.
 //!
-//! Each stage is measured in two ways. *Time-stamps*: of one datagram in [`EVERY`], the processor's counter is read
-//! between the stages. A reading waits for the stage to end, so stages cannot overlap as they otherwise do; what that and
-//! the reading itself cost is told by datagrams of the same run that are stamped at both ends only, and taken off. *Early
-//! return*: all datagrams turn back after a stage, and what that costs more than turning back one stage earlier is the
-//! stage's. In both, and in the whole way without either, a datagram begins when the one before has ended.
+//! Each stage is measured in two ways, both from the start of a datagram to the end of a stage, less the same to the end
+//! of the stage before. *Time-stamps*: of one batch in [`EVERY`], the processor's counter is read where the stage ends,
+//! and the datagram goes on. *Early return*: all datagrams turn back there. In both a datagram begins when the one before
+//! has ended, by a reading that waits for it; what that costs by itself is taken off.
+//!
+//! A place to look at is not free though nobody looks: what was made up to there has to lie in memory, where the compiler
+//! would have kept it in registers. The whole way is that of the same code with nobody looking; what it takes compiled
+//! without such places is told beside it.
 
 use super::{HEADERS, Order, Source, Tell, Way, Whole, column, missing_column};
-use crate::result::{How, Stage as Row, Test};
+use crate::result::{How, Stage as Row, Summary, Test, unit};
 use linerate_rt::net::{Node, Options};
 use linerate_rt::{Stop, cpus, monotonic_ns, pin, ticks};
 use linerate_stack::{Path, Probe, STAGES, SendError, Stage, UdpId};
 use linerate_wire::MacAddr;
-use std::cell::Cell;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -48,44 +50,73 @@ const FAST: &[(Stage, &str)] = &[
     (Stage::Ring, "header, length, identification, checksums and payload into the slot, and the hand-over"),
 ];
 
-/// One datagram in so many is stamped: less than two in a hundred, and no divisor of a batch.
-const EVERY: u32 = 61;
-/// The one of them, far from that, of which only both ends are.
-const BETWEEN: u32 = 30;
+/// One batch in so many is stamped.
+const EVERY: usize = 8;
+/// Batches in which every stage has its turn.
+const LEAST: usize = EVERY * STAGES.len();
 /// Datagrams between two syncs.
 const BATCH: u32 = 256;
 const THERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
-/// Turns back after a stage.
-struct TurnBack(Stage);
+/// Where the datagrams of a batch are looked at.
+#[derive(Clone, Copy)]
+enum Look {
+    Nowhere,
+    /// Read the counter there.
+    Stamp(Stage),
+    /// Turn back there.
+    Back(Stage),
+}
 
-impl Probe for TurnBack {
+/// Who looks. All of it is one type, so that stamped, turned back and whole datagrams run the same code.
+struct Looker {
+    after: usize,
+    back: bool,
+    at: u64,
+}
+
+impl Probe for Looker {
     #[inline]
     fn passed<M: ?Sized>(&mut self, stage: Stage, made: &M) -> bool {
-        if stage == self.0 {
-            std::hint::black_box(made);
+        if stage as usize != self.after {
+            return true;
         }
-        stage != self.0
+        std::hint::black_box(made);
+        if !self.back {
+            self.at = ticks();
+        }
+        !self.back
     }
 }
 
-/// What the counter was, at the start and after each stage.
-type Readings = [Cell<u64>; STAGES.len() + 1];
-
-/// Reads the counter after each stage, into memory that is there: made anew, it would cost some of what is measured.
-struct Stamps<'a> {
-    at: &'a Readings,
-    n: usize,
+/// A probe for the datagrams of a batch.
+trait Watch: Probe {
+    fn new(look: Look) -> Self;
+    /// When it looked.
+    fn at(&self) -> u64;
 }
 
-impl Probe for Stamps<'_> {
-    #[inline]
-    fn passed<M: ?Sized>(&mut self, _: Stage, _: &M) -> bool {
-        if let Some(at) = self.at.get(self.n) {
-            at.set(ticks());
-        }
-        self.n += 1;
-        true
+impl Watch for Looker {
+    fn new(look: Look) -> Self {
+        let (after, back) = match look {
+            Look::Nowhere => (STAGES.len(), false),
+            Look::Stamp(stage) => (stage as usize, false),
+            Look::Back(stage) => (stage as usize, true),
+        };
+        Self { after, back, at: 0 }
+    }
+
+    fn at(&self) -> u64 {
+        self.at
+    }
+}
+
+/// Nobody looks, and the compiler knows it.
+impl Watch for () {
+    fn new(_: Look) -> Self {}
+
+    fn at(&self) -> u64 {
+        0
     }
 }
 
@@ -102,13 +133,24 @@ fn measure(order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {
             .and_then(|()| Bed::new(order, *path))
             .and_then(|mut bed| bed.column(stages, order, stop));
         tests.push(match measured {
-            Ok((rows, wholes)) => column(id, title, order, rows, &wholes),
+            Ok(Measured { stages, wholes, mut bare }) => {
+                let bare = Summary::of_values(&mut bare, unit::NS).map(|ns| ("without probes".to_owned(), ns));
+                Test { further: bare.into_iter().collect(), ..column(id, title, order, stages, &wholes) }
+            }
             Err(why) => missing_column(id, title, order, &why),
         });
     }
     // Where this thread was before, it may not be any more only if somebody forbade it meanwhile.
     let _ = pin(&before);
     tests
+}
+
+/// What a column came to.
+struct Measured {
+    stages: Vec<Row>,
+    wholes: Vec<Whole>,
+    /// The whole way as it is compiled without places to look at, nanoseconds.
+    bare: Vec<f64>,
 }
 
 /// A host with one connected socket on `null:`.
@@ -131,137 +173,113 @@ impl Bed {
         Ok(Self { node, socket, payload: vec![0x55; order.size.saturating_sub(HEADERS) as usize] })
     }
 
-    /// Sends for a time; every datagram must go. Gives nanoseconds a datagram: the median of batches, which are so short
-    /// that a neighbour on the processor spoils few of them.
-    fn send<P: Probe>(&mut self, time: Duration, alone: bool, mut probe: impl FnMut(u32) -> P) -> Result<f64, String> {
+    /// Sends for a time, and until every stage has had its turn; every datagram must go. Of each batch it is told where
+    /// to look at it, and `took` gets what it took, in ticks: to there if it was stamped, else as a whole. Gives
+    /// nanoseconds a tick.
+    fn send<W: Watch>(
+        &mut self,
+        time: Duration,
+        look: &dyn Fn(usize) -> Look,
+        took: &mut dyn FnMut(usize, u64),
+    ) -> Result<f64, String> {
         let Self { node, socket, payload } = self;
         let (ticks0, ns0) = (ticks(), monotonic_ns());
-        let until = ns0 + u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / 2);
-        let (mut batches, mut now) = (Vec::new(), ns0);
-        while now < until {
-            let start = ticks();
-            for i in 0..BATCH {
-                let result = node.host.udp_send_probed(now, *socket, None, payload, &mut node.tx, &mut probe(i));
+        let until = ns0.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let (mut now, mut batch) = (ns0, 0);
+        while now < until || batch < LEAST {
+            let here = look(batch);
+            let mut probe = W::new(here);
+            let (start, mut reached) = (ticks(), 0u64);
+            let mut end = start;
+            for _ in 0..BATCH {
+                let result = node.host.udp_send_probed(now, *socket, None, payload, &mut node.tx, &mut probe);
                 result.map_err(|e: SendError| e.to_string())?;
-                if alone {
-                    std::hint::black_box(ticks());
-                }
+                reached = reached.wrapping_add(probe.at().wrapping_sub(end));
+                end = std::hint::black_box(ticks());
             }
             node.flush(now);
-            batches.push(ticks().wrapping_sub(start));
+            let whole = ticks().wrapping_sub(start);
+            took(batch, if matches!(here, Look::Stamp(_)) { reached } else { whole });
             now = monotonic_ns();
+            batch += 1;
         }
-        let scale = scale(ticks0, ns0)?;
-        batches.sort_unstable();
-        Ok(batches[batches.len() / 2] as f64 * scale / f64::from(BATCH))
+        scale(ticks0, ns0)
     }
 
-    /// The same without a datagram: what waiting for each one's end costs by itself.
-    fn nothing(&mut self, time: Duration) -> Result<f64, String> {
-        let (ticks0, ns0) = (ticks(), monotonic_ns());
-        let until = ns0 + u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / 2);
-        let mut batches = Vec::new();
-        while monotonic_ns() < until {
-            let start = ticks();
-            for _ in 0..BATCH {
-                std::hint::black_box(ticks());
-            }
-            batches.push(ticks().wrapping_sub(start));
-        }
-        let scale = scale(ticks0, ns0)?;
-        batches.sort_unstable();
-        Ok(batches[batches.len() / 2] as f64 * scale / f64::from(BATCH))
+    /// Nanoseconds a datagram that is nowhere looked at, or turns back.
+    fn whole<W: Watch>(&mut self, time: Duration, look: Look) -> Result<f64, String> {
+        let mut all = Vec::new();
+        let scale = self.send::<W>(time, &|_| look, &mut |_, took| all.push(took))?;
+        Ok(each(&mut all, scale))
     }
 
-    fn column(
-        &mut self,
-        stages: &[(Stage, &str)],
-        order: &Order,
-        stop: &Stop,
-    ) -> Result<(Vec<Row>, Vec<Whole>), String> {
-        let each = order.time;
-        self.send(each, false, |_| ())?;
+    /// Nanoseconds to the end of each stage, by stamps; to the last one's, the whole way of the batches without.
+    fn stamps(&mut self, time: Duration, stages: &[(Stage, &str)]) -> Result<Vec<f64>, String> {
+        let (_, before) = stages.split_last().ok_or("there are no stages")?;
+        let mut all = vec![Vec::new(); stages.len()];
+        let which = |batch: usize| match batch % EVERY {
+            0 => batch / EVERY % before.len(),
+            _ => before.len(),
+        };
+        let look = |batch| before.get(which(batch)).map_or(Look::Nowhere, |(stage, _)| Look::Stamp(*stage));
+        let scale = self.send::<Looker>(time, &look, &mut |batch, took| all[which(batch)].push(took))?;
+        Ok(all.iter_mut().map(|batches| each(batches, scale)).collect())
+    }
+
+    fn column(&mut self, stages: &[(Stage, &str)], order: &Order, stop: &Stop) -> Result<Measured, String> {
+        let time = order.time;
+        self.whole::<Looker>(time, Look::Nowhere)?;
         let mut stamped = vec![Vec::new(); stages.len()];
         let mut cut = vec![Vec::new(); stages.len()];
-        let mut wholes = Vec::new();
+        let (mut wholes, mut bare) = (Vec::new(), Vec::new());
         for _ in 0..order.rounds {
             if stop.asked() {
                 break;
             }
-            let nothing = self.nothing(each)?;
-            let whole = self.send(each, true, |_| ())?;
-            wholes.push(Whole { ns: whole - nothing, seconds: each.as_secs_f64() });
-            let mut before = nothing;
-            for ((stage, _), round) in stages.iter().zip(&mut cut) {
-                let ns = if *stage == Stage::Ring {
-                    self.send(each, true, |_| ())?
-                } else {
-                    self.send(each, true, |_| TurnBack(*stage))?
-                };
-                round.push(ns - before);
-                before = ns;
-            }
-            for (ns, round) in self.stamps(each, stages.len(), nothing)?.into_iter().zip(&mut stamped) {
-                round.push(ns);
+            let nothing = nothing(time)?;
+            let whole = self.whole::<Looker>(time, Look::Nowhere)?;
+            wholes.push(Whole { ns: whole - nothing, seconds: time.as_secs_f64() });
+            bare.push(self.whole::<()>(time, Look::Nowhere)? - nothing);
+            let back = |(stage, _): &(Stage, &str)| match stage {
+                Stage::Ring => self.whole::<Looker>(time, Look::Nowhere),
+                stage => self.whole::<Looker>(time, Look::Back(*stage)),
+            };
+            let cuts: Vec<f64> = stages.iter().map(back).collect::<Result<_, _>>()?;
+            for (to_the_end, rounds) in [(cuts, &mut cut), (self.stamps(time, stages)?, &mut stamped)] {
+                let starts = std::iter::once(&nothing).chain(&to_the_end);
+                for ((end, start), round) in to_the_end.iter().zip(starts).zip(rounds) {
+                    round.push(end - start);
+                }
             }
         }
         let name = |stage: Stage| STAGES.iter().find(|(s, _)| *s == stage).map_or("", |(_, name)| name);
         let rows = |how: How, all: &[Vec<f64>]| -> Vec<Row> {
             stages.iter().zip(all).map(|((stage, about), rounds)| Row::new(name(*stage), how, about, rounds)).collect()
         };
-        Ok(([rows(How::TimeStamps, &stamped), rows(How::EarlyReturn, &cut)].concat(), wholes))
+        let stages = [rows(How::TimeStamps, &stamped), rows(How::EarlyReturn, &cut)].concat();
+        Ok(Measured { stages, wholes, bare })
     }
+}
 
-    /// Nanoseconds of each stage, by stamps. What a reading costs is taken off: what datagrams that are stamped between
-    /// all stages take longer than others of the same run that are stamped at both ends only, and what those readings
-    /// are by themselves (`nothing`).
-    fn stamps(&mut self, time: Duration, stages: usize, nothing: f64) -> Result<Vec<f64>, String> {
-        let (ticks0, ns0) = (ticks(), monotonic_ns());
-        let mut samples: Vec<Vec<u64>> = vec![Vec::new(); stages];
-        let (mut ends, mut handed) = (Vec::new(), Vec::new());
-        let Self { node, socket, payload } = self;
-        let until = ns0 + u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / 2);
-        let (mut i, mut now) = (0u32, ns0);
-        let readings = Readings::default();
-        while now < until {
-            for _ in 0..BATCH {
-                i = i.wrapping_add(1);
-                let ring = &mut node.tx;
-                let result = match i % EVERY {
-                    0 => {
-                        let probe = &mut Stamps { at: &readings, n: 1 };
-                        readings[0].set(ticks());
-                        let result = node.host.udp_send_probed(now, *socket, None, payload, ring, probe);
-                        for (k, sample) in samples.iter_mut().enumerate() {
-                            sample.push(readings[k + 1].get().wrapping_sub(readings[k].get()));
-                        }
-                        result
-                    }
-                    BETWEEN => {
-                        let start = ticks();
-                        let result = node.host.udp_send_probed(now, *socket, None, payload, ring, &mut ());
-                        ends.push(ticks().wrapping_sub(start));
-                        result
-                    }
-                    _ => node.host.udp_send_probed(now, *socket, None, payload, ring, &mut ()),
-                };
-                result.map_err(|e: SendError| e.to_string())?;
-            }
-            let start = ticks();
-            node.flush(now);
-            handed.push(ticks().wrapping_sub(start));
-            now = monotonic_ns();
+/// What waiting for each datagram's end costs by itself, nanoseconds.
+fn nothing(time: Duration) -> Result<f64, String> {
+    let (ticks0, ns0) = (ticks(), monotonic_ns());
+    let until = ns0.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    let mut batches = Vec::new();
+    while monotonic_ns() < until {
+        let start = ticks();
+        for _ in 0..BATCH {
+            std::hint::black_box(ticks());
         }
-        let ns = scale(ticks0, ns0)?;
-        let stamped: Vec<f64> = samples.iter_mut().map(|sample| middle(sample) * ns).collect();
-        let reading = (stamped.iter().sum::<f64>() - middle(&mut ends) * ns + nothing) / stages as f64;
-        let mut stages: Vec<f64> = stamped.iter().map(|stage| stage - reading).collect();
-        // The ring's stage is not over before the batch is handed over.
-        if let Some(ring) = stages.last_mut() {
-            *ring += middle(&mut handed) * ns / f64::from(BATCH);
-        }
-        Ok(stages)
+        batches.push(ticks().wrapping_sub(start));
     }
+    Ok(each(&mut batches, scale(ticks0, ns0)?))
+}
+
+/// Nanoseconds a datagram: the median of batches, which are so short that a neighbour on the processor spoils few.
+fn each(batches: &mut [u64], scale: f64) -> f64 {
+    batches.sort_unstable();
+    batches.get(batches.len() / 2).map_or(f64::NAN, |middle| *middle as f64 * scale / f64::from(BATCH))
 }
 
 /// Nanoseconds a tick, of what has passed since then.
@@ -270,13 +288,4 @@ fn scale(ticks0: u64, ns0: u64) -> Result<f64, String> {
         (0, _) | (_, 0) => Err("this processor has no counter to take time-stamps from".into()),
         (ticks, ns) => Ok(ns as f64 / ticks as f64),
     }
-}
-
-/// The mean of the middle half: interrupts and clock corrections fall outside, and what code that runs once in many times
-/// has to fetch; the whole way is the median of batches likewise.
-fn middle(samples: &mut [u64]) -> f64 {
-    samples.sort_unstable();
-    let quarter = samples.len() / 4;
-    let kept = &samples[quarter..samples.len() - quarter];
-    kept.iter().sum::<u64>() as f64 / kept.len().max(1) as f64
 }

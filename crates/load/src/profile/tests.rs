@@ -1,7 +1,7 @@
 //! The kernel's columns as they come on this host: what was cut is verified, or said to be missing.
 
 use super::*;
-use crate::result::{Outcome, RunResult, Timestamp};
+use crate::result::{How, Outcome, RunResult, Timestamp};
 use linerate_rt::cpus;
 
 fn order(way: Way) -> Order {
@@ -55,6 +55,20 @@ fn every_cut_on_the_way_in_is_verified() {
     let tests = measured(Way::Rx, 64);
     assert_eq!(tests.len(), 2);
     check(&tests);
+}
+
+#[test]
+fn every_stage_of_our_own_is_measured_in_two_ways() {
+    let stop = Stop::new().unwrap();
+    let tests = (own::SOURCE.measure)(&order(Way::Tx), &stop, &mut |_| ());
+    let stages = tests.iter().map(|test| (test.id.as_str(), test.stages.len())).collect::<Vec<_>>();
+    assert_eq!(stages, [("tx-long", 16), ("tx-flow", 16), ("tx-fast", 4)]);
+    for test in &tests {
+        assert_eq!(test.ways(), [How::TimeStamps, How::EarlyReturn]);
+        assert!(test.stages.iter().all(|stage| stage.rounds.len() == 2 && stage.median().is_some()), "{}", test.id);
+        assert!(test.further["without probes"].median.known().unwrap() > 0.0);
+        assert!(test.value.as_ref().unwrap().median.known().unwrap() > 0.0);
+    }
 }
 
 #[test]
