@@ -127,6 +127,14 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
+    /// How long nothing may come until the target is asked. Linux's target finds an exchange by the RX_ID alone, and so
+    /// knows none of which nothing has come yet, however hard it works on it: each time that the command is sent again,
+    /// it has twice the time.
+    pub(super) fn patience(&self, rec_tov: u64) -> u64 {
+        let doubled = if self.rx_id == FcHeader::NO_ID { u32::from(self.attempts) } else { 0 };
+        rec_tov.saturating_mul(1 << doubled.min(16))
+    }
+
     pub(super) fn new() -> Self {
         Self {
             phase: Phase::Free,

@@ -41,15 +41,21 @@ impl Initiator {
 
     /// The exchange that a frame of its responder belongs to. Its first frame tells what the responder calls it.
     pub(super) fn find(&mut self, peer: &Peer, header: &FcHeader) -> Option<usize> {
+        let mut sooner = false;
         let found = self.ids.place(header.ox_id).filter(|&at| {
             let exchange = &mut self.exchanges[at];
             let named = [exchange.rx_id, header.rx_id].contains(&FcHeader::NO_ID) || exchange.rx_id == header.rx_id;
             let fits = named && exchange.peer == peer.id && exchange.is_open() && header.from_responder();
             if fits && exchange.rx_id == FcHeader::NO_ID {
                 exchange.rx_id = header.rx_id;
+                sooner = exchange.attempts > 0;
             }
             fits
         });
+        if let Some(at) = found.filter(|_| sooner) {
+            // There is less patience with a target that can be asked by that name.
+            self.schedule(at);
+        }
         if found.is_none() {
             self.count(peer.id).unknown_exchange += 1;
         }

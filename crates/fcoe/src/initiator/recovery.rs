@@ -108,7 +108,7 @@ impl Initiator {
                 } else if exchange.wants & (want::COMMAND | want::DATA) != 0 {
                     // There is no room for ours: that is not the target's fault.
                     exchange.progress = now;
-                } else if quiet >= rec_tov && target.answers_rec {
+                } else if quiet >= exchange.patience(rec_tov) && target.answers_rec {
                     self.ask(at);
                 }
             }
@@ -138,7 +138,10 @@ impl Initiator {
             Phase::Asking | Phase::Requesting => exchange.deadline.min(exchange.asked.saturating_add(target.rec_tov())),
             Phase::Running => match exchange.held {
                 Some(held) => exchange.deadline.min(held.since.saturating_add(REORDER)),
-                None if target.answers_rec => exchange.deadline.min(exchange.progress.saturating_add(target.rec_tov())),
+                None if target.answers_rec => {
+                    let patience = exchange.patience(target.rec_tov());
+                    exchange.deadline.min(exchange.progress.saturating_add(patience))
+                }
                 None => exchange.deadline,
             },
         };

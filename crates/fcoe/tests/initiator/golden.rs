@@ -165,6 +165,8 @@ fn submit(world: &mut World, exchange: &Exchange) {
     };
     let mut command = command(0, unit.cdb, data);
     command.lun = Lun(unit.lun);
+    // Each command that is sent again has twice the time of the one before.
+    command.timeout = 300 * SECOND;
     world.initiator.submit(world.now, &world.peer, command).unwrap();
 }
 
