@@ -139,9 +139,9 @@ pub struct InitiatorConfig {
 }
 
 impl Default for InitiatorConfig {
-    /// 4096 exchanges, 1024 for a peer, 5 retries.
+    /// 4096 exchanges, 1024 for a peer, 8 retries.
     fn default() -> Self {
-        Self { exchanges: 4096, queue_depth: 1024, retries: 5 }
+        Self { exchanges: 4096, queue_depth: 1024, retries: 8 }
     }
 }
 

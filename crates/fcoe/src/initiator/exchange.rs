@@ -20,6 +20,8 @@ pub(super) enum Phase {
     Free,
     /// The target.
     Running,
+    /// This time, at which the command is sent again.
+    Pausing(u64),
     /// The reply to REC.
     Asking,
     /// The reply to SRR.

@@ -16,6 +16,10 @@ use linerate_wire::{
 
 /// Nanoseconds that missing data may come after the status that it belongs before.
 const REORDER: u64 = 10_000_000;
+/// How long a command whose data was lost twice is not sent again. Who loses frames for want of room goes on losing them
+/// while all is asked for again at once, so each pause is twice as long as the one before, and no command's is its
+/// neighbour's.
+const PAUSE: u64 = 150_000_000;
 /// RECs without a reply after which the command is aborted.
 const SILENT_RECS: u8 = 3;
 /// ABTSs without a reply after which the exchange is given up.
@@ -99,6 +103,13 @@ impl Initiator {
                 }
             }
             _ if now >= exchange.deadline => self.time_out(at),
+            Phase::Pausing(until) => {
+                if now >= until {
+                    exchange.phase = Phase::Running;
+                    (exchange.attempted, exchange.progress) = (now, now);
+                    self.queue(at);
+                }
+            }
             Phase::Running => {
                 let quiet = now.saturating_sub(exchange.progress);
                 if let Some(held) = exchange.held {
@@ -135,6 +146,7 @@ impl Initiator {
         let due = match exchange.phase {
             Phase::Free | Phase::Confirming => return,
             Phase::Aborting(_) => exchange.asked.saturating_add(target.abort_tov()),
+            Phase::Pausing(until) => exchange.deadline.min(until),
             Phase::Asking | Phase::Requesting => exchange.deadline.min(exchange.asked.saturating_add(target.rec_tov())),
             Phase::Running => match exchange.held {
                 Some(held) => exchange.deadline.min(held.since.saturating_add(REORDER)),
@@ -185,7 +197,11 @@ impl Initiator {
         match exchange.held {
             // The target waits for FCP_CONF, and so can be asked.
             Some(held) if held.confirm => self.request(at, r_ctl::DATA, exchange.ranges.end()),
-            _ => self.resend(at, None),
+            _ => {
+                let doubled = exchange.attempts.checked_sub(1).map(|again| again.min(8));
+                let share = 8 + at as u64 % 8;
+                self.resend(at, None, doubled.map_or(0, |doubled| (PAUSE << doubled) * share / 8));
+            }
         }
     }
 
@@ -276,13 +292,14 @@ impl Initiator {
     /// The target has let the exchange go.
     fn ended(&mut self, at: usize, after: After, qualifier: Option<u16>) {
         match after {
-            After::Resend => self.resend(at, qualifier),
+            After::Resend => self.resend(at, qualifier, 0),
             After::TimedOut => self.fail(at, Outcome::TimedOut, qualifier),
         }
     }
 
-    /// Sends the command again under another name, unless its time has passed, that was done too often, or does harm.
-    fn resend(&mut self, at: usize, qualifier: Option<u16>) {
+    /// Sends the command again under another name after a pause, unless its time has passed, that was done too often, or
+    /// does harm.
+    fn resend(&mut self, at: usize, qualifier: Option<u16>, pause: u64) {
         let exchange = &self.exchanges[at];
         let peer = exchange.peer;
         if self.now >= exchange.deadline {
@@ -310,8 +327,12 @@ impl Initiator {
         exchange.service = FcHeader::NO_ID;
         exchange.attempts += 1;
         exchange.restart(self.now, ox_id);
+        if pause > 0 {
+            exchange.phase = Phase::Pausing(self.now.saturating_add(pause));
+        } else {
+            self.queue(at);
+        }
         self.count(peer).resent += 1;
-        self.queue(at);
         self.schedule(at);
     }
 
@@ -378,7 +399,7 @@ impl Initiator {
                 exchange.progress = self.now;
                 exchange.silent = 0;
             }
-            Verdict::Resend => self.resend(at, None),
+            Verdict::Resend => self.resend(at, None, 0),
             Verdict::Abort => self.abort(at, After::Resend),
             Verdict::Retransmit(r_ctl, offset) => self.request(at, r_ctl, offset),
         }

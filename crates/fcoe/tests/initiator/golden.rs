@@ -78,7 +78,7 @@ fn play(
 ) -> (World, usize) {
     let mut script = Script::read(name);
     script.exchanges.truncate(count);
-    let mut world = World::with(script.peer, InitiatorConfig::default());
+    let mut world = World::with(script.peer, InitiatorConfig { retries: 5, ..InitiatorConfig::default() });
     let (mut sent_commands, mut compared) = (0, 0);
     while sent_commands < script.exchanges.len() {
         submit(&mut world, &script.exchanges[sent_commands]);

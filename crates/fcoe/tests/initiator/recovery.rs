@@ -459,6 +459,60 @@ fn a_read_whose_data_was_lost_is_sent_again() {
     }
 }
 
+/// Frames that are lost for want of room on the way are lost again when all that lack some are asked for again at once:
+/// the second time and on there is a pause, twice as long each time, and not the same for all.
+#[test]
+fn reads_that_lose_data_again_and_again_are_spread_out() {
+    let (mut world, count) = (World::new(), 3);
+    let mut names: Vec<u16> = (0..count).map(|_| world.read(8192)).collect();
+    for attempt in 0..4u32 {
+        for ox_id in &names {
+            world.feed(&data(*ox_id, &pattern(8192, 1))[1]);
+            world.feed(&good(*ox_id));
+        }
+        let base = if attempt == 0 { 0 } else { 150_000_000 << (attempt - 1) };
+        let mut seen = Vec::new();
+        let asked = world.now;
+        while seen.len() < count {
+            let sent = world.pass(TICK);
+            seen.extend(sent.into_iter().map(|frame| (frame, world.now - asked)));
+            assert!(world.now - asked < 2 * SECOND, "{attempt}: {}", seen.len());
+        }
+        let waits: Vec<u64> = seen.iter().map(|(_, wait)| *wait).collect();
+        assert!(seen.iter().all(|(frame, _)| frame.header.r_ctl == r_ctl::COMMAND));
+        assert!(waits.iter().all(|wait| (base..2 * base + 3 * TICK).contains(wait)), "{attempt}: {waits:?}");
+        assert!(attempt == 0 || waits[0] < waits[count - 1], "{attempt}: {waits:?}");
+        names = seen.iter().map(|(frame, _)| frame.header.ox_id).collect();
+    }
+    for ox_id in names {
+        data(ox_id, &pattern(8192, 1)).iter().for_each(|frame| world.feed(frame));
+        world.feed(&good(ox_id));
+        assert_eq!(world.good().buffer.unwrap().bytes(), pattern(8192, 1));
+    }
+    assert_eq!(world.initiator.counters(world.peer.id).resent, 12);
+}
+
+/// A command that waits for its turn to be sent again has its time like any other, and nothing of it is at the target.
+#[test]
+fn a_pause_ends_with_the_commands_time() {
+    let mut world = World::new();
+    let mut ox_id = world.read(8192);
+    let began = world.now;
+    loop {
+        world.feed(&good(ox_id));
+        let mut sent = Vec::new();
+        while sent.is_empty() && world.now - began < 31 * SECOND {
+            sent = world.pass(TICK);
+        }
+        match sent.first() {
+            Some(frame) => ox_id = frame.header.ox_id,
+            None => break,
+        }
+        assert_eq!(sent[0].header.r_ctl, r_ctl::COMMAND);
+    }
+    assert!(matches!(world.done().outcome, Outcome::Transport(TransportError::Retries) | Outcome::TimedOut));
+}
+
 /// A residual that does not fit the data is no success either.
 #[test]
 fn a_wrong_residual_is_not_believed() {
