@@ -1,9 +1,9 @@
 //! FCoE RSS: a queue by exchange.
 //!
 //! The hash is the OX_ID, which stands in each frame of an exchange in both directions, from its first one on: all its
-//! frames reach one queue on both ends, and an originator chooses the queue by choosing the OX_ID. Adapters that redirect
-//! by the low bits of "the FC exchange ID" (Intel X550 data sheet, FCRETA) take the receiver's own, which is the RX_ID at
-//! a responder; there the first frame has none yet, and would go another way than the rest of its exchange.
+//! frames reach one queue on both ends, and an originator chooses the queue by choosing the OX_ID. Others take the ID that
+//! the receiver gave the exchange, by F_CTL's exchange context: at a responder the RX_ID, as Linux does. There the first
+//! frame has none yet, and would go another way than the rest.
 
 use linerate_wire::{EtherType, FcHeader, FcoeFrame};
 
