@@ -229,6 +229,50 @@ fn the_ends_of_a_cable_in_two_mappings_get_the_same() {
     }
 }
 
+/// The frames of an exchange, in both directions, reach one queue; exchanges are spread; other frames are not hashed.
+#[test]
+fn exchanges_are_spread_by_ox_id() {
+    const RESPONDER: u8 = 0x80;
+    let mut nics = pair("", &config(), &config());
+    let [mut a, mut b] = queues(&mut nics);
+    let control = nics[1].control();
+    control.change(0, |vi| vi.vlans = vec![100]).unwrap();
+    control.set_parameter(0, "rx.rss_queues", "4").unwrap();
+    let fcoe = |ox_id: u16, rx_id: u16, f_ctl: u8| {
+        let mut frame = [0; 60];
+        frame[..6].copy_from_slice(&B);
+        frame[12..14].copy_from_slice(&[0x89, 0x06]);
+        frame[28 + 9] = f_ctl;
+        frame[44..46].copy_from_slice(&ox_id.to_be_bytes());
+        frame[46..48].copy_from_slice(&rx_id.to_be_bytes());
+        frame
+    };
+    let mut got = |frame: &[u8]| {
+        send(&mut a, 0, frame, &[], None);
+        let about = receive(&mut b, 0)[0].1;
+        (about.hash, about.queue)
+    };
+    let mut queues = [0; 4];
+    for ox_id in 0x1230..0x1250 {
+        let first = got(&fcoe(ox_id, 0xffff, 0));
+        assert_eq!(first, (Some(ox_id.into()), ox_id % 4));
+        assert_eq!(got(&fcoe(ox_id, 0x77, 0)), first, "once the responder has named it");
+        assert_eq!(got(&fcoe(ox_id, 0x78, RESPONDER)), first, "from the responder");
+        assert_eq!(got(&tagged(&fcoe(ox_id, 0x77, 0), 0x6064)), first, "behind a tag");
+        queues[usize::from(first.1)] += 1;
+    }
+    assert_eq!(queues, [8; 4]);
+    let mut version = fcoe(5, 5, 0);
+    version[14] = 0x40;
+    for frame in [&version[..], &fcoe(5, 5, 0)[..59], &fcoe(5, 5, 0)[..16]] {
+        assert_eq!(got(frame), (None, 0));
+    }
+    control.set_flag(0, "-vlanhwtag").unwrap();
+    assert_eq!(got(&tagged(&fcoe(7, 5, 0), 0x6064)), (Some(7), 3), "a tag that stays");
+    control.set_parameter(0, "rx.rss_types", "ipv4").unwrap();
+    assert_eq!(got(&fcoe(7, 5, 0)), (None, 0), "not asked for");
+}
+
 #[test]
 fn flows_are_spread_by_hash_and_sent_to_queues_by_filters() {
     let mut nics = pair("", &config(), &config());

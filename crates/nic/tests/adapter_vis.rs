@@ -286,6 +286,7 @@ fn settings_that_cannot_be_are_refused_in_one_line_and_change_nothing() {
         ("colour", "red", "no such parameter"),
         ("rx.rss_queues", "129", "1 to 128"),
         ("rx.rss_symmetric", "1", "rx.rss_queues"),
+        ("rx.rss_types", "fcoe", "rx.rss_queues"),
         ("up", "yes", "1 or 0"),
     ] {
         let line = control.set_parameter(0, name, value).unwrap_err().to_string();
@@ -313,13 +314,25 @@ fn parameters_stand_beside_their_defaults() {
     };
     assert_eq!(named("tx.ring_size"), ("1024", "256".into()));
     assert_eq!(named("mtu").1, "9000");
-    for (name, value) in
-        [("mtu", "1500"), ("mac", "02:00:00:00:00:09"), ("promisc", "1"), ("tx.rate", "5M"), ("rx.rss_queues", "2")]
-    {
+    assert_eq!(named("rx.rss_types"), ("all", "none".into()), "one queue needs no hash");
+    for (name, value) in [
+        ("mtu", "1500"),
+        ("mac", "02:00:00:00:00:09"),
+        ("promisc", "1"),
+        ("tx.rate", "5M"),
+        ("rx.rss_queues", "2"),
+        ("rx.rss_types", "all"),
+        ("rx.rss_types", "none"),
+        ("rx.rss_types", "tcpv4+fcoe"),
+    ] {
         control.set_parameter(0, name, value).unwrap();
         let shown = if value == "5M" { "5000000" } else { value };
         assert_eq!(named(name).1, shown);
     }
+    control.set_parameter(0, "rx.rss_queues", "4").unwrap();
+    assert_eq!(named("rx.rss_types").1, "tcpv4+fcoe", "it stays with another number of queues");
+    let line = control.set_parameter(0, "rx.rss_types", "tcpv4+arp").unwrap_err().to_string();
+    assert!(line.contains("udpv6 and fcoe") && !line.contains('\n'), "{line}");
 }
 
 #[test]

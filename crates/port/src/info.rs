@@ -13,6 +13,9 @@ pub struct Caps {
     pub scatter: bool,
     /// Received slots may carry metadata.
     pub metadata: bool,
+    /// Its receive queues can have the far end's transmit queues hold frames back by class
+    /// ([`RxQueue::pause`](crate::RxQueue::pause)).
+    pub pause: bool,
     /// Can be told which addresses to receive; otherwise it delivers all that arrives.
     pub filters: bool,
 }

@@ -23,6 +23,7 @@
 //! that watches a cable between processes, and never sleeps inside a sync.
 
 mod cable;
+mod class;
 mod counters;
 mod error;
 #[cfg(target_os = "linux")]
@@ -59,6 +60,7 @@ mod wrap;
 #[cfg(target_os = "linux")]
 mod xdp;
 
+pub use class::CLASSES;
 pub use counters::{DropReason, Drops, RxCounters, TxCounters};
 pub use error::{Cause, OpenError};
 pub use info::{Caps, Filter, Info, Link};

@@ -1,5 +1,6 @@
 //! Opening ports: all at once over one region, so that frames pass between them by a swap of buffers.
 
+use crate::class::classes_of;
 use crate::error::{Cause, OpenError};
 use crate::info::{Filter, Info, Link};
 use crate::queue::{RxQueue, TxQueue};
@@ -176,7 +177,9 @@ pub fn open_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<Port>, OpenError> {
     specs
         .iter()
         .map(|spec| {
-            let parts = wrap::wrap(spec, &region, (spec.kind.open)(spec, &mut context)?)?;
+            let mut parts = wrap::wrap(spec, &region, (spec.kind.open)(spec, &mut context)?)?;
+            let queues = parts.tx.len();
+            parts.tx.iter_mut().enumerate().for_each(|(q, tx)| tx.set_classes(classes_of(q, queues)));
             let (tx, rx) = (parts.tx.into_iter().map(Some).collect(), parts.rx.into_iter().map(Some).collect());
             Ok(Port { info: parts.info, tx, rx, device: parts.device })
         })

@@ -20,6 +20,10 @@ pub trait TxEngine: Send {
     /// Takes committed slots, sends what can be sent now, completes what has been sent. Never sleeps.
     fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters);
 
+    /// The queue carries these classes, a bit each: it stands still while the far end pauses one of them, if that can
+    /// tell it so.
+    fn set_classes(&mut self, _classes: u8) {}
+
     /// Tells the far end what was meant for it and did not get into this ring, if there is a way to tell it.
     fn tell_dropped(&mut self, _dropped: &Drops) {}
 
@@ -51,6 +55,10 @@ pub trait TxEngine: Send {
 pub trait RxEngine: Send {
     /// Takes back released slots and delivers what has arrived. Never sleeps.
     fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters);
+
+    /// Asks the far end to hold back frames of these classes, a bit each, from now on. Does nothing where
+    /// [`Caps::pause`](crate::Caps::pause) is not said.
+    fn pause(&mut self, _classes: u8) {}
 
     /// Brings counts that somebody else keeps (the kernel's drops) up to date; a sync does so only now and then.
     fn refresh(&mut self, _count: &mut RxCounters) {}
@@ -90,6 +98,7 @@ pub struct TxQueue {
     pub ring: TxRing,
     pub(crate) engine: Box<dyn TxEngine>,
     pub(crate) count: TxCounters,
+    classes: u8,
 }
 
 /// A receive queue.
@@ -101,10 +110,24 @@ pub struct RxQueue {
 }
 
 impl TxQueue {
-    /// A queue of a ring and what carries it.
+    /// A queue of a ring and what carries it: of all classes, until it is told otherwise.
     #[must_use]
     pub fn new(ring: TxRing, engine: Box<dyn TxEngine>) -> Self {
-        Self { ring, engine, count: TxCounters::default() }
+        Self { ring, engine, count: TxCounters::default(), classes: 0xff }
+    }
+
+    /// The traffic classes that leave through it, a bit each: priorities of 802.1Q. Of a port's N queues, class c has
+    /// queue c*N/8.
+    #[must_use]
+    pub fn classes(&self) -> u8 {
+        self.classes
+    }
+
+    /// Says which classes leave through it, where that is known better: a queue of one class stands still for no other's
+    /// pause.
+    pub fn set_classes(&mut self, classes: u8) {
+        self.classes = classes;
+        self.engine.set_classes(classes);
     }
 
     /// Sends what was committed, as far as it can be sent now, and gets sent slots back.
@@ -164,6 +187,15 @@ impl RxQueue {
     #[inline]
     pub fn sync(&mut self) {
         self.engine.sync(&mut self.ring, &mut self.count);
+    }
+
+    /// Asks the transmit queue at the far end to hold back frames of these classes, a bit each, from now on; 0 ends it.
+    /// Frames that have left already arrive. A queue of several classes stands still for each of them. It holds for a
+    /// second from the first frame that waits, unless it is asked for again, and is over when the far end is another.
+    ///
+    /// Does nothing where [`Caps::pause`](crate::Caps::pause) is not said.
+    pub fn pause(&mut self, classes: u8) {
+        self.engine.pause(classes);
     }
 
     /// See [`RxEngine::ended`].

@@ -108,7 +108,15 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         largest: mtu + 22,
         // The interface's own address is the kernel's, at the other side.
         mac: None,
-        caps: Caps { checksum: true, gso: true, uso: segments_udp(), scatter: true, metadata: true, filters: false },
+        caps: Caps {
+            checksum: true,
+            gso: true,
+            uso: segments_udp(),
+            scatter: true,
+            metadata: true,
+            filters: false,
+            ..Caps::default()
+        },
         tx_queues: tx.len(),
         rx_queues: rx.len(),
         slots,

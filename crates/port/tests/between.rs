@@ -3,7 +3,7 @@
 //! Other processes are this test binary, started again with a role in its environment.
 
 use linerate_port::{DropReason, Link, Port, RxQueue, TxQueue, open};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -158,6 +158,7 @@ fn child(role: &str, cable: &str) -> (Child, BufReader<std::process::ChildStdout
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([role, "--exact", "--nocapture", "--test-threads=1", "--ignored"])
         .env("LINERATE_ROLE", cable)
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()
@@ -205,6 +206,65 @@ fn flooding_peer() {
             std::thread::sleep(Duration::from_micros(50));
         }
     }
+}
+
+/// The role of a peer that pauses its sender, asks for it again and again, and ends it when it is told so.
+#[test]
+#[ignore = "a role of other tests"]
+fn pausing_peer() {
+    let Ok(cable) = std::env::var("LINERATE_ROLE") else { return };
+    let mut port = until("open", || open(&cable).ok());
+    let (_tx, mut rx) = queues(&mut port, 0);
+    rx.pause(0xff);
+    rx.sync();
+    println!("paused");
+    let told = std::thread::spawn(|| std::io::stdin().read_line(&mut String::new()).unwrap());
+    let end = Instant::now() + Duration::from_secs(60);
+    while !told.is_finished() && Instant::now() < end {
+        rx.pause(0xff);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    rx.pause(0);
+    for n in 0..3 {
+        assert_eq!(until("frame", || receive(&mut rx)), [n]);
+    }
+    println!("received");
+}
+
+#[test]
+fn a_pause_holds_in_another_process_and_ends_with_it() {
+    let mut port = open(&format!("{},slots=64", name("pause", "{"))).unwrap();
+    let (mut tx, mut rx) = queues(&mut port, 0);
+    let pausing = || {
+        let (peer, mut out) = child("pausing_peer", &name("pause", "}"));
+        wait_for_line(&mut out, "paused");
+        linked(&port, Link::Up);
+        (peer, out)
+    };
+    let (mut peer, mut out) = pausing();
+    let mut batch = tx.ring.reserve(3);
+    assert!((0..3).all(|n| batch.put(n.into(), &[n])));
+    batch.commit(3);
+    tx.sync();
+    assert_eq!(tx.ring.pending(), 3);
+    peer.kill().unwrap();
+    out.read_to_string(&mut String::new()).unwrap();
+    peer.wait().unwrap();
+    linked(&port, Link::Down);
+    tx.sync();
+    rx.sync();
+    assert_eq!((tx.ring.pending(), tx.due()), (3, None), "its pause is gone with it");
+    let (mut peer, mut out) = pausing();
+    tx.sync();
+    assert_eq!((tx.ring.pending(), tx.counters().frames), (3, 0), "the next one has paused too");
+    peer.stdin.take().unwrap().write_all(b"go on\n").unwrap();
+    until("the pause ends", || {
+        tx.sync();
+        (tx.ring.pending() == 0).then_some(())
+    });
+    wait_for_line(&mut out, "received");
+    assert!(peer.wait().unwrap().success());
+    assert_eq!((tx.counters().frames, tx.counters().dropped.total()), (3, 0), "nothing is lost");
 }
 
 fn kills(test: &str, rounds: u32, maker_dies: bool) {

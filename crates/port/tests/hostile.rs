@@ -484,6 +484,27 @@ fn sleepers_flags_that_flap_cost_bells_and_nothing_else() {
     honest.serves_the_next("flapping");
 }
 
+/// A pause has its time, and goes with who asked for it.
+#[test]
+fn a_pause_that_nobody_ends_stops_nobody_for_good() {
+    let mut honest = Honest::new("pause");
+    let joiner = honest.attacked();
+    joiner.map.put(joiner.inward.pause(), u32::MAX);
+    honest.send(1);
+    assert_eq!(honest.tx.ring.pending(), 1);
+    let due = honest.tx.due().expect("a pause that has an end");
+    until("the pause has had its time", || {
+        honest.tx.sync();
+        (honest.tx.ring.pending() == 0).then_some(())
+    });
+    assert!(Instant::now() >= due && honest.tx.due().is_none());
+    joiner.map.put(joiner.inward.pause(), 0xff);
+    honest.send(2);
+    assert_eq!(honest.tx.ring.pending(), 1, "asked for anew");
+    drop(joiner);
+    honest.serves_the_next("pausing");
+}
+
 /// Everything at once: all rings and lines overwritten with noise, again and again.
 #[test]
 fn noise_all_over_the_rings_harms_nobody() {

@@ -288,3 +288,51 @@ fn five_processes_one_killed_and_every_frame_accounted_for() {
         dead.count.received - from_dead
     );
 }
+
+/// What a port's receiver pauses waits in the switch, class by class, and is carried on when the pause is over.
+#[test]
+fn a_receiver_that_pauses_loses_nothing_and_other_classes_pass() {
+    let name = format!("pause-{}", std::process::id());
+    let (door, mut switch) = (Door::open(&name, None).unwrap(), Switch::new());
+    let [mut a, mut b] = ["a", "b"].map(|port| open(&format!("vale:{name}:{port},queues=2")).unwrap());
+    let end = Instant::now() + PATIENCE;
+    while switch.ports().len() < 2 {
+        assert!(Instant::now() < end, "both are let in");
+        door.admit(&mut switch);
+    }
+    let mut tx = a.take_tx(0).unwrap();
+    let mut queues = [0, 1].map(|q| b.take_rx(q).unwrap());
+    for rx in &mut queues {
+        rx.sync();
+        rx.pause(1 << 3);
+    }
+    for class in [3u8, 5, 3, 5] {
+        let mut bytes = frame(Some(1), 0, class.into());
+        bytes[12..16].copy_from_slice(&[0x81, 0, class << 5, 5]);
+        let mut batch = tx.ring.reserve(1);
+        assert!(batch.put(0, &bytes));
+        batch.commit(1);
+    }
+    tx.sync();
+    let mut poll = || {
+        switch.poll(1);
+        queues.each_mut().map(|rx| {
+            rx.sync();
+            let mut batch = rx.ring.batch(64);
+            let classes: Vec<_> = (0..batch.len()).map(|i| batch.frame(i).unwrap().0.to_vec()[14] >> 5).collect();
+            batch.release(u32::try_from(classes.len()).unwrap());
+            classes
+        })
+    };
+    assert_eq!(poll(), [vec![], vec![5, 5]]);
+    queues[0].pause(0);
+    let mut poll = || {
+        switch.poll(2);
+        queues[0].sync();
+        queues[0].ring.available()
+    };
+    assert_eq!(poll(), 2);
+    let report = switch.ports().into_iter().find(|port| port.name == "b").unwrap();
+    assert_eq!((report.fate.carried, report.count.dropped.total()), (4, 0));
+    assert_eq!(Ledger::of(&switch.ports()).unexplained, 0);
+}

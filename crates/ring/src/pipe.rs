@@ -19,6 +19,7 @@ use crate::claim::{Claim, Half, next_id};
 use crate::cursor::{Consumer, Producer, were_swapped};
 use crate::error::RegionError;
 use crate::layout::{MAX_FRAGS, flags};
+use crate::pause::Pause;
 use crate::region::{BUFFERS_RESERVED, PipeLines, Region, RingPair, Sharing, TOLD};
 use crate::ring::Raw;
 use crate::{RxRing, TxRing};
@@ -75,6 +76,8 @@ pub struct PipeTx {
     accept_swaps: bool,
     /// The rest of a chain that was refused is still to come.
     refusing: bool,
+    /// What the consumer was last seen to ask for.
+    pause: Pause,
     lies: u64,
     id: u64,
 }
@@ -83,6 +86,7 @@ pub struct PipeTx {
 pub struct PipeRx {
     lines: Lines,
     consumer: Consumer,
+    pause: Pause,
     lies: u64,
     id: u64,
 }
@@ -130,6 +134,7 @@ impl Pipe {
             producer: Producer { published: start, released: start },
             accept_swaps: self.accepts_swaps(),
             refusing: false,
+            pause: Pause::default(),
             lies: 0,
             id: ring.raw.pipe,
         };
@@ -152,6 +157,7 @@ impl Pipe {
         let engine = PipeRx {
             lines: Lines { at: region.lines_at(pair.lines), _region: region.clone() },
             consumer: Consumer { seen: start, released: start },
+            pause: Pause::default(),
             lies: 0,
             id: ring.raw.pipe,
         };
@@ -318,11 +324,13 @@ impl PipeTx {
         bell::must_ring(&self.lines.get().consumer_asleep.asleep)
     }
 
-    /// About to sleep until slots come back. False: some have come back meanwhile, do not sleep.
+    /// About to sleep until slots come back, or the consumer asks for another pause than was last looked at. False: it has
+    /// happened meanwhile, do not sleep.
     pub fn fall_asleep(&mut self) -> bool {
         let lines = self.lines.get();
         bell::fall_asleep(&lines.producer_asleep.asleep);
-        let sleep = lines.consumer.released.load(Acquire) == self.producer.released;
+        let sleep = lines.consumer.released.load(Acquire) == self.producer.released
+            && Pause::look(&lines.consumer.pause) == self.pause;
         if !sleep {
             self.wake_up();
         }
@@ -332,6 +340,13 @@ impl PipeTx {
     /// Awake again.
     pub fn wake_up(&mut self) {
         bell::wake_up(&self.lines.get().producer_asleep.asleep);
+    }
+
+    /// What the consumer asks to be held back. It is asked for, not enforced: a sync moves what it is told to.
+    #[inline]
+    pub fn pause(&mut self) -> Pause {
+        self.pause = Pause::look(&self.lines.get().consumer.pause);
+        self.pause
     }
 
     /// Tells the consumer numbers beside the frames (of frames that found no room, say). It may see some of them sooner
@@ -442,6 +457,12 @@ impl PipeRx {
     /// Awake again.
     pub fn wake_up(&mut self) {
         bell::wake_up(&self.lines.get().consumer_asleep.asleep);
+    }
+
+    /// Asks the producer to hold back frames of these classes, a bit each, from now on. It may sleep, and must be woken
+    /// then ([`PipeRx::must_wake`]).
+    pub fn pause(&mut self, classes: u8) {
+        self.pause.ask(&self.lines.get().consumer.pause, classes);
     }
 
     /// What the producer has told; another process may have written anything.

@@ -496,6 +496,8 @@ pub(crate) struct ConsumerLine {
     pub(crate) released: AtomicU32,
     /// Not 0 once the consumer has put other buffers into slots: then the producer must look.
     pub(crate) swaps: AtomicU32,
+    /// What the consumer wants held back; see [`crate::Pause`].
+    pub(crate) pause: AtomicU32,
 }
 
 #[repr(C, align(128))]
@@ -504,10 +506,11 @@ pub(crate) struct SleepLine {
 }
 
 impl PipeLines {
-    /// Both counters at one cursor, nobody asleep, nothing swapped, nothing told.
+    /// Both counters at one cursor, nobody asleep, nothing swapped, paused or told.
     pub(crate) fn renew(&self, start: u32) {
         self.producer.published.store(start, Relaxed);
         self.consumer.swaps.store(0, Relaxed);
+        self.consumer.pause.store(0, Relaxed);
         self.producer_asleep.asleep.store(0, Relaxed);
         self.consumer_asleep.asleep.store(0, Relaxed);
         self.told.0.iter().for_each(|number| number.store(0, Relaxed));

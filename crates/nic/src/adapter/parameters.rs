@@ -4,7 +4,7 @@ use super::batch::SLOTS;
 use super::control::{Control, NicError};
 use super::rx::LRO;
 use super::settings::ViSettings;
-use crate::offload::{Rss, SYMMETRIC_KEY};
+use crate::offload::{HashTypes, Rss, SYMMETRIC_KEY};
 use linerate_port::Info;
 use std::sync::Arc;
 
@@ -117,10 +117,24 @@ pub const PARAMETERS: &[Parameter] = &[
         actual: |vi, _| vi.rss.as_ref().map_or(1, |rss| rss.queues()).to_string(),
         set: Some(|vi, value| {
             let queues = value.parse().ok().filter(|n| (1..=128).contains(n))?;
-            let key = vi.rss.as_ref().map(|rss| *rss.toeplitz().key());
             let mut rss = Rss::new(queues);
-            key.into_iter().for_each(|key| rss.set_key(key));
+            if let Some(before) = &vi.rss {
+                rss.set_key(*before.toeplitz().key());
+                rss.set_types(before.types());
+            }
             vi.rss = (queues > 1).then(|| Arc::new(rss));
+            Some(())
+        }),
+    },
+    Parameter {
+        name: "rx.rss_types",
+        about: "what is hashed: names joined by + of ipv4, tcpv4, udpv4, ipv6, tcpv6, udpv6 and fcoe, all or none (once \
+                rx.rss_queues is above 1)",
+        default: "all",
+        actual: |vi, _| vi.rss.as_ref().map_or(HashTypes::NONE, |rss| rss.types()).to_string(),
+        set: Some(|vi, value| {
+            let types = value.parse().ok()?;
+            Arc::make_mut(vi.rss.as_mut()?).set_types(types);
             Some(())
         }),
     },

@@ -20,7 +20,8 @@ pub use checksum::{
     verify_parsed,
 };
 pub(crate) use checksum::{closed, requested};
-pub use fc::{FcSegmentError, FcSegments, MAX_FC_HEADER, MAX_FC_PAYLOAD, fc_hash, verify_fc_crc};
+use fc::fc_hash;
+pub use fc::{FcSegmentError, FcSegments, MAX_FC_HEADER, MAX_FC_PAYLOAD, verify_fc_crc};
 pub use headers::{Headers, Ip, Version};
 pub use lro::{Lro, LroConfig, Merged, Piece, Pushed, Received};
 pub use rss::{DEFAULT_KEY, HashTypes, KEY_LEN, Rss, RssError, SYMMETRIC_KEY, Toeplitz};

@@ -1,10 +1,14 @@
-//! Receive-side scaling: the Toeplitz hash over addresses and ports, and the table that makes a queue of it.
+//! Receive-side scaling: the Toeplitz hash over addresses and ports, FCoE's exchange, and the table that makes a queue of
+//! either.
 //!
 //! The hash, its key, its inputs and the verification vectors are Microsoft's ("RSS Hashing Functions", "Verifying the
 //! RSS Hash Calculation"). What this file refuses to do: it hashes no fragment's ports, since later fragments have none.
 
 use linerate_wire::IpProtocol;
+use std::fmt;
+use std::str::FromStr;
 
+use super::fc_hash;
 use super::headers::{Headers, Version};
 
 /// Octets of a key: 36 of the longest input, and 4 of the hash.
@@ -86,7 +90,10 @@ fn window(key: &[u8; KEY_LEN], at: usize) -> u32 {
     (at..at + 32).fold(0, |word, bit| word << 1 | u32::from(key[bit / 8] >> (7 - bit % 8) & 1))
 }
 
-/// What of a packet is hashed, as a set (VIRTIO 1.2, section 5.1.6.4.3: the bits are its `VIRTIO_NET_RSS_HASH_TYPE_*`).
+/// What of a packet is hashed, as a set (VIRTIO 1.2, section 5.1.6.4.3: the bits are its `VIRTIO_NET_RSS_HASH_TYPE_*`, and
+/// the last one for FCoE, which it does not have).
+///
+/// It is printed and read as names joined by `+`, `all` or `none`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HashTypes(pub u32);
 
@@ -105,8 +112,20 @@ impl HashTypes {
     pub const TCPV6: Self = Self(16);
     /// Addresses and ports of UDP on IPv6.
     pub const UDPV6: Self = Self(32);
+    /// The exchange of FCoE: its OX_ID, as it is.
+    pub const FCOE: Self = Self(1 << 31);
     /// All of the above.
-    pub const ALL: Self = Self(63);
+    pub const ALL: Self = Self(63 | Self::FCOE.0);
+    /// Their names.
+    const NAMES: [(Self, &str); 7] = [
+        (Self::IPV4, "ipv4"),
+        (Self::TCPV4, "tcpv4"),
+        (Self::UDPV4, "udpv4"),
+        (Self::IPV6, "ipv6"),
+        (Self::TCPV6, "tcpv6"),
+        (Self::UDPV6, "udpv6"),
+        (Self::FCOE, "fcoe"),
+    ];
 
     /// Whether all of `other` are in it.
     #[inline]
@@ -119,6 +138,29 @@ impl HashTypes {
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+}
+
+impl fmt::Display for HashTypes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::ALL {
+            return f.write_str("all");
+        }
+        let names: Vec<_> = Self::NAMES.iter().filter(|(one, _)| self.contains(*one)).map(|(_, name)| *name).collect();
+        f.write_str(if names.is_empty() { "none".into() } else { names.join("+") }.as_str())
+    }
+}
+
+impl FromStr for HashTypes {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let one = |name| Self::NAMES.iter().find(|(_, known)| *known == name).map(|(one, _)| *one);
+        match text {
+            "all" => Ok(Self::ALL),
+            "none" => Ok(Self::NONE),
+            _ => text.split('+').try_fold(Self::NONE, |set, name| Some(set.union(one(name)?))).ok_or(()),
+        }
     }
 }
 
@@ -218,7 +260,10 @@ impl Rss {
     #[inline]
     #[must_use]
     pub fn hash(&self, headers: &Headers, head: &[u8]) -> Option<(u32, HashTypes)> {
-        let ip = headers.ip?;
+        let Some(ip) = headers.ip else {
+            let hash = fc_hash(headers, head).filter(|_| self.types.contains(HashTypes::FCOE));
+            return hash.map(|hash| (hash, HashTypes::FCOE));
+        };
         let (addresses, plain, tcp, udp) = match ip.version {
             Version::V4 => {
                 (headers.network + 12..headers.network + 20, HashTypes::IPV4, HashTypes::TCPV4, HashTypes::UDPV4)

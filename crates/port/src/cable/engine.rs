@@ -1,5 +1,6 @@
-//! The engines of a cable's queues: a pipe, a bell for each side, a wire's rate.
+//! The engines of a cable's queues: a pipe, a bell for each side, a wire's rate, the far end's pause.
 
+use super::hold::Hold;
 use super::side::{NEVER, Side};
 use super::wire::Wire;
 use crate::counters::{DropReason, Drops, RxCounters, TxCounters};
@@ -19,6 +20,7 @@ pub(super) struct CableTx {
     near: Bell,
     far: Bell,
     wire: Option<Wire>,
+    hold: Hold,
     /// Lies of this pairing's predecessors.
     forgiven: u64,
 }
@@ -27,7 +29,7 @@ impl CableTx {
     pub(super) fn new(pipe: PipeTx, side: &Arc<Side>, queue: usize, far: Bell, wire: Option<Wire>) -> Self {
         let near = side.tx_bell(queue);
         let seen = side.enter(|desk| desk.tx[queue].claimed = true);
-        Self { pipe, side: side.clone(), queue, seen, near, far, wire, forgiven: 0 }
+        Self { pipe, side: side.clone(), queue, seen, near, far, wire, hold: Hold::default(), forgiven: 0 }
     }
 
     /// Leaves the last pairing, enters the next.
@@ -59,9 +61,28 @@ impl CableTx {
             self.far = far;
         }
         seat.claimed = true;
+        self.hold.end();
         self.side.reported();
         self.forgiven = self.pipe.lies();
         self.seen = state;
+    }
+
+    #[inline]
+    fn send(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+        let moved = match &self.wire {
+            None => self.pipe.sync(ring, |_| true),
+            Some(wire) => wire.pass(Instant::now(), |admit| self.pipe.sync(ring, admit)),
+        };
+        if moved.slots > 0 {
+            count.frames += u64::from(moved.frames);
+            count.bytes += moved.bytes;
+            count.batches += 1;
+            count.dropped.add(DropReason::TooManyFragments, moved.too_many_fragments.into());
+            if self.pipe.must_wake() {
+                count.syscalls += 1;
+                self.far.ring();
+            }
+        }
     }
 }
 
@@ -81,23 +102,19 @@ impl TxEngine for CableTx {
         if self.seen & 1 == 0 {
             return;
         }
-        let moved = match &self.wire {
-            None => self.pipe.sync(ring, |_| true),
-            Some(wire) => wire.pass(Instant::now(), |admit| self.pipe.sync(ring, admit)),
-        };
-        if moved.slots > 0 {
-            count.frames += u64::from(moved.frames);
-            count.bytes += moved.bytes;
-            count.batches += 1;
-            count.dropped.add(DropReason::TooManyFragments, moved.too_many_fragments.into());
-            if self.pipe.must_wake() {
-                count.syscalls += 1;
-                self.far.ring();
-            }
+        let asked = self.pipe.pause();
+        if self.hold.concerns(asked) && self.hold.holds(Instant::now(), asked, ring.pending() > 0, &self.side) {
+            self.pipe.reclaim(ring);
+        } else {
+            self.send(ring, count);
         }
         if self.pipe.lies() > self.forgiven {
             self.side.accuse(self.seen);
         }
+    }
+
+    fn set_classes(&mut self, classes: u8) {
+        self.hold.classes = classes;
     }
 
     fn tell_dropped(&mut self, dropped: &Drops) {
@@ -122,7 +139,7 @@ impl TxEngine for CableTx {
     }
 
     fn due(&self) -> Option<Instant> {
-        self.wire.as_ref().map(Wire::free)
+        self.hold.due().or_else(|| self.wire.as_ref().map(Wire::free))
     }
 }
 
@@ -137,13 +154,15 @@ pub(super) struct CableRx {
     forgiven: u64,
     /// What this pairing's predecessors told of frames that did not get into the ring.
     told: Drops,
+    /// What the far end is to hold back.
+    paused: u8,
 }
 
 impl CableRx {
     pub(super) fn new(pipe: PipeRx, side: &Arc<Side>, queue: usize, far: Bell) -> Self {
         let near = side.rx_bell(queue);
         let seen = side.enter(|desk| desk.rx[queue].claimed = true);
-        Self { pipe, side: side.clone(), queue, seen, near, far, forgiven: 0, told: Drops::default() }
+        Self { pipe, side: side.clone(), queue, seen, near, far, forgiven: 0, told: Drops::default(), paused: 0 }
     }
 
     /// Leaves the last pairing, enters the next. False while frames of the last one wait for the user.
@@ -179,7 +198,15 @@ impl CableRx {
         self.side.reported();
         self.forgiven = self.pipe.lies();
         self.seen = state;
+        if self.paused != 0 && state & 1 == 1 {
+            self.pipe.pause(self.paused);
+        }
         true
+    }
+
+    /// Whether the pairing that this queue is in still stands: no other writes to what both ends share.
+    fn is_paired(&self) -> bool {
+        self.seen & 1 == 1 && self.side.state() == self.seen
     }
 }
 
@@ -190,6 +217,9 @@ fn lent(ring: &RxRing) -> Vec<u32> {
 
 impl Drop for CableRx {
     fn drop(&mut self) {
+        if self.paused != 0 {
+            self.pause(0);
+        }
         self.side.desk().rx[self.queue].leave(self.pipe.cursor());
         self.side.reported();
     }
@@ -214,6 +244,16 @@ impl RxEngine for CableRx {
         count.batches += u64::from(new > 0);
         if self.pipe.lies() > self.forgiven {
             self.side.accuse(self.seen);
+        }
+    }
+
+    fn pause(&mut self, classes: u8) {
+        self.paused = classes;
+        if self.is_paired() {
+            self.pipe.pause(classes);
+            if self.pipe.must_wake() {
+                self.far.ring();
+            }
         }
     }
 

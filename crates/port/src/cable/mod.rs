@@ -5,6 +5,7 @@
 
 mod between;
 mod engine;
+mod hold;
 mod memory;
 mod message;
 mod side;
@@ -244,7 +245,7 @@ impl Ready {
             mtu: shape.mtu,
             largest: shape.mtu + 22,
             mac: None,
-            caps: Caps { scatter: true, metadata: true, ..Caps::default() },
+            caps: Caps { scatter: true, metadata: true, pause: true, ..Caps::default() },
             tx_queues: self.tx.len(),
             rx_queues: self.rx.len(),
             slots: shape.slots,
@@ -262,6 +263,11 @@ struct Cable {
 impl Device for Cable {
     fn link(&self) -> Link {
         self.side.link()
+    }
+
+    fn raw_counters(&self) -> Vec<(String, u64)> {
+        let (pauses, time) = self.side.pauses();
+        vec![("tx_pauses".into(), pauses), ("tx_paused_us".into(), time)]
     }
 }
 

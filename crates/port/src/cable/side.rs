@@ -8,7 +8,7 @@ use super::wire::Wire;
 use crate::info::Link;
 use linerate_ring::{Bell, PipeRx, PipeTx, RxRing, TxRing};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -80,6 +80,8 @@ pub(crate) struct Side {
     listens_at: Mutex<Option<PathBuf>>,
     /// The state in which the other process lied; the watcher is told once.
     accused: AtomicU32,
+    /// Times that a pause of the far end held frames back here, and for how many ns.
+    pauses: [AtomicU64; 2],
     /// What the watcher sleeps on besides its sockets.
     pub(crate) watcher: Bell,
 }
@@ -98,6 +100,7 @@ impl Side {
             far: OnceLock::new(),
             listens_at: Mutex::new(None),
             accused: AtomicU32::new(0),
+            pauses: Default::default(),
             watcher: Bell::new()?,
         })
     }
@@ -124,6 +127,16 @@ impl Side {
     pub(crate) fn accused(&self) -> bool {
         let state = self.state();
         state & 1 == 1 && self.accused.load(Relaxed) == state
+    }
+
+    pub(super) fn count_pause(&self, times: u64, long: Duration) {
+        self.pauses[0].fetch_add(times, Relaxed);
+        self.pauses[1].fetch_add(u64::try_from(long.as_nanos()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// Times that the far end has paused queues that had something to send, and the microseconds that they have waited.
+    pub(super) fn pauses(&self) -> (u64, u64) {
+        (self.pauses[0].load(Relaxed), self.pauses[1].load(Relaxed) / 1000)
     }
 
     /// A new queue: it takes part from the start in a pairing that is up already, else from its first sync on.

@@ -83,6 +83,52 @@ fn a_ring_taken_out_of_its_queue_is_not_taken_back() {
 }
 
 #[test]
+fn a_paused_queue_keeps_its_frames_and_other_classes_go_on() {
+    let mut ports = open_all(&["cable:t{1,queues=2", "cable:t}1"]).unwrap();
+    assert!(ports[1].info().caps.pause);
+    let [(mut tx, mut rx), (mut other, mut far)] =
+        [0, 1].map(|q| (ports[0].take_tx(q).unwrap(), ports[1].take_rx(q).unwrap()));
+    assert_eq!((tx.classes(), other.classes()), (0x0f, 0xf0));
+    assert!(send(&mut tx, b"before"));
+    rx.pause(0x08);
+    far.pause(0x08);
+    for n in 0..3 {
+        assert!(send(&mut tx, &[n]) && send(&mut other, &[n]));
+    }
+    assert_eq!((tx.ring.pending(), other.ring.pending()), (3, 0));
+    assert_eq!(receive(&mut rx).unwrap(), b"before", "what has left arrives");
+    assert!(receive(&mut rx).is_none() && receive(&mut far).is_some());
+    tx.sync();
+    assert_eq!(tx.ring.in_flight(), 0, "slots come back nevertheless");
+    assert!(tx.due().is_some());
+    rx.pause(0x80);
+    tx.sync();
+    assert!((0..3).all(|n| receive(&mut rx).unwrap() == [n]));
+    assert_eq!((tx.due(), tx.counters().frames, tx.counters().dropped.total()), (None, 4, 0));
+    let raw = ports[0].raw_counters();
+    assert_eq!(raw[0], ("tx_pauses".into(), 1), "{raw:?}");
+    assert!(raw[1].0 == "tx_paused_us" && ports[1].raw_counters()[0].1 == 0, "{raw:?}");
+    // A queue of one class stands still for no other's pause.
+    other.set_classes(0x04);
+    assert!(send(&mut other, b"goes"));
+    other.set_classes(0x08);
+    assert!(send(&mut other, b"stays"));
+    assert_eq!((other.classes(), other.ring.pending()), (0x08, 1));
+}
+
+#[test]
+fn a_receiver_that_goes_takes_its_pause_along() {
+    let mut ports = open_all(&["cable:t{1", "cable:t}1"]).unwrap();
+    let (mut tx, mut rx) = (ports[0].take_tx(0).unwrap(), ports[1].take_rx(0).unwrap());
+    rx.pause(0xff);
+    assert!(send(&mut tx, b"waits"));
+    assert_eq!(tx.ring.pending(), 1);
+    drop(rx);
+    tx.sync();
+    assert_eq!((tx.ring.pending(), tx.due()), (0, None));
+}
+
+#[test]
 fn wrong_names_and_conflicts_are_named() {
     for (names, word) in [
         (&["cable:x"][..], "names no end"),

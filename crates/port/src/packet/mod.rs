@@ -104,7 +104,15 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         mtu,
         largest: mtu + ETHERNET_AND_TAG,
         mac: link.mac,
-        caps: Caps { checksum: true, gso: true, uso: segments_udp(), scatter: true, metadata: true, filters: true },
+        caps: Caps {
+            checksum: true,
+            gso: true,
+            uso: segments_udp(),
+            scatter: true,
+            metadata: true,
+            filters: true,
+            ..Caps::default()
+        },
         tx_queues: tx.len(),
         rx_queues: rx.len(),
         slots,

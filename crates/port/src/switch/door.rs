@@ -13,6 +13,7 @@ use super::{MOST_PORTS, Plug, Switch};
 use crate::cable::{
     End, Memory, Ready, Refusal, Shape, Side, Trouble, Visitor, Visitors, Wish, check_user, knock, send_bells,
 };
+use crate::class::classes_of;
 use crate::error::{Cause, OpenError};
 use crate::info::{Caps, Link};
 use crate::sys::seqpacket as socket;
@@ -350,7 +351,9 @@ impl Porter {
         let far = Some((&tx_far[..], &rx_far[..]));
         let taken = self.is_taken(&name) || self.residents.len() >= MOST_PORTS;
         let ready = memory.ready(&end(&name), &shape, &side, None, far);
-        let (Ok(Ready { tx, rx, .. }), false) = (ready, taken) else { return self.refused(1) };
+        let (Ok(Ready { mut tx, rx, .. }), false) = (ready, taken) else { return self.refused(1) };
+        let queues = tx.len();
+        tx.iter_mut().enumerate().for_each(|(q, tx)| tx.set_classes(classes_of(q, queues)));
         if send_bells(&peer, &side).is_err() {
             return self.refused(1);
         }

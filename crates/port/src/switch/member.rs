@@ -3,17 +3,12 @@
 use super::table::PortId;
 use super::vlan::Vlans;
 use crate::cable::Side;
+use crate::class::{CLASSES, PATIENCE, queue_of};
 use crate::counters::{DropReason, Drops};
 use crate::info::{Caps, Link};
 use crate::open::Port;
 use crate::queue::{RxQueue, TxQueue};
 use std::sync::Arc;
-
-/// Traffic classes: the priorities of 802.1Q.
-pub const CLASSES: usize = 8;
-/// How long a sender waits for a receiver that takes nothing, in ns. Then the receiver's pause does not count until it
-/// has taken something: one that has stopped must not stop others for good (802.1Q leaves such a limit to the bridge).
-const PAUSE_PATIENCE: u64 = 1_000_000_000;
 
 /// What a port wants of the switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,12 +125,13 @@ impl Outlet {
         self.tx.ring.free().saturating_sub(kept)
     }
 
-    /// There is no room: whether to go on waiting.
+    /// There is no room: whether to go on waiting. A receiver that takes nothing for too long has its pause count no more
+    /// until it has taken something.
     pub(super) fn wait(&mut self, now: u64) -> bool {
         if self.waits_since == 0 {
             self.waits_since = now.max(1);
         }
-        now.saturating_sub(self.waits_since) < PAUSE_PATIENCE
+        now.saturating_sub(self.waits_since) < PATIENCE
     }
 
     /// Something found room.
@@ -183,7 +179,7 @@ impl Member {
     /// Which of its queues a class leaves through.
     #[inline]
     pub(super) fn queue_of(&self, class: usize) -> usize {
-        class * self.outlets.len() / CLASSES
+        queue_of(class, self.outlets.len())
     }
 
     #[inline]

@@ -25,7 +25,7 @@ mod within;
 
 pub use door::{Door, DoorCounters};
 pub use ledger::{Ledger, PortReport};
-pub use member::{CLASSES, ClassCounters, Fate, Policy, PortCounters};
+pub use member::{ClassCounters, Fate, Policy, PortCounters};
 pub use table::{MOST_PORTS, TableCounters};
 pub(crate) use vale::{KIND, meets_within};
 pub use vlan::Vlans;

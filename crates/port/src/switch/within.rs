@@ -90,7 +90,10 @@ pub(super) fn open(
         }
     };
     region.interface(&spec.name, &spots(true), &spots(false)).map_err(|e| oops(&e))?;
-    Ok(ready.parts(spec, shape, format!("port of switch {} within this process", address.switch)))
+    let mut parts = ready.parts(spec, shape, format!("port of switch {} within this process", address.switch));
+    // Who sends forwards: nobody would be there to send what a pause had held back.
+    parts.info.caps.pause = false;
+    Ok(parts)
 }
 
 /// A sender's end: forwards in the sender's own time.

@@ -301,6 +301,10 @@ impl TxEngine for Faults {
         self.finish(user);
     }
 
+    fn set_classes(&mut self, classes: u8) {
+        self.inner.set_classes(classes);
+    }
+
     fn link(&self) -> Link {
         self.inner.link()
     }

@@ -136,6 +136,10 @@ impl TxEngine for TraceTx {
         self.traced = self.traced.saturating_sub(before.saturating_sub(ring.pending()));
     }
 
+    fn set_classes(&mut self, classes: u8) {
+        self.inner.set_classes(classes);
+    }
+
     fn link(&self) -> Link {
         self.inner.link()
     }
@@ -206,6 +210,10 @@ impl RxEngine for TraceRx {
             let new = new + self.untraced.min(before);
             self.write(ring, new);
         }
+    }
+
+    fn pause(&mut self, classes: u8) {
+        self.inner.pause(classes);
     }
 
     fn refresh(&mut self, count: &mut RxCounters) {

@@ -309,6 +309,40 @@ fn a_sleeping_sender_is_woken() {
 }
 
 #[test]
+fn a_pause_holds_frames_back_where_the_port_says_so_and_nowhere_else() {
+    let load = Load { sizes: &[60, 1514], frames: 20, batch: 20, chains: false };
+    on_every_way(&Shape::USUAL, |way| {
+        let pauses = way.pauses;
+        let Some((way, mut rx)) = now(way) else { return };
+        let (mut tx, name, until) = (way.tx, way.name, Instant::now() + LIMIT);
+        let mut inbox = Inbox::new();
+        assert_eq!(tx.classes(), 0xff, "{name}: a queue alone carries all classes");
+        tx.sync();
+        inbox.take(&mut rx, &load);
+        rx.pause(0x08);
+        assert_eq!(load.fill(&mut tx, 0), 20);
+        tx.sync();
+        if pauses {
+            assert_eq!((tx.ring.pending(), tx.counters().frames), (20, 0), "{name}: held back");
+            assert!(tx.due().is_some(), "{name}: not for good");
+            assert!(tx.fall_asleep(), "{name}: there is nothing to do");
+            rx.pause(0);
+            let (fd, interest) = tx.waits_on().expect("a sender that waits says on what");
+            assert!(sys::poll(fd, interest, LIMIT / 4), "{name}: it sleeps on");
+            tx.wake_up();
+        }
+        while tx.ring.outstanding() > 0 {
+            assert!(Instant::now() < until, "{name}");
+            tx.sync();
+            inbox.take(&mut rx, &load);
+            std::thread::yield_now();
+        }
+        drain(&name, &tx.counters(), &mut rx, &mut inbox, &load, until);
+        assert_eq!((tx.counters().frames, tx.counters().dropped.total()), (20, 0), "{name}");
+    });
+}
+
+#[test]
 fn the_link_goes_down_with_the_far_end() {
     on_every_rig(&Shape::USUAL, |kind, mut rig| {
         let Some(cut) = rig.cut.take() else { return };

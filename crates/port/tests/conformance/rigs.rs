@@ -28,6 +28,8 @@ pub(crate) struct Way {
     pub(crate) far: Far,
     /// A sender waits for its receiver; otherwise frames are dropped, and counted, at the receiver.
     pub(crate) blocks: bool,
+    /// The receiver's port says that it can pause its sender.
+    pub(crate) pauses: bool,
 }
 
 /// The receiving end of a way.
@@ -90,11 +92,11 @@ fn skip_or_panic(error: OpenError) -> Skipped {
 /// The ways between the first queues of two ports, both directions; each way may block or not.
 fn ways(a: &mut Port, b: &mut Port, blocks: [bool; 2]) -> Vec<Way> {
     let name = |from: &Port, to: &Port| format!("{} -> {}", from.info().name, to.info().name);
-    let there =
-        Way { name: name(a, b), tx: a.take_tx(0).unwrap(), far: Far::Now(b.take_rx(0).unwrap()), blocks: blocks[0] };
-    let back =
-        Way { name: name(b, a), tx: b.take_tx(0).unwrap(), far: Far::Now(a.take_rx(0).unwrap()), blocks: blocks[1] };
-    vec![there, back]
+    let way = |from: &mut Port, to: &mut Port, blocks| {
+        let (tx, far) = (from.take_tx(0).unwrap(), Far::Now(to.take_rx(0).unwrap()));
+        Way { name: name(from, to), tx, far, blocks, pauses: to.info().caps.pause }
+    };
+    vec![way(a, b, blocks[0]), way(b, a, blocks[1])]
 }
 
 fn both(names: [String; 2]) -> Result<[Port; 2], Skipped> {
@@ -146,7 +148,7 @@ fn pcap(shape: &Shape) -> Result<Rig, Skipped> {
         }),
         must_fail: true,
     });
-    let way = Way { name: out, tx, far: Far::Later(Box::new(read)), blocks: true };
+    let way = Way { name: out, tx, far: Far::Later(Box::new(read)), blocks: true, pauses: false };
     Ok(Rig { ways: vec![way], again, keep: vec![Box::new(dir)], ..Rig::default() })
 }
 

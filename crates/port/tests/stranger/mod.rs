@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
-pub(crate) const VERSION: u64 = 2;
+pub(crate) const VERSION: u64 = 3;
 
 /// The socket of the cable `NAME{1`.
 pub(crate) fn path(cable: &str) -> PathBuf {
@@ -262,6 +262,10 @@ impl Pair {
 
     pub(crate) fn swaps(&self) -> u64 {
         self.lines + 132
+    }
+
+    pub(crate) fn pause(&self) -> u64 {
+        self.lines + 136
     }
 
     pub(crate) fn sleepers(&self) -> [u64; 2] {

@@ -5,7 +5,7 @@ use linerate_fcoe::{Link, Sequence, Transmit};
 use linerate_nic::{FcSegments, Sink, SlotWriter};
 use linerate_port::TxQueue;
 use linerate_ring::TxRing;
-use linerate_wire::{EtherType, FcoeFrame};
+use linerate_wire::{EtherType, FcoeFrame, VlanTag};
 
 /// Frames after which what was written is handed on, so that the receiver works while the rest is written.
 const HANDED_ON: usize = 16;
@@ -38,9 +38,12 @@ pub struct FcTxCounters {
 }
 
 impl FcTx {
-    /// Sends through a queue.
+    /// Sends through a queue. It stands still for no pause but that of the frames' priority, where they have a tag.
     #[must_use]
-    pub fn new(queue: TxQueue) -> Self {
+    pub fn new(mut queue: TxQueue, vlan: Option<VlanTag>) -> Self {
+        if let Some(tag) = vlan {
+            queue.set_classes(1 << tag.pcp());
+        }
         let per_frame = SlotWriter::slots(&queue.ring, LONGEST).unwrap_or(1);
         Self { queue, per_frame, front: Front::default(), unsaid: 0, count: FcTxCounters::default() }
     }

@@ -148,7 +148,7 @@ impl FcPort {
         Ok(FcNode {
             node: Node::new(config, device),
             watcher,
-            tx: FcTx::new(tx),
+            tx: FcTx::new(tx, config.vlan),
             rx: FcRx::new(rx),
             port: self.port,
             info: self.info,

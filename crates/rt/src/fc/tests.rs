@@ -12,7 +12,7 @@ fn cable(name: &str, more: &str) -> (FcTx, FcRx) {
     let names = ["{1", "}1"].map(|end| format!("cable:fc-{name}{end}{more}"));
     let mut ports = open_all(&names.each_ref().map(String::as_str)).unwrap();
     let (tx, rx) = (ports[0].take_tx(0).unwrap(), ports[1].take_rx(0).unwrap());
-    let (mut tx, mut rx) = (FcTx::new(tx), FcRx::new(rx));
+    let (mut tx, mut rx) = (FcTx::new(tx, None), FcRx::new(rx));
     tx.sync();
     rx.sync();
     (tx, rx)
@@ -157,6 +157,24 @@ fn what_can_never_be_sent_is_counted_and_passed_over() {
     tx.sync();
     rx.sync();
     assert_eq!((take(&mut rx, &link(None)), rx.counters()), (Vec::new(), FcRxCounters::default()));
+}
+
+#[test]
+fn tagged_frames_wait_for_a_pause_of_their_priority_alone() {
+    let mut ports = open_all(&["cable:fc-class{1,mtu=2180", "cable:fc-class}1"]).unwrap();
+    let (tx, mut rx) = (ports[0].take_tx(0).unwrap(), FcRx::new(ports[1].take_rx(0).unwrap()));
+    let link = link(Some(100));
+    let mut tx = FcTx::new(tx, link.vlan);
+    let sequence = Sequence { link, header: header(), max_payload: 2112, start: true, end: true, payload: &[&[1; 8]] };
+    for (paused, arrive) in [(0xf7, 1), (0x08, 0), (0, 1)] {
+        rx.queue().pause(paused);
+        if paused != 0 {
+            assert_eq!(tx.sequence(&sequence), 1);
+        }
+        tx.sync();
+        rx.sync();
+        assert_eq!(rx.receive(usize::MAX, |_, _| ()), arrive, "{paused:x}");
+    }
 }
 
 #[test]

@@ -1,39 +1,45 @@
 //! FCoE RSS: a queue by exchange.
 //!
-//! The hash is the OX_ID alone, as adapters have it that redirect FCoE by its low bits (Intel 82599 data sheet, "FCoE
-//! Redirection Table"), and the indirection table is the one of [`Rss`](super::super::Rss). The OX_ID stands in each frame
-//! of an exchange in both directions, from its first one on, so that all its frames reach one queue on both ends; the RX_ID
-//! is not there yet in the first frame. An originator chooses the queue by choosing the OX_ID.
+//! The hash is the OX_ID, which stands in each frame of an exchange in both directions, from its first one on: all its
+//! frames reach one queue on both ends, and an originator chooses the queue by choosing the OX_ID. Others take the ID that
+//! the receiver gave the exchange, by F_CTL's exchange context: at a responder the RX_ID, as Linux does. There the first
+//! frame has none yet, and would go another way than the rest.
 
-use linerate_wire::{FcHeader, FcoeFrame};
+use linerate_wire::{EtherType, FcHeader, FcoeFrame};
 
-use super::encapsulated;
+use super::super::headers::Headers;
 
-/// The hash of a frame that begins with `head`, which holds at least all headers: its OX_ID (FC-FS-3, clause 12.9). `None`
-/// when it is no FCoE frame: such ones go where [`Rss`](super::super::Rss) or its user says.
-///
-/// ```
-/// use linerate_nic::{Rss, fc_hash};
-///
-/// let mut frame = [0; 60];
-/// frame[12..14].copy_from_slice(&[0x89, 0x06]);
-/// frame[44..46].copy_from_slice(&[0x01, 0x05]);
-/// let rss = Rss::new(4);
-/// assert_eq!(fc_hash(&frame).map(|hash| rss.queue(hash)), Some(1));
-/// ```
+/// The hash of a frame that begins with `head`: its OX_ID (FC-FS-3, clause 12.9). `None` when it is no FCoE frame of the
+/// known version, or shorter than any is.
 #[inline]
-#[must_use]
-pub fn fc_hash(head: &[u8]) -> Option<u32> {
-    let at = encapsulated(head)? + FcoeFrame::HEADER_LEN;
-    FcHeader::parse(head.get(at..)?).ok().map(|header| header.ox_id.into())
+pub(crate) fn fc_hash(headers: &Headers, head: &[u8]) -> Option<u32> {
+    if headers.ethertype != EtherType::FCOE {
+        return None;
+    }
+    let frame = head.get(headers.network..)?;
+    if frame.len() < FcoeFrame::OVERHEAD || frame[0] >> 4 != 0 {
+        return None;
+    }
+    FcHeader::parse(&frame[FcoeFrame::HEADER_LEN..]).ok().map(|header| header.ox_id.into())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::Rss;
+    use super::super::super::{HashTypes, Rss};
     use super::super::testing::{CAPTURES, capture, fc};
     use super::*;
     use std::collections::BTreeMap;
+
+    fn hash(rss: &Rss, frame: &[u8]) -> Option<u32> {
+        let (hash, what) = rss.hash(&Headers::parse(frame, frame.len())?, frame)?;
+        (what == HashTypes::FCOE).then_some(hash)
+    }
+
+    fn frame() -> [u8; 60] {
+        let mut frame = [0; 60];
+        frame[12..14].copy_from_slice(&[0x89, 0x06]);
+        frame
+    }
 
     #[test]
     fn all_frames_of_an_exchange_reach_one_queue_on_both_ends() {
@@ -43,11 +49,11 @@ mod tests {
             let mut queues = BTreeMap::new();
             for frame in capture(name) {
                 let Some(view) = fc(&frame) else {
-                    assert_eq!(fc_hash(&frame), None);
+                    assert_eq!(hash(&here, &frame), None);
                     continue;
                 };
                 let header = view.header();
-                let hash = fc_hash(&frame).unwrap();
+                let hash = hash(&here, &frame).unwrap();
                 let originator = if header.from_responder() { header.d_id } else { header.s_id };
                 responders += usize::from(header.from_responder());
                 let chosen = (here.queue(hash), there.queue(hash));
@@ -59,15 +65,27 @@ mod tests {
 
     #[test]
     fn exchanges_in_a_row_are_spread_evenly() {
-        let rss = Rss::new(4);
-        let mut frame = [0; 60];
-        frame[12..14].copy_from_slice(&[0x89, 0x06]);
+        let (rss, mut frame) = (Rss::new(4), frame());
         let mut counts = [0; 4];
         for ox_id in 0..1024_u16 {
             frame[44..46].copy_from_slice(&ox_id.to_be_bytes());
-            counts[usize::from(rss.queue(fc_hash(&frame).unwrap()))] += 1;
+            counts[usize::from(rss.queue(hash(&rss, &frame).unwrap()))] += 1;
         }
         assert_eq!(counts, [256; 4]);
-        assert_eq!(fc_hash(&frame[..51]), None, "no whole header");
+    }
+
+    #[test]
+    fn what_is_no_whole_frame_of_the_known_version_is_not_hashed() {
+        let (mut rss, frame) = (Rss::new(4), frame());
+        assert_eq!(hash(&rss, &frame), Some(0));
+        assert!((0..60).all(|len| hash(&rss, &frame[..len]).is_none()), "short");
+        let mut other = frame;
+        other[14] = 0x10;
+        assert_eq!(hash(&rss, &other), None, "version 1");
+        other = frame;
+        other[13] = 0x14;
+        assert_eq!(hash(&rss, &other), None, "FIP");
+        rss.set_types(HashTypes(HashTypes::ALL.0 & !HashTypes::FCOE.0));
+        assert_eq!(hash(&rss, &frame), None, "not asked for");
     }
 }

@@ -14,7 +14,7 @@ use linerate_wire::EtherType;
 use super::headers::Headers;
 
 pub use crc::verify_fc_crc;
-pub use hash::fc_hash;
+pub(crate) use hash::fc_hash;
 pub use segment::{FcSegmentError, FcSegments, MAX_FC_HEADER, MAX_FC_PAYLOAD};
 
 /// Where the encapsulated FC frame begins behind the Ethernet header and its tags, if it is one.

@@ -1,0 +1,84 @@
+//! What a consumer asks its producer to hold back: a word beside the consumer's counter, on the line that the producer
+//! reads in each sync anyway.
+//!
+//! Orderings: the word hands nothing over, so it is stored and loaded relaxed. That a sleeping producer learns of a new
+//! one is the doorbell's argument ([`crate::bell`]): the consumer stores the word, fences, and looks whether the producer
+//! sleeps; the producer says that it sleeps, fences, and looks at the word once more.
+
+use crate::cursor::Counter;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What the consumer has asked for: eight classes, a bit each, and a number that changes with each asking, so that the
+/// same classes can be asked for anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pause(u32);
+
+impl Pause {
+    /// The classes that are to be held back.
+    #[inline]
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the low 8 bits are wanted")]
+    pub const fn classes(self) -> u8 {
+        self.0 as u8
+    }
+
+    /// The next asking.
+    const fn next(self, classes: u8) -> Self {
+        Self((self.0 & !0xff).wrapping_add(0x100) | classes as u32)
+    }
+
+    /// Asks for these classes after this was asked.
+    pub(crate) fn ask(&mut self, shared: &impl Counter, classes: u8) {
+        *self = self.next(classes);
+        shared.store(self.0, Relaxed);
+    }
+
+    /// What stands there; another process may have written anything.
+    #[inline]
+    pub(crate) fn look(shared: &impl Counter) -> Self {
+        Self(shared.load(Relaxed))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU32;
+
+    #[test]
+    fn each_asking_differs_from_the_last() {
+        let (shared, mut pause) = (AtomicU32::new(0), Pause(u32::MAX - 0xff));
+        for classes in [0x08, 0x08, 0xff, 0] {
+            let before = pause;
+            pause.ask(&shared, classes);
+            assert_eq!((Pause::look(&shared), pause.classes()), (pause, classes));
+            assert_ne!(pause, before);
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use crate::bell;
+    use loom::sync::Arc;
+    use loom::sync::atomic::AtomicU32;
+
+    /// A producer that goes to sleep while it is paused sees that the pause has ended, or its bell is rung.
+    #[test]
+    fn the_end_of_a_pause_is_not_slept_through() {
+        loom::model(|| {
+            let mut asked = Pause::default();
+            let shared = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
+            asked.ask(&shared.0, 1);
+            let (theirs, seen) = (shared.clone(), asked);
+            let consumer = loom::thread::spawn(move || {
+                asked.ask(&theirs.0, 0);
+                bell::must_ring(&theirs.1)
+            });
+            bell::fall_asleep(&shared.1);
+            let stays = Pause::look(&shared.0) == seen;
+            assert!(consumer.join().unwrap() || !stays);
+        });
+    }
+}
