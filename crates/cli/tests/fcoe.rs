@@ -85,6 +85,13 @@ fn a_disk_over_ethernet_between_two_shells() {
         println!("skipped: qemu-img is not installed");
     }
     server.stop();
+    // What a file has is not lost for a LUN that is not there.
+    let kept = path(dir.path(), "in");
+    for (port, what) in [(&ours, "no LUN 3"), (&format!("{ours}0"), "The link is down")] {
+        let read = fcoe(&["read", "-i", port, "--timeout", "3", "--lun", "3", &kept]);
+        assert!(read.status.code() == Some(1) && said(&read).contains(what), "{}", said(&read));
+        assert!(std::fs::read(&kept).unwrap() == bytes);
+    }
     let counters = target.stop();
     for nothing in ["frames_bad_crc", "frames_refused", "frames_spoiled"] {
         assert_eq!(counter(&counters, nothing), 0, "{counters}");
@@ -132,9 +139,15 @@ fn readmes_lines(options: &str, mtu: u16, target_first: bool) {
     assert_eq!(ours("read", &["--lun", "0", "--bytes", "1M", &back]).done(), "1048576 bytes\n");
     assert!(std::fs::read(&back).unwrap() == octets[..1 << 20]);
     let mut initiator = ours("initiator", &["--nbd", &format!("unix:{}", path(place, "lun"))]);
+    initiator.until("serves NBD at nbd+unix:///?socket=/");
     initiator.until("/0: LINERATE ram");
     initiator.stop();
-    target.stop();
+    let said = target.stop();
+    // Who comes and who goes is told by name.
+    let names = |what: &str| -> Vec<&str> {
+        said.lines().filter(|line| line.contains(what)).filter_map(|line| line.split(' ').next()).collect()
+    };
+    assert_eq!(names(" logged in: initiator"), names(": the session is over: "), "{said}");
 }
 
 /// Regression: who opened the README's cable without an MTU before the target gave it 1500, and the target, which wanted

@@ -124,7 +124,7 @@ fn our_initiator_on_the_kernels_target_until_that_dies() {
     // 20 s without a beacon, at the latest 30 s for a command.
     assert!(killed.elapsed() < Duration::from_secs(45), "{:?}", killed.elapsed());
     let said = initiator.stop();
-    assert!(said.contains("session 0 is over: it sends no beacons any more"), "{said}");
+    assert!(said.contains("the session is over: it sends no beacons any more"), "{said}");
 }
 
 /// Our target's end is told to the kernel's initiator, which stops at once and waits; when the target is there again,
@@ -158,7 +158,7 @@ fn our_target_ends_and_comes_back_under_load() {
     let mut machine = rig::initiator(&place.link("vm", "us"), &["--cmd", command]);
     machine.until("UNDER-LOAD");
     let said = ours.stop();
-    assert!(said.contains("session 0 is over: we end"), "{said}");
+    assert!(said.contains("the session is over: we end"), "{said}");
     machine.until("IT-IS Blocked");
     let ours = start();
     let said = machine.done();

@@ -254,7 +254,11 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
         let worked = self.work(now);
         match self.parting {
             Some(at) if now >= at || self.node.is_quiet() || link != Link::Up => return Progress::Done,
-            None if self.watcher.is_done() => self.stop(now),
+            None if self.watcher.is_done() => {
+                self.stop(now);
+                // Nobody may have to be waited for.
+                return Progress::Worked;
+            }
             _ => {}
         }
         if worked { Progress::Worked } else { Progress::Idle }
