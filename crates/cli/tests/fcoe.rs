@@ -8,6 +8,7 @@ use linerate_port::{Cause, Namespace, VethPair};
 use process::{BINARY, LIMIT, Process, counter};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 /// A command, ended by force if it hangs.
 fn run(program: &str, arguments: &[&str]) -> Output {
@@ -84,10 +85,86 @@ fn a_disk_over_ethernet_between_two_shells() {
         println!("skipped: qemu-img is not installed");
     }
     server.stop();
+    // What a file has is not lost for a LUN that is not there.
+    let kept = path(dir.path(), "in");
+    for (port, what) in [(&ours, "no LUN 3"), (&format!("{ours}0"), "The link is down")] {
+        let read = fcoe(&["read", "-i", port, "--timeout", "3", "--lun", "3", &kept]);
+        assert!(read.status.code() == Some(1) && said(&read).contains(what), "{}", said(&read));
+        assert!(std::fs::read(&kept).unwrap() == bytes);
+    }
     let counters = target.stop();
     for nothing in ["frames_bad_crc", "frames_refused", "frames_spoiled"] {
         assert_eq!(counter(&counters, nothing), 0, "{counters}");
     }
+}
+
+/// `linerate fcoe …` with a directory of its own for the sockets of cables.
+fn in_place(place: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(BINARY);
+    command.env("XDG_RUNTIME_DIR", place).arg("fcoe").args(arguments);
+    command
+}
+
+/// The README's five lines, with these options of the target's port.
+fn readmes_lines(options: &str, mtu: u16, target_first: bool) {
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path();
+    let theirs = format!("cable:san{{1{options}");
+    let target = || Process::start(in_place(place, &["target", "-i", &theirs, "--lun", "0=ram:64M"]));
+    let ours =
+        |what: &str, more: &[&str]| Process::start(in_place(place, &[&[what, "-i", "cable:san}1"], more].concat()));
+    let first_listens = || {
+        let until = Instant::now() + LIMIT;
+        while !place.join("linerate/cable-san#1.sock").exists() {
+            assert!(Instant::now() < until, "nobody opened the cable");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let (mut target, listed) = if target_first {
+        let target = target();
+        first_listens();
+        (target, ours("ls", &[]))
+    } else {
+        let listed = ours("ls", &[]);
+        first_listens();
+        (target(), listed)
+    };
+    target.until(&format!(", MTU {mtu}, "));
+    let listed = listed.done();
+    assert!(listed.contains("LUN 0     LINERATE ram              67108864 bytes"), "{listed}");
+    let (image, back) = (path(place, "disk.img"), path(place, "back.bin"));
+    let octets: Vec<u8> = (0..2 << 20).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    std::fs::write(&image, &octets).unwrap();
+    assert_eq!(ours("write", &["--lun", "0", &image]).done(), "2097152 bytes\n");
+    assert_eq!(ours("read", &["--lun", "0", "--bytes", "1M", &back]).done(), "1048576 bytes\n");
+    assert!(std::fs::read(&back).unwrap() == octets[..1 << 20]);
+    let mut initiator = ours("initiator", &["--nbd", &format!("unix:{}", path(place, "lun"))]);
+    initiator.until("serves NBD at nbd+unix:///?socket=/");
+    initiator.until("/0: LINERATE ram");
+    initiator.stop();
+    let said = target.stop();
+    // Who comes and who goes is told by name.
+    let names = |what: &str| -> Vec<&str> {
+        said.lines().filter(|line| line.contains(what)).filter_map(|line| line.split(' ').next()).collect()
+    };
+    assert_eq!(names(" logged in: initiator"), names(": the session is over: "), "{said}");
+}
+
+/// Regression: who opened the README's cable without an MTU before the target gave it 1500, and the target, which wanted
+/// 2180, did not start. Nobody needs to say what FCoE needs, and whoever comes second takes what the first one said.
+#[test]
+fn the_readmes_lines_work_whoever_opens_the_cable_first() {
+    std::thread::scope(|scope| {
+        let cases = [
+            ("", 2180, false),
+            ("", 2180, true),
+            (",mtu=2180", 2180, false),
+            (",mtu=2180", 2180, true),
+            (",mtu=1500", 1500, true),
+        ];
+        let runs = cases.map(|(options, mtu, first)| scope.spawn(move || readmes_lines(options, mtu, first)));
+        runs.into_iter().for_each(|run| run.join().unwrap());
+    });
 }
 
 /// Over the kernel's interfaces, which are asked for the addresses that a node has; some cannot be had without root.

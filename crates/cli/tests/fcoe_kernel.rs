@@ -7,13 +7,9 @@ mod process;
 mod rig;
 
 use process::{Process, counter};
+use rig::initiator;
 use std::path::Path;
 use std::process::Command;
-
-/// A machine with the kernel's initiator.
-fn initiator(link: &str, arguments: &[&str]) -> Process {
-    rig::machine("initiator", link, arguments)
-}
 
 /// The capture has FCoE frames, and tshark finds none malformed and no CRC wrong.
 fn is_clean(pcap: &Path) {
@@ -24,17 +20,6 @@ fn is_clean(pcap: &Path) {
     };
     assert!(count("fcoe") > 50 && count("fip") > 5);
     assert_eq!(count("_ws.malformed || fcoe.crc.bad"), 0);
-}
-
-/// A target on one end of a UNIX datagram link, whose other end a machine takes.
-fn over_unix(dir: &Path, target: &[&str], mtu: &str, more: &[&str], command: &str) -> (String, String) {
-    let (us, them) = (dir.join("us"), dir.join("them"));
-    let (us, them) = (us.to_str().unwrap(), them.to_str().unwrap());
-    let port = format!("unix:{us}:{them},mtu={mtu}");
-    let mut ours = rig::ours(&[&["fcoe", "target", "-i", &port], target].concat());
-    ours.until("LUN 0");
-    let said = initiator(&format!("{them}:{us}"), &[&["--mtu", mtu, "--cmd", command], more].concat()).done();
-    (said, ours.stop())
 }
 
 /// A file system on the LUN, filled, checked, mounted again; commands as sg3_utils sends them; every byte of 64 MiB.
@@ -51,7 +36,7 @@ fn the_kernel_keeps_a_file_system_on_our_lun() {
         umount /mnt; /usr/bin/e2fsck -fn $DISK; echo 3 > /proc/sys/vm/drop_caches; mount -t ext4 $DISK /mnt; \
         sha256sum -c /tmp/sum; umount /mnt; echo ALL-DONE";
     let target = ["--lun", "0=ram:96M", "--mac", "02:00:00:fc:00:02"];
-    let (said, counters) = over_unix(dir.path(), &target, "2500", &["--pcap", pcap.to_str().unwrap()], command);
+    let (said, counters) = rig::over_unix(dir.path(), &target, "2500", &["--pcap", pcap.to_str().unwrap()], command);
     assert!(said.contains("VERIFY-OK 64 MiB") && said.contains("/mnt/a: OK") && said.contains("ALL-DONE"), "{said}");
     assert_eq!((counter(&counters, "frames_bad_crc"), counter(&counters, "frames_refused")), (0, 0));
     assert!(counter(&counters, "commands") > 1000, "{counters}");
@@ -70,7 +55,7 @@ fn a_small_mtu_and_a_vlan_are_no_obstacle() {
         let target = [&["--lun", "0=ram:16M"], ours].concat();
         let theirs = [theirs, &["--pcap", pcap.to_str().unwrap()]].concat();
         // The link carries a tag on top of its MTU.
-        let (said, _) = over_unix(dir.path(), &target, mtu, &theirs, "verify 4");
+        let (said, _) = rig::over_unix(dir.path(), &target, mtu, &theirs, "verify 4");
         assert!(said.contains("VERIFY-OK 4 MiB"), "{said}");
         is_clean(&pcap);
     }

@@ -4,6 +4,7 @@
 
 #[allow(dead_code, reason = "each test takes what it needs")]
 mod process;
+#[allow(dead_code, reason = "each test takes what it needs")]
 mod rig;
 
 use process::counter;
@@ -123,7 +124,7 @@ fn our_initiator_on_the_kernels_target_until_that_dies() {
     // 20 s without a beacon, at the latest 30 s for a command.
     assert!(killed.elapsed() < Duration::from_secs(45), "{:?}", killed.elapsed());
     let said = initiator.stop();
-    assert!(said.contains("session 0 is over: it sends no beacons any more"), "{said}");
+    assert!(said.contains("the session is over: it sends no beacons any more"), "{said}");
 }
 
 /// Our target's end is told to the kernel's initiator, which stops at once and waits; when the target is there again,
@@ -154,10 +155,10 @@ fn our_target_ends_and_comes_back_under_load() {
             cmp /tmp/p /tmp/q || echo WRONG $i; i=$((i+1))
         done; echo LOAD-DONE $i ) &
         sleep 1; echo UNDER-LOAD; until_state Blocked; until_state Online; sleep 1; touch /tmp/end; wait";
-    let mut machine = rig::machine("initiator", &place.link("vm", "us"), &["--cmd", command]);
+    let mut machine = rig::initiator(&place.link("vm", "us"), &["--cmd", command]);
     machine.until("UNDER-LOAD");
     let said = ours.stop();
-    assert!(said.contains("session 0 is over: we end"), "{said}");
+    assert!(said.contains("the session is over: we end"), "{said}");
     machine.until("IT-IS Blocked");
     let ours = start();
     let said = machine.done();
@@ -200,7 +201,7 @@ fn lost_and_damaged_frames_cost_the_kernels_initiator_no_io() {
         sg_sync --count=1 $DISK; put data-out; sg_persist -i -k $DISK >/dev/null; put response; sg_sync --16 $DISK; take data-in
         echo CHOSEN-DONE $n; sleep 1; lossy 32 16 8";
     let lossy = rig::file("lossy");
-    let mut machine = rig::machine("initiator", &place.link("vm", "b"), &["--put", &lossy, "--cmd", command]);
+    let mut machine = rig::initiator(&place.link("vm", "b"), &["--put", &lossy, "--cmd", command]);
     machine.until("CHOSEN-DONE 5");
     std::fs::write(&go, "").unwrap();
     let said = machine.done();

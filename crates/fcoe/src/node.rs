@@ -71,7 +71,7 @@ pub enum NodeEvent {
     /// A peer has logged in.
     Up(Peer),
     /// A peer is no longer logged in.
-    Down(PeerId, Downfall),
+    Down(Peer, Downfall),
 }
 
 /// Events that wait at most; the oldest are lost beyond.
@@ -91,7 +91,7 @@ pub struct Node<S> {
     events: VecDeque<NodeEvent>,
     heard: Vec<FcId>,
     /// Who is logged in, and under which address.
-    sessions: Vec<(PeerId, FcId)>,
+    sessions: Vec<Peer>,
     drops: [u64; NodeDrop::ALL.len()],
 }
 
@@ -326,25 +326,25 @@ impl<S: DeviceServer> Node<S> {
         match event {
             LoginEvent::Up(peer) => {
                 self.fip.pin(peer.fc_id, true);
-                self.sessions.push((peer.id, peer.fc_id));
+                self.sessions.push(peer);
                 if let Some(target) = self.target.as_mut().filter(|_| peer.role.initiator) {
                     target.up(&peer);
                 }
                 self.tell(NodeEvent::Up(peer));
             }
             LoginEvent::Changed(_) => {}
-            LoginEvent::Down(peer, why) => {
-                if let Some(at) = self.sessions.iter().position(|(id, _)| *id == peer) {
-                    let (_, fc_id) = self.sessions.swap_remove(at);
-                    self.fip.pin(fc_id, false);
-                }
+            LoginEvent::Down(id, why) => {
                 if let Some(target) = &mut self.target {
-                    target.down(peer);
+                    target.down(id);
                 }
                 if let Some(initiator) = &mut self.initiator {
-                    initiator.down(peer);
+                    initiator.down(id);
                 }
-                self.tell(NodeEvent::Down(peer, why));
+                if let Some(at) = self.sessions.iter().position(|peer| peer.id == id) {
+                    let peer = self.sessions.swap_remove(at);
+                    self.fip.pin(peer.fc_id, false);
+                    self.tell(NodeEvent::Down(peer, why));
+                }
             }
         }
     }

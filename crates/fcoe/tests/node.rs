@@ -234,7 +234,7 @@ fn a_session_that_ends_takes_its_commands_with_it() {
     assert_eq!((completed.tag, completed.outcome), (Tag(1), Outcome::LinkLost));
     assert_eq!(initiator.exchanges(), 0);
     assert_eq!(pair.nodes[1].poll_event(), Some(NodeEvent::NoAddress));
-    assert_eq!(pair.nodes[1].poll_event(), Some(NodeEvent::Down(peer.id, Downfall::NoAddress)));
+    assert_eq!(pair.nodes[1].poll_event(), Some(NodeEvent::Down(peer, Downfall::NoAddress)));
     assert!(pair.nodes[1].peer(peer.id).is_none() && pair.nodes[1].own().is_none());
     // The target hears of it when the link is up again.
     pair.link(1, true);

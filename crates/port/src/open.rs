@@ -143,23 +143,34 @@ impl Port {
 
 /// Opens one port.
 pub fn open(name: &str) -> Result<Port, OpenError> {
-    open_all(&[name])?.pop().ok_or_else(|| OpenError::usage(name, "nothing to open", "give a port"))
+    Spec::parse(name)?.open()
+}
+
+impl Spec {
+    /// Opens it.
+    pub fn open(&self) -> Result<Port, OpenError> {
+        let port = open_specs(std::slice::from_ref(self))?.pop();
+        port.ok_or_else(|| OpenError::usage(self, "nothing to open", "give a port"))
+    }
 }
 
 /// Opens ports that share one region, in the order given.
 pub fn open_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<Port>, OpenError> {
-    let specs = names.iter().map(|name| Spec::parse(name.as_ref())).collect::<Result<Vec<_>, _>>()?;
+    open_specs(&names.iter().map(|name| Spec::parse(name.as_ref())).collect::<Result<Vec<_>, _>>()?)
+}
+
+fn open_specs(specs: &[Spec]) -> Result<Vec<Port>, OpenError> {
     let mut config = RegionConfig { buf_size: 512, buffers: 0, ring_bytes: 0, sharing: Sharing::Private, huge: true };
     for (i, spec) in specs.iter().enumerate() {
         let mut demand = (spec.kind.demand)(spec)?;
-        if spec.kind.name == "vale" && !crate::switch::meets_within(spec, &specs) {
+        if spec.kind.name == "vale" && !crate::switch::meets_within(spec, specs) {
             // The switch, in another process, makes the region.
             demand = Demand { ring_bytes: 0, buffers: 0, ..demand };
         }
         let wrapped = wrap::demand(spec, demand)?;
         // Of a cable, whichever end comes first makes both directions, by its own options.
         let cable = spec.kind.name == "cable";
-        let alone = cable && !crate::cable::both_ends_in(spec, &specs);
+        let alone = cable && !crate::cable::both_ends_in(spec, specs);
         let second = cable && crate::cable::both_ends_in(spec, &specs[..i]);
         let ends = if second { 0 } else { 1 + usize::from(cable) };
         config.ring_bytes += ends * demand.ring_bytes + (wrapped.ring_bytes - demand.ring_bytes);
@@ -172,8 +183,8 @@ pub fn open_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<Port>, OpenError> {
             config.sharing = Sharing::Shared;
         }
     }
-    let region = Region::new(&config).map_err(|e| region_error(&specs, &e))?;
-    let mut context = Context { region: &region, specs: &specs, left: HashMap::new() };
+    let region = Region::new(&config).map_err(|e| region_error(specs, &e))?;
+    let mut context = Context { region: &region, specs, left: HashMap::new() };
     specs
         .iter()
         .map(|spec| {

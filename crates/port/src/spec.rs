@@ -17,7 +17,7 @@ use std::fmt;
 /// Keys that every kind takes.
 pub const COMMON: &[OptionRow] = &[
     OptionRow { key: "slots", value: "N", about: "slots of each ring, a power of two from 64 to 65536 (1024)" },
-    OptionRow { key: "mtu", value: "BYTES", about: "largest payload of a frame, 64 to 65000 (1500)" },
+    OptionRow { key: "mtu", value: "BYTES", about: "largest payload of a frame, 64 to 65000 (1500; FCoE: 2180)" },
     OptionRow {
         key: "buf",
         value: "BYTES",
@@ -44,6 +44,8 @@ pub struct Spec {
     pub queue: Option<u16>,
     text: String,
     options: BTreeMap<&'static str, String>,
+    /// The MTU that is meant when none is named.
+    unnamed_mtu: u16,
 }
 
 impl fmt::Debug for Spec {
@@ -104,7 +106,13 @@ impl Spec {
                 return Err(oops(format!("option '{key}' stands twice"), "give it once".into()));
             }
         }
-        Ok(Self { kind, name: name.to_owned(), queue, text: text.to_owned(), options })
+        Ok(Self { kind, name: name.to_owned(), queue, text: text.to_owned(), options, unnamed_mtu: 1500 })
+    }
+
+    /// Means this MTU when none is named, of kinds that have none of their own: a wish, that yields to the other end's.
+    #[must_use]
+    pub fn wanting_mtu(self, mtu: u16) -> Self {
+        Self { unnamed_mtu: mtu, ..self }
     }
 
     /// An option's value as it was typed.
@@ -150,7 +158,7 @@ impl Spec {
 
     /// Largest payload of a frame.
     pub fn mtu(&self) -> Result<usize, OpenError> {
-        self.number("mtu", 1500, 64, 65000).map(|n| usize::try_from(n).unwrap_or(1500))
+        self.number("mtu", self.unnamed_mtu.into(), 64, 65000).map(|n| usize::try_from(n).unwrap_or(1500))
     }
 
     /// Bytes of a buffer: what was asked for, or the smallest that holds headroom, MTU and 22 bytes of Ethernet and tags.
@@ -200,6 +208,9 @@ mod tests {
         assert_eq!(s.mtu().unwrap(), 1500);
         assert_eq!(s.buf_size().unwrap(), 2048);
         assert_eq!(Spec::parse("null:,mtu=2180").unwrap().buf_size().unwrap(), 4096);
+        let wanting = |name| Spec::parse(name).unwrap().wanting_mtu(2180);
+        assert_eq!(["null:", "null:,mtu=1500"].map(|name| wanting(name).mtu().unwrap()), [2180, 1500]);
+        assert_eq!(wanting("null:").buf_size().unwrap(), 4096);
     }
 
     #[test]

@@ -41,3 +41,19 @@ pub(crate) fn machine(role: &str, link: &str, arguments: &[&str]) -> Process {
     let all = [&["--role", role, "--quiet", "--unix", link], &limits[..], arguments].concat();
     start(&file("run-vm.sh"), &all)
 }
+
+/// A machine with the kernel's initiator.
+pub(crate) fn initiator(link: &str, arguments: &[&str]) -> Process {
+    machine("initiator", link, arguments)
+}
+
+/// A target on one end of a UNIX datagram link, whose other end a machine takes.
+pub(crate) fn over_unix(dir: &Path, target: &[&str], mtu: &str, more: &[&str], command: &str) -> (String, String) {
+    let (us, them) = (dir.join("us"), dir.join("them"));
+    let (us, them) = (us.to_str().unwrap(), them.to_str().unwrap());
+    let port = format!("unix:{us}:{them},mtu={mtu}");
+    let mut target = ours(&[&["fcoe", "target", "-i", &port], target].concat());
+    target.until("LUN 0");
+    let said = initiator(&format!("{them}:{us}"), &[&["--mtu", mtu, "--cmd", command], more].concat()).done();
+    (said, target.stop())
+}

@@ -26,6 +26,7 @@ usage: run-vm.sh --role initiator|target|bare  NET  [options]
   --cmd STRING | --cmd-file F   shell code run in the guest (as root, $DISK = first LUN's disk)
   --pre STRING          shell code run before FCoE comes up ($NIC is up)
   --put FILE            put FILE (executable) in the guest's /rig/, may repeat
+  --bring FILE          the same for a binary of the host: stripped, with the shared libraries it links
   --out FILE            bytes the guest writes to /dev/ttyS1 go here
   --no-lun              initiator: do not wait for a LUN
   --lun-timeout S       (60)   --timeout S  whole run, wall clock (120)
@@ -38,7 +39,7 @@ usage: run-vm.sh --role initiator|target|bare  NET  [options]
 U
 exit 125; }
 role= net= netns= mac= mtu=2500 mode=vn2vn vlan= nic=virtio-net-pci luns=rd:64 bs= acls= cmd= pre= out= waitlun=1
-luntmo=60 tmo=120 fio= pcap= dl= df= quiet= accel=tcg cpu=max mem=1024 smp=1 console= puts=() conf=
+luntmo=60 tmo=120 fio= pcap= dl= df= quiet= accel=tcg cpu=max mem=1024 smp=1 console= puts=() brings=() conf=
 while [ $# -gt 0 ]; do case $1 in
   --role) role=$2; shift 2;; --tap) net="tap,id=n0,ifname=$2,script=no,downscript=no"; shift 2;;
   --udp) net="dgram,id=n0,local.type=inet,local.host=127.0.0.1,local.port=${2%%:*},remote.type=inet,remote.host=127.0.0.1,remote.port=${2##*:}"; shift 2;;
@@ -48,7 +49,7 @@ while [ $# -gt 0 ]; do case $1 in
   --netns) netns=$2; shift 2;; --mac) mac=$2; shift 2;; --mtu) mtu=$2; shift 2;; --mode) mode=$2; shift 2;;
   --vlan) vlan=$2; shift 2;; --nic) nic=$2; shift 2;; --luns) luns=$2; shift 2;; --blocksize) bs=$2; shift 2;;
   --acl) acls="$acls $2"; shift 2;; --cmd) cmd=$2; shift 2;; --cmd-file) cmd=$(cat "$2"); shift 2;; --pre) pre=$2; shift 2;;
-  --put) puts+=("$2"); shift 2;; --out) out=$2; shift 2;; --no-lun) waitlun=0; shift;; --lun-timeout) luntmo=$2; shift 2;;
+  --put) puts+=("$2"); shift 2;; --bring) brings+=("$2"); shift 2;; --out) out=$2; shift 2;; --no-lun) waitlun=0; shift;; --lun-timeout) luntmo=$2; shift 2;;
   --timeout) tmo=$2; shift 2;; --fio) fio=1; shift;; --pcap) pcap=$2; shift 2;; --debug) dl=${RIG_LIBFC_DEBUG:-15}; df=${RIG_FCOE_DEBUG:-15}; shift;;
   --quiet) quiet=1; shift;; --accel) accel=$2; shift 2;; --cpu) cpu=$2; shift 2;; --mem) mem=$2; shift 2;; --smp) smp=$2; shift 2;;
   --console) console=$2; shift 2;; *) echo "run-vm.sh: unknown option $1" >&2; usage;; esac; done
@@ -67,6 +68,9 @@ mkdir -p "$tmp/o/rig"
 # (printf %q may emit $'..' quoting; busybox ash understands it)
 printf '%s\n' "$cmd" > "$tmp/o/rig/cmd.sh"; [ -n "$cmd" ] || : > "$tmp/o/rig/cmd.sh"
 for f in ${puts[@]+"${puts[@]}"}; do install -m 755 "$f" "$tmp/o/rig/"; done
+for f in ${brings[@]+"${brings[@]}"}; do
+  strip -o "$tmp/o/rig/${f##*/}" "$f" && ldd "$f" | grep -o '/[^ ]*' | sed 's:^/::' | (cd / && cpio --quiet -pdL "$tmp/o") || exit 125
+done
 (cd "$tmp/o" && find . | cpio --quiet -o -H newc -R 0:0) > "$tmp/over.cpio"
 cat "$rig/out/rig.cpio" ${fio:+"$rig/out/fio.cpio"} "$tmp/over.cpio" > "$tmp/initrd"
 [ -n "$fio" ] && [ "$mem" -lt 1536 ] && mem=1536

@@ -67,7 +67,8 @@ fn standard(qualifier: Qualifier, device_type: u8, product: &str) -> Inquiry {
         queues: true,
         vendor: *VENDOR,
         product: padded(product),
-        revision: padded(env!("CARGO_PKG_VERSION")),
+        // Four characters.
+        revision: padded(concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"))),
         standards: Inquiry::DISK_STANDARDS,
     }
 }

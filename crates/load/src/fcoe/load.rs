@@ -355,7 +355,7 @@ impl Watcher<Disks> for Load {
                 }
                 self.alive = now;
             }
-            NodeEvent::Down(id, _) if self.peer == Some(*id) && self.phase != Phase::Done => {
+            NodeEvent::Down(peer, _) if self.peer == Some(peer.id) && self.phase != Phase::Done => {
                 self.end(Some("the target logged out in the midst of it: this is a bug"));
             }
             _ => {}

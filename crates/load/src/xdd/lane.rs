@@ -1,10 +1,10 @@
 //! One target at work: keeps its queue full, counts and checks what comes back.
 
 use super::config::{Target, Throttle, Verify};
-use super::engine::Engine;
+use super::engine::{Ended, Engine};
 use super::order::{Order, Request};
 use super::tally::{Account, float};
-use linerate_fcoe::{Buffer, Completion, Operation, Tag};
+use linerate_fcoe::{Buffer, Operation, Tag};
 use linerate_rt::{Clock, Progress, Sleeper};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -235,7 +235,7 @@ impl Lane {
     }
 
     #[inline]
-    fn ended(&mut self, completion: Completion, now: u64) {
+    fn ended(&mut self, completion: Ended, now: u64) {
         self.under_way -= 1;
         let Tag(place) = completion.tag;
         let Some(slot) = self.slots.get_mut(place as usize) else {
@@ -261,7 +261,8 @@ impl Lane {
             Err(why) => {
                 tally.errors += 1;
                 let what = if request.write { "write" } else { "read" };
-                self.failed(format!("{what} of {} bytes at {}: {why}", request.len, request.offset));
+                let lba = request.offset / self.block;
+                self.failed(format!("{what} of {} bytes at {} (LBA {lba}): {why}", request.len, request.offset));
             }
         }
     }

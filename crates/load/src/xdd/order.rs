@@ -51,7 +51,10 @@ impl Order {
         let room = size.saturating_sub(start);
         let range = target.seek.range.map_or(room, |blocks| blocks.saturating_mul(target.block_size).min(room));
         if range < len {
-            return trouble(format!("no room for a request of {len} bytes: it has {size}, {range} of them to be used"));
+            return trouble(format!(
+                "no room for a request of {len} bytes: it has {size}, {range} of them to be used; change -reqsize, \
+                 -startoffset or -seek range"
+            ));
         }
         if !start.is_multiple_of(block) {
             return trouble(format!("-startoffset is no number of its {block}-byte blocks; change it or -blocksize"));

@@ -97,10 +97,11 @@ impl Account {
         both
     }
 
-    /// What xdd calls this kind of work.
+    /// What xdd calls this kind of work, done or tried.
     #[must_use]
     pub fn operation(&self) -> &'static str {
-        match (self.reads.ops, self.writes.ops) {
+        let [reads, writes] = [&self.reads, &self.writes].map(|tally| tally.ops + tally.errors);
+        match (reads, writes) {
             (_, 0) => "read",
             (0, _) => "write",
             _ => "mixed",

@@ -141,7 +141,8 @@ impl Trouble {
                 "open the other end ({ and } are the two)",
             ),
             Self::Refused(Refusal::Busy) => {
-                new(Cause::Busy, "both ends are open in other processes".into(), "use another cable ID")
+                let mend = "close one of them, use another cable ID, or for more than two a switch (vale:SW:PORT)";
+                new(Cause::Busy, "both ends are open in other processes".into(), mend)
             }
             Self::Refused(Refusal::Taken) => new(
                 Cause::Busy,

@@ -4,7 +4,7 @@ use super::{FcRx, FcTx};
 use crate::event::{Machine, Progress};
 use crate::wait::Sleeper;
 use linerate_fcoe::{DeviceServer, FipMode, Node, NodeConfig, NodeEvent};
-use linerate_port::{Filter, Info, Link, OpenError, Port, open};
+use linerate_port::{Filter, Info, Link, OpenError, Port, Spec};
 use linerate_wire::{FipFrame, MacAddr, VlanTag, Wwn};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use thiserror::Error;
@@ -16,6 +16,8 @@ const BATCH: usize = 32;
 const PARTING: u64 = 2_000_000_000;
 /// Octets behind the Ethernet header in a full FCoE frame.
 const FULL: usize = 2158;
+/// What is asked of a port that has no MTU of its own: a full frame and its tags, as FCoE networks have it.
+const WANTED: u16 = 2180;
 /// The least with which a port can log in: 256 octets of payload (FC-LS-3, clause 6.6.2.6).
 const LEAST: usize = 302;
 
@@ -100,9 +102,9 @@ pub struct FcPort {
 }
 
 impl FcPort {
-    /// Opens a port.
+    /// Opens a port. One that has no MTU of its own, and no other end that has, carries full frames.
     pub fn open(port: &str, options: &FcOptions) -> Result<Self, FcError> {
-        Self::over(open(port)?, options)
+        Self::over(Spec::parse(port)?.wanting_mtu(WANTED).open()?, options)
     }
 
     /// Takes an open port, which has a queue each way.
@@ -252,7 +254,11 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
         let worked = self.work(now);
         match self.parting {
             Some(at) if now >= at || self.node.is_quiet() || link != Link::Up => return Progress::Done,
-            None if self.watcher.is_done() => self.stop(now),
+            None if self.watcher.is_done() => {
+                self.stop(now);
+                // Nobody may have to be waited for.
+                return Progress::Worked;
+            }
             _ => {}
         }
         if worked { Progress::Worked } else { Progress::Idle }

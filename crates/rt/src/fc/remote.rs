@@ -103,9 +103,9 @@ impl Remote {
                 let tag = Tag(SCAN | u32::from(peer.id.index));
                 self.known.push(Known { peer: *peer, scan: Some(LunScan::new(tag)) });
             }
-            NodeEvent::Down(id, _) => {
-                self.known.retain(|known| known.peer.id != *id);
-                for unit in self.units.iter_mut().filter(|unit| unit.peer == Some(*id)) {
+            NodeEvent::Down(peer, _) => {
+                self.known.retain(|known| known.peer.id != peer.id);
+                for unit in self.units.iter_mut().filter(|unit| unit.peer == Some(peer.id)) {
                     unit.peer = None;
                 }
             }

@@ -1,7 +1,9 @@
 //! Sequences over cables, and frames from hand-made rings.
 
 use super::*;
-use linerate_fcoe::{Link, Sequence, Transmit};
+use crate::event::{Machine, Progress};
+use crate::wait::Sleeper;
+use linerate_fcoe::{Disks, DisksConfig, Link, Node, NodeEvent, Sequence, Transmit};
 use linerate_nic::Verdict;
 use linerate_port::{RxCounters, RxEngine, RxQueue, open_all};
 use linerate_ring::{Region, RegionConfig, RxRing, Sharing, flags};
@@ -279,4 +281,32 @@ fn chains_and_memory_of_others_are_copied_and_bad_chains_counted() {
         assert_eq!(count, FcRxCounters { frames: 10, bad_crc: 0, too_long: 2, spoiled: 3 }, "{sharing:?}");
         assert_eq!(rx.queue().ring.available(), 0, "all slots were given back");
     }
+}
+
+/// Has nothing to do.
+struct Idle;
+
+impl Watcher<Disks> for Idle {
+    fn event(&mut self, _: u64, _: &NodeEvent, _: &mut Node<Disks>) {}
+    fn turn(&mut self, _: u64, _: &mut Node<Disks>) -> bool {
+        false
+    }
+    fn poll_timeout(&self) -> Option<u64> {
+        None
+    }
+    fn waits_for(&mut self, _: &mut dyn FnMut(&mut dyn Sleeper)) {}
+    fn is_done(&self) -> bool {
+        true
+    }
+}
+
+/// Regression: a node that was done slept for as long as a logout may take, though it was logged in nowhere.
+#[test]
+fn a_node_that_is_done_and_logged_in_nowhere_ends_at_once() {
+    let port = FcPort::open("null:", &FcOptions::default()).unwrap();
+    let config = port.config();
+    let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
+    let mut node = port.node(&config, disks, Idle).unwrap();
+    assert_eq!(node.handle(1), Progress::Worked, "it is to be asked again before it sleeps");
+    assert_eq!(node.handle(1), Progress::Done);
 }

@@ -34,6 +34,7 @@ impl SenseKey {
 }
 
 impl fmt::Display for SenseKey {
+    /// As the standard calls it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match *self {
             Self::NO_SENSE => "NO SENSE",
@@ -46,79 +47,66 @@ impl fmt::Display for SenseKey {
             Self::DATA_PROTECT => "DATA PROTECT",
             Self::ABORTED_COMMAND => "ABORTED COMMAND",
             Self::MISCOMPARE => "MISCOMPARE",
-            Self(key) => return write!(f, "sense key {key:X}h"),
+            Self(other) => return write!(f, "sense key {other:x}"),
         })
     }
 }
 
 /// Additional sense codes and their qualifiers (SPC-4, clause 4.5.6, table 44), as pairs.
 pub mod asc {
-    /// NO ADDITIONAL SENSE INFORMATION.
-    pub const NONE: (u8, u8) = (0x00, 0x00);
-    /// LOGICAL UNIT NOT READY, INITIALIZING COMMAND REQUIRED: it was stopped.
-    pub const STOPPED: (u8, u8) = (0x04, 0x02);
-    /// WRITE ERROR.
-    pub const WRITE_ERROR: (u8, u8) = (0x0c, 0x00);
-    /// LOGICAL BLOCK GUARD CHECK FAILED.
-    pub const GUARD_CHECK: (u8, u8) = (0x10, 0x01);
-    /// LOGICAL BLOCK APPLICATION TAG CHECK FAILED.
-    pub const APPLICATION_TAG_CHECK: (u8, u8) = (0x10, 0x02);
-    /// LOGICAL BLOCK REFERENCE TAG CHECK FAILED.
-    pub const REFERENCE_TAG_CHECK: (u8, u8) = (0x10, 0x03);
-    /// UNRECOVERED READ ERROR.
-    pub const READ_ERROR: (u8, u8) = (0x11, 0x00);
-    /// PARAMETER LIST LENGTH ERROR.
-    pub const PARAMETER_LENGTH: (u8, u8) = (0x1a, 0x00);
-    /// MISCOMPARE DURING VERIFY OPERATION.
-    pub const MISCOMPARE: (u8, u8) = (0x1d, 0x00);
-    /// INVALID COMMAND OPERATION CODE.
-    pub const OPCODE: (u8, u8) = (0x20, 0x00);
-    /// LOGICAL BLOCK ADDRESS OUT OF RANGE.
-    pub const LBA_OUT_OF_RANGE: (u8, u8) = (0x21, 0x00);
-    /// INVALID FIELD IN CDB.
-    pub const FIELD_IN_CDB: (u8, u8) = (0x24, 0x00);
-    /// LOGICAL UNIT NOT SUPPORTED.
-    pub const LUN: (u8, u8) = (0x25, 0x00);
-    /// INVALID FIELD IN PARAMETER LIST.
-    pub const FIELD_IN_PARAMETERS: (u8, u8) = (0x26, 0x00);
-    /// INVALID RELEASE OF PERSISTENT RESERVATION.
-    pub const INVALID_RELEASE: (u8, u8) = (0x26, 0x04);
-    /// WRITE PROTECTED.
-    pub const WRITE_PROTECTED: (u8, u8) = (0x27, 0x00);
-    /// SPACE ALLOCATION FAILED WRITE PROTECT.
-    pub const NO_SPACE: (u8, u8) = (0x27, 0x07);
-    /// POWER ON, RESET, OR BUS DEVICE RESET OCCURRED.
-    pub const RESET: (u8, u8) = (0x29, 0x00);
-    /// POWER ON OCCURRED.
-    pub const POWER_ON: (u8, u8) = (0x29, 0x01);
-    /// BUS DEVICE RESET FUNCTION OCCURRED.
-    pub const DEVICE_RESET: (u8, u8) = (0x29, 0x03);
-    /// I_T NEXUS LOSS OCCURRED.
-    pub const NEXUS_LOSS: (u8, u8) = (0x29, 0x07);
-    /// RESERVATIONS PREEMPTED.
-    pub const RESERVATIONS_PREEMPTED: (u8, u8) = (0x2a, 0x03);
-    /// RESERVATIONS RELEASED.
-    pub const RESERVATIONS_RELEASED: (u8, u8) = (0x2a, 0x04);
-    /// REGISTRATIONS PREEMPTED.
-    pub const REGISTRATIONS_PREEMPTED: (u8, u8) = (0x2a, 0x05);
-    /// CAPACITY DATA HAS CHANGED.
-    pub const CAPACITY_CHANGED: (u8, u8) = (0x2a, 0x09);
-    /// COMMANDS CLEARED BY ANOTHER INITIATOR.
-    pub const COMMANDS_CLEARED: (u8, u8) = (0x2f, 0x00);
-    /// LOGICAL UNIT FAILURE.
-    pub const UNIT_FAILURE: (u8, u8) = (0x3e, 0x01);
-    /// REPORTED LUNS DATA HAS CHANGED.
-    pub const LUNS_CHANGED: (u8, u8) = (0x3f, 0x0e);
-    /// INTERNAL TARGET FAILURE.
-    pub const TARGET_FAILURE: (u8, u8) = (0x44, 0x00);
-    /// INVALID FIELD IN COMMAND INFORMATION UNIT.
-    pub const INFORMATION_UNIT: (u8, u8) = (0x0e, 0x03);
-    /// SAVING PARAMETERS NOT SUPPORTED.
-    pub const SAVING_PARAMETERS: (u8, u8) = (0x39, 0x00);
-    /// INVALID MESSAGE ERROR.
-    pub const INVALID_MESSAGE: (u8, u8) = (0x49, 0x00);
-    /// INSUFFICIENT REGISTRATION RESOURCES.
-    pub const REGISTRATION_RESOURCES: (u8, u8) = (0x55, 0x04);
+    macro_rules! codes {
+        ($($name:ident $code:tt $text:literal;)*) => {
+            $(
+                #[doc = concat!($text, ".")]
+                pub const $name: (u8, u8) = $code;
+            )*
+
+            /// What the standard calls a code.
+            pub(super) fn text(code: (u8, u8)) -> Option<&'static str> {
+                match code {
+                    $($name => Some($text),)*
+                    _ => None,
+                }
+            }
+        };
+    }
+
+    codes! {
+        NONE (0x00, 0x00) "NO ADDITIONAL SENSE INFORMATION";
+        // It was stopped.
+        STOPPED (0x04, 0x02) "LOGICAL UNIT NOT READY, INITIALIZING COMMAND REQUIRED";
+        WRITE_ERROR (0x0c, 0x00) "WRITE ERROR";
+        GUARD_CHECK (0x10, 0x01) "LOGICAL BLOCK GUARD CHECK FAILED";
+        APPLICATION_TAG_CHECK (0x10, 0x02) "LOGICAL BLOCK APPLICATION TAG CHECK FAILED";
+        REFERENCE_TAG_CHECK (0x10, 0x03) "LOGICAL BLOCK REFERENCE TAG CHECK FAILED";
+        READ_ERROR (0x11, 0x00) "UNRECOVERED READ ERROR";
+        PARAMETER_LENGTH (0x1a, 0x00) "PARAMETER LIST LENGTH ERROR";
+        MISCOMPARE (0x1d, 0x00) "MISCOMPARE DURING VERIFY OPERATION";
+        OPCODE (0x20, 0x00) "INVALID COMMAND OPERATION CODE";
+        LBA_OUT_OF_RANGE (0x21, 0x00) "LOGICAL BLOCK ADDRESS OUT OF RANGE";
+        FIELD_IN_CDB (0x24, 0x00) "INVALID FIELD IN CDB";
+        LUN (0x25, 0x00) "LOGICAL UNIT NOT SUPPORTED";
+        FIELD_IN_PARAMETERS (0x26, 0x00) "INVALID FIELD IN PARAMETER LIST";
+        INVALID_RELEASE (0x26, 0x04) "INVALID RELEASE OF PERSISTENT RESERVATION";
+        WRITE_PROTECTED (0x27, 0x00) "WRITE PROTECTED";
+        NO_SPACE (0x27, 0x07) "SPACE ALLOCATION FAILED WRITE PROTECT";
+        RESET (0x29, 0x00) "POWER ON, RESET, OR BUS DEVICE RESET OCCURRED";
+        POWER_ON (0x29, 0x01) "POWER ON OCCURRED";
+        DEVICE_RESET (0x29, 0x03) "BUS DEVICE RESET FUNCTION OCCURRED";
+        NEXUS_LOSS (0x29, 0x07) "I_T NEXUS LOSS OCCURRED";
+        RESERVATIONS_PREEMPTED (0x2a, 0x03) "RESERVATIONS PREEMPTED";
+        RESERVATIONS_RELEASED (0x2a, 0x04) "RESERVATIONS RELEASED";
+        REGISTRATIONS_PREEMPTED (0x2a, 0x05) "REGISTRATIONS PREEMPTED";
+        CAPACITY_CHANGED (0x2a, 0x09) "CAPACITY DATA HAS CHANGED";
+        COMMANDS_CLEARED (0x2f, 0x00) "COMMANDS CLEARED BY ANOTHER INITIATOR";
+        UNIT_FAILURE (0x3e, 0x01) "LOGICAL UNIT FAILURE";
+        LUNS_CHANGED (0x3f, 0x0e) "REPORTED LUNS DATA HAS CHANGED";
+        TARGET_FAILURE (0x44, 0x00) "INTERNAL TARGET FAILURE";
+        INFORMATION_UNIT (0x0e, 0x03) "INVALID FIELD IN COMMAND INFORMATION UNIT";
+        SAVING_PARAMETERS (0x39, 0x00) "SAVING PARAMETERS NOT SUPPORTED";
+        INVALID_MESSAGE (0x49, 0x00) "INVALID MESSAGE ERROR";
+        REGISTRATION_RESOURCES (0x55, 0x04) "INSUFFICIENT REGISTRATION RESOURCES";
+    }
 }
 
 /// Which field of a command or of its parameters is not right (SPC-4, clause 4.5.2.4.2).
@@ -171,15 +159,6 @@ pub struct Sense {
     pub field: Option<FieldPointer>,
     /// It is about an earlier command than the one it came with (response codes 0x71 and 0x73).
     pub deferred: bool,
-}
-
-/// As sg3_utils has it: `MEDIUM ERROR, 11/00`, and the block where it stopped.
-impl fmt::Display for Sense {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (code, qualifier) = self.code;
-        write!(f, "{}, {code:02x}/{qualifier:02x}", self.key)?;
-        self.information.map_or(Ok(()), |block| write!(f, " at {block}"))
-    }
 }
 
 impl Sense {
@@ -309,6 +288,21 @@ impl Sense {
     }
 }
 
+impl fmt::Display for Sense {
+    /// As logs have it: ILLEGAL REQUEST, LOGICAL BLOCK ADDRESS OUT OF RANGE (05/21/00).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, code, .. } = self;
+        if self.deferred {
+            f.write_str("deferred: ")?;
+        }
+        write!(f, "{key}, ")?;
+        if let Some(text) = asc::text(*code) {
+            write!(f, "{text} ")?;
+        }
+        write!(f, "({:02x}/{:02x}/{:02x})", key.0, code.0, code.1)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -323,8 +317,6 @@ mod tests {
         assert_eq!(Sense::parse(&sense.fixed()), Ok(sense));
         let far = sense.at(1 << 32);
         assert_eq!(far.fixed()[0], 0x70, "VALID is off when the information does not fit");
-        assert_eq!(sense.to_string(), "MEDIUM ERROR, 11/00 at 16909060");
-        assert_eq!(Sense::new(SenseKey(9), (0x80, 1)).to_string(), "sense key 9h, 80/01");
         assert_eq!(Sense::parse(&[0x70, 0, 6]).unwrap().key, SenseKey::UNIT_ATTENTION, "cut short");
     }
 
@@ -340,6 +332,14 @@ mod tests {
         let deferred = Sense { deferred: true, ..Sense::new(SenseKey::NO_SENSE, asc::NONE) };
         let (octets, len) = deferred.descriptors();
         assert_eq!((octets[0], len, Sense::parse(&octets[..len])), (0x73, 8, Ok(deferred)));
+    }
+
+    #[test]
+    fn it_is_told_in_the_standards_words() {
+        let sense = Sense::new(SenseKey::ILLEGAL_REQUEST, asc::LBA_OUT_OF_RANGE);
+        assert_eq!(sense.to_string(), "ILLEGAL REQUEST, LOGICAL BLOCK ADDRESS OUT OF RANGE (05/21/00)");
+        let sense = Sense { deferred: true, ..Sense::new(SenseKey(9), (0x80, 0xff)) };
+        assert_eq!(sense.to_string(), "deferred: sense key 9, (09/80/ff)");
     }
 
     #[test]

@@ -4,7 +4,8 @@ use super::common::NodeArguments;
 use crate::trouble::Trouble;
 use clap::Args;
 use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent};
-use linerate_rt::fc::{FcNode, Remote, RemoteUnit, Watcher};
+use linerate_port::Link;
+use linerate_rt::fc::{Remote, RemoteUnit, Watcher};
 use linerate_rt::{Sleeper, Stop, Waiter, run as run_machine};
 use linerate_wire::{Wwn, scsi};
 
@@ -79,8 +80,9 @@ impl<F: FnMut(u64, &mut Remote) -> Turn> Watcher<Disks> for Client<F> {
 }
 
 impl Which {
-    /// Runs some work, a turn at a time, until it is done or `stop` is asked.
-    pub(super) fn run<F>(&self, example: &str, stop: &Stop, work: F) -> Result<FcNode<Disks, Client<F>>, Trouble>
+    /// Runs some work, a turn at a time, until it is done or `stop` is asked. Gives what to add to what went wrong, if the
+    /// link is down.
+    pub(super) fn run<F>(&self, example: &str, stop: &Stop, work: F) -> Result<&'static str, Trouble>
     where
         F: FnMut(u64, &mut Remote) -> Turn,
     {
@@ -90,22 +92,31 @@ impl Which {
         let client = Client { remote: Remote::new(self.target), work, until: None, done: false };
         let mut node = port.node(&config, disks, client)?;
         run_machine(&mut node, &mut Waiter::new(self.node.wait), stop);
-        Ok(node)
+        Ok(if node.link() == Link::Down { " The link is down: nobody is at its other end." } else { "" })
     }
 
-    /// The disks that are there, when nobody else is expected.
+    /// The disks that are there, when nobody else is expected, and what went wrong.
     pub(super) fn find(&self, example: &str, stop: &Stop) -> Result<(Vec<RemoteUnit>, Vec<String>), Trouble> {
-        let (mut search, mut found) = (Search::new(self), (Vec::new(), Vec::new()));
-        self.run(example, stop, |now, remote| {
+        let (mut search, mut units, mut failures) = (Search::new(self), Vec::new(), Vec::new());
+        let remark = self.run(example, stop, |now, remote| {
             let turn = search.turn(now, remote);
             if matches!(turn, Turn::Done) {
-                let failures = remote.failures().iter().map(|(wwpn, error)| format!("{wwpn}: {error}"));
-                found = (remote.units().to_vec(), failures.collect());
+                failures.extend(remote.failures().iter().map(|(wwpn, error)| format!("{wwpn}: {error}")));
+                units = remote.units().to_vec();
             }
             turn
         })?;
-        Ok(found)
+        if units.is_empty() && failures.is_empty() {
+            failures.push(nothing("LUN", self.timeout) + remark);
+        }
+        Ok((units, failures))
     }
+}
+
+/// That there is none of what was looked for, and why that may be.
+pub(super) fn nothing(what: &str, seconds: u64) -> String {
+    let mend = "is the target up, on this network and VLAN, and does it let this port name in?";
+    format!("no {what} was found in {seconds} s: {mend}")
 }
 
 /// Waits until all targets have been looked at.

@@ -3,7 +3,7 @@
 use crate::commands::shared::{stop_after, stop_at_signals, wait};
 use crate::trouble::{Trouble, print};
 use clap::Args;
-use linerate_fcoe::{DeviceServer, Downfall, Neighbour, Node, Role};
+use linerate_fcoe::{DeviceServer, Downfall, Neighbour, Node, Peer, Role};
 use linerate_load::pktgen::resolve;
 use linerate_port::Link;
 use linerate_rt::fc::{FcError, FcNode, FcOptions, FcPort, Watcher};
@@ -107,9 +107,12 @@ pub(super) fn role(role: Role) -> &'static str {
     }
 }
 
-/// Why a session ended.
-pub(super) fn downfall(why: Downfall) -> &'static str {
-    match why {
+/// That we have no address any more, as a line.
+pub(super) const NO_ADDRESS: &str = "no address: the link is down, or another port has it\n";
+
+/// Whose session ended and why, as a line.
+pub(super) fn over(peer: &Peer, why: Downfall) -> String {
+    let why = match why {
         Downfall::LoggedOut => "it logged out",
         Downfall::ProcessLoggedOut => "its process logged out",
         Downfall::LoginAgain => "it logs in anew",
@@ -119,7 +122,8 @@ pub(super) fn downfall(why: Downfall) -> &'static str {
         Downfall::Silent => "it does not answer",
         Downfall::NoAddress => "we have no address, or another",
         Downfall::Shutdown => "we end",
-    }
+    };
+    format!("{} at {}: the session is over: {why}\n", peer.wwpn, peer.fc_id)
 }
 
 /// A neighbour as a line of a table.

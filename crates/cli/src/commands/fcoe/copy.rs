@@ -1,6 +1,6 @@
 //! `linerate fcoe read` and `linerate fcoe write`: between a LUN and a file.
 
-use super::client::{Search, Turn, Which, number};
+use super::client::{Search, Turn, Which, nothing, number};
 use super::common::stopper;
 use crate::commands::shared::ended;
 use crate::trouble::{Trouble, print};
@@ -72,6 +72,7 @@ struct Copy<'a> {
 enum Stream {
     In(Box<dyn Read>),
     Out(Box<dyn Write>),
+    File(File),
 }
 
 impl Stream {
@@ -94,6 +95,15 @@ impl Stream {
         match self {
             Self::In(_) => Ok(()),
             Self::Out(to) => to.write_all(octets),
+            Self::File(to) => to.write_all(octets),
+        }
+    }
+
+    /// Forgets what was there before; what is no regular file forgets nothing.
+    fn begin(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::File(to) if to.metadata()?.is_file() => to.set_len(0),
+            _ => Ok(()),
         }
     }
 }
@@ -104,7 +114,11 @@ pub(super) fn run(arguments: &Arguments, way: Way) -> Result<ExitCode, Trouble> 
     let pipe = arguments.file.as_os_str() == "-";
     let (file, length) = match (way, pipe) {
         (Way::Read, true) => (Stream::Out(Box::new(std::io::stdout().lock())), None),
-        (Way::Read, false) => (Stream::Out(Box::new(File::create(&arguments.file).map_err(wrong)?)), None),
+        // What it has stays until there is something to be written.
+        (Way::Read, false) => {
+            let file = File::options().write(true).create(true).truncate(false).open(&arguments.file).map_err(wrong)?;
+            (Stream::File(file), None)
+        }
         (Way::Write, true) => (Stream::In(Box::new(std::io::stdin().lock())), None),
         (Way::Write, false) => {
             let mut file = File::open(&arguments.file).map_err(wrong)?;
@@ -132,7 +146,7 @@ pub(super) fn run(arguments: &Arguments, way: Way) -> Result<ExitCode, Trouble> 
     let stop = stopper(None)?;
     let example =
         if way == Way::Read { "fcoe read -i xdp:eth1 --lun 0 FILE" } else { "fcoe write -i xdp:eth1 --lun 0 FILE" };
-    arguments.which.run(example, &stop, |now, remote| copy.turn(now, remote))?;
+    let remark = arguments.which.run(example, &stop, |now, remote| copy.turn(now, remote))?;
     if stop.signal().is_some() {
         return Ok(ended(&stop));
     }
@@ -143,7 +157,7 @@ pub(super) fn run(arguments: &Arguments, way: Way) -> Result<ExitCode, Trouble> 
             }
             Ok(ExitCode::SUCCESS)
         }
-        Some(Err(why)) => Err(Trouble::failed(why)),
+        Some(Err(why)) => Err(Trouble::failed(why + remark)),
         None => Err(Trouble::failed("the copy did not end; try again")),
     }
 }
@@ -258,11 +272,15 @@ impl Copy<'_> {
                 if self.way == Way::Write && lun.read_only {
                     return Err(format!("LUN {wanted} is read-only"));
                 }
+                self.file.begin().map_err(|e| format!("{}: {e}", self.arguments.file.display()))?;
                 self.disk = Some((*unit, block, end));
                 Ok(Turn::Worked)
             }
             ([_, _, ..], Turn::Done) => {
                 Err(format!("several targets have a LUN {wanted}: choose one by --target WWPN (fcoe ls shows them)"))
+            }
+            (_, Turn::Done) if remote.scanned().unwrap_or(0) == 0 => {
+                Err(nothing("target", self.arguments.which.timeout))
             }
             (_, Turn::Done) => Err(format!("no LUN {wanted} was found: fcoe ls shows what there is")),
             _ => Ok(turn),

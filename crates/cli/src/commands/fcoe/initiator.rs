@@ -1,7 +1,7 @@
 //! `linerate fcoe initiator`: LUNs of targets, handed on over NBD.
 
 use super::client::number;
-use super::common::{NodeArguments, downfall, introduce, stopper};
+use super::common::{NO_ADDRESS, NodeArguments, introduce, over, stopper};
 use crate::commands::shared::ended;
 use crate::trouble::{Trouble, print};
 use clap::Args;
@@ -95,9 +95,9 @@ impl Watcher<Disks> for Serving {
     fn event(&mut self, _: u64, event: &NodeEvent, _: &mut Node<Disks>) {
         match event {
             NodeEvent::Address(id) => print(&format!("address {id}\n")),
-            NodeEvent::NoAddress => print("no address\n"),
+            NodeEvent::NoAddress => print(NO_ADDRESS),
             NodeEvent::Up(peer) => print(&format!("{} at {} logged in\n", peer.wwpn, peer.fc_id)),
-            NodeEvent::Down(peer, why) => print(&format!("session {} is over: {}\n", peer.index, downfall(*why))),
+            NodeEvent::Down(peer, why) => print(&over(peer, *why)),
             NodeEvent::Found(_) | NodeEvent::Lost(_) => {}
         }
         self.luns.remote.event(event);
@@ -150,6 +150,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let luns = Luns { remote: Remote::new(arguments.target), exports: Vec::new() };
     let mut node = port.node(&config, disks, Serving { server, luns })?;
     introduce(&node);
+    print(&addresses.iter().map(|address| format!("serves NBD at {}\n", address.uri())).collect::<String>());
     let stop = stopper(arguments.seconds)?;
     run_machine(&mut node, &mut Waiter::new(arguments.node.wait), &stop);
     let (serving, _) = node.watcher();

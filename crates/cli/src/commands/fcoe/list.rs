@@ -25,11 +25,16 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments, long: bool) -> Result<ExitCode, Trouble> {
     let example = if long { "fcoe inq -i xdp:eth1 --lun 0" } else { "fcoe ls -i xdp:eth1" };
     let stop = stopper(None)?;
-    let (mut units, failures) = arguments.which.find(example, &stop)?;
+    let (mut units, mut failures) = arguments.which.find(example, &stop)?;
     if stop.signal().is_some() {
         return Ok(ended(&stop));
     }
-    units.retain(|unit| arguments.lun.is_none_or(|lun| number(unit) == lun.to_string()));
+    if let Some(lun) = arguments.lun.map(|lun| lun.to_string()) {
+        units.retain(|unit| number(unit) == lun);
+        if units.is_empty() && failures.is_empty() {
+            failures.push(format!("no LUN {lun} was found: without --lun all are shown"));
+        }
+    }
     if arguments.json {
         let luns: Vec<Value> = units.iter().map(|unit| figures(unit).into_iter().collect()).collect();
         let document = json!({ "schema": "linerate.fcoe.luns", "version": 1, "luns": luns, "failures": failures });
@@ -41,10 +46,6 @@ pub(super) fn run(arguments: &Arguments, long: bool) -> Result<ExitCode, Trouble
     }
     if let Some(failure) = failures.first() {
         return Err(Trouble::failed(failure.clone()));
-    }
-    if units.is_empty() {
-        let mend = "is the target up, on this network and VLAN, and does it let this port name in?";
-        return Err(Trouble::failed(format!("no LUN was found in {} s: {mend}", arguments.which.timeout)));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
 //! A block device of the FCoE target, driven directly: what a LUN lives on, without a network in between.
 
-use super::{Blind, Engine, Shape};
-use linerate_fcoe::{Backend, Completion, Operation, Tag};
+use super::{Blind, Ended, Engine, Shape};
+use linerate_fcoe::{Backend, Operation, Tag};
 use linerate_rt::Sleeper;
 
 /// An engine over any [`Backend`].
@@ -45,8 +45,8 @@ impl<B: Backend> Engine for Blocks<B> {
     }
 
     #[inline]
-    fn complete(&mut self) -> Option<Completion> {
-        self.backend.complete()
+    fn complete(&mut self) -> Option<Ended> {
+        self.backend.complete().map(Ended::from)
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {

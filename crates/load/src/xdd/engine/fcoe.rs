@@ -1,6 +1,6 @@
 //! LUNs of an FCoE target on a port: one node for all of them, which the thread that opened it drives.
 
-use super::{Engine, Opened, Request, Shape};
+use super::{Ended, Engine, Opened, Request, Shape};
 use linerate_fcoe::{Completion, Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent, Operation, Tag};
 use linerate_rt::fc::{FcNode, FcOptions, FcPort, Remote, RemoteUnit, Watcher};
 use linerate_rt::{Clock, Machine, Progress, Sleeper, WaitMode, Waiter};
@@ -160,11 +160,11 @@ impl Engine for Unit {
         self.driver.borrow_mut().turn();
     }
 
-    fn complete(&mut self) -> Option<Completion> {
+    fn complete(&mut self) -> Option<Ended> {
         let mut driver = self.driver.borrow_mut();
         if driver.ended[self.unit].is_empty() {
             driver.turn();
         }
-        driver.ended[self.unit].pop_front()
+        driver.ended[self.unit].pop_front().map(Ended::from)
     }
 }

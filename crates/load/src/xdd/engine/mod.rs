@@ -2,16 +2,18 @@
 
 mod blocks;
 mod device;
+mod failure;
 mod fcoe;
 mod kinds;
 mod memory;
 mod sg;
 
 pub use blocks::Blocks;
+pub use failure::{Ended, Failure};
 pub use kinds::{KINDS, Kind, Open, Request, kind_of, open};
 pub use sg::{Generic, Outcome, ScsiGeneric, Transfer};
 
-use linerate_fcoe::{Completion, Operation, Tag};
+use linerate_fcoe::{Operation, Tag};
 use linerate_port::Interest;
 use linerate_rt::Sleeper;
 use std::os::fd::BorrowedFd;
@@ -53,7 +55,7 @@ pub trait Engine {
     fn flush(&mut self) {}
 
     /// Takes an operation that has ended.
-    fn complete(&mut self) -> Option<Completion>;
+    fn complete(&mut self) -> Option<Ended>;
 
     /// Shows what a thread sleeps on while operations are under way. By default there is nothing of that kind, and the thread
     /// looks again every 0.1 ms.

@@ -1,18 +1,23 @@
 //! SCSI disks through Linux's sg: each operation is a command that some thread waits for, as in xdd.
 
-use super::{Engine, Opened, Request, Shape};
-use crate::xdd::sys::sg;
-use linerate_fcoe::{BackendError, Buffer, Completion, Operation, Tag};
+mod node;
+
+use super::{Ended, Engine, Failure, Opened, Request, Shape};
+use crate::xdd::sys;
+use linerate_fcoe::{BackendError, Buffer, Operation, Tag};
 use linerate_port::Interest;
 use linerate_ring::Bell;
 use linerate_rt::Sleeper;
+use linerate_wire::scsi::{Sense, SenseKey};
+pub use node::Generic;
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Release};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::Instant;
 
 /// How long a command may take, as Linux's own disk driver has it.
@@ -21,6 +26,8 @@ const TIMEOUT_MS: u32 = 30_000;
 const ATTENTIONS: u32 = 8;
 /// CHECK CONDITION (SAM-5, clause 5.3).
 const CHECK_CONDITION: u8 = 2;
+/// Octets of a thread's stack. It calls the kernel and little else, and -processlock keeps all of it in memory.
+const STACK: usize = 128 << 10;
 
 /// The data of a command.
 #[derive(Debug)]
@@ -31,6 +38,17 @@ pub enum Transfer<'a> {
     Out(&'a [u8]),
     /// From the device.
     In(&'a mut [u8]),
+}
+
+impl Transfer<'_> {
+    /// The same for one more try.
+    fn again(&mut self) -> Transfer<'_> {
+        match self {
+            Self::Nothing => Transfer::Nothing,
+            Self::Out(data) => Transfer::Out(data),
+            Self::In(data) => Transfer::In(data),
+        }
+    }
 }
 
 /// How a command ended.
@@ -48,8 +66,8 @@ pub struct Outcome {
     pub residual: u32,
 }
 
-/// What executes SCSI commands, several at a time.
-pub trait ScsiGeneric: Send + Sync {
+/// What executes SCSI commands.
+pub trait ScsiGeneric: Send {
     /// Executes a command and waits for its end, which comes within about `timeout_ms`.
     ///
     /// # Errors
@@ -63,30 +81,13 @@ pub trait ScsiGeneric: Send + Sync {
     ) -> io::Result<Outcome>;
 }
 
-/// A device that takes the SG_IO ioctl: /dev/sgN, or a SCSI disk's block device.
-#[derive(Debug)]
-pub struct Generic(File);
-
-impl ScsiGeneric for Generic {
-    fn execute(
-        &self,
-        command: &[u8],
-        transfer: Transfer<'_>,
-        sense: &mut [u8; 32],
-        timeout_ms: u32,
-    ) -> io::Result<Outcome> {
-        sg::execute(self.0.as_fd(), command, transfer, sense, timeout_ms)
-    }
-}
-
 /// Opens a target's device.
 pub(super) fn open(request: &Request<'_>) -> Opened {
     let target = request.target;
-    // sg lets a read through a descriptor that may not write; nothing else.
-    let file = OpenOptions::new().read(true).write(target.writes()).open(&target.name);
-    let file = file.map_err(|e| format!("{e}; give a device that this user may open"))?;
-    let depth = target.depth as usize;
-    let engine = Sg::new(Arc::new(Generic(file)), "SG_IO".into(), depth)?;
+    let path = Path::new(&target.name);
+    let disk = node::disk(path, target.writes())?;
+    let each = || Generic::open(path, target.writes(), target.request_bytes());
+    let engine = Sg::new(each, disk, "SG_IO".into(), target.depth as usize)?;
     Ok(vec![Box::new(engine)])
 }
 
@@ -95,10 +96,11 @@ pub(super) struct Sg {
     shape: Shape,
     common: Arc<Common>,
     threads: Vec<JoinHandle<()>>,
+    /// Keeps others from the disk while it is written.
+    _disk: Option<Arc<File>>,
 }
 
 struct Common {
-    device: Arc<dyn ScsiGeneric>,
     queues: Mutex<Queues>,
     /// There is something to do, or no more will come.
     more: Condvar,
@@ -110,35 +112,44 @@ struct Common {
 #[derive(Default)]
 struct Queues {
     wanted: VecDeque<(Tag, Operation)>,
-    ended: VecDeque<Completion>,
+    ended: VecDeque<Ended>,
     closed: bool,
 }
 
 impl Sg {
-    /// Drives a device with so many threads as operations may be under way.
+    /// Drives a device with so many threads as operations may be under way, and keeps `disk` open meanwhile. Each thread has
+    /// a descriptor of its own: Linux's sg takes 16 commands at once of one, and refuses more.
     ///
     /// # Errors
-    /// Why its capacity cannot be read, or the threads cannot be started.
-    pub(super) fn new(device: Arc<dyn ScsiGeneric>, path: String, depth: usize) -> Result<Self, String> {
-        let (blocks, block_size) = capacity(&*device)?;
-        let system = |e: io::Error| format!("{e}; free some threads or descriptors");
+    /// Why the device cannot be opened, its capacity cannot be read, or the threads cannot be started.
+    pub(super) fn new<D: ScsiGeneric + 'static>(
+        mut open: impl FnMut() -> Result<D, String>,
+        disk: Option<Arc<File>>,
+        path: String,
+        depth: usize,
+    ) -> Result<Self, String> {
+        let first = open()?;
+        let (blocks, block_size) = capacity(&first)?;
+        let mut first = Some(first);
+        let system = |e: io::Error| format!("{e}; give a smaller -queuedepth, or see ulimit -n and ulimit -u");
         let queues = Queues {
             wanted: VecDeque::with_capacity(depth + 1),
             ended: VecDeque::with_capacity(depth + 1),
             closed: false,
         };
         let common = Arc::new(Common {
-            device,
             queues: Mutex::new(queues),
             more: Condvar::new(),
             ended: AtomicUsize::new(0),
             bell: Bell::new().map_err(system)?,
         });
-        let mut engine =
-            Self { shape: Shape { path, block_size, blocks, read_only: false }, common, threads: Vec::new() };
+        let shape = Shape { path, block_size, blocks, read_only: false };
+        let mut engine = Self { shape, common, threads: Vec::new(), _disk: disk };
         for n in 0..depth {
             let common = engine.common.clone();
-            let thread = linerate_rt::spawn(&format!("sg {n}"), &[], move || common.serve(block_size));
+            let device = first.take().map_or_else(&mut open, Ok)?;
+            let thread = Builder::new().name(format!("sg {n}")).stack_size(STACK);
+            let thread = thread.spawn(move || common.serve(&device, block_size));
             engine.threads.push(thread.map_err(system)?);
         }
         Ok(engine)
@@ -150,7 +161,9 @@ impl Common {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn serve(&self, block_size: u32) {
+    fn serve(&self, device: &dyn ScsiGeneric, block_size: u32) {
+        // A signal would end the wait for a command, not the command.
+        sys::block_signals();
         let mut queues = self.queues();
         loop {
             let Some((tag, operation)) = queues.wanted.pop_front() else {
@@ -161,9 +174,9 @@ impl Common {
                 continue;
             };
             drop(queues);
-            let (buffer, result) = carry_out(&*self.device, operation, block_size);
+            let (buffer, result) = carry_out(device, operation, block_size);
             queues = self.queues();
-            queues.ended.push_back(Completion { tag, buffer, result });
+            queues.ended.push_back(Ended { tag, buffer, result: result.map_err(Box::new) });
             // Released with the queue's content; the engine's Acquire load sees it and takes the lock.
             self.ended.store(queues.ended.len(), Release);
             self.bell.ring();
@@ -181,7 +194,7 @@ impl Engine for Sg {
         self.common.more.notify_one();
     }
 
-    fn complete(&mut self) -> Option<Completion> {
+    fn complete(&mut self) -> Option<Ended> {
         if self.common.ended.load(Acquire) == 0 {
             return None;
         }
@@ -221,83 +234,62 @@ impl Drop for Sg {
     }
 }
 
-fn carry_out(
-    device: &dyn ScsiGeneric,
-    operation: Operation,
-    block_size: u32,
-) -> (Option<Buffer>, Result<(), BackendError>) {
+fn carry_out(device: &dyn ScsiGeneric, operation: Operation, block_size: u32) -> (Option<Buffer>, Result<(), Failure>) {
     let blocks = |len: usize| u32::try_from(len / block_size as usize).unwrap_or(u32::MAX);
     match operation {
         Operation::Read { lba, mut buffer } => {
             let (command, len) = read_or_write(false, false, lba, blocks(buffer.len()));
-            let done = command_again(device, &command[..len], &mut |d, c, s| {
-                d.execute(c, Transfer::In(buffer.bytes_mut()), s, TIMEOUT_MS)
-            });
+            let done = whole(device, &command[..len], &mut Transfer::In(buffer.bytes_mut()));
             (Some(buffer), done)
         }
         Operation::Write { lba, buffer, fua } => {
             let (command, len) = read_or_write(true, fua, lba, blocks(buffer.len()));
-            let done = command_again(device, &command[..len], &mut |d, c, s| {
-                d.execute(c, Transfer::Out(buffer.bytes()), s, TIMEOUT_MS)
-            });
+            let done = whole(device, &command[..len], &mut Transfer::Out(buffer.bytes()));
             (Some(buffer), done)
         }
-        Operation::Flush => {
-            // SYNCHRONIZE CACHE (10), all blocks (SBC-3, clause 5.18).
-            let command = [0x35, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-            let done = command_again(device, &command, &mut |d, c, s| d.execute(c, Transfer::Nothing, s, TIMEOUT_MS));
-            (None, done)
-        }
-        Operation::Discard { .. } | Operation::WriteZeroes { .. } => (None, Err(BackendError::Unsupported)),
+        // SYNCHRONIZE CACHE (10), all blocks (SBC-3, clause 5.18).
+        Operation::Flush => (None, whole(device, &[0x35, 0, 0, 0, 0, 0, 0, 0, 0, 0], &mut Transfer::Nothing)),
+        Operation::Discard { .. } | Operation::WriteZeroes { .. } => (None, Err(BackendError::Unsupported.into())),
     }
 }
 
-type Send1<'a> = &'a mut dyn FnMut(&dyn ScsiGeneric, &[u8], &mut [u8; 32]) -> io::Result<Outcome>;
+/// Has a command done, and all of its data moved.
+fn whole(device: &dyn ScsiGeneric, command: &[u8], transfer: &mut Transfer<'_>) -> Result<(), Failure> {
+    match ask(device, command, transfer)? {
+        0 => Ok(()),
+        residual => Err(Failure::Short(residual)),
+    }
+}
 
-/// Sends a command, and again after each unit attention.
-fn command_again(device: &dyn ScsiGeneric, command: &[u8], send: Send1<'_>) -> Result<(), BackendError> {
+/// Has a command done, sending it again after each unit attention: how many octets were not transferred.
+fn ask(device: &dyn ScsiGeneric, command: &[u8], transfer: &mut Transfer<'_>) -> Result<u32, Failure> {
     for _ in 0..ATTENTIONS {
         let mut sense = [0; 32];
-        let outcome = send(device, command, &mut sense).map_err(|_| BackendError::Gone)?;
+        let outcome = device.execute(command, transfer.again(), &mut sense, TIMEOUT_MS).map_err(Failure::System)?;
         match verdict(&outcome, &sense) {
-            Err(Trouble::Attention) => {}
-            Err(Trouble::Failed(why)) => return Err(why),
-            Ok(()) if outcome.residual > 0 => return Err(BackendError::Medium),
-            Ok(()) => return Ok(()),
+            Err(Failure::Sense(sense)) if sense.key == SenseKey::UNIT_ATTENTION => {}
+            other => return other.map(|()| outcome.residual),
         }
     }
-    Err(BackendError::Medium)
+    Err(Failure::Attentions)
 }
 
-enum Trouble {
-    Attention,
-    Failed(BackendError),
-}
-
-/// What an outcome means, by its sense key (SPC-4, clause 4.5).
-fn verdict(outcome: &Outcome, sense: &[u8; 32]) -> Result<(), Trouble> {
+/// What an outcome means.
+fn verdict(outcome: &Outcome, sense: &[u8; 32]) -> Result<(), Failure> {
     const DRIVER_SENSE: u16 = 8;
     if outcome.host != 0 || !matches!(outcome.driver & 0xf, 0 | DRIVER_SENSE) {
-        return Err(Trouble::Failed(BackendError::Gone));
+        return Err(Failure::Transport(outcome.host, outcome.driver));
     }
     match outcome.status {
         0 => Ok(()),
         CHECK_CONDITION => {
-            let key = match (outcome.sense_len, sense[0] & 0x7f) {
-                (3.., 0x70 | 0x71) => sense[2] & 0xf,
-                (2.., 0x72 | 0x73) => sense[1] & 0xf,
-                _ => return Err(Trouble::Failed(BackendError::Medium)),
-            };
-            match key {
-                // No sense, recovered error.
-                0 | 1 => Ok(()),
-                5 => Err(Trouble::Failed(BackendError::Unsupported)),
-                6 => Err(Trouble::Attention),
-                7 => Err(Trouble::Failed(BackendError::ReadOnly)),
-                _ => Err(Trouble::Failed(BackendError::Medium)),
-            }
+            let octets = &sense[..usize::from(outcome.sense_len).min(sense.len())];
+            let sense = Sense::parse(octets).map_err(|_| Failure::Senseless)?;
+            // What is deferred is about a command before, and this one was not done (SPC-4, deferred errors).
+            let done = matches!(sense.key, SenseKey::NO_SENSE | SenseKey::RECOVERED_ERROR) && !sense.deferred;
+            if done { Ok(()) } else { Err(Failure::Sense(sense)) }
         }
-        _ => Err(Trouble::Failed(BackendError::Medium)),
+        other => Err(Failure::Status(other)),
     }
 }
 
@@ -324,28 +316,19 @@ fn read_or_write(write: bool, fua: bool, lba: u64, blocks: u32) -> ([u8; 16], us
 
 /// Blocks there are, and octets of each: READ CAPACITY (16), or (10) of a device that has only that (SBC-3, clauses 5.15,
 /// 5.16).
-fn capacity(device: &dyn ScsiGeneric) -> Result<(u64, u32), String> {
+fn capacity<D: ScsiGeneric>(device: &D) -> Result<(u64, u32), String> {
     let mut data = [0; 32];
     let mut long = [0; 16];
     (long[0], long[1], long[13]) = (0x9e, 0x10, 32);
-    let mut ask = |command: &[u8], len: usize| -> Result<(), String> {
-        for _ in 0..ATTENTIONS {
-            let mut sense = [0; 32];
-            let outcome = device.execute(command, Transfer::In(&mut data[..len]), &mut sense, TIMEOUT_MS);
-            let outcome = outcome.map_err(|e| format!("SG_IO: {e}; give a SCSI device, or leave out -sgio"))?;
-            match verdict(&outcome, &sense) {
-                Ok(()) => return Ok(()),
-                Err(Trouble::Attention) => {}
-                Err(Trouble::Failed(why)) => return Err(format!("READ CAPACITY: {why}; is it a disk?")),
-            }
-        }
-        Err("READ CAPACITY: unit attentions without end; is it a disk?".into())
-    };
-    let by_long = ask(&long, 32);
+    let by_long = ask(device, &long, &mut Transfer::In(&mut data));
     let (last, block) = if by_long.is_ok() {
         (u64::from_be_bytes(data[..8].try_into().unwrap_or_default()), &data[8..12])
     } else {
-        ask(&[0x25, 0, 0, 0, 0, 0, 0, 0, 0, 0], 8).map_err(|why| by_long.err().unwrap_or(why))?;
+        let short = [0x25, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        ask(device, &short, &mut Transfer::In(&mut data[..8])).map_err(|why| match why {
+            Failure::System(e) => format!("SG_IO: {e}; give a SCSI device, or leave out -sgio"),
+            why => format!("READ CAPACITY: {why}; is it a disk?"),
+        })?;
         (u64::from(u32::from_be_bytes(data[..4].try_into().unwrap_or_default())), &data[4..8])
     };
     let block = u32::from_be_bytes(block.try_into().unwrap_or_default());

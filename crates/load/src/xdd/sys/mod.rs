@@ -22,6 +22,16 @@ pub(super) fn lock_memory() -> io::Result<()> {
     outcome(unsafe { libc::mlockall(libc::MCL_CURRENT) })
 }
 
+/// Signals are for other threads than this one.
+pub(super) fn block_signals() {
+    // SAFETY: all zeros is memory for a signal set, which sigfillset makes one; both calls get valid pointers, or none.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
+    }
+}
+
 /// Processor time of the whole process: user, system.
 pub(super) fn process_time() -> (Duration, Duration) {
     // SAFETY: all zeros is a valid rusage.

@@ -1,5 +1,6 @@
 //! SG_IO: one SCSI command, and its outcome (Linux, scsi/sg.h, interface version 3).
 
+use super::outcome;
 use crate::xdd::engine::{Outcome, Transfer};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -7,6 +8,8 @@ use std::ptr;
 
 /// The ioctl's number.
 const SG_IO: libc::c_ulong = 0x2285;
+/// Sets the octets that are reserved for a descriptor.
+const SG_SET_RESERVED_SIZE: libc::c_ulong = 0x2275;
 /// The interface's version 3: the letter S.
 const INTERFACE: libc::c_int = 0x53;
 const DXFER_NONE: libc::c_int = -1;
@@ -92,6 +95,13 @@ pub(crate) fn execute(
         sense_len: header.sb_len_wr.min(32),
         residual: u32::try_from(header.resid).unwrap_or(0),
     })
+}
+
+/// Has the kernel keep so much memory ready for the data of a command; it may keep less.
+pub(crate) fn reserve(device: BorrowedFd<'_>, octets: u64) -> io::Result<()> {
+    let size = libc::c_int::try_from(octets).unwrap_or(libc::c_int::MAX);
+    // SAFETY: the ioctl reads one int, which lives until it returns.
+    outcome(unsafe { libc::ioctl(device.as_raw_fd(), SG_SET_RESERVED_SIZE as _, &raw const size) })
 }
 
 #[cfg(test)]

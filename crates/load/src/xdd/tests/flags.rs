@@ -211,7 +211,7 @@ const CASES: &[Case] = &[
         disk.lock().unwrap().bad = Some(3);
         let all = on(&name, "-nr 64");
         assert_eq!((all.all.errors(), disk.lock().unwrap().ops.len()), (1, 64));
-        assert!(all.log.contains("read of 512 bytes at 1536: the medium failed"), "{}", all.log);
+        assert!(all.log.contains("read of 512 bytes at 1536 (LBA 3): the medium failed"), "{}", all.log);
         assert_eq!(all.result.exit_code(), 1);
         on(&name, "-nr 64 -stoponerror");
         assert_eq!(disk.lock().unwrap().ops.len(), 64 + 4);

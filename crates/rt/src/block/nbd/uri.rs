@@ -9,6 +9,7 @@
 use super::super::DeviceError;
 use super::wire::LONGEST_NAME;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 /// Where a server listens.
@@ -34,6 +35,16 @@ impl Address {
                 _ => Err(oops("it names no host, or its port is no number")),
             },
             _ => Err(oops("it is no address to listen at")),
+        }
+    }
+
+    /// How a client names the default export there, as [`NbdUri::parse`] reads it.
+    #[must_use]
+    pub fn uri(&self) -> String {
+        match self {
+            Self::Tcp(host, port) if host.contains(':') => format!("nbd://[{host}]:{port}"),
+            Self::Tcp(host, port) => format!("nbd://{host}:{port}"),
+            Self::Unix(path) => format!("nbd+unix:///?socket={}", encoded(path.as_os_str().as_bytes())),
         }
     }
 }
@@ -120,6 +131,16 @@ fn authority(text: &str) -> Option<(&str, u16)> {
     Some((host, port.map_or(Some(PORT), |digits| digits.parse().ok())?))
 }
 
+/// Percent-encodes all that means something in a URI (RFC 3986, clause 2.1).
+fn encoded(octets: &[u8]) -> String {
+    let octet = |octet: &u8| match octet {
+        b'/' | b'.' | b'-' | b'_' | b'~' => char::from(*octet).to_string(),
+        octet if octet.is_ascii_alphanumeric() => char::from(*octet).to_string(),
+        octet => format!("%{octet:02x}"),
+    };
+    octets.iter().map(octet).collect()
+}
+
 /// Undoes percent-encoding (RFC 3986, clause 2.1).
 fn percent(text: &str) -> Option<String> {
     let mut octets = Vec::with_capacity(text.len());
@@ -162,6 +183,15 @@ mod tests {
             assert_eq!(Address::parse(text).unwrap().to_string(), text);
         }
         assert_eq!(Address::parse("tcp:h").unwrap().to_string(), "tcp:h:10809");
+        for (text, uri) in [
+            ("unix:/run/a b?", "nbd+unix:///?socket=/run/a%20b%3f"),
+            ("tcp:[::1]:7", "nbd://[::1]:7"),
+            ("tcp:h", "nbd://h:10809"),
+        ] {
+            let address = Address::parse(text).unwrap();
+            assert_eq!(address.uri(), uri);
+            assert_eq!(NbdUri::parse(uri).unwrap().address, address);
+        }
         for text in ["", "unix:", "tcp:", "tcp::7", "udp:h", "tcp:h:x"] {
             assert!(Address::parse(text).unwrap_err().to_string().contains("; write"), "{text}");
         }

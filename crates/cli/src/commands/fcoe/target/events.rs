@@ -1,6 +1,6 @@
 //! What a target says as it happens: who comes and goes.
 
-use crate::commands::fcoe::common::{downfall, role};
+use crate::commands::fcoe::common::{NO_ADDRESS, over, role};
 use crate::trouble::print;
 use linerate_fcoe::{Disks, Node, NodeEvent};
 use linerate_rt::Sleeper;
@@ -20,11 +20,11 @@ impl Watcher<Disks> for Events {
         }
         match event {
             NodeEvent::Address(id) => print(&format!("address {id}: ready\n")),
-            NodeEvent::NoAddress => print("no address\n"),
+            NodeEvent::NoAddress => print(NO_ADDRESS),
             NodeEvent::Up(peer) => {
                 print(&format!("{} at {} logged in: {}\n", peer.wwpn, peer.fc_id, role(peer.role)));
             }
-            NodeEvent::Down(peer, why) => print(&format!("session {} is over: {}\n", peer.index, downfall(*why))),
+            NodeEvent::Down(peer, why) => print(&over(peer, *why)),
             NodeEvent::Found(_) | NodeEvent::Lost(_) => {}
         }
     }

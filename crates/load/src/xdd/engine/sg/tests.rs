@@ -12,7 +12,11 @@ struct Disk {
     attentions: AtomicU64,
     /// How commands that move data end, if not well: status, sense key.
     fails: Option<(u8, u8)>,
+    /// What fails is about an earlier command.
+    deferred: bool,
     host: u16,
+    /// Octets that are left out of what is read.
+    residual: u32,
     /// It knows READ CAPACITY (16).
     long: bool,
 }
@@ -24,7 +28,9 @@ impl Disk {
             commands: Mutex::default(),
             attentions: AtomicU64::new(0),
             fails: None,
+            deferred: false,
             host: 0,
+            residual: 0,
             long: true,
         }
     }
@@ -40,7 +46,7 @@ fn check(sense: &mut [u8; 32], key: u8) -> Outcome {
     Outcome { status: CHECK_CONDITION, driver: 8, sense_len: 18, ..Outcome::default() }
 }
 
-impl ScsiGeneric for Disk {
+impl ScsiGeneric for Arc<Disk> {
     fn execute(&self, command: &[u8], data: Transfer<'_>, sense: &mut [u8; 32], _: u32) -> io::Result<Outcome> {
         self.commands.lock().unwrap().push(command.to_vec());
         if self.attentions.fetch_update(SeqCst, SeqCst, |n| n.checked_sub(1)).is_ok() {
@@ -65,11 +71,14 @@ impl ScsiGeneric for Disk {
             _ if self.host != 0 => return Ok(Outcome { host: self.host, ..Outcome::default() }),
             (0x28 | 0x2a | 0x88 | 0x8a | 0x35, _) if self.fails.is_some() => {
                 let (status, key) = self.fails.unwrap();
-                return Ok(Outcome { status, ..check(sense, key) });
+                let outcome = check(sense, key);
+                sense[0] |= u8::from(self.deferred);
+                return Ok(Outcome { status, ..outcome });
             }
             (0x28 | 0x88, Transfer::In(data)) => {
                 let blocks = self.blocks.lock().unwrap();
                 data.copy_from_slice(&blocks[lba * 512..][..data.len()]);
+                return Ok(Outcome { residual: self.residual, ..Outcome::default() });
             }
             (0x2a | 0x8a, Transfer::Out(data)) => {
                 self.blocks.lock().unwrap()[lba * 512..][..data.len()].copy_from_slice(data);
@@ -82,11 +91,11 @@ impl ScsiGeneric for Disk {
 }
 
 fn engine(disk: &Arc<Disk>) -> Sg {
-    Sg::new(disk.clone(), "mock".into(), 4).unwrap()
+    Sg::new(|| Ok(disk.clone()), None, "mock".into(), 4).unwrap()
 }
 
 /// Waits for an operation's end, but not for ever.
-fn ended(engine: &mut Sg) -> Completion {
+fn ended(engine: &mut Sg) -> Ended {
     for _ in 0..100_000 {
         if let Some(completion) = engine.complete() {
             return completion;
@@ -111,7 +120,7 @@ fn what_is_written_is_read_back_by_the_commands_that_reach() {
     assert!(ended(&mut sg).result.is_ok());
     sg.submit(Tag(2), Operation::Read { lba: 4, buffer: filled(0, 1) });
     let read = ended(&mut sg);
-    assert_eq!((read.tag, read.result), (Tag(2), Ok(())));
+    assert!(read.tag == Tag(2) && read.result.is_ok());
     assert_eq!(read.buffer.unwrap().bytes(), [7; 512]);
     sg.submit(Tag(3), Operation::Flush);
     assert!(ended(&mut sg).result.is_ok());
@@ -153,19 +162,41 @@ fn a_unit_attention_is_no_error_and_others_are_told_apart() {
     assert!(ended(&mut sg).result.is_ok());
     assert_eq!(disk.moved().len(), 2, "sent again");
     for (fails, host, expected) in [
-        (Some((2, 3)), 0, BackendError::Medium),
-        (Some((2, 5)), 0, BackendError::Unsupported),
-        (Some((2, 7)), 0, BackendError::ReadOnly),
-        (Some((0x18, 0)), 0, BackendError::Medium),
-        (None, 1, BackendError::Gone),
+        (Some((2, 3)), 0, "MEDIUM ERROR, "),
+        (Some((2, 5)), 0, "ILLEGAL REQUEST, "),
+        (Some((2, 7)), 0, "DATA PROTECT, "),
+        (Some((0x18, 0)), 0, "RESERVATION CONFLICT"),
+        (None, 1, "DID_NO_CONNECT: "),
     ] {
         let disk = Arc::new(Disk { fails, host, ..Disk::new() });
         let mut sg = engine(&disk);
         sg.submit(Tag(0), Operation::Write { lba: 0, buffer: filled(1, 1), fua: false });
         let completion = ended(&mut sg);
-        assert_eq!(completion.result, Err(expected));
+        let why = completion.result.unwrap_err().to_string();
+        assert!(why.starts_with(expected), "{why}");
         assert!(completion.buffer.is_some());
     }
     let disk = Arc::new(Disk { attentions: AtomicU64::new(u64::MAX), ..Disk::new() });
-    assert!(Sg::new(disk, "mock".into(), 1).is_err_and(|why| why.contains("unit attentions")));
+    assert!(Sg::new(|| Ok(disk.clone()), None, "mock".into(), 1).is_err_and(|why| why.contains("unit attentions")));
+}
+
+/// How one read of a disk ends.
+fn read_of(disk: Disk) -> Result<(), String> {
+    let mut sg = engine(&Arc::new(disk));
+    sg.submit(Tag(0), Operation::Read { lba: 0, buffer: filled(0, 1) });
+    ended(&mut sg).result.map_err(|why| why.to_string())
+}
+
+/// Regression: CHECK CONDITION with a deferred error that was made good counted as if this command had been done.
+#[test]
+fn a_deferred_error_says_that_this_command_was_not_done() {
+    assert_eq!(read_of(Disk { fails: Some((2, 1)), ..Disk::new() }), Ok(()));
+    let why = read_of(Disk { fails: Some((2, 1)), deferred: true, ..Disk::new() }).unwrap_err();
+    assert!(why.starts_with("deferred: RECOVERED ERROR"), "{why}");
+}
+
+#[test]
+fn what_was_not_transferred_is_told() {
+    let why = read_of(Disk { residual: 100, ..Disk::new() }).unwrap_err();
+    assert_eq!(why, "100 bytes of it were not transferred");
 }
