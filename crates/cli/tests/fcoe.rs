@@ -150,8 +150,9 @@ fn readmes_lines(options: &str, mtu: u16, target_first: bool) {
     assert_eq!(names(" logged in: initiator"), names(": the session is over: "), "{said}");
 }
 
-/// Regression: who opened the README's cable without an MTU before the target gave it 1500, and the target, which wanted
-/// 2180, did not start. Nobody needs to say what FCoE needs, and whoever comes second takes what the first one said.
+/// Regression: who opened the README's cable without an MTU before the target gave it 1500, and the target, which
+/// wanted 2180, did not start. Nobody needs to say what FCoE needs, and whoever comes second takes what the first one
+/// said.
 #[test]
 fn the_readmes_lines_work_whoever_opens_the_cable_first() {
     std::thread::scope(|scope| {

@@ -1,5 +1,5 @@
-//! `linerate xdd` inside a virtual machine (tests/rig), on SCSI disks as the Linux kernel has them: LUNs of our target outside,
-//! which the kernel's FCoE initiator has found. By /dev/sg and by their block devices.
+//! `linerate xdd` inside a virtual machine (tests/rig), on SCSI disks as the Linux kernel has them: LUNs of our target
+//! outside, which the kernel's FCoE initiator has found. By /dev/sg and by their block devices.
 #![cfg(target_os = "linux")]
 
 #[allow(dead_code, reason = "each test takes what it needs")]
@@ -80,9 +80,10 @@ fn scsi_disks_are_read_and_written_by_sg_and_by_their_block_devices() {
           -blocksize 512 -numreqs 100 -runtime 1 -datapattern sequenced -maxall
         x deep -sgio -op read -targets 1 $(sg 1) $b -reqsize 8 -mbytes 2 -queuedepth 64 $seq -verify contents
         x twice -sgio -op write -targets 2 $(sg 1) $(sd 1) $b -reqsize 8 -mbytes 2 -queuedepth 4 $seq
-        x sectors -sgio -op write -targets 1 $(sg 4) -blocksize 4096 -reqsize 2 -mbytes 1 -queuedepth 8 $seq -syncwrite \
-          -flushwrite 16
-        x theirs -op read -dio -targets 1 $(sd 4) -blocksize 4096 -reqsize 2 -mbytes 1 -queuedepth 8 $seq -verify contents
+        x sectors -sgio -op write -targets 1 $(sg 4) -blocksize 4096 -reqsize 2 -mbytes 1 -queuedepth 8 $seq \
+          -syncwrite -flushwrite 16
+        x theirs -op read -dio -targets 1 $(sd 4) -blocksize 4096 -reqsize 2 -mbytes 1 -queuedepth 8 $seq \
+          -verify contents
         x half -sgio -op read -targets 1 $(sg 4) $b -reqsize 1 -numreqs 1
         x far -sgio -op read -targets 1 $(sg 5) $b -reqsize 8 -numreqs 8 -startoffset 4294967296 -verify contents
         x large -sgio -op read -targets 1 $(sg 0) $b -reqsize 4096 -numreqs 1 $seq -verify contents
@@ -163,8 +164,8 @@ fn scsi_disks_are_read_and_written_by_sg_and_by_their_block_devices() {
     assert_eq!((counter(&counters, "exchanges_aborted"), counter(&counters, "frames_bad_crc")), (0, 0), "{counters}");
 }
 
-/// The target comes back with a smaller disk while it is read, then goes for good: what was under way is waited for, what
-/// is behind the end and what nobody answers any more is told in the device's and the kernel's words.
+/// The target comes back with a smaller disk while it is read, then goes for good: what was under way is waited for,
+/// what is behind the end and what nobody answers any more is told in the device's and the kernel's words.
 #[test]
 fn a_disk_that_shrinks_and_one_that_goes_are_told() {
     if !rig::is_there() {

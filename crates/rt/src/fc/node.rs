@@ -45,7 +45,7 @@ pub enum FcError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// The MTU is more than the port's, or too little for Fibre Channel.
-    #[error("an MTU of {0} does not do on {1}: give {LEAST} to {2}, or open it with ,mtu={FULL} for full FCoE frames")]
+    #[error("an MTU of {0} does not do on {1}: give {LEAST} to {2}{mend}", mend = larger(*.2))]
     Mtu(usize, String, usize),
     /// The port sends or receives only.
     #[error("{0}: it has no queue for each way, and a node needs both: choose another port")]
@@ -53,6 +53,11 @@ pub enum FcError {
     /// The MAC address is a group's.
     #[error("{0} is a group's address: give a station's, whose first octet is even")]
     Group(MacAddr),
+}
+
+/// How a port whose largest MTU this is may carry full frames.
+fn larger(mtu: usize) -> String {
+    if mtu < FULL { format!(", or open it with ,mtu={WANTED} for full FCoE frames") } else { String::new() }
 }
 
 /// What is told of a node's life, and of what it does in each turn.

@@ -80,8 +80,8 @@ impl<F: FnMut(u64, &mut Remote) -> Turn> Watcher<Disks> for Client<F> {
 }
 
 impl Which {
-    /// Runs some work, a turn at a time, until it is done or `stop` is asked. Gives what to add to what went wrong, if the
-    /// link is down.
+    /// Runs some work, a turn at a time, until it is done or `stop` is asked. Gives what to add to what went wrong, if
+    /// the link is down.
     pub(super) fn run<F>(&self, example: &str, stop: &Stop, work: F) -> Result<&'static str, Trouble>
     where
         F: FnMut(u64, &mut Remote) -> Turn,

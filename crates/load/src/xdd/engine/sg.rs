@@ -117,8 +117,8 @@ struct Queues {
 }
 
 impl Sg {
-    /// Drives a device with so many threads as operations may be under way, and keeps `disk` open meanwhile. Each thread has
-    /// a descriptor of its own: Linux's sg takes 16 commands at once of one, and refuses more.
+    /// Drives a device with so many threads as operations may be under way, and keeps `disk` open meanwhile. Each
+    /// thread has a descriptor of its own: Linux's sg takes 16 commands at once of one, and refuses more.
     ///
     /// # Errors
     /// Why the device cannot be opened, its capacity cannot be read, or the threads cannot be started.

@@ -82,8 +82,10 @@ pub(crate) fn execute(
         duration: 0,
         info: 0,
     };
-    // SAFETY: the header is as the ioctl wants it; command, sense and data live until it returns, are as long as the header
-    // says, and the data is written only where the caller gave it to be written.
+    // SAFETY: the header is as the ioctl wants it; command, sense and data live until it returns, are as long as the
+    // header says, and the data is written only where the caller gave it to be written. Nothing is written after it has
+    // returned, even in vain: sg has its own memory, from which it copies in the call; a block device waits for the
+    // command's end.
     let result = unsafe { libc::ioctl(device.as_raw_fd(), SG_IO as _, &raw mut header) };
     if result != 0 {
         return Err(io::Error::last_os_error());

@@ -23,8 +23,8 @@ impl Generic {
     /// # Errors
     /// What is wrong, and the mend.
     pub fn open(path: &Path, writes: bool, octets: u64) -> Result<Self, String> {
-        // sg lets a read through a descriptor that may not write; nothing else. It would wait for somebody who has the device
-        // alone.
+        // sg lets a read through a descriptor that may not write; nothing else. It would wait for somebody who has the
+        // device alone.
         let file = OpenOptions::new().read(true).write(writes).custom_flags(libc::O_NONBLOCK).open(path);
         let file = file.map_err(|e| match e.kind() {
             ErrorKind::NotFound => format!("{e}; lsscsi -g names what there is, once 'modprobe sg' was typed"),
@@ -54,8 +54,8 @@ impl ScsiGeneric for Generic {
 /// Disks that this program has taken, by their paths: several targets may be one disk.
 static TAKEN: Mutex<BTreeMap<PathBuf, Weak<File>>> = Mutex::new(BTreeMap::new());
 
-/// Looks at what SCSI commands to this device would reach. The disk of one that is written is taken for this program alone,
-/// if the kernel has it as a block device.
+/// Looks at what SCSI commands to this device would reach. The disk of one that is written is taken for this program
+/// alone, if the kernel has it as a block device.
 ///
 /// # Errors
 /// It is a part of a disk, or in use; and the mend.
