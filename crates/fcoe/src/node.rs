@@ -332,7 +332,11 @@ impl<S: DeviceServer> Node<S> {
                 }
                 self.tell(NodeEvent::Up(peer));
             }
-            LoginEvent::Changed(_) => {}
+            LoginEvent::Changed(peer) => {
+                if let Some(target) = &mut self.target {
+                    target.change(&peer);
+                }
+            }
             LoginEvent::Down(peer, why) => {
                 if let Some(at) = self.sessions.iter().position(|(id, _)| *id == peer) {
                     let (_, fc_id) = self.sessions.swap_remove(at);

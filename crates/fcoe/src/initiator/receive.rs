@@ -87,10 +87,6 @@ impl Initiator {
             self.count(peer.id).beyond += 1;
             return;
         };
-        if ready.len == 0 {
-            self.count(peer.id).malformed += 1;
-            return;
-        }
         match exchange.ranges.insert(ready.offset, end) {
             Piece::New => {}
             Piece::Known | Piece::Overlap => {
