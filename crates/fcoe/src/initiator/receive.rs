@@ -110,7 +110,7 @@ impl Initiator {
         let (header, payload) = (frame.header(), frame.payload());
         let Some(at) = self.find(peer, header) else { return };
         let exchange = &mut self.exchanges[at];
-        if exchange.direction != Direction::In || exchange.reported {
+        if exchange.direction != Direction::In {
             self.count(peer.id).unexpected += 1;
             return;
         }
