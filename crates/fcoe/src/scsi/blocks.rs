@@ -25,7 +25,6 @@ impl Disks {
                 unit.span(transfer)?;
                 moved(unit, transfer, guarded.as_ref())
             }
-            3 if blocks == 0 => 0,
             3 => stride(unit, guarded.as_ref()),
             _ => return Err(Response::invalid_field(options_field(transfer.width), Some(2))),
         };

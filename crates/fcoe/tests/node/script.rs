@@ -10,6 +10,9 @@ const THEIRS: FcId = FcId::new(0x0e02);
 /// What the neighbour says in PRLI: target and initiator, no FCP_XFER_RDY for reads.
 const BOTH: u32 = fcp_service::TARGET | fcp_service::INITIATOR | fcp_service::READ_XFER_RDY_DISABLED;
 
+/// The time-outs of a kernel.
+const TIMES: RtvAccRepr = RtvAccRepr { r_a_tov: 4000, e_d_tov: 2000, qualifier: 0 };
+
 /// A frame that the node sent, but for discovery's.
 #[derive(Debug, Clone)]
 struct Sent {
@@ -98,21 +101,26 @@ impl Scene {
 
     /// The neighbour has claimed and logged in, and its time-outs are known.
     fn up() -> Self {
-        Self::with_times(RtvAccRepr { r_a_tov: 4000, e_d_tov: 2000, qualifier: 0 })
+        Self::with_times(TIMES)
     }
 
     fn with_times(times: RtvAccRepr) -> Self {
+        Self::with(times, BOTH)
+    }
+
+    /// The same with other service parameters of PRLI.
+    fn with(times: RtvAccRepr, does: u32) -> Self {
         let mut scene = Self::new();
         scene.discover(Vn2vnKind::ClaimNotification, 3, INITIATOR);
         scene.take();
         scene.ask_fip(FipElsKind::Flogi, &ElsRequest::Flogi(parameters()));
         scene.ask(&ElsRequest::Plogi(parameters()));
-        scene.ask_octets(&ServicePage::fcp(ServicePage::IMAGE_PAIR, BOTH).payload(ElsCommand::PRLI));
+        scene.ask_octets(&ServicePage::fcp(ServicePage::IMAGE_PAIR, does).payload(ElsCommand::PRLI));
         let sent = scene.take();
         let commands: Vec<_> = sent.iter().map(Sent::command).collect();
         assert_eq!(commands, [ElsCommand::LS_ACC, ElsCommand::LS_ACC, ElsCommand::PRLI, ElsCommand::LS_ACC]);
         let flags = ServicePage::IMAGE_PAIR | ServicePage::EXECUTED;
-        scene.answer(&sent[2], &ServicePage::fcp(flags, BOTH).payload(ElsCommand::LS_ACC));
+        scene.answer(&sent[2], &ServicePage::fcp(flags, does).payload(ElsCommand::LS_ACC));
         let rtv = scene.only();
         assert_eq!(rtv.command(), ElsCommand::RTV);
         scene.answer(&rtv, &times.octets());
@@ -520,4 +528,78 @@ fn the_target_waits_as_long_as_the_peer_asks_for() {
         scene.pass(SECOND);
         assert_eq!(scene.only().command(), ElsCommand::REC);
     }
+}
+
+#[test]
+fn a_session_takes_what_it_had_with_it() {
+    // FCP-4, clause 4.10: LOGO ends all exchanges, on both sides and without a word; so does the loss of our address.
+    for unplugged in [false, true] {
+        let mut scene = Scene::up();
+        scene.ready();
+        scene.submit();
+        scene.command(5, &WRITE, 512);
+        assert_eq!((scene.only().header.r_ctl, scene.node.target().unwrap().exchanges()), (r_ctl::DATA_DESCRIPTOR, 1));
+        let logo = ElsRequest::Logo(LogoRepr { id: THEIRS, port_name: parameters().port_name });
+        match unplugged {
+            false => scene.ask(&logo),
+            true => scene.turn(|node, now, out| node.set_link(now, false, out)),
+        }
+        assert_eq!(scene.take().len(), usize::from(!unplugged), "LS_ACC");
+        assert_eq!(scene.node.target().unwrap().exchanges(), 0);
+        let (initiator, _) = scene.node.initiator_mut().unwrap();
+        assert_eq!(initiator.poll_completion().map(|done| done.outcome), Some(Outcome::LinkLost));
+        let events = scene.events();
+        match unplugged {
+            false => assert!(matches!(events[..], [NodeEvent::Down(_, Downfall::LoggedOut)]), "{events:?}"),
+            true => assert!(
+                matches!(events[..], [NodeEvent::NoAddress, NodeEvent::Down(_, Downfall::NoAddress)]),
+                "{events:?}"
+            ),
+        }
+    }
+}
+
+#[test]
+fn a_neighbour_is_found_again_after_the_link_was_down() {
+    let mut scene = Scene::up();
+    for _ in 0..2 {
+        scene.beacon();
+        let found = |event: &&NodeEvent| matches!(event, NodeEvent::Found(_));
+        assert_eq!(scene.events().iter().filter(found).count(), 1);
+        scene.beacon();
+        assert_eq!(scene.events().iter().filter(found).count(), 0);
+        scene.turn(|node, now, out| node.set_link(now, false, out));
+        scene.turn(|node, now, out| node.set_link(now, true, out));
+        scene.pass(2 * SECOND);
+        scene.discover(Vn2vnKind::ClaimNotification, 3, INITIATOR);
+        scene.events();
+    }
+}
+
+#[test]
+fn only_who_sends_commands_is_an_initiator_to_the_target() {
+    // FCP-4, PRLI: the function bits. Who is none has no place at the target, and so no command of its is done.
+    for (does, known) in [(fcp_service::TARGET, 0), (fcp_service::INITIATOR, 1), (BOTH, 1)] {
+        let scene = Scene::with(TIMES, does | fcp_service::READ_XFER_RDY_DISABLED);
+        assert_eq!(scene.node.target().unwrap().peers().count(), known);
+    }
+}
+
+#[test]
+fn each_part_wakes_the_node_in_time() {
+    // Discovery has nothing to do before its second Beacon period, 8 s after the first.
+    let mut scene = Scene::up();
+    scene.submit();
+    scene.pass(3 * SECOND + 100 * MS);
+    assert_eq!(scene.only().command(), ElsCommand::REC, "REC_TOV");
+
+    let mut scene = Scene::new();
+    scene.discover(Vn2vnKind::ClaimNotification, 3, INITIATOR);
+    scene.take();
+    scene.ask_fip(FipElsKind::Flogi, &ElsRequest::Flogi(parameters()));
+    scene.ask(&ElsRequest::Plogi(parameters()));
+    let prli = scene.take().pop().unwrap();
+    scene.answer(&prli, &LsRjtRepr::new(els_reason::LOGICAL_BUSY, els_explanation::NONE).octets());
+    scene.pass(2 * SECOND + 100 * MS);
+    assert_eq!(scene.only().command(), ElsCommand::PRLI, "E_D_TOV after the reject");
 }

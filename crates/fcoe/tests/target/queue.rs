@@ -307,6 +307,10 @@ fn odd_configurations_work() {
     let mut rig = Rig::new(TargetConfig::default(), |peer| Peer { max_payload: 5000, ..peer });
     rig.read(0, 1, 0, 8);
     assert_eq!(rig.wire.all().iter().map(|sent| sent.payload.len()).collect::<Vec<_>>(), [2112, 1984, 24]);
+    // FC-FS-3, fill octets: only the last frame of a sequence has them.
+    let mut rig = Rig::new(TargetConfig::default(), |peer| Peer { max_payload: 2047, ..peer });
+    rig.read(0, 1, 0, 8);
+    assert_eq!(rig.wire.all().iter().map(|sent| sent.payload.len()).collect::<Vec<_>>(), [2044, 2044, 8, 24]);
 }
 
 /// RTV is answered when a session is up, and a PRLI may come again: what a peer says of itself counts from then on.

@@ -7,8 +7,12 @@ use linerate_wire::scsi::{Capacity, Cdb, ExtendedInquiry, Inquiry, ProtectionTag
 
 /// A disk of 1 MiB in memory with protection information of that type.
 fn bench(kind: ProtectionType) -> Bench {
+    sized(kind, 1 << 20)
+}
+
+fn sized(kind: ProtectionType, octets: u64) -> Bench {
     let mut disks = Disks::new(&CONFIG);
-    disks.add_protected(0, Box::new(Ram::new(1 << 20, 512, true, 1).unwrap()), kind).unwrap();
+    disks.add_protected(0, Box::new(Ram::new(octets, 512, true, 1).unwrap()), kind).unwrap();
     let mut bench = Bench { disks, next: 0 };
     bench.disks.nexus(ALICE, wwpn(ALICE));
     assert_eq!(bench.send(&Cdb::TestUnitReady, &[]).why(), (6, asc::RESET));
@@ -325,12 +329,12 @@ fn verify_compares_what_comes_octet_by_octet() {
 
 #[test]
 fn long_verifications_go_on_where_they_were() {
-    // More than one piece, each with its own reference tags.
-    let mut bench = bench(ProtectionType::Type1);
+    // More than one piece of 1 MiB, each with its own reference tags.
+    let mut bench = sized(ProtectionType::Type1, 2 << 20);
     let (protection, data) = (Protection { kind: ProtectionType::Type1, guard: Guard::Crc16, block: 512 }, [3; 512]);
     let all: Vec<u8> =
-        (0..2048).flat_map(|lba| [&data[..], &protection.tuple(&data, 5, lba, 0).octets()].concat()).collect();
-    let whole = |protect| Transfer { protect, ..Transfer::new(0, 2048) };
+        (0..3000).flat_map(|lba| [&data[..], &protection.tuple(&data, 5, lba, 0).octets()].concat()).collect();
+    let whole = |protect| Transfer { protect, ..Transfer::new(0, 3000) };
     bench.send(&Cdb::Write(whole(1)), &all).good();
     for protect in 0..5 {
         bench.send(&Cdb::Verify { transfer: whole(protect), compare: 0 }, &[]).good();

@@ -81,12 +81,10 @@ impl Verify {
         }
         let (Ok(block), Ok(stride)) = (usize::try_from(block), usize::try_from(stride)) else { return Ok(blocks) };
         let Some(data) = &self.data else { return Ok(blocks) };
-        let from = usize::try_from(self.done).unwrap_or(usize::MAX).saturating_mul(block);
-        let data = if self.one { data.bytes() } else { data.bytes().get(from..).unwrap_or_default() };
-        let mut wanted = data.chunks_exact(block).cycle();
-        let enough = self.one && !data.is_empty() || data.len() / block >= read.len() / stride;
+        let from = if self.one { 0 } else { usize::try_from(self.done).unwrap_or(usize::MAX).saturating_mul(block) };
+        let mut wanted = data.bytes().get(from..).unwrap_or_default().chunks_exact(block).cycle();
         let same = read.chunks_exact(stride).all(|read| wanted.next() == read.get(..block));
-        if enough && same { Ok(blocks) } else { Err(miscompare(asc::MISCOMPARE)) }
+        if same { Ok(blocks) } else { Err(miscompare(asc::MISCOMPARE)) }
     }
 
     /// Compares blocks and the protection information behind them with what is on the medium, octet by octet; the guard not
