@@ -332,7 +332,11 @@ impl<S: DeviceServer> Node<S> {
                 }
                 self.tell(NodeEvent::Up(peer));
             }
-            LoginEvent::Changed(_) => {}
+            LoginEvent::Changed(peer) => {
+                if let Some(target) = &mut self.target {
+                    target.change(&peer);
+                }
+            }
             LoginEvent::Down(id, why) => {
                 if let Some(target) = &mut self.target {
                     target.down(id);

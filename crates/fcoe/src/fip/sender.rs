@@ -4,8 +4,6 @@ use super::config::{FipConfig, FipMode};
 use crate::Transmit;
 use linerate_wire::*;
 
-/// Octets of the shortest frame, without a tag.
-const SHORTEST: usize = 60;
 /// Octets of the longest frame of a link service: all words a descriptor can state, and a MAC address.
 const LONGEST_ELS: usize = FipFrame::HEADER_LEN + 255 * 4 + 8;
 
@@ -83,7 +81,7 @@ impl Sender {
         });
         let Ok((room, left)) = written else { return false };
         let (end, headers) = (self.buffer.len() - left, self.buffer.len() - room);
-        let len = end.max(SHORTEST - 14 + headers).max(headers + usize::from(padded)).min(self.buffer.len());
+        let len = end.max(headers + usize::from(padded)).min(self.buffer.len());
         self.buffer[end..len].fill(0);
         out.frame(&self.buffer[..len])
     }

@@ -219,7 +219,6 @@ impl Exchange {
     pub(super) fn is_repeatable(&self) -> bool {
         const EXTENDED_COPY: u8 = 0x83;
         match self.cdb[0] {
-            _ if self.reset => true,
             opcode::COMPARE_AND_WRITE | opcode::PERSISTENT_RESERVE_OUT | EXTENDED_COPY => false,
             // READ, VERIFY, WRITE, WRITE AND VERIFY and WRITE SAME (32).
             opcode::VARIABLE_LENGTH => self.cdb[8] == 0 && matches!(self.cdb[9], 0x09..=0x0d),

@@ -93,10 +93,6 @@ impl Initiator {
             self.count(peer.id).beyond += 1;
             return;
         };
-        if ready.len == 0 {
-            self.count(peer.id).malformed += 1;
-            return;
-        }
         match exchange.ranges.insert(ready.offset, end) {
             Piece::New => {}
             Piece::Known | Piece::Overlap => {
@@ -120,7 +116,7 @@ impl Initiator {
         let (header, payload) = (frame.header(), frame.payload());
         let Some(at) = self.find(peer, header) else { return };
         let exchange = &mut self.exchanges[at];
-        if exchange.direction != Direction::In || exchange.reported {
+        if exchange.direction != Direction::In {
             self.count(peer.id).unexpected += 1;
             return;
         }

@@ -350,7 +350,7 @@ impl Initiator {
             Some(Service::Srr(at)) => (at, Phase::Requesting),
         };
         let exchange = &mut self.exchanges[at];
-        if exchange.phase != phase || exchange.service != header.ox_id {
+        if exchange.phase != phase {
             self.count(peer.id).unexpected += 1;
             return;
         }

@@ -131,10 +131,8 @@ impl Logins {
         match entry.state {
             _ if self.closing => return self.reject(way, header, BUSY, ways),
             State::Flogi => return self.reject(way, header, BUSY, ways),
-            // Crossed: the one with the greater name logs in (FC-LS-3, PLOGI).
-            State::Plogi if entry.info.wwpn < self.config.wwpn => {
-                return self.reject(way, header, IN_PROGRESS, ways);
-            }
+            // Crossed: the one with the greater name logs in (FC-LS-3, PLOGI), and who sends PLOGI has that.
+            State::Plogi => return self.reject(way, header, IN_PROGRESS, ways),
             _ => {}
         }
         // FC-LS-3, PLOGI: a PLOGI ends the session that there was.

@@ -117,7 +117,7 @@ impl Logins {
     pub(super) fn process_login(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         (entry.retries, entry.pending, entry.wake) = (0, None, None);
-        if self.closing || !fits(self.config.role, entry.info.role) {
+        if !fits(self.config.role, entry.info.role) {
             entry.state = State::Port;
             return;
         }
@@ -138,7 +138,7 @@ impl Logins {
     /// Sends what waits until nothing is pending.
     pub(super) fn settle(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
-        if entry.state != State::Ready || entry.pending.is_some() {
+        if entry.pending.is_some() {
             return;
         }
         if std::mem::take(&mut entry.ask_times) {

@@ -80,7 +80,7 @@ impl Logins {
         let first = !std::mem::replace(&mut entry.beaconed, true);
         match entry.state {
             State::Idle => self.start(now, index, ways),
-            State::Port if entry.pending.is_none() => self.process_login(now, index, ways),
+            State::Port => self.process_login(now, index, ways),
             State::Ready if first => {
                 entry.verify = true;
                 self.settle(now, index, ways);

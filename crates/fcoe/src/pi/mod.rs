@@ -71,6 +71,8 @@ pub struct ProtectionTuple {
 impl ProtectionTuple {
     /// Octets of it.
     pub const LEN: usize = 8;
+    /// What says nothing of its block: none was written, or it was given back.
+    pub(crate) const NONE: Self = Self { guard: u16::MAX, application: u16::MAX, reference: u32::MAX };
 
     /// Its octets.
     #[must_use]
@@ -158,11 +160,19 @@ impl Protection {
         }
     }
 
-    /// Sets the reference tags behind blocks, that of the first being `reference`; of type 3 all are the same.
+    /// Sets the reference tags behind blocks, that of the first being `reference`; of type 3 all are the same. What says
+    /// nothing goes on to do so.
     pub fn number(&self, blocks: &mut [u8], reference: u32) {
         for (index, block) in (0..).zip(blocks.chunks_exact_mut(self.stride())) {
-            block[self.block + 4..].copy_from_slice(&self.reference(reference, index).to_be_bytes());
+            let tuple = &mut block[self.block..];
+            tuple.copy_from_slice(&self.numbered(ProtectionTuple::read(tuple), reference, index).octets());
         }
+    }
+
+    /// The same for the `index`-th block, which has this protection information.
+    pub(crate) fn numbered(&self, tuple: ProtectionTuple, reference: u32, index: u64) -> ProtectionTuple {
+        let reference = if tuple == ProtectionTuple::NONE { u32::MAX } else { self.reference(reference, index) };
+        ProtectionTuple { reference, ..tuple }
     }
 
     /// Moves blocks together that have protection information behind them; returns the octets that are left.

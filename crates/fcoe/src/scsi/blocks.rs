@@ -1,12 +1,11 @@
 //! VERIFY, WRITE SAME, UNMAP, COMPARE AND WRITE: more blocks than data, or other ones.
 //!
-//! Protection information goes with the data of VERIFY and WRITE SAME as with that of READ and WRITE. COMPARE AND WRITE
-//! moves none: WRPROTECT other than 0 is refused.
+//! Protection information goes with the data of all but UNMAP as with that of READ and WRITE.
 
 use super::disks::Disks;
-use super::transfer::{medium, medium_only, moved};
+use super::transfer::{medium, moved, stride};
 use super::unit::{MAX_COMPARE, MAX_SPAN, length_field, options_field};
-use super::work::{Compare, Same, SameStage, Unmap, Verify, Work};
+use super::work::{Compare, Guarded, Same, SameStage, Unmap, Verify, Work};
 use super::{Response, Step};
 use linerate_wire::scsi::{Cdb, Transfer, asc};
 
@@ -20,21 +19,16 @@ impl Disks {
         unit.has(transfer.lba, blocks)?;
         slot.wanted = 0;
         let one = compare == 3;
-        let protect = || Response::invalid_field(options_field(transfer.width), Some(7));
         let len = match compare {
-            // Only of protection information in data out there is a fifth way to check it.
-            0 if transfer.protect == 5 => return Err(protect()),
             0 => 0,
             1 => {
                 unit.span(transfer)?;
-                u32::try_from(moved(unit, transfer, guarded.as_ref())).unwrap_or(u32::MAX)
+                moved(unit, transfer, guarded.as_ref())
             }
-            // One block has one reference tag, and blocks of types 1 and 2 have each their own.
-            3 if transfer.protect != 0 => return Err(protect()),
-            3 if blocks == 0 => 0,
-            3 => unit.geometry.block_size,
+            3 => stride(unit, guarded.as_ref()),
             _ => return Err(Response::invalid_field(options_field(transfer.width), Some(2))),
         };
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
         if blocks == 0 || len == 0 && unit.is_direct() {
             return Ok(Step::End(Response::good(0)));
         }
@@ -42,7 +36,9 @@ impl Disks {
         if one && blocks > MAX_SPAN / unit.block() {
             return Err(Response::invalid_field(length_field(transfer.width), None));
         }
-        let work = Work::Verify(Verify { lba: transfer.lba, left: blocks, done: 0, data: None, one, guarded });
+        // What is verified is on the medium first.
+        let flush = unit.geometry.volatile;
+        let work = Work::Verify(Verify { lba: transfer.lba, left: blocks, done: 0, data: None, one, guarded, flush });
         if len == 0 {
             slot.work = work;
             return Ok(self.go(place));
@@ -58,10 +54,6 @@ impl Disks {
         let unit = &mut self.units[usize::from(self.tasks[place].unit)];
         let guarded = medium(unit, &Transfer { width, lba, blocks, protect, dpo: false, fua: false })?;
         let options = options_field(width);
-        // No data, no protection information with it.
-        if no_data && protect != 0 {
-            return Err(Response::invalid_field(options, Some(7)));
-        }
         if unmap && !unit.geometry.discards {
             return Err(Response::invalid_field(options, Some(3)));
         }
@@ -74,8 +66,9 @@ impl Disks {
         if blocks == 0 || u64::from(blocks) > MAX_SPAN / unit.block() {
             return Err(Response::invalid_field(length_field(width), None));
         }
-        let moved = guarded.is_some_and(|guarded| guarded.moved);
-        let len = if moved { unit.stride() } else { unit.block() };
+        // Without data, zeros came, whose protection information says nothing (clause 5.44: NDOB).
+        let guarded = if no_data { guarded.map(Guarded::moving) } else { guarded };
+        let len = stride(unit, guarded.as_ref());
         // What is given back reads as zeros only on some devices.
         let unmap = unmap && unit.geometry.discard_zeroes;
         let (left, stage) = (u64::from(blocks), SameStage::Begin);
@@ -101,11 +94,10 @@ impl Disks {
             return Err(Response::invalid_field(1, Some(0)));
         }
         unit.writable()?;
-        match len {
-            0 => Ok(Step::End(Response::good(0))),
-            1..8 => Err(Response::illegal(asc::PARAMETER_LENGTH)),
-            _ => self.receive(place, u32::from(len), Work::Unmap(Unmap::default())),
+        if len == 0 {
+            return Ok(Step::End(Response::good(0)));
         }
+        self.receive(place, u32::from(len), Work::Unmap(Unmap::default()))
     }
 
     /// COMPARE AND WRITE (SBC-3, clause 5.2).
@@ -119,14 +111,14 @@ impl Disks {
     ) -> Result<Step, Response> {
         let unit = &self.units[usize::from(self.tasks[place].unit)];
         let transfer = Transfer { protect, ..Transfer::new(lba, u32::from(blocks)) };
-        medium_only(unit, &transfer)?;
+        let guarded = medium(unit, &transfer)?;
         unit.writable()?;
         unit.has(lba, u64::from(blocks))?;
         const { assert!(MAX_COMPARE == u8::MAX, "every number of blocks is within the limit") };
         if blocks == 0 {
             return Ok(Step::End(Response::good(0)));
         }
-        let len = 2 * u32::from(blocks) * unit.geometry.block_size;
-        self.receive(place, len, Work::Compare(Compare { lba, fua, data: None }))
+        let len = u32::try_from(2 * moved(unit, &transfer, guarded.as_ref())).unwrap_or(u32::MAX);
+        self.receive(place, len, Work::Compare(Compare { lba, fua, data: None, guarded }))
     }
 }

@@ -48,7 +48,10 @@ pub(super) fn inquire(unit: &Unit, config: &DisksConfig, page: Option<u8>, to: &
         VpdPage::DESIGNATORS => &|to| designators(unit, config, to),
         VpdPage::EXTENDED => &|to| to.extend(extended(unit).octets()),
         VpdPage::LIMITS => &|to| to.extend(limits(unit).octets()),
-        VpdPage::CHARACTERISTICS => &|to| to.extend(BlockCharacteristics { rotation: 1, form_factor: 0 }.octets()),
+        VpdPage::CHARACTERISTICS => &|to| {
+            let disk = BlockCharacteristics { rotation: 1, form_factor: 0, verifies_unmapped: true };
+            to.extend(disk.octets());
+        },
         VpdPage::PROVISIONING => &|to| to.extend(provisioning(unit).octets()),
         _ => return Err(Response::invalid_field(2, None)),
     };

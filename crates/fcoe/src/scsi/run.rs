@@ -67,6 +67,7 @@ impl Disks {
                     Some(ended) => outcome = ended,
                     None => return Step::Pending,
                 },
+                Next::Then(work) => (slot.work, outcome) = (work, Outcome::NONE),
                 Next::Step(step) => {
                     slot.work = Work::Idle;
                     let (unit, hold) = (usize::from(slot.unit), slot.hold);

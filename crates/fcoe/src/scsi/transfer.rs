@@ -55,7 +55,8 @@ impl Disks {
         }
         let blocks = u64::from(transfer.blocks);
         let lba = transfer.lba;
-        let verify = verify.then_some(Verify { lba, left: blocks, done: 0, data: None, one: false, guarded });
+        let verify =
+            verify.then_some(Verify { lba, left: blocks, done: 0, data: None, one: false, guarded, flush: false });
         // What is verified is on the medium first (SBC-3, clause 5.37).
         let fua = transfer.fua || verify.is_some() && unit.geometry.volatile;
         let work = Work::Write(Write { lba, fua, data: None, guarded, then: verify });
@@ -90,20 +91,12 @@ pub(super) fn medium(unit: &Unit, transfer: &Transfer) -> Result<Option<Guarded>
     Guarded::new(protection.kind, transfer).ok_or_else(protect).map(Some)
 }
 
-/// The same of commands that do not move protection information: it is made and checked here.
-pub(super) fn medium_only(unit: &Unit, transfer: &Transfer) -> Result<(), Response> {
-    medium(unit, transfer)?;
-    if matches!(transfer.width, Width::ThirtyTwo(_)) {
-        return Err(Response::illegal(asc::OPCODE));
-    }
-    if transfer.protect != 0 {
-        return Err(Response::invalid_field(options_field(transfer.width), Some(7)));
-    }
-    Ok(())
-}
-
 /// Octets that a transfer moves.
 pub(super) fn moved(unit: &Unit, transfer: &Transfer, guarded: Option<&Guarded>) -> u64 {
-    let stride = if guarded.is_some_and(|guarded| guarded.moved) { unit.stride() } else { unit.block() };
-    u64::from(transfer.blocks) * stride
+    u64::from(transfer.blocks) * stride(unit, guarded)
+}
+
+/// Octets that a block is moved with.
+pub(super) fn stride(unit: &Unit, guarded: Option<&Guarded>) -> u64 {
+    if guarded.is_some_and(|guarded| guarded.moved) { unit.stride() } else { unit.block() }
 }

@@ -21,6 +21,8 @@ const PIECE: u64 = 1 << 20;
 pub(super) enum Next {
     Submit(Operation),
     Step(Step),
+    /// Another series goes on.
+    Then(Work),
 }
 
 impl From<Response> for Next {
@@ -215,13 +217,7 @@ impl Work {
                 tools.good()
             }
             Self::Read(work) => work.next(tools, outcome),
-            Self::Write(work) => match work.next(tools, outcome) {
-                Ok(next) => next,
-                Err(verify) => {
-                    *self = Self::Verify(verify);
-                    self.next(tools, Outcome::NONE)
-                }
-            },
+            Self::Write(work) => work.next(tools, outcome),
             Self::Flush(work) => work.next(tools, outcome),
             Self::Same(work) => work.next(tools, outcome),
             Self::Unmap(work) => work.next(tools, outcome),
@@ -261,6 +257,11 @@ impl Guarded {
         };
         let checks = ProtectionChecks { guard, reference: tags && known, application };
         Some(Self { moved: transfer.protect != 0, checks, reference, compares_guards: transfer.protect != 2 })
+    }
+
+    /// The same, as if protection information came with the blocks.
+    pub(super) fn moving(self) -> Self {
+        Self { moved: true, ..self }
     }
 
     /// Compares blocks with the protection information behind each; they begin at `lba`, after `done` blocks of the command.
@@ -321,7 +322,7 @@ impl Read {
     }
 }
 
-/// WRITE, and the first half of WRITE AND VERIFY.
+/// WRITE, the first half of WRITE AND VERIFY, and the second of COMPARE AND WRITE.
 #[derive(Debug)]
 pub(super) struct Write {
     pub(super) lba: u64,
@@ -334,25 +335,25 @@ pub(super) struct Write {
 }
 
 impl Write {
-    fn next(&mut self, tools: &mut Tools<'_>, outcome: Outcome) -> Result<Next, Verify> {
+    fn next(&mut self, tools: &mut Tools<'_>, outcome: Outcome) -> Next {
         if let Some(buffer) = self.data.take() {
             let Some(guarded) = self.guarded.as_ref().filter(|guarded| guarded.moved) else {
                 let tags = self.guarded.as_ref().map(|guarded| (guarded.reference, guarded.application()));
                 let (reference, application) = tags.unwrap_or((Tools::reference(self.lba), 0));
-                return Ok(tools.write_tagged(self.lba, buffer, self.fua, application, reference));
+                return tools.write_tagged(self.lba, buffer, self.fua, application, reference);
             };
             let verify = |protection: &Protection| guarded.verify(protection, buffer.bytes(), self.lba, 0);
-            return Ok(match tools.protection.map_or(Ok(()), verify) {
+            return match tools.protection.map_or(Ok(()), verify) {
                 Ok(()) => Next::Submit(Operation::Write { lba: self.lba, buffer, fua: self.fua }),
                 Err(response) => {
                     tools.pool.give(buffer);
                     response.into()
                 }
-            });
+            };
         }
         if let Err(error) = outcome.result {
             tools.give(outcome.buffer);
-            return Ok(failure(error, true, self.lba).into());
+            return failure(error, true, self.lba).into();
         }
         match self.then.take() {
             Some(verify) => {
@@ -361,9 +362,9 @@ impl Write {
                 if let Some(data) = data.as_mut().filter(|_| !moved) {
                     tools.strip(data);
                 }
-                Err(Verify { data, ..verify })
+                Next::Then(Work::Verify(Verify { data, ..verify }))
             }
-            None => Ok(tools.done(outcome.buffer)),
+            None => tools.done(outcome.buffer),
         }
     }
 }

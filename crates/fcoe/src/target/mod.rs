@@ -162,11 +162,19 @@ impl<S: DeviceServer> Target<S> {
         if let Some(before) = &self.peers[index] {
             self.down(before.peer.id);
         }
-        // 256 octets is what every port takes (FC-LS-3, PLOGI: the receive data field size is at least that).
-        let peer = Peer { max_payload: (peer.max_payload & !3).clamp(256, 2112), ..*peer };
+        let peer = within_limits(peer);
         self.peers[index] = Some(TargetPeer { peer, queue_depth: 0, commands: 0, octets_sent: 0, octets_received: 0 });
         self.device.nexus(peer.id, peer.wwpn);
         true
+    }
+
+    /// A peer that is logged in says something else of itself: its time-outs (RTV), what it does (PRLI).
+    pub fn change(&mut self, peer: &Peer) {
+        match self.peer_mut(peer.id) {
+            Some(known) => known.peer = within_limits(peer),
+            None if peer.role.initiator => _ = self.up(peer),
+            None => {}
+        }
     }
 
     /// A peer's login has ended, whatever the reason: so do all its exchanges, without a word (FCP-4, clause 4.10).
@@ -367,4 +375,9 @@ impl<S: DeviceServer> Target<S> {
         }
         self.inquire(now);
     }
+}
+
+/// 256 octets is what every port takes (FC-LS-3, PLOGI: the receive data field size is at least that).
+fn within_limits(peer: &Peer) -> Peer {
+    Peer { max_payload: (peer.max_payload & !3).clamp(256, 2112), ..*peer }
 }

@@ -140,6 +140,53 @@ fn in_point_to_point_mode_the_flag_is_no_record() {
 }
 
 #[test]
+fn who_expects_one_other_is_content_with_one_of_its_kind_only() {
+    // FC-BB-6, VN2VN point-to-point: a group and a flag of its own; with a second other, or one in the other mode, it goes on
+    // as multipoint.
+    let paired =
+        |mac, fc_id| Other { flags: FipFlags::REC_P2P, dst: FipFrame::ALL_PT2PT_MACS, ..Other::new(mac, fc_id) };
+    let lonely = || {
+        let mut node = Node::new(&FipConfig { mode: FipMode::PointToPoint, ..config(OURS) });
+        node.link(true);
+        node.run(1900 * MS);
+        let sent = node.take();
+        assert!(sent.iter().all(|frame| (frame.dst, frame.flags) == (FipFrame::ALL_PT2PT_MACS, FipFlags::REC_P2P)));
+        assert_eq!(sent.len(), 5);
+        node.hear(&paired(LESSER, 0x0e01).frame(Vn2vnKind::ClaimNotification));
+        assert_eq!((node.machine.mode(), node.machine.neighbours().count()), (FipMode::PointToPoint, 1));
+        node.take();
+        node.events();
+        node
+    };
+    let mut again = lonely();
+    again.hear(&paired(LESSER, 0x0e01).frame(Vn2vnKind::Beacon));
+    assert_eq!((again.machine.mode(), again.events().len()), (FipMode::PointToPoint, 1));
+    let (second, plain) = (paired(GREATER, 0x0e03), Other::new(LESSER, 0x0e01));
+    for other in [second.frame(Vn2vnKind::ClaimNotification), plain.frame(Vn2vnKind::Beacon)] {
+        let mut node = lonely();
+        node.hear(&other);
+        assert_eq!((node.machine.mode(), node.events()), (FipMode::Multipoint, vec![FipEvent::Down]));
+        node.run(node.now + 2 * SECOND);
+        let sent = node.take();
+        assert!(sent.iter().all(|frame| (frame.dst, frame.flags.0) == (FipFrame::ALL_VN2VN_MACS, 0)), "{sent:?}");
+        assert!(node.machine.own().is_some());
+    }
+}
+
+#[test]
+fn before_our_claim_nobody_is_a_neighbour() {
+    // FC-BB-6, neighbour set: those who answer our claim; and a Beacon counts only while we beacon.
+    for (state, mut node) in on_the_way().into_iter().enumerate() {
+        let other = Other::new(LESSER, 0x0e01);
+        node.hear(&Other { dst: MacAddr(OURS), ..other }.frame(Vn2vnKind::ClaimResponse));
+        assert_eq!(node.machine.neighbours().count(), usize::from(state >= 3), "state {state}");
+        node.hear(&other.frame(Vn2vnKind::Beacon));
+        assert_eq!((node.take(), node.events().len()), (vec![], usize::from(state == 4)), "state {state}");
+        assert_eq!(node.machine.counters().drops().map(|(_, count)| count).sum::<u64>(), 0);
+    }
+}
+
+#[test]
 fn a_probe_reply_makes_us_yield_until_we_beacon() {
     for (state, mut node) in on_the_way().into_iter().enumerate() {
         let reply = Other { dst: MacAddr(OURS), ..Other::new(LESSER, ID) }.frame(Vn2vnKind::ProbeReply);
@@ -433,6 +480,9 @@ fn a_login_that_is_not_for_us_or_contradicts_itself_is_dropped() {
     let mut node = Node::up(&config([0x52, 0x54, 0, 0xfc, 0x0e, 1]));
     node.hear(&request.octets);
     assert!(matches!(node.events()[..], [FipEvent::Els { from: None, .. }]));
+    let mut node = Node::up(&config([0x52, 0x54, 0, 0xfc, 0x0e, 1]));
+    node.hear(&changed(6, 0x53));
+    assert_eq!((node.events(), node.machine.counters().dropped(FipDrop::Inconsistent)), (vec![], 1), "a group");
     // Before we have an identifier, none.
     let mut node = Node::new(&config([0x52, 0x54, 0, 0xfc, 0x0e, 1]));
     node.link(true);
@@ -480,6 +530,21 @@ fn each_frame_that_does_nothing_has_a_reason() {
         ("cut", claim[..200].to_vec(), FipDrop::Malformed),
         ("source", with(11, 9), FipDrop::Inconsistent),
         ("MAC descriptor", of(&|repr| repr.enode_mac.0[5] = 9), FipDrop::Inconsistent),
+        ("MAC descriptor of nobody", Other::new([0; 6], 0x0e01).frame(Vn2vnKind::Beacon), FipDrop::Inconsistent),
+        (
+            "a claim from a VN_Port's address",
+            frame(
+                FcId::new(0x0e01).mac(FipFrame::VN2VN_FC_MAP),
+                FipFrame::ALL_VN2VN_MACS,
+                &other.repr(Vn2vnKind::ClaimNotification),
+            ),
+            FipDrop::Inconsistent,
+        ),
+        (
+            "a claim response about our identifier",
+            Other { dst: MacAddr(OURS), ..Other::new(LESSER, ID) }.frame(Vn2vnKind::ClaimResponse),
+            FipDrop::Inconsistent,
+        ),
         ("MAC descriptor of a group", of(&|repr| repr.enode_mac.0[0] |= 1), FipDrop::Inconsistent),
         (
             "a group as the sender",

@@ -46,6 +46,30 @@ fn a_neighbour_is_gone_20_s_after_its_last_beacon() {
 }
 
 #[test]
+fn a_claim_is_a_sign_of_life_and_another_ports_beacon_is_none() {
+    let mut node = Node::up(&config(OURS));
+    let other = Other::new([2, 0, 0, 0, 0, 1], 1);
+    arrive(&mut node, other);
+    node.events();
+    let first = node.now;
+    node.run(first + 15 * SECOND);
+    node.hear(&other.frame(Vn2vnKind::ClaimNotification));
+    // The same identifier and port name, of another node or from another ENode.
+    for (node_name, enode_mac) in
+        [(Wwn(7), MacAddr(other.mac)), (Wwn::from_mac(0x1000, MacAddr(other.mac)), MacAddr([4; 6]))]
+    {
+        node.run(node.now + SECOND);
+        let beacon = FipVn2vnRepr { node_name, enode_mac, ..other.repr(Vn2vnKind::Beacon) };
+        node.hear(&frame(beacon.port.mac, FipFrame::ALL_VN2VN_MACS, &beacon));
+    }
+    assert_eq!(node.machine.counters().dropped(FipDrop::Inconsistent), 2);
+    node.run(first + 35 * SECOND - 1);
+    assert!(matches!(node.events()[..], [FipEvent::Claimed(_)]));
+    node.run(first + 35 * SECOND);
+    assert!(matches!(node.events()[..], [FipEvent::Gone(_)]));
+}
+
+#[test]
 fn claiming_again_is_being_the_same_and_claiming_elsewhere_is_leaving() {
     let mut node = Node::up(&config(OURS));
     let other = Other::new([2, 0, 0, 0, 0, 1], 1);

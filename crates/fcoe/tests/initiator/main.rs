@@ -1,5 +1,7 @@
 //! The initiator, frame by frame: bytes in, bytes out, with a clock that stands still.
 
+mod belief;
+mod command;
 mod golden;
 mod loss;
 mod model;

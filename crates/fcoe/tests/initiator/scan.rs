@@ -138,6 +138,37 @@ fn units_differ() {
     assert_eq!(took, (4 + 11) * SECOND / 2, "not ready is asked again after a pause, an attention at once");
 }
 
+/// What is not connected, has blocks of a size that is none, or is named by its port is not taken for what it is not; what is
+/// busy is asked again.
+#[test]
+fn only_what_is_a_disk_is_taken() {
+    let mut busy = 2;
+    let capacity = |size: u32| [&[0, 0, 0, 0, 0, 0, 0, 9][..], &size.to_be_bytes(), &[0; 20]].concat();
+    let unit = [0x02, 0x03, 0, 8, 0x50, 1, 2, 3, 4, 5, 6, 7];
+    let port = [&[0x01, 0x93, 0, 16][..], &[0x60; 16]].concat();
+    let page = [&[0, 0x83, 0, 32][..], &port, &unit].concat();
+    let (found, skipped, took) = scan(&mut |lun, cdb| match (lun[1], cdb[0]) {
+        (_, 0xa0) => (0, vec![], luns(&[0, 1, 2, 3, 4])),
+        (0, 0x12) if cdb[1] == 0 => (0, vec![], inquiry(0x20)),
+        (_, 0x12) if cdb[1] == 0 => (0, vec![], inquiry(0)),
+        (_, 0x12) if cdb[2] == 0 => (0, vec![], vec![0, 0, 0, 1, 0x83]),
+        (_, 0x12) => (0, vec![], page.clone()),
+        (4, 0) if busy > 0 => {
+            busy -= 1;
+            (8, vec![], vec![])
+        }
+        (_, 0) => (0, vec![], vec![]),
+        (number, 0x9e) => (0, vec![], capacity([0, 256, 520, 1 << 17, 512][usize::from(number)])),
+        _ => (2, sense(ILLEGAL), vec![]),
+    });
+    let found = found.unwrap();
+    assert_eq!((found.len(), found[0].lun.0[1], &found[0].designator[..]), (1, 4, &unit[4..]));
+    let strange = "its blocks are of a strange size";
+    let why: Vec<_> = skipped.iter().map(|skipped| (skipped.lun.0[1], skipped.why)).collect();
+    assert_eq!(why, [(0, "not a disk"), (1, strange), (2, strange), (3, strange)]);
+    assert_eq!(took, SECOND, "two pauses");
+}
+
 #[test]
 fn a_target_without_a_list_is_an_error() {
     let (found, _, _) = scan(&mut |_, _| (2, sense(ILLEGAL), vec![]));

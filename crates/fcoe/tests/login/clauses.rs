@@ -133,6 +133,31 @@ fn flogi_of_a_logged_in_port_is_busy_and_ends_the_session() {
     assert_eq!(scene.logins.peer_by_id(FcId::new(2)), None);
 }
 
+/// The same while processes log in: the N_Ports are logged in already.
+#[test]
+fn flogi_during_process_login_begins_anew() {
+    let mut scene = Scene::new(9, TARGET, 2);
+    scene.beacon(None);
+    let flogi = scene.ways.only();
+    scene.answer(&flogi, &flogi_accept(2));
+    let plogi = scene.ways.only();
+    scene.answer(&plogi, &flogi_accept(2));
+    assert_eq!(scene.ways.commands(), [ElsCommand::PRLI]);
+    scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
+    let sent = scene.ways.take();
+    assert_eq!((sent.len(), sent[0].reject(), sent[1].command()), (2, BUSY, ElsCommand::FLOGI));
+}
+
+/// FC-LS-3, FLOGI: it may go to the F_Port's address, whose part each VN_Port takes.
+#[test]
+fn flogi_to_the_fabrics_address_is_ours() {
+    let mut scene = Scene::new(1, TARGET, 2);
+    let header = FcHeader { d_id: FcId::FABRIC, ..request(2, 1, 1) };
+    scene.fip(&header, &parameters(2).octets(ElsCommand::FLOGI));
+    let accept = scene.ways.only();
+    assert_eq!((accept.command(), accept.header.s_id), (ElsCommand::LS_ACC, FcId::FABRIC));
+}
+
 /// FC-LS-3, LS_RJT explanations: what is wrong with service parameters is said.
 #[test]
 fn bad_service_parameters_are_refused_with_their_reason() {
@@ -158,6 +183,61 @@ fn bad_service_parameters_are_refused_with_their_reason() {
         scene.ask(&ElsRequest::Plogi(login));
         assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, explanation));
     }
+    // FC-LS-3, receive data field size: 256 is the least there is.
+    let mut scene = Scene::new(1, TARGET, 2);
+    let class_3 = ClassParameters { receive_size: 256, ..good.class_3 };
+    let least = LoginRepr { receive_size: 256, class_3, ..good };
+    scene.ask_fip(&ElsRequest::Flogi(LoginRepr { receive_size: 256, ..good }));
+    assert_eq!(scene.ways.commands(), [ElsCommand::LS_ACC]);
+    scene.ask(&ElsRequest::Plogi(least));
+    assert_eq!(scene.ways.commands(), [ElsCommand::LS_ACC, ElsCommand::PRLI]);
+    scene.prli(0x1a2);
+    assert_eq!(scene.logins.peers().next().unwrap().max_payload, 256);
+}
+
+/// The same when they come as an answer: the login is tried again later.
+#[test]
+fn bad_service_parameters_are_not_taken_as_an_answer() {
+    let bad = LoginRepr { port_name: Wwn(1), ..parameters(2) }.octets(ElsCommand::LS_ACC);
+    let mut scene = Scene::new(9, TARGET, 2);
+    scene.beacon(None);
+    let flogi = scene.ways.only();
+    scene.answer(&flogi, &bad);
+    assert_eq!((scene.ways.commands(), scene.wait()), (vec![], 2));
+    let flogi = scene.ways.only();
+    assert_eq!(flogi.command(), ElsCommand::FLOGI);
+    scene.answer(&flogi, &flogi_accept(2));
+    let plogi = scene.ways.only();
+    scene.answer(&plogi, &bad);
+    assert_eq!((scene.ways.commands(), scene.wait()), (vec![], 2));
+    assert_eq!(scene.ways.commands(), [ElsCommand::PLOGI]);
+}
+
+/// A reply counts that comes from whom the request went to.
+#[test]
+fn a_reply_from_another_station_is_none() {
+    let mut scene = Scene::new(9, TARGET, 2);
+    scene.beacon(None);
+    let flogi = scene.ways.only();
+    scene.answer(&flogi, &flogi_accept(2));
+    let plogi = scene.ways.only();
+    scene.frame(neighbour(3, None).vn_mac, &reply(&plogi), &flogi_accept(2));
+    assert_eq!((scene.ways.take(), scene.logins.counters().wrong_source), (vec![], 1));
+    scene.answer(&plogi, &flogi_accept(2));
+    assert_eq!(scene.ways.commands(), [ElsCommand::PRLI]);
+}
+
+/// FC-BB-6, VN2VN login: who turns out to have nothing for us is not logged in to, though our name is the greater.
+#[test]
+fn a_role_that_becomes_known_may_end_a_login() {
+    let mut scene = Scene::new(9, TARGET, 2);
+    scene.beacon(None);
+    let flogi = scene.ways.only();
+    scene.beacon(Some(TARGET));
+    scene.answer(&flogi, &flogi_accept(2));
+    scene.rest();
+    scene.beacon(Some(INITIATOR));
+    assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
 }
 
 /// What goes into a frame: the least of both receive sizes and of what reaches the peer (FC-LS-3, receive data field
@@ -296,6 +376,54 @@ fn prli_is_answered_page_by_page() {
     assert_eq!(scene.logins.counters().malformed, 2);
 }
 
+/// FC-LS-3, PRLI: the reply repeats nothing of the request's flags but the image pair, and establishes none that was not
+/// asked for.
+#[test]
+fn prli_flags_are_answered_as_they_are_meant() {
+    let mut scene = Scene::ready();
+    let prli = |flags| ServicePage::fcp(flags, 0x1a2).payload(ElsCommand::PRLI);
+    scene.ask_octets(&prli(0xe000));
+    let page = |scene: &mut Scene| ServicePages::new_checked(&scene.ways.only().payload).unwrap().fcp().unwrap();
+    assert_eq!(page(&mut scene).flags, 0x2100, "associators are not used");
+    scene.ask_octets(&ServicePage::fcp(0, 0).payload(ElsCommand::PRLO));
+    scene.ways.take();
+    events(&mut scene.logins);
+    scene.ask_octets(&prli(0));
+    assert_eq!((page(&mut scene).flags, events(&mut scene.logins)), (0x0100, vec![]));
+}
+
+/// Ours is refused because the peer knows of no N_Port login: the next beacon begins anew.
+#[test]
+fn prli_without_a_login_over_there_begins_anew() {
+    let mut scene = Scene::new(9, TARGET, 2);
+    scene.beacon(None);
+    let flogi = scene.ways.only();
+    scene.answer(&flogi, &flogi_accept(2));
+    let plogi = scene.ways.only();
+    scene.answer(&plogi, &flogi_accept(2));
+    let prli = scene.ways.only();
+    scene.refuse(&prli, LOGIN_FIRST.0, LOGIN_FIRST.1);
+    scene.rest();
+    scene.beacon(None);
+    assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
+}
+
+/// A session that the other side's PRLI has made does not end because ours is not answered.
+#[test]
+fn prli_that_is_not_answered_ends_no_session() {
+    let mut scene = Scene::new(1, TARGET, 2);
+    scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
+    scene.ask(&ElsRequest::Plogi(parameters(2)));
+    scene.prli(0x1a2);
+    scene.ways.take();
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Up(_)]));
+    for _ in 0..3 {
+        assert_eq!((scene.wait(), scene.ways.commands()), (8, vec![ElsCommand::PRLI]));
+    }
+    assert_eq!((scene.wait(), scene.ways.commands()), (8, vec![ElsCommand::RTV]));
+    assert_eq!((events(&mut scene.logins), scene.logins.peers().count()), (vec![], 1));
+}
+
 /// FCP-4, PRLI: a target knows an initiator by its PRLI. An initiator begins when its own is answered, a target as soon
 /// as it answered.
 #[test]
@@ -362,6 +490,18 @@ fn prlo_ends_the_process_only() {
     assert_eq!(scene.ways.commands(), [ElsCommand::LS_ACC]);
     scene.prli(0x1a2);
     assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Up(_)]));
+    assert_eq!(scene.ways.commands(), [ElsCommand::LS_ACC, ElsCommand::RTV], "it is a session as any other");
+}
+
+/// FC-LS-3, PRLO: of another type there is nothing to end.
+#[test]
+fn prlo_of_another_type_ends_nothing() {
+    let mut scene = Scene::ready();
+    let page = ServicePage { fc_type: FcType(0x28), ..ServicePage::fcp(0, 7) };
+    scene.ask_octets(&page.payload(ElsCommand::PRLO));
+    let answer: Vec<_> = ServicePages::new_checked(&scene.ways.only().payload).unwrap().iter().collect();
+    assert_eq!(answer, [ServicePage { flags: ServicePage::INVALID, parameters: 0, ..page }]);
+    assert_eq!((events(&mut scene.logins), scene.logins.peers().count()), (vec![], 1));
 }
 
 /// FC-LS-3, RTV: time-outs are told and asked for; bad ones are not taken.
@@ -387,6 +527,19 @@ fn time_outs_are_told_and_taken() {
         let changed = events(&mut scene.logins).contains(&LoginEvent::Changed(peer));
         assert_eq!(changed, taken != 2 * SECOND);
     }
+    // R_A_TOV must be a time too, and not the lesser one.
+    for (r_a_tov, e_d_tov) in [(0, 0), (600_001, 3000), (2999, 3000)] {
+        let mut scene = Scene::new(1, TARGET, 2);
+        scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
+        scene.ask(&ElsRequest::Plogi(parameters(2)));
+        let prli = scene.ways.take().pop().unwrap();
+        scene.answer(&prli, &page(ServicePage::EXECUTED, 0x1a2));
+        let rtv = scene.ways.only();
+        scene.answer(&rtv, &RtvAccRepr { r_a_tov, e_d_tov, qualifier: 0 }.octets());
+        let peer = *scene.logins.peers().next().unwrap();
+        assert_eq!((peer.e_d_tov, peer.r_a_tov), (2 * SECOND, 4 * SECOND));
+        assert_eq!(scene.logins.counters().malformed, 1);
+    }
 }
 
 /// FC-LS-3, ADISC: ADISC is answered with our names and address; who has others than when he logged in is out.
@@ -401,9 +554,12 @@ fn adisc_is_answered_and_checked() {
         AdiscRepr::parse(&scene.ways.only().payload).unwrap(),
         AdiscRepr { port_name: us.wwpn, node_name: us.wwnn, id: FcId::new(1), ..adisc }
     );
-    scene.ask(&ElsRequest::Adisc(AdiscRepr { node_name: Wwn(1), ..adisc }));
-    assert_eq!(scene.ways.only().reject(), LOGIN_FIRST);
-    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Moved)]));
+    for other in [AdiscRepr { node_name: Wwn(1), ..adisc }, AdiscRepr { id: FcId::new(3), ..adisc }] {
+        let mut scene = Scene::ready();
+        scene.ask(&ElsRequest::Adisc(other));
+        assert_eq!(scene.ways.only().reject(), LOGIN_FIRST);
+        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Moved)]));
+    }
 }
 
 /// The first beacon after a login that the neighbour began asks whether the session holds (08, frame 26): an answer
@@ -412,7 +568,12 @@ fn adisc_is_answered_and_checked() {
 fn the_first_beacon_after_a_login_asks_who_is_there() {
     let them = neighbour(2, None);
     let good = AdiscRepr { hard_address: FcId::new(0), port_name: them.wwpn, node_name: them.wwnn, id: FcId::new(2) };
-    for (answer, holds) in [(Some(good), true), (Some(AdiscRepr { port_name: Wwn(1), ..good }), false), (None, false)] {
+    for (answer, holds) in [
+        (Some(good), true),
+        (Some(AdiscRepr { port_name: Wwn(1), ..good }), false),
+        (Some(AdiscRepr { id: FcId::new(3), ..good }), false),
+        (None, false),
+    ] {
         let mut scene = Scene::ready();
         scene.beacon(Some(INITIATOR));
         let adisc = scene.ways.only();
@@ -431,6 +592,57 @@ fn the_first_beacon_after_a_login_asks_who_is_there() {
     assert_eq!(scene.wait(), 8);
     assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
     assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Silent)]));
+}
+
+/// One request at a time: what is to be asked waits for the reply to what was asked.
+#[test]
+fn adisc_waits_for_the_reply_to_rtv() {
+    let mut scene = Scene::new(1, TARGET, 2);
+    scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
+    scene.ask(&ElsRequest::Plogi(parameters(2)));
+    let prli = scene.ways.take().pop().unwrap();
+    scene.answer(&prli, &page(ServicePage::EXECUTED, 0x1a2));
+    let rtv = scene.ways.only();
+    scene.beacon(Some(INITIATOR));
+    assert_eq!(scene.ways.commands(), []);
+    scene.answer(&rtv, &RtvAccRepr { r_a_tov: 4000, e_d_tov: 2000, qualifier: 0 }.octets());
+    assert_eq!(scene.ways.commands(), [ElsCommand::ADISC]);
+}
+
+/// A neighbour that claims its address anew may have restarted: its next beacon asks again.
+#[test]
+fn who_claims_anew_is_asked_again() {
+    let them = neighbour(2, None);
+    let good = AdiscRepr { hard_address: FcId::new(0), port_name: them.wwpn, node_name: them.wwnn, id: FcId::new(2) };
+    let mut scene = Scene::ready();
+    scene.beacon(Some(INITIATOR));
+    let adisc = scene.ways.only();
+    scene.answer(&adisc, &good.octets(ElsCommand::LS_ACC));
+    scene.beacon(Some(INITIATOR));
+    assert_eq!(scene.ways.commands(), []);
+    scene.logins.neighbour_claimed(FcId::new(7));
+    scene.beacon(Some(INITIATOR));
+    assert_eq!(scene.ways.commands(), []);
+    scene.logins.neighbour_claimed(FcId::new(2));
+    scene.beacon(Some(INITIATOR));
+    assert_eq!(scene.ways.commands(), [ElsCommand::ADISC]);
+}
+
+/// FCP-4, clause 12.3: who does not answer ABTS is logged out, and in again.
+#[test]
+fn who_does_not_answer_is_logged_out_and_in_again() {
+    let mut scene = Scene::ready();
+    let peer = scene.logins.peers().next().unwrap().id;
+    let earlier = PeerId { generation: peer.generation.wrapping_sub(1), ..peer };
+    scene.logins.log_in_again(scene.now, earlier, &mut scene.ways);
+    assert_eq!((scene.ways.take(), events(&mut scene.logins)), (vec![], vec![]), "another session");
+    scene.logins.log_in_again(scene.now, peer, &mut scene.ways);
+    let logo = scene.ways.only();
+    assert_eq!((logo.fip, logo.command()), (true, ElsCommand::LOGO));
+    assert_eq!(events(&mut scene.logins), [LoginEvent::Down(peer, Downfall::Silent)]);
+    scene.answer(&logo, &[2, 0, 0, 0]);
+    scene.beacon(Some(INITIATOR));
+    assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
 }
 
 /// FC-LS-3, LOGO: LOGO is accepted in FIP and in FCoE, ends the session, and the next beacon begins another.
@@ -468,6 +680,8 @@ fn logging_out_says_so_and_is_final() {
     assert!(!scene.logins.is_quiet());
     scene.beacon(Some(INITIATOR));
     scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
+    assert_eq!(scene.ways.only().reject(), BUSY);
+    scene.ask(&ElsRequest::Plogi(parameters(2)));
     assert_eq!(scene.ways.only().reject(), BUSY);
     scene.answer(&logo, &[2, 0, 0, 0]);
     assert!(scene.logins.is_quiet());
@@ -511,6 +725,11 @@ fn rec_asks_the_exchange() {
     }
     scene.ask(&rec(3, 5, 7));
     assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, els_explanation::ORIGINATOR));
+    // Of an exchange of ours the one who asks is the responder.
+    scene.ways.exchange = Some((FcId::new(1), 5, status));
+    scene.ask(&rec(1, 5, 7));
+    let accept = RecAccRepr::parse(&scene.ways.only().payload).unwrap();
+    assert_eq!((accept.originator, accept.responder), (FcId::new(1), FcId::new(2)));
 }
 
 /// FC-LS-3, RRQ, ECHO, TEST: RRQ is accepted where there is such an exchange, ECHO comes back octet for octet,
@@ -594,6 +813,16 @@ fn strangers_and_impostors_are_refused_and_counted() {
     let reject = scene.ways.only();
     assert_eq!((reject.reject(), reject.dst, reject.fip), (NOT_NEIGHBOUR, stranger.enode_mac, true));
     assert_eq!(scene.logins.counters().strangers, 2);
+    // LOGO of a port that is none is as good as done, TEST has no reply, all else needs a login.
+    let logo = LogoRepr { id: FcId::new(3), port_name: stranger.wwpn };
+    scene.frame(stranger.vn_mac, &request(3, 1, 1), &logo.octets());
+    assert_eq!(scene.ways.only().payload, [2, 0, 0, 0]);
+    scene.frame(stranger.vn_mac, &request(3, 1, 1), &[ElsCommand::TEST.0, 0, 0, 0]);
+    assert_eq!(scene.ways.take(), []);
+    for command in [ElsCommand::RTV.0, ElsCommand::ECHO.0, 0x78] {
+        scene.frame(stranger.vn_mac, &request(3, 1, 1), &[command, 0, 0, 0]);
+        assert_eq!(scene.ways.only().reject(), LOGIN_FIRST);
+    }
 
     // The neighbour's S_ID from another's MAC address.
     let prli = ServicePage::fcp(ServicePage::IMAGE_PAIR, 0x1a2).payload(ElsCommand::PRLI);
@@ -639,7 +868,15 @@ fn frames_that_are_none_are_dropped() {
     assert_eq!(scene.logins.counters().wrong_destination, 2);
     scene.frame(src, &FcHeader { r_ctl: r_ctl::ELS_REPLY, f_ctl: 0x99_0000, ..good }, &[2, 0, 0, 0]);
     assert_eq!(scene.logins.counters().unknown_replies, 1);
-    assert_eq!(scene.ways.take(), []);
+    // FC-FS-3, frame delimiters: a sequence of one frame begins with SOFi3 and ends with EOFt.
+    let link = Link { src, dst: neighbour(1, None).vn_mac, vlan: None };
+    for (from_end, delimiter) in [(4, Eof::N.0), (4, Eof::NI.0), (4, Eof::A.0), (0, Sof::N3.0)] {
+        let mut octets = fcoe(&good, &rtv);
+        let at = if from_end == 0 { 13 } else { octets.len() - from_end };
+        octets[at] = delimiter;
+        scene.logins.handle(scene.now, &link, &FcoeFrame::new_checked(&octets).unwrap(), &mut scene.ways);
+    }
+    assert_eq!((scene.ways.take(), scene.logins.counters().malformed), (vec![], 10));
 }
 
 /// FC-LS-3, reply time: a request is sent again after twice R_A_TOV, three times, and then with the next beacon.
@@ -738,6 +975,26 @@ fn neighbours_are_bounded() {
         scene.logins.neighbour_beacon(0, &info, &mut scene.ways);
     }
     assert_eq!((scene.ways.take(), scene.logins.counters().bad_neighbours), (vec![], 4));
+    let twin = NeighbourInfo { wwpn: neighbour(1, None).wwpn, ..neighbour(100, None) };
+    scene.logins.neighbour_beacon(0, &twin, &mut scene.ways);
+    assert_eq!((scene.ways.take(), scene.logins.counters().bad_neighbours), (vec![], 5), "it has our name");
+}
+
+/// FC-FS-3, exchange identifiers: that of a request whose reply is awaited is not given to another.
+#[test]
+fn the_name_of_a_request_is_its_own_until_it_is_answered() {
+    let mut scene = Scene::new(9, TARGET, 2);
+    scene.beacon(None);
+    let waits = scene.ways.only().header.ox_id;
+    let other = neighbour(3, None);
+    let logo = LogoRepr { id: FcId::new(3), port_name: other.wwpn }.octets();
+    for _ in 0..=Logins::LAST_OX_ID - Logins::FIRST_OX_ID {
+        scene.logins.neighbour_beacon(scene.now, &other, &mut scene.ways);
+        assert_ne!(scene.ways.only().header.ox_id, waits);
+        // It has not answered, and logs out.
+        scene.frame(other.vn_mac, &request(3, 9, 1), &logo);
+        scene.ways.take();
+    }
 }
 
 /// What has no room on the way is counted, and sent again as if lost.

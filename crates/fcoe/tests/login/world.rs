@@ -295,7 +295,7 @@ impl Scene {
         self.ways.sent.len()
     }
 
-    fn fip(&mut self, header: &FcHeader, payload: &[u8]) {
+    pub(crate) fn fip(&mut self, header: &FcHeader, payload: &[u8]) {
         let info = self.info;
         let els = TunneledEls {
             src: info.enode_mac,

@@ -115,6 +115,13 @@ fn long_data_out_is_asked_for_in_bursts() {
     assert_eq!(rig.response(7), (0, 0, None));
     placed(&mut rig, 0, &data);
     assert_eq!(rig.target.counters().transfer_readies, 3);
+    // Not an octet of the next burst comes with this one.
+    rig.write(0, 8, 0, 40);
+    let (rx_id, _, _) = rig.ready();
+    let header = rig.header(0, r_ctl::DATA, f_ctl::RELATIVE_OFFSET, 8, rx_id);
+    rig.take(0, &frame(header, Sof::I3, Eof::N, &[0xee; 8196]));
+    assert_eq!(rig.dropped(TargetDrop::Beyond), 1);
+    placed(&mut rig, 0, &data);
 }
 
 /// SBC-3: a WRITE for which the initiator gives less than the CDB says moves that, and the residual tells the rest.
@@ -318,6 +325,23 @@ fn a_step_that_comes_later_is_done() {
     assert_eq!((rig.target.counters().failed_steps, rig.device().away), (1, 0));
     rig.wire.silent();
     assert!(!rig.device().events.contains(&Event::Abort(1)));
+}
+
+/// While data comes into a buffer there is no step but the one that follows it.
+#[test]
+fn a_step_that_comes_too_early_is_not_done() {
+    let mut rig = rig();
+    rig.device().buffers = true;
+    rig.write(0, 1, 0, 1);
+    let (rx_id, _, _) = rig.ready();
+    let task = rig.device().open[&0];
+    rig.device().later.push_back((linerate_fcoe::Tag(0), linerate_fcoe::Step::End(good(512))));
+    rig.poll();
+    rig.wire.silent();
+    assert_eq!(rig.target.counters().failed_steps, 1);
+    rig.device().open.insert(0, task);
+    rig.data(0, 1, rx_id, 0, &[1; 512]);
+    assert_eq!(rig.response(1), (0, 0, None));
 }
 
 /// F_CTL's fill is no data (FC-FS-3, clause 12.7).

@@ -119,6 +119,28 @@ fn only_who_does_not_know_an_exchange_ends_it() {
     assert_eq!((rig.target.exchanges(), rig.target.counters().forgotten), (1, 1));
 }
 
+/// Nor does a reply that comes when the data has come, and the response waits for room; and a reply comes from the
+/// exchange's responder (FC-FS-3, clause 12.7).
+#[test]
+fn an_exchange_whose_data_has_come_is_known() {
+    let mut rig = rig();
+    let rx_id = rig.zombie();
+    rig.now += 3 * SECOND + SECOND / 2;
+    rig.poll();
+    let (ox_id, _) = rig.asked();
+    let mut octets = [0; 8];
+    ElsReply::Reject(UNKNOWN).emit(&mut octets).unwrap();
+    let header = rig.header(0, r_ctl::ELS_REPLY, 0x59_0000, ox_id, 0x1234);
+    rig.send(0, FcHeader { fc_type: FcType::ELS, ..header }, &octets);
+    assert_eq!((rig.dropped(TargetDrop::Unexpected), rig.target.exchanges()), (1, 1));
+    rig.wire.room = 0;
+    rig.data(0, 7, rx_id, 0, &[0xcc; 512]);
+    rig.reply(0, ox_id, &ElsReply::Reject(UNKNOWN));
+    rig.wire.room = 10;
+    rig.poll();
+    assert_eq!((rig.response(7), rig.target.counters().forgotten), ((0, 0, None), 0));
+}
+
 /// So many at once are asked for in turns, and none is left.
 #[test]
 fn a_thousand_such_writes_are_given_up() {

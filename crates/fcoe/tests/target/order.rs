@@ -2,7 +2,7 @@
 
 use crate::rig::{Rig, SECOND, cdb, plain};
 use linerate_fcoe::{Disks, DisksConfig, Memory, Peer, Ram, TargetConfig};
-use linerate_wire::{FcpCommand, Wwn, fcp_attribute, fcp_function, r_ctl};
+use linerate_wire::{FcpCommand, FcpResponse, Wwn, fcp_attribute, fcp_function, r_ctl};
 
 /// A rig with one disk in memory whose octets are 0x11, and two initiators that know that they are new.
 fn disks(change: impl Fn(Peer) -> Peer) -> Rig<Disks> {
@@ -93,6 +93,35 @@ fn an_ordered_read_is_overtaken_only_by_the_head_of_the_queue() {
     assert_eq!(rig.wire.expect(r_ctl::DATA_DESCRIPTOR).header.ox_id, 2, "the ordered one before it has ended");
     rig.data(0, 3, head.rx_id, 0, &[0x33; 512]);
     assert_eq!(rig.response(3), (0, 0, None));
+}
+
+/// SAM-5, clause 8.6.5: there is no auto contingent allegiance, so that nothing is done under it.
+#[test]
+fn a_command_under_aca_is_refused() {
+    let mut rig = disks(|peer| peer);
+    rig.ask(0, 1, fcp_attribute::ACA, false, 1);
+    let sent = rig.wire.expect(r_ctl::STATUS);
+    let unit = FcpResponse::parse(&sent.payload).unwrap();
+    assert_eq!((unit.status, unit.sense[2], unit.sense[12]), (2, 5, 0x49), "ILLEGAL REQUEST, INVALID MESSAGE ERROR");
+}
+
+/// SAM-5, clauses 7.7 and 5.3.1: a reset ends the WRITE of another, which is told at once; what its initiator still sends is
+/// not written.
+#[test]
+fn a_write_that_another_has_ended_is_answered_before_its_data_is_there() {
+    let mut rig = disks(|peer| peer);
+    rig.ask(0, 1, fcp_attribute::SIMPLE, true, 4);
+    let (rx_id, _, _) = rig.ready();
+    rig.command(1, 2, &FcpCommand { function: fcp_function::LOGICAL_UNIT_RESET, ..plain(&[0; 16]) });
+    assert_eq!(rig.response(2), (0, 0, Some(0)));
+    rig.poll();
+    assert_eq!(rig.response(1), (0x40, -2048, None), "TASK ABORTED");
+    rig.data(0, 1, rx_id, 0, &[0x22; 2048]);
+    rig.wire.silent();
+    rig.ask(1, 3, fcp_attribute::SIMPLE, false, 4);
+    assert_eq!(rig.response(3).0, 2, "unit attention");
+    rig.ask(1, 4, fcp_attribute::SIMPLE, false, 4);
+    rig.old_data(4, 1);
 }
 
 /// A READ that ends before its time keeps nobody waiting: by ABTS, by a function, by a logout, with no octet taken.

@@ -123,6 +123,7 @@ fn invalid_fields_are_told() {
     // No frame of an FCP_CMND at all (FC-FS-3, clause 12): it is not answered.
     let wrong = [
         FcHeader { f_ctl: 0x28_0000, ..header },
+        FcHeader { f_ctl: 0x21_0000, ..header },
         FcHeader { f_ctl: 0x09_0000, ..header },
         FcHeader { rx_id: 3, ..header },
         FcHeader { ox_id: 0xffff, ..header },
@@ -133,7 +134,7 @@ fn invalid_fields_are_told() {
         rig.send(0, wrong, &[0; 32]);
     }
     rig.wire.silent();
-    assert_eq!((rig.dropped(TargetDrop::Unexpected), rig.target.counters().commands), (6, 0));
+    assert_eq!((rig.dropped(TargetDrop::Unexpected), rig.target.counters().commands), (7, 0));
 }
 
 /// FCP-4, clause 4.9: a function ends the tasks that the device server says, and what is being
@@ -196,6 +197,15 @@ fn functions_that_fail_say_so() {
         assert_eq!(rig.response(2), (0, 0, Some(code)));
     }
     assert_eq!(rig.target.exchanges(), 1);
+    // Nor does it end what is being sent.
+    rig.wire.room = 0;
+    rig.read(0, 3, 0, 1);
+    rig.command(0, 4, &FcpCommand { function: fcp_function::LOGICAL_UNIT_RESET, ..plain(&[0; 16]) });
+    rig.wire.room = 10;
+    rig.poll();
+    assert_eq!(rig.response(4), (0, 0, Some(9)));
+    rig.wire.expect(r_ctl::DATA);
+    assert_eq!(rig.response(3), (0, 0, None));
 }
 
 /// A peer that is gone takes its exchanges with it; one that is in its place has none of them, and frames of the first are
@@ -293,4 +303,40 @@ fn odd_configurations_work() {
     assert_eq!(rig.wire.all().iter().map(|sent| sent.payload.len()).collect::<Vec<_>>(), [256, 256, 24]);
     rig.write(0, 1, 0, 1);
     assert_eq!(rig.ready(), (1, 0, 4));
+    // FC-FS-3, data field: 2112 octets are the most there are.
+    let mut rig = Rig::new(TargetConfig::default(), |peer| Peer { max_payload: 5000, ..peer });
+    rig.read(0, 1, 0, 8);
+    assert_eq!(rig.wire.all().iter().map(|sent| sent.payload.len()).collect::<Vec<_>>(), [2112, 1984, 24]);
+    // FC-FS-3, fill octets: only the last frame of a sequence has them.
+    let mut rig = Rig::new(TargetConfig::default(), |peer| Peer { max_payload: 2047, ..peer });
+    rig.read(0, 1, 0, 8);
+    assert_eq!(rig.wire.all().iter().map(|sent| sent.payload.len()).collect::<Vec<_>>(), [2044, 2044, 8, 24]);
+}
+
+/// RTV is answered when a session is up, and a PRLI may come again: what a peer says of itself counts from then on.
+#[test]
+fn a_peer_may_change() {
+    let mut rig = rig();
+    rig.target.change(&Peer { e_d_tov: 10 * SECOND, r_a_tov: 20 * SECOND, ..rig.peers[0] });
+    rig.write(0, 1, 0, 1);
+    rig.ready();
+    rig.now += 11 * SECOND - 1;
+    rig.write(0, 1, 0, 2);
+    rig.wire.silent();
+    assert_eq!(rig.dropped(TargetDrop::Late), 1, "within R_A_TOV");
+    rig.write(0, 2, 0, 1);
+    rig.ready();
+    rig.now += 11 * SECOND - 1;
+    rig.poll();
+    rig.wire.silent();
+    rig.now += SECOND;
+    rig.poll();
+    rig.wire.expect(r_ctl::ELS_REQUEST);
+    assert_eq!(rig.target.peers().next().unwrap().queue_depth, 1, "its commands go on");
+    // One that becomes an initiator logs in thereby; one that is gone does not come back.
+    let mut target = Target::new(TargetConfig::default(), crate::mock::Mock::new(4096));
+    target.change(&Peer { role: Role { target: true, initiator: false }, ..peer(0) });
+    assert_eq!(target.peers().count(), 0);
+    target.change(&peer(0));
+    assert_eq!(target.peers().count(), 1);
 }

@@ -3,7 +3,7 @@
 use crate::mock::{Event, Plan, check, good, pattern};
 use crate::rig::{Rig, SECOND, plain, rig};
 use linerate_fcoe::{Peer, Step, Tag, TargetConfig, TargetDrop};
-use linerate_wire::{FcType, FcpResponse, FcpSrr, FcpSrrReply, r_ctl};
+use linerate_wire::{FcHeader, FcType, FcpResponse, FcpSrr, FcpSrrReply, r_ctl};
 
 /// A target whose initiators retry (SRR).
 fn retrying() -> Rig {
@@ -190,6 +190,27 @@ fn srr_sends_data_in_again() {
     }
 }
 
+/// FCP-4, clause 12.4: SRR asks for what was sent; what was not yet sent comes all the same.
+#[test]
+fn srr_skips_nothing_that_was_not_sent() {
+    let mut rig = retrying();
+    rig.wire.room = 2;
+    rig.read(0, 1, 0, 16);
+    assert_eq!(rig.wire.all().len(), 2);
+    rig.wire.room = 1000;
+    rig.srr(0, &FcpSrr { ox_id: 1, rx_id: 0, offset: 6336, r_ctl: r_ctl::DATA });
+    assert_eq!(reply(&mut rig), FcpSrrReply::Accept);
+    for at in [4224, 6336] {
+        assert_eq!(rig.wire.expect(r_ctl::DATA).header.parameter, at);
+    }
+    assert_eq!(rig.response(1), (0, 0, None));
+    // FC-FS-3, clause 12.7: a request hands over the initiative.
+    let header = rig.header(0, r_ctl::FC4_LS_REQUEST, 0x28_0000, 0xeff0, 0xffff);
+    rig.send(0, header, &FcpSrr { ox_id: 1, rx_id: 0, offset: 0, r_ctl: r_ctl::STATUS }.octets());
+    rig.wire.silent();
+    assert_eq!(rig.dropped(TargetDrop::Unexpected), 1);
+}
+
 /// What is to be sent again is not forgotten while it waits for room.
 #[test]
 fn what_is_sent_again_may_wait() {
@@ -321,6 +342,12 @@ fn sense_data_is_confirmed_when_that_was_agreed_on() {
     rig.device().plans.push_back(Plan::Wait);
     rig.command(0, 1, &plain(&[0; 16]));
     rig.send(0, header, &[]);
+    assert_eq!((rig.dropped(TargetDrop::Unexpected), rig.target.exchanges()), (1, 1));
+    // A response that did not ask for it is not confirmed, and may be asked for again.
+    let mut rig = Rig::new(TargetConfig::default(), |peer| Peer { confirm: true, retry: true, ..peer });
+    rig.command(0, 1, &plain(&[0; 16]));
+    assert_eq!(rig.response(1), (0, 0, None));
+    rig.send(0, FcHeader { rx_id: 0, ..header }, &[]);
     assert_eq!((rig.dropped(TargetDrop::Unexpected), rig.target.exchanges()), (1, 1));
 }
 

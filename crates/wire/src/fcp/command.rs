@@ -177,6 +177,8 @@ mod tests {
         assert_eq!((len, command.buffer_len()), (12 + 32 + 8, 12 + 32 + 8));
         assert_eq!(octets[8..12], [9, 0x7a, 0, 0x13]);
         assert_eq!(FcpCommand::parse(&octets[..len]), Ok(command));
+        octets[9] |= 0x80;
+        assert_eq!(FcpCommand::parse(&octets[..len]), Ok(command), "the bit above the priority is reserved");
         assert_eq!(FcpCommand::parse(&octets[..len - 1]), Err(Error::Truncated(NAME)));
         assert_eq!(FcpCommand::parse(&octets[..=len]), Err(Error::Malformed(NAME, "length")));
         assert_eq!(FcpCommand::parse(&octets[..31]), Err(Error::Truncated(NAME)));

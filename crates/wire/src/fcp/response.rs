@@ -223,6 +223,11 @@ mod tests {
         assert_eq!(FcpResponse::parse(&octets), Err(Error::Truncated(NAME)));
         octets[10] = RSP_LEN_VALID;
         assert_eq!(FcpResponse::parse(&octets), Err(Error::Malformed(NAME, "length of response info")));
+        for (len, right) in [(0, false), (4, true), (5, false), (8, true), (12, false)] {
+            let mut octets = [0; 36];
+            (octets[10], octets[23], octets[27]) = (RSP_LEN_VALID, len, fcp_code::FAILED);
+            assert_eq!(FcpResponse::parse(&octets).map(|read| read.code).ok(), right.then_some(Some(5)), "{len}");
+        }
         let huge = FcpResponse { residual: 1 << 40, ..FcpResponse::default() };
         huge.emit(&mut octets).unwrap();
         assert_eq!(FcpResponse::parse(&octets).unwrap().residual, i64::from(u32::MAX));

@@ -334,6 +334,20 @@ mod tests {
         assert_eq!((octets[0], len, Sense::parse(&octets[..len])), (0x73, 8, Ok(deferred)));
     }
 
+    /// SPC-4, table 40: the same octets are a field's place, a progress or a count of retries.
+    #[test]
+    fn only_an_illegal_request_points_at_a_field() {
+        let field = Some(FieldPointer { in_cdb: true, octet: 7, bit: None });
+        for key in (0..16).map(SenseKey) {
+            let sense = Sense { field, ..Sense::new(key, asc::NONE) };
+            let (octets, len) = sense.descriptors();
+            let wanted = field.filter(|_| key == SenseKey::ILLEGAL_REQUEST);
+            for read in [Sense::parse(&sense.fixed()), Sense::parse(&octets[..len])] {
+                assert_eq!(read.unwrap().field, wanted, "{key:?}");
+            }
+        }
+    }
+
     #[test]
     fn it_is_told_in_the_standards_words() {
         let sense = Sense::new(SenseKey::ILLEGAL_REQUEST, asc::LBA_OUT_OF_RANGE);

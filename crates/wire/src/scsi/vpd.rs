@@ -253,6 +253,8 @@ pub struct BlockCharacteristics {
     pub rotation: u16,
     /// How large its case is; 0 when not told.
     pub form_factor: u8,
+    /// VERIFY compares data with blocks that are not there as with others (VBULS).
+    pub verifies_unmapped: bool,
 }
 
 impl BlockCharacteristics {
@@ -265,17 +267,19 @@ impl BlockCharacteristics {
         let mut octets = [0; Self::LEN];
         put_u16(&mut octets, 0, self.rotation);
         octets[3] = self.form_factor & 0xf;
+        octets[4] = u8::from(self.verifies_unmapped);
         octets
     }
 
-    /// From the first 4 octets or more.
+    /// From the first 4 octets or more (SBC-2 had no more); what is not there counts as zeros.
     ///
     /// # Errors
     ///
     /// [`Error::Truncated`] when there are fewer.
     pub fn parse(body: &[u8]) -> Result<Self, Error> {
         let &[high, low, _, form, ..] = body else { return Err(Error::Truncated(NAME)) };
-        Ok(Self { rotation: u16::from_be_bytes([high, low]), form_factor: form & 0xf })
+        let verifies_unmapped = body.get(4).is_some_and(|octet| octet & 1 != 0);
+        Ok(Self { rotation: u16::from_be_bytes([high, low]), form_factor: form & 0xf, verifies_unmapped })
     }
 }
 

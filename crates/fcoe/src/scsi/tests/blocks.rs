@@ -61,9 +61,86 @@ fn verify_reads_the_medium() {
     let (mut bench, diary) = slow();
     let verify = Cdb::Verify { transfer: Transfer::new(0, 5000), compare: 0 };
     bench.send(&verify, &[]).good();
-    assert_eq!(diary.borrow().asked, ["read 0 2048", "read 2048 2048", "read 4096 904"]);
-    diary.borrow_mut().results.push(BackendError::Medium);
-    assert_eq!(bench.send(&verify, &[]).why(), (3, asc::READ_ERROR));
+    assert_eq!(diary.borrow().asked, ["flush", "read 0 2048", "read 2048 2048", "read 4096 904"]);
+    diary.borrow_mut().asked.clear();
+    bench.send(&Cdb::Verify { transfer: Transfer::new(7, 1), compare: 1 }, &[0; 512]).good();
+    assert_eq!(diary.borrow().asked, ["flush", "read 7 1"], "what was written is verified on the medium");
+    for ends in [1, 2] {
+        diary.borrow_mut().asked.clear();
+        diary.borrow_mut().results = vec![BackendError::Medium];
+        if ends == 2 {
+            diary.borrow_mut().good = 1;
+        }
+        assert_eq!(bench.send(&verify, &[]).why(), (3, asc::READ_ERROR));
+        assert_eq!(diary.borrow().asked.len(), ends);
+    }
+    let (backend, diary) = Slow::new(1 << 20, |geometry| geometry.volatile = false);
+    Bench::new(backend).send(&Cdb::Verify { transfer: Transfer::new(0, 1), compare: 0 }, &[]).good();
+    assert_eq!(diary.borrow().asked, ["read 0 1"], "without a volatile cache all is there");
+}
+
+#[test]
+fn more_than_a_verification_can_have_is_refused() {
+    // SBC-3, clause 6.6.3: data out is a transfer; one block stands for as many as WRITE SAME writes.
+    let mut bench = Bench::new(Null::new(1 << 40, 512, 1).unwrap());
+    let verify = |blocks, compare| Cdb::Verify {
+        transfer: Transfer { width: Width::Sixteen, ..Transfer::new(0, blocks) },
+        compare,
+    };
+    bench.send(&verify(131_072, 3), &[0; 512]).good();
+    for (cdb, most) in [(verify(131_073, 3), 512), (verify(16_385, 1), 16_385 * 512)] {
+        let ended = bench.send(&cdb, &vec![0; most]);
+        assert_eq!((ended.why(), ended.sense().unwrap().field.unwrap().octet), ((5, asc::FIELD_IN_CDB), 10));
+    }
+}
+
+#[test]
+fn nothing_that_is_read_only_is_asked_to_change() {
+    // SBC-3, clause 4.12: DATA PROTECT, WRITE PROTECTED.
+    let (backend, diary) = Slow::new(1 << 20, |geometry| geometry.read_only = true);
+    let mut bench = Bench::new(backend);
+    let transfer = Transfer::new(0, 1);
+    let same = |no_data| Cdb::WriteSame {
+        width: Width::Sixteen,
+        lba: 0,
+        blocks: 1,
+        protect: 0,
+        anchor: false,
+        unmap: false,
+        no_data,
+    };
+    let mut range = Vec::new();
+    put_unmap(&[UnmapRange { lba: 0, blocks: 1 }], &mut range).unwrap();
+    for (cdb, data) in [
+        (Cdb::WriteAndVerify { transfer, compare: 1 }, &[0; 512][..]),
+        (same(false), &[0; 512]),
+        (same(true), &[]),
+        (Cdb::Unmap { anchor: false, len: 24 }, &range),
+        (Cdb::CompareAndWrite { lba: 0, blocks: 1, protect: 0, dpo: false, fua: false }, &[0; 1024]),
+    ] {
+        assert_eq!(bench.send(&cdb, data).why(), (7, asc::WRITE_PROTECTED), "{cdb:?}");
+    }
+    assert!(diary.borrow().asked.is_empty());
+    bench.send(&Cdb::Verify { transfer, compare: 1 }, &[0; 512]).good();
+}
+
+#[test]
+fn what_was_compared_is_written_as_the_command_says() {
+    // SBC-3, clause 5.2: FUA.
+    for (fua, write) in [(false, "write 7 2"), (true, "write 7 2 fua")] {
+        let (mut bench, diary) = slow();
+        let cdb = Cdb::CompareAndWrite { lba: 7, blocks: 2, protect: 0, dpo: false, fua };
+        bench.send(&cdb, &[vec![0; 1024], vec![9; 1024]].concat()).good();
+        assert_eq!(diary.borrow().asked, ["read 7 2", write]);
+        // A failure to read, and one to write.
+        diary.borrow_mut().results = vec![BackendError::Medium];
+        let ended = bench.send(&cdb, &[0; 2048]);
+        assert_eq!((ended.why(), ended.sense().unwrap().information), ((3, asc::READ_ERROR), Some(7)));
+        diary.borrow_mut().results = vec![BackendError::NoSpace];
+        diary.borrow_mut().good = 1;
+        assert_eq!(bench.send(&cdb, &[9; 2048]).why(), (7, asc::NO_SPACE));
+        assert_eq!(bench.disks.lent(), 0);
+    }
 }
 
 #[test]

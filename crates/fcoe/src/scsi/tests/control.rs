@@ -5,8 +5,8 @@ use super::support::*;
 use crate::*;
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{
-    BlockLimits, BlockProvisioning, Capacity, Cdb, Designator, ExtendedInquiry, FORMS, Inquiry, ModePage, Qualifier,
-    SenseKey, Transfer, VpdPage, Width, asc, parse_luns, parse_mode,
+    BlockCharacteristics, BlockLimits, BlockProvisioning, Capacity, Cdb, Designator, ExtendedInquiry, FORMS, Inquiry,
+    ModePage, Qualifier, SenseKey, Transfer, VpdPage, Width, asc, parse_luns, parse_mode,
 };
 
 fn page(bench: &mut Bench, page: u8) -> Vec<u8> {
@@ -41,7 +41,12 @@ fn vital_product_data_tells_what_the_back_end_is() {
     assert_eq!((limits.granularity, limits.transfer, limits.write_same), (8, 16384, 131072));
     assert_eq!((limits.unmap_blocks, limits.unmap_ranges, limits.unmap_granularity), (131072, 256, 8));
     let extended = ExtendedInquiry::parse(&page(&mut bench, VpdPage::EXTENDED)[4..]).unwrap();
-    assert!(extended.volatile && extended.attributes && !extended.guard);
+    assert!(extended.volatile && extended.attributes && extended.nexus_attentions && !extended.guard);
+    assert_eq!((limits.compare_and_write, limits.write_same_non_zero), (255, true));
+    let disk = BlockCharacteristics::parse(&page(&mut bench, VpdPage::CHARACTERISTICS)[4..]).unwrap();
+    assert!(disk.rotation == 1 && disk.verifies_unmapped, "nothing rotates; what is not there is compared");
+    let standard = Inquiry::parse(&bench.send(&Cdb::Inquiry { page: None, allocation: 96 }, &[]).good()).unwrap();
+    assert!(standard.hierarchical && standard.queues && standard.version == 6, "HISUP, CMDQUE, SPC-4");
     let thin = BlockProvisioning::parse(&page(&mut bench, VpdPage::PROVISIONING)[4..]).unwrap();
     assert_eq!((thin.unmap, thin.write_same_16, thin.zeroes, thin.kind), (true, true, false, 2));
     let unknown = bench.send(&Cdb::Inquiry { page: Some(0xb5), allocation: 64 }, &[]);
@@ -150,6 +155,29 @@ fn every_command_of_the_table_is_done_or_denied_as_it_is_reported() {
         assert_eq!(bench.send(&ask(2, 0x5e, 1, false), &[]).good()[1], 3);
         assert_eq!(bench.send(&ask(1, 0x15, 0, true), &[]).good(), [0, 1, 0, 0]);
         assert_eq!(bench.send(&ask(1, 0x12, 0, true), &[]).good()[1..4], [0x83, 0, 6]);
+        assert_eq!(bench.send(&ask(3, 0x12, 7, false), &[]).good(), [0, 1, 0, 0], "INQUIRY has no service action");
+    }
+}
+
+#[test]
+fn timeouts_are_told_where_they_are_asked_for() {
+    // SPC-4, clauses 6.35.2 to 6.35.4: CTDP, and a command timeouts descriptor of 12 octets that names none.
+    const NONE: [u8; 12] = [0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let mut bench = Bench::ram();
+    let mut ask = |options: u8, opcode, action, timeouts| {
+        let cdb = Cdb::ReportSupportedOperationCodes { timeouts, options, opcode, action, allocation: 65535 };
+        bench.send(&cdb, &[]).good()
+    };
+    let (bare, told) = (ask(0, 0, 0, false), ask(0, 0, 0, true));
+    for (bare, told) in bare[4..].chunks(8).zip(told[4..].chunks(20)) {
+        let flags = u8::from([0x5e, 0x5f, 0x9e, 0xa3].contains(&bare[0]));
+        assert_eq!((bare[5], told[5], &told[8..]), (flags, flags | 2, &NONE[..]));
+        assert_eq!((&bare[..5], &bare[6..]), (&told[..5], &told[6..8]));
+    }
+    for (options, opcode, action) in [(1, 0x12, 0), (2, 0x9e, 0x10)] {
+        let (bare, told) = (ask(options, opcode, action, false), ask(options, opcode, action, true));
+        assert_eq!((bare[1], told[1]), (3, 0x83));
+        assert_eq!(told[4..], [&bare[4..], &NONE].concat());
     }
 }
 
@@ -166,9 +194,13 @@ fn a_stopped_unit_is_not_ready() {
         Cdb::TestUnitReady,
         Cdb::Read(Transfer::new(0, 1)),
         Cdb::ReadCapacity10,
+        Cdb::ReadCapacity16 { allocation: 32 },
         Cdb::SynchronizeCache { width: Width::Ten, immediate: false, lba: 0, blocks: 0 },
+        Cdb::PreFetch { width: Width::Ten, immediate: false, lba: 0, blocks: 0 },
+        Cdb::Unmap { anchor: false, len: 0 },
+        Cdb::Verify { transfer: Transfer::new(0, 1), compare: 0 },
     ] {
-        assert_eq!(bench.send(&cdb, &[]).why(), (2, asc::STOPPED));
+        assert_eq!(bench.send(&cdb, &[]).why(), (2, asc::STOPPED), "{cdb:?}");
     }
     let sense = |descriptors| Cdb::RequestSense { descriptors, allocation: 252 };
     assert_eq!(bench.send(&sense(true), &[]).good(), [0x72, 2, 4, 2, 0, 0, 0, 0]);
@@ -179,6 +211,11 @@ fn a_stopped_unit_is_not_ready() {
     bench.send(&start(false, true), &[]).good();
     bench.send(&start(true, false), &[]).good();
     assert_eq!(diary.borrow().asked, ["flush"]);
+    // A reset starts it: the unit is as after power-on (SAM-5, clause 6.3.3).
+    bench.send(&start(false, true), &[]).good();
+    bench.disks.manage(0, BOB, lun(0), Function::LogicalUnitReset, &mut |_| {});
+    assert_eq!(bench.send(&Cdb::TestUnitReady, &[]).why(), (6, asc::RESET));
+    bench.send(&Cdb::TestUnitReady, &[]).good();
     for bad in [[0x1b, 0, 0, 0, 0x10, 0], [0x1b, 0, 0, 0, 2, 0]] {
         assert_eq!(bench.send(&Cdb::parse(&bad).unwrap(), &[]).why(), (5, asc::FIELD_IN_CDB));
     }
@@ -228,6 +265,15 @@ fn who_is_not_allowed_sees_no_unit() {
         assert_eq!(bench.raw(who, lun(number), &[0x12, 1, 0x83, 0, 96, 0], &[], 96).why(), (5, asc::FIELD_IN_CDB));
         let sense = bench.raw(who, lun(number), &[3, 0, 0, 0, 18, 0], &[], 18).good();
         assert_eq!((sense[2], sense[12]), (SenseKey::ILLEGAL_REQUEST.0, asc::LUN.0));
+        let sense = bench.raw(who, lun(number), &[3, 1, 0, 0, 252, 0], &[], 252).good();
+        assert_eq!(sense, [0x72, SenseKey::ILLEGAL_REQUEST.0, asc::LUN.0, 0, 0, 0, 0, 0], "in descriptor format");
+        assert_eq!(bench.raw(who, lun(number), &[3, 0, 0, 0, 4, 0], &[], 252).good(), [0x70, 0, 5, 0]);
+        // Only at LUN 0 everybody may ask for the list (clause 6.33.1).
+        let list = bench.raw(who, lun(number), &[0xa0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0], &[], 64);
+        match number {
+            0 => _ = list.good(),
+            _ => assert_eq!(list.why(), (5, asc::LUN)),
+        }
     }
     let function = bench.disks.manage(0, BOB, lun(1), Function::LogicalUnitReset, &mut |_| {});
     assert_eq!(function, FunctionResponse::IncorrectLun);

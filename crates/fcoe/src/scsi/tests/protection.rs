@@ -1,13 +1,18 @@
 //! Protection information (SBC-3, clause 4.22).
 
+use super::slow::Slow;
 use super::support::*;
 use crate::*;
 use linerate_wire::scsi::{Capacity, Cdb, ExtendedInquiry, Inquiry, ProtectionTags, Transfer, VpdPage, Width, asc};
 
 /// A disk of 1 MiB in memory with protection information of that type.
 fn bench(kind: ProtectionType) -> Bench {
+    sized(kind, 1 << 20)
+}
+
+fn sized(kind: ProtectionType, octets: u64) -> Bench {
     let mut disks = Disks::new(&CONFIG);
-    disks.add_protected(0, Box::new(Ram::new(1 << 20, 512, true, 1).unwrap()), kind).unwrap();
+    disks.add_protected(0, Box::new(Ram::new(octets, 512, true, 1).unwrap()), kind).unwrap();
     let mut bench = Bench { disks, next: 0 };
     bench.disks.nexus(ALICE, wwpn(ALICE));
     assert_eq!(bench.send(&Cdb::TestUnitReady, &[]).why(), (6, asc::RESET));
@@ -126,7 +131,7 @@ fn type_2_is_for_commands_of_32_octets() {
     // SBC-3, clauses 4.22.2.4, 5.14 and 5.36.
     let mut bench = bench(ProtectionType::Type2);
     let all = blocks(ProtectionType::Type2, 0x1234, 77);
-    let tags = ProtectionTags { reference: 77, application: 0x1200, application_mask: 0xff00 };
+    let tags = ProtectionTags { reference: 77, application: 0x12ab, application_mask: 0xff00 };
     bench.send(&Cdb::Write(long(8, 1, tags)), &all).good();
     assert_eq!(bench.send(&Cdb::Read(long(8, 1, tags)), &[]).good(), all);
     assert_eq!(bench.send(&Cdb::Read(long(8, 0, tags)), &[]).good(), bare(&all));
@@ -206,14 +211,14 @@ fn verify_checks_what_is_on_the_medium() {
     // SBC-3, clause 5.29: VRPROTECT with BYTCHK 0. ABORTED COMMAND, the field, and the block.
     let all = blocks(ProtectionType::Type1, 7, 8);
     for (at, code, checked) in [
-        (2 * 520 + 9, asc::GUARD_CHECK, [true, true, false, false, true]),
-        (2 * 520 + 519, asc::REFERENCE_TAG_CHECK, [true, true, true, false, false]),
+        (2 * 520 + 9, asc::GUARD_CHECK, [true, true, false, false, true, true]),
+        (2 * 520 + 519, asc::REFERENCE_TAG_CHECK, [true, true, true, false, false, true]),
     ] {
         let mut bench = bench(ProtectionType::Type1);
         let mut bad = all.clone();
         bad[at] ^= 1;
         bench.send(&Cdb::Write(transfer(8, 3)), &bad).good();
-        for (protect, checked) in (0..5).zip(checked) {
+        for (protect, checked) in (0..=5).zip(checked) {
             let ended = bench.send(&verify(8, protect, 0), &[]);
             if checked {
                 assert_eq!((ended.why(), ended.sense().unwrap().information), ((0xb, code), Some(10)));
@@ -221,17 +226,62 @@ fn verify_checks_what_is_on_the_medium() {
                 ended.good();
             }
         }
-        for protect in 5..8 {
+        for protect in [6, 7] {
             assert_eq!(bench.send(&verify(8, protect, 0), &[]).why(), (5, asc::FIELD_IN_CDB));
         }
         // With BYTCHK 1 only VRPROTECT 0 looks at it; what comes is compared with it otherwise.
         assert_eq!(bench.send(&verify(8, 0, 1), &bare(&bad)).why(), (0xb, code));
         bench.send(&verify(8, 3, 1), &bad).good();
     }
-    // Where there is none, there is nothing to ask for (clause 4.22), and one block has one reference tag.
+    // Where there is none, there is nothing to ask for (clause 4.22).
     assert_eq!(Bench::ram().send(&verify(8, 1, 0), &[]).why(), (5, asc::FIELD_IN_CDB));
-    let mut bench = bench(ProtectionType::Type1);
-    assert_eq!(bench.send(&verify(8, 1, 3), &all[..520]).why(), (5, asc::FIELD_IN_CDB));
+}
+
+#[test]
+fn verify_makes_of_one_block_what_write_same_makes_of_it() {
+    // SBC-3, clause 5.29: BYTCHK 3 with VRPROTECT; more than one piece.
+    let data = [5; 512];
+    let block = |tuple: ProtectionTuple| [&data[..], &tuple.octets()].concat();
+    for (kind, reference) in [(ProtectionType::Type1, 0), (ProtectionType::Type3, 77)] {
+        let mut disks = Disks::new(&CONFIG);
+        disks.add_protected(0, Box::new(Ram::new(2 << 20, 512, true, 1).unwrap()), kind).unwrap();
+        disks.nexus(ALICE, wwpn(ALICE));
+        let mut bench = Bench { disks, next: 0 };
+        assert_eq!(bench.send(&Cdb::TestUnitReady, &[]).why(), (6, asc::RESET));
+        let whole = |protect| Transfer { protect, ..Transfer::new(0, 4096) };
+        let good = ProtectionTuple { guard: Guard::Crc16.of(&data), application: 0x1234, reference };
+        let write = |lba, blocks| Cdb::WriteSame {
+            width: Width::Sixteen,
+            lba,
+            blocks,
+            protect: 3,
+            anchor: false,
+            unmap: false,
+            no_data: false,
+        };
+        bench.send(&write(0, 4096), &block(good)).good();
+        let verify = |protect| Cdb::Verify { transfer: whole(protect), compare: 3 };
+        for protect in 1..=5 {
+            let ended = bench.send(&verify(protect), &block(good));
+            assert_eq!((ended.response.status, ended.response.wanted), (Response::GOOD, 520), "{protect}");
+        }
+        assert_eq!(bench.send(&verify(0), &data).response.wanted, 512);
+        assert_eq!(bench.send(&verify(1), &data).why(), (5, asc::INFORMATION_UNIT));
+        assert_eq!(bench.send(&verify(6), &block(good)).why(), (5, asc::FIELD_IN_CDB));
+        // What comes is checked, as far as it is to be, and then compared.
+        let bad = block(ProtectionTuple { guard: good.guard ^ 1, ..good });
+        assert_eq!(bench.send(&verify(1), &bad).why(), (0xb, asc::GUARD_CHECK));
+        assert_eq!(bench.send(&verify(3), &bad).why(), (0xe, asc::GUARD_CHECK));
+        bench.send(&verify(2), &bad).good();
+        for (last, code) in [
+            (ProtectionTuple { application: 9, ..good }, asc::APPLICATION_TAG_CHECK),
+            (ProtectionTuple { reference: 9, ..good }, asc::REFERENCE_TAG_CHECK),
+        ] {
+            bench.send(&write(4095, 1), &block(last)).good();
+            assert_eq!(bench.send(&verify(3), &block(good)).why(), (0xe, code));
+        }
+        assert_eq!(bench.disks.lent(), 0);
+    }
 }
 
 #[test]
@@ -279,12 +329,12 @@ fn verify_compares_what_comes_octet_by_octet() {
 
 #[test]
 fn long_verifications_go_on_where_they_were() {
-    // More than one piece, each with its own reference tags.
-    let mut bench = bench(ProtectionType::Type1);
+    // More than one piece of 1 MiB, each with its own reference tags.
+    let mut bench = sized(ProtectionType::Type1, 2 << 20);
     let (protection, data) = (Protection { kind: ProtectionType::Type1, guard: Guard::Crc16, block: 512 }, [3; 512]);
     let all: Vec<u8> =
-        (0..2048).flat_map(|lba| [&data[..], &protection.tuple(&data, 5, lba, 0).octets()].concat()).collect();
-    let whole = |protect| Transfer { protect, ..Transfer::new(0, 2048) };
+        (0..3000).flat_map(|lba| [&data[..], &protection.tuple(&data, 5, lba, 0).octets()].concat()).collect();
+    let whole = |protect| Transfer { protect, ..Transfer::new(0, 3000) };
     bench.send(&Cdb::Write(whole(1)), &all).good();
     for protect in 0..5 {
         bench.send(&Cdb::Verify { transfer: whole(protect), compare: 0 }, &[]).good();
@@ -343,7 +393,7 @@ fn write_same_writes_the_tags_that_came() {
             }
         }
         assert_eq!(bench.send(&same(1, false, false), &data).why(), (5, asc::INFORMATION_UNIT));
-        for cdb in [same(6, false, false), same(7, false, false), same(1, false, true)] {
+        for cdb in [same(6, false, false), same(7, false, false), same(6, false, true)] {
             assert_eq!(bench.send(&cdb, &block(good)).why(), (5, asc::FIELD_IN_CDB));
         }
         assert_eq!(bench.disks.lent(), 0);
@@ -362,6 +412,93 @@ fn write_same_gives_back_only_what_would_read_the_same() {
     assert_eq!(bench.send(&read, &[]).good(), zeros([0, 0, 0, 0, 0, 0, 0, 9]), "it says more than nothing");
     bench.send(&same(1, true, false), &zeros([0xff; 8])).good();
     assert_eq!(bench.send(&read, &[]).good(), zeros([0xff; 8]), "given back");
+}
+
+#[test]
+fn zeros_that_are_not_sent_have_protection_information_that_says_nothing() {
+    // SBC-3, clause 5.44: NDOB, whatever WRPROTECT is; by a device that writes zeros itself, and by one that does not.
+    for no_zeroes in [false, true] {
+        let (backend, diary) = Slow::new(1 << 20, |geometry| geometry.protection = true);
+        diary.borrow_mut().no_zeroes = no_zeroes;
+        let mut bench = Bench::new(backend);
+        let data: Vec<u8> = blocks(ProtectionType::Type1, 7, 8);
+        for (protect, unmap) in [(0, false), (1, false), (5, false), (1, true)] {
+            bench.send(&Cdb::Write(transfer(8, 1)), &data).good();
+            let ended = bench.send(&same(protect, unmap, true), &[]);
+            assert_eq!((ended.response.status, ended.response.wanted), (Response::GOOD, 0));
+            let zeros = [[0; 512].to_vec(), vec![0xff; 8]].concat().repeat(4);
+            assert_eq!(bench.send(&Cdb::Read(transfer(8, 1)), &[]).good(), zeros, "{protect}");
+        }
+        let one = Cdb::Verify { transfer: transfer(8, 1), compare: 3 };
+        bench.send(&one, &[[0; 512].to_vec(), vec![0xff; 8]].concat()).good();
+        assert_eq!(bench.disks.lent(), 0);
+    }
+}
+
+#[test]
+fn compare_and_write_moves_it() {
+    // SBC-3, clause 5.2: WRPROTECT as with WRITE, for what is written; of what is compared it is not used.
+    for kind in [ProtectionType::Type1, ProtectionType::Type3] {
+        let mut bench = bench(kind);
+        let (old, new) = (blocks(kind, 0x1234, 8), blocks(kind, 0x5678, 8));
+        let compare = |protect| Cdb::CompareAndWrite { lba: 8, blocks: 4, protect, dpo: false, fua: false };
+        let mut odd = old.clone();
+        odd.chunks_mut(520).for_each(|block| block[512..].fill(0));
+        for protect in 1..=5 {
+            bench.send(&Cdb::Write(transfer(8, 1)), &old).good();
+            let ended = bench.send(&compare(protect), &[&odd[..], &new].concat());
+            assert_eq!((ended.response.status, ended.response.wanted), (Response::GOOD, 4160));
+            assert_eq!(bench.send(&Cdb::Read(transfer(8, 1)), &[]).good(), new);
+        }
+        assert_eq!(bench.send(&compare(1), &[&odd[..], &new[1..]].concat()).why(), (5, asc::INFORMATION_UNIT));
+        for protect in [6, 7] {
+            assert_eq!(bench.send(&compare(protect), &[&odd[..], &new].concat()).why(), (5, asc::FIELD_IN_CDB));
+        }
+        // What differs is told by its place in the data, protection information counted.
+        let mut other = odd.clone();
+        other[2 * 520 + 3] ^= 1;
+        let ended = bench.send(&compare(3), &[&other[..], &new].concat());
+        assert_eq!((ended.why(), ended.sense().unwrap().information), ((0xe, asc::MISCOMPARE), Some(2 * 520 + 3)));
+        let mut bad = new.clone();
+        bad[520 + 9] ^= 1;
+        let ended = bench.send(&compare(1), &[&odd[..], &bad].concat());
+        assert_eq!((ended.why(), ended.sense().unwrap().information), ((0xb, asc::GUARD_CHECK), Some(9)));
+        assert_eq!(bench.send(&Cdb::Read(transfer(8, 1)), &[]).good(), new, "nothing is written");
+        bench.send(&compare(3), &[&odd[..], &bad].concat()).good();
+        assert_eq!(bench.disks.lent(), 0);
+    }
+    assert_eq!(
+        bench(ProtectionType::Type2)
+            .send(&Cdb::CompareAndWrite { lba: 0, blocks: 1, protect: 1, dpo: false, fua: false }, &[0; 1040])
+            .why(),
+        (5, asc::OPCODE)
+    );
+}
+
+#[test]
+fn compare_and_write_checks_what_it_reads() {
+    // SBC-3, clause 4.22: the medium's own, the reference tag where the address tells it.
+    let compare = Cdb::CompareAndWrite { lba: 8, blocks: 4, protect: 0, dpo: false, fua: false };
+    for (kind, at, code) in [
+        (ProtectionType::Type1, 2 * 520 + 9, Some(asc::GUARD_CHECK)),
+        (ProtectionType::Type1, 2 * 520 + 519, Some(asc::REFERENCE_TAG_CHECK)),
+        (ProtectionType::Type2, 2 * 520 + 519, None),
+    ] {
+        let mut bench = bench(kind);
+        let mut bad = blocks(kind, 7, 8);
+        bad[at] ^= 1;
+        let tags = ProtectionTags { reference: 8, ..Default::default() };
+        let write = if kind == ProtectionType::Type2 { long(8, 3, tags) } else { transfer(8, 3) };
+        bench.send(&Cdb::Write(write), &bad).good();
+        let ended = bench.send(&compare, &[bare(&bad), vec![1; 2048]].concat());
+        match code {
+            Some(code) => {
+                assert_eq!((ended.why(), ended.sense().unwrap().information), ((0xb, code), Some(10)));
+            }
+            None => _ = ended.good(),
+        }
+        assert_eq!(bench.disks.lent(), 0);
+    }
 }
 
 #[test]
@@ -430,6 +567,4 @@ fn commands_that_do_not_move_it_make_it() {
     bench.send(&Cdb::WriteAndVerify { transfer: Transfer::new(30, 2), compare: 1 }, &data).good();
     assert_eq!(tuple(&mut bench, 31), of(&[1; 512], 31));
     bench.send(&Cdb::Verify { transfer: Transfer::new(30, 2), compare: 1 }, &data).good();
-    let moving = Cdb::CompareAndWrite { lba: 0, blocks: 1, protect: 1, dpo: false, fua: false };
-    assert_eq!(bench.send(&moving, &[0; 2080]).why(), (5, asc::FIELD_IN_CDB));
 }

@@ -82,6 +82,8 @@ fn what_is_not_offered_is_refused() {
     assert_eq!(bench.report(2), [0, 8, 0, 0x80, 0xea, 1, 0, 0]);
     let short = Cdb::PersistentReserveOut { action: 0, scope: 0, kind: 0, len: 23 };
     assert_eq!(bench.send(&short, &[0; 23]).why(), (5, asc::PARAMETER_LENGTH));
+    let long = Cdb::PersistentReserveOut { action: 0, scope: 0, kind: 0, len: 32 };
+    assert_eq!(bench.send(&long, &[0; 32]).why(), (5, asc::PARAMETER_LENGTH), "no names follow");
     assert_eq!(bench.send(&out(0, 0), &[0; 20]).why(), (5, asc::INFORMATION_UNIT));
     assert_eq!(bench.pr(ALICE, 0, 0, 0, 1), 0);
     let scoped = Cdb::PersistentReserveOut { action: 1, scope: 1, kind: 1, len: 24 };
@@ -128,10 +130,8 @@ fn each_type_keeps_others_out_as_its_clause_says() {
 #[test]
 fn commands_that_touch_no_block_are_for_everybody() {
     // SPC-4, table 65.
-    let mut bench = Bench::ram();
-    assert_eq!((bench.pr(ALICE, 0, 0, 0, 1), bench.pr(ALICE, 1, 3, 1, 0)), (0, 0));
     let start = |start| Cdb::StartStop { immediate: false, modifier: 0, power: 0, no_flush: false, load: false, start };
-    for (cdb, status) in [
+    let commands = [
         (Cdb::TestUnitReady, 0),
         (Cdb::ReadCapacity10, 0),
         (Cdb::ReadCapacity16 { allocation: 32 }, 0),
@@ -141,8 +141,50 @@ fn commands_that_touch_no_block_are_for_everybody() {
         (start(true), 0),
         (start(false), CONFLICT),
         (Cdb::parse(&[0x1a, 0, 0x3f, 0, 255, 0]).unwrap(), CONFLICT),
-    ] {
-        assert_eq!(bench.by(BOB, &cdb, &[]).response.status, status, "{cdb:?}");
+    ];
+    for kind in [1, 3] {
+        let mut bench = Bench::ram();
+        assert_eq!((bench.pr(ALICE, 0, 0, 0, 1), bench.pr(ALICE, 1, kind, 1, 0)), (0, 0));
+        for (cdb, status) in &commands {
+            assert_eq!(bench.by(BOB, cdb, &[]).response.status, *status, "type {kind}: {cdb:?}");
+        }
+    }
+}
+
+#[test]
+fn what_reads_and_what_writes_is_told_apart() {
+    // SPC-4, table 65 and SBC-3, table 13: what a stranger may do under write exclusive and exclusive access.
+    let transfer = Transfer::new(0, 1);
+    let same = Cdb::WriteSame {
+        width: Width::Sixteen,
+        lba: 0,
+        blocks: 1,
+        protect: 0,
+        anchor: false,
+        unmap: false,
+        no_data: true,
+    };
+    let codes =
+        Cdb::ReportSupportedOperationCodes { timeouts: false, options: 0, opcode: 0, action: 0, allocation: 64 };
+    let fetch = Cdb::PreFetch { width: Width::Ten, immediate: false, lba: 0, blocks: 1 };
+    let compare = Cdb::CompareAndWrite { lba: 0, blocks: 1, protect: 0, dpo: false, fua: false };
+    for (kind, reads) in [(1, 0), (3, CONFLICT)] {
+        let mut bench = Bench::ram();
+        assert_eq!((bench.pr(ALICE, 0, 0, 0, 1), bench.pr(ALICE, 1, kind, 1, 0)), (0, 0));
+        for (cdb, len, status) in [
+            (Cdb::Verify { transfer, compare: 0 }, 0, reads),
+            (Cdb::Verify { transfer, compare: 1 }, 512, reads),
+            (fetch, 0, reads),
+            (codes, 0, reads),
+            (Cdb::WriteAndVerify { transfer, compare: 0 }, 512, CONFLICT),
+            (same, 0, CONFLICT),
+            (Cdb::Unmap { anchor: false, len: 0 }, 0, CONFLICT),
+            (compare, 1024, CONFLICT),
+        ] {
+            let data = vec![0; len];
+            assert_eq!(bench.by(BOB, &cdb, &data).response.status, status, "type {kind}: {cdb:?}");
+            assert_eq!(bench.by(ALICE, &cdb, &data).response.status, 0, "type {kind}: {cdb:?}");
+        }
     }
 }
 
@@ -191,6 +233,32 @@ fn preempt_takes_the_reservation_of_the_key_that_it_names() {
     assert_eq!((bench.pr(ALICE, 2, 1, 1, 0), bench.pr(ALICE, 1, 7, 1, 0), bench.pr(BOB, 4, 3, 2, 0)), (0, 0, 0));
     assert_eq!(bench.told(ALICE), Some(asc::REGISTRATIONS_PREEMPTED));
     assert_eq!((bench.held(), bench.keys()), (Some((2, 3)), vec![2]));
+}
+
+#[test]
+fn preempt_of_one_of_all_holders_leaves_the_reservation_to_the_others() {
+    // SPC-4, clause 5.13.11.4: a key that is not zero names registrations, not the reservation that all hold.
+    let mut bench = Bench::ram();
+    assert_eq!((bench.pr(ALICE, 0, 0, 0, 1), bench.pr(BOB, 0, 0, 0, 2), bench.pr(ALICE, 1, 7, 1, 0)), (0, 0, 0));
+    assert_eq!((bench.pr(ALICE, 4, 8, 1, 2), bench.keys(), bench.held()), (0, vec![1], Some((0, 7))));
+    assert_eq!(bench.told(BOB), Some(asc::REGISTRATIONS_PREEMPTED));
+}
+
+#[test]
+fn preempt_without_abort_ends_no_task() {
+    // SPC-4, clause 5.13.11.4.
+    let (backend, diary) = super::slow::Slow::new(1 << 20, |_| {});
+    let mut bench = Bench::new(backend);
+    assert_eq!((bench.pr(ALICE, 0, 0, 0, 1), bench.pr(BOB, 0, 0, 0, 2)), (0, 0));
+    diary.borrow_mut().stuck = true;
+    let cdb = Cdb::Read(Transfer::new(0, 1)).octets().unwrap();
+    let his = bench.task(BOB, lun(0), &cdb, 0, 512);
+    assert!(matches!(bench.disks.command(0, &his), Step::Pending));
+    assert_eq!(bench.pr(ALICE, 4, 1, 1, 2), 0);
+    assert!(bench.disks.poll(0).is_none());
+    diary.borrow_mut().stuck = false;
+    let (tag, step) = bench.disks.poll(0).unwrap();
+    assert_eq!((tag, matches!(step, Step::Send { .. })), (his.tag, true));
 }
 
 #[test]

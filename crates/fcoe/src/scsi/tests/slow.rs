@@ -13,6 +13,8 @@ pub(super) struct Diary {
     pub(super) open: Vec<(Tag, Operation)>,
     /// How the next operations end; well, when there is nothing here.
     pub(super) results: Vec<BackendError>,
+    /// So many operations end well before that.
+    pub(super) good: usize,
     /// Nothing ends as long as this is set.
     pub(super) stuck: bool,
     /// Each operation's turn is drawn from this.
@@ -31,11 +33,12 @@ pub(super) struct Slow {
 }
 
 impl Slow {
-    /// Of `size` octets in blocks of 512, with a volatile cache.
+    /// Of `size` octets in blocks of 512, with a volatile cache; with protection information if the geometry says so.
     pub(super) fn new(size: u64, change: impl FnOnce(&mut Geometry)) -> (Self, Rc<RefCell<Diary>>) {
-        let ram = Ram::new(size, 512, false, 9).unwrap();
-        let mut geometry = Geometry { volatile: true, product: "slow", ..ram.geometry().clone() };
+        let ram = |protection| Ram::new(size, 512, protection, 9).unwrap();
+        let mut geometry = Geometry { volatile: true, product: "slow", ..ram(false).geometry().clone() };
         change(&mut geometry);
+        let ram = ram(geometry.protection);
         let diary = Rc::new(RefCell::new(Diary::default()));
         (Self { ram, geometry, diary: diary.clone() }, diary)
     }
@@ -48,7 +51,8 @@ impl Backend for Slow {
 
     fn submit(&mut self, tag: Tag, operation: Operation) {
         let mut diary = self.diary.borrow_mut();
-        let blocks = |buffer: &Buffer| buffer.len() / 512;
+        let stride = if self.geometry.protection { 520 } else { 512 };
+        let blocks = |buffer: &Buffer| buffer.len() / stride;
         let asked = match &operation {
             Operation::Read { lba, buffer } => format!("read {lba} {}", blocks(buffer)),
             Operation::Write { lba, buffer, fua } => {
@@ -78,6 +82,9 @@ impl Backend for Slow {
         let (tag, operation) = diary.open.swap_remove(turn);
         let failed = if diary.no_zeroes && matches!(operation, Operation::WriteZeroes { .. }) {
             Some(BackendError::Unsupported)
+        } else if diary.good > 0 {
+            diary.good -= 1;
+            None
         } else {
             diary.results.pop()
         };

@@ -216,6 +216,46 @@ fn abort_task_set_ends_only_the_own_tasks() {
 }
 
 #[test]
+fn a_function_is_for_one_unit() {
+    // SAM-5, clauses 7.2 to 7.7.
+    for function in [Function::AbortTaskSet, Function::ClearTaskSet, Function::LogicalUnitReset] {
+        let (mut bench, diary) = stuck();
+        let (other, others) = Slow::new(1 << 20, |_| {});
+        bench.disks.add(1, Box::new(other)).unwrap();
+        for number in [0, 1] {
+            while bench.raw(ALICE, lun(number), &[0; 16], &[], 0).response.status != Response::GOOD {}
+        }
+        others.borrow_mut().stuck = true;
+        let here = bench.begin(ALICE, 0, TaskAttribute::Simple);
+        let cdb = read_at(0);
+        let there = Task { lun: lun(1), ..bench.task(ALICE, lun(1), &cdb, 0, 512) };
+        assert!(matches!(bench.disks.command(0, &there), Step::Pending));
+        assert_eq!(bench.manage(ALICE, function), (FunctionResponse::Complete, vec![here]));
+        assert_eq!(bench.raw(ALICE, lun(1), &[0; 16], &[], 0).response.status, Response::GOOD, "it is not told of it");
+        (diary.borrow_mut().stuck, others.borrow_mut().stuck) = (false, false);
+        assert_eq!(bench.ended(), [(there.tag, 0)], "{function:?}");
+    }
+}
+
+#[test]
+fn a_target_reset_is_of_the_units_that_are_seen() {
+    // The rule is in the description of `Disks`.
+    let (mut bench, diary) = stuck();
+    bench.disks.add(1, Box::new(Null::new(4096, 512, 1).unwrap())).unwrap();
+    bench.disks.allow(wwpn(ALICE), &[1]);
+    bench.disks.allow(wwpn(BOB), &[0, 1]);
+    for number in [0, 1] {
+        while bench.raw(BOB, lun(number), &[0; 16], &[], 0).response.status != Response::GOOD {}
+    }
+    let his = bench.begin(BOB, 0, TaskAttribute::Simple);
+    assert_eq!(bench.manage(ALICE, Function::TargetReset), (FunctionResponse::Complete, vec![]));
+    assert_eq!(bench.raw(BOB, lun(0), &[0; 16], &[], 0).response.status, Response::GOOD);
+    assert_eq!(bench.raw(BOB, lun(1), &[0; 16], &[], 0).why(), (6, asc::RESET));
+    diary.borrow_mut().stuck = false;
+    assert_eq!(bench.ended(), [(his, 0)]);
+}
+
+#[test]
 fn clear_task_set_ends_others_tasks_with_a_status() {
     // SAM-5, clauses 7.4 and 5.3.1: TAS.
     let (mut bench, diary) = stuck();

@@ -1,9 +1,9 @@
 //! VERIFY and COMPARE AND WRITE: what is on the medium against what came.
 
-use super::{Guarded, Next, Outcome, Tools};
+use super::{Guarded, Next, Outcome, Tools, Work, Write};
 use crate::scsi::Response;
 use crate::scsi::response::failure;
-use crate::{Buffer, Protection, ProtectionTuple};
+use crate::{Buffer, Operation, Protection, ProtectionTuple};
 use linerate_wire::scsi::{Sense, SenseKey, asc};
 
 /// VERIFY (SBC-3, clause 5.29), and the second half of WRITE AND VERIFY.
@@ -21,10 +21,15 @@ pub(in crate::scsi) struct Verify {
     pub(in crate::scsi) one: bool,
     /// Of protected blocks. With data, "moved" means that their protection information is in it.
     pub(in crate::scsi) guarded: Option<Guarded>,
+    /// Put the cache on the medium before: what is verified is the medium (SBC-3, clause 5.29).
+    pub(in crate::scsi) flush: bool,
 }
 
 impl Verify {
     pub(super) fn next(&mut self, tools: &mut Tools<'_>, outcome: Outcome) -> Next {
+        if std::mem::take(&mut self.flush) {
+            return Next::Submit(Operation::Flush);
+        }
         let judged = match (&outcome.result, &outcome.buffer) {
             (Err(error), _) => Err(failure(*error, false, self.lba)),
             (Ok(()), Some(read)) => self.judge(tools, read.bytes()),
@@ -51,11 +56,11 @@ impl Verify {
         self.guarded.as_ref().filter(|guarded| guarded.moved).zip(self.data.as_ref())
     }
 
-    /// Protection information that came is checked before anything is read (SBC-3, clause 5.29: BYTCHK 1).
+    /// Protection information that came is checked before anything is read (SBC-3, clause 5.29: BYTCHK 1 and 3).
     fn check_data(&self, tools: &Tools<'_>) -> Result<u64, Response> {
         match (self.guarded_data(), tools.protection) {
             (Some((guarded, data)), Some(protection)) => {
-                guarded.verify(protection, data.bytes(), self.lba, self.done).map(|()| 0)
+                guarded.verify(protection, data.bytes(), self.lba, 0).map(|()| 0)
             }
             _ => Ok(0),
         }
@@ -67,9 +72,7 @@ impl Verify {
         let blocks = read.len() as u64 / stride;
         if let Some(protection) = tools.protection {
             if let Some((guarded, data)) = self.guarded_data() {
-                let from = usize::try_from(self.done * stride).unwrap_or(usize::MAX);
-                let data = data.bytes().get(from..).and_then(|data| data.get(..read.len())).unwrap_or_default();
-                return compare(protection, guarded, data, read).map(|()| blocks);
+                return self.compare(protection, guarded, data.bytes(), read).map(|()| blocks);
             }
             // Nothing but the medium's own (BYTCHK 0, and 1 without protection information in the data).
             if let Some(guarded) = &self.guarded {
@@ -78,87 +81,106 @@ impl Verify {
         }
         let (Ok(block), Ok(stride)) = (usize::try_from(block), usize::try_from(stride)) else { return Ok(blocks) };
         let Some(data) = &self.data else { return Ok(blocks) };
-        let from = usize::try_from(self.done).unwrap_or(usize::MAX).saturating_mul(block);
-        let data = if self.one { data.bytes() } else { data.bytes().get(from..).unwrap_or_default() };
-        let mut wanted = data.chunks_exact(block).cycle();
-        let enough = self.one && !data.is_empty() || data.len() / block >= read.len() / stride;
+        let from = if self.one { 0 } else { usize::try_from(self.done).unwrap_or(usize::MAX).saturating_mul(block) };
+        let mut wanted = data.bytes().get(from..).unwrap_or_default().chunks_exact(block).cycle();
         let same = read.chunks_exact(stride).all(|read| wanted.next() == read.get(..block));
-        if enough && same { Ok(blocks) } else { Err(miscompare(asc::MISCOMPARE)) }
+        if same { Ok(blocks) } else { Err(miscompare(asc::MISCOMPARE)) }
     }
-}
 
-/// Compares blocks and the protection information behind them with what is on the medium, octet by octet; the guard not when
-/// VRPROTECT is 2 (SBC-3, clause 5.29: BYTCHK 1; application tags are the initiators' own, ATO).
-fn compare(protection: &Protection, guarded: &Guarded, data: &[u8], read: &[u8]) -> Result<(), Response> {
-    if data.len() != read.len() {
-        return Err(miscompare(asc::MISCOMPARE));
+    /// Compares blocks and the protection information behind them with what is on the medium, octet by octet; the guard not
+    /// when VRPROTECT is 2 (SBC-3, clause 5.29: BYTCHK 1 and 3; application tags are the initiators' own, ATO).
+    fn compare(&self, protection: &Protection, guarded: &Guarded, data: &[u8], read: &[u8]) -> Result<(), Response> {
+        let mut blocks = data.chunks_exact(protection.stride());
+        let skipped = if self.one { 0 } else { usize::try_from(self.done).unwrap_or(usize::MAX) };
+        let mut next = blocks.nth(skipped);
+        for (done, read) in (self.done..).zip(read.chunks_exact(protection.stride())) {
+            let Some(block) = next else { return Err(miscompare(asc::MISCOMPARE)) };
+            let ((data, came), (read, there)) = (block.split_at(protection.block), read.split_at(protection.block));
+            if data != read {
+                return Err(miscompare(asc::MISCOMPARE));
+            }
+            let (mut came, there) = (ProtectionTuple::read(came), ProtectionTuple::read(there));
+            // One block is as many as WRITE SAME makes of it.
+            match self.one {
+                true => came = protection.numbered(came, came.reference, done),
+                false => next = blocks.next(),
+            }
+            if guarded.compares_guards && came.guard != there.guard {
+                return Err(miscompare(asc::GUARD_CHECK));
+            }
+            if came.application != there.application {
+                return Err(miscompare(asc::APPLICATION_TAG_CHECK));
+            }
+            if came.reference != there.reference {
+                return Err(miscompare(asc::REFERENCE_TAG_CHECK));
+            }
+        }
+        Ok(())
     }
-    for (data, read) in data.chunks_exact(protection.stride()).zip(read.chunks_exact(protection.stride())) {
-        let ((data, came), (read, there)) = (data.split_at(protection.block), read.split_at(protection.block));
-        if data != read {
-            return Err(miscompare(asc::MISCOMPARE));
-        }
-        let (came, there) = (ProtectionTuple::read(came), ProtectionTuple::read(there));
-        if guarded.compares_guards && came.guard != there.guard {
-            return Err(miscompare(asc::GUARD_CHECK));
-        }
-        if came.application != there.application {
-            return Err(miscompare(asc::APPLICATION_TAG_CHECK));
-        }
-        if came.reference != there.reference {
-            return Err(miscompare(asc::REFERENCE_TAG_CHECK));
-        }
-    }
-    Ok(())
 }
 
 fn miscompare(code: (u8, u8)) -> Response {
     Response::check(&Sense::new(SenseKey::MISCOMPARE, code))
 }
 
-/// COMPARE AND WRITE (SBC-3, clause 5.2): the first half of the data is compared, the second written.
+/// COMPARE AND WRITE (SBC-3, clause 5.2): the first half of the data is compared, the second written. Of protection
+/// information that comes, that of the second half counts.
 #[derive(Debug)]
 pub(in crate::scsi) struct Compare {
     pub(in crate::scsi) lba: u64,
     pub(in crate::scsi) fua: bool,
     pub(in crate::scsi) data: Option<Buffer>,
+    /// Of protected blocks.
+    pub(in crate::scsi) guarded: Option<Guarded>,
 }
 
 impl Compare {
     pub(super) fn next(&mut self, tools: &mut Tools<'_>, outcome: Outcome) -> Next {
-        // The data is kept until it was compared: who has none left has written.
-        let writing = self.data.is_none();
         if let Err(error) = outcome.result {
             tools.give(outcome.buffer);
             tools.give(self.data.take());
-            return failure(error, writing, self.lba).into();
+            return failure(error, false, self.lba).into();
         }
-        let Some(data) = self.data.take() else {
-            return tools.done(outcome.buffer);
-        };
-        let (expected, new) = data.bytes().split_at(data.len() / 2);
+        let data = self.data.as_ref().map_or(&[][..], Buffer::bytes);
+        let (expected, new) = data.split_at(data.len() / 2);
+        let moved = self.guarded.is_some_and(|guarded| guarded.moved);
+        let stride = if moved { tools.stride() } else { tools.block() };
         let Some(mut read) = outcome.buffer else {
-            let next = tools.read(self.lba, expected.len() as u64 / tools.block());
-            match next {
-                Next::Submit(_) => self.data = Some(data),
-                Next::Step(_) => tools.pool.give(data),
+            let next = tools.read(self.lba, expected.len() as u64 / stride);
+            if matches!(next, Next::Step(_)) {
+                tools.give(self.data.take());
             }
             return next;
         };
-        if let Err(response) = tools.verify_and_strip(self.lba, &mut read) {
-            tools.pool.give(read);
-            tools.pool.give(data);
-            return response.into();
+        let judged = tools.verify_and_strip(self.lba, &mut read).and_then(|()| {
+            let differs = difference(expected, stride, read.bytes(), tools.block());
+            let miscompare = |at| Response::check(&Sense::new(SenseKey::MISCOMPARE, asc::MISCOMPARE).at(at));
+            differs.map_or(Ok(()), |at| Err(miscompare(at)))
+        });
+        if judged.is_ok() {
+            read.resize(new.len());
+            read.bytes_mut().copy_from_slice(new);
         }
-        let differs = expected.iter().zip(read.bytes()).position(|(expected, read)| expected != read);
-        if let Some(at) = differs {
-            tools.pool.give(read);
-            tools.pool.give(data);
-            let miscompare = Sense::new(SenseKey::MISCOMPARE, asc::MISCOMPARE);
-            return Response::check(&miscompare.at(at as u64)).into();
+        tools.give(self.data.take());
+        match judged {
+            Ok(()) => {
+                let (lba, fua, guarded) = (self.lba, self.fua, self.guarded);
+                Next::Then(Work::Write(Write { lba, fua, data: Some(read), guarded, then: None }))
+            }
+            Err(response) => {
+                tools.pool.give(read);
+                response.into()
+            }
         }
-        read.bytes_mut().copy_from_slice(new);
-        tools.pool.give(data);
-        tools.write(self.lba, read, self.fua)
     }
+}
+
+/// The first octet of what was expected that is not what was read; there each block has `stride` octets, here `block`.
+fn difference(expected: &[u8], stride: u64, read: &[u8], block: u64) -> Option<u64> {
+    let (stride_len, block) = (usize::try_from(stride).ok()?, usize::try_from(block).ok()?);
+    let blocks = expected.chunks_exact(stride_len).zip(read.chunks_exact(block));
+    (0..).zip(blocks).find_map(|(done, (expected, read))| {
+        let at = expected.iter().zip(read).position(|(expected, read)| expected != read)?;
+        Some(done * stride + at as u64)
+    })
 }

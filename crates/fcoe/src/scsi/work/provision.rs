@@ -78,18 +78,18 @@ impl Same {
 
     fn begin(&mut self, tools: &mut Tools<'_>, data: &[u8]) -> Result<Next, Response> {
         let (block, tuple) = data.split_at(data.len().min(usize::try_from(tools.block()).unwrap_or(0)));
-        if let (true, Some(guarded), Some(protection)) = (self.moved(), self.guarded.as_mut(), tools.protection) {
+        let made = tools.protection.is_some() && !self.moved();
+        if let (false, Some(guarded), Some(protection)) = (tuple.is_empty(), self.guarded.as_mut(), tools.protection) {
             guarded.verify(protection, data, self.lba, 0)?;
             // The first block has the tag that came, whatever it is (clause 5.43).
             guarded.reference = ProtectionTuple::read(tuple).reference;
         }
-        // What was given back has protection information of all ones.
-        let unmap = self.unmap && tuple.iter().all(|octet| *octet == u8::MAX);
-        // Zeros that the device writes itself have none, as what was given back.
-        if block.iter().all(|octet| *octet == 0) && (unmap || tools.protection.is_none()) {
+        // What the device gives back, and zeros that it writes itself, have protection information of all ones.
+        let ones = tuple.iter().all(|octet| *octet == u8::MAX);
+        if block.iter().all(|octet| *octet == 0) && ones && (self.unmap || !made) {
             self.stage = SameStage::Zeroes;
-            let (lba, blocks) = (self.lba, self.left);
-            return Ok(Next::Submit(Operation::WriteZeroes { lba, blocks, discard: unmap, fua: false }));
+            let (lba, blocks, discard) = (self.lba, self.left, self.unmap);
+            return Ok(Next::Submit(Operation::WriteZeroes { lba, blocks, discard, fua: false }));
         }
         self.stage = SameStage::Pieces;
         let piece = self.pattern(tools, data);

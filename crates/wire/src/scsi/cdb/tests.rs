@@ -96,6 +96,27 @@ fn what_is_not_known_is_named() {
     assert_eq!(sense(&[0x15; 16]), Sense::new(SenseKey::ILLEGAL_REQUEST, asc::OPCODE));
     // SPC-4, clause 4.3.5.2: an unknown service action.
     assert_eq!(sense(&[0x9e, 0x11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), Sense::invalid_field(1, Some(4)));
+    for action in 0..0x20 {
+        for (opcode, len, known) in
+            [(0x5e, 10, 0..=3), (0x5f, 10, 0..=6), (0xa3, 12, 0x0c..=0x0c), (0x9e, 16, 0x10..=0x10)]
+        {
+            let mut cdb = [0; 16];
+            cdb[..2].copy_from_slice(&[opcode, action]);
+            match Cdb::parse(&cdb[..len]) {
+                Ok(_) => assert!(known.contains(&action), "{opcode:#x} {action:#x}"),
+                Err(error) if known.contains(&action) => panic!("{opcode:#x} {action:#x}: {error}"),
+                Err(error) => assert_eq!(error.sense(), Sense::invalid_field(1, Some(4))),
+            }
+        }
+    }
+    // SPC-4, clause 4.3.3: another length, and an unknown service action, of 32 octets.
+    let long = |len, action| {
+        let mut cdb = [0; 32];
+        (cdb[0], cdb[7], cdb[9]) = (0x7f, len, action);
+        sense(&cdb)
+    };
+    assert_eq!(long(20, 9), Sense::invalid_field(7, None));
+    assert_eq!(long(24, 0x0e).field.map(|field| field.octet), Some(8));
     // SPC-4, clause 6.6.1: a page code without EVPD.
     assert_eq!(sense(&[0x12, 0, 0x80, 0, 36, 0]), Sense::invalid_field(2, None));
     // SAM-5, clause 5.2: NACA without NORMACA.

@@ -61,9 +61,11 @@ fn block_limits_are_as_sbc_3_clause_6_5_3_lays_them_out() {
 
 #[test]
 fn the_other_pages_are_as_their_clauses_lay_them_out() {
-    let disk = BlockCharacteristics { rotation: 1, form_factor: 3 };
-    assert_eq!(disk.octets()[..4], [0, 1, 0, 3], "SBC-3, clause 6.6.2");
+    let disk = BlockCharacteristics { rotation: 1, form_factor: 3, verifies_unmapped: true };
+    assert_eq!(disk.octets()[..5], [0, 1, 0, 3, 1], "SBC-3, clause 6.6.2");
     assert_eq!(BlockCharacteristics::parse(&disk.octets()), Ok(disk));
+    let short = BlockCharacteristics { verifies_unmapped: false, ..disk };
+    assert_eq!(BlockCharacteristics::parse(&disk.octets()[..4]), Ok(short));
     let thin = BlockProvisioning {
         unmap: true,
         write_same_16: true,

@@ -1,66 +1,8 @@
-//! A node as a whole: which frames go to which part, and why others go to none.
+//! Two nodes: what one does, the other must bear.
 
+use crate::wire::*;
 use linerate_fcoe::*;
 use linerate_wire::*;
-
-const MS: u64 = 1_000_000;
-const SECOND: u64 = 1000 * MS;
-const TARGET: MacAddr = MacAddr([2, 0, 0, 0, 0x0e, 1]);
-const INITIATOR: MacAddr = MacAddr([2, 0, 0, 0, 0x0e, 2]);
-
-#[derive(Default)]
-struct Out(Vec<Vec<u8>>);
-
-impl Transmit for Out {
-    fn sequence(&mut self, sequence: &Sequence<'_>) -> usize {
-        let payload = sequence.payload.concat();
-        assert!(payload.len() <= sequence.max_payload, "what is sent here fits a frame");
-        self.0.push(frame(&sequence.link, sequence.header, &payload));
-        1
-    }
-
-    fn frame(&mut self, frame: &[u8]) -> bool {
-        self.0.push(frame.to_vec());
-        true
-    }
-
-    fn room(&self) -> usize {
-        1000
-    }
-}
-
-/// A frame that is a sequence.
-fn frame(link: &Link, mut header: FcHeader, payload: &[u8]) -> Vec<u8> {
-    let fill = payload.len().next_multiple_of(4) - payload.len();
-    header.f_ctl |= u32::try_from(fill).unwrap();
-    let ends = FcoeRepr { sof: Sof::I3, eof: Eof::T };
-    let mut octets = [link.dst.0, link.src.0].concat();
-    if let Some(VlanTag(tag)) = link.vlan {
-        octets.extend([0x81, 0]);
-        octets.extend(tag.to_be_bytes());
-    }
-    octets.extend([0x89, 0x06]);
-    octets.extend(ends.header());
-    octets.extend(header.octets());
-    octets.extend(payload);
-    octets.extend(&[0; 3][..fill]);
-    octets.extend(ends.trailer(0));
-    octets
-}
-
-fn config(mac: MacAddr) -> NodeConfig {
-    let config = NodeConfig::new(mac, 2158, u64::from(mac.0[5]));
-    match mac {
-        TARGET => NodeConfig { target: Some(TargetConfig::default()), ..config },
-        _ => NodeConfig { initiator: Some(InitiatorConfig::default()), ..config },
-    }
-}
-
-fn node(config: &NodeConfig) -> Node<Disks> {
-    let mut disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 1 << 20 });
-    disks.add(0, Box::new(Ram::new(1 << 16, 512, false, 1).unwrap())).unwrap();
-    Node::new(config, disks)
-}
 
 /// A target and an initiator, and a wire that loses nothing.
 struct Pair {
