@@ -37,8 +37,8 @@ fn octets(text: &str) -> Result<u64, String> {
 }
 
 /// Octets of a request, and requests at once.
-const PIECE: u64 = 1 << 20;
-const DEPTH: usize = 8;
+const PIECE: u64 = 512 << 10;
+const DEPTH: usize = 16;
 
 /// Which way.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,9 @@ use linerate_wire::scsi::{Sense, SenseKey};
 
 /// How often a command is given again that the target says it could not do now.
 const TRIES: u8 = 8;
-/// Octets of zeros that are written at once where the disk cannot make them itself.
-const ZEROS: u32 = 1 << 20;
+/// Octets that one command moves at most. Class 3 knows no repair of a part: one frame that is lost costs the whole
+/// command, and a long one may lose a frame each time.
+const MOST: u32 = 512 << 10;
 
 /// What a job wants next.
 pub(super) enum Next {
@@ -183,7 +184,7 @@ impl Job {
                 lun.write_same(tag, piece, Buffer::new(self.block), discard, timeout)
             }),
             What::WriteZeros => {
-                let most = (ZEROS / lun.block_size).max(1).min(lun.max_transfer);
+                let most = (MOST / lun.block_size).max(1).min(lun.max_transfer);
                 self.piece = self.left.min(most.into());
                 let octets = usize::try_from(self.piece).unwrap_or(0) * self.block;
                 lun.write(tag, self.lba, Buffer::new(octets), false, timeout)
@@ -195,7 +196,7 @@ impl Job {
     /// READ or WRITE: of the whole buffer, or of a piece of it where the disk takes no more.
     fn transfer(&mut self, tag: Tag, lun: &FoundLun, timeout: u64) -> Option<Command> {
         let whole = self.buffer.as_ref()?.len();
-        let most = u64::from(lun.max_transfer);
+        let most = u64::from(lun.max_transfer.min(MOST / lun.block_size).max(1));
         self.piece = self.left.min(most);
         let all = (whole / self.block) as u64;
         let buffer = if all <= most {
