@@ -11,7 +11,7 @@ const TASK_SET_FULL: u8 = 0x28;
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) peer: Peer,
-    /// Commands at once, at most, for now.
+    /// Commands at once, at most: what TASK SET FULL and GOOD say of its queue.
     pub(super) depth: u16,
     /// And ever.
     limit: u16,
