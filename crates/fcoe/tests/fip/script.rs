@@ -589,3 +589,41 @@ fn only_frames_of_our_vlan_are_ours() {
     assert_eq!(node.take().len(), 1);
     assert_eq!(node.machine.mode(), FipMode::Multipoint);
 }
+
+#[test]
+fn a_link_that_is_up_already_stays_so() {
+    let mut node = Node::up(&config(OURS));
+    node.link(true);
+    node.run(node.now + 10 * SECOND);
+    assert!(node.machine.own().is_some() && node.events().is_empty());
+    assert!(codes(&node.take()).iter().all(|code| *code == FipCode::BEACON));
+}
+
+#[test]
+fn who_beacons_unknown_is_asked_to_claim_but_not_at_once_again() {
+    // Its claim was before our time: who hears our claim answers it. ANNOUNCE_WAIT, 400 ms, is what answers may take.
+    let mut node = Node::new(&config(OURS));
+    node.link(true);
+    node.run(SECOND);
+    let up = node.take()[3].at;
+    let mut node = Node::new(&config(OURS));
+    node.link(true);
+    node.run(up);
+    node.take();
+    let beacon = Other::new(LESSER, 0x0e01).frame(Vn2vnKind::Beacon);
+    let mut claims = Vec::new();
+    for after in [0, 1, 100, 401, 500, 802] {
+        node.now = up + after * MS;
+        node.hear(&beacon);
+        claims.push(node.take().len());
+    }
+    assert_eq!(claims, [0, 1, 0, 0, 1, 0]);
+    // What found no room was not said.
+    node.now += SECOND;
+    node.out.full = true;
+    node.hear(&beacon);
+    node.out.full = false;
+    node.now += MS;
+    node.hear(&beacon);
+    assert_eq!(codes(&node.take()), [FipCode::CLAIM_NOTIFICATION]);
+}

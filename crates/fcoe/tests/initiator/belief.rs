@@ -229,3 +229,147 @@ fn a_name_rests_for_the_reply_to_its_rrq() {
     assert_eq!((sent.len(), sent[0].payload[0]), (1, ElsCommand::RRQ.0));
     assert_eq!(world.initiator.poll_timeout(), Some(world.now + 2 * world.peer.r_a_tov));
 }
+
+/// FC-FS-3, clause 12.10: SEQ_CNT and relative offset tell where a frame lies, whichever came before; a frame that is not
+/// believed says nothing of the next.
+#[test]
+fn a_frame_is_measured_by_those_that_are_believed() {
+    let octets = pattern(3 * 2112 + 512, 1);
+    let mut world = World::new();
+    let ox_id = world.read(octets.len() / 512 * 512);
+    let frames = data(ox_id, &octets[..octets.len() / 512 * 512]);
+    for i in [0, 2, 3, 1] {
+        world.feed(&frames[i]);
+    }
+    world.feed(&good(ox_id));
+    world.good();
+
+    let mut world = World::new();
+    let ox_id = world.read(8448);
+    let frames = data(ox_id, &pattern(8448, 1));
+    for (i, astray) in [(1, 100), (2, 2212)] {
+        let mut frame = frames[i].clone();
+        frame.header.parameter = astray;
+        world.feed(&frame);
+    }
+    assert_eq!(world.initiator.counters(world.peer.id).discontinuous, 2);
+}
+
+/// FC-FS-3, RX_ID: what the responder called the exchange first is its name.
+#[test]
+fn a_foreign_rx_id_does_not_stay() {
+    let mut world = World::new();
+    let ox_id = world.read(4224);
+    let frames = data(ox_id, &pattern(4224, 1));
+    world.feed(&frames[0]);
+    let mut foreign = frames[1].clone();
+    foreign.header.rx_id = 0x0012;
+    world.feed(&foreign);
+    assert_eq!(world.initiator.counters(world.peer.id).unknown_exchange, 1);
+    world.feed(&frames[1]);
+    world.feed(&good(ox_id));
+    world.good();
+}
+
+/// FCP-4, clause 12.3: data that comes when ABTS is out does not call it back.
+#[test]
+fn data_does_not_end_an_abort() {
+    let mut world = World::new();
+    let ox_id = world.read(4224);
+    let frames = data(ox_id, &pattern(4224, 1));
+    let mut sent = Vec::new();
+    while !sent.last().is_some_and(|frame: &Frame| frame.is(r_ctl::BLS_ABTS)) {
+        sent.extend(world.pass(SECOND));
+        assert!(sent.len() < 20);
+    }
+    world.feed(&frames[0]);
+    world.feed(&ba_acc(ox_id, 1, 0));
+    assert_ne!(world.command().header.ox_id, ox_id);
+}
+
+/// GOOD that comes again does not give its data more time.
+#[test]
+fn missing_data_has_its_time_once() {
+    let mut world = World::new();
+    let ox_id = world.read(4224);
+    world.feed(&data(ox_id, &pattern(4224, 1))[0]);
+    world.feed(&good(ox_id));
+    let sent: Vec<_> = (0..10)
+        .flat_map(|_| {
+            world.feed(&good(ox_id));
+            world.pass(5_000_000)
+        })
+        .collect();
+    assert!(sent.len() == 1 && sent[0].is(r_ctl::COMMAND), "{sent:?}");
+}
+
+/// FCP-4, clause 12.3: one LOGO ends all that is not answered; and a BA_RJT that is none is no answer.
+#[test]
+fn a_silent_peer_is_logged_out_once() {
+    let mut world = World::new();
+    let ox_ids = [world.write(&[1; 512]), world.write(&[2; 512])];
+    for _ in 0..35 {
+        world.pass(SECOND);
+        for ox_id in ox_ids {
+            let mut cut = ba_rjt(ox_id);
+            cut.payload.clear();
+            world.feed(&cut);
+        }
+    }
+    assert_eq!(std::iter::from_fn(|| world.initiator.poll_event()).count(), 1);
+    assert_eq!(world.initiator.counters(world.peer.id).abts_unanswered, 2);
+}
+
+/// A request for which there is no room is sent when there is.
+#[test]
+fn rec_and_srr_wait_for_room() {
+    let mut world = retrying();
+    let ox_id = world.read(4224);
+    world.out.room = 0;
+    assert!(world.pass(REC_TOV + TICK).is_empty());
+    world.out.room = 10;
+    let asked = world.only();
+    assert_eq!(asked.payload[0], 0x13);
+    world.out.room = 0;
+    world.feed(&rec_accept(&asked, 0, 4224));
+    assert!(world.sent().is_empty());
+    world.out.room = 10;
+    let srr = world.only();
+    assert_eq!((srr.header.r_ctl, srr.payload[0]), (r_ctl::FC4_LS_REQUEST, 0x14));
+    for frame in data(ox_id, &pattern(4224, 1)) {
+        world.feed(&frame);
+    }
+}
+
+/// As many commands as are allowed are out, however many were GOOD.
+#[test]
+fn the_queue_grows_to_its_limit() {
+    let mut world = World::with(peer(), InitiatorConfig { exchanges: 64, queue_depth: 2, retries: 5 });
+    for _ in 0..10 {
+        world.submit(1, &[0; 6], Data::None);
+        let ox_id = world.command().header.ox_id;
+        world.feed(&good(ox_id));
+        world.good();
+        assert_eq!(world.initiator.room(world.peer.id), 2);
+    }
+}
+
+/// FC-LS-3, RRQ: another peer's end does not take what this one is to be told.
+#[test]
+fn an_rrq_outlives_other_peers() {
+    let mut world = World::new();
+    let other = Peer { id: PeerId { index: 9, generation: 1 }, fc_id: FcId::new(0x0e03), ..world.peer };
+    world.initiator.submit(world.now, &other, command(8, &[0; 6], Data::None)).unwrap();
+    world.command();
+    let ox_id = world.write(&[1; 512]);
+    let asked = world.pass(REC_TOV + TICK);
+    let about = |frame: &&Frame| frame.header.d_id == world.peer.fc_id;
+    let answer = rec_accept(asked.iter().find(about).unwrap(), 0, 0);
+    world.feed(&answer);
+    assert!(world.only().is(r_ctl::BLS_ABTS));
+    world.feed(&ba_acc(ox_id, 0, 0xffff));
+    world.command();
+    world.initiator.down(other.id);
+    let sent = world.pass(5 * SECOND);
+    assert!(sent.iter().any(|frame| frame.payload.first() == Some(&0x12)), "{sent:?}");
+}

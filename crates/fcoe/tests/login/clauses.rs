@@ -927,6 +927,23 @@ fn busy_is_tried_again_after_two_seconds() {
             assert_eq!(scene.wait(), 2);
         }
     }
+    let logo = scene.ways.only();
+    assert_eq!(logo.command(), ElsCommand::LOGO);
+    scene.answer(&logo, &[2, 0, 0, 0]);
+    // So it is when it takes no PRLI and sends none.
+    scene.beacon(None);
+    let flogi = scene.ways.only();
+    scene.answer(&flogi, &flogi_accept(2));
+    let plogi = scene.ways.only();
+    scene.answer(&plogi, &parameters(2).octets(ElsCommand::LS_ACC));
+    for round in 0..4 {
+        let prli = scene.ways.only();
+        assert_eq!(prli.command(), ElsCommand::PRLI);
+        scene.refuse(&prli, BUSY.0, BUSY.1);
+        if round < 3 {
+            assert_eq!(scene.wait(), 2);
+        }
+    }
     assert_eq!(scene.ways.commands(), [ElsCommand::LOGO]);
 }
 

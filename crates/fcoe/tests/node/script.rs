@@ -603,3 +603,11 @@ fn each_part_wakes_the_node_in_time() {
     scene.pass(2 * SECOND + 100 * MS);
     assert_eq!(scene.only().command(), ElsCommand::PRLI, "E_D_TOV after the reject");
 }
+
+#[test]
+fn who_was_never_found_is_not_lost() {
+    // It logged in and sent no beacon.
+    let mut scene = Scene::up();
+    scene.pass(21 * SECOND);
+    assert!(matches!(scene.events()[..], [NodeEvent::Down(_, Downfall::Gone)]));
+}

@@ -128,7 +128,7 @@ fn rec_tells_how_far_an_exchange_is() {
     assert_eq!(e_stat(&rig, 2, rx_id), Some((0xa000_0000, 4096)));
     rig.now += SECOND;
     rig.poll();
-    assert_eq!(e_stat(&rig, 2, rx_id), None);
+    assert_eq!((e_stat(&rig, 2, rx_id), rig.target.counters().expired), (None, 0), "its data came");
 }
 
 /// Linux gives an OX_ID again at once. When the FCP_CMND of its next user is lost, REC and SRR for it, which know no RX_ID,

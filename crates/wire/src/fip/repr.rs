@@ -140,6 +140,10 @@ mod tests {
             FipRepr::parse(&FipFrame::new_checked(octets)?)
         }
         assert_eq!(parse(&octets), Ok(FipRepr::Solicitation(repr)));
+        let mut other = octets.clone();
+        other[5] = 2;
+        let other = FipFrame::new_checked(&other).unwrap();
+        assert_eq!(FipSolicitationRepr::parse(&other), Err(Error::Malformed("fip", "subcode")));
         octets[7] -= 1;
         assert_eq!(parse(&octets), Err(Error::Malformed("fip", "list: a descriptor is missing")));
         octets[5] = 2;

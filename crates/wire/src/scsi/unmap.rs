@@ -66,6 +66,9 @@ mod tests {
         assert_eq!(octets[..8], [0, 38, 0, 32, 0, 0, 0, 0]);
         assert_eq!(parse_unmap(&octets).unwrap().collect::<Vec<_>>(), ranges);
         assert_eq!(parse_unmap(&octets[..39]).map(Iterator::count), Err(Error::Truncated(NAME)));
+        for len in 0..8 {
+            assert_eq!(parse_unmap(&octets[..len]).map(Iterator::count), Err(Error::Truncated(NAME)));
+        }
         octets[1] = 37;
         assert_eq!(parse_unmap(&octets).map(Iterator::count), Err(Error::Malformed(NAME, "length")));
         assert!(put_unmap(&[ranges[0]; 4096], &mut Vec::new()).is_err());

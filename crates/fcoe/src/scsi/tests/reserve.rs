@@ -198,6 +198,7 @@ fn a_holder_that_unregisters_releases() {
     // One that all hold goes with the last.
     assert_eq!((bench.pr(ALICE, 0, 0, 0, 1), bench.pr(ALICE, 1, 8, 1, 0), bench.pr(ALICE, 0, 0, 1, 0)), (0, 0, 0));
     assert_eq!(bench.held(), Some((0, 8)));
+    assert_eq!(bench.by(ALICE, &Cdb::Read(Transfer::new(0, 1)), &[]).response.status, CONFLICT, "she made it once");
     assert_eq!((bench.pr(BOB, 0, 0, 2, 0), bench.held()), (0, None));
 }
 
