@@ -54,14 +54,9 @@ impl Pattern {
     /// Whether they are as [`write`](Self::write) makes them.
     pub(super) fn check(&self, octets: &[u8], lun: u16, first: u64, generation: u32) -> bool {
         (first..).zip(octets.as_chunks::<SECTOR>().0).all(|(sector, octets)| {
-            octets[..NAME] == self.name(lun, sector, generation) && same(&octets[NAME..], &self.text[NAME..])
+            octets[..NAME] == self.name(lun, sector, generation) && octets[NAME..] == self.text[NAME..]
         })
     }
-}
-
-/// As `==`, without a call and a branch for each few octets: nearly always all of them are the same.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }
 
 /// Different for different numbers: each step can be undone (Steele, Lea and Flood, "Fast splittable pseudorandom number
