@@ -1,10 +1,12 @@
 //! Logins of VN_Ports, by the frames that go over the wire.
 
-mod clauses;
 mod golden;
 mod hostile;
 mod pairs;
 mod payloads;
+mod ports;
+mod processes;
 mod replay;
+mod sessions;
 mod tshark;
 mod world;

@@ -338,3 +338,11 @@ impl Scene {
 pub(crate) fn page(response: u16, parameters: u32) -> [u8; 20] {
     ServicePage::fcp(ServicePage::IMAGE_PAIR | response, parameters).payload(ElsCommand::LS_ACC)
 }
+
+pub(crate) const BUSY: (u8, u8) = (els_reason::LOGICAL_BUSY, els_explanation::NONE);
+pub(crate) const LOGIN_FIRST: (u8, u8) = (els_reason::UNABLE, els_explanation::LOGIN_REQUIRED);
+pub(crate) const NOT_NEIGHBOUR: (u8, u8) = (els_reason::FIP_ERROR, els_explanation::NOT_NEIGHBOUR);
+
+pub(crate) fn flogi_accept(number: u16) -> [u8; 116] {
+    parameters(number).octets(ElsCommand::LS_ACC)
+}
