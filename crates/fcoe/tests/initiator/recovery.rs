@@ -492,25 +492,30 @@ fn reads_that_lose_data_again_and_again_are_spread_out() {
     assert_eq!(world.initiator.counters(world.peer.id).resent, 12);
 }
 
-/// A command that waits for its turn to be sent again has its time like any other, and nothing of it is at the target.
+/// A command that waits for its turn to be sent again has its time like any other; the target has nothing of it to abort.
 #[test]
 fn a_pause_ends_with_the_commands_time() {
-    let mut world = World::new();
+    let mut world = World::with(peer(), InitiatorConfig { retries: 100, ..InitiatorConfig::default() });
     let mut ox_id = world.read(8192);
     let began = world.now;
-    loop {
+    let resent = loop {
         world.feed(&good(ox_id));
         let mut sent = Vec::new();
-        while sent.is_empty() && world.now - began < 31 * SECOND {
+        while sent.is_empty() && world.now - began < 30 * SECOND - TICK {
             sent = world.pass(TICK);
         }
-        match sent.first() {
-            Some(frame) => ox_id = frame.header.ox_id,
-            None => break,
+        match &sent[..] {
+            [] => break world.initiator.counters(world.peer.id).resent,
+            [again] => assert_eq!(again.header.r_ctl, r_ctl::COMMAND),
+            more => panic!("{more:?}"),
         }
-        assert_eq!(sent[0].header.r_ctl, r_ctl::COMMAND);
-    }
-    assert!(matches!(world.done().outcome, Outcome::Transport(TransportError::Retries) | Outcome::TimedOut));
+        ox_id = sent[0].header.ox_id;
+    };
+    world.none_done();
+    assert!(world.pass(3 * TICK).is_empty());
+    assert_eq!((world.done().outcome, resent), (Outcome::TimedOut, 9));
+    assert!(world.pass(60 * SECOND).is_empty());
+    assert_eq!(world.initiator.counters(world.peer.id).timed_out, 1);
 }
 
 /// A residual that does not fit the data is no success either.
