@@ -479,6 +479,24 @@ fn neighbours_that_moved_are_others() {
     }
 }
 
+/// FC-BB-6, clause 7.9.7: only a claim says how long frames may be that reach its sender. A beacon takes nothing back.
+#[test]
+fn a_beacon_leaves_what_the_claim_said_of_size() {
+    for (said, takes) in [(1406, 1360), (0, 2112)] {
+        let mut scene = Scene::new(1, TARGET, 2);
+        scene.info.max_fcoe_size = said;
+        scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
+        scene.info.max_fcoe_size = 0;
+        scene.beacon(None);
+        scene.ways.take();
+        scene.ask(&ElsRequest::Plogi(parameters(2)));
+        let prli = scene.ways.take().pop().unwrap();
+        scene.answer(&prli, &page(ServicePage::EXECUTED, 0x1a2));
+        let peer = scene.logins.peers().next().unwrap();
+        assert_eq!(peer.max_payload, takes, "FCoE header, FC header, CRC and EOF are 46 octets");
+    }
+}
+
 /// The table is as long as it was made, and addresses are those that VN2VN has.
 #[test]
 fn neighbours_are_bounded() {

@@ -279,6 +279,20 @@ impl Scene {
     }
 }
 
+/// A node whose events nobody takes keeps the newest, and is as small after years.
+#[test]
+fn events_that_nobody_takes_are_bounded() {
+    let mut scene = Scene::new();
+    for _ in 0..5000 {
+        scene.turn(|node, now, out| node.set_link(now, false, out));
+        scene.turn(|node, now, out| node.set_link(now, true, out));
+        scene.pass(2 * SECOND);
+    }
+    let events = scene.events();
+    let newest = events.last().and_then(|event| if let NodeEvent::Address(id) = event { Some(*id) } else { None });
+    assert_eq!((events.len(), newest), (4096, Some(OURS)));
+}
+
 const WRITE: [u8; 10] = [0x2a, 0, 0, 0, 0, 0, 0, 0, 1, 0];
 
 #[test]
