@@ -10,7 +10,7 @@ mod remote;
 pub use line::{FcTx, FcTxCounters};
 pub use node::{FcError, FcNode, FcOptions, FcPort, Watcher};
 pub use receive::{FcRx, FcRxCounters};
-pub use remote::{Remote, RemoteUnit};
+pub use remote::{Remote, RemoteCompletion, RemoteUnit};
 
 use linerate_nic::{MAX_FC_HEADER, MAX_FC_PAYLOAD};
 use linerate_wire::FcoeFrame;

@@ -22,6 +22,17 @@ pub struct RemoteUnit {
     pub peer: Option<PeerId>,
 }
 
+/// An operation that has ended.
+#[derive(Debug)]
+pub struct RemoteCompletion {
+    /// How.
+    pub completion: Completion,
+    /// The disk, by its place in [`Remote::units`].
+    pub unit: usize,
+    /// If it is a command that failed: which, and what was answered, in one line.
+    pub trouble: Option<String>,
+}
+
 /// A target that is logged in.
 struct Known {
     peer: Peer,
@@ -38,9 +49,7 @@ pub struct Remote {
     free: Vec<u32>,
     /// Jobs whose next command has not been taken yet.
     waiting: VecDeque<u32>,
-    done: VecDeque<Completion>,
-    /// Commands that failed, each with its disk.
-    troubles: VecDeque<(usize, String)>,
+    done: VecDeque<RemoteCompletion>,
     failures: Vec<(Wwn, ScanError)>,
     /// Targets whose disks were looked for, whatever came of it.
     scanned: usize,
@@ -50,8 +59,6 @@ pub struct Remote {
 const SCAN: u32 = 1 << 31;
 /// Nanoseconds that each command may take.
 const TIMEOUT: u64 = 30_000_000_000;
-/// Troubles that are kept for who asks.
-const TROUBLES: usize = 16;
 
 impl Remote {
     /// No disks yet; later those of the target of this name, or of all.
@@ -65,7 +72,6 @@ impl Remote {
             free: Vec::new(),
             waiting: VecDeque::new(),
             done: VecDeque::new(),
-            troubles: VecDeque::new(),
             failures: Vec::new(),
             scanned: 0,
         }
@@ -113,14 +119,14 @@ impl Remote {
         }
     }
 
-    /// Begins an operation on a disk, by its place in [`units`](Self::units); it ends as a [`Completion`] of this tag.
+    /// Begins an operation on a disk, by its place in [`units`](Self::units); it ends as one [`RemoteCompletion`] of this tag.
     pub fn submit(&mut self, unit: usize, tag: Tag, operation: Operation) {
         let Some(found) = self.units.get(unit) else {
-            return self.done.push_back(job::refused(tag, operation, BackendError::Gone));
+            return self.refuse(unit, job::refused(tag, operation, BackendError::Gone));
         };
         let job = match Job::new(unit, tag, operation, &found.lun) {
             Ok(job) => job,
-            Err(completion) => return self.done.push_back(completion),
+            Err(completion) => return self.refuse(unit, completion),
         };
         let at = self.free.pop().unwrap_or_else(|| {
             self.jobs.push(None);
@@ -131,14 +137,8 @@ impl Remote {
     }
 
     /// An operation that has ended.
-    pub fn complete(&mut self) -> Option<Completion> {
+    pub fn complete(&mut self) -> Option<RemoteCompletion> {
         self.done.pop_front()
-    }
-
-    /// A command that failed for good, in one line, and its disk, by its place in [`units`](Self::units). Of many that
-    /// nobody asks for, the first are kept.
-    pub fn trouble(&mut self) -> Option<(usize, String)> {
-        self.troubles.pop_front()
     }
 
     /// Takes what has completed, and submits what there is room for. True if there was something.
@@ -205,7 +205,7 @@ impl Remote {
         let Some(job) = self.jobs.get_mut(at as usize).and_then(Option::as_mut) else { return true };
         let unit = &self.units[job.unit()];
         let Some(peer) = unit.peer.and_then(|id| logins.peer(id)) else {
-            self.end(at, Err(BackendError::Gone));
+            self.end(at, Err(BackendError::Gone), None);
             return true;
         };
         match job.next(Tag(at), &unit.lun, TIMEOUT) {
@@ -217,11 +217,11 @@ impl Remote {
                 }
             },
             Next::Done => {
-                self.end(at, Ok(()));
+                self.end(at, Ok(()), None);
                 true
             }
             Next::Never => {
-                self.end(at, Err(BackendError::Unsupported));
+                self.end(at, Err(BackendError::Unsupported), None);
                 true
             }
         }
@@ -248,20 +248,22 @@ impl Remote {
             }
             Err(job::Failed::For(BackendError::Unsupported)) if job.otherwise() => self.waiting.push_back(tag),
             Err(failed) => {
-                if self.troubles.len() < TROUBLES {
-                    let (about, why) = (job.about(), job::why(&completed));
-                    self.troubles.push_back((job.unit(), format!("{about}: {why}")));
-                }
+                let trouble = format!("{}: {}", job.about(), job::why(&completed));
                 job.again(completed.buffer);
-                self.end(tag, Err(failed.error()));
+                self.end(tag, Err(failed.error()), Some(trouble));
             }
         }
     }
 
-    fn end(&mut self, at: u32, result: Result<(), BackendError>) {
+    fn refuse(&mut self, unit: usize, completion: Completion) {
+        self.done.push_back(RemoteCompletion { completion, unit, trouble: None });
+    }
+
+    fn end(&mut self, at: u32, result: Result<(), BackendError>, trouble: Option<String>) {
         if let Some(job) = self.jobs.get_mut(at as usize).and_then(Option::take) {
             self.free.push(at);
-            self.done.push_back(job.end(result));
+            let unit = job.unit();
+            self.done.push_back(RemoteCompletion { completion: job.end(result), unit, trouble });
         }
     }
 }

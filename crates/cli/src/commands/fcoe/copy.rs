@@ -7,7 +7,7 @@ use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_fcoe::{Buffer, Operation, Tag};
 use linerate_rt::block::size;
-use linerate_rt::fc::Remote;
+use linerate_rt::fc::{Remote, RemoteCompletion};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -181,10 +181,10 @@ impl Copy<'_> {
     fn go(&mut self, now: u64, remote: &mut Remote) -> Result<Turn, String> {
         let Some((unit, block, end)) = self.disk else { return self.find(now, remote) };
         let mut worked = false;
-        while let Some(completion) = remote.complete() {
+        while let Some(RemoteCompletion { completion, trouble, .. }) = remote.complete() {
             worked = true;
             completion.result.map_err(|e| {
-                let why = remote.trouble().map_or(e.to_string(), |(_, why)| why);
+                let why = trouble.unwrap_or(e.to_string());
                 format!("LUN {}: {why}; {} bytes were copied", self.arguments.lun, self.moved)
             })?;
             let Tag(tag) = completion.tag;

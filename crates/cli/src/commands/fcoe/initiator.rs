@@ -81,7 +81,12 @@ impl BlockService for Luns {
     fn flush(&mut self) {}
 
     fn complete(&mut self) -> Option<Completion> {
-        self.remote.complete()
+        let ended = self.remote.complete()?;
+        if let Some(why) = ended.trouble {
+            let unit = &self.remote.units()[ended.unit];
+            print(&format!("{}/{}: {why}\n", unit.wwpn, number(unit)));
+        }
+        Some(ended.completion)
     }
 }
 
@@ -106,10 +111,6 @@ impl Watcher<Disks> for Serving {
     fn turn(&mut self, now: u64, node: &mut Node<Disks>) -> bool {
         let Some((initiator, logins)) = node.initiator_mut() else { return false };
         let moved = self.luns.remote.turn(now, initiator, logins);
-        while let Some((unit, why)) = self.luns.remote.trouble() {
-            let unit = &self.luns.remote.units()[unit];
-            print(&format!("{}/{}: {why}\n", unit.wwpn, number(unit)));
-        }
         if self.luns.remote.units().len() > self.luns.exports.len() {
             self.luns.offer();
         }

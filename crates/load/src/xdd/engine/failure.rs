@@ -29,6 +29,9 @@ pub enum Failure {
     /// A back end's word for it.
     #[error(transparent)]
     Backend(#[from] BackendError),
+    /// The command of an operation on a remote disk, and what was answered to it.
+    #[error("{0}")]
+    Remote(String),
     /// CHECK CONDITION, with this sense data.
     #[error("{0}{at}", at = place(.0))]
     Sense(Sense),

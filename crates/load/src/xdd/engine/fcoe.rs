@@ -1,8 +1,8 @@
 //! LUNs of an FCoE target on a port: one node for all of them, which the thread that opened it drives.
 
-use super::{Ended, Engine, Opened, Request, Shape};
-use linerate_fcoe::{Completion, Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent, Operation, Tag};
-use linerate_rt::fc::{FcNode, FcOptions, FcPort, Remote, RemoteUnit, Watcher};
+use super::{Ended, Engine, Failure, Opened, Request, Shape};
+use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent, Operation, Tag};
+use linerate_rt::fc::{FcNode, FcOptions, FcPort, Remote, RemoteCompletion, RemoteUnit, Watcher};
 use linerate_rt::{Clock, Machine, Progress, Sleeper, WaitMode, Waiter};
 use linerate_wire::Wwn;
 use std::cell::RefCell;
@@ -67,7 +67,7 @@ struct Driver {
     running: Vec<(usize, Tag)>,
     free: Vec<u32>,
     /// What has ended, by unit.
-    ended: Vec<VecDeque<Completion>>,
+    ended: Vec<VecDeque<Ended>>,
 }
 
 impl Driver {
@@ -104,12 +104,16 @@ impl Driver {
         let now = self.clock.now();
         let _ = self.node.handle(now);
         let remote = &mut self.node.watcher().0.0;
-        while let Some(mut completion) = remote.complete() {
+        while let Some(RemoteCompletion { completion, trouble, .. }) = remote.complete() {
             let Tag(at) = completion.tag;
             if let Some((unit, tag)) = self.running.get(at as usize).copied() {
                 self.free.push(at);
-                completion.tag = tag;
-                self.ended[unit].push_back(completion);
+                let mut ended = Ended::from(completion);
+                ended.tag = tag;
+                if let (Err(failure), Some(trouble)) = (&mut ended.result, trouble) {
+                    **failure = Failure::Remote(trouble);
+                }
+                self.ended[unit].push_back(ended);
             }
         }
     }
@@ -165,6 +169,6 @@ impl Engine for Unit {
         if driver.ended[self.unit].is_empty() {
             driver.turn();
         }
-        driver.ended[self.unit].pop_front().map(Ended::from)
+        driver.ended[self.unit].pop_front()
     }
 }

@@ -22,16 +22,16 @@ impl Watcher<Disks> for Nobody {
     }
 }
 
-/// A target with so many LUNs of 1 MiB at one end of a cable, until it is told to stop. Gives the other end's name.
-fn target(luns: u16, stop: &Stop) -> (String, Wwn, std::thread::JoinHandle<u64>) {
+/// A target with these LUNs at one end of a cable, until it is told to stop. Gives the other end's name.
+fn target(luns: Vec<Box<dyn Backend + Send>>, stop: &Stop) -> (String, Wwn, std::thread::JoinHandle<u64>) {
     let cable = format!("cable:xdd-{}-{}", std::process::id(), NAMES.fetch_add(1, Relaxed));
     let port = FcPort::open(&format!("{cable}{{1,mtu=2180"), &FcOptions::default()).unwrap();
     let config = NodeConfig { target: Some(TargetConfig::default()), ..port.config() };
     let stop = stop.clone();
     let thread = std::thread::spawn(move || {
         let mut disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 1 << 20 });
-        for lun in 0..luns {
-            disks.add(lun, Box::new(Ram::new(1 << 20, 512, false, lun.into()).unwrap())).unwrap();
+        for (lun, backend) in (0..).zip(luns) {
+            disks.add(lun, backend).unwrap();
         }
         let mut node = port.node(&config, disks, Nobody).unwrap();
         linerate_rt::run(&mut node, &mut Waiter::new(WaitMode::Sleep), &stop);
@@ -43,7 +43,8 @@ fn target(luns: u16, stop: &Stop) -> (String, Wwn, std::thread::JoinHandle<u64>)
 #[test]
 fn luns_on_a_port_are_targets() {
     let stop = Stop::new().unwrap();
-    let (port, wwpn, thread) = target(4, &stop);
+    let ram = |lun| -> Box<dyn Backend + Send> { Box::new(Ram::new(1 << 20, 512, false, lun).unwrap()) };
+    let (port, wwpn, thread) = target((0..4).map(ram).collect(), &stop);
     let name = format!("fcoe:{port}/{wwpn}");
     let go = |text: &str| {
         let config = config(&format!("{text} -blocksize 512 -reqsize 8 -numreqs 256 -queuedepth 8")).unwrap();
@@ -60,4 +61,21 @@ fn luns_on_a_port_are_targets() {
     assert!(error.contains("there are 4; give -targets 4"), "{error}");
     stop.ask(0);
     assert_eq!(thread.join().unwrap(), 4 * 256 * 8 * 512);
+}
+
+/// Held a disk that failed to "the medium failed", whatever its target had said.
+#[test]
+fn a_lun_that_fails_is_quoted() {
+    let stop = Stop::new().unwrap();
+    let (_, disk) = disk(64);
+    disk.lock().unwrap().bad = Some(3);
+    let (port, wwpn, thread) = target(vec![Box::new(Held::new(&disk))], &stop);
+    let text = format!("-op read -targets 1 fcoe:{port}/{wwpn} -blocksize 512 -reqsize 1 -numreqs 8");
+    let left = run_opened_by(&config(&text).unwrap(), engine::open).unwrap();
+    stop.ask(0);
+    assert_eq!((left.all.reads.ops, left.all.reads.errors, left.result.exit_code()), (7, 1, 1));
+    let line =
+        "read of 512 bytes at 1536 (LBA 3): READ of 1 blocks at 3: MEDIUM ERROR, UNRECOVERED READ ERROR (03/11/00)";
+    assert!(left.log.contains(line), "{}", left.log);
+    assert_eq!(thread.join().unwrap(), 0);
 }

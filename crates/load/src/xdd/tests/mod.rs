@@ -56,6 +56,28 @@ struct Held {
     under_way: VecDeque<(Tag, Operation)>,
 }
 
+impl Held {
+    fn new(disk: &Arc<Mutex<Disk>>) -> Self {
+        let (blocks, read_only) = {
+            let disk = disk.lock().unwrap();
+            (disk.data.len() as u64 / 512, disk.read_only)
+        };
+        let geometry = Geometry {
+            block_size: 512,
+            blocks,
+            physical_exponent: 0,
+            read_only,
+            volatile: false,
+            discards: false,
+            discard_zeroes: false,
+            protection: false,
+            product: "test",
+            serial: 0,
+        };
+        Self { disk: disk.clone(), geometry, under_way: VecDeque::new() }
+    }
+}
+
 impl Backend for Held {
     fn geometry(&self) -> &Geometry {
         &self.geometry
@@ -99,29 +121,10 @@ fn open(request: &Request<'_>) -> engine::Opened {
     let name = request.target.name.split('+').next().unwrap();
     let disk = DISKS.lock().unwrap().get(name).cloned().ok_or("no such disk; give another")?;
     let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap_or_default();
-    let read_only = {
-        let mut disk = disk.lock().unwrap();
-        disk.cpus = linerate_rt::cpus();
-        // proc(5): the name in brackets, then the state is field 3 and nice field 19.
-        disk.nice = stat.rsplit(')').next().unwrap().split_whitespace().nth(16).unwrap_or("?").into();
-        disk.read_only
-    };
-    let engine = |disk: &Arc<Mutex<Disk>>| -> Box<dyn Engine> {
-        let geometry = Geometry {
-            block_size: 512,
-            blocks: disk.lock().unwrap().data.len() as u64 / 512,
-            physical_exponent: 0,
-            read_only,
-            volatile: false,
-            discards: false,
-            discard_zeroes: false,
-            protection: false,
-            product: "test",
-            serial: 0,
-        };
-        let held = Held { disk: disk.clone(), geometry, under_way: VecDeque::new() };
-        Box::new(Blocks::new(held, "memory of a test".into()))
-    };
+    disk.lock().unwrap().cpus = linerate_rt::cpus();
+    // proc(5): the name in brackets, then the state is field 3 and nice field 19.
+    disk.lock().unwrap().nice = stat.rsplit(')').next().unwrap().split_whitespace().nth(16).unwrap_or("?").into();
+    let engine = |disk| -> Box<dyn Engine> { Box::new(Blocks::new(Held::new(disk), "memory of a test".into())) };
     Ok((0..request.units).map(|_| engine(&disk)).collect())
 }
 
