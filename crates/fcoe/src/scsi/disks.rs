@@ -280,10 +280,17 @@ impl DeviceServer for Disks {
                 self.tasks[place].stage = Stage::Idle;
                 Step::End(Response::status(Response::TASK_ABORTED))
             }
-            // It has not asked for data.
-            _ => {
+            // It has not asked for data; or somebody else has ended it meanwhile, which is answered once.
+            stage => {
                 if let Some(buffer) = buffer {
                     self.pool.give(buffer);
+                }
+                if stage == Some(Stage::Ready)
+                    && let Some(at) = self.ready.iter().position(|(ready, _)| *ready == tag)
+                    && let Some((_, step)) = self.ready.remove(at)
+                {
+                    self.tasks[place].stage = Stage::Idle;
+                    return step;
                 }
                 Step::End(Response::illegal(asc::INFORMATION_UNIT))
             }

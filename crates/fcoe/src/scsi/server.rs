@@ -129,7 +129,8 @@ pub trait DeviceServer {
     /// A command has arrived.
     fn command(&mut self, now: u64, task: &Task<'_>) -> Step;
 
-    /// All data out is where the step said.
+    /// All data out is where the step said. A task that another nexus has ended meanwhile (PREEMPT AND ABORT) ends here,
+    /// and then not by [`poll`](Self::poll).
     fn received(&mut self, now: u64, tag: Tag, buffer: Option<Buffer>) -> Step;
 
     /// The data of a [`Step::Send`] has gone, or will not go. Its task has ended; [`abort`](Self::abort) is not called.

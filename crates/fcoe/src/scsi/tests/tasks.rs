@@ -304,6 +304,25 @@ fn a_write_into_memory_stops_when_somebody_else_resets_the_unit() {
     assert_eq!(bench.ended(), [(task.tag, Response::TASK_ABORTED)], "before its data is there");
 }
 
+/// Ended twice: by INVALID FIELD IN COMMAND INFORMATION UNIT for its data, and again by TASK ABORTED.
+#[test]
+fn a_write_into_memory_whose_data_is_there_before_the_news_ends_once() {
+    let mut bench = Bench::new(Ram::new(1 << 20, 512, false, 9).unwrap());
+    let cdb = Cdb::Write(Transfer::new(0, 2)).octets().unwrap();
+    let tasks = [bench.task(ALICE, lun(0), &cdb, 1024, 0), bench.task(ALICE, lun(0), &cdb, 1024, 0)];
+    for task in &tasks {
+        assert!(matches!(bench.disks.command(0, task), Step::ReceiveMemory { .. }));
+    }
+    let [first, task] = tasks;
+    bench.manage(BOB, Function::LogicalUnitReset);
+    let step = bench.disks.received(0, task.tag, None);
+    assert!(matches!(step, Step::End(Response { status: Response::TASK_ABORTED, .. })), "{step:?}");
+    assert_eq!(bench.ended(), [(first.tag, Response::TASK_ABORTED)]);
+    // And no other word of it.
+    let step = bench.disks.received(0, task.tag, None);
+    assert!(matches!(step, Step::End(Response { status: Response::CHECK_CONDITION, .. })));
+}
+
 #[test]
 fn a_lost_nexus_takes_its_tasks_with_it() {
     // SAM-5, clause 6.3.4.
