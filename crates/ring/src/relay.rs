@@ -1,4 +1,4 @@
-//! Copying runs of frames from slots to slots: what a switch does most of the time.
+//! Moving runs of frames from slots to slots: what a switch does most of the time.
 
 use crate::copy::{copy, put_u64, take_u64};
 use crate::layout::flags;
@@ -32,24 +32,77 @@ impl Alike {
         let longest = u16::try_from(longest).unwrap_or(u16::MAX);
         Self { head: [head[0] & mask[0], head[1] & mask[1]], mask, longest }
     }
+
+    #[inline]
+    fn begins(&self, first: u64, second: u64) -> bool {
+        ((first & self.mask[0]) ^ self.head[0]) | ((second & self.mask[1]) ^ self.head[1]) == 0
+    }
 }
 
 impl RxBatch<'_> {
-    /// Copies received frames from the `i`th on into slots of a transmit batch from `to`'s `at`th on, as long as they are
-    /// of one slot each, without metadata, whole and alike, and up to the end of either ring's memory. Gives how many,
-    /// and their bytes; what ended the run was not counted as anything yet.
-    pub fn copy_run(&self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
+    /// Moves received frames from the `i`th on into slots of a transmit batch from `to`'s `at`th on, as long as they are
+    /// of one slot each, without metadata, whole and alike; or some of them. Both rings' slots exchange buffers if they
+    /// are in one region of this process; otherwise frames are copied, and it ends with either ring's memory. Gives how
+    /// many, and their bytes; what ended the run was not counted as anything yet. Moved slots must be released.
+    pub fn move_run(&mut self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
         let n = self.len().saturating_sub(i);
-        run::<true>(&self.ring.raw, self.ring.head.wrapping_add(i), n, to, at, alike)
+        let (from, target) = (&*self.ring, &*to.ring);
+        // Between processes a frame's sender could write to it after it was looked at.
+        let one = from.raw.region.id() == target.raw.region.id() && !from.raw.shared;
+        if one && from.may_swap && target.may_swap {
+            self.exchange_run(i, n, to, at, alike)
+        } else {
+            run::<true>(&from.raw, from.head.wrapping_add(i), n, to, at, alike)
+        }
+    }
+
+    fn exchange_run(&mut self, i: u32, n: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
+        let n = n.min(to.len().saturating_sub(at));
+        let (cursor, start) = (self.ring.head.wrapping_add(i), to.ring.head.wrapping_add(at));
+        let (from, target) = (&mut self.ring.raw, &mut to.ring.raw);
+        let longest = alike.longest.min(u16::try_from(from.usable).unwrap_or(u16::MAX));
+        let (mut done, mut bytes) = (0, 0);
+        while done < n {
+            let (cursor, start) = (cursor.wrapping_add(done), start.wrapping_add(done));
+            let (word, mine) = (from.slot(cursor).word(), from.buf(cursor));
+            if !plain(word, longest) || mine < BUFFERS_RESERVED || word.buf_idx() != mine {
+                break;
+            }
+            from.prefetch::<false>(cursor.wrapping_add(AHEAD));
+            // SAFETY: the buffer is known privately and lies inside the region; 16 bytes fit, since the frame has them.
+            // The slot is delivered and borrowed by the caller, and the region private: nobody writes to it.
+            let (first, second) = unsafe {
+                let src = from.at(mine).as_ptr();
+                (take_u64(src), take_u64(src.add(8)))
+            };
+            if !alike.begins(first, second) {
+                break;
+            }
+            let spare = target.buf(start);
+            target.set_buf(start, mine);
+            target.slot(start).set(SlotWord::new(mine, word.len(), flags::BUF_CHANGED));
+            from.set_buf(cursor, spare);
+            from.slot(cursor).set(SlotWord::new(spare, 0, flags::BUF_CHANGED));
+            bytes += u64::from(word.len());
+            done += 1;
+        }
+        self.ring.swapped |= done > 0;
+        (done, bytes)
     }
 }
 
 impl TxRing {
-    /// The same with committed slots that are not taken yet.
+    /// Copies committed slots that are not taken yet, as [`RxBatch::move_run`] does.
     pub fn copy_pending_run(&self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
         let n = self.pending().saturating_sub(i);
         run::<false>(&self.raw, self.taken.wrapping_add(i), n, to, at, alike)
     }
+}
+
+/// Whether a slot holds a whole frame, long enough to be compared, and nothing besides.
+#[inline]
+fn plain(word: SlotWord, longest: u16) -> bool {
+    (HEAD..=longest).contains(&word.len()) && !word.has(flags::MOREFRAG | flags::META)
 }
 
 /// `CHECKED`: the slots are another's to write, and must name the buffer that is known to be there.
@@ -71,8 +124,7 @@ fn run<const CHECKED: bool>(
     for (((slot, mine), free), spare) in slots.iter().zip(own).zip(free).zip(spare) {
         let word = slot.word();
         let len = word.len();
-        let plain = (HEAD..=longest).contains(&len) && !word.has(flags::MOREFRAG | flags::META);
-        if !plain || *mine < BUFFERS_RESERVED || (CHECKED && word.buf_idx() != *mine) {
+        if !plain(word, longest) || *mine < BUFFERS_RESERVED || (CHECKED && word.buf_idx() != *mine) {
             break;
         }
         from.prefetch::<false>(cursor.wrapping_add(done + AHEAD));
@@ -84,7 +136,7 @@ fn run<const CHECKED: bool>(
         unsafe {
             let (src, dst) = (from.at(*mine).as_ptr(), target.at(*spare).as_ptr());
             let (first, second) = (take_u64(src), take_u64(src.add(8)));
-            if ((first & alike.mask[0]) ^ alike.head[0]) | ((second & alike.mask[1]) ^ alike.head[1]) != 0 {
+            if !alike.begins(first, second) {
                 break;
             }
             copy::<true>(dst, src, len.into());
@@ -104,7 +156,7 @@ fn run<const CHECKED: bool>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Meta, Region, RegionConfig, Sharing};
+    use crate::{Meta, Region, RegionConfig, RxRing, Sharing};
 
     #[test]
     fn a_run_is_copied_up_to_what_is_not_of_it() {
@@ -159,5 +211,54 @@ mod tests {
         let mut batch = to.reserve(7);
         let (n, _) = from.copy_pending_run(0, &mut batch, 5, &alike);
         assert!((1..=2).contains(&n), "no more than there is room for: {n}");
+    }
+
+    /// Frames that arrive in one region are exchanged, in two of a process copied, and the receiver sees the same.
+    #[test]
+    fn a_run_that_arrived_is_exchanged_within_a_region_and_copied_between_two() {
+        let region = |sharing| {
+            let ring_bytes = 4 * Region::ring_room(64);
+            let config = RegionConfig { buf_size: 512, buffers: 160, ring_bytes, sharing, huge: false };
+            Region::new(&config).unwrap()
+        };
+        let cases = [(Sharing::Private, true, true), (Sharing::Private, false, false), (Sharing::Shared, true, false)];
+        // Miri has no memory that processes share.
+        for (sharing, one, exchanged) in cases.into_iter().take(if cfg!(miri) { 2 } else { 3 }) {
+            let near = region(sharing);
+            let far = if one { near.clone() } else { region(sharing) };
+            let (mut from, mut to) = (RxRing::new(&near, 0, 64).unwrap(), TxRing::new(&far, 1, 64).unwrap());
+            for i in 0..20 {
+                let mut frame = [0xaa; 60];
+                frame[20] = i;
+                frame[3] = if i == 17 { 0xbb } else { 0xaa };
+                assert!(from.deliver_copy(&frame, None));
+            }
+            let (lent, spare): (Vec<_>, Vec<_>) =
+                (0..20).map(|k| (from.slot_word(k).buf_idx(), to.slot_word(k).buf_idx())).unzip();
+            let alike = Alike::new([0xaa; 16], [0xff; 16], 60);
+            let mut batch = from.batch(64);
+            let mut free = to.reserve(12);
+            assert_eq!(batch.move_run(2, &mut free, 3, &alike), (9, 540), "as many as there is room for");
+            free.commit(12);
+            let mut free = to.reserve(40);
+            assert_eq!(batch.move_run(11, &mut free, 0, &alike), (6, 360), "up to another head");
+            assert_eq!(batch.move_run(17, &mut free, 6, &alike), (0, 0));
+            assert_eq!(batch.move_run(18, &mut free, 6, &Alike::new([0xaa; 16], [0xff; 16], 59)), (0, 0), "too long");
+            free.commit(6);
+            batch.release(18);
+            for i in 2..17_u8 {
+                let k = u32::from(i) + 1;
+                let (frame, flags) = to.pending_look(k).unwrap();
+                assert_eq!((frame.len(), frame.to_vec()[20], flags & flags::MOREFRAG), (60, i, 0));
+                let kept = to.slot_word(k).buf_idx() == spare[k as usize];
+                let back = from.slot_word(u32::from(i)).buf_idx() == lent[usize::from(i)];
+                assert_eq!((kept, back), (!exchanged, !exchanged), "frame {i}");
+            }
+            let mut all: Vec<u32> =
+                (0..64).flat_map(|k| [from.slot_word(k), to.slot_word(k)]).map(SlotWord::buf_idx).collect();
+            all.sort_unstable();
+            all.dedup();
+            assert!(!one || all.len() == 128, "no two slots hold one buffer");
+        }
     }
 }

@@ -26,8 +26,8 @@ pub(super) trait Inlet {
     /// Its metadata.
     fn meta(&mut self, i: u32) -> Option<Meta>;
 
-    /// Copies frames that are alike; see [`RxBatch::copy_run`].
-    fn copy_run(&self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64);
+    /// Moves frames that are alike; see [`RxBatch::move_run`].
+    fn move_run(&mut self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64);
 }
 
 /// Received slots, and how many the ring can hold.
@@ -60,8 +60,8 @@ impl Inlet for Received<'_> {
     }
 
     #[inline]
-    fn copy_run(&self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
-        self.batch.copy_run(i, to, at, alike)
+    fn move_run(&mut self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
+        self.batch.move_run(i, to, at, alike)
     }
 }
 
@@ -88,7 +88,7 @@ impl Inlet for Committed<'_> {
     }
 
     #[inline]
-    fn copy_run(&self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
+    fn move_run(&mut self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64) {
         self.0.copy_pending_run(i, to, at, alike)
     }
 }

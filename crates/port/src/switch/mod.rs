@@ -1,15 +1,16 @@
 //! The switch: frames from each of its ports go where their destination was last seen (IEEE 802.1Q-2018 clause 8).
 //!
-//! [`Switch`] is the machine: ports are attached to it, and it copies frames from their receive rings into others'
-//! transmit rings whenever it is polled. It learns addresses in a table of fixed size (`table`), knows VLANs
-//! (`vlan`), and drops what finds no room, as VALE does, or lets its sender wait, class by class ([`Policy`]).
-//! `vale:SW:PORT` opened together in one call are ports of a switch of this process: then each sender forwards its own
-//! frames within its sync (`within`). Otherwise they are ports of a switch in another process, which lets them in at
-//! its [`Door`].
+//! [`Switch`] is the machine: ports are attached to it, and whenever it is polled it moves frames from their receive rings
+//! into others' transmit rings, by exchanging buffers where it can and by copies elsewhere. It learns addresses in a table
+//! of fixed size (`table`), knows VLANs (`vlan`), and drops what finds no room, as VALE does, or lets its sender wait,
+//! class by class ([`Policy`]). `vale:SW:PORT` opened together in one call are ports of a switch of this process: then
+//! each sender forwards its own frames within its sync (`within`). Otherwise they are ports of a switch in another
+//! process, which lets them in at its [`Door`].
 //!
 //! Each frame is accounted for: see [`Ledger`].
 //!
-//! What it refuses to do: it runs no spanning tree, keeps no clock, and never lends a buffer from one port to another.
+//! What it refuses to do: it runs no spanning tree, keeps no clock, and never lends a buffer from one port to another:
+//! who gets one gives another for it at once.
 
 mod door;
 mod forward;
