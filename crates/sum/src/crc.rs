@@ -10,6 +10,8 @@
 //!   Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009).
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod clmul;
@@ -65,6 +67,8 @@ enum Form {
     #[cfg(target_arch = "x86_64")]
     Clmul,
     #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
@@ -74,6 +78,8 @@ impl Form {
         Form::Portable,
         #[cfg(target_arch = "x86_64")]
         Form::Clmul,
+        #[cfg(target_arch = "x86_64")]
+        Form::Avx2,
         #[cfg(target_arch = "x86_64")]
         Form::Avx512,
     ];
@@ -85,6 +91,9 @@ impl Form {
         {
             if Form::Avx512.is_available() {
                 return Form::Avx512;
+            }
+            if Form::Avx2.is_available() {
+                return Form::Avx2;
             }
             if Form::Clmul.is_available() {
                 return Form::Clmul;
@@ -99,6 +108,10 @@ impl Form {
             Form::Portable => true,
             #[cfg(target_arch = "x86_64")]
             Form::Clmul => is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("sse4.1"),
+            #[cfg(target_arch = "x86_64")]
+            Form::Avx2 => {
+                is_x86_feature_detected!("avx2") && is_x86_feature_detected!("vpclmulqdq") && Form::Clmul.is_available()
+            }
             #[cfg(target_arch = "x86_64")]
             Form::Avx512 => {
                 is_x86_feature_detected!("avx512f")
@@ -122,6 +135,9 @@ impl Form {
             // SAFETY: the caller vouches that the CPU has PCLMULQDQ and SSE 4.1.
             #[cfg(target_arch = "x86_64")]
             Form::Clmul => unsafe { clmul::fold::<K>(octets, src) },
+            // SAFETY: the caller vouches that the CPU has AVX2 and VPCLMULQDQ, and what the form before needs.
+            #[cfg(target_arch = "x86_64")]
+            Form::Avx2 => unsafe { avx2::fold::<K>(octets, src) },
             // SAFETY: the caller vouches that the CPU has AVX-512 F, BW and VBMI2, and VPCLMULQDQ.
             #[cfg(target_arch = "x86_64")]
             Form::Avx512 => unsafe { avx512::fold::<K>(octets, src) },
@@ -143,6 +159,9 @@ impl Form {
             // SAFETY: the caller vouches that the CPU has PCLMULQDQ and SSE 4.1.
             #[cfg(target_arch = "x86_64")]
             Form::Clmul => unsafe { clmul::copy::<K>(octets, dst, src) },
+            // SAFETY: the caller vouches that the CPU has AVX2 and VPCLMULQDQ, and what the form before needs.
+            #[cfg(target_arch = "x86_64")]
+            Form::Avx2 => unsafe { avx2::copy::<K>(octets, dst, src) },
             // SAFETY: the caller vouches that the CPU has AVX-512 F, BW and VBMI2, and VPCLMULQDQ.
             #[cfg(target_arch = "x86_64")]
             Form::Avx512 => unsafe { avx512::copy::<K>(octets, dst, src) },
@@ -158,9 +177,11 @@ impl Form {
     unsafe fn fold_words<K: Kind>(self, octets: u32, words: [u64; 3]) -> u32 {
         match self {
             Form::Portable => portable::fold::<K>(octets, words.map(u64::to_le_bytes).as_flattened()),
-            // SAFETY: the caller vouches that the CPU has PCLMULQDQ and SSE 4.1, which the other form needs too.
+            // SAFETY: the caller vouches that the CPU has PCLMULQDQ and SSE 4.1, which the other forms need too.
             #[cfg(target_arch = "x86_64")]
-            Form::Clmul | Form::Avx512 => unsafe { clmul::fold_words::<K>(octets, words[0], words[1], words[2]) },
+            Form::Clmul | Form::Avx2 | Form::Avx512 => unsafe {
+                clmul::fold_words::<K>(octets, words[0], words[1], words[2])
+            },
         }
     }
 }

@@ -137,7 +137,7 @@ fn turned<K: Kind>(octets: __m128i) -> __m128i {
 /// The first `n` octets, 1 to 16, behind zeros.
 #[inline]
 #[target_feature(enable = "sse4.1")]
-fn behind_zeros(octets: __m128i, n: usize) -> __m128i {
+pub(super) fn behind_zeros(octets: __m128i, n: usize) -> __m128i {
     /// What a shuffle makes zero, and then the octets in order.
     const PLACES: [u8; 2 * LANES] = [
         0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 1, 2, 3, 4,
@@ -158,7 +158,7 @@ fn pair([low, high]: Pair) -> __m128i {
 /// A remainder, to be added to a vector's first octets.
 #[inline]
 #[target_feature(enable = "sse4.1")]
-fn number(octets: u32) -> __m128i {
+pub(super) fn number(octets: u32) -> __m128i {
     _mm_cvtsi32_si128(octets.cast_signed())
 }
 
@@ -173,7 +173,7 @@ fn unknown(mut vector: __m128i) -> __m128i {
 
 #[inline]
 #[target_feature(enable = "sse4.1")]
-fn load(from: &[u8; LANES]) -> __m128i {
+pub(super) fn load(from: &[u8; LANES]) -> __m128i {
     // SAFETY: `from` is 16 readable octets, and the unaligned load asks no alignment.
     unsafe { _mm_loadu_si128(from.as_ptr().cast()) }
 }
