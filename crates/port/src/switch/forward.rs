@@ -1,8 +1,8 @@
 //! Forwarding: from one port's slots into other ports' rings.
 //!
 //! Frames that follow each other on one way are carried as a run: one decision, one reservation, one publication, and
-//! where both rings are in one region of this process, buffers are exchanged, not copied. All else (chains, metadata, several destinations, tags
-//! that change) goes frame by frame through a buffer.
+//! where both rings are in one region of this process, buffers are exchanged, not copied. All else (chains, metadata,
+//! several destinations, tags that change) goes frame by frame through a buffer.
 
 use super::Switch;
 use super::inlet::{Inlet, Part};
