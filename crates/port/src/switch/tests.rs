@@ -36,9 +36,23 @@ impl Bench {
     /// One more port: the left end of a cable is the switch's, the right one is the program's.
     fn add(&mut self, name: &'static str, policy: Policy, queues: u32, mtu: u32) {
         let options = format!(",slots=64,queues={queues},mtu={mtu}");
-        let mut ports = open_all(&[format!("cable:t{{{name}{options}"), format!("cable:t}}{name}{options}")]).unwrap();
-        let mut end = ports.pop().unwrap();
-        self.switch.attach(name, ports.pop().unwrap(), policy).unwrap();
+        let ports = open_all(&[format!("cable:t{{{name}{options}"), format!("cable:t}}{name}{options}")]).unwrap();
+        self.take(name, policy, ports.try_into().ok().unwrap());
+    }
+
+    /// Ports whose cables lie in one region: between them buffers are exchanged.
+    fn together(ports: &[(&'static str, Policy)]) -> Self {
+        let mut bench = Self { switch: Switch::new(), ends: Vec::new(), now: 0 };
+        let ends = |(name, _): &(&str, Policy)| ["{", "}"].map(|end| format!("cable:t{end}{name},slots=64"));
+        let mut all = open_all(&ports.iter().flat_map(ends).collect::<Vec<_>>()).unwrap().into_iter();
+        for (name, policy) in ports {
+            bench.take(name, policy.clone(), [all.next().unwrap(), all.next().unwrap()]);
+        }
+        bench
+    }
+
+    fn take(&mut self, name: &'static str, policy: Policy, [near, mut end]: [Port; 2]) {
+        self.switch.attach(name, near, policy).unwrap();
         self.ends.push(End { name, tx: end.take_tx(0).unwrap(), rx: end.take_rx(0).unwrap() });
     }
 
@@ -364,6 +378,49 @@ fn invented_addresses_cost_nobody_else_anything() {
     let table = b.switch.table();
     assert!(table.known <= 8192 && table.learned > 50_000, "{table:?}");
     b.ledger();
+}
+
+/// A buffer that was given on must not be its sender's as well: what waits at a receiver would be written over.
+#[test]
+fn frames_that_wait_in_exchanged_buffers_stay_as_they_are() {
+    let mut b = Bench::together(&[("a", Policy::default()), ("b", pausing(0xff)), ("c", pausing(0xff))]);
+    for (name, n) in [("a", 1), ("b", 2), ("c", 3)] {
+        b.send(name, &frame(ALL, mac(n)));
+    }
+    b.arrived(["a", "b", "c"]);
+    let (mut sent, mut received) = ([0_u32; 2], [0_u32; 2]);
+    for round in 0..400_usize {
+        // To each in its turn, and one of them looks seldom.
+        for which in [0, 0, 1] {
+            let mut bytes = frame(mac([2, 3][which]), mac(1));
+            bytes[20..24].copy_from_slice(&sent[which].to_be_bytes());
+            bytes[56..].copy_from_slice(&sent[which].to_be_bytes());
+            let end = b.end("a");
+            end.tx.sync();
+            let mut batch = end.tx.ring.reserve(1);
+            if !batch.is_empty() {
+                assert!(batch.put(0, &bytes));
+                batch.commit(1);
+                end.tx.sync();
+                sent[which] += 1;
+            }
+            b.poll();
+        }
+        for (which, name, each) in [(0, "b", 29), (1, "c", 1)] {
+            if round % each == 0 || round == 399 {
+                for _ in 0..if round == 399 { 100 } else { 1 } {
+                    for frame in b.receive(name) {
+                        let number = received[which].to_be_bytes();
+                        assert_eq!((&frame[20..24], &frame[56..]), (&number[..], &number[..]), "{name}, round {round}");
+                        received[which] += 1;
+                    }
+                    b.poll();
+                }
+            }
+        }
+    }
+    assert!(sent[0] > 300 && sent[1] > 200, "rings of 64 slots went round: {sent:?}");
+    assert_eq!((received, b.ledger().unexplained), (sent, 0));
 }
 
 #[test]
