@@ -598,6 +598,15 @@ mod makers {
         line.unwrap_or_else(|| panic!("{what}: was taken for a cable"))
     }
 
+    /// The maker could take such pages away under the joiner, whatever the seals.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn that_offer_reserved_pages_are_refused_for_them() {
+        let file = || vec![stranger::reserved_memory(LEN.next_multiple_of(2 << 20))];
+        let line = refused("reserved pages", &answers(offer(), file), 900);
+        assert!(line.contains("reserved"), "{line}");
+    }
+
     #[test]
     fn that_offer_nonsense_are_refused_in_one_line() {
         let queues_change = std::sync::atomic::AtomicU64::new(0);

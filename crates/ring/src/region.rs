@@ -45,7 +45,8 @@ pub struct RegionConfig {
     pub ring_bytes: usize,
     /// Who maps it.
     pub sharing: Sharing,
-    /// Take reserved 2 MiB pages if there are.
+    /// Take reserved 2 MiB pages if there are, for a private region. No seal stops another process from punching holes
+    /// into a file of such pages, and where none is left to fill a hole, the next access ends the process (SIGBUS).
     pub huge: bool,
 }
 
@@ -128,7 +129,8 @@ impl Region {
         let (map, file) = match sharing {
             Sharing::Private => (Mapping::private(len, huge).map_err(oops("memory for the region"))?, None),
             Sharing::Shared => {
-                let (map, file) = Self::shared_memory(len, huge).map_err(oops("shared memory for the region"))?;
+                let shared = sys::memory_file(len).and_then(|file| Ok((Mapping::shared(&file, len)?, file)));
+                let (map, file) = shared.map_err(oops("shared memory for the region"))?;
                 (map, Some(file))
             }
         };
@@ -137,23 +139,15 @@ impl Region {
         Ok(Arc::new(Self { map, file, id: next_id(), buf_area, buf_size, buffers, sharing, next, pairs }))
     }
 
-    fn shared_memory(len: usize, huge: bool) -> std::io::Result<(Mapping, OwnedFd)> {
-        if huge
-            && let Ok(file) = sys::memory_file(len, true)
-            && let Ok(map) = Mapping::shared(&file, len, Page::Huge)
-        {
-            return Ok((map, file));
-        }
-        let file = sys::memory_file(len, false)?;
-        Ok((Mapping::shared(&file, len, Page::Small)?, file))
-    }
-
     /// Maps a region that another process made and described by `buf_area`, `buf_size` and `buffers`.
     ///
-    /// Refuses a file that could shrink under us, and a description that does not fit the file.
+    /// Refuses a file that could shrink or lose pages under us, and a description that does not fit the file.
     pub fn join(file: OwnedFd, buf_area: u64, buf_size: u32, buffers: u32) -> Result<Arc<Self>, RegionError> {
         let foreign = RegionError::Foreign;
         let size = sys::sealed_size(&file).ok().flatten().ok_or(foreign("its size is not sealed"))?;
+        if sys::has_reserved_pages(&file).unwrap_or(true) {
+            return Err(foreign("its pages are reserved ones (hugetlb)"));
+        }
         if !(buf_size.is_power_of_two() && (512..=65536).contains(&buf_size)) {
             return Err(foreign("its buffer size"));
         }
@@ -163,7 +157,7 @@ impl Region {
         }
         let oops = |source| RegionError::System { what: "mapping the other process's region", source };
         let size = usize::try_from(size).map_err(|_| foreign("its size"))?;
-        let map = Mapping::shared(&file, size, Page::Small).map_err(oops)?;
+        let map = Mapping::shared(&file, size).map_err(oops)?;
         let buf_area = usize::try_from(buf_area).map_err(|_| foreign("its size"))?;
         // Nothing is left to hand out: the maker of the region does that.
         let next = Mutex::new(Next { object: buf_area, buffer: buffers });

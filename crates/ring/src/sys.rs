@@ -119,8 +119,8 @@ mod real {
         }
 
         /// Maps a file whole, shared.
-        pub fn shared(fd: &OwnedFd, len: usize, page: Page) -> io::Result<Self> {
-            map(len, libc::MAP_SHARED, fd.as_raw_fd(), page)
+        pub fn shared(fd: &OwnedFd, len: usize) -> io::Result<Self> {
+            map(len, libc::MAP_SHARED, fd.as_raw_fd(), Page::Small)
         }
 
         /// Asks for 2 MiB pages under `[from, to)`; the kernel may decline.
@@ -147,19 +147,10 @@ mod real {
     }
 
     /// Memory as a file: sized once and sealed against change of size, so that nobody can take it away under a reader.
-    pub fn memory_file(len: usize, huge: bool) -> io::Result<OwnedFd> {
-        #[cfg(target_os = "linux")]
-        let extra = if huge { libc::MFD_HUGETLB } else { 0 };
-        #[cfg(not(target_os = "linux"))]
-        let extra = {
-            if huge {
-                return Err(io::Error::from(io::ErrorKind::Unsupported));
-            }
-            0
-        };
+    pub fn memory_file(len: usize) -> io::Result<OwnedFd> {
         // SAFETY: the name is a C string; the descriptor that comes back is new and ours.
         let file = unsafe {
-            let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING | extra;
+            let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
             File::from_raw_fd(check(libc::memfd_create(c"linerate".as_ptr(), flags))?)
         };
         file.set_len(len as u64)?;
@@ -178,6 +169,24 @@ mod real {
             return Ok(None);
         }
         Ok(Some(File::from(fd.try_clone()?).metadata()?.len()))
+    }
+
+    /// Whether a file's pages come from the pool of reserved 2 MiB pages: holes can be punched into it whatever its seals.
+    #[cfg(target_os = "linux")]
+    pub fn has_reserved_pages(fd: &OwnedFd) -> io::Result<bool> {
+        // SAFETY: all zeroes is a valid `statfs`, which fstatfs writes.
+        let kind = unsafe {
+            let mut stat: libc::statfs = std::mem::zeroed();
+            check(libc::fstatfs(fd.as_raw_fd(), &raw mut stat))?;
+            stat.f_type
+        };
+        Ok(kind == libc::HUGETLBFS_MAGIC)
+    }
+
+    /// There is no such pool.
+    #[cfg(not(target_os = "linux"))]
+    pub fn has_reserved_pages(_: &OwnedFd) -> io::Result<bool> {
+        Ok(false)
     }
 
     /// Refuses a descriptor from another process that is no eventfd, and makes it non-blocking.
@@ -245,7 +254,7 @@ mod real {
         }
 
         /// Not under miri.
-        pub fn shared(_: &OwnedFd, _: usize, _: Page) -> io::Result<Self> {
+        pub fn shared(_: &OwnedFd, _: usize) -> io::Result<Self> {
             Err(io::Error::from(io::ErrorKind::Unsupported))
         }
 
@@ -261,12 +270,17 @@ mod real {
     }
 
     /// Not under miri.
-    pub fn memory_file(_: usize, _: bool) -> io::Result<OwnedFd> {
+    pub fn memory_file(_: usize) -> io::Result<OwnedFd> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     /// Not under miri.
     pub fn sealed_size(_: &OwnedFd) -> io::Result<Option<u64>> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    /// Not under miri.
+    pub fn has_reserved_pages(_: &OwnedFd) -> io::Result<bool> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
@@ -284,7 +298,7 @@ mod real {
     }
 }
 
-pub use real::{check_event, clear, event, memory_file, sealed_size};
+pub use real::{check_event, clear, event, has_reserved_pages, memory_file, sealed_size};
 
 /// Adds one to an eventfd: whoever polls it wakes.
 pub fn signal(fd: &OwnedFd) {

@@ -377,3 +377,28 @@ fn a_pipes_ring_in_private_memory_is_carried_over_by_nobody_else() {
     assert_eq!(other.carry_over(&mut tx), 0);
     assert_eq!((tx.pending(), other.pending()), (1, 0), "what was committed stays the pipe's");
 }
+
+/// Holes can be punched into a file of reserved pages whatever its seals; with the pool empty, the next access would end
+/// the process.
+#[cfg(all(target_os = "linux", not(miri)))]
+#[test]
+fn a_shared_region_takes_no_reserved_pages_even_if_there_are() {
+    use std::os::unix::fs::MetadataExt;
+    const POOL: &str = "/proc/sys/vm/nr_hugepages";
+    struct Restore(String);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let _ = std::fs::write(POOL, self.0.trim());
+        }
+    }
+    let before = std::fs::read_to_string(POOL).unwrap();
+    let restore = Restore(before.clone());
+    if std::fs::write(POOL, (before.trim().parse::<u32>().unwrap() + 8).to_string()).is_err() {
+        eprintln!("skipped: {POOL} cannot be written without root");
+        return std::mem::forget(restore);
+    }
+    let config = RegionConfig { buf_size: 512, buffers: 64, ring_bytes: 65536, sharing: Sharing::Shared, huge: true };
+    let region = Region::new(&config).unwrap();
+    let file = std::fs::File::from(region.file().unwrap().try_clone_to_owned().unwrap());
+    assert!(file.metadata().unwrap().blksize() < 2 << 20, "pages of the system's size");
+}

@@ -216,7 +216,7 @@ impl<T: Copy> Consumer<T> {
 #[cfg(test)]
 pub(crate) fn ring<T: Copy>(size: u32) -> (Producer<T>, Consumer<T>) {
     use std::os::fd::AsFd;
-    let file = linerate_ring::sys::memory_file(192 + size as usize * size_of::<T>(), false).unwrap();
+    let file = linerate_ring::sys::memory_file(192 + size as usize * size_of::<T>()).unwrap();
     let at = libc::xdp_ring_offset { producer: 0, consumer: 64, flags: 128, desc: 192 };
     // SAFETY: the file is as long as this layout is, and tests use numbers only.
     unsafe {
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn a_ring_whose_parts_lie_outside_is_refused() {
         use std::os::fd::AsFd;
-        let file = linerate_ring::sys::memory_file(4096, false).unwrap();
+        let file = linerate_ring::sys::memory_file(4096).unwrap();
         let good = || libc::xdp_ring_offset { producer: 0, consumer: 64, flags: 128, desc: 192 };
         let all = [
             (good(), 3),

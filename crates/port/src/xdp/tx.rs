@@ -250,7 +250,7 @@ impl XdpTx {
             return self.skip(all, State::Skipped);
         };
         // The part with which the request would go has to hold what it names.
-        let foremost = all.clone().map(|i| usize::from(ring.pending_word(i).len())).find(|len| *len > 0).unwrap_or(0);
+        let foremost = lens.iter().copied().find(|len| *len > 0).unwrap_or(0);
         let apart = filled <= most && request.is_none_or(|request| request.end() <= foremost);
         // Slots that carry nothing themselves come back with the rest.
         self.skip(all.clone(), State::Sent);

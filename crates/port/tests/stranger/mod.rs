@@ -64,8 +64,18 @@ pub(crate) fn event() -> OwnedFd {
 
 /// A memory file of so many bytes, sealed or not.
 pub(crate) fn memory(len: u64, seals: libc::c_int) -> OwnedFd {
+    memory_of(0, len, seals)
+}
+
+/// A memory file of reserved pages of 2 MiB, which its seals do not keep.
+pub(crate) fn reserved_memory(len: u64) -> OwnedFd {
+    memory_of(libc::MFD_HUGETLB, len, SEALS)
+}
+
+fn memory_of(kind: libc::c_uint, len: u64, seals: libc::c_int) -> OwnedFd {
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING | kind;
     // SAFETY: a C string and integers.
-    let fd = own(unsafe { libc::memfd_create(c"stranger".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) });
+    let fd = own(unsafe { libc::memfd_create(c"stranger".as_ptr(), flags) });
     // SAFETY: integers.
     unsafe {
         check(libc::ftruncate(fd.as_raw_fd(), len.cast_signed())).unwrap();
