@@ -1,4 +1,5 @@
-//! Opening ports: all at once over one region, so that frames pass between them by a swap of buffers.
+//! Opening ports: all at once over one region, so that frames pass between them by a swap of buffers. Ports whose memory
+//! another process maps have a region each, and frames are copied to and from them.
 
 use crate::class::classes_of;
 use crate::error::{Cause, OpenError};
@@ -20,8 +21,6 @@ pub struct Demand {
     pub buffers: u32,
     /// Bytes of a buffer.
     pub buf_size: u32,
-    /// Other processes will map it.
-    pub shared: bool,
 }
 
 impl Demand {
@@ -30,13 +29,13 @@ impl Demand {
     pub fn rings(tx: u32, rx: u32, slots: u32, buf_size: u32) -> Self {
         let rings = tx + rx;
         let ring_bytes = Region::ring_room(slots) * rings as usize + Region::if_room(tx, rx);
-        Self { ring_bytes, buffers: rings * slots, buf_size, shared: false }
+        Self { ring_bytes, buffers: rings * slots, buf_size }
     }
 }
 
 /// What a kind's `open` works with.
 pub(crate) struct Context<'a> {
-    /// The region of all ports opened together.
+    /// The region of the ports opened together.
     pub(crate) region: &'a Arc<Region>,
     /// All ports that are being opened.
     pub(crate) specs: &'a [Spec],
@@ -154,7 +153,7 @@ impl Spec {
     }
 }
 
-/// Opens ports that share one region, in the order given.
+/// Opens ports that share one region, but for those whose memory another process maps; in the order given.
 pub fn open_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<Port>, OpenError> {
     open_specs(&names.iter().map(|name| Spec::parse(name.as_ref())).collect::<Result<Vec<_>, _>>()?)
 }
@@ -163,14 +162,18 @@ fn open_specs(specs: &[Spec]) -> Result<Vec<Port>, OpenError> {
     let mut config = RegionConfig { buf_size: 512, buffers: 0, ring_bytes: 0, sharing: Sharing::Private, huge: true };
     for (i, spec) in specs.iter().enumerate() {
         let mut demand = (spec.kind.demand)(spec)?;
-        if spec.kind.name == "vale" && !crate::switch::meets_within(spec, specs) {
-            // The switch, in another process, makes the region.
+        // Who maps a region reads and writes all of it: what another process maps is a region apart, of one port alone.
+        let apart = match spec.kind.name {
+            "cable" => !crate::cable::both_ends_in(spec, specs),
+            "vale" => !crate::switch::meets_within(spec, specs),
+            _ => false,
+        };
+        if apart {
             demand = Demand { ring_bytes: 0, buffers: 0, ..demand };
         }
         let wrapped = wrap::demand(spec, demand)?;
         // Of a cable, whichever end comes first makes both directions, by its own options.
         let cable = spec.kind.name == "cable";
-        let alone = cable && !crate::cable::both_ends_in(spec, specs);
         let second = cable && crate::cable::both_ends_in(spec, &specs[..i]);
         let ends = if second { 0 } else { 1 + usize::from(cable) };
         config.ring_bytes += ends * demand.ring_bytes + (wrapped.ring_bytes - demand.ring_bytes);
@@ -179,9 +182,6 @@ fn open_specs(specs: &[Spec]) -> Result<Vec<Port>, OpenError> {
         let wanted = demand.buffers.saturating_mul(ends).saturating_add(wrapped.buffers - demand.buffers);
         config.buffers = config.buffers.saturating_add(wanted);
         config.buf_size = config.buf_size.max(demand.buf_size);
-        if demand.shared || alone {
-            config.sharing = Sharing::Shared;
-        }
     }
     let region = Region::new(&config).map_err(|e| region_error(specs, &e))?;
     let mut context = Context { region: &region, specs, left: HashMap::new() };

@@ -4,12 +4,14 @@
 //! the next honest one.
 #![cfg(target_os = "linux")]
 
+#[path = "hostile/descriptors.rs"]
+mod descriptors;
 mod stranger;
 #[path = "hostile/switch.rs"]
 mod switch;
 
 use linerate_port::{DropReason, Link, Port, RxQueue, TxQueue, open};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use stranger::*;
@@ -25,6 +27,19 @@ fn until<T>(what: &str, mut try_it: impl FnMut() -> Option<T>) -> T {
         }
         assert!(Instant::now() < deadline, "{what}: not within {PATIENCE:?}");
         std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// Runs what would hang, rather than fail, if the honest end could be held up within a system call.
+fn in_time(test: impl FnOnce() + Send + 'static) {
+    let (done, ended) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        test();
+        let _ = done.send(());
+    });
+    match ended.recv_timeout(3 * PATIENCE) {
+        Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("held up"),
+        _ => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
     }
 }
 
@@ -207,9 +222,11 @@ fn whoever_brings_no_proper_bells_is_sent_away() {
     let closed: OwnedFd = writer.into();
     drop(reader);
     let (file, null) = (std::fs::File::open("/proc/self/exe").unwrap(), std::fs::File::open("/dev/null").unwrap());
-    let (good, socket) = (event(), connect(&honest.path).unwrap());
+    let ([_near, good], socket, event) = (doorbell(), connect(&honest.path).unwrap(), event());
+    let (stream, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+    let udp = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let good = good.as_fd();
-    let cases: [(&str, &[u8], Vec<BorrowedFd<'_>>); 9] = [
+    let cases: [(&str, &[u8], Vec<BorrowedFd<'_>>); 12] = [
         ("none", b"bells", vec![]),
         ("too many", b"bells", vec![good; 3]),
         ("far too many", b"bells", vec![good; 200]),
@@ -219,6 +236,9 @@ fn whoever_brings_no_proper_bells_is_sent_away() {
         ("a file", b"bells", vec![good, file.as_fd()]),
         ("a device", b"bells", vec![null.as_fd(), good]),
         ("a socket", b"bells", vec![socket.as_fd(), good]),
+        ("an event, whose status both ends could change", b"bells", vec![good, event.as_fd()]),
+        ("a stream", b"bells", vec![stream.as_fd(), good]),
+        ("a socket of the network", b"bells", vec![good, udp.as_fd()]),
     ];
     for (what, word, fds) in cases {
         let (socket, ..) = until("an offer", || offered(&honest.path, &hello()));
@@ -276,8 +296,8 @@ fn an_offer_is_good_for_one() {
     let mut honest = Honest::new("offer");
     let (second, ..) = offered(&honest.path, &hello()).unwrap();
     let first = honest.attacked();
-    let bells = [event(), event()];
-    send(&second, b"bells", &bells.each_ref().map(AsFd::as_fd));
+    let bells = [doorbell(), doorbell()];
+    send(&second, b"bells", &bells.each_ref().map(|[_, far]| far.as_fd()));
     assert!(receive(&second).0.is_empty(), "hung up");
     drop(first);
     honest.serves_the_next("two offers");
@@ -451,11 +471,6 @@ impl Honest {
 fn sleepers_flags_that_flap_cost_bells_and_nothing_else() {
     let mut honest = Honest::new("flap");
     let joiner = honest.attacked();
-    // Blocking again, both of the honest end's bells: clearing one must not wait for a ring.
-    for bell in &joiner.bells[..2] {
-        // SAFETY: integers.
-        assert_eq!(unsafe { libc::fcntl(bell.as_raw_fd(), libc::F_SETFL, 0) }, 0);
-    }
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -681,7 +696,7 @@ mod makers {
                     send(peer, &stranger::words(&offer()), &[memory(LEN, SEALS).as_fd()]);
                     for _ in 0..4 {
                         std::thread::sleep(Duration::from_millis(700));
-                        send(peer, b"bell", &[event().as_fd()]);
+                        send(peer, b"bell", &[doorbell()[1].as_fd()]);
                     }
                 }),
             ),
@@ -723,7 +738,8 @@ mod makers {
             send(&peer, &words(&offer()), &[file.as_fd()]);
             let (_, bells) = receive(&peer);
             assert_eq!(bells.len(), 2);
-            send(&peer, b"bells", &[event().as_fd(), event().as_fd()]);
+            let own = [doorbell(), doorbell()];
+            send(&peer, b"bells", &own.each_ref().map(|[_, far]| far.as_fd()));
             let mut port = end.join().unwrap();
             let (mut tx, mut rx) = (port.take_tx(0).unwrap(), port.take_rx(0).unwrap());
             assert_eq!(port.link(), Link::Up);

@@ -4,45 +4,86 @@
 //! fences, then looks at `asleep`. Both fences are sequentially consistent, so at least one of the two sees the
 //! other's store, and no wake-up is lost (Dekker's argument; the loom test explores it).
 
+use crate::Foreign;
 use crate::cursor::Counter;
-use crate::sys;
+use crate::sys::{self, doorbell};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// An eventfd that wakes one sleeper; cheap to clone and to hand to another process.
+/// Wakes one sleeper; cheap to clone. Ringing and clearing never block, whatever another process does to its end.
 #[derive(Clone, Debug)]
-pub struct Bell(Arc<OwnedFd>);
+pub struct Bell(Arc<Kind>);
+
+#[derive(Debug)]
+enum Kind {
+    /// The sleeper and all who ring are of this process: an eventfd.
+    Within(OwnedFd),
+    /// The sleeper is of this process, and another one may ring.
+    Near(doorbell::Inbox),
+    /// The sleeper is of another process.
+    Far(Foreign),
+}
 
 impl Bell {
-    /// A new one.
-    pub fn new() -> std::io::Result<Self> {
-        Ok(Self(Arc::new(sys::event()?)))
+    /// One for a sleeper that this process alone wakes.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self(Arc::new(Kind::Within(sys::event()?))))
     }
 
-    /// One that came from another process. Refuses what is no eventfd: ringing it could block or raise a signal.
+    /// One for a sleeper that another process is to wake, too.
+    pub fn between() -> io::Result<Self> {
+        Ok(Self(Arc::new(Kind::Near(doorbell::Inbox::new()?))))
+    }
+
+    /// A descriptor for another process, which rings by it from then on; whoever got one before rings no more.
     ///
-    /// The other process keeps the same open file. It can make it block again and fill its counter, which stops whoever
-    /// rings; being of the same user, it can do the same with SIGSTOP.
-    pub fn from_fd(fd: OwnedFd) -> std::io::Result<Self> {
-        sys::check_event(&fd)?;
-        Ok(Self(Arc::new(fd)))
+    /// # Errors
+    /// The kernel's; and for a bell that was not made by [`Bell::between`].
+    pub fn hand_over(&self) -> io::Result<OwnedFd> {
+        match &*self.0 {
+            Kind::Near(inbox) => inbox.hand_over(),
+            Kind::Within(_) | Kind::Far(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// The bell of a sleeper in another process, which handed this over.
+    ///
+    /// # Errors
+    /// For what is no such descriptor: ringing it could block.
+    pub fn from_fd(fd: Foreign) -> io::Result<Self> {
+        doorbell::check_handed(&fd)?;
+        Ok(Self(Arc::new(Kind::Far(fd))))
     }
 
     /// Wakes the sleeper, now or when it goes to sleep.
     pub fn ring(&self) {
-        sys::signal(&self.0);
+        match &*self.0 {
+            Kind::Within(event) => sys::signal(event),
+            Kind::Near(inbox) => inbox.ring(),
+            Kind::Far(socket) => doorbell::ring(socket),
+        }
     }
 
     /// Forgets wake-ups that were delivered.
     pub fn clear(&self) {
-        sys::clear(&self.0);
+        match &*self.0 {
+            Kind::Within(event) => sys::clear(event),
+            Kind::Near(inbox) => inbox.clear(),
+            // Nobody of this process sleeps on it.
+            Kind::Far(_) => {}
+        }
     }
 }
 
 impl AsFd for Bell {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        match &*self.0 {
+            Kind::Within(event) => event.as_fd(),
+            Kind::Near(inbox) => inbox.as_fd(),
+            Kind::Far(socket) => socket.as_fd(),
+        }
     }
 }
 

@@ -6,12 +6,12 @@
 //! ```
 //! Sizes are fixed when the region is made; untouched memory costs nothing.
 
-use crate::Buffer;
 use crate::cell::{MetaCell, SlotCell, SlotWord};
 use crate::claim::{Claim, Half, next_id};
 use crate::error::RegionError;
 use crate::layout::{self, NetmapIf, NetmapRing};
 use crate::sys::{self, HUGE, Mapping, Page};
+use crate::{Buffer, Foreign};
 use std::mem::{offset_of, size_of};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
@@ -142,12 +142,14 @@ impl Region {
     /// Maps a region that another process made and described by `buf_area`, `buf_size` and `buffers`.
     ///
     /// Refuses a file that could shrink or lose pages under us, and a description that does not fit the file.
-    pub fn join(file: OwnedFd, buf_area: u64, buf_size: u32, buffers: u32) -> Result<Arc<Self>, RegionError> {
+    pub fn join(file: Foreign, buf_area: u64, buf_size: u32, buffers: u32) -> Result<Arc<Self>, RegionError> {
         let foreign = RegionError::Foreign;
         let size = sys::sealed_size(&file).ok().flatten().ok_or(foreign("its size is not sealed"))?;
         if sys::has_reserved_pages(&file).unwrap_or(true) {
             return Err(foreign("its pages are reserved ones (hugetlb)"));
         }
+        // Only memory files have seals.
+        let file = file.trusted();
         if !(buf_size.is_power_of_two() && (512..=65536).contains(&buf_size)) {
             return Err(foreign("its buffer size"));
         }

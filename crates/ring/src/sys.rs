@@ -1,7 +1,11 @@
-//! System calls for memory and doorbells: memfd, mmap, eventfd. Nothing else in this crate talks to the system.
+//! System calls for memory and doorbells: memfd, mmap, eventfd, messages with descriptors. Nothing else in this crate
+//! talks to the system.
+
+pub mod doorbell;
+pub mod message;
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 
 /// A mapping of memory; unmapped when dropped.
@@ -55,6 +59,10 @@ impl Mapping {
     }
 }
 
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
 /// A length and one huge page more. What this refuses could not be cut to its length afterwards.
 fn overlong(len: usize) -> io::Result<usize> {
     let overlong = len.checked_add(HUGE).filter(|overlong| len > 0 && isize::try_from(*overlong).is_ok());
@@ -72,10 +80,6 @@ mod real {
     const NO_RESERVE: libc::c_int = libc::MAP_NORESERVE;
     #[cfg(not(target_os = "linux"))]
     const NO_RESERVE: libc::c_int = 0;
-
-    fn check(result: libc::c_int) -> io::Result<libc::c_int> {
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
-    }
 
     fn map(len: usize, flags: libc::c_int, fd: libc::c_int, page: Page) -> io::Result<Mapping> {
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
@@ -161,23 +165,23 @@ mod real {
     }
 
     /// Size of a file that somebody else sent, if it is sealed against change of size.
-    pub fn sealed_size(fd: &OwnedFd) -> io::Result<Option<u64>> {
+    pub fn sealed_size(fd: &impl AsFd) -> io::Result<Option<u64>> {
         // SAFETY: fcntl with integer arguments on a descriptor of ours.
-        let seals = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS) };
+        let seals = unsafe { libc::fcntl(fd.as_fd().as_raw_fd(), libc::F_GET_SEALS) };
         let wanted = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
         if seals < 0 || seals & wanted != wanted {
             return Ok(None);
         }
-        Ok(Some(File::from(fd.try_clone()?).metadata()?.len()))
+        Ok(Some(File::from(fd.as_fd().try_clone_to_owned()?).metadata()?.len()))
     }
 
     /// Whether a file's pages come from the pool of reserved 2 MiB pages: holes can be punched into it whatever its seals.
     #[cfg(target_os = "linux")]
-    pub fn has_reserved_pages(fd: &OwnedFd) -> io::Result<bool> {
+    pub fn has_reserved_pages(fd: &impl AsFd) -> io::Result<bool> {
         // SAFETY: all zeroes is a valid `statfs`, which fstatfs writes.
         let kind = unsafe {
             let mut stat: libc::statfs = std::mem::zeroed();
-            check(libc::fstatfs(fd.as_raw_fd(), &raw mut stat))?;
+            check(libc::fstatfs(fd.as_fd().as_raw_fd(), &raw mut stat))?;
             stat.f_type
         };
         Ok(kind == libc::HUGETLBFS_MAGIC)
@@ -185,46 +189,15 @@ mod real {
 
     /// There is no such pool.
     #[cfg(not(target_os = "linux"))]
-    pub fn has_reserved_pages(_: &OwnedFd) -> io::Result<bool> {
+    pub fn has_reserved_pages(_: &impl AsFd) -> io::Result<bool> {
         Ok(false)
     }
 
-    /// Refuses a descriptor from another process that is no eventfd, and makes it non-blocking.
-    pub fn check_event(fd: &OwnedFd) -> io::Result<()> {
-        // Linux gives nameless files of the kernel (eventfd, timerfd, epoll…) no type, and a write to one that is no
-        // eventfd fails at once; FreeBSD shows an eventfd as a FIFO.
-        #[cfg(target_os = "linux")]
-        const KIND: libc::mode_t = 0;
-        #[cfg(not(target_os = "linux"))]
-        const KIND: libc::mode_t = libc::S_IFIFO;
-        // SAFETY: all zeroes is a valid `stat`, which fstat writes.
-        let kind = unsafe {
-            let mut stat: libc::stat = std::mem::zeroed();
-            check(libc::fstat(fd.as_raw_fd(), &raw mut stat))?;
-            stat.st_mode & libc::S_IFMT
-        };
-        if kind != KIND {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a bell that is no eventfd"));
-        }
-        // SAFETY: fcntl with integer arguments on a descriptor of ours.
-        check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) })?;
-        Ok(())
-    }
-
-    /// Clears an eventfd; never blocks, even if another process that has it too made it blocking again.
+    /// Clears an eventfd of this process.
     pub fn clear(fd: &OwnedFd) {
         let mut count = [0u8; 8];
-        let part = libc::iovec { iov_base: count.as_mut_ptr().cast(), iov_len: count.len() };
-        #[cfg(target_os = "linux")]
-        // SAFETY: one part of eight writable bytes.
-        if unsafe { libc::preadv2(fd.as_raw_fd(), &raw const part, 1, -1, libc::RWF_NOWAIT) } >= 0
-            || io::Error::last_os_error().raw_os_error() != Some(libc::EOPNOTSUPP)
-        {
-            return;
-        }
-        // Before Linux 5.8 no read says so for itself; the descriptor was made non-blocking.
-        // SAFETY: one part of eight writable bytes; EAGAIN says that it was clear.
-        unsafe { libc::readv(fd.as_raw_fd(), &raw const part, 1) };
+        // SAFETY: eight writable bytes; EAGAIN says that it was clear.
+        unsafe { libc::read(fd.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
     }
 
     /// A new eventfd, non-blocking.
@@ -275,17 +248,12 @@ mod real {
     }
 
     /// Not under miri.
-    pub fn sealed_size(_: &OwnedFd) -> io::Result<Option<u64>> {
+    pub fn sealed_size(_: &impl AsFd) -> io::Result<Option<u64>> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     /// Not under miri.
-    pub fn has_reserved_pages(_: &OwnedFd) -> io::Result<bool> {
-        Err(io::Error::from(io::ErrorKind::Unsupported))
-    }
-
-    /// Not under miri.
-    pub fn check_event(_: &OwnedFd) -> io::Result<()> {
+    pub fn has_reserved_pages(_: &impl AsFd) -> io::Result<bool> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
@@ -298,7 +266,7 @@ mod real {
     }
 }
 
-pub use real::{check_event, clear, event, has_reserved_pages, memory_file, sealed_size};
+pub use real::{clear, event, has_reserved_pages, memory_file, sealed_size};
 
 /// Adds one to an eventfd: whoever polls it wakes.
 pub fn signal(fd: &OwnedFd) {

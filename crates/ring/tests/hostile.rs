@@ -235,8 +235,9 @@ mod another_process {
     use linerate_ring::{Bell, RingPair};
     use proptest::prelude::*;
     use std::fs::File;
-    use std::os::fd::OwnedFd;
+    use std::os::fd::{AsFd, AsRawFd, OwnedFd};
     use std::os::unix::fs::FileExt;
+    use std::os::unix::net::UnixDatagram;
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
@@ -276,7 +277,7 @@ mod another_process {
         send(&mut tx, b"early", 0);
         a.sync(&mut tx, |_| true);
         let file = region.file().unwrap().try_clone_to_owned().unwrap();
-        let joined = Region::join(file, region.buf_area(), region.buf_size(), region.buffers()).unwrap();
+        let joined = Region::join(file.into(), region.buf_area(), region.buf_size(), region.buffers()).unwrap();
         let (mut rx, mut b) = Pipe::Joiner.receiver(&joined, &pair, 0).unwrap();
         b.sync(&mut rx);
         assert_eq!(receive(&mut rx).unwrap(), b"early");
@@ -291,7 +292,7 @@ mod another_process {
         let (mut tx, _) = Pipe::Maker.sender(&region, &other, 0).unwrap();
         let join = |start| {
             let file = region.file().unwrap().try_clone_to_owned().unwrap();
-            let joined = Region::join(file, region.buf_area(), region.buf_size(), region.buffers()).unwrap();
+            let joined = Region::join(file.into(), region.buf_area(), region.buf_size(), region.buffers()).unwrap();
             Pipe::Joiner.sender(&joined, &pair, start).unwrap()
         };
         let mut start = 0;
@@ -354,16 +355,69 @@ mod another_process {
         let (reader, writer) = std::io::pipe().unwrap();
         let (left, _right) = std::os::unix::net::UnixStream::pair().unwrap();
         let file = File::open("/proc/self/exe").unwrap();
-        let bad: [OwnedFd; 5] =
-            [reader.into(), writer.into(), left.into(), file.into(), File::open("/dev/null").unwrap().into()];
+        let event = Bell::new().unwrap().as_fd().try_clone_to_owned().unwrap();
+        let null = File::open("/dev/null").unwrap();
+        let bad: [OwnedFd; 6] = [reader.into(), writer.into(), left.into(), file.into(), null.into(), event];
         for fd in bad {
-            assert!(Bell::from_fd(fd).is_err());
+            assert!(Bell::from_fd(fd.into()).is_err());
         }
-        let bell = Bell::new().unwrap();
-        let theirs = Bell::from_fd(std::os::fd::AsFd::as_fd(&bell).try_clone_to_owned().unwrap()).unwrap();
-        theirs.ring();
+    }
+
+    /// Whether a sleeper on it would wake.
+    fn is_rung(bell: &Bell) -> bool {
+        let mut entry = libc::pollfd { fd: bell.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one entry.
+        unsafe { libc::poll(&raw mut entry, 1, 0) == 1 }
+    }
+
+    #[test]
+    fn rings_by_what_it_was_handed_until_another_is() {
+        let bell = Bell::between().unwrap();
+        assert!(!is_rung(&bell));
+        let first = Bell::from_fd(bell.hand_over().unwrap().into()).unwrap();
+        for ring in [&first, &bell] {
+            ring.ring();
+            ring.ring();
+            assert!(is_rung(&bell));
+            bell.clear();
+            assert!(!is_rung(&bell));
+            bell.clear();
+        }
+        let second = Bell::from_fd(bell.hand_over().unwrap().into()).unwrap();
+        first.ring();
+        assert!(!is_rung(&bell), "of a pairing that is over");
+        second.ring();
+        assert!(is_rung(&bell));
+    }
+
+    /// It has the same open file as the end that it was handed: it fills the queue, makes the file block, ends it.
+    #[test]
+    fn cannot_hold_up_who_rings_or_clears_nor_hide_what_is_rung_within() {
+        let (bell, inbox) = (Bell::between().unwrap(), UnixDatagram::pair().unwrap());
+        let handed = UnixDatagram::from(bell.hand_over().unwrap());
+        let full = |socket: &UnixDatagram| {
+            socket.set_nonblocking(true).unwrap();
+            while socket.send(b"noise").is_ok() {}
+            socket.set_nonblocking(false).unwrap();
+        };
+        full(&handed);
+        let far = Bell::from_fd(OwnedFd::from(inbox.1.try_clone().unwrap()).into()).unwrap();
+        full(&inbox.1);
+        far.ring();
+        while is_rung(&bell) {
+            bell.clear();
+        }
         bell.clear();
+        handed.shutdown(std::net::Shutdown::Both).unwrap();
+        while is_rung(&bell) {
+            bell.clear();
+        }
+        bell.ring();
+        assert!(is_rung(&bell), "for whom this process rings");
         bell.clear();
+        assert!(!is_rung(&bell));
+        drop(handed);
+        assert!(!is_rung(&bell), "nobody is left to ring, and nothing is rung");
     }
 }
 

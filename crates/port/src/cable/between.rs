@@ -9,12 +9,13 @@ use super::memory::Memory;
 use super::message::{self, Offer, Refusal};
 use super::side::Side;
 use super::watcher::Watcher;
-use super::{End, Pairs, Shape};
+use super::{End, Shape};
 use crate::error::{Cause, OpenError};
 use crate::open::Parts;
 use crate::spec::Spec;
 use crate::sys::seqpacket::{self as socket, DirLock, MOST_FDS};
-use linerate_ring::{Bell, Pipe, Region, RegionError};
+use linerate_ring::Region;
+use linerate_ring::{Bell, Foreign, Pipe, RegionError};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ pub(super) enum Met {
 
 /// What joining gave.
 pub(super) struct Joined {
-    pub(super) peer: OwnedFd,
+    pub(super) peer: Foreign,
     pub(super) memory: Memory,
     pub(super) offer: Box<Offer>,
     /// The other end's bells: of its transmit queues, of its receive queues.
@@ -44,15 +45,14 @@ pub(super) struct Joined {
     pub(super) rx_far: Vec<Bell>,
 }
 
-pub(super) fn open(spec: &Spec, region: &Arc<Region>, end: &End, shape: &Shape) -> Result<Parts, OpenError> {
+pub(super) fn open(spec: &Spec, end: &End, shape: &Shape) -> Result<Parts, OpenError> {
     let dir = socket::runtime_dir().map_err(|e| system(spec, &e))?;
     let path = dir.join(format!("cable-{}.sock", end.cable));
     let hello = message::hello(end.left);
     let mut meeting = Meeting { end: end.clone(), path, dir, queues: shape.queues, hello, may_listen: true };
     match meeting.patiently(spec, shape)? {
         (Met::First(listener), side) => {
-            let pairs = Pairs::new(region, end, shape).map_err(|e| system(spec, &e))?;
-            let memory = Memory { pipe: Pipe::Maker, region: region.clone(), pairs };
+            let memory = Memory::make(end, shape).map_err(|e| system(spec, &e))?;
             let ready = memory.ready(end, shape, &side, None, None).map_err(|e| system(spec, &e))?;
             side.listens_at(Some(&meeting.path));
             let parts = ready.parts(spec, shape, "cable to another process, over this one's memory".into());
@@ -200,7 +200,7 @@ pub(super) struct Meeting {
 }
 
 /// A connection to whoever listens at a path of a directory; if nobody does, a listener, if that is wanted.
-pub(crate) fn knock(dir: &Path, path: &Path, may_listen: bool) -> Result<Result<OwnedFd, OwnedFd>, Trouble> {
+pub(crate) fn knock(dir: &Path, path: &Path, may_listen: bool) -> Result<Result<Foreign, OwnedFd>, Trouble> {
     let _lock = match DirLock::take(dir) {
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Err(Trouble::Locked),
         lock => lock?,
@@ -222,7 +222,7 @@ pub(crate) fn knock(dir: &Path, path: &Path, may_listen: bool) -> Result<Result<
 }
 
 /// Whether the process at the other side is of this user.
-pub(crate) fn check_user(peer: &OwnedFd) -> Result<(), Trouble> {
+pub(crate) fn check_user(peer: &Foreign) -> Result<(), Trouble> {
     let uid = socket::peer_user(peer)?;
     if uid == socket::user() { Ok(()) } else { Err(Trouble::OtherUser(uid)) }
 }
@@ -233,7 +233,7 @@ impl Meeting {
         // The bells must exist before the other end is met, their number is known only then: an offer may say otherwise.
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let side = Arc::new(Side::new(self.queues as usize, false).map_err(|e| system(spec, &e))?);
+            let side = Arc::new(Side::between(self.queues as usize, false).map_err(|e| system(spec, &e))?);
             match self.meet(&side, &|offered| shape.agree(spec, offered).is_ok()) {
                 Ok(met) => return Ok((met, side)),
                 Err(Trouble::Shape(offered)) => shape.agree(spec, &offered)?,
@@ -268,7 +268,7 @@ impl Meeting {
         None
     }
 
-    fn join(&self, peer: OwnedFd, side: &Side, fits: &dyn Fn(&Shape) -> bool) -> Result<Met, Trouble> {
+    fn join(&self, peer: Foreign, side: &Side, fits: &dyn Fn(&Shape) -> bool) -> Result<Met, Trouble> {
         let end = Instant::now() + HANDSHAKE;
         check_user(&peer)?;
         socket::send(&peer, &self.hello, &[])?;
@@ -305,11 +305,15 @@ impl Meeting {
 
 /// What a message says that brings bells.
 pub(super) const BELLS: &[u8] = b"bells";
+/// Bells of one message.
+const BELLS_EACH: usize = 128;
+const _: () = assert!(BELLS_EACH <= MOST_FDS);
 
-/// Sends all bells of this end: transmit queues, then receive queues.
-pub(crate) fn send_bells(peer: &OwnedFd, side: &Side) -> io::Result<()> {
-    side.bells().chunks(MOST_FDS).try_for_each(|some| {
-        let fds: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
+/// Hands over what rings all bells of this end: transmit queues, then receive queues.
+pub(crate) fn send_bells(peer: &Foreign, side: &Side) -> io::Result<()> {
+    side.bells().chunks(BELLS_EACH).try_for_each(|some| {
+        let ends = some.iter().map(Bell::hand_over).collect::<io::Result<Vec<OwnedFd>>>()?;
+        let fds: Vec<BorrowedFd<'_>> = ends.iter().map(AsFd::as_fd).collect();
         socket::send(peer, BELLS, &fds)
     })
 }
@@ -317,7 +321,7 @@ pub(crate) fn send_bells(peer: &OwnedFd, side: &Side) -> io::Result<()> {
 /// Adds the bells of one message to those that came before; no more than are wanted.
 pub(super) fn add_bells(
     bells: &mut Vec<Bell>,
-    (word, fds): (Vec<u8>, Vec<OwnedFd>),
+    (word, fds): (Vec<u8>, Vec<Foreign>),
     wanted: usize,
 ) -> Result<(), Trouble> {
     if word != BELLS || fds.is_empty() || bells.len() + fds.len() > wanted {

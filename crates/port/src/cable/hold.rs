@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_pause_ends_when_it_is_over_or_had_its_time_and_is_counted() {
-        let (side, begin) = (Side::new(1, true).unwrap(), Instant::now());
+        let (side, begin) = (Side::within(1).unwrap(), Instant::now());
         let at = |ms| begin + Duration::from_millis(ms);
         let mut hold = Hold { classes: 0x0c, held: None };
         let asked = asked(&[0x10, 0x08, 0, 0x04, 0x04, 0]);
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_pause_that_is_asked_for_in_time_goes_on() {
-        let (side, begin) = (Side::new(1, true).unwrap(), Instant::now());
+        let (side, begin) = (Side::within(1).unwrap(), Instant::now());
         let mut hold = Hold { classes: 0xff, held: None };
         for (n, asked) in (0..).zip(asked(&[1, 1, 1, 1])) {
             assert!(hold.holds(begin + Duration::from_millis(900 * n), asked, true, &side));

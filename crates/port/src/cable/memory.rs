@@ -6,9 +6,8 @@ use super::side::Side;
 use super::{End, Pairs, Ready, Shape, Wire};
 use crate::queue::{RxQueue, TxQueue};
 use crate::sys::seqpacket as socket;
-use linerate_ring::{Bell, Pipe, Region, RegionConfig, RegionError, RingPair, Sharing};
+use linerate_ring::{Bell, Foreign, Pipe, Region, RegionConfig, RegionError, RingPair, Sharing};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// The region and where the rings lie in it.
@@ -26,7 +25,7 @@ impl Memory {
         let ring_bytes = room + 2 * Region::if_room(shape.queues, shape.queues);
         let buffers = 2 * shape.queues * shape.slots;
         let sharing = Sharing::Shared;
-        let config = RegionConfig { buf_size: shape.buf_size, buffers, ring_bytes, sharing, huge: true };
+        let config = RegionConfig { buf_size: shape.buf_size, buffers, ring_bytes, sharing, huge: false };
         let region = Region::new(&config)?;
         let pairs = Pairs::new(&region, end, shape)?;
         Ok(Self { pipe: Pipe::Maker, region, pairs })
@@ -60,7 +59,7 @@ impl Memory {
     }
 
     /// Sends the offer of this region, with the cursors (transmit, receive) from which this end starts.
-    pub(crate) fn offer(&self, peer: &OwnedFd, shape: &Shape, left: bool, start: (&[u32], &[u32])) -> io::Result<()> {
+    pub(crate) fn offer(&self, peer: &Foreign, shape: &Shape, left: bool, start: (&[u32], &[u32])) -> io::Result<()> {
         let offered = |pairs: &[RingPair], start: &[u32]| -> Vec<OfferedPair> {
             pairs.iter().zip(start).map(|(pair, start)| OfferedPair { pair: *pair, start: *start }).collect()
         };

@@ -174,7 +174,7 @@ fn both(spec: &Spec, region: &Arc<Region>, end: &End, shape: &Shape) -> Result<(
     let oops = |e: &dyn std::fmt::Display| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
     let count = shape.queues as usize;
     let pairs = Pairs::new(region, end, shape).map_err(|e| oops(&e))?;
-    let sides = [Side::new(count, true).map_err(|e| oops(&e))?, Side::new(count, true).map_err(|e| oops(&e))?];
+    let sides = [Side::within(count).map_err(|e| oops(&e))?, Side::within(count).map_err(|e| oops(&e))?];
     let [near, far] = sides.map(Arc::new);
     near.hang_up(&far);
     far.hang_up(&near);
@@ -198,7 +198,7 @@ struct Left {
 fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let (end, shape) = (End::parse(spec)?, Shape::parse(spec)?);
     if !both_ends_in(spec, context.specs) {
-        return between::open(spec, context.region, &end, &shape);
+        return between::open(spec, &end, &shape);
     }
     let here = context.left.remove(&end.key()).and_then(|left| left.downcast::<Left>().ok());
     if let Some(left) = here {

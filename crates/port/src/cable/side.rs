@@ -87,8 +87,18 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    pub(crate) fn new(queues: usize, up: bool) -> std::io::Result<Self> {
-        let bells = (0..2 * queues).map(|_| Bell::new()).collect::<Result<_, _>>()?;
+    /// An end whose far end is of this process.
+    pub(crate) fn within(queues: usize) -> std::io::Result<Self> {
+        Self::new(queues, true, Bell::new)
+    }
+
+    /// An end whose far end is, or will be, of another process.
+    pub(crate) fn between(queues: usize, up: bool) -> std::io::Result<Self> {
+        Self::new(queues, up, Bell::between)
+    }
+
+    fn new(queues: usize, up: bool, bell: fn() -> std::io::Result<Bell>) -> std::io::Result<Self> {
+        let bells = (0..2 * queues).map(|_| bell()).collect::<Result<_, _>>()?;
         let desk =
             Desk { tx: (0..queues).map(|_| Seat::new()).collect(), rx: (0..queues).map(|_| Seat::new()).collect() };
         Ok(Self {

@@ -2,8 +2,8 @@
 
 use super::between::{HANDSHAKE, Trouble, add_bells};
 use crate::sys::seqpacket as socket;
-use linerate_ring::Bell;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use linerate_ring::{Bell, Foreign};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
 /// Most visitors at a time: for one more the oldest has to go.
@@ -16,7 +16,7 @@ const HELLO: usize = 1024;
 
 /// Somebody who has connected.
 pub(crate) struct Visitor<Offered = ()> {
-    pub(crate) socket: OwnedFd,
+    pub(crate) socket: Foreign,
     until: Instant,
     /// What it was offered, and the bells that it has sent so far; None before it has got an offer.
     offered: Option<(Offered, Vec<Bell>)>,
@@ -81,7 +81,7 @@ impl<Offered> Visitors<Offered> {
     }
 
     /// Somebody who has just connected.
-    pub(crate) fn come(&mut self, socket: OwnedFd) {
+    pub(crate) fn come(&mut self, socket: Foreign) {
         self.admit(Visitor { socket, until: Instant::now() + HANDSHAKE, offered: None });
     }
 

@@ -12,7 +12,7 @@ use super::side::{FreshRx, FreshTx, Side};
 use super::visitor::{Visitor, Visitors, Wish};
 use super::wire::Wire;
 use crate::sys::seqpacket as socket;
-use linerate_ring::{Bell, RegionError};
+use linerate_ring::{Bell, Foreign, RegionError};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Weak};
@@ -29,7 +29,7 @@ pub(super) struct Watcher {
     shape: Shape,
     memory: Memory,
     listener: Option<OwnedFd>,
-    peer: Option<OwnedFd>,
+    peer: Option<Foreign>,
     visitors: Visitors,
     /// When this end was last paired.
     paired: Instant,
@@ -44,7 +44,7 @@ impl Watcher {
         shape: Shape,
         memory: Memory,
         listener: Option<OwnedFd>,
-        peer: Option<OwnedFd>,
+        peer: Option<Foreign>,
     ) -> io::Result<()> {
         let zeroes = vec![0; shape.queues as usize];
         let (bell, start) = (side.watcher.clone(), (zeroes.clone(), zeroes));

@@ -17,7 +17,7 @@ use crate::class::classes_of;
 use crate::error::{Cause, OpenError};
 use crate::info::{Caps, Link};
 use crate::sys::seqpacket as socket;
-use linerate_ring::Bell;
+use linerate_ring::{Bell, Foreign};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -193,7 +193,7 @@ struct Offered {
 struct Resident {
     name: String,
     /// None: parted from.
-    peer: Option<OwnedFd>,
+    peer: Option<Foreign>,
     side: Weak<Side>,
     /// Rung when it lied, and when the switch has taken it off.
     bell: Bell,
@@ -319,7 +319,7 @@ impl Porter {
         true
     }
 
-    fn offer(&self, peer: &OwnedFd, message: &[u8]) -> Result<Offered, Refusal> {
+    fn offer(&self, peer: &Foreign, message: &[u8]) -> Result<Offered, Refusal> {
         let (hello, policy) = Hello::read(message).map_err(|wrong| match wrong {
             Wrong::Nonsense => Refusal::Version,
             Wrong::Memory => Refusal::Memory,
@@ -334,7 +334,7 @@ impl Porter {
             return Err(Refusal::Full);
         }
         let shape = hello.shape;
-        let side = Side::new(shape.queues as usize, true).map_err(|_| Refusal::Memory)?;
+        let side = Side::between(shape.queues as usize, true).map_err(|_| Refusal::Memory)?;
         let end = end(&hello.port);
         let memory = Memory::make(&end, &shape).map_err(|_| Refusal::Memory)?;
         let start = vec![0; shape.queues as usize];
@@ -343,7 +343,7 @@ impl Porter {
     }
 
     /// All is said: it becomes a port.
-    fn pair(&mut self, peer: OwnedFd, offered: Offered, mut tx_far: Vec<Bell>) {
+    fn pair(&mut self, peer: Foreign, offered: Offered, mut tx_far: Vec<Bell>) {
         let Offered { name, policy, shape, memory, side } = offered;
         let rx_far = tx_far.split_off(shape.queues as usize);
         // It may have written to the region since the offer.

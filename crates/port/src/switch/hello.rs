@@ -11,7 +11,7 @@ use super::{Policy, Vlans};
 use crate::cable::{Shape, Words, bytes};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"lr-vale\0");
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// See the module's text.
 #[derive(Clone, Debug, PartialEq, Eq)]

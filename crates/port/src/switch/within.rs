@@ -51,7 +51,7 @@ pub(super) fn open(
     let (region, queues) = (context.region, shape.queues as usize);
     let pairs = (0..shape.queues).map(|q| region.ring_pair(u16::try_from(q).unwrap_or(0), shape.slots));
     let pairs: Vec<RingPair> = pairs.collect::<Result<_, _>>().map_err(|e| oops(&e))?;
-    let sides = [Side::new(queues, true).map_err(|e| oops(&e))?, Side::new(queues, true).map_err(|e| oops(&e))?];
+    let sides = [Side::within(queues).map_err(|e| oops(&e))?, Side::within(queues).map_err(|e| oops(&e))?];
     let [near, far] = sides.map(Arc::new);
     near.hang_up(&far);
     far.hang_up(&near);

@@ -1,6 +1,8 @@
 //! UNIX sequenced-packet sockets that carry descriptors: how two processes find each other. None of them blocks; who
 //! waits says how long.
 
+use linerate_ring::Foreign;
+pub(crate) use linerate_ring::sys::message::{MOST_FDS, receive, send};
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -9,9 +11,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-/// Descriptors that one message carries at the most (the kernel's limit is 253).
-pub(crate) const MOST_FDS: usize = 128;
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -91,89 +90,49 @@ pub(crate) fn listen(path: &Path) -> io::Result<OwnedFd> {
 }
 
 /// Connects to whoever listens; `WouldBlock` if too many others wait for it.
-pub(crate) fn connect(path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn connect(path: &Path) -> io::Result<Foreign> {
     let fd = socket()?;
     let (address, len) = address(path)?;
     // SAFETY: the address is valid for its length.
     check(unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), len) })?;
-    Ok(fd)
+    Ok(fd.into())
 }
 
 /// Accepts a connection that `poll` has announced.
-pub(crate) fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
+pub(crate) fn accept(listener: &OwnedFd) -> io::Result<Foreign> {
     // SAFETY: null is allowed for the address; the descriptor that comes back is new and ours.
     let fd = unsafe {
         let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         let fd = libc::accept4(listener.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), flags);
         OwnedFd::from_raw_fd(check(fd)?)
     };
-    Ok(fd)
+    Ok(fd.into())
 }
 
 /// The user at the other side.
 #[cfg(target_os = "linux")]
-pub(crate) fn peer_user(fd: &OwnedFd) -> io::Result<u32> {
+pub(crate) fn peer_user(fd: &Foreign) -> io::Result<u32> {
     let mut cred = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
     let mut len = libc::socklen_t::try_from(size_of::<libc::ucred>()).unwrap_or(0);
     // SAFETY: the value is writable for its length.
     check(unsafe {
         let at = (&raw mut cred).cast();
-        libc::getsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, at, &raw mut len)
+        libc::getsockopt(fd.as_fd().as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, at, &raw mut len)
     })?;
     Ok(cred.uid)
 }
 
 /// The user at the other side.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn peer_user(fd: &OwnedFd) -> io::Result<u32> {
+pub(crate) fn peer_user(fd: &Foreign) -> io::Result<u32> {
     let (mut uid, mut gid) = (u32::MAX, u32::MAX);
     // SAFETY: both values are writable.
-    check(unsafe { libc::getpeereid(fd.as_raw_fd(), &raw mut uid, &raw mut gid) })?;
+    check(unsafe { libc::getpeereid(fd.as_fd().as_raw_fd(), &raw mut uid, &raw mut gid) })?;
     Ok(uid)
 }
 
-/// Room for one message's descriptors.
-const CONTROL: usize = 64 + MOST_FDS * size_of::<libc::c_int>();
-
-#[repr(align(16))]
-struct Control([u8; CONTROL]);
-
-/// Sends one message with up to [`MOST_FDS`] descriptors.
-pub(crate) fn send(socket: &OwnedFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<()> {
-    if fds.len() > MOST_FDS {
-        return Err(io::Error::from(io::ErrorKind::InvalidInput));
-    }
-    let mut control = Control([0; CONTROL]);
-    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
-    let room = u32::try_from(size_of_val(fds)).unwrap_or(0);
-    // SAFETY: the message names one readable part and a control buffer with room for `fds`; CMSG_* compute inside it.
-    let sent = unsafe {
-        let mut message: libc::msghdr = zeroed();
-        message.msg_iov = &raw mut part;
-        message.msg_iovlen = 1;
-        if !fds.is_empty() {
-            message.msg_control = control.0.as_mut_ptr().cast();
-            message.msg_controllen = libc::CMSG_SPACE(room) as _;
-            let head = libc::CMSG_FIRSTHDR(&raw const message);
-            (*head).cmsg_level = libc::SOL_SOCKET;
-            (*head).cmsg_type = libc::SCM_RIGHTS;
-            (*head).cmsg_len = libc::CMSG_LEN(room) as _;
-            let data = libc::CMSG_DATA(head).cast::<libc::c_int>();
-            for (i, fd) in fds.iter().enumerate() {
-                data.add(i).write_unaligned(fd.as_raw_fd());
-            }
-        }
-        libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL)
-    };
-    match usize::try_from(sent) {
-        Err(_) => Err(io::Error::last_os_error()),
-        Ok(n) if n == bytes.len() => Ok(()),
-        Ok(_) => Err(io::Error::from(io::ErrorKind::WriteZero)),
-    }
-}
-
 /// Receives one message, waiting for it until a deadline at the most (`WouldBlock`); see [`receive`].
-pub(crate) fn receive_until(socket: &OwnedFd, most: usize, end: Instant) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
+pub(crate) fn receive_until(socket: &Foreign, most: usize, end: Instant) -> io::Result<(Vec<u8>, Vec<Foreign>)> {
     loop {
         match receive(socket, most) {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
@@ -185,44 +144,6 @@ pub(crate) fn receive_until(socket: &OwnedFd, most: usize, end: Instant) -> io::
         }
         poll(&[Some(socket.as_fd())], Some(left));
     }
-}
-
-/// Receives one message of up to `most` bytes with its descriptors; no bytes: the other side is gone.
-pub(crate) fn receive(socket: &OwnedFd, most: usize) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
-    let mut control = Control([0; CONTROL]);
-    let mut bytes = vec![0u8; most];
-    let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-    let mut fds = Vec::new();
-    // SAFETY: the message names one writable part and a control buffer; the kernel writes control messages that CMSG_*
-    // walk, and descriptors in them are new and ours.
-    let (got, flags) = unsafe {
-        let mut message: libc::msghdr = zeroed();
-        message.msg_iov = &raw mut part;
-        message.msg_iovlen = 1;
-        message.msg_control = control.0.as_mut_ptr().cast();
-        message.msg_controllen = CONTROL as _;
-        let got = libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC);
-        if got >= 0 {
-            let mut head = libc::CMSG_FIRSTHDR(&raw const message);
-            while !head.is_null() {
-                if (*head).cmsg_level == libc::SOL_SOCKET && (*head).cmsg_type == libc::SCM_RIGHTS {
-                    let n = ((*head).cmsg_len as usize).saturating_sub(libc::CMSG_LEN(0) as usize) / 4;
-                    let data = libc::CMSG_DATA(head).cast::<libc::c_int>();
-                    for i in 0..n {
-                        fds.push(OwnedFd::from_raw_fd(data.add(i).read_unaligned()));
-                    }
-                }
-                head = libc::CMSG_NXTHDR(&raw const message, head);
-            }
-        }
-        (got, message.msg_flags)
-    };
-    let got = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
-    if flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0 {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the message was cut"));
-    }
-    bytes.truncate(got);
-    Ok((bytes, fds))
 }
 
 /// Waits until one of the descriptors can be read or is hung up; says which are.
@@ -239,6 +160,6 @@ pub(crate) fn poll(fds: &[Option<BorrowedFd<'_>>], patience: Option<Duration>) -
 }
 
 /// Borrows a descriptor if there is one.
-pub(crate) fn borrow(fd: Option<&OwnedFd>) -> Option<BorrowedFd<'_>> {
+pub(crate) fn borrow<F: AsFd>(fd: Option<&F>) -> Option<BorrowedFd<'_>> {
     fd.map(AsFd::as_fd)
 }

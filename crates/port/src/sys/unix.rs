@@ -1,6 +1,7 @@
 //! UNIX datagram sockets (`unix(7)`) by path: binding with mode 0600, and finding and leaving a peer.
 
 use super::socket::{check, set_option};
+use linerate_ring::sys::message::refuse_descriptors;
 use std::io;
 use std::mem::{offset_of, size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -10,13 +11,14 @@ use std::path::Path;
 /// Longest path of a socket.
 pub(crate) const LONGEST_PATH: usize = 107;
 
-/// A new datagram socket.
+/// A new datagram socket. Frames carry no descriptors: the kernel, which would close them as the frame is received,
+/// refuses them (from Linux 6.16 on), since closing takes as long as their sender likes.
 pub(crate) fn datagram() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: no pointers; the descriptor that comes back is new and ours.
-    unsafe {
-        let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        Ok(OwnedFd::from_raw_fd(check(libc::socket(libc::AF_UNIX, kind, 0))?))
-    }
+    let fd = unsafe { OwnedFd::from_raw_fd(check(libc::socket(libc::AF_UNIX, kind, 0))?) };
+    refuse_descriptors(&fd);
+    Ok(fd)
 }
 
 fn address(path: &Path) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
-pub(crate) const VERSION: u64 = 3;
+pub(crate) const VERSION: u64 = 4;
 
 /// The socket of the cable `NAME{1`.
 pub(crate) fn path(cable: &str) -> PathBuf {
@@ -42,7 +42,7 @@ pub(crate) fn hello() -> Vec<u8> {
 
 /// What a switch's port of one queue says first.
 pub(crate) fn switch_hello(port: &str, slots: u64, buf_size: u64) -> Vec<u8> {
-    let mut message = words(&[u64::from_le_bytes(*b"lr-vale\0"), 1, 1, slots, 1500, buf_size, 0]);
+    let mut message = words(&[u64::from_le_bytes(*b"lr-vale\0"), 2, 1, slots, 1500, buf_size, 0]);
     message.extend(format!("{port},all").bytes());
     message
 }
@@ -60,6 +60,31 @@ fn own(result: libc::c_int) -> OwnedFd {
 pub(crate) fn event() -> OwnedFd {
     // SAFETY: integers.
     own(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) })
+}
+
+/// A doorbell of this stranger's: where it listens, and what it hands over to be rung by.
+pub(crate) fn doorbell() -> [OwnedFd; 2] {
+    let (near, far) = std::os::unix::net::UnixDatagram::pair().unwrap();
+    [near.into(), far.into()]
+}
+
+/// Has the last close of a socket wait so many seconds for data that nobody takes.
+pub(crate) fn linger(socket: &OwnedFd, seconds: libc::c_int) {
+    let value = libc::linger { l_onoff: 1, l_linger: seconds };
+    // SAFETY: the value is readable for its length.
+    check(unsafe {
+        libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, (&raw const value).cast(), 8)
+    })
+    .unwrap();
+}
+
+/// Fills a doorbell's queue, and makes the file block whoever writes to it without saying otherwise.
+pub(crate) fn fill(bell: &OwnedFd) {
+    // SAFETY: integers; no bytes are read.
+    unsafe {
+        while libc::send(bell.as_raw_fd(), std::ptr::null(), 0, libc::MSG_DONTWAIT) >= 0 {}
+        check(libc::fcntl(bell.as_raw_fd(), libc::F_SETFL, 0)).unwrap();
+    }
 }
 
 /// A memory file of so many bytes, sealed or not.
@@ -228,6 +253,11 @@ impl Map {
         self.u32_at(at).load(SeqCst)
     }
 
+    /// All of it, as it is now.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        (0..self.len as u64 / 4).flat_map(|word| self.see(4 * word).to_ne_bytes()).collect()
+    }
+
     pub(crate) fn put_u64(&self, at: u64, value: u64) {
         let at = usize::try_from(at).unwrap();
         assert!(at.is_multiple_of(8) && at + 8 <= self.len);
@@ -301,7 +331,10 @@ pub(crate) struct Joiner {
     /// From here to the honest left end.
     pub(crate) outward: Pair,
     pub(crate) buffers: u32,
+    /// By these the honest end is rung: its transmit queue, its receive queue.
     pub(crate) bells: Vec<OwnedFd>,
+    /// Its own, both ends of each.
+    pub(crate) own: [[OwnedFd; 2]; 2],
 }
 
 /// Says hello and reads the offer.
@@ -326,13 +359,12 @@ impl Joiner {
         assert_eq!((offer[3], offer[4]), (1, 64), "one queue, 64 slots");
         let len = usize::try_from(offer[8] + offer[9] * offer[6]).unwrap();
         let map = Map::new(&file, len);
-        let own = [event(), event()];
-        send(&socket, b"bells", &own.each_ref().map(|bell| std::os::fd::AsFd::as_fd(bell)));
-        let (word, mut bells) = receive(&socket);
+        let own = [doorbell(), doorbell()];
+        send(&socket, b"bells", &own.each_ref().map(|[_, far]| std::os::fd::AsFd::as_fd(far)));
+        let (word, bells) = receive(&socket);
         (word == b"bells" && bells.len() == 2).then_some(())?;
-        bells.extend(own);
         let (inward, outward) = (Pair::new(&offer[10..17]), Pair::new(&offer[17..24]));
-        Some(Self { socket, map, inward, outward, buffers: u32::try_from(offer[9]).unwrap(), bells })
+        Some(Self { socket, map, inward, outward, buffers: u32::try_from(offer[9]).unwrap(), bells, own })
     }
 
     /// Publishes `n` slots with these words.

@@ -92,7 +92,7 @@ impl Arena {
 
 fn join(made: &Region) -> Arc<Region> {
     let file = made.file().expect("a shared region").try_clone_to_owned().expect("a descriptor");
-    Region::join(file, made.buf_area(), made.buf_size(), made.buffers()).expect("an honest offer")
+    Region::join(file.into(), made.buf_area(), made.buf_size(), made.buffers()).expect("an honest offer")
 }
 
 thread_local! {

@@ -1,0 +1,187 @@
+//! Doorbells between processes. A descriptor that two processes hold has one file status, which either may change: an
+//! eventfd that the other one made blocking, and filled, would stop whoever rings it. So another process rings by a
+//! datagram to a socket of the sleeper's, which says for each call that it shall not block, and holds nothing else.
+
+use super::{check, message};
+use crate::Foreign;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+
+/// Datagrams taken at a time: who sends more wakes a sleeper of its own pairing, no more.
+const MOST: usize = 64;
+
+/// Readable once it was rung by this process, or by the one that was handed the other end of its socket.
+#[derive(Debug)]
+pub struct Inbox {
+    set: set::Set,
+    socket: Mutex<Option<OwnedFd>>,
+}
+
+impl Inbox {
+    /// One that only this process can ring so far.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { set: set::Set::new()?, socket: Mutex::default() })
+    }
+
+    /// A descriptor by which another process rings; it can do nothing else with it. Whoever had the last one rings no more.
+    pub fn hand_over(&self) -> io::Result<OwnedFd> {
+        let [near, far] = message::datagrams()?;
+        message::refuse_descriptors(&near);
+        self.set.watch(near.as_fd())?;
+        // The old socket leaves the set as it is closed: nobody else has it.
+        *self.socket.lock().unwrap_or_else(PoisonError::into_inner) = Some(near);
+        Ok(far)
+    }
+
+    /// Rings it from this process.
+    pub fn ring(&self) {
+        self.set.light();
+    }
+
+    /// Forgets what was rung.
+    pub fn clear(&self) {
+        self.set.quench();
+        if let Some(socket) = &*self.socket.lock().unwrap_or_else(PoisonError::into_inner) {
+            for _ in 0..MOST {
+                match message::receive(socket, 0) {
+                    Ok(_) => {}
+                    // It was longer than it should be.
+                    Err(e) if e.kind() == io::ErrorKind::InvalidData => {}
+                    Err(_) => break,
+                }
+            }
+        }
+    }
+}
+
+impl AsFd for Inbox {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.set.as_fd()
+    }
+}
+
+/// Refuses what is no end of a doorbell's socket.
+pub fn check_handed(fd: &Foreign) -> io::Result<()> {
+    if message::is_datagram(fd.as_fd()) {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidData, "a doorbell that is no datagram socket"))
+}
+
+/// Rings another process. A full queue means that it was rung already; if it is gone, its link goes down anyway.
+pub fn ring(fd: &Foreign) {
+    let _ = message::send(fd, &[], &[]);
+}
+
+#[cfg(target_os = "linux")]
+mod set {
+    use super::*;
+    use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+    use std::sync::OnceLock;
+
+    /// An eventfd that is always readable, of this process alone: what is in a set with it is readable too.
+    static LIT: OnceLock<OwnedFd> = OnceLock::new();
+
+    fn lit() -> io::Result<RawFd> {
+        if let Some(lit) = LIT.get() {
+            return Ok(lit.as_raw_fd());
+        }
+        // SAFETY: no pointers; the descriptor that comes back is new and ours.
+        let new = unsafe { OwnedFd::from_raw_fd(check(libc::eventfd(1, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?) };
+        Ok(LIT.get_or_init(|| new).as_raw_fd())
+    }
+
+    /// An epoll instance: its own descriptor is readable while one of its members is.
+    #[derive(Debug)]
+    pub(super) struct Set {
+        epoll: OwnedFd,
+        lit: RawFd,
+    }
+
+    impl Set {
+        pub(super) fn new() -> io::Result<Self> {
+            // SAFETY: no pointers; the descriptor that comes back is new and ours.
+            let epoll = unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
+            Ok(Self { epoll, lit: lit()? })
+        }
+
+        fn control(&self, what: libc::c_int, fd: RawFd) -> io::Result<()> {
+            let mut event = libc::epoll_event { events: libc::EPOLLIN.cast_unsigned(), u64: 0 };
+            // SAFETY: the event is readable.
+            check(unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, fd, &raw mut event) }).map(drop)
+        }
+
+        pub(super) fn watch(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+            self.control(libc::EPOLL_CTL_ADD, socket.as_raw_fd())
+        }
+
+        /// It may be lit already (EEXIST).
+        pub(super) fn light(&self) {
+            let _ = self.control(libc::EPOLL_CTL_ADD, self.lit);
+        }
+
+        /// It may be dark already (ENOENT).
+        pub(super) fn quench(&self) {
+            let _ = self.control(libc::EPOLL_CTL_DEL, self.lit);
+        }
+    }
+
+    impl AsFd for Set {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.epoll.as_fd()
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod set {
+    use super::*;
+    use std::mem::zeroed;
+    use std::os::fd::{AsRawFd, FromRawFd};
+    use std::ptr::{null, null_mut};
+
+    /// A kqueue: its own descriptor is readable while it has an event.
+    #[derive(Debug)]
+    pub(super) struct Set(OwnedFd);
+
+    impl Set {
+        pub(super) fn new() -> io::Result<Self> {
+            // SAFETY: no arguments; the descriptor that comes back is new and ours.
+            let set = Self(unsafe { OwnedFd::from_raw_fd(check(libc::kqueue())?) });
+            set.change(0, libc::EVFILT_USER, libc::EV_ADD | libc::EV_CLEAR, 0)?;
+            Ok(set)
+        }
+
+        fn change(&self, ident: usize, filter: i16, flags: u16, fflags: u32) -> io::Result<()> {
+            // SAFETY: a `kevent` is plain data, for which zeros are fine.
+            let mut event: libc::kevent = unsafe { zeroed() };
+            (event.ident, event.filter, event.flags, event.fflags) = (ident, filter, flags, fflags);
+            // SAFETY: one readable change, no room for events.
+            check(unsafe { libc::kevent(self.0.as_raw_fd(), &raw const event, 1, null_mut(), 0, null()) }).map(drop)
+        }
+
+        pub(super) fn watch(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+            let fd = usize::try_from(socket.as_raw_fd()).map_err(io::Error::other)?;
+            self.change(fd, libc::EVFILT_READ, libc::EV_ADD, 0)
+        }
+
+        pub(super) fn light(&self) {
+            let _ = self.change(0, libc::EVFILT_USER, 0, libc::NOTE_TRIGGER);
+        }
+
+        /// Events that were handed out are cleared.
+        pub(super) fn quench(&self) {
+            // SAFETY: `kevent`s and a `timespec` are plain data, for which zeros are fine.
+            let (mut events, now): ([libc::kevent; 2], libc::timespec) = unsafe { (zeroed(), zeroed()) };
+            // SAFETY: room for two events, and a time-out of nothing.
+            unsafe { libc::kevent(self.0.as_raw_fd(), null(), 0, events.as_mut_ptr(), 2, &raw const now) };
+        }
+    }
+
+    impl AsFd for Set {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.0.as_fd()
+        }
+    }
+}

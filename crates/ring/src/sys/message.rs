@@ -1,0 +1,135 @@
+//! Messages between processes that carry descriptors (`SCM_RIGHTS`).
+
+use super::check;
+use crate::Foreign;
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Descriptors that one message carries at the most (`SCM_MAX_FD`). There is room for so many in every receipt: what
+/// finds no room is closed by the kernel within the call, which then takes as long as the sender likes.
+pub const MOST_FDS: usize = 253;
+const ROOM: usize = 64 + MOST_FDS * size_of::<libc::c_int>();
+
+#[repr(align(16))]
+struct Control([u8; ROOM]);
+
+/// Sends one message with its descriptors; never blocks.
+pub fn send(socket: &impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    if fds.len() > MOST_FDS {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    let mut control = Control([0; ROOM]);
+    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let room = u32::try_from(size_of_val(fds)).unwrap_or(0);
+    // SAFETY: the message names one readable part and a control buffer with room for `fds`; CMSG_* compute inside it.
+    let sent = unsafe {
+        let mut message: libc::msghdr = zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        if !fds.is_empty() {
+            message.msg_control = control.0.as_mut_ptr().cast();
+            message.msg_controllen = libc::CMSG_SPACE(room) as _;
+            let head = libc::CMSG_FIRSTHDR(&raw const message);
+            (*head).cmsg_level = libc::SOL_SOCKET;
+            (*head).cmsg_type = libc::SCM_RIGHTS;
+            (*head).cmsg_len = libc::CMSG_LEN(room) as _;
+            let data = libc::CMSG_DATA(head).cast::<libc::c_int>();
+            for (i, fd) in fds.iter().enumerate() {
+                data.add(i).write_unaligned(fd.as_raw_fd());
+            }
+        }
+        libc::sendmsg(socket.as_fd().as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
+    };
+    match usize::try_from(sent) {
+        Err(_) => Err(io::Error::last_os_error()),
+        Ok(n) if n == bytes.len() => Ok(()),
+        Ok(_) => Err(io::Error::from(io::ErrorKind::WriteZero)),
+    }
+}
+
+/// Receives one message of up to `most` bytes with its descriptors; never blocks. No bytes of a stream of packets: the
+/// other side is gone.
+pub fn receive(socket: &impl AsFd, most: usize) -> io::Result<(Vec<u8>, Vec<Foreign>)> {
+    let mut control = Control([0; ROOM]);
+    let mut bytes = vec![0u8; most];
+    let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let mut fds = Vec::new();
+    // SAFETY: the message names one writable part and a control buffer; the kernel writes control messages that CMSG_*
+    // walk, and descriptors in them are new and ours.
+    let (got, flags) = unsafe {
+        let mut message: libc::msghdr = zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_controllen = ROOM as _;
+        let flags = libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT;
+        let got = libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut message, flags);
+        if got >= 0 {
+            let mut head = libc::CMSG_FIRSTHDR(&raw const message);
+            while !head.is_null() {
+                if (*head).cmsg_level == libc::SOL_SOCKET && (*head).cmsg_type == libc::SCM_RIGHTS {
+                    let n = ((*head).cmsg_len as usize).saturating_sub(libc::CMSG_LEN(0) as usize) / 4;
+                    let data = libc::CMSG_DATA(head).cast::<libc::c_int>();
+                    for i in 0..n {
+                        fds.push(Foreign::from(OwnedFd::from_raw_fd(data.add(i).read_unaligned())));
+                    }
+                }
+                head = libc::CMSG_NXTHDR(&raw const message, head);
+            }
+        }
+        (got, message.msg_flags)
+    };
+    let got = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
+    if flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0 {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the message was cut"));
+    }
+    bytes.truncate(got);
+    Ok((bytes, fds))
+}
+
+/// Has the kernel refuse messages with descriptors to this socket, from Linux 6.16 on: then none reaches it at all.
+pub fn refuse_descriptors(socket: &impl AsFd) {
+    #[cfg(target_os = "linux")]
+    {
+        const SO_PASSRIGHTS: libc::c_int = 83;
+        let no: libc::c_int = 0;
+        let len = libc::socklen_t::try_from(size_of::<libc::c_int>()).unwrap_or(0);
+        // SAFETY: the value is readable for its length. Older kernels refuse the option, and there is nothing to do.
+        unsafe {
+            let at = (&raw const no).cast();
+            libc::setsockopt(socket.as_fd().as_raw_fd(), libc::SOL_SOCKET, SO_PASSRIGHTS, at, len);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = socket;
+}
+
+/// An option's value.
+fn option(socket: BorrowedFd<'_>, name: libc::c_int) -> io::Result<libc::c_int> {
+    let mut value: libc::c_int = -1;
+    let mut len = libc::socklen_t::try_from(size_of::<libc::c_int>()).unwrap_or(0);
+    // SAFETY: the value is writable for its length.
+    check(unsafe {
+        let at = (&raw mut value).cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, name, at, &raw mut len)
+    })?;
+    Ok(value)
+}
+
+/// Whether a descriptor is a UNIX datagram socket: sending there blocks only if it is asked to, call by call.
+pub(super) fn is_datagram(fd: BorrowedFd<'_>) -> bool {
+    let is = |name, value| option(fd, name).is_ok_and(|found| found == value);
+    is(libc::SO_DOMAIN, libc::AF_UNIX) && is(libc::SO_TYPE, libc::SOCK_DGRAM)
+}
+
+/// Two datagram sockets that are each other's only peer.
+pub(super) fn datagrams() -> io::Result<[OwnedFd; 2]> {
+    let mut fds = [-1; 2];
+    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: room for two descriptors, which are new and ours.
+    unsafe {
+        check(libc::socketpair(libc::AF_UNIX, kind, 0, fds.as_mut_ptr()))?;
+        Ok(fds.map(|fd| OwnedFd::from_raw_fd(fd)))
+    }
+}
