@@ -132,25 +132,42 @@ fn run<const CHECKED: bool>(
         // SAFETY: both buffers are known privately and lie inside their regions; `len` is at least 16 and fits both. The
         // source slot is delivered or committed and the target slot reserved, all borrowed by the caller: in a private
         // region no other reference to either buffer is alive, and no two slots hold one; in a shared one another
-        // process may write to either, and then they may be the same bytes, both of which these copies bear.
-        unsafe {
+        // process may write to either, and then they may be the same bytes.
+        let of_run = unsafe {
             let (src, dst) = (from.at(*mine).as_ptr(), target.at(*spare).as_ptr());
-            let (first, second) = (take_u64(src), take_u64(src.add(8)));
-            if !alike.begins(first, second) {
-                break;
-            }
-            copy::<true>(dst, src, len.into());
-            if from.shared {
-                // Its sender may have written since: what was checked is what goes on.
-                put_u64(dst, first);
-                put_u64(dst.add(8), second);
-            }
+            copy_alike(dst, src, len.into(), alike, from.shared)
+        };
+        if !of_run {
+            break;
         }
         free.set(SlotWord::new(*spare, len, 0));
         bytes += u64::from(len);
         done += 1;
     }
     (done, bytes)
+}
+
+/// Copies a frame if it begins as its run does. `shared`: its sender may write to it meanwhile, and so what was compared
+/// is what arrives, whatever stands at the source by then.
+///
+/// # Safety
+/// Both ranges must be mapped, `src` readable and `dst` writable, and `len` at least 16. Others may write to either, and
+/// they may overlap, only if they are memory of a shared mapping.
+#[inline(always)]
+unsafe fn copy_alike(dst: *mut u8, src: *const u8, len: usize, alike: &Alike, shared: bool) -> bool {
+    // SAFETY: the caller's promise; the 16 bytes that are compared and stored lie inside both ranges.
+    unsafe {
+        let (first, second) = (take_u64(src), take_u64(src.add(8)));
+        if !alike.begins(first, second) {
+            return false;
+        }
+        copy::<true>(dst, src, len);
+        if shared {
+            put_u64(dst, first);
+            put_u64(dst.add(8), second);
+        }
+        true
+    }
 }
 
 #[cfg(test)]
@@ -259,6 +276,54 @@ mod tests {
             all.sort_unstable();
             all.dedup();
             assert!(!one || all.len() == 128, "no two slots hold one buffer");
+        }
+    }
+
+    /// The write between the comparison and the copy's end is the copy's own: the target begins eight bytes behind the
+    /// source, so the copy of the first bytes changes what its last part reads.
+    #[test]
+    #[cfg_attr(miri, ignore = "miri has no memory that processes share")]
+    fn what_was_checked_is_what_goes_on_though_its_sender_writes_meanwhile() {
+        let ring_bytes = Region::ring_room(64);
+        let config = RegionConfig { buf_size: 512, buffers: 8, ring_bytes, sharing: Sharing::Shared, huge: false };
+        let region = Region::new(&config).unwrap();
+        let head: [u8; 16] = std::array::from_fn(|i| 0xa0 + u8::try_from(i).unwrap());
+        let alike = Alike::new(head, [0xff; 16], 100);
+        for len in [17, 20, 65, 70] {
+            let at = region.buffer_memory().0.as_ptr();
+            let mut got = [0u8; 16];
+            // SAFETY: all of it lies in the first two buffers, which no ring has, and nobody else maps the region.
+            let of_run = unsafe {
+                copy::<false>(at, [0x55; 128].as_ptr(), 128);
+                copy::<false>(at, head.as_ptr(), 16);
+                let of_run = copy_alike(at.add(8), at, len, &alike, true);
+                copy::<true>(got.as_mut_ptr(), at.add(8), 16);
+                of_run
+            };
+            assert!(of_run && got == head, "{len} bytes: {got:x?}");
+        }
+    }
+
+    /// Who may write to the slots names another buffer in the midst of a run: it ends there, in both ways to move it.
+    #[test]
+    fn a_slot_that_names_another_buffer_ends_a_run() {
+        for exchanged in [true, false] {
+            let ring_bytes = 4 * Region::ring_room(64);
+            let config =
+                RegionConfig { buf_size: 512, buffers: 160, ring_bytes, sharing: Sharing::Private, huge: false };
+            let near = Region::new(&config).unwrap();
+            let far = if exchanged { near.clone() } else { Region::new(&config).unwrap() };
+            let (mut from, mut to) = (RxRing::new(&near, 0, 64).unwrap(), TxRing::new(&far, 1, 64).unwrap());
+            for _ in 0..20 {
+                assert!(from.deliver_copy(&[0xaa; 60], None));
+            }
+            let odd = from.slot_word(7);
+            from.raw.slot(7).set(odd.with_buf(from.slot_word(30).buf_idx()));
+            let alike = Alike::new([0xaa; 16], [0xff; 16], 60);
+            let (mut batch, mut free) = (from.batch(20), to.reserve(20));
+            assert_eq!(batch.move_run(0, &mut free, 0, &alike), (7, 420));
+            assert_eq!(batch.move_run(7, &mut free, 7, &alike), (0, 0));
+            assert_eq!(batch.move_run(8, &mut free, 7, &alike), (12, 720));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What safe code of this process cannot do, and what another process cannot do to it.
 
-use linerate_ring::{Buffer, Pipe, PipeRx, PipeTx, Region, RegionConfig, RegionError, RxRing, Sharing, TxRing};
+use linerate_ring::{Alike, Buffer, Pipe, PipeRx, PipeTx, Region, RegionConfig, RegionError, RxRing, Sharing, TxRing};
 use linerate_ring::{flags, forward};
 use std::sync::Arc;
 
@@ -312,6 +312,78 @@ mod another_process {
             start = b.reset(&mut rx).unwrap();
         }
         assert_eq!(rx.stats(), Default::default(), "nothing refused");
+    }
+
+    fn joined(region: &Region) -> Arc<Region> {
+        let file = region.file().unwrap().try_clone_to_owned().unwrap();
+        Region::join(file, region.buf_area(), region.buf_size(), region.buffers()).unwrap()
+    }
+
+    /// Writes a slot of a ring through the region's file.
+    fn write_slot(region: &Region, ring: u64, cursor: u64, word: [u32; 2]) {
+        let file = File::from(region.file().unwrap().try_clone_to_owned().unwrap());
+        let bytes = [word[0].to_le_bytes(), word[1].to_le_bytes()].concat();
+        file.write_all_at(&bytes, ring + 256 + 16 * cursor).unwrap();
+    }
+
+    /// The first index beyond the buffers, the last one within, the reserved ones: a joiner takes what lies inside.
+    #[test]
+    fn swaps_buffers_in_up_to_the_regions_last() {
+        let region = region(1, Sharing::Shared);
+        let pair = region.ring_pair(0, 64).unwrap();
+        let last = region.buffers() - 1;
+        let cases = [(last, true), (last + 1, false), (last + 2, false), (u32::MAX, false), (0, false), (1, false)];
+        let changed = u32::from(flags::BUF_CHANGED) << 16;
+        let file = File::from(region.file().unwrap().try_clone_to_owned().unwrap());
+        for (buf, taken) in cases {
+            // A maker that receives gives slots back with other buffers.
+            region.renew(&pair, 0, None);
+            let (mut tx, mut a) = Pipe::Joiner.sender(&joined(&region), &pair, 0).unwrap();
+            send(&mut tx, b"lent", 0);
+            a.sync(&mut tx, |_| true);
+            write_slot(&region, pair.rx.ring, 0, [buf, changed | 4]);
+            file.write_all_at(&[1u32.to_le_bytes(), 1u32.to_le_bytes()].concat(), pair.lines + 128).unwrap();
+            a.reclaim(&mut tx);
+            assert_eq!((a.lies(), tx.in_flight()), (u64::from(!taken), 0), "buffer {buf} of {}", last + 1);
+            assert_eq!(tx.slot_word(0).buf_idx() == buf, taken);
+            // The same, told to who joins after it.
+            region.renew(&pair, 0, None);
+            write_slot(&region, pair.rx.ring, 0, [buf, 0]);
+            let (tx, _) = Pipe::Joiner.sender(&joined(&region), &pair, 0).unwrap();
+            assert_eq!(tx.slot_word(0).buf_idx() == buf, taken, "buffer {buf} of {}", last + 1);
+            // A maker that sends puts other buffers into what it publishes.
+            region.renew(&pair, 0, None);
+            let (mut rx, mut b) = Pipe::Joiner.receiver(&joined(&region), &pair, 0).unwrap();
+            write_slot(&region, pair.rx.ring, 0, [buf, 4]);
+            file.write_all_at(&1u32.to_le_bytes(), pair.lines).unwrap();
+            assert_eq!(b.sync(&mut rx), 1);
+            assert_eq!(receive(&mut rx).is_some(), taken, "buffer {buf} of {}", last + 1);
+            assert_eq!(rx.stats().bad_index, u64::from(!taken));
+        }
+    }
+
+    /// A run ends at a slot that names a buffer of the region, but not the one lent there.
+    #[test]
+    fn names_another_buffer_within_a_run_in_vain() {
+        let (near, far) = (region(1, Sharing::Shared), region(1, Sharing::Private));
+        let pair = near.ring_pair(0, 64).unwrap();
+        let (mut rx, mut b) = Pipe::Maker.receiver(&near, &pair, 0).unwrap();
+        let (mut tx, mut a) = Pipe::Joiner.sender(&joined(&near), &pair, 0).unwrap();
+        let mut to = TxRing::new(&far, 0, 64).unwrap();
+        for _ in 0..20 {
+            send(&mut tx, &[0xaa; 60], 0);
+        }
+        a.sync(&mut tx, |_| true);
+        write_slot(&near, pair.rx.ring, 7, [pair.first_buf + 8, 60]);
+        assert_eq!(b.sync(&mut rx), 20);
+        let alike = Alike::new([0xaa; 16], [0xff; 16], 60);
+        let (mut batch, mut free) = (rx.batch(20), to.reserve(20));
+        assert_eq!(batch.move_run(0, &mut free, 0, &alike), (7, 420));
+        assert_eq!(batch.move_run(7, &mut free, 7, &alike), (0, 0));
+        assert!(batch.frame(7).is_none());
+        assert_eq!(batch.move_run(8, &mut free, 7, &alike), (12, 720));
+        batch.release(20);
+        assert_eq!(rx.stats().bad_index, 1, "counted where it is looked at alone");
     }
 
     fn refused(region: &Region, pairs: &[RingPair]) -> bool {
