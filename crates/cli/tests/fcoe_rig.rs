@@ -11,7 +11,7 @@ use process::counter;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// One test after the other: each has a machine, which is emulated on a core.
 fn alone() -> MutexGuard<'static, ()> {
@@ -118,11 +118,9 @@ fn our_initiator_on_the_kernels_target_until_that_dies() {
     load.until("connected to NBD server");
     std::thread::sleep(Duration::from_secs(1));
     drop(machine);
-    let killed = Instant::now();
+    // Each I/O that is under way ends by itself, and fio with the first that fails. It would go on for 200 s.
     let load = load.end();
     assert!(load.code != Some(0) && load.said().contains("err="), "{load:?}");
-    // 20 s without a beacon, at the latest 30 s for a command.
-    assert!(killed.elapsed() < Duration::from_secs(45), "{:?}", killed.elapsed());
     let said = initiator.stop();
     assert!(said.contains("the session is over: it sends no beacons any more"), "{said}");
 }

@@ -7,7 +7,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Far more than anything here takes on any machine; a test that gets there has hung.
+const HUNG: Duration = Duration::from_secs(240);
 
 /// A cable name of this test run alone.
 fn name(test: &str, end: &str) -> String {
@@ -32,12 +33,12 @@ fn receive(rx: &mut RxQueue) -> Option<Vec<u8>> {
 }
 
 fn until<T>(what: &str, mut try_it: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + HUNG;
     loop {
         if let Some(done) = try_it() {
             return done;
         }
-        assert!(Instant::now() < deadline, "{what}: not within {PATIENCE:?}");
+        assert!(Instant::now() < deadline, "{what}: not within {HUNG:?}");
         std::thread::sleep(Duration::from_micros(200));
     }
 }
@@ -178,6 +179,11 @@ fn wait_for_line(out: &mut impl BufRead, word: &str) {
     panic!("the child ended before it said {word}");
 }
 
+/// A thread that ends when this process is told something, or its parent is gone.
+fn told() -> std::thread::JoinHandle<()> {
+    std::thread::spawn(|| drop(std::io::stdin().read_line(&mut String::new())))
+}
+
 /// The role of a peer that floods both ways until it is killed.
 #[test]
 #[ignore = "a role of other tests"]
@@ -187,9 +193,8 @@ fn flooding_peer() {
     let (mut tx, mut rx) = queues(&mut port, 0);
     println!("ready");
     let mut n = 0u64;
-    // Nobody outlives the test by long, should it die before it can kill.
-    let end = Instant::now() + Duration::from_secs(60);
-    while Instant::now() < end {
+    let told = told();
+    while !told.is_finished() {
         let mut batch = tx.ring.reserve(16);
         for i in 0..batch.len() {
             assert!(batch.put(i, &n.to_le_bytes()));
@@ -218,9 +223,8 @@ fn pausing_peer() {
     rx.pause(0xff);
     rx.sync();
     println!("paused");
-    let told = std::thread::spawn(|| std::io::stdin().read_line(&mut String::new()).unwrap());
-    let end = Instant::now() + Duration::from_secs(60);
-    while !told.is_finished() && Instant::now() < end {
+    let told = told();
+    while !told.is_finished() {
         rx.pause(0xff);
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -286,7 +290,9 @@ fn kills(test: &str, rounds: u32, maker_dies: bool) {
         });
         let end = Instant::now() + Duration::from_micros(u64::from(round) * 7919 % 20_000);
         let mut received = 0u64;
+        // It dies at another point of its work each time, which nobody has to hit.
         while Instant::now() < end || received == 0 {
+            assert_eq!(port.link(), Link::Up, "it lives");
             send(&mut tx, &[0; 60]);
             if let Some(frame) = receive(&mut rx) {
                 assert_eq!(frame.len(), 8);
@@ -295,9 +301,7 @@ fn kills(test: &str, rounds: u32, maker_dies: bool) {
         }
         peer.kill().unwrap();
         peer.wait().unwrap();
-        let killed = Instant::now();
         until("link down", || (port.link() == Link::Down).then_some(()));
-        assert!(killed.elapsed() < Duration::from_secs(1), "link down within a second");
         until("drained", || receive(&mut rx).is_none().then_some(()));
         until("all slots are back", || {
             tx.sync();

@@ -6,9 +6,13 @@
 
 #[path = "hostile/descriptors.rs"]
 mod descriptors;
+#[path = "hostile/early.rs"]
+mod early;
 mod stranger;
 #[path = "hostile/switch.rs"]
 mod switch;
+#[path = "hostile/users.rs"]
+mod users;
 
 use linerate_port::{DropReason, Link, Port, RxQueue, TxQueue, open};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,16 +20,16 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use stranger::*;
 
-/// Far more than anything here takes; a test that gets there has hung.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Far more than anything here takes on any machine; a test that gets there has hung.
+const HUNG: Duration = Duration::from_secs(240);
 
 fn until<T>(what: &str, mut try_it: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + HUNG;
     loop {
         if let Some(done) = try_it() {
             return done;
         }
-        assert!(Instant::now() < deadline, "{what}: not within {PATIENCE:?}");
+        assert!(Instant::now() < deadline, "{what}: not within {HUNG:?}");
         std::thread::sleep(Duration::from_micros(200));
     }
 }
@@ -266,17 +270,25 @@ fn a_hundred_who_stall_keep_nobody_waiting() {
     joins(&mut honest);
 }
 
+/// The end of a peer is seen while others stall. Each of these is sent away after two seconds, and a machine may be so slow
+/// that they have passed: then once more.
 #[test]
 fn a_stranger_who_stalls_does_not_hide_that_the_peer_is_gone() {
     let mut honest = Honest::new("hide");
-    let joiner = honest.attacked();
-    let stalling: Vec<_> = (0..10).map(|_| connect(&honest.path).unwrap()).collect();
-    let gone = Instant::now();
-    drop(joiner);
-    honest.link_down();
-    assert!(gone.elapsed() < Duration::from_secs(1), "link down within a second");
-    drop(stalling);
-    honest.serves_the_next("stalling");
+    let mut seen_beside_all = false;
+    for _ in 0..20 {
+        let joiner = honest.attacked();
+        let stalling: Vec<_> = (0..10).map(|_| connect(&honest.path).unwrap()).collect();
+        drop(joiner);
+        honest.link_down();
+        seen_beside_all = stalling.iter().all(|socket| !hung_up(socket));
+        drop(stalling);
+        honest.serves_the_next("stalling");
+        if seen_beside_all {
+            break;
+        }
+    }
+    assert!(seen_beside_all, "nobody looks at the peer before all who stall are sent away");
 }
 
 #[test]
@@ -562,7 +574,7 @@ mod makers {
     }
 
     /// What it does with one who joins.
-    type Act = Box<dyn Fn(&OwnedFd) + Send>;
+    pub(super) type Act = Box<dyn Fn(&OwnedFd) + Send>;
 
     fn answers(words: Vec<u64>, file: fn() -> Vec<OwnedFd>) -> Act {
         Box::new(move |peer| {
@@ -578,38 +590,48 @@ mod makers {
         })
     }
 
-    fn proper() -> Vec<OwnedFd> {
+    fn memory_offered() -> Vec<OwnedFd> {
         vec![memory(LEN, SEALS)]
+    }
+
+    /// A maker that offers what is right.
+    pub(super) fn proper() -> Act {
+        answers(offer(), memory_offered)
     }
 
     fn with(at: usize, value: u64) -> Act {
         let mut words = offer();
         words[at] = value;
-        answers(words, proper)
+        answers(words, memory_offered)
     }
 
     /// Opens an end against such a maker; gives the error.
     fn refused(what: &str, act: &Act, serial: usize) -> String {
         let (left, right, path) = cable(&format!("maker{serial}"));
         drop(open(&left).unwrap());
-        let listener = listen(&path);
+        let line = met(what, listen(&path), &right, act);
+        std::fs::remove_file(path).unwrap();
+        line
+    }
+
+    /// The same at this socket.
+    pub(super) fn met(what: &str, listener: OwnedFd, right: &str, act: &Act) -> String {
         let done = std::sync::atomic::AtomicBool::new(false);
-        let begun = Instant::now();
         let line = std::thread::scope(|scope| {
             let end = scope.spawn(|| {
-                let opened = open(&right);
+                let opened = open(right);
                 done.store(true, std::sync::atomic::Ordering::Relaxed);
                 opened.err().map(|e| e.to_string())
             });
+            let begun = Instant::now();
             while !done.load(std::sync::atomic::Ordering::Relaxed) {
                 if let Some(peer) = accept(&listener, Duration::from_millis(20)) {
                     act(&peer);
                 }
+                assert!(begun.elapsed() < HUNG, "{what}: it goes on for ever");
             }
             end.join().unwrap()
         });
-        std::fs::remove_file(path).unwrap();
-        assert!(begun.elapsed() < Duration::from_secs(12), "{what}: it took {:?}", begun.elapsed());
         line.unwrap_or_else(|| panic!("{what}: was taken for a cable"))
     }
 
@@ -669,10 +691,10 @@ mod makers {
             ("a word more", {
                 let mut words = offer();
                 words.push(0);
-                answers(words, proper)
+                answers(words, memory_offered)
             }),
-            ("half an offer", answers(offer()[..12].to_vec(), proper)),
-            ("garbage", answers(vec![u64::MAX; 40], proper)),
+            ("half an offer", answers(offer()[..12].to_vec(), memory_offered)),
+            ("garbage", answers(vec![u64::MAX; 40], memory_offered)),
             ("says nothing", Box::new(|_| ())),
             ("stalls", Box::new(|_| std::thread::sleep(Duration::from_secs(3)))),
             (
@@ -733,7 +755,7 @@ mod makers {
             let (listener, file) = (listen(&path), memory(LEN, SEALS));
             let map = Map::new(&file, usize::try_from(LEN).unwrap());
             let end = std::thread::spawn(move || open(&right).unwrap());
-            let peer = accept(&listener, PATIENCE).unwrap();
+            let peer = accept(&listener, HUNG).unwrap();
             receive(&peer);
             send(&peer, &words(&offer()), &[file.as_fd()]);
             let (_, bells) = receive(&peer);

@@ -12,18 +12,18 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// A switch that runs, and two honest ports that talk over it.
-struct Host {
-    switch: Arc<Mutex<Switch>>,
-    door: Arc<Door>,
+pub(super) struct Host {
+    pub(super) switch: Arc<Mutex<Switch>>,
+    pub(super) door: Arc<Door>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     name: String,
     ends: Vec<(Port, TxQueue, RxQueue)>,
 }
 
 impl Host {
-    fn new(test: &str, guests: Option<Vec<String>>) -> Self {
+    pub(super) fn new(test: &str, guests: Option<Vec<String>>) -> Self {
         let name = format!("{test}-{}", std::process::id());
         let (switch, door) = (Arc::new(Mutex::new(Switch::new())), Arc::new(Door::open(&name, guests).unwrap()));
         let stop = Arc::new(AtomicBool::new(false));
@@ -57,11 +57,11 @@ impl Host {
         self.switch.lock().unwrap().ports()
     }
 
-    fn live(&self) -> Vec<String> {
+    pub(super) fn live(&self) -> Vec<String> {
         self.ports().into_iter().filter(|port| !port.gone).map(|port| port.name).collect()
     }
 
-    fn port(&self, name: &str) -> Option<PortReport> {
+    pub(super) fn port(&self, name: &str) -> Option<PortReport> {
         self.ports().into_iter().find(|port| port.name == name)
     }
 
@@ -73,7 +73,7 @@ impl Host {
     }
 
     /// The honest ports talk; each frame arrives once.
-    fn talks(&mut self, what: &str) {
+    pub(super) fn talks(&mut self, what: &str) {
         self.drain();
         for (from, to) in [(0, 1), (1, 0)] {
             let mut frame = [0x5a; 60];
@@ -121,7 +121,7 @@ impl Host {
         }
     }
 
-    fn gone(&self, what: &str) {
+    pub(super) fn gone(&self, what: &str) {
         until(what, || (!self.live().iter().any(|name| name == "evil")).then_some(()));
     }
 }

@@ -151,6 +151,13 @@ pub(crate) fn listen(path: &Path) -> OwnedFd {
     fd
 }
 
+/// Whether a socket at which nothing was said has something to read: its end.
+pub(crate) fn hung_up(socket: &OwnedFd) -> bool {
+    let mut entry = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one entry.
+    unsafe { libc::poll(&raw mut entry, 1, 0) == 1 }
+}
+
 /// The next that connects, if one does soon.
 pub(crate) fn accept(listener: &OwnedFd, patience: Duration) -> Option<OwnedFd> {
     let mut entry = libc::pollfd { fd: listener.as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -312,6 +319,11 @@ impl Pair {
         [self.lines + 256, self.lines + 384]
     }
 
+    /// The numbers that the sender tells.
+    pub(crate) fn told(&self) -> u64 {
+        self.lines + 512
+    }
+
     /// The slot of the receiver's ring that a cursor stands for.
     pub(crate) fn slot(&self, cursor: u32) -> u64 {
         self.rx + 256 + u64::from(cursor % 64) * 16
@@ -355,15 +367,21 @@ impl Joiner {
 
     /// The same with other first words.
     pub(crate) fn join_saying(path: &Path, hello: &[u8]) -> Option<Self> {
+        Self::join_writing(path, hello, |_, _, _| ())
+    }
+
+    /// The same, with a chance to write to the offered memory (there: inward, outward) before the bells are sent.
+    pub(crate) fn join_writing(path: &Path, hello: &[u8], write: impl FnOnce(&Map, Pair, Pair)) -> Option<Self> {
         let (socket, offer, file) = offered(path, hello)?;
         assert_eq!((offer[3], offer[4]), (1, 64), "one queue, 64 slots");
         let len = usize::try_from(offer[8] + offer[9] * offer[6]).unwrap();
         let map = Map::new(&file, len);
+        let (inward, outward) = (Pair::new(&offer[10..17]), Pair::new(&offer[17..24]));
+        write(&map, inward, outward);
         let own = [doorbell(), doorbell()];
         send(&socket, b"bells", &own.each_ref().map(|[_, far]| std::os::fd::AsFd::as_fd(far)));
         let (word, bells) = receive(&socket);
         (word == b"bells" && bells.len() == 2).then_some(())?;
-        let (inward, outward) = (Pair::new(&offer[10..17]), Pair::new(&offer[17..24]));
         Some(Self { socket, map, inward, outward, buffers: u32::try_from(offer[9]).unwrap(), bells, own })
     }
 
@@ -376,4 +394,24 @@ impl Joiner {
         }
         self.map.put(self.outward.published(), from.wrapping_add(n));
     }
+}
+
+/// A user other than this one.
+pub(crate) const NOBODY: u32 = 65534;
+
+/// Runs it in a thread that is another user's but keeps root's way to all files: what stops it is no directory's mode.
+/// Sockets take the user of the thread that connects or listens. None: this process may not do that.
+pub(crate) fn as_nobody<T: Send>(run: impl FnOnce() -> T + Send) -> Option<T> {
+    // SECBIT_NO_SETUID_FIXUP.
+    const KEEPS_CAPABILITIES: libc::c_ulong = 1 << 2;
+    let thread = || {
+        // Both are for this thread alone: the library's setresuid would change all of them.
+        // SAFETY: integers.
+        let done = unsafe {
+            libc::prctl(libc::PR_SET_SECUREBITS, KEEPS_CAPABILITIES) == 0
+                && libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) == 0
+        };
+        done.then(run)
+    };
+    std::thread::scope(|scope| scope.spawn(thread).join().unwrap())
 }

@@ -78,12 +78,14 @@ fn what_does_not_fit_is_said_before_anything_is_done() {
 
 #[test]
 fn a_run_that_is_stopped_ends_and_says_so() {
-    let (name, _) = disk(64);
+    let (name, disk) = disk(64);
     let config = config(&format!("-targets 1 {name} -bs 512 -rs 1 -runtime 1000 -nr 1000000000")).unwrap();
     let stop = Stop::new().unwrap();
     let asker = stop.clone();
     let thread = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(30));
+        while disk.lock().unwrap().ops.is_empty() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
         asker.ask(2);
     });
     let sink = || Box::new(std::io::sink());

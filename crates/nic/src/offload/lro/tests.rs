@@ -292,6 +292,41 @@ fn the_rules_one_by_one() {
     assert_eq!(pair(&Shape { flags: 0x18, ..v4.clone() }, |_, _| ()), 2, "PSH ends the first");
 }
 
+/// Two segments that follow each other, both with these octets in TCP's header: how many packets come out.
+fn two_with(first: &Shape, octets: &[(usize, u8)]) -> usize {
+    let second = Shape {
+        seq: first.seq.wrapping_add(u32::try_from(first.payload.len()).unwrap()),
+        ident: first.ident.wrapping_add(1),
+        ..first.clone()
+    };
+    let mut lro = Lro::new(CONFIG);
+    let (mut outs, mut passed) = (Vec::new(), 0);
+    for (name, shape) in (0..).zip([first, &second]) {
+        let mut frame = shape.frame();
+        octets.iter().for_each(|(at, octet)| frame[shape.transport_at() + at] = *octet);
+        super::super::checksum::fill_checksums(&mut frame, &[]).unwrap();
+        assert_eq!(verify_checksums(&frame, &[]), Verdict::Good);
+        passed += usize::from(offer(&mut lro, 0, name, &frame, &mut outs) == Pushed::Pass);
+    }
+    lro.flush(keep(&mut outs));
+    outs.len() + passed
+}
+
+/// The four bits behind the data offset: three reserved (RFC 9293, clause 3.1), and AE (RFC 9768). What they will say of a
+/// segment, a merged one cannot.
+#[test]
+fn segments_with_reserved_bits_are_not_merged_though_all_have_them() {
+    for shape in [Shape::default(), Shape { v6: true, ..Shape::default() }] {
+        assert_eq!(two_with(&shape, &[]), 1, "they follow");
+        for bit in [1, 2, 4, 8] {
+            assert_eq!(two_with(&shape, &[(12, 0x50 | bit)]), 2, "bit {bit:#x}");
+        }
+        for flags in [0x11, 0x12, 0x14, 0x30, 0x50, 0x90, 0x00] {
+            assert_eq!(two_with(&shape, &[(13, flags)]), 2, "flags {flags:#x}");
+        }
+    }
+}
+
 #[test]
 fn without_df_the_same_identification_is_another_packet() {
     let first = Shape::default();
