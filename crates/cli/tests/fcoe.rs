@@ -82,7 +82,7 @@ fn a_disk_over_ethernet_between_two_shells() {
         assert!(copied.status.success(), "{}", said(&copied));
         assert!(std::fs::read(dir.path().join("copy")).unwrap()[65536..].starts_with(&bytes));
     } else {
-        println!("skipped: qemu-img is not installed");
+        linerate_skip::skip!("qemu-img is not installed");
     }
     server.stop();
     // What a file has is not lost for a LUN that is not there.
@@ -172,7 +172,7 @@ fn the_readmes_lines_work_whoever_opens_the_cable_first() {
 #[test]
 fn a_disk_over_veth() {
     let ns = match Namespace::new() {
-        Err(e) if e.cause == Cause::Capability => return println!("skipped: {e}"),
+        Err(e) if e.cause == Cause::Capability => return linerate_skip::skip!("{e}"),
         ns => ns.unwrap(),
     };
     let _pair = ns.run_in(|| VethPair::new(["va", "vb"], 1, 2500)).unwrap().unwrap();

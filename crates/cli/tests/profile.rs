@@ -68,7 +68,7 @@ fn without_privileges_it_is_skipped_with_the_reason() {
     }
     let output = match command.output() {
         Ok(output) => output,
-        Err(why) => return println!("skipped: nobody cannot run the program: {why}"),
+        Err(why) => return linerate_skip::skip!("nobody cannot run the program: {why}"),
     };
     let told = text(&output.stdout);
     assert_eq!(output.status.code(), Some(4), "{told}{}", text(&output.stderr));

@@ -37,13 +37,13 @@ struct Link {
 fn link(kind: &str, kernel_fills: bool) -> Option<Link> {
     for (tool, version) in [("ip", "-V"), ("ping", "-V"), ("traceroute", "-V"), ("tshark", "-v")] {
         if Command::new(tool).arg(version).output().is_err() {
-            println!("skipped: {tool} is not installed");
+            linerate_skip::skip!("{tool} is not installed");
             return None;
         }
     }
     let ns = match Namespace::new() {
         Err(e) if e.cause == Cause::Capability => {
-            println!("skipped: {e}");
+            linerate_skip::skip!("{e}");
             return None;
         }
         ns => ns.unwrap(),
@@ -51,7 +51,7 @@ fn link(kind: &str, kernel_fills: bool) -> Option<Link> {
     let port = format!("{kind}:{}", if kind == "tap" { KERNEL } else { OURS });
     let pair = if kind == "tap" {
         if let Err(why) = ip(&ns, &format!("tuntap add dev {KERNEL} mode tap")) {
-            println!("skipped: no TAP interface: {why}");
+            linerate_skip::skip!("no TAP interface: {why}");
             return None;
         }
         ip(&ns, &format!("link set dev {KERNEL} up")).unwrap();
@@ -63,7 +63,7 @@ fn link(kind: &str, kernel_fills: bool) -> Option<Link> {
         ns.run_in(|| std::fs::write(format!("/proc/sys/net/ipv6/conf/{OURS}/disable_ipv6"), "1")).unwrap().unwrap();
         match ns.run_in(|| open(&port)).unwrap() {
             Err(e) if e.cause == Cause::Capability => {
-                println!("skipped: {e}");
+                linerate_skip::skip!("{e}");
                 return None;
             }
             opened => drop(opened.unwrap_or_else(|e| panic!("{e}"))),
@@ -331,7 +331,7 @@ fn the_kernel_talks_with_a_host_in_a_vlan() {
         let Some(link) = link(kind, false) else { return };
         ip(&link.ns, &format!("addr flush dev {KERNEL}")).unwrap();
         if let Err(why) = ip(&link.ns, &format!("link add link {KERNEL} name tagged type vlan id 7")) {
-            return println!("skipped: no VLAN interface: {why}");
+            return linerate_skip::skip!("no VLAN interface: {why}");
         }
         ip(&link.ns, "link set dev tagged up").unwrap();
         addresses(&link.ns, "tagged");

@@ -5,6 +5,7 @@ use std::process::Command;
 
 /// Each crate and what it may know.
 const WALLS: &[(&str, &[&str])] = &[
+    ("linerate-skip", &[]),
     ("linerate-sum", &[]),
     ("linerate-wire", &["sum"]),
     ("linerate-ring", &[]),
@@ -19,7 +20,7 @@ const WALLS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates without any `unsafe`.
-const FORBIDDEN: &[&str] = &["wire", "nic", "stack", "fcoe", "lab", "cli"];
+const FORBIDDEN: &[&str] = &["skip", "wire", "nic", "stack", "fcoe", "lab", "cli"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -47,6 +48,22 @@ fn imports_run_downwards_only() {
             if let Some(known) = dependency["name"].as_str().unwrap().strip_prefix("linerate-") {
                 assert!(may.contains(&known), "{name} must not know {known}");
             }
+        }
+    }
+}
+
+/// What a test prints is seen by nobody: it says by [`linerate_skip::skip`] that it is skipped, and `./test` lists that.
+#[test]
+fn a_test_that_is_skipped_says_so_in_one_way() {
+    let mut files = Vec::new();
+    sources(&root().join("crates"), &mut files);
+    assert!(files.len() > 300);
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for print in ["println!", "eprintln!", "print!", "eprint!"] {
+            // In two parts, or this file would have it.
+            let own = format!("{print}(\"{}", "skipped");
+            assert!(!text.contains(&own), "{}: say it by linerate_skip::skip!", file.display());
         }
     }
 }

@@ -68,7 +68,7 @@ fn veth() -> Option<(linerate_port::VethPair, linerate_port::Namespace)> {
     use linerate_port::{Cause, Namespace, VethPair};
     match Namespace::new() {
         Err(e) if e.cause == Cause::Capability => {
-            println!("skipped: {e}");
+            linerate_skip::skip!("{e}");
             None
         }
         ns => {
@@ -88,7 +88,7 @@ fn by_the_kernels_ports() {
         if let Err(e) = ns.run_in(|| linerate_port::open(&from)).unwrap()
             && e.cause == linerate_port::Cause::Capability
         {
-            println!("skipped: {e}");
+            linerate_skip::skip!("{e}");
             continue;
         }
         let run = |count| ns.run_in(|| allocations(&from, Some(&to), count)).unwrap();

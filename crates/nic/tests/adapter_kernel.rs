@@ -21,7 +21,7 @@ fn veth() -> Option<(Namespace, VethPair)> {
     });
     match made {
         Err(e) if e.cause == Cause::Capability => {
-            println!("skipped: {e}");
+            linerate_skip::skip!("{e}");
             None
         }
         made => Some(made.unwrap()),
@@ -149,13 +149,13 @@ fn over_xdp_checksums_are_handed_down_or_not_as_the_adapter_says() {
     for on in [false, true] {
         pair.set_offloads("va", Offloads { tx_checksum: on, tso: false, gso: true, gro: false }).unwrap();
         let port = match ns.run_in(|| open("xdp:va")).unwrap() {
-            Err(e) if e.cause == Cause::Capability => return println!("skipped: {e}"),
+            Err(e) if e.cause == Cause::Capability => return linerate_skip::skip!("{e}"),
             port => port.unwrap(),
         };
         let down = port.info().caps.checksum;
         assert!(!(on && down));
         if !on && !down {
-            return println!("skipped: {:?}", port.notes());
+            return linerate_skip::skip!("{:?}", port.notes());
         }
         let mut nic = Nic::new(port, &NicConfig { mac: Some(common::A), ..NicConfig::default() }).unwrap();
         let mut queue = nic.take(0).unwrap();

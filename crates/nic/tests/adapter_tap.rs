@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn namespace() -> Option<Namespace> {
     match Namespace::new() {
         Err(e) if e.cause == Cause::Capability => {
-            println!("skipped: {e}");
+            linerate_skip::skip!("{e}");
             None
         }
         ns => {

@@ -100,7 +100,7 @@ impl Shape {
 fn namespace() -> Option<Namespace> {
     match Namespace::new() {
         Err(e) if e.cause == Cause::Capability => {
-            println!("skipped: {e}");
+            linerate_skip::skip!("{e}");
             None
         }
         ns => {
@@ -124,7 +124,7 @@ impl Kernel {
         let port = |name: &str| ns.run_in(|| open(name)).unwrap();
         let mut near = match port(to) {
             Err(e) if e.cause == Cause::Capability => {
-                println!("skipped: {e}");
+                linerate_skip::skip!("{e}");
                 return None;
             }
             near => near.unwrap(),
@@ -261,7 +261,7 @@ fn merged_packets_are_the_kernels() {
     let wait = "mount -t sysfs none /sys && echo 20000000 >/sys/class/net/vb/gro_flush_timeout";
     let waits = ns.run_in(|| Command::new("unshare").args(["-m", "sh", "-c", wait]).output()).unwrap();
     if !waits.as_ref().is_ok_and(|output| output.status.success()) {
-        println!("skipped: the kernel cannot be made to wait: {waits:?}");
+        linerate_skip::skip!("the kernel cannot be made to wait: {waits:?}");
         return;
     }
     let Some(mut kernel) = Kernel::between(&ns, "packet:va", "packet:vb") else { return };
@@ -321,6 +321,6 @@ fn merged_packets_are_the_kernels() {
     drop(pair);
     println!("{merged} segments in {whole} packets of the kernel's compared");
     if whole == 0 {
-        println!("skipped: this kernel merged nothing");
+        linerate_skip::skip!("this kernel merged nothing");
     }
 }

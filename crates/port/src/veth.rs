@@ -190,7 +190,7 @@ mod tests {
         match Namespace::new() {
             Ok(ns) => Some(ns),
             Err(e) if e.cause == Cause::Capability => {
-                println!("skipped: {e}");
+                linerate_skip::skip!("{e}");
                 None
             }
             Err(e) => panic!("{e}"),

@@ -5,6 +5,7 @@
 use linerate_port::{DropReason, Link, Port, RxQueue, TxQueue, open};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Far more than anything here takes on any machine; a test that gets there has hung.
@@ -152,6 +153,26 @@ fn a_maker_that_closes_leaves_a_cable_that_pairs_anew() {
     assert_eq!(carried, b"committed while alone");
     assert!(send(&mut tx, b"hello again"));
     assert_eq!(until("frame", || receive(&mut brx)), b"hello again");
+}
+
+/// Regression: the maker heard the next joiner's first words before it looked whether the last one was still there.
+#[test]
+fn who_comes_right_after_the_last_one_left_is_let_in() {
+    let mut maker = open(&name("after", "{")).unwrap();
+    let (mut tx, mut rx) = queues(&mut maker, 0);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Relaxed) {
+                tx.sync();
+                rx.sync();
+                std::thread::sleep(Duration::from_micros(50));
+            }
+        });
+        let opened = (0..100).map(|_| open(&name("after", "}")).map(drop)).find(Result::is_err);
+        stop.store(true, Relaxed);
+        assert!(opened.is_none(), "{}", opened.unwrap().unwrap_err());
+    });
 }
 
 /// Starts this binary again; it runs the test `role` with LINERATE_ROLE set.

@@ -51,7 +51,7 @@ fn tshark(path: &Path) -> Option<Vec<(u64, u32, usize)>> {
     command.arg("-r").arg(path).args(["-T", "fields"]).stderr(Stdio::null());
     let output = command.args(fields.iter().flat_map(|f| ["-e", f])).output();
     let Ok(output) = output else {
-        println!("skipped: tshark is not installed");
+        linerate_skip::skip!("tshark is not installed");
         return None;
     };
     assert!(output.status.success(), "tshark refuses {}", path.display());
@@ -654,7 +654,7 @@ fn frames_that_cannot_be_written_are_counted() {
 fn make_pipe(path: &Path) -> bool {
     let made = Command::new("mkfifo").arg(path).status().is_ok_and(|status| status.success());
     if !made {
-        println!("skipped: no mkfifo");
+        linerate_skip::skip!("no mkfifo");
     }
     made
 }
@@ -726,7 +726,7 @@ impl Small {
         if mount.is_ok_and(|output| output.status.success()) {
             return Some(Self(dir));
         }
-        println!("skipped: no privilege to mount a small file system");
+        linerate_skip::skip!("no privilege to mount a small file system");
         None
     }
 }

@@ -262,7 +262,7 @@ fn tshark(path: &Path) -> Option<Vec<(u8, usize)>> {
     let mut command = Command::new("tshark");
     command.arg("-r").arg(path).args(["-T", "fields"]).args(fields).stderr(Stdio::null());
     let Ok(output) = command.output() else {
-        println!("skipped: tshark is not installed");
+        linerate_skip::skip!("tshark is not installed");
         return None;
     };
     assert!(output.status.success());
@@ -368,7 +368,7 @@ fn a_trace_that_fails_costs_no_frame() {
     assert!(open("null:,trace=/dev/full").err().unwrap().to_string().contains("trace=/dev/full cannot be written"));
     let path = dir.path().join("pipe");
     if !Command::new("mkfifo").arg(&path).status().is_ok_and(|status| status.success()) {
-        println!("skipped: no mkfifo");
+        linerate_skip::skip!("no mkfifo");
         return;
     }
     let reader = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();

@@ -12,7 +12,7 @@ const RATE: &str = "-R 50000";
 pub(crate) fn namespace() -> Option<Namespace> {
     match Namespace::new() {
         Err(e) if e.cause == Cause::Capability => {
-            println!("skipped: {e}");
+            linerate_skip::skip!("{e}");
             None
         }
         ns => {
@@ -37,7 +37,7 @@ pub(crate) fn veth(ns: &Namespace, names: [&str; 2]) -> VethPair {
 pub(crate) fn opens(ns: &Namespace, name: &str) -> bool {
     match ns.run_in(|| open(name)).unwrap() {
         Err(e) if e.cause == Cause::Capability => {
-            println!("skipped: {e}");
+            linerate_skip::skip!("{e}");
             false
         }
         port => {
@@ -80,9 +80,9 @@ fn a_tap_port_carries_every_frame_between_two_processes() {
     let Some(ns) = namespace() else { return };
     let ip = |arguments: &str| ns.run_in(|| Command::new("ip").args(arguments.split(' ')).output()).unwrap();
     match ip("tuntap add dev t0 mode tap") {
-        Err(e) => return println!("skipped: ip (of iproute2): {e}"),
+        Err(e) => return linerate_skip::skip!("ip (of iproute2): {e}"),
         Ok(made) if !made.status.success() => {
-            return println!("skipped: no TAP interface: {}", String::from_utf8_lossy(&made.stderr));
+            return linerate_skip::skip!("no TAP interface: {}", String::from_utf8_lossy(&made.stderr));
         }
         Ok(_) => assert!(ip("link set dev t0 up").unwrap().status.success()),
     }

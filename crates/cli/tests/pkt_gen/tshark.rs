@@ -19,7 +19,7 @@ fn capture(ns: &Namespace, interface: &str, frames: usize, file: &Path) -> Optio
     command.args(["-i", interface, "-Q", "-c", &frames.to_string(), "-w"]).arg(file);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if Command::new("tshark").arg("-v").output().is_err() {
-        println!("skipped: tshark is not installed");
+        linerate_skip::skip!("tshark is not installed");
         return None;
     }
     let mut running = ns.run_in(|| Process::start(command)).unwrap();

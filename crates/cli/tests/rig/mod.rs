@@ -13,7 +13,7 @@ pub(crate) fn is_there() -> bool {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/rig");
     let there = std::env::var_os("RIG").map_or(built, PathBuf::from).join("out/stamp").exists();
     if !there {
-        println!("skipped: the virtual machines are not built: run ./test tools");
+        linerate_skip::skip!("the virtual machines are not built: run ./test tools");
     }
     there
 }

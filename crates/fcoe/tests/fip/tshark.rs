@@ -62,7 +62,7 @@ fn tshark_finds_none_of_our_frames_malformed() {
     let mut command = Command::new("tshark");
     command.arg("-n").arg("-r").arg(&path).args(["-T", "fields"]).stderr(Stdio::null());
     let Ok(output) = command.args(fields.iter().flat_map(|field| ["-e", field])).output() else {
-        println!("skipped: tshark is not installed");
+        linerate_skip::skip!("tshark is not installed");
         return;
     };
     assert!(output.status.success(), "tshark refuses the capture");
@@ -93,7 +93,7 @@ fn tshark_finds_a_wrong_frame() {
     let mut command = Command::new("tshark");
     command.arg("-n").arg("-r").arg(&path).args(["-T", "fields", "-e", "_ws.malformed"]).stderr(Stdio::null());
     let Ok(output) = command.output() else {
-        println!("skipped: tshark is not installed");
+        linerate_skip::skip!("tshark is not installed");
         return;
     };
     assert_ne!(String::from_utf8(output.stdout).unwrap().trim(), "");

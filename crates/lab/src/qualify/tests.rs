@@ -44,7 +44,7 @@ fn what_cannot_be_opened_is_skipped_with_the_reason_and_the_run_is_partial() {
 #[test]
 fn storage_is_measured_beside_the_published_table() {
     if cpus().len() < 2 {
-        println!("skipped: one processor only");
+        linerate_skip::skip!("one processor only");
         return;
     }
     let (stop, mut told) = (Stop::new().unwrap(), 0);

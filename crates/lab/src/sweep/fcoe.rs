@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn a_point_is_measured_as_it_is_planned() {
         let Ok(mut runner) = runner() else {
-            println!("skipped: one processor only");
+            linerate_skip::skip!("one processor only");
             return;
         };
         let stop = Stop::new().unwrap();

@@ -77,7 +77,7 @@ mod tests {
     fn a_round_trip_takes_time() {
         let cpus = linerate_rt::cpus();
         let Some(pair) = cpus.first_chunk::<2>() else {
-            println!("skipped: one core only");
+            linerate_skip::skip!("one core only");
             return;
         };
         assert!(round_trip(*pair).unwrap() > 1.0);

@@ -68,7 +68,7 @@ mod tests {
     fn every_byte_is_checked_at_both_strides() {
         let cpus = linerate_rt::cpus();
         let Some(pair) = cpus.first_chunk::<2>() else {
-            println!("skipped: one core only");
+            linerate_skip::skip!("one core only");
             return;
         };
         for stride in [2048, 2112] {

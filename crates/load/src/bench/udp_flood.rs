@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn all_that_is_sent_is_received_or_accounted_for() {
         let Some(cores) = linerate_rt::cpus().first_chunk::<2>().copied() else {
-            println!("skipped: one core only");
+            linerate_skip::skip!("one core only");
             return;
         };
         let setting = Setting { cores, time: Duration::from_millis(50), rounds: 1, peers: None };

@@ -122,3 +122,39 @@ fn random_sides_vary_and_the_other_stays() {
     dst.dedup();
     assert!(dst.len() > 95, "{} of 100", dst.len());
 }
+
+/// A UDP checksum of zero says that there is none: in each of these ways to make a frame, of all that differ in one word
+/// one has that sum, and it is sent as all ones (RFC 768).
+#[test]
+fn no_frame_is_sent_without_a_udp_checksum() {
+    for layout in [Layout { vnet: 0, v6: false }, Layout { vnet: 0, v6: true }] {
+        let flow = flow(layout.v6);
+        let at = layout.udp() + 6;
+        let sum = |bytes: &[u8]| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        let is_right = |way: &str, sums: Vec<u16>| {
+            assert_eq!(sums.len(), 1 << 16);
+            assert_eq!(sums.iter().filter(|sum| **sum == 0).count(), 0, "{way}: none without");
+            // With 16 bits counted through, each other sum comes once, and all ones in place of zero.
+            assert!((1..3).contains(&sums.iter().filter(|sum| **sum == 0xffff).count()), "{way}: as ones");
+        };
+        let numbered = template(layout, Payload::Numbered);
+        let mut frame = numbered.frame(100, &flow, 1, 0, 0);
+        let of_numbers = (0..1 << 16).map(|sequence| {
+            numbered.number(&mut frame, sequence);
+            if sum(&frame) == 0xffff {
+                assert_valid(&frame, layout);
+            }
+            sum(&frame)
+        });
+        is_right("numbered", of_numbers.collect());
+        let marked = template(layout, Payload::Marked);
+        let mut head = marked.head(100);
+        let of_heads = (0..=u16::MAX).map(|src_port| {
+            head.set(&Flow { src_port, ..flow });
+            sum(head.bytes())
+        });
+        is_right("from a head", of_heads.collect());
+        let of_frames = (0..=u16::MAX).map(|src_port| sum(&marked.frame(100, &Flow { src_port, ..flow }, 1, 0, 0)));
+        is_right("whole", of_frames.collect());
+    }
+}

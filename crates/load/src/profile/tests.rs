@@ -18,7 +18,7 @@ fn measured(way: Way, size: u32) -> Vec<Test> {
 fn check(tests: &[Test]) {
     for test in tests {
         if let Some(why) = &test.skipped {
-            println!("skipped: {}: {why}", test.title);
+            linerate_skip::skip!("{}: {why}", test.title);
             assert!(!why.is_empty() && test.stages.is_empty() && test.value.is_none());
             continue;
         }
@@ -31,7 +31,7 @@ fn check(tests: &[Test]) {
         assert!(of(": seen behind").iter().all(|(_, n)| *n == 0), "{}", test.id);
         for stage in &test.stages {
             match &stage.skipped {
-                Some(why) => println!("skipped: {}, {}: {why}", test.title, stage.name),
+                Some(why) => linerate_skip::skip!("{}, {}: {why}", test.title, stage.name),
                 None => assert_eq!(stage.rounds.len(), test.repeats.len(), "{} {}", test.id, stage.name),
             }
         }

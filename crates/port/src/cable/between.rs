@@ -239,7 +239,10 @@ impl Meeting {
                 Err(Trouble::Shape(offered)) => shape.agree(spec, &offered)?,
                 Err(trouble) if Instant::now() >= deadline => return Err(trouble.named(spec)),
                 Err(Trouble::Queues(queues)) => self.queues = queues,
-                Err(Trouble::Again | Trouble::Locked) => std::thread::sleep(Duration::from_millis(10)),
+                // Busy: the end before this one may be just going, and its socket is closed by a thread of its own.
+                Err(Trouble::Again | Trouble::Locked | Trouble::Refused(Refusal::Busy)) => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
                 Err(trouble) => return Err(trouble.named(spec)),
             }
         }

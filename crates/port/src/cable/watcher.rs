@@ -64,19 +64,16 @@ impl Watcher {
             let fds: Vec<_> = own.into_iter().chain(self.visitors.sockets().map(Some)).collect();
             let patience = self.visitors.until().map(|until| until.saturating_duration_since(Instant::now()));
             let ready = socket::poll(&fds, patience);
-            let (parted, knocked, rung, spoke) = (ready[0], ready[1], ready[2], &ready[3..]);
+            let (knocked, rung, spoke) = (ready[1], ready[2], &ready[3..]);
             if rung {
                 self.bell.clear();
             }
             let Some(side) = self.side.upgrade() else { return };
-            for visitor in self.visitors.speakers(spoke) {
-                self.answer(&side, visitor);
-            }
-            if knocked {
-                self.let_in();
-            }
-            // The peer never says anything after the handshake: whatever comes is its end, or nonsense.
-            if self.peer.is_some() && (parted || side.accused()) {
+            // The peer never says anything after the handshake: whatever comes is its end, or nonsense. It is looked at now:
+            // who speaks may have come because it went, and is not told that it is here.
+            let gone =
+                self.peer.as_ref().is_some_and(|peer| socket::poll(&[Some(peer.as_fd())], Some(Duration::ZERO))[0]);
+            if self.peer.is_some() && (gone || side.accused()) {
                 self.peer = None;
                 // Before anybody learns of it, so that the place is not taken by one with other options.
                 let place = if self.listener.is_none() { self.meeting.place() } else { None };
@@ -88,6 +85,14 @@ impl Watcher {
                 if !self.part(place) {
                     return;
                 }
+                // Who has spoken is heard in the next round.
+                continue;
+            }
+            for visitor in self.visitors.speakers(spoke) {
+                self.answer(&side, visitor);
+            }
+            if knocked {
+                self.let_in();
             }
         }
     }

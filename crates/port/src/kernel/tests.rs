@@ -5,7 +5,7 @@ use std::net::UdpSocket;
 fn inside(run: impl FnOnce() + Send) {
     match Namespace::new() {
         Ok(space) => space.run_in(run).unwrap(),
-        Err(e) if e.cause == Cause::Capability => println!("skipped: {e}"),
+        Err(e) if e.cause == Cause::Capability => linerate_skip::skip!("{e}"),
         Err(e) => panic!("{e}"),
     }
 }
@@ -14,7 +14,7 @@ fn inside(run: impl FnOnce() + Send) {
 fn sink(net: &mut Rtnetlink) -> Option<UdpSocket> {
     match net.make_sink("sink") {
         Err(e) if e.cause == Cause::Capability => {
-            println!("skipped: {e}");
+            linerate_skip::skip!("{e}");
             return None;
         }
         made => made.unwrap(),
@@ -36,7 +36,7 @@ fn every_place_on_the_way_out_counts_and_drops() {
             let gone = |net: &mut Rtnetlink| net.link("sink").unwrap().stats.rx_dropped;
             let cut = match Cut::drop_at(place) {
                 Err(e) if e.cause == Cause::Capability => {
-                    println!("skipped: {e}");
+                    linerate_skip::skip!("{e}");
                     continue;
                 }
                 cut => cut.unwrap(),
@@ -100,7 +100,7 @@ fn a_link_moves_and_frames_are_counted_behind_it() {
         let [ingress, xdp] = match cuts.unwrap() {
             [Ok(ingress), Ok(xdp)] => [ingress, xdp],
             [ingress, xdp] => {
-                println!("skipped: {}", ingress.err().or(xdp.err()).unwrap());
+                linerate_skip::skip!("{}", ingress.err().or(xdp.err()).unwrap());
                 return;
             }
         };

@@ -12,7 +12,7 @@ pub(crate) fn veth(queues: u32, mtu: u32) -> Option<(Namespace, VethPair)> {
     });
     match made {
         Err(e) if e.cause == Cause::Capability => {
-            println!("skipped: {e}");
+            linerate_skip::skip!("{e}");
             None
         }
         made => Some(made.unwrap()),

@@ -65,7 +65,7 @@ mod tests {
         match xsk_features(1) {
             Ok(flags) => assert_eq!(flags, 0),
             Err(e) if e.raw_os_error() == Some(libc::ENOENT) => {
-                return println!("skipped: this kernel has no netdev family");
+                return linerate_skip::skip!("this kernel has no netdev family");
             }
             Err(e) => panic!("{e}"),
         }

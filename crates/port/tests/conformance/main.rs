@@ -17,7 +17,7 @@ fn on_every_rig(shape: &Shape, test: impl Fn(&str, Rig)) {
     for (kind, setup) in RIGS {
         match setup(shape) {
             Ok(rig) => test(kind, rig),
-            Err(Skipped(why)) => println!("skipped: {why}"),
+            Err(Skipped(why)) => linerate_skip::skip!("{why}"),
         }
     }
 }

@@ -19,7 +19,7 @@ fn says_hello(path: &Path, hello: &[u8]) -> Option<(Vec<u8>, usize)> {
         (words, fds.len())
     });
     if said.is_none() {
-        println!("skipped: a thread of another user needs root");
+        linerate_skip::skip!("a thread of another user needs root");
     }
     said
 }
@@ -47,7 +47,7 @@ fn are_not_joined() {
     let (left, right, path) = cable("other-user");
     drop(open(&left).unwrap());
     let Some(listener) = as_nobody(|| listen(&path)) else {
-        return println!("skipped: a thread of another user needs root");
+        return linerate_skip::skip!("a thread of another user needs root");
     };
     let line = makers::met("of another user", listener, &right, &makers::proper());
     std::fs::remove_file(path).unwrap();
@@ -108,7 +108,7 @@ fn have_no_part_in_the_directory_of_sockets() {
     symlink(target, inner).unwrap();
     refused("a link", dir.path());
     if as_nobody(|| ()).is_none() {
-        return println!("skipped: another user's directory needs root");
+        return linerate_skip::skip!("another user's directory needs root");
     }
     let (dir, inner) = fresh();
     assert_eq!(opened_in(dir.path()), "opened");

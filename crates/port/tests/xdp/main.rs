@@ -23,7 +23,7 @@ pub(crate) fn namespace() -> Option<Namespace> {
     let ns = match Namespace::new() {
         Ok(ns) => ns,
         Err(e) if e.cause == Cause::Capability => {
-            println!("skipped: {e}");
+            linerate_skip::skip!("{e}");
             return None;
         }
         Err(e) => panic!("{e}"),
@@ -31,7 +31,7 @@ pub(crate) fn namespace() -> Option<Namespace> {
     let pair = ns.run_in(|| VethPair::new(["probe0", "probe1"], 1, 1500)).unwrap().unwrap();
     match ns.run_in(|| open("xdp:probe0")).unwrap() {
         Err(e) if e.cause == Cause::Capability => {
-            println!("skipped: {e}");
+            linerate_skip::skip!("{e}");
             None
         }
         Err(e) => panic!("{e}"),

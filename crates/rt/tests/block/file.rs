@@ -63,7 +63,7 @@ fn protection_information_stays_with_its_block() {
 #[test]
 fn memory_file_systems_are_told_of_as_they_are() {
     let Ok(file) = NamedTempFile::new_in("/dev/shm") else {
-        println!("skipped: no /dev/shm");
+        linerate_skip::skip!("no /dev/shm");
         return;
     };
     file.as_file().set_len(1 << 20).unwrap();
@@ -160,7 +160,7 @@ impl Loop {
         let sector = sector.to_string();
         let made = Command::new("losetup").args(["--find", "--show", "--sector-size", &sector]).arg(path).output();
         let Some(output) = made.ok().filter(|output| output.status.success()) else {
-            println!("skipped: not permitted to make a loop device");
+            linerate_skip::skip!("not permitted to make a loop device");
             return None;
         };
         Some(Self(String::from_utf8(output.stdout).unwrap().trim().to_owned()))
@@ -195,7 +195,7 @@ fn a_full_disk_is_no_space() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=256k", "none"]).arg(dir.path()).status();
     if !mounted.is_ok_and(|status| status.success()) {
-        println!("skipped: not permitted to mount");
+        linerate_skip::skip!("not permitted to mount");
         return;
     }
     let path = dir.path().join("disk");

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 fn installed(program: &str) -> bool {
     let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !found {
-        println!("skipped: {program} is not installed");
+        linerate_skip::skip!("{program} is not installed");
     }
     found
 }
@@ -228,7 +228,7 @@ fn qemu_img_and_qemu_io_work_with_the_server() {
 #[test]
 fn fio_verifies_what_the_server_keeps() {
     if !installed("fio") || !run("fio", &["--enghelp"]).contains("nbd") {
-        println!("skipped: fio has no nbd engine");
+        linerate_skip::skip!("fio has no nbd engine");
         return;
     }
     let serving = Serving::new(8 << 20, 512);

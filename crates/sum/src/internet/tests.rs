@@ -28,7 +28,7 @@ fn available() -> impl Iterator<Item = Form> {
     Form::ALL.iter().copied().filter(|form| {
         let here = form.is_available();
         if !here {
-            println!("skipped: this CPU has no {form:?}");
+            linerate_skip::skip!("this CPU has no {form:?}");
         }
         here
     })

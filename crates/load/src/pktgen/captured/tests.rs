@@ -97,3 +97,22 @@ fn a_capture_without_frames_ends_and_one_that_is_none_is_refused() {
         assert!(line.contains("c.pcap") && !line.contains('\n'), "{line}");
     }
 }
+
+/// Of all datagrams that differ in one word one has a sum of zero, which says that there is none: it is sent as all ones
+/// (RFC 768). Of TCP it is sent as it is.
+#[test]
+fn a_udp_checksum_of_zero_is_made_ones_and_a_tcp_one_is_not() {
+    for (mut frame, at) in frames().into_iter().zip([40, 50, 64]) {
+        let payload = frame.len() - if at == 50 { 3 } else { 12.min(frame.len() - at - 2) };
+        let udp = at != 50;
+        let mut zeros = [0; 2];
+        for word in 0..=u16::MAX {
+            frame[payload..payload + 2].copy_from_slice(&word.to_be_bytes());
+            update_checksums(&mut frame);
+            zeros[0] += usize::from(frame[at..at + 2] == [0, 0]);
+            zeros[1] += usize::from(frame[at..at + 2] == [0xff, 0xff]);
+        }
+        assert_eq!(zeros[0], usize::from(!udp), "{at}");
+        assert!(!udp || zeros[1] >= 1, "{at}");
+    }
+}

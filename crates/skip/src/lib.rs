@@ -1,0 +1,79 @@
+//! How a test says that it did not run, or not all of it: the one way, so that whoever runs all tests can list what was
+//! left out. What a test prints is seen by nobody unless it fails.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::io::Write;
+use std::panic::Location;
+
+/// The file to which each skip adds a line; without it they go to standard error.
+pub const FILE: &str = "LINERATE_SKIPS";
+
+/// Says that this test is skipped, and why, as `println!` would: `skip!("{tool} is not installed")`.
+#[macro_export]
+macro_rules! skip {
+    ($($why:tt)*) => { $crate::skipped(format_args!($($why)*)) };
+}
+
+/// Notes that the test of this thread was skipped at this place.
+#[track_caller]
+pub fn skipped(why: fmt::Arguments<'_>) {
+    let thread = std::thread::current();
+    let line = line(thread.name().unwrap_or("a thread"), &Location::caller().to_string(), &why.to_string());
+    let kept = std::env::var_os(FILE).map(|file| {
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(file);
+        // One write, so that tests side by side do not mix their lines.
+        file.and_then(|mut file| file.write_all(line.as_bytes()))
+    });
+    if !matches!(kept, Some(Ok(()))) {
+        // Not by `eprintln!`, which the harness keeps to itself.
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+    print!("{line}");
+}
+
+fn line(test: &str, place: &str, why: &str) -> String {
+    let why: Vec<&str> = why.split_whitespace().collect();
+    format!("skipped: {test} ({place}): {}\n", why.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    #[test]
+    #[ignore = "a role of another test"]
+    fn is_skipped() {
+        if std::env::var_os("LINERATE_ROLE").is_some() {
+            skip!("no {} here\nat all", "snow");
+        }
+    }
+
+    #[test]
+    fn a_skip_is_seen_although_the_harness_keeps_what_tests_print() {
+        let dir = std::env::temp_dir().join(format!("linerate-skip-{}", std::process::id()));
+        let role = |file: Option<&std::path::Path>| {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command
+                .args(["tests::is_skipped", "--exact", "--ignored"])
+                .env("LINERATE_ROLE", "1")
+                .env_remove(super::FILE);
+            if let Some(file) = file {
+                command.env(super::FILE, file);
+            }
+            let out = command.output().unwrap();
+            assert!(out.status.success());
+            String::from_utf8(out.stderr).unwrap()
+        };
+        let is_it =
+            |line: &str| line.starts_with("skipped: tests::is_skipped (") && line.ends_with("): no snow here at all");
+        assert!(role(None).lines().any(is_it));
+        std::fs::create_dir(&dir).unwrap();
+        let file = dir.join("skips");
+        assert!((0..2).all(|_| !role(Some(&file)).contains("snow")));
+        let kept = std::fs::read_to_string(&file).unwrap();
+        assert!(kept.lines().count() == 2 && kept.lines().all(is_it), "{kept}");
+        assert!(role(Some(&dir)).lines().any(is_it), "a file that cannot be written");
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+}
