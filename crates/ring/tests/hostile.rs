@@ -1,6 +1,8 @@
 //! What safe code of this process cannot do, and what another process cannot do to it.
 
-use linerate_ring::{Alike, Buffer, Pipe, PipeRx, PipeTx, Region, RegionConfig, RegionError, RxRing, Sharing, TxRing};
+use linerate_ring::{
+    Alike, Buffer, Meta, Pipe, PipeRx, PipeTx, Region, RegionConfig, RegionError, RxRing, Sharing, TxRing,
+};
 use linerate_ring::{flags, forward};
 use std::sync::Arc;
 
@@ -520,11 +522,29 @@ fn a_shared_region_takes_no_reserved_pages_even_if_there_are() {
     let before = std::fs::read_to_string(POOL).unwrap();
     let restore = Restore(before.clone());
     if std::fs::write(POOL, (before.trim().parse::<u32>().unwrap() + 8).to_string()).is_err() {
-        eprintln!("skipped: {POOL} cannot be written without root");
+        linerate_skip::skip!("{POOL} cannot be written without root");
         return std::mem::forget(restore);
     }
     let config = RegionConfig { buf_size: 512, buffers: 64, ring_bytes: 65536, sharing: Sharing::Shared, huge: true };
     let region = Region::new(&config).unwrap();
     let file = std::fs::File::from(region.file().unwrap().try_clone_to_owned().unwrap());
     assert!(file.metadata().unwrap().blksize() < 2 << 20, "pages of the system's size");
+}
+
+#[test]
+fn metadata_is_there_only_with_its_flag() {
+    let region = region(1, Sharing::Private);
+    let ((mut tx, mut a), (mut rx, mut b)) = pipe(&region);
+    let meta = Meta { flags: Meta::NEEDS_CSUM, csum_start: 34, csum_offset: 6, ..Meta::default() };
+    let mut batch = tx.reserve(3);
+    for i in 0..3 {
+        assert!(batch.put(i, b"frame"));
+    }
+    batch.set_meta(1, meta);
+    batch.commit(3);
+    assert_eq!([0, 1, 2].map(|i| tx.pending_meta(i)), [None, Some(meta), None]);
+    a.sync(&mut tx, |_| true);
+    b.sync(&mut rx);
+    let batch = rx.batch(3);
+    assert_eq!([0, 1, 2].map(|i| batch.meta(i)), [None, Some(meta), None]);
 }

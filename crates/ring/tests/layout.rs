@@ -87,3 +87,45 @@ fn a_c_program_finds_its_way_and_sends_a_frame() {
     b.sync(&mut rx);
     assert_eq!(rx.batch(1).frame(0).unwrap().0.to_vec(), b"written by C");
 }
+
+/// Whatever a region holds lies in a place of its own, as long as netmap's structures are, and the header says which ring
+/// it is.
+#[test]
+fn no_two_objects_of_a_region_share_a_byte() {
+    let sizes = [64, 256, 128];
+    let ring_bytes = 2 * sizes.map(Region::ring_room).iter().sum::<usize>() + 2 * Region::if_room(3, 3);
+    let config = RegionConfig { buf_size: 512, buffers: 500, ring_bytes, sharing: Sharing::Shared, huge: false };
+    let region = Region::new(&config).unwrap();
+    let first = region.ring_pair(0x1234, sizes[0]).unwrap();
+    let named = region.interface("cable:t{1", &[first.tx; 3], &[first.rx; 3]).unwrap();
+    let rest = [region.ring_pair(0x00ff, sizes[1]).unwrap(), region.ring_pair(0xff00, sizes[2]).unwrap()];
+    let pairs = [first, rest[0], rest[1]];
+    region.check_pairs(&pairs).unwrap();
+    // A header of 256 bytes and 16 a slot; 16 a slot's metadata; five lines of 128; 56 bytes and 8 a ring.
+    let mut objects = vec![(named, 56 + 8 * 6)];
+    for pair in pairs {
+        for spot in [pair.tx, pair.rx] {
+            objects.push((spot.ring, 256 + 16 * u64::from(spot.slots)));
+            objects.push((spot.meta, 16 * u64::from(spot.slots)));
+        }
+        objects.push((pair.lines, 640));
+    }
+    objects.sort_unstable();
+    for two in objects.windows(2) {
+        assert!(two[0].0 + two[0].1 <= two[1].0, "{two:?}");
+    }
+    let (last, len) = objects[objects.len() - 1];
+    assert!(last + len <= region.buf_area());
+    let file = std::fs::File::from(region.file().unwrap().try_clone_to_owned().unwrap());
+    let u16_at = |at: u64| {
+        let mut bytes = [0; 2];
+        std::os::unix::fs::FileExt::read_exact_at(&file, &mut bytes, at).unwrap();
+        u16::from_ne_bytes(bytes)
+    };
+    for (pair, id) in pairs.iter().zip([0x1234, 0x00ff, 0xff00]) {
+        for (spot, dir) in [(pair.tx, 0), (pair.rx, 1)] {
+            let field = |offset: usize| u16_at(spot.ring + offset as u64);
+            assert_eq!((field(offset_of!(NetmapRing, ringid)), field(offset_of!(NetmapRing, dir))), (id, dir));
+        }
+    }
+}
