@@ -93,16 +93,16 @@ fn a_c_program_finds_its_way_and_sends_a_frame() {
 #[test]
 fn no_two_objects_of_a_region_share_a_byte() {
     let sizes = [64, 256, 128];
-    let ring_bytes = 2 * sizes.map(Region::ring_room).iter().sum::<usize>() + 2 * Region::if_room(3, 3);
+    let ring_bytes = 2 * sizes.map(Region::ring_room).iter().sum::<usize>() + 2 * Region::if_room(9, 9);
     let config = RegionConfig { buf_size: 512, buffers: 500, ring_bytes, sharing: Sharing::Shared, huge: false };
     let region = Region::new(&config).unwrap();
     let first = region.ring_pair(0x1234, sizes[0]).unwrap();
-    let named = region.interface("cable:t{1", &[first.tx; 3], &[first.rx; 3]).unwrap();
+    let named = region.interface("cable:t{1", &[first.tx; 9], &[first.rx; 9]).unwrap();
     let rest = [region.ring_pair(0x00ff, sizes[1]).unwrap(), region.ring_pair(0xff00, sizes[2]).unwrap()];
     let pairs = [first, rest[0], rest[1]];
     region.check_pairs(&pairs).unwrap();
     // A header of 256 bytes and 16 a slot; 16 a slot's metadata; five lines of 128; 56 bytes and 8 a ring.
-    let mut objects = vec![(named, 56 + 8 * 6)];
+    let mut objects = vec![(named, 56 + 8 * 18)];
     for pair in pairs {
         for spot in [pair.tx, pair.rx] {
             objects.push((spot.ring, 256 + 16 * u64::from(spot.slots)));

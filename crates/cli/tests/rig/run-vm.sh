@@ -19,6 +19,7 @@ usage: run-vm.sh --role initiator|target|bare  NET  [options]
   --mtu N               guest NIC MTU           (2500)
   --mode vn2vn|fabric|none    FCoE ctlr mode    (vn2vn)
   --vlan ID             put FCoE on eth0.ID
+  --ipv6                leave the guest its IPv6
   --nic DEV             QEMU NIC model: virtio-net-pci (default), e1000e, e1000
   --luns 'rd:64 file:32 null:1024'   target role: backstores, MB   (rd:64)
   --blocksize N         target role: block size of all LUNs (512)
@@ -38,7 +39,7 @@ usage: run-vm.sh --role initiator|target|bare  NET  [options]
   --console FILE        also save the console there
 U
 exit 125; }
-role= net= netns= mac= mtu=2500 mode=vn2vn vlan= nic=virtio-net-pci luns=rd:64 bs= acls= cmd= pre= out= waitlun=1
+role= net= netns= mac= mtu=2500 mode=vn2vn vlan= nic=virtio-net-pci luns=rd:64 bs= acls= cmd= pre= out= waitlun=1 ipv6=1
 luntmo=60 tmo=120 fio= pcap= dl= df= quiet= accel=tcg cpu=max mem=1024 smp=1 console= puts=() brings=() conf=
 while [ $# -gt 0 ]; do case $1 in
   --role) role=$2; shift 2;; --tap) net="tap,id=n0,ifname=$2,script=no,downscript=no"; shift 2;;
@@ -47,7 +48,7 @@ while [ $# -gt 0 ]; do case $1 in
   --stream-listen) net="stream,id=n0,server=on,addr.type=unix,addr.path=$2"; shift 2;;
   --stream-connect) net="stream,id=n0,server=off,addr.type=unix,addr.path=$2"; shift 2;;
   --netns) netns=$2; shift 2;; --mac) mac=$2; shift 2;; --mtu) mtu=$2; shift 2;; --mode) mode=$2; shift 2;;
-  --vlan) vlan=$2; shift 2;; --nic) nic=$2; shift 2;; --luns) luns=$2; shift 2;; --blocksize) bs=$2; shift 2;;
+  --vlan) vlan=$2; shift 2;; --ipv6) ipv6=0; shift;; --nic) nic=$2; shift 2;; --luns) luns=$2; shift 2;; --blocksize) bs=$2; shift 2;;
   --acl) acls="$acls $2"; shift 2;; --cmd) cmd=$2; shift 2;; --cmd-file) cmd=$(cat "$2"); shift 2;; --pre) pre=$2; shift 2;;
   --put) puts+=("$2"); shift 2;; --bring) brings+=("$2"); shift 2;; --out) out=$2; shift 2;; --no-lun) waitlun=0; shift;; --lun-timeout) luntmo=$2; shift 2;;
   --timeout) tmo=$2; shift 2;; --fio) fio=1; shift;; --pcap) pcap=$2; shift 2;; --debug) dl=${RIG_LIBFC_DEBUG:-15}; df=${RIG_FCOE_DEBUG:-15}; shift;;
@@ -84,7 +85,7 @@ start=$(date +%s.%N)
 "${ex[@]}" qemu-system-x86_64 -accel "${accel/:/ -accel }" -cpu "$cpu" -smp "$smp" -m "$mem" -nodefaults -no-user-config \
   -no-reboot -display none -monitor none -machine q35,hpet=off "${ser[@]}" -netdev "$net" -device "$nic,netdev=n0,mac=$mac,romfile=$hm" \
   -kernel "$rig/out/vmlinux" -initrd "$tmp/initrd" \
-  -append "console=ttyS0 panic=-1 quiet loglevel=4 tsc=reliable no_timer_check mitigations=off nokaslr random.trust_cpu=on ipv6.disable=1" \
+  -append "console=ttyS0 panic=-1 quiet loglevel=4 tsc=reliable no_timer_check mitigations=off nokaslr random.trust_cpu=on ipv6.disable=$ipv6" \
   "${extra[@]}" </dev/null 2>"$tmp/qerr" & qpid=$!
 tail -n +1 -f --pid=$qpid "$tmp/console" & tpid=$!
 deadline=$((SECONDS+tmo)); rc=
