@@ -227,5 +227,8 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let disk = target.device();
     assert_eq!((target.exchanges(), disk.away, disk.open.len()), (0, 0, 0));
-    assert!(disk.ram.0.iter().zip(&disk.asked).all(|(octet, asked)| *asked || *octet == 0));
+    // Most of it was never asked for: looked at by whole blocks, which costs a script next to nothing.
+    for (octets, asked) in disk.ram.0.as_chunks::<512>().0.iter().zip(disk.asked.as_chunks::<512>().0) {
+        assert!(*octets == [0; 512] || octets.iter().zip(asked).all(|(octet, asked)| *asked || *octet == 0));
+    }
 });
