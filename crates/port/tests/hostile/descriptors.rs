@@ -182,7 +182,7 @@ fn a_frame_with_a_descriptor_that_is_slow_to_close_does_not_stop_a_unix_port() {
             .map(|_| {
                 Slow::new().hand_over(|slow| {
                     if send(&peer, &[0x11; 60], &[slow.as_fd()]) {
-                        println!("skipped: this kernel (before Linux 6.16) cannot refuse descriptors to a socket");
+                        linerate_skip::skip!("this kernel (before Linux 6.16) cannot refuse descriptors to a socket");
                         linger(slow, 0);
                     }
                     rx.sync();
