@@ -41,7 +41,7 @@ fn in_time(test: impl FnOnce() + Send + 'static) {
         test();
         let _ = done.send(());
     });
-    match ended.recv_timeout(3 * PATIENCE) {
+    match ended.recv_timeout(HUNG) {
         Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("held up"),
         _ => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
     }

@@ -318,7 +318,7 @@ mod another_process {
 
     fn joined(region: &Region) -> Arc<Region> {
         let file = region.file().unwrap().try_clone_to_owned().unwrap();
-        Region::join(file, region.buf_area(), region.buf_size(), region.buffers()).unwrap()
+        Region::join(file.into(), region.buf_area(), region.buf_size(), region.buffers()).unwrap()
     }
 
     /// Writes a slot of a ring through the region's file.
