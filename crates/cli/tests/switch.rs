@@ -25,9 +25,13 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
         ("switch x --mirror a:a", "two ports"),
         ("switch x --mirror a:b:up", "a:b:up"),
         ("switch x --attach wire:y", "wire"),
-        ("switch x --attach null: --vlan y=1", "no port of that name"),
-        ("switch x --attach pcap:f --vlan f=0", "will not do"),
-        ("switch x --attach pcap:f --pause f", "no ="),
+        ("switch x --attach pcap:f:vlan=0", "--attach pcap:f:vlan=0: vlan=0 is no list of VLANs"),
+        ("switch x --host t:pause=256", "pause=256 is no mask of 8 classes; give 0 to 255"),
+        ("switch x --ports a,b:pause=", "--ports b:pause=: pause= is no mask"),
+        ("switch x --ports a:vlan=1:vlan=2", "said twice"),
+        ("switch x --ports a:puase=1", "'a:puase=1' is no name of a port"),
+        ("switch x --ports a,b:pause=1,a", "two ports 'a'"),
+        ("switch x --mac-hold 301", "--mac-hold"),
         ("switch x --attach no-such-interface0", "no-such-interface0"),
         ("switch x --seconds 0", "--seconds"),
         ("switch x --wait long", "--wait"),
@@ -41,17 +45,46 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
     }
 }
 
+/// Two programs send from one address: it stays at the first one's port, or moves from frame to frame.
+#[test]
+fn an_address_is_held_where_guests_are_named_and_moves_where_they_are_not() {
+    for (n, (options, holds)) in
+        [("--ports a,b", true), ("--ports a,b --mac-hold 0", false), ("", false), ("--mac-hold 9", true)]
+            .iter()
+            .enumerate()
+    {
+        let name = format!("hold{n}-{}", std::process::id());
+        let switch = Process::ready(linerate(&format!("switch {name} --json {options}")), "attach to it as vale:");
+        let runs = |port: &str, more: &str| {
+            linerate(&format!("pkt-gen -i vale:{name}:{port} -f tx -S 02:00:00:00:00:07 -D ff:ff:ff:ff:ff:ff {more}"))
+        };
+        let first = Process::ready(runs("a", "-R 1000"), "pps");
+        let Ended { code, log, .. } = Process::start(runs("b", "-n 10")).end();
+        assert_eq!(code, Some(0), "{log}");
+        first.signal("INT");
+        first.end();
+        switch.signal("INT");
+        let Ended { code, out, .. } = switch.end();
+        assert_eq!(code, Some(130), "{out}");
+        let document = json(&out);
+        let held =
+            document["ports"].as_array().unwrap().iter().find(|port| port["name"] == "b").unwrap()["held"].as_u64();
+        let moved = document["table"]["moved"].as_u64().unwrap();
+        assert_eq!((moved == 0, held), (*holds, Some(if *holds { 10 } else { 0 })), "{options}: {document}");
+    }
+}
+
 #[test]
 fn two_pkt_gens_meet_on_a_switch_and_the_ledgers_agree() {
     const FRAMES: u64 = 200_000;
     let name = format!("cli-{}", std::process::id());
-    let runs = format!("switch {name} --json --ports a,b,m --mirror a:m:in");
+    let runs = format!("switch {name} --json --ports a,b:pause=255,m --mirror a:m:in");
     let switch = Process::ready(linerate(&runs), "attach to it as vale:");
     let receiver = |port: &str| {
         let runs = format!("pkt-gen -i vale:{name}:{port} -f rx -n {FRAMES} --json");
         Process::ready(linerate(&runs), "threads and")
     };
-    let (rx, watcher) = (receiver("b,pause=255"), receiver("m"));
+    let (rx, watcher) = (receiver("b"), receiver("m"));
     let tx = Process::start(linerate(&format!("pkt-gen -i vale:{name}:a -f tx -n {FRAMES} --json")));
     let Ended { code, out, .. } = tx.end();
     assert_eq!(code, Some(0), "{out}");

@@ -1,10 +1,10 @@
 //! Five processes on one switch, one of them killed half-way: where every frame went.
 //!
-//! The switch runs here; the stations are this test binary, started again with a role in its environment. All ask the
-//! switch to let senders wait, so between those that live nothing may be lost. `LINERATE_SWITCH_FRAMES` says how many
+//! The switch runs here; the stations are this test binary, started again with a role in its environment. The
+//! switch lets their senders wait, so between those that live nothing may be lost. `LINERATE_SWITCH_FRAMES` says how many
 //! frames each station sends (100000).
 
-use linerate_port::switch::{Door, Ledger, PortReport, Switch};
+use linerate_port::switch::{Door, Ledger, Policy, PortReport, Switch};
 use linerate_port::{DropReason, Port, RxQueue, TxQueue, open};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -199,7 +199,8 @@ fn find(ports: &[PortReport], station: usize) -> Option<&PortReport> {
 #[test]
 fn five_processes_one_killed_and_every_frame_accounted_for() {
     let name = format!("five-{}", std::process::id());
-    let (door, mut switch) = (Door::open(&name, None).unwrap(), Switch::new());
+    let guest = |station| (format!("s{station}"), Policy { pause: 0xff, ..Policy::default() });
+    let (door, mut switch) = (Door::open(&name, Some((0..STATIONS).map(guest).collect())).unwrap(), Switch::new());
     let start = Instant::now();
     let stations: Vec<Process> = (0..STATIONS).map(|station| Process::new(&name, station)).collect();
     // Each on a thread of its own, as its pipe may fill.

@@ -8,7 +8,7 @@ use crate::trouble::Trouble;
 use clap::Parser;
 use linerate_load::pktgen::{Output, resolve};
 use linerate_load::switch::{SwitchJob, serve};
-use linerate_port::switch::{Direction, Door, Policy, Switch, Vlans};
+use linerate_port::switch::{Direction, Door, Policy, Switch};
 use linerate_port::{Spec, open_all};
 use linerate_rt::WaitMode;
 use std::io::IsTerminal;
@@ -22,30 +22,42 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// Run a learning switch until Ctrl-C; other programs of this user attach to it as vale:SW:PORT.
+///
+/// Frames for a port that has no room are dropped and counted, unless that port has a pause (--ports): a sender that
+/// outruns its receiver loses most of them. The last lines tell port by port where all frames went.
 #[derive(Parser)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
-    /// The switch's name.
+    /// The switch's name, 1 to 48 letters, digits and ._-+
     #[arg(value_name = "SW")]
     name: String,
-    /// Names of ports that other programs may take, by comma; any when it is left out.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    /// The ports that other programs may take, by comma, each with what is granted to it. Without --ports any name is let
+    /// in, with all VLANs and no pause.
+    ///
+    /// vlan=LIST says which VLANs the port is in (all, if it is left out), joined by +: 10 is the one of untagged frames,
+    /// t20 and t30-39 come and go with tags.
+    ///
+    /// pause=MASK says, a bit a class, which frames wait at their sender for room at this port instead of being dropped
+    /// (none, if it is left out). The class is the priority of 802.1Q; untagged frames are of class 0, so 1 is enough for
+    /// them, and 0xff is all. A port that takes nothing for a second makes nobody wait until it takes something again.
+    ///
+    /// A program may ask for less than its port has, as vale:SW:NAME,pause=0, and is refused if it asks for more.
+    #[arg(long, value_name = "NAME[:vlan=LIST][:pause=MASK]", value_delimiter = ',')]
     ports: Option<Vec<String>>,
     /// Attach a TAP interface, by which the kernel sends and receives (netmap's host rings).
-    #[arg(long, value_name = "TAP")]
+    #[arg(long, value_name = "TAP[:vlan=LIST][:pause=MASK]")]
     host: Vec<String>,
     /// Attach a port (KIND:NAME; a bare name is xdp:NAME); at the switch it is called NAME.
-    #[arg(long, visible_alias = "port", value_name = "PORT")]
+    #[arg(long, value_name = "PORT[:vlan=LIST][:pause=MASK]")]
     attach: Vec<String>,
-    /// VLANs of an attached port: 10 is the untagged one, t20 and t30-39 have tags, joined by +.
-    #[arg(long, value_name = "NAME=LIST")]
-    vlan: Vec<String>,
-    /// Classes, a bit each, whose senders wait for room at an attached port.
-    #[arg(long, value_name = "NAME=MASK")]
-    pause: Vec<String>,
     /// Copy what port FROM sends and gets to port TO, which then does nothing else; or only one of them, with :in or :out
     /// behind (seen from the switch).
-    #[arg(long, value_name = "FROM:TO")]
+    #[arg(long, value_name = "FROM:TO[:in|:out]")]
     mirror: Vec<String>,
+    /// Keep a MAC address at the port that it was first seen at until that port has sent nothing from it for so many
+    /// seconds, or is gone; 0: it moves with the first frame from another port. 30 with --ports, else 0.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=300))]
+    mac_hold: Option<u32>,
     /// Stop after so many seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     seconds: Option<u64>,
@@ -57,17 +69,38 @@ struct Arguments {
     json: bool,
 }
 
+/// How long an address is held where guests are named, in seconds.
+const HOLD: u32 = 30;
+
+const EXAMPLES: &str = "\
+Examples:
+  Any program of this user may be a port, as vale:lab:NAME:
+    linerate switch lab
+  Two ports; who sends to b waits for b:
+    linerate switch lab --ports a,b:pause=0xff
+  Two VLANs, and a port that is in both, with tags:
+    linerate switch lab --ports a:vlan=10,b:vlan=20,c:vlan=t10+t20
+  eth0, the kernel, and any program:
+    linerate switch lab --attach xdp:eth0 --host tap0
+  What a sends, shown to watch:
+    linerate switch lab --ports a,b,watch --mirror a:watch:in";
+
 fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let Some(arguments) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
     let mirrors = arguments.mirror.iter().map(|text| mirror(text)).collect::<Result<Vec<_>, _>>()?;
-    let hosts = arguments.host.iter().map(|tap| if tap.contains(':') { tap.clone() } else { format!("tap:{tap}") });
-    let names: Vec<String> = hosts.chain(arguments.attach.iter().map(|port| resolve(port).0)).collect();
+    let guests = arguments.ports.as_deref().map(|ports| granted("ports", ports)).transpose()?;
+    let hosts = granted("host", &arguments.host)?;
+    let hosts =
+        hosts.into_iter().map(|(tap, policy)| (if tap.contains(':') { tap } else { format!("tap:{tap}") }, policy));
+    let attached = granted("attach", &arguments.attach)?.into_iter().map(|(port, policy)| (resolve(&port).0, policy));
+    let (names, policies): (Vec<String>, Vec<Policy>) = hosts.chain(attached).unzip();
     let specs = names.iter().map(|name| Spec::parse(name)).collect::<Result<Vec<_>, _>>()?;
-    let policies = policies(&arguments, &specs)?;
+    let hold = arguments.mac_hold.unwrap_or(if guests.is_some() { HOLD } else { 0 });
     let stop = stop_at_signals()?;
     let output = Output::standard(arguments.json, &stop);
-    let door = Door::open(&arguments.name, arguments.ports.clone())?;
+    let door = Door::open(&arguments.name, guests)?;
     let mut switch = Switch::new();
+    switch.hold_addresses(hold);
     if !names.is_empty() {
         for ((port, spec), policy) in open_all(&names)?.into_iter().zip(&specs).zip(policies) {
             switch.attach(&spec.name, port, policy)?;
@@ -114,20 +147,11 @@ fn mirror(text: &str) -> Result<(String, String, Direction), Trouble> {
     Ok((of.to_owned(), to.to_owned(), direction))
 }
 
-/// What each attached port is told to do.
-fn policies(arguments: &Arguments, specs: &[Spec]) -> Result<Vec<Policy>, Trouble> {
-    let mut policies: Vec<Policy> = specs.iter().map(|_| Policy::default()).collect();
-    let mut each = |flag: &str, list: &[String], set: &dyn Fn(&mut Policy, &str) -> Option<()>| {
-        for text in list {
-            let usage = |mend: &str| Trouble::usage(format!("--{flag} {text}: {mend}"));
-            let (name, value) = text.split_once('=').ok_or_else(|| usage("no =; give NAME=VALUE"))?;
-            let at = specs.iter().position(|spec| spec.name == name);
-            let at = at.ok_or_else(|| usage("no port of that name is attached; give one of --host or --attach"))?;
-            set(&mut policies[at], value).ok_or_else(|| usage("that value will not do; give --help a look"))?;
-        }
-        Ok::<(), Trouble>(())
+/// Port names, each with what is granted to it.
+fn granted(flag: &str, texts: &[String]) -> Result<Vec<(String, Policy)>, Trouble> {
+    let one = |text: &String| match Policy::behind(text) {
+        Ok((name, policy)) => Ok((name.to_owned(), policy)),
+        Err(line) => Err(Trouble::usage(format!("--{flag} {text}: {line}"))),
     };
-    each("vlan", &arguments.vlan, &|policy, value| Vlans::parse(value).map(|vlans| policy.vlans = vlans))?;
-    each("pause", &arguments.pause, &|policy, value| Policy::parse_pause(value).map(|mask| policy.pause = mask))?;
-    Ok(policies)
+    texts.iter().map(one).collect()
 }

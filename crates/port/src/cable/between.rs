@@ -154,6 +154,8 @@ impl Trouble {
                 "the switch is to have no port of that name".into(),
                 "use one that it was started with (--ports), or start it without",
             ),
+            Self::Refused(Refusal::Pause) => not_granted(spec, "pause"),
+            Self::Refused(Refusal::Vlans) => not_granted(spec, "vlan"),
             Self::Refused(Refusal::Full) => {
                 new(Cause::Busy, "the switch has no more ports".into(), "close some of them")
             }
@@ -170,6 +172,16 @@ impl Trouble {
             Self::Io(e) => new(Cause::System, e.to_string(), "check $XDG_RUNTIME_DIR"),
         }
     }
+}
+
+/// A switch does not let its port have what it asks for by an option.
+fn not_granted(spec: &Spec, option: &str) -> OpenError {
+    let (switch, port) = spec.name.split_once(':').unwrap_or_default();
+    let asked = spec.option(option).unwrap_or_default();
+    let what = format!("the switch does not grant {option}={asked} to this port");
+    let mend =
+        format!("run it with --ports {port}:{option}={asked} (`linerate switch {switch}`), or leave {option}= out");
+    OpenError::new(spec, Cause::Peer, what, mend)
 }
 
 /// The switch that a port's name says, before the second colon.

@@ -38,6 +38,10 @@ pub(crate) enum Refusal {
     Memory,
     /// A switch is to have no port of that name.
     Unknown,
+    /// A switch does not grant that port such a pause.
+    Pause,
+    /// A switch does not grant that port these VLANs.
+    Vlans,
 }
 
 /// One direction of a queue: its rings and the cursor from which both sides start.
@@ -123,6 +127,8 @@ impl Offer {
             5 => return Some(Err(Refusal::Full)),
             6 => return Some(Err(Refusal::Memory)),
             7 => return Some(Err(Refusal::Unknown)),
+            8 => return Some(Err(Refusal::Pause)),
+            9 => return Some(Err(Refusal::Vlans)),
             _ => return Some(Err(Refusal::Version)),
         }
         let (queues, slots) = (words.next_u32()?, words.next_u32()?);
@@ -175,8 +181,8 @@ mod tests {
 
     #[test]
     fn refusals_and_hellos_survive_the_wire() {
-        use Refusal::{Busy, Full, Memory, SameEnd, Taken, Unknown, Version};
-        for refusal in [Version, SameEnd, Busy, Taken, Full, Memory, Unknown] {
+        use Refusal::{Busy, Full, Memory, Pause, SameEnd, Taken, Unknown, Version, Vlans};
+        for refusal in [Version, SameEnd, Busy, Taken, Full, Memory, Unknown, Pause, Vlans] {
             assert_eq!(Offer::read(&refusal.write()), Some(Err(refusal)));
         }
         assert_eq!(read_hello(&hello(true)), Some(true));

@@ -75,17 +75,26 @@ impl Shared {
 }
 
 impl Door {
-    /// Opens the door of a switch by this name. `guests`: the only names of ports that others may take, if they may not
-    /// take any.
+    /// Opens the door of a switch by this name. `guests`: the only names of ports that others may take, each with what is
+    /// granted to it; if they may take any, all VLANs and no pause are granted.
     ///
     /// # Errors
-    /// When the name is none, or another process of this user has a switch by it.
-    pub fn open(name: &str, guests: Option<Vec<String>>) -> Result<Self, OpenError> {
+    /// When a name is none or is given twice, or another process of this user has a switch by it.
+    pub fn open(name: &str, guests: Option<Vec<(String, Policy)>>) -> Result<Self, OpenError> {
         let new = |cause, what: &dyn std::fmt::Display, mend: &str| {
             OpenError::new(format!("switch '{name}'"), cause, what, mend)
         };
         if !is_name(name) {
             return Err(new(Cause::Usage, &"that is no name", "give up to 48 letters, digits and ._-+"));
+        }
+        let mut names: Vec<&str> = guests.iter().flatten().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        if let Some(port) = names.iter().find(|port| !is_name(port)) {
+            let what = format!("'{port}' is no name of a port");
+            return Err(new(Cause::Usage, &what, "give up to 48 letters, digits and ._-+"));
+        }
+        if let Some(two) = names.windows(2).find(|two| two[0] == two[1]) {
+            return Err(new(Cause::Usage, &format!("it has two ports '{}'", two[0]), "name each once"));
         }
         let system = |e: io::Error| new(Cause::System, &e, "check $XDG_RUNTIME_DIR and free descriptors");
         let dir = socket::runtime_dir().map_err(system)?;
@@ -203,7 +212,7 @@ struct Resident {
 struct Porter {
     shared: Arc<Shared>,
     listener: OwnedFd,
-    guests: Option<Vec<String>>,
+    guests: Option<Vec<(String, Policy)>>,
     visitors: Visitors<Offered>,
     residents: Vec<Resident>,
 }
@@ -320,13 +329,17 @@ impl Porter {
     }
 
     fn offer(&self, peer: &Foreign, message: &[u8]) -> Result<Offered, Refusal> {
-        let (hello, policy) = Hello::read(message).map_err(|wrong| match wrong {
+        let (hello, wish) = Hello::read(message).map_err(|wrong| match wrong {
             Wrong::Nonsense => Refusal::Version,
             Wrong::Memory => Refusal::Memory,
         })?;
-        if self.guests.as_ref().is_some_and(|guests| !guests.contains(&hello.port)) {
-            return Err(Refusal::Unknown);
-        }
+        let policy = match &self.guests {
+            None => wish.granted(&Policy::default())?,
+            Some(guests) => {
+                let grant = guests.iter().find(|(name, _)| *name == hello.port);
+                wish.granted(&grant.ok_or(Refusal::Unknown)?.1)?
+            }
+        };
         if self.is_taken(&hello.port) {
             return Err(Refusal::Taken);
         }

@@ -60,6 +60,8 @@ struct Way {
     to: PortId,
     class: usize,
     flooded: bool,
+    /// Its source's address is held at another port.
+    held: bool,
 }
 
 /// What came of a batch.
@@ -133,7 +135,7 @@ impl Switch {
         if source.monitor || !source.copy_in.is_empty() {
             return None;
         }
-        self.learn(from, head.src, vid);
+        let held = !self.learn(from, head.src, vid);
         let known = if is_group(head.dst) { None } else { self.table.find(Key::new(head.dst, vid)) };
         let to = known.or_else(|| self.only_other(from, vid, head.tag))?;
         let member = self.members[usize::from(to)].as_ref()?;
@@ -141,14 +143,13 @@ impl Switch {
             && !member.monitor
             && member.copy_out.is_empty()
             && member.policy.vlans.leave(vid, head.tag) == Leave::AsItCame;
-        simple.then(|| Way { to, class: head.class(), flooded: known.is_none() })
+        simple.then(|| Way { to, class: head.class(), flooded: known.is_none(), held })
     }
 
+    /// Learns where a frame's source is, if it has one; false if that is held at another port.
     #[inline]
-    fn learn(&mut self, from: PortId, mac: u64, vid: u16) {
-        if !is_group(mac) && mac != 0 {
-            self.table.learn(Key::new(mac, vid), from);
-        }
+    fn learn(&mut self, from: PortId, mac: u64, vid: u16) -> bool {
+        is_group(mac) || mac == 0 || self.table.learn(Key::new(mac, vid), from)
     }
 
     /// The one port besides `from` that is in a VLAN, if there is one and no more.
@@ -235,6 +236,7 @@ impl Switch {
         count.received_bytes += bytes;
         count.copies += frames;
         count.flooded += if way.flooded { frames } else { 0 };
+        count.held += if way.held { frames } else { 0 };
         slots
     }
 
@@ -301,9 +303,10 @@ impl Switch {
             self.refuse(from, if monitor { DropReason::Monitor } else { DropReason::Vlan });
             return true;
         };
-        self.learn(from, head.src, vid);
+        let held = !self.learn(from, head.src, vid);
         let known = if is_group(head.dst) { None } else { self.table.find(Key::new(head.dst, vid)) };
         if known == Some(from) {
+            self.count_mut(from).held += u64::from(held);
             self.refuse(from, DropReason::SamePort);
             return true;
         }
@@ -325,7 +328,9 @@ impl Switch {
             }
         }
         self.targets = targets;
-        go || !there
+        let done = go || !there;
+        self.count_mut(from).held += u64::from(held && done);
+        done
     }
 
     /// Who gets a frame, and how.

@@ -4,20 +4,23 @@
 //!   magic  version  queues  slots  mtu  buf_size  pause     (little-endian u64 each)
 //!   PORT "," VLANS                                          (text)
 //! ```
-//! The answer is a cable's offer, the switch being its left end; so is all that follows.
+//! A pause of 256 and VLANS of no letter ask for what is granted to that name. The answer is a cable's offer, the switch being its left end; so is all that follows.
 
+use super::Vlans;
+use super::grant::Wish;
 use super::vale::{fits, is_name};
-use super::{Policy, Vlans};
 use crate::cable::{Shape, Words, bytes};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"lr-vale\0");
 const VERSION: u64 = 2;
+/// A pause that is what is granted.
+const AS_GRANTED: u64 = 256;
 
 /// See the module's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) shape: Shape,
-    pub(super) pause: u8,
+    pub(super) pause: Option<u8>,
     pub(super) port: String,
     pub(super) vlans: String,
 }
@@ -34,26 +37,28 @@ pub(super) enum Wrong {
 impl Hello {
     pub(super) fn write(&self) -> Vec<u8> {
         let s = &self.shape;
+        let pause = self.pause.map_or(AS_GRANTED, u64::from);
         let (queues, slots, buf_size) = (s.queues.into(), s.slots.into(), s.buf_size.into());
-        let mut message = bytes(&[MAGIC, VERSION, queues, slots, s.mtu as u64, buf_size, self.pause.into()]);
+        let mut message = bytes(&[MAGIC, VERSION, queues, slots, s.mtu as u64, buf_size, pause]);
         message.extend_from_slice(format!("{},{}", self.port, self.vlans).as_bytes());
         message
     }
 
     /// Reads one; every word of it is checked.
-    pub(super) fn read(message: &[u8]) -> Result<(Self, Policy), Wrong> {
-        let (hello, policy) = Self::parse(message).ok_or(Wrong::Nonsense)?;
-        if fits(&hello.shape) { Ok((hello, policy)) } else { Err(Wrong::Memory) }
+    pub(super) fn read(message: &[u8]) -> Result<(Self, Wish), Wrong> {
+        let (hello, wish) = Self::parse(message).ok_or(Wrong::Nonsense)?;
+        if fits(&hello.shape) { Ok((hello, wish)) } else { Err(Wrong::Memory) }
     }
 
-    fn parse(message: &[u8]) -> Option<(Self, Policy)> {
+    fn parse(message: &[u8]) -> Option<(Self, Wish)> {
         let mut words = Words(message);
         if words.next()? != MAGIC || words.next()? != VERSION {
             return None;
         }
         let (queues, slots) = (words.next_u32()?, words.next_u32()?);
         let (mtu, buf_size) = (usize::try_from(words.next()?).ok()?, words.next_u32()?);
-        let pause = u8::try_from(words.next()?).ok()?;
+        let pause = Some(words.next()?).filter(|pause| *pause != AS_GRANTED);
+        let pause = pause.map(u8::try_from).transpose().ok()?;
         let legal = (1..=16).contains(&queues)
             && (64..=65536).contains(&slots)
             && slots.is_power_of_two()
@@ -65,9 +70,10 @@ impl Hello {
         if !legal || !is_name(port) {
             return None;
         }
-        let policy = Policy { vlans: Vlans::parse(vlans)?, pause };
+        let asked = (!vlans.is_empty()).then(|| Vlans::parse(vlans).ok_or(())).transpose().ok()?;
+        let wish = Wish { vlans: asked, pause };
         let shape = Shape { queues, slots, mtu, buf_size, rate: None };
-        Some((Self { shape, pause, port: port.to_owned(), vlans: vlans.to_owned() }, policy))
+        Some((Self { shape, pause, port: port.to_owned(), vlans: vlans.to_owned() }, wish))
     }
 }
 
@@ -78,14 +84,16 @@ mod tests {
 
     fn hello() -> Hello {
         let shape = Shape { queues: 2, slots: 1024, mtu: 1500, buf_size: 2048, rate: None };
-        Hello { shape, pause: 8, port: "p1".into(), vlans: "5+t10-12".into() }
+        Hello { shape, pause: Some(8), port: "p1".into(), vlans: "5+t10-12".into() }
     }
 
     #[test]
     fn a_hello_survives_the_wire() {
-        let (read, policy) = Hello::read(&hello().write()).unwrap();
+        let (read, wish) = Hello::read(&hello().write()).unwrap();
         assert_eq!(read, hello());
-        assert_eq!(policy, Policy { vlans: Vlans::parse("5+t10-12").unwrap(), pause: 8 });
+        assert_eq!(wish, Wish { vlans: Vlans::parse("5+t10-12"), pause: Some(8) });
+        let modest = Hello { pause: None, vlans: String::new(), ..hello() };
+        assert_eq!(Hello::read(&modest.write()), Ok((modest, Wish::default())));
         let mut greedy = hello();
         (greedy.shape.slots, greedy.shape.buf_size) = (65536, 65536);
         assert_eq!(Hello::read(&greedy.write()), Err(Wrong::Memory));

@@ -116,3 +116,53 @@ impl Retired {
         &mut self.nobody
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::switch::ClassCounters;
+
+    /// Ten frames from one port to another, as all who count them should tell it.
+    fn ports() -> [PortReport; 2] {
+        let port =
+            |name: &str, count, fate| PortReport { name: name.into(), path: String::new(), gone: false, count, fate };
+        let from = PortCounters { received: 10, copies: 10, ..PortCounters::default() };
+        let mut to = PortCounters { sent: 10, ..PortCounters::default() };
+        to.classes[0] = ClassCounters { sent: 10, ..ClassCounters::default() };
+        [port("a", from, Fate::default()), port("b", to, Fate { carried: 10, ..Fate::default() })]
+    }
+
+    fn unexplained(change: impl FnOnce(&mut PortCounters, &mut PortCounters, &mut Fate)) -> u64 {
+        let [mut a, mut b] = ports();
+        change(&mut a.count, &mut b.count, &mut b.fate);
+        Ledger::of(&[a, b]).unexplained
+    }
+
+    #[test]
+    fn a_surplus_is_a_finding_as_a_lack_is() {
+        assert_eq!(unexplained(|_, _, _| {}), 0);
+        for n in [7, 13] {
+            assert_eq!(unexplained(|_, _, fate| fate.carried = n), 3, "the engine's {n} of 10 put");
+            assert_eq!(unexplained(|a, _, _| a.copies = n), 3 + 10u64.saturating_sub(n), "{n} copies wanted of 10");
+            assert_eq!(unexplained(|_, b, _| b.classes[3].dropped = n), n, "a class's drops that the port has not");
+        }
+        // Dropped by the engine: that explains three, and does not explain three more than there were.
+        let dropped = |fate: &mut Fate, carried| {
+            fate.carried = carried;
+            fate.lost.add(DropReason::TooManyFragments, 3);
+        };
+        assert_eq!(unexplained(|_, _, fate| dropped(fate, 7)), 0);
+        assert_eq!(unexplained(|_, _, fate| dropped(fate, 10)), 3);
+        // In the ring: slots, of which a frame may have several.
+        assert_eq!(unexplained(|_, _, fate| (fate.carried, fate.in_ring) = (7, 5)), 0);
+        assert_eq!(unexplained(|_, _, fate| (fate.carried, fate.in_ring) = (7, 2)), 1);
+        assert_eq!(unexplained(|_, _, fate| (fate.carried, fate.in_ring) = (13, 9)), 3, "a surplus waits nowhere");
+        assert_eq!(unexplained(|a, _, _| (a.received, a.copies) = (11, 10)), 1, "one frame became nothing");
+        // One port's surplus does not pay for another's lack.
+        let [a, b] = ports();
+        let (mut more, mut less) = (b.clone(), b);
+        (more.fate.carried, less.fate.carried) = (12, 8);
+        let twice = PortReport { count: PortCounters { copies: 20, received: 20, ..a.count }, ..a };
+        assert_eq!(Ledger::of(&[twice, more, less]).unexplained, 4);
+    }
+}

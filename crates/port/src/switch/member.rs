@@ -48,6 +48,8 @@ pub struct PortCounters {
     pub received_bytes: u64,
     /// Those of them that went to all ports of their VLAN.
     pub flooded: u64,
+    /// Frames with the address of a station at another port, which is held there.
+    pub held: u64,
     /// Copies that they were to become: one a destination, and one a monitor.
     pub copies: u64,
     /// Frames that came from the port and did not go on.
@@ -68,6 +70,7 @@ impl PortCounters {
         self.received += other.received;
         self.received_bytes += other.received_bytes;
         self.flooded += other.flooded;
+        self.held += other.held;
         self.copies += other.copies;
         self.sent += other.sent;
         self.sent_bytes += other.sent_bytes;

@@ -14,6 +14,7 @@
 
 mod door;
 mod forward;
+mod grant;
 mod hello;
 mod inlet;
 mod ledger;
@@ -50,6 +51,18 @@ use table::{PortId, Table};
 const ADDRESSES: usize = 8192;
 /// Slots taken from one queue before it is the next one's turn.
 const BURST: u32 = 512;
+
+/// The table's time, which goes on about once a second.
+fn tick_of(now: u64) -> u32 {
+    u32::try_from(now >> 30 & u64::from(u32::MAX)).unwrap_or(0)
+}
+
+/// So many seconds in the table's time, and no less.
+fn ticks(seconds: u32) -> u32 {
+    let whole = (u64::from(seconds) * 1_000_000_000).div_ceil(1 << 30);
+    // The tick in which an address was seen last may be all but over.
+    u32::try_from(whole).map_or(u32::MAX, |ticks| if ticks == 0 { 0 } else { ticks + 1 })
+}
 
 /// What a monitor shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +193,12 @@ impl Switch {
         Ok(id)
     }
 
+    /// An address stays at the port that it was learned at until that port has sent nothing from it for so many seconds, or
+    /// is gone; 0, as at the start: it moves with the first frame that comes from elsewhere.
+    pub fn hold_addresses(&mut self, seconds: u32) {
+        self.table.hold(ticks(seconds));
+    }
+
     /// Takes a port off: what waits for it is lost and counted, what was learned at it forgotten.
     pub fn detach(&mut self, name: &str) -> bool {
         let id = self.find(name);
@@ -263,8 +282,7 @@ impl Switch {
 
     fn begin(&mut self, now: u64) {
         self.now = now;
-        // About a second.
-        self.table.tick(u32::try_from(now >> 30 & u64::from(u32::MAX)).unwrap_or(0));
+        self.table.tick(tick_of(now));
     }
 
     /// Sends what was put.

@@ -4,6 +4,10 @@
 //! by a hash with a secret, so that nobody can aim at a bucket. When a bucket is full, what gives way is decided by who
 //! holds how much: a port may push out others' idle entries as long as it holds less than its fair share, and only its
 //! own once it holds more. So a flood of invented addresses ends up evicting itself, and addresses that are in use stay.
+//!
+//! An address that turns up at another port moves there with that frame. If addresses are held ([`Table::hold`]), it does
+//! only when the port that it was learned at has sent nothing from it for that long, or is gone: one frame with another
+//! station's address takes nothing away from a station that speaks.
 
 /// Entries of a bucket.
 const WAYS: usize = 4;
@@ -55,7 +59,7 @@ pub struct TableCounters {
     pub known: u64,
     /// Addresses that were entered.
     pub learned: u64,
-    /// Known ones that turned up at another port.
+    /// Known ones that turned up at another port, and are there now.
     pub moved: u64,
     /// Known ones that had to make room.
     pub evicted: u64,
@@ -71,6 +75,8 @@ pub(super) struct Table {
     ports: u32,
     swept: usize,
     tick: u32,
+    /// An address stays for so many ticks after its port has sent from it; 0: it goes with the first frame.
+    hold: u32,
     count: TableCounters,
 }
 
@@ -85,12 +91,18 @@ impl Table {
             ports: 0,
             swept: 0,
             tick: 0,
+            hold: 0,
             count: TableCounters::default(),
         }
     }
 
     pub(super) fn counters(&self) -> TableCounters {
         TableCounters { known: self.held.iter().map(|n| u64::from(*n)).sum(), ..self.count }
+    }
+
+    /// Addresses stay where they are for so many ticks after they were seen there.
+    pub(super) fn hold(&mut self, ticks: u32) {
+        self.hold = ticks.min(AGE);
     }
 
     /// How many ports share it.
@@ -115,13 +127,17 @@ impl Table {
         (tick.wrapping_sub(entry.seen) <= AGE).then_some(entry.port)
     }
 
-    /// An address was seen at a port.
+    /// An address was seen at a port; false if it is held at another one.
     #[inline]
-    pub(super) fn learn(&mut self, key: Key, port: PortId) {
+    pub(super) fn learn(&mut self, key: Key, port: PortId) -> bool {
         let (bucket, tick) = (self.bucket(key), self.tick);
         let Some(entry) = self.buckets[bucket].0.iter_mut().find(|entry| entry.key == key.0) else {
-            return self.enter(bucket, key, port);
+            self.enter(bucket, key, port);
+            return true;
         };
+        if entry.port != port && tick.wrapping_sub(entry.seen) < self.hold {
+            return false;
+        }
         if entry.seen != tick {
             entry.used = true;
             entry.seen = tick;
@@ -132,6 +148,7 @@ impl Table {
             entry.port = port;
             self.count.moved += 1;
         }
+        true
     }
 
     #[cold]
@@ -163,7 +180,7 @@ impl Table {
         let fair = u32::try_from(self.buckets.len() * WAYS).unwrap_or(u32::MAX) / self.ports.max(1);
         let held = |port: PortId| self.held[usize::from(port)];
         let gives_way = |entry: &Entry| {
-            let idle = !entry.used || age(entry) > ACTIVE;
+            let idle = !entry.used || age(entry) > ACTIVE.max(self.hold);
             (idle || held(entry.port) > fair) && (entry.port == port || held(port) < fair)
         };
         let candidates = (0..WAYS).filter(|way| gives_way(&ways[*way]));
@@ -233,6 +250,45 @@ mod tests {
     }
 
     #[test]
+    fn an_address_that_is_held_moves_when_its_port_is_silent_or_gone() {
+        let mut t = table(1024);
+        t.hold(30);
+        for tick in [1, 20, 45] {
+            t.tick(tick);
+            t.learn(key(7), 1);
+        }
+        t.tick(74);
+        assert!((0..5).all(|_| !t.learn(key(7), 2)));
+        assert_eq!((t.find(key(7)), t.counters().moved), (Some(1), 0), "29 ticks of silence");
+        t.tick(75);
+        assert!(t.learn(key(7), 2));
+        assert_eq!((t.find(key(7)), t.counters().moved), (Some(2), 1), "30 ticks: trying for it has not renewed it");
+        assert!(!t.learn(key(7), 1), "now it is held there");
+        t.flush(2);
+        assert!(t.learn(key(7), 1), "its port is gone");
+        assert!(t.learn(Key::new(7, 2), 3));
+        assert_eq!(t.find(Key::new(7, 2)), Some(3), "another VLAN is another place");
+    }
+
+    /// Who fills a bucket must not get at what is held by having it forgotten.
+    #[test]
+    fn an_address_that_is_held_is_not_evicted_either() {
+        let mut t = table(WAYS);
+        t.hold(100);
+        for tick in [1, 2] {
+            t.tick(tick);
+            (0..4).for_each(|n| assert!(t.learn(key(n + 1), 1)));
+        }
+        t.shared_by(1);
+        t.tick(2 + ACTIVE + 1);
+        t.learn(key(99), 0);
+        assert_eq!((t.find(key(99)), t.counters().refused), (None, 1));
+        t.tick(2 + 100 + 1);
+        t.learn(key(99), 0);
+        assert_eq!((t.find(key(99)), t.counters().evicted), (Some(0), 1));
+    }
+
+    #[test]
     fn an_address_that_is_heard_stays() {
         let mut t = table(64);
         for tick in (0..10 * AGE).step_by(100) {
@@ -250,7 +306,7 @@ mod tests {
         let live = |n: u64| (key(0x0200_0000_0000 + n), PortId::try_from(1 + n % 2).unwrap());
         for tick in 1..=2 {
             t.tick(tick);
-            (0..100).map(live).for_each(|(key, port)| t.learn(key, port));
+            (0..100).map(live).for_each(|(key, port)| assert!(t.learn(key, port)));
         }
         let known: Vec<_> = (0..100).map(live).filter(|(key, port)| t.find(*key) == Some(*port)).collect();
         assert!(known.len() >= 95, "{} of 100 fit, bucket by bucket", known.len());
@@ -264,7 +320,7 @@ mod tests {
             assert_eq!(t.find(key), Some(port), "it was in use");
         }
         let newcomers: Vec<_> = (0..100).map(|n| key(0x0a00_0000_0000 + n)).collect();
-        newcomers.iter().for_each(|key| t.learn(*key, 3));
+        newcomers.iter().for_each(|key| assert!(t.learn(*key, 3)));
         let learned = newcomers.iter().filter(|key| t.find(**key) == Some(3)).count();
         assert!(learned >= 95, "{learned} of 100 newcomers");
         assert_eq!(t.buckets.len(), size);

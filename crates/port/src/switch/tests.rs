@@ -177,6 +177,28 @@ fn addresses_move_age_and_go_with_their_port() {
     b.ledger();
 }
 
+/// IEEE 802.1Q-2018 clause 8.7: only individual source addresses are learned. One of a group, or of nobody, takes no
+/// place in the table.
+#[test]
+fn group_addresses_and_none_are_not_learned() {
+    // To one other port frames go as runs, to two one by one.
+    for others in [&["b"][..], &["b", "c"]] {
+        let mut b = Bench::plain(&[&["a"], others].concat());
+        for src in [ALL, [3, 0, 0, 0, 0, 9], [1, 0, 0x5e, 0, 0, 1], [0; 6]] {
+            b.send("a", &frame(ALL, src));
+            b.send("a", &frame(mac(7), src));
+            b.send("a", &tagged(mac(7), src, 0x6005));
+        }
+        for other in others {
+            assert_eq!(b.receive(other).len(), 12, "they are carried like others");
+        }
+        assert_eq!((b.switch.table().learned, b.switch.table().known), (0, 0));
+        b.send("a", &frame(ALL, mac(1)));
+        assert_eq!(b.switch.table().learned, 1);
+        b.ledger();
+    }
+}
+
 #[test]
 fn a_full_port_drops_and_others_go_on() {
     let mut b = Bench::plain(&["a", "b", "c"]);

@@ -1,5 +1,6 @@
 //! `vale:SW:PORT`: a port of switch SW.
 
+use super::grant::Wish;
 use super::hello::Hello;
 use super::member::Policy;
 use super::vlan::Vlans;
@@ -21,12 +22,12 @@ pub(crate) const KIND: Kind = Kind {
         OptionRow {
             key: "pause",
             value: "MASK",
-            about: "classes, a bit each, whose senders wait for room here instead of losing frames (0)",
+            about: "classes, a bit each, whose senders wait for room here instead of losing frames (what the switch grants)",
         },
         OptionRow {
             key: "vlan",
             value: "LIST",
-            about: "all, or VLANs joined by +: 10 is the untagged one, t20 and t30-39 have tags (all)",
+            about: "all, or VLANs joined by +: 10 is the untagged one, t20 and t30-39 have tags (what the switch grants)",
         },
     ],
     demand,
@@ -59,12 +60,13 @@ impl<'a> Address<'a> {
 }
 
 /// What a port asks of its switch.
-pub(super) fn policy(spec: &Spec) -> Result<Policy, OpenError> {
-    let pause = spec.option("pause").map_or(Some(0), Policy::parse_pause);
-    let pause = pause.ok_or_else(|| spec.oops("pause= is no mask of 8 classes", "give 0 to 255, or 0x00 to 0xff"))?;
-    let vlans = spec.option("vlan").map_or_else(|| Some(Vlans::default()), Vlans::parse);
+fn wish(spec: &Spec) -> Result<Wish, OpenError> {
+    let pause = spec.option("pause").map(|text| Policy::parse_pause(text).ok_or(()));
+    let pause = pause.transpose();
+    let pause = pause.map_err(|()| spec.oops("pause= is no mask of 8 classes", "give 0 to 255, or 0x00 to 0xff"))?;
+    let vlans = spec.option("vlan").map(|text| Vlans::parse(text).ok_or(())).transpose();
     let mend = "give all, or numbers from 1 to 4094 as 10+t20+t30-39";
-    Ok(Policy { vlans: vlans.ok_or_else(|| spec.oops("vlan= is no list of VLANs", mend))?, pause })
+    Ok(Wish { vlans: vlans.map_err(|()| spec.oops("vlan= is no list of VLANs", mend))?, pause })
 }
 
 pub(super) fn shape(spec: &Spec) -> Result<Shape, OpenError> {
@@ -92,7 +94,7 @@ pub(crate) fn meets_within(spec: &Spec, specs: &[Spec]) -> bool {
 
 fn demand(spec: &Spec) -> Result<Demand, OpenError> {
     Address::parse(spec)?;
-    policy(spec)?;
+    wish(spec)?;
     let shape = shape(spec)?;
     // Within this process: a ring of its own to send, and a pair to receive through.
     let mut demand = Demand::rings(shape.queues, 2 * shape.queues, shape.slots, shape.buf_size);
@@ -101,12 +103,12 @@ fn demand(spec: &Spec) -> Result<Demand, OpenError> {
 }
 
 fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
-    let (address, policy, shape) = (Address::parse(spec)?, policy(spec)?, shape(spec)?);
+    let (address, wish, shape) = (Address::parse(spec)?, wish(spec)?, shape(spec)?);
     if meets_within(spec, context.specs) {
-        return within::open(spec, context, &address, policy, &shape);
+        return within::open(spec, context, &address, wish.of_itself(), &shape);
     }
-    let text = spec.option("vlan").unwrap_or("all").to_owned();
-    let hello = Hello { shape, pause: policy.pause, port: address.port.to_owned(), vlans: text };
+    let vlans = spec.option("vlan").unwrap_or_default().to_owned();
+    let hello = Hello { shape, pause: wish.pause, port: address.port.to_owned(), vlans };
     let path = format!("port of switch {} in another process, over memory between the two", address.switch);
     cable::join(spec, &socket_name(address.switch), hello.write(), &shape, path)
 }

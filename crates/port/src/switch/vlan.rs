@@ -68,6 +68,19 @@ impl Vlans {
         Some(Self { untagged, tagged: Some(tagged) })
     }
 
+    /// Whether none of them is missing among others.
+    pub(super) fn are_among(&self, others: &Self) -> bool {
+        let Some(theirs) = &others.tagged else { return true };
+        let Some(mine) = &self.tagged else { return false };
+        let all = |bits: &[u64; 64], untagged: Option<u16>| {
+            let mut bits = *bits;
+            untagged.into_iter().for_each(|vid| bits[usize::from(vid) / 64] |= 1 << (vid % 64));
+            bits
+        };
+        let (mine, theirs) = (all(mine, self.untagged), all(theirs, others.untagged));
+        mine.iter().zip(theirs).all(|(mine, theirs)| mine & !theirs == 0)
+    }
+
     fn has_tagged(&self, vid: u16) -> bool {
         self.tagged.as_ref().is_none_or(|bits| bits[usize::from(vid & 0xfff) / 64] >> (vid % 64) & 1 == 1)
     }

@@ -54,7 +54,7 @@ fn a_cables_lines_are_written_anew_before_it_is_paired() {
 
 #[test]
 fn a_switch_ports_lines_are_written_anew_before_it_is_paired() {
-    let mut host = Host::new("early", None);
+    let mut host = Host::new("early", &[]);
     let hello = switch_hello("evil", 64, 2048);
     let joiner = until("let in", || {
         // The switch takes no port while it is looked at: nothing else writes to the lines until then.

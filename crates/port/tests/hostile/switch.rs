@@ -2,7 +2,7 @@
 
 use super::stranger::*;
 use super::until;
-use linerate_port::switch::{Door, Ledger, PortReport, Switch};
+use linerate_port::switch::{Door, Ledger, Policy, PortReport, Switch};
 use linerate_port::{DropReason, Link, Port, RxQueue, TxQueue, open};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -23,9 +23,14 @@ pub(super) struct Host {
 }
 
 impl Host {
-    pub(super) fn new(test: &str, guests: Option<Vec<String>>) -> Self {
+    /// `guests`: what it is run with behind `--ports`; nothing: without.
+    pub(super) fn new(test: &str, guests: &[&str]) -> Self {
         let name = format!("{test}-{}", std::process::id());
-        let (switch, door) = (Arc::new(Mutex::new(Switch::new())), Arc::new(Door::open(&name, guests).unwrap()));
+        let granted = |text: &&str| Policy::behind(text).map(|(name, policy)| (name.to_owned(), policy)).unwrap();
+        let granted = (!guests.is_empty()).then(|| guests.iter().map(granted).collect());
+        let mut switch = Switch::new();
+        switch.hold_addresses(if guests.is_empty() { 0 } else { 30 });
+        let (switch, door) = (Arc::new(Mutex::new(switch)), Arc::new(Door::open(&name, granted).unwrap()));
         let stop = Arc::new(AtomicBool::new(false));
         let thread = std::thread::spawn({
             let (switch, door, stop) = (switch.clone(), door.clone(), stop.clone());
@@ -137,7 +142,7 @@ impl Drop for Host {
 
 #[test]
 fn nonsense_at_the_door_is_refused_and_counted() {
-    let mut host = Host::new("door", None);
+    let mut host = Host::new("door", &[]);
     let sized = |slots, buf| switch_hello("evil", slots, buf);
     for (what, message) in [
         ("nothing", vec![]),
@@ -173,7 +178,7 @@ fn nonsense_at_the_door_is_refused_and_counted() {
 
 #[test]
 fn only_guests_are_let_in() {
-    let host = Host::new("guests", Some(vec!["a".into(), "b".into(), "kept".into()]));
+    let host = Host::new("guests", &["a", "b", "kept"]);
     host.door.reserve("kept");
     let line = open(&format!("vale:{}:kept", host.name)).err().unwrap().to_string();
     assert!(line.contains("has a port of that name"), "{line}");
@@ -185,9 +190,71 @@ fn only_guests_are_let_in() {
     assert!(line.contains("it runs already"), "{line}");
 }
 
+/// What came of a wish: let in, or refused with the number of a reason.
+fn wish(host: &Host, port: &str, pause: u64, vlans: &str) -> Result<(), u64> {
+    let hello = switch_wish(port, 64, 2048, pause, vlans);
+    let socket = connect(&host.path).unwrap();
+    send(&socket, &hello, &[]);
+    let (answer, _) = receive(&socket);
+    match u64::from_le_bytes(answer[16..24].try_into().unwrap()) {
+        0 => Ok(()),
+        reason => Err(reason),
+    }
+}
+
+#[test]
+fn pause_and_vlans_are_granted_by_who_runs_the_switch() {
+    const PAUSE: Result<(), u64> = Err(8);
+    const VLANS: Result<(), u64> = Err(9);
+    let mut open_to_all = Host::new("ungranted", &[]);
+    assert_eq!(wish(&open_to_all, "evil", 0xff, ""), PAUSE);
+    assert_eq!(wish(&open_to_all, "evil", 1, "all"), PAUSE);
+    assert_eq!(wish(&open_to_all, "evil", 0, "all"), Ok(()));
+    let line = open(&format!("vale:{}:evil,pause=0xff", open_to_all.name)).err().unwrap().to_string();
+    assert!(line.contains("does not grant pause=0xff") && line.contains("--ports evil:pause=0xff"), "{line}");
+    open_to_all.talks("after wishes that were not granted");
+    let mut host = Host::new("granted", &["a", "b:pause=8", "evil:vlan=10+t20:pause=1"]);
+    for (pause, vlans, gets) in [
+        (0xff, "", PAUSE),
+        (2, "", PAUSE),
+        (256, "all", VLANS),
+        (256, "1", VLANS),
+        (0, "10+t20-21", VLANS),
+        (1, "10", Ok(())),
+        (0, "t20", Ok(())),
+        (256, "", Ok(())),
+    ] {
+        assert_eq!(wish(&host, "evil", pause, vlans), gets, "{pause} {vlans}");
+    }
+    let line = open(&format!("vale:{}:evil,vlan=30", host.name)).err().unwrap().to_string();
+    assert!(line.contains("does not grant vlan=30") && line.contains("leave vlan= out"), "{line}");
+    // What is granted holds without being asked for: frames of the honest ports' VLAN do not come here.
+    let evil = host.stranger();
+    host.talks("beside a guest of another VLAN");
+    assert_eq!(evil.map.see(evil.inward.published()), 0);
+}
+
+/// One that takes another's address and then nothing: with a pause of its own it would stop whoever sends there.
+#[test]
+fn a_stolen_address_stays_with_its_owner_while_that_speaks() {
+    let mut host = Host::new("stolen", &["a", "b", "evil:pause=0xff"]);
+    host.talks("first");
+    let evil = host.stranger();
+    for mac in 0..2u8 {
+        let mut frame = [0x5a; 60];
+        frame[..12].copy_from_slice(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, mac]);
+        evil.send(&frame);
+    }
+    until("the switch has seen both", || (host.port("evil")?.count.received == 2).then_some(()));
+    assert_eq!(host.port("evil").unwrap().count.held, 2);
+    host.talks("while somebody sends from their addresses");
+    assert_eq!(host.port("evil").unwrap().count.sent, 0, "nothing of it went elsewhere");
+    assert_eq!(host.switch.lock().unwrap().table().moved, 0);
+}
+
 #[test]
 fn bad_slots_are_counted_and_nothing_of_them_goes_on() {
-    let mut host = Host::new("slots", None);
+    let mut host = Host::new("slots", &[]);
     let evil = host.stranger();
     let own = evil.outward.first_buf;
     let (past, theirs) = (evil.buffers, evil.inward.first_buf);
@@ -220,7 +287,7 @@ fn bad_slots_are_counted_and_nothing_of_them_goes_on() {
 
 #[test]
 fn who_writes_what_cannot_be_is_parted_from() {
-    let mut host = Host::new("liar", None);
+    let mut host = Host::new("liar", &[]);
     for attack in 0..5u64 {
         let evil = host.stranger();
         match attack {
@@ -263,7 +330,7 @@ fn who_writes_what_cannot_be_is_parted_from() {
 
 #[test]
 fn a_switch_that_comes_again_is_joined_again() {
-    let host = Host::new("again", None);
+    let host = Host::new("again", &[]);
     let mut port = open(&format!("vale:{}:c,slots=64", host.name)).unwrap();
     let (mut tx, mut rx) = (port.take_tx(0).unwrap(), port.take_rx(0).unwrap());
     let mut sync = || {

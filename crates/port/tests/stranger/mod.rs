@@ -40,10 +40,15 @@ pub(crate) fn hello() -> Vec<u8> {
     words(&[MAGIC, VERSION, 0])
 }
 
-/// What a switch's port of one queue says first.
+/// What a switch's port of one queue says first, and asks for no more than is granted to it.
 pub(crate) fn switch_hello(port: &str, slots: u64, buf_size: u64) -> Vec<u8> {
-    let mut message = words(&[u64::from_le_bytes(*b"lr-vale\0"), 2, 1, slots, 1500, buf_size, 0]);
-    message.extend(format!("{port},all").bytes());
+    switch_wish(port, slots, buf_size, 256, "")
+}
+
+/// The same with a pause and VLANs that it asks for.
+pub(crate) fn switch_wish(port: &str, slots: u64, buf_size: u64, pause: u64, vlans: &str) -> Vec<u8> {
+    let mut message = words(&[u64::from_le_bytes(*b"lr-vale\0"), 2, 1, slots, 1500, buf_size, pause]);
+    message.extend(format!("{port},{vlans}").bytes());
     message
 }
 
@@ -343,6 +348,9 @@ pub(crate) struct Joiner {
     /// From here to the honest left end.
     pub(crate) outward: Pair,
     pub(crate) buffers: u32,
+    /// Where buffer 0 lies, and how far it is from one to the next.
+    area: u64,
+    buf_size: u64,
     /// By these the honest end is rung: its transmit queue, its receive queue.
     pub(crate) bells: Vec<OwnedFd>,
     /// Its own, both ends of each.
@@ -382,7 +390,20 @@ impl Joiner {
         send(&socket, b"bells", &own.each_ref().map(|[_, far]| std::os::fd::AsFd::as_fd(far)));
         let (word, bells) = receive(&socket);
         (word == b"bells" && bells.len() == 2).then_some(())?;
-        Some(Self { socket, map, inward, outward, buffers: u32::try_from(offer[9]).unwrap(), bells, own })
+        let (buffers, area, buf_size) = (u32::try_from(offer[9]).unwrap(), offer[8], offer[6]);
+        Some(Self { socket, map, inward, outward, buffers, area, buf_size, bells, own })
+    }
+
+    /// Sends a frame as an honest joiner would: no more than the ring has room for.
+    pub(crate) fn send(&self, frame: &[u8]) {
+        let buf = self.outward.first_buf + self.map.see(self.outward.published()) % 64;
+        let at = self.area + u64::from(buf) * self.buf_size + 256;
+        for (at, part) in (at..).step_by(8).zip(frame.chunks(8)) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.map.put_u64(at, u64::from_le_bytes(word));
+        }
+        self.publish(&[slot(buf, u16::try_from(frame.len()).unwrap(), 0)]);
     }
 
     /// Publishes `n` slots with these words.

@@ -66,7 +66,7 @@ pub(super) fn ledger_line(ledger: &Ledger, job: &SwitchJob) -> String {
     let (table, door) = (job.switch.table(), job.door.counters());
     format!(
         "Ledger: in {} refused {} ({}); copies {} = out {} + dropped {} ({}); of those out, lost with their receiver {}; \
-         unexplained {}.\nAddresses: {} known, {} learned, {} moved, {} evicted, {} not learned. \
+         unexplained {}.\nAddresses: {} known, {} learned, {} moved, {} held, {} evicted, {} not learned. \
          Ports: {} admitted, {} refused, {} liars.",
         ledger.received,
         ledger.refused.total(),
@@ -80,6 +80,7 @@ pub(super) fn ledger_line(ledger: &Ledger, job: &SwitchJob) -> String {
         table.known,
         table.learned,
         table.moved,
+        job.switch.ports().iter().map(|port| port.count.held).sum::<u64>(),
         table.evicted,
         table.refused,
         door.admitted,
@@ -101,7 +102,7 @@ pub(super) fn document(name: &str, job: &SwitchJob) -> Value {
         let class = |class: &linerate_port::switch::ClassCounters| json!({"sent": class.sent, "dropped": class.dropped, "waits": class.waits});
         json!({
             "name": port.name, "path": port.path, "gone": port.gone,
-            "received": count.received, "received_bytes": count.received_bytes, "flooded": count.flooded,
+            "received": count.received, "received_bytes": count.received_bytes, "flooded": count.flooded, "held": count.held,
             "copies": count.copies, "refused": map(count.refused.iter()),
             "sent": count.sent, "sent_bytes": count.sent_bytes, "dropped": map(count.dropped.iter()),
             "lost": map(port.fate.lost.iter()), "in_ring": port.fate.in_ring,
