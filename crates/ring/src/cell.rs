@@ -15,6 +15,18 @@ impl SlotWord {
         Self(buf_idx as u64 | (len as u64) << 32 | (flags as u64) << 48)
     }
 
+    /// A word of its buffer and what [`SlotWord::len_and_flags`] gave.
+    #[inline]
+    pub(crate) const fn kept(buf_idx: u32, len_and_flags: u32) -> Self {
+        Self(buf_idx as u64 | (len_and_flags as u64) << 32)
+    }
+
+    /// All but the buffer.
+    #[inline]
+    pub(crate) const fn len_and_flags(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
     /// Which buffer; 0 is none.
     #[inline]
     #[must_use]

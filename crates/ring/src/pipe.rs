@@ -7,7 +7,8 @@
 //! # Trust
 //! In one process both sides may swap buffers. Between two processes the region's maker may swap and accepts no swap;
 //! the other side accepts any buffer inside the region and may not swap. So the maker always knows where each of its
-//! buffers is, whatever the other side does.
+//! buffers is, whatever the other side does. What leaves a transmit ring is what was said of it, not what stands in the
+//! shared slots by then: lengths and flags are kept privately too, so the sender's counts are its own.
 //!
 //! In one process frames are borrowed, so safe code must not be able to give one buffer two holders: each half of a
 //! pair is taken once, from cursor 0; a pipe serves no ring but its own, and its ring no engine but the pipe; and
@@ -197,7 +198,7 @@ impl PipeTx {
             let buf = word.buf_idx();
             if self.accept_swaps && (BUFFERS_RESERVED..ring.raw.region.buffers()).contains(&buf) {
                 ring.raw.set_buf(cursor, buf);
-                ring.raw.slot(cursor).set(SlotWord::new(buf, 0, flags::BUF_CHANGED));
+                ring.raw.set_word(cursor, SlotWord::new(buf, 0, flags::BUF_CHANGED));
             } else {
                 self.lies += 1;
             }
@@ -273,19 +274,13 @@ impl PipeTx {
     ) -> (u32, u64) {
         let cursor = ring.taken.wrapping_add(i);
         let usable = u16::try_from(ring.raw.usable).unwrap_or(u16::MAX);
-        let (slots, own) = ring.raw.run(cursor, pending - i);
         let (far, _) = self.far.run(cursor, pending - i);
-        let (mut frames, mut bytes) = (0, 0);
-        for ((slot, buf), far) in slots.iter().zip(own).zip(far) {
-            let word = slot.word();
-            if !word.is_plain(usable) || !admit(word.len().into()) {
-                break;
-            }
-            far.set(word.with_buf(*buf).without(flags::BUF_CHANGED));
-            bytes += u64::from(word.len());
-            frames += 1;
+        if ring.raw.keeps_words() {
+            return copy_plain(ring.raw.kept(cursor, pending - i), far, usable, admit);
         }
-        (frames, bytes)
+        let (slots, own) = ring.raw.run(cursor, pending - i);
+        let words = slots.iter().zip(own).map(|(slot, buf)| slot.word().with_buf(*buf));
+        copy_plain(words, far, usable, admit)
     }
 
     #[inline]
@@ -392,6 +387,26 @@ impl PipeTx {
         self.lines.get().renew(start);
         (lost as u64, start)
     }
+}
+
+/// Writes words into slots as long as they are plain and admitted; gives how many and their bytes.
+#[inline]
+fn copy_plain(
+    words: impl Iterator<Item = SlotWord>,
+    far: &[SlotCell],
+    usable: u16,
+    admit: &mut impl FnMut(usize) -> bool,
+) -> (u32, u64) {
+    let (mut frames, mut bytes) = (0, 0);
+    for (word, far) in words.zip(far) {
+        if !word.is_plain(usable) || !admit(word.len().into()) {
+            break;
+        }
+        far.set(word.without(flags::BUF_CHANGED));
+        bytes += u64::from(word.len());
+        frames += 1;
+    }
+    (frames, bytes)
 }
 
 impl PipeRx {

@@ -80,7 +80,7 @@ impl RxBatch<'_> {
             }
             let spare = target.buf(start);
             target.set_buf(start, mine);
-            target.slot(start).set(SlotWord::new(mine, word.len(), flags::BUF_CHANGED));
+            target.set_word(start, SlotWord::new(mine, word.len(), flags::BUF_CHANGED));
             from.set_buf(cursor, spare);
             from.slot(cursor).set(SlotWord::new(spare, 0, flags::BUF_CHANGED));
             bytes += u64::from(word.len());
@@ -119,10 +119,12 @@ fn run<const CHECKED: bool>(
     let (target, start) = (&to.ring.raw, to.ring.head.wrapping_add(at));
     let (slots, own) = from.run(cursor, n.min(room));
     let (free, spare) = target.run(start, n.min(room));
+    // Of a ring's own slots, what was said of them counts, not what another process may have written there since.
+    let (own_words, keep) = (!CHECKED && from.keeps_words(), target.keeps_words());
     let longest = alike.longest.min(u16::try_from(from.usable.min(target.usable)).unwrap_or(u16::MAX));
     let (mut done, mut bytes) = (0, 0);
     for (((slot, mine), free), spare) in slots.iter().zip(own).zip(free).zip(spare) {
-        let word = slot.word();
+        let word = if own_words { from.word(cursor.wrapping_add(done)) } else { slot.word() };
         let len = word.len();
         if !plain(word, longest) || *mine < BUFFERS_RESERVED || (CHECKED && word.buf_idx() != *mine) {
             break;
@@ -140,7 +142,12 @@ fn run<const CHECKED: bool>(
         if !of_run {
             break;
         }
-        free.set(SlotWord::new(*spare, len, 0));
+        let word = SlotWord::new(*spare, len, 0);
+        if keep {
+            target.set_word(start.wrapping_add(done), word);
+        } else {
+            free.set(word);
+        }
         bytes += u64::from(len);
         done += 1;
     }

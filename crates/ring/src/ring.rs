@@ -1,11 +1,12 @@
 //! What transmit and receive rings have in common: the mapping of one `netmap_ring`, and whose buffer is where.
 
-use crate::cell::{Meta, MetaCell, SlotCell};
+use crate::cell::{Meta, MetaCell, SlotCell, SlotWord};
 use crate::claim::Claim;
 use crate::frame::Frame;
 use crate::layout::NetmapRing;
 use crate::prefetch;
 use crate::region::{Region, RingSpot, Sharing};
+use std::cell::Cell;
 use std::mem::offset_of;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -28,6 +29,9 @@ pub(crate) struct Raw {
     meta: NonNull<MetaCell>,
     /// The buffer of each slot; 0 is none.
     pub(crate) own: Box<[u32]>,
+    /// Of a ring whose slots this side alone writes in memory that another process can write: each slot's length and flags.
+    /// Empty in all other rings, where the slot says them.
+    said: Box<[Cell<u32>]>,
     pub(crate) mask: u32,
     pub(crate) shared: bool,
     pub(crate) usable: usize,
@@ -52,6 +56,7 @@ impl Raw {
             slots: region.slots_at(&spot),
             meta: region.meta_at(&spot),
             own,
+            said: Box::default(),
             mask: spot.slots - 1,
             shared: region.sharing() == Sharing::Shared,
             usable: region.usable(),
@@ -63,6 +68,46 @@ impl Raw {
             region,
             spot,
         }
+    }
+
+    /// Keeps lengths and flags privately from now on, if another process could change them in the slots.
+    pub(crate) fn keep_words(&mut self) {
+        if self.shared {
+            self.said = vec![Cell::new(0); self.own.len()].into();
+        }
+    }
+
+    /// Whether lengths and flags are kept privately.
+    #[inline]
+    pub(crate) fn keeps_words(&self) -> bool {
+        !self.said.is_empty()
+    }
+
+    /// What this side has said of a slot that it alone writes: the private truth, where there is one.
+    #[inline]
+    pub(crate) fn word(&self, cursor: u32) -> SlotWord {
+        match self.said.get(self.index(cursor)) {
+            Some(said) => SlotWord::kept(self.buf(cursor), said.get()),
+            None => self.slot(cursor).word().with_buf(self.buf(cursor)),
+        }
+    }
+
+    /// Writes a slot that this side alone writes, and keeps what is said.
+    #[inline]
+    pub(crate) fn set_word(&self, cursor: u32, word: SlotWord) {
+        if let Some(said) = self.said.get(self.index(cursor)) {
+            said.set(word.len_and_flags());
+        }
+        self.slot(cursor).set(word);
+    }
+
+    /// The kept words from `cursor` on up to the ring's end, at most `n`: none, where none are kept.
+    #[inline]
+    pub(crate) fn kept(&self, cursor: u32, n: u32) -> impl Iterator<Item = SlotWord> + '_ {
+        let from = self.index(cursor);
+        let len = (n as usize).min(self.own.len() - from);
+        let said = self.said.get(from..from + len).unwrap_or_default();
+        said.iter().zip(&self.own[from..from + len]).map(|(said, buf)| SlotWord::kept(*buf, said.get()))
     }
 
     /// Whether the other half of the pair cannot touch frames any more, or cannot harm by it: between processes frames

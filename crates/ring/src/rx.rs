@@ -391,7 +391,7 @@ pub fn forward(mut rx: RxBatch<'_>, mut tx: TxBatch<'_>, n: u32) -> Option<(u32,
         let to = tx.ring.head.wrapping_add(sent);
         let spare = tx.ring.raw.buf(to);
         tx.ring.raw.set_buf(to, word.buf_idx());
-        tx.ring.raw.slot(to).set(word.with_flags(word.flags() | flags::BUF_CHANGED));
+        tx.ring.raw.set_word(to, word.with_flags(word.flags() | flags::BUF_CHANGED));
         if word.has(flags::META) {
             tx.ring.raw.set_meta(to, rx.ring.raw.meta(from));
         }
@@ -409,6 +409,9 @@ pub fn forward(mut rx: RxBatch<'_>, mut tx: TxBatch<'_>, n: u32) -> Option<(u32,
 /// that they went with, up to the end of either ring; gives how many.
 #[inline]
 fn exchange_plain(rx: &mut RxBatch<'_>, tx: &mut TxBatch<'_>, i: u32, to: u32, n: u32) -> u32 {
+    if tx.ring.raw.keeps_words() {
+        return 0;
+    }
     let usable = u16::try_from(rx.ring.raw.usable).unwrap_or(u16::MAX);
     let (slots, own) = rx.ring.raw.run_mut(rx.ring.head.wrapping_add(i), n);
     let (free, spare) = tx.ring.raw.run_mut(tx.ring.head.wrapping_add(to), n);

@@ -38,15 +38,16 @@ impl TxRing {
     }
 
     pub(crate) fn over(region: Arc<Region>, spot: RingSpot, first_buf: u32) -> Self {
-        Self { raw: Raw::new(region, spot, first_buf), head: 0, taken: 0, done: 0, may_swap: true }
+        let mut raw = Raw::new(region, spot, first_buf);
+        raw.keep_words();
+        Self { raw, head: 0, taken: 0, done: 0, may_swap: true }
     }
 
     /// Writes each slot anew from what is known privately.
     pub(crate) fn reset_slots(&self) {
         for k in 0..=self.raw.mask {
-            let slot = self.raw.slot(k);
-            slot.set(SlotWord::new(self.raw.buf(k), 0, 0));
-            slot.set_ptr(0);
+            self.raw.set_word(k, SlotWord::new(self.raw.buf(k), 0, 0));
+            self.raw.slot(k).set_ptr(0);
         }
         self.raw.show(self.head, self.tail());
     }
@@ -140,7 +141,6 @@ impl TxRing {
         for i in at..at + n {
             let (word, meta) = (from.pending_word(i), from.pending_meta(i));
             let mut batch = self.reserve(1);
-            // Another process may be writing lengths; the frame has the one that was checked when it was made.
             let frame = from.pending_frame(i);
             let len = frame.len();
             if !batch.frame(0).copy_from(&frame) {
@@ -178,18 +178,20 @@ impl TxRing {
         let (slots, own) = self.raw.run(self.taken, self.pending());
         let rest = u32::try_from(slots.len()).unwrap_or(0);
         let (more, theirs) = self.raw.run(self.taken.wrapping_add(rest), self.pending() - rest);
+        let (kept, mut cursor) = (self.raw.keeps_words(), self.taken);
         slots.iter().zip(own).chain(more.iter().zip(theirs)).map(move |(slot, buf)| {
-            let word = slot.word();
+            let word = if kept { self.raw.word(cursor) } else { slot.word() };
+            cursor = cursor.wrapping_add(1);
             SlotWord::new(*buf, word.len().min(usable), word.flags())
         })
     }
 
-    /// Private truth on the buffer, the slot's own length and flags.
+    /// Private truth on the buffer; length and flags as this side has said them.
     #[inline]
     pub(crate) fn word(&self, cursor: u32) -> SlotWord {
-        let word = self.raw.slot(cursor).word();
+        let word = self.raw.word(cursor);
         let len = word.len().min(u16::try_from(self.raw.usable).unwrap_or(u16::MAX));
-        SlotWord::new(self.raw.buf(cursor), len, word.flags())
+        SlotWord::new(word.buf_idx(), len, word.flags())
     }
 
     /// The `i`th pending slot's frame. `i` must be below [`TxRing::pending`].
@@ -324,7 +326,7 @@ impl TxBatch<'_> {
     pub fn set(&mut self, i: u32, len: usize, flags: u16) {
         let cursor = self.cursor(i);
         let len = u16::try_from(len.min(self.ring.raw.usable)).unwrap_or(u16::MAX);
-        self.ring.raw.slot(cursor).set(SlotWord::new(self.ring.raw.buf(cursor), len, flags));
+        self.ring.raw.set_word(cursor, SlotWord::new(self.ring.raw.buf(cursor), len, flags));
     }
 
     /// Copies a frame into the `i`th slot; false, and nothing done, if it is longer than a buffer.
@@ -342,9 +344,8 @@ impl TxBatch<'_> {
     pub fn set_meta(&mut self, i: u32, meta: Meta) {
         let cursor = self.cursor(i);
         self.ring.raw.set_meta(cursor, meta);
-        let slot = self.ring.raw.slot(cursor);
-        let word = slot.word();
-        slot.set(word.with_flags(word.flags() | flags::META));
+        let word = self.ring.raw.word(cursor);
+        self.ring.raw.set_word(cursor, word.with_flags(word.flags() | flags::META));
     }
 
     /// Puts another buffer of the same region into the `i`th slot and gives out the one that was there; false, and
@@ -362,9 +363,8 @@ impl TxBatch<'_> {
     #[inline]
     pub(crate) fn put_buf(&mut self, cursor: u32, buf: u32) {
         self.ring.raw.set_buf(cursor, buf);
-        let slot = self.ring.raw.slot(cursor);
-        let word = slot.word();
-        slot.set(SlotWord::new(buf, word.len(), word.flags() | flags::BUF_CHANGED));
+        let word = self.ring.raw.word(cursor);
+        self.ring.raw.set_word(cursor, word.with_flags(word.flags() | flags::BUF_CHANGED));
     }
 
     /// Hands the first `n` slots on. They leave with the next sync.

@@ -270,6 +270,51 @@ mod another_process {
         assert_eq!((b.sync(&mut rx), b.lies()), (63, 1));
     }
 
+    /// What leaves is what was committed: lengths and flags in shared slots are another process's to write as well.
+    #[test]
+    fn cannot_change_what_was_committed() {
+        let region = region(1, Sharing::Shared);
+        let pair = region.ring_pair(0, 64).unwrap();
+        let (mut tx, mut a) = Pipe::Maker.sender(&region, &pair, 0).unwrap();
+        let file = region.file().unwrap().try_clone_to_owned().unwrap();
+        let joined = Region::join(file, region.buf_area(), region.buf_size(), region.buffers()).unwrap();
+        let (mut rx, mut b) = Pipe::Joiner.receiver(&joined, &pair, 0).unwrap();
+        let file = File::from(region.file().unwrap().try_clone_to_owned().unwrap());
+        // Void, a chain without an end, longer than a buffer, with a request, noise.
+        for word in [0, 60 << 32 | 0x20 << 48, 0xffff << 32, 60 << 32 | 0x80 << 48, u64::MAX, 0x1234_5678_9abc_def0] {
+            send(&mut tx, b"plain", 0);
+            send(&mut tx, b"cha", flags::MOREFRAG);
+            send(&mut tx, b"in", 0);
+            let mut batch = tx.reserve(1);
+            assert!(batch.put(0, b"asks"));
+            batch.set_meta(0, linerate_ring::Meta { flags: 1, ..Default::default() });
+            batch.commit(1);
+            for k in 0..64 {
+                file.write_all_at(&word.to_le_bytes(), pair.tx.ring + 256 + 16 * k).unwrap();
+            }
+            assert_eq!((0..4).map(|i| tx.pending_word(i).len()).collect::<Vec<_>>(), [5, 3, 2, 4]);
+            assert_eq!(tx.pending_words().map(|word| word.len()).collect::<Vec<_>>(), [5, 3, 2, 4]);
+            let moved = a.sync(&mut tx, |_| true);
+            assert_eq!((moved.slots, moved.frames, moved.bytes, moved.too_many_fragments), (4, 3, 14, 0), "{word:x}");
+            b.sync(&mut rx);
+            let mut batch = rx.batch(4);
+            let seen: Vec<_> = (0..4).map(|i| batch.frame(i).map(|(f, flags)| (f.to_vec(), flags)).unwrap()).collect();
+            let wanted = [(&b"plain"[..], 0), (b"cha", flags::MOREFRAG), (b"in", 0), (b"asks", flags::META)];
+            assert!(
+                seen.iter().zip(wanted).all(|((f, flags), (bytes, wanted))| f == bytes && *flags == wanted),
+                "{seen:?}"
+            );
+            assert_eq!(batch.meta(3).map(|meta| meta.flags), Some(1));
+            batch.release(4);
+            b.sync(&mut rx);
+        }
+        // Those on their way when the other end goes, too.
+        send(&mut tx, b"plain", 0);
+        a.sync(&mut tx, |_| true);
+        (0..64).for_each(|k| file.write_all_at(&0u64.to_le_bytes(), pair.tx.ring + 256 + 16 * k).unwrap());
+        assert_eq!(a.reset(&mut tx).0, 1);
+    }
+
     /// A joiner must not wipe out what the maker published between the hand-shake and the joiner's first look.
     #[test]
     fn that_joins_late_finds_what_was_published_early() {

@@ -285,6 +285,47 @@ fn bad_slots_are_counted_and_nothing_of_them_goes_on() {
     host.talks("after one with bad slots");
 }
 
+/// A guest writes over the slots that the switch has filled for it, before they are published: what it gets is what the
+/// switch has put there, and the switch's counts stay its own.
+#[test]
+fn what_a_guest_writes_over_its_own_copies_leaves_the_ledger_whole() {
+    let mut host = Host::new("over", &[]);
+    host.talks("first");
+    let evil = host.stranger();
+    let noise = [0, 60 << 32 | 0x20 << 48, 0xffff << 32, u64::MAX];
+    for (round, word) in (1..).zip(noise) {
+        // Held by its pause, copies wait in its ring at the switch.
+        evil.map.put(evil.inward.pause(), round << 8 | 0xff);
+        let (_, tx, _) = &mut host.ends[0];
+        for n in 0..10 {
+            tx.sync();
+            let mut batch = tx.ring.reserve(1);
+            let mut frame = [n; 60];
+            frame[..12].copy_from_slice(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 0]);
+            assert!(batch.put(0, &frame));
+            batch.commit(1);
+            tx.sync();
+        }
+        let copies = |host: &Host| host.port("evil").unwrap().count.sent;
+        until("copies are there", || (copies(&host) == u64::from(10 * round)).then_some(()));
+        for k in 0..64 {
+            evil.map.put_u64(evil.inward.sent_slot(k), word);
+        }
+        evil.map.put(evil.inward.pause(), (round + 100) << 8);
+        until("they are published", || (evil.map.see(evil.inward.published()) == 10 * round).then_some(()));
+        for k in 10 * (round - 1)..10 * round {
+            assert_eq!(evil.map.see_u64(evil.inward.slot(k)) >> 32, 60, "length and flags as the switch has put them");
+        }
+        evil.map.put(evil.inward.released(), 10 * round);
+        host.talks("beside one that writes over its copies");
+    }
+    drop(evil);
+    host.gone("it went");
+    host.talks("after one that wrote over its copies");
+    let port = host.port("evil").unwrap();
+    assert_eq!((port.fate.carried, port.fate.lost.total()), (port.count.sent, 0));
+}
+
 #[test]
 fn who_writes_what_cannot_be_is_parted_from() {
     let mut host = Host::new("liar", &[]);

@@ -270,6 +270,10 @@ impl Map {
         (0..self.len as u64 / 4).flat_map(|word| self.see(4 * word).to_ne_bytes()).collect()
     }
 
+    pub(crate) fn see_u64(&self, at: u64) -> u64 {
+        u64::from(self.see(at)) | u64::from(self.see(at + 4)) << 32
+    }
+
     pub(crate) fn put_u64(&self, at: u64, value: u64) {
         let at = usize::try_from(at).unwrap();
         assert!(at.is_multiple_of(8) && at + 8 <= self.len);
@@ -327,6 +331,11 @@ impl Pair {
     /// The numbers that the sender tells.
     pub(crate) fn told(&self) -> u64 {
         self.lines + 512
+    }
+
+    /// The slot of the sender's ring that a cursor stands for.
+    pub(crate) fn sent_slot(&self, cursor: u32) -> u64 {
+        self.tx + 256 + u64::from(cursor % 64) * 16
     }
 
     /// The slot of the receiver's ring that a cursor stands for.
