@@ -8,6 +8,8 @@
 mod descriptors;
 #[path = "hostile/early.rs"]
 mod early;
+#[path = "hostile/guests.rs"]
+mod guests;
 mod stranger;
 #[path = "hostile/switch.rs"]
 mod switch;

@@ -5,7 +5,7 @@ use super::stranger::*;
 use super::{Honest, in_time, joins, until};
 use linerate_port::switch::Door;
 use linerate_port::{Link, open_all};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// A TCP connection whose sender, closed with data that nobody reads, keeps who closes it last for an hour.
@@ -17,13 +17,8 @@ struct Slow {
 
 impl Slow {
     fn new() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (receiver, _) = listener.accept().unwrap();
-        sender.set_nonblocking(true).unwrap();
-        while std::io::Write::write(&mut &sender, &[0; 65536]).is_ok() {}
+        let (receiver, sender) = lingering(3600);
         let sender = sender.into();
-        linger(&sender, 3600);
         Self { sender, receiver }
     }
 

@@ -19,7 +19,7 @@ pub(super) struct Host {
     thread: Option<JoinHandle<()>>,
     pub(super) path: PathBuf,
     name: String,
-    ends: Vec<(Port, TxQueue, RxQueue)>,
+    pub(super) ends: Vec<(Port, TxQueue, RxQueue)>,
 }
 
 impl Host {
@@ -112,6 +112,11 @@ impl Host {
                 (next == 20).then_some(())
             });
         }
+        self.whole(what);
+    }
+
+    /// Where each frame went is known.
+    pub(super) fn whole(&self, what: &str) {
         let ledger = Ledger::of(&self.ports());
         assert_eq!(ledger.unexplained, 0, "{what}: {ledger:?}");
     }

@@ -74,7 +74,7 @@ pub(crate) fn doorbell() -> [OwnedFd; 2] {
 }
 
 /// Has the last close of a socket wait so many seconds for data that nobody takes.
-pub(crate) fn linger(socket: &OwnedFd, seconds: libc::c_int) {
+pub(crate) fn linger(socket: &impl AsRawFd, seconds: libc::c_int) {
     let value = libc::linger { l_onoff: 1, l_linger: seconds };
     // SAFETY: the value is readable for its length.
     check(unsafe {
@@ -90,6 +90,18 @@ pub(crate) fn fill(bell: &OwnedFd) {
         while libc::send(bell.as_raw_fd(), std::ptr::null(), 0, libc::MSG_DONTWAIT) >= 0 {}
         check(libc::fcntl(bell.as_raw_fd(), libc::F_SETFL, 0)).unwrap();
     }
+}
+
+/// A TCP connection: an end that nobody reads, and one whose close waits for so many seconds, as it has unsent data.
+pub(crate) fn lingering(seconds: libc::c_int) -> (std::net::TcpStream, std::net::TcpStream) {
+    use std::io::Write;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut near = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (far, _) = listener.accept().unwrap();
+    linger(&near, seconds);
+    near.set_nonblocking(true).unwrap();
+    while near.write(&[0; 65536]).is_ok() {}
+    (far, near)
 }
 
 /// A memory file of so many bytes, sealed or not.
