@@ -277,7 +277,7 @@ mod another_process {
         let pair = region.ring_pair(0, 64).unwrap();
         let (mut tx, mut a) = Pipe::Maker.sender(&region, &pair, 0).unwrap();
         let file = region.file().unwrap().try_clone_to_owned().unwrap();
-        let joined = Region::join(file, region.buf_area(), region.buf_size(), region.buffers()).unwrap();
+        let joined = Region::join(file.into(), region.buf_area(), region.buf_size(), region.buffers()).unwrap();
         let (mut rx, mut b) = Pipe::Joiner.receiver(&joined, &pair, 0).unwrap();
         let file = File::from(region.file().unwrap().try_clone_to_owned().unwrap());
         // Void, a chain without an end, longer than a buffer, with a request, noise.
