@@ -27,7 +27,9 @@ fn server(script: impl FnOnce(&mut UnixStream) + Send + 'static) -> (tempfile::T
 }
 
 /// For servers whose silence is what is wrong with them; all others have their 10 seconds.
-const SHORT: NbdOptions = NbdOptions { timeout: Duration::from_secs(2) };
+const SHORT: NbdOptions = NbdOptions { timeout: Duration::from_secs(2), patience: BOUND };
+/// For servers that lie: whoever believes them waits until the test fails.
+const ENDLESS: NbdOptions = NbdOptions { timeout: Duration::from_secs(3600), patience: Duration::from_secs(3600) };
 
 const UNREACHABLE: &str = "cannot be reached";
 
@@ -164,6 +166,18 @@ fn replies_that_cannot_be_lose_the_server() {
         ("data behind the request's", |read, _| data(1, read, 4096 + 4096, 512)),
         ("more data than was asked for", |read, _| data(1, read, 4096, 4608)),
         ("data twice", |read, _| [data(0, read, 4096, 512), data(1, read, 4096, 4096)].concat()),
+        ("a piece twice, and then the rest", |read, _| {
+            [data(0, read, 4096, 512), data(0, read, 4096, 512), data(1, read, 4096 + 512, 3584)].concat()
+        }),
+        ("a piece twice, and then what is before it", |read, _| {
+            [data(0, read, 4096 + 512, 3584), data(0, read, 4096 + 512, 3584), data(1, read, 4096, 512)].concat()
+        }),
+        ("pieces that overlap, and are as long together as what was asked for", |read, _| {
+            [data(0, read, 4096, 2048), data(1, read, 4096 + 1024, 2048)].concat()
+        }),
+        ("the first half and no more", |read, _| data(1, read, 4096, 2048)),
+        ("the second half and no more", |read, _| data(1, read, 4096 + 2048, 2048)),
+        ("errors without end", |read, _| piece(0, chunk::ERROR | 1, read, 6, &[0; 6]).repeat(10_000)),
         ("data with a gap", |read, _| data(1, read, 4096 + 512, 4096 - 512)),
         ("the end without data", |read, _| piece(1, chunk::NONE, read, 0, &[])),
         ("nothing with a length", |read, _| piece(1, chunk::NONE, read, 4, &[0; 4])),
@@ -191,14 +205,51 @@ fn replies_that_cannot_be_lose_the_server() {
             say(s, &replies(read.cookie, write.cookie));
         });
         let silent = what.starts_with("half") || what.starts_with("no data");
-        let options = if silent { SHORT } else { NbdOptions::default() };
-        let mut client = NbdBackend::open(&uri, options).unwrap();
+        let mut client = NbdBackend::open(&uri, if silent { SHORT } else { ENDLESS }).unwrap();
         client.submit(Tag(0), Operation::Read { lba: 8, buffer: Buffer::new(4096) });
         client.submit(Tag(1), Operation::Write { lba: 0, buffer: Buffer::new(4096), fua: false });
         let ends = [wait(&mut client), wait(&mut client)];
-        assert!(ends.iter().any(|end| end.result == Err(BackendError::Gone)), "{what}: {ends:?}");
+        for end in &ends {
+            // Only the first of two replies is true.
+            let believed = *what == "the same reply twice" && end.tag == Tag(1);
+            assert_eq!(end.result, if believed { Ok(()) } else { Err(BackendError::Gone) }, "{what}: {ends:?}");
+        }
         assert!(ends.iter().all(|end| end.buffer.is_some()) && !client.is_up(), "{what}");
     }
+}
+
+/// The client has not even sent all of its data when it is told that it is written.
+#[test]
+fn a_reply_before_the_request_is_there_loses_the_server() {
+    let (_dir, uri) = server(|s| {
+        serve(s, true);
+        let write = Request::parse(hear(s, Request::LEN)[..].try_into().unwrap()).unwrap();
+        assert_eq!((write.kind, write.len), (command::WRITE, 1 << 20));
+        // All of it is more than a socket holds.
+        hear(s, 4096);
+        say(s, &simple(0, write.cookie));
+        std::thread::sleep(BOUND);
+    });
+    let mut client = NbdBackend::open(&uri, ENDLESS).unwrap();
+    let write = Operation::Write { lba: 0, buffer: Buffer::new(1 << 20), fua: false };
+    assert_eq!(super::model::one(&mut client, write).result, Err(BackendError::Gone));
+}
+
+/// An octet now and then is a sign of life; a request has its time all the same.
+#[test]
+fn a_reply_that_drips_ends_after_the_time_of_one_request() {
+    let (_dir, uri) = server(|s| {
+        serve(s, true);
+        let read = Request::parse(hear(s, Request::LEN)[..].try_into().unwrap()).unwrap();
+        for octet in data(1, read.cookie, 0, 4096) {
+            say(s, &[octet]);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    let options = NbdOptions { timeout: Duration::from_secs(3600), patience: Duration::from_secs(2) };
+    let mut client = NbdBackend::open(&uri, options).unwrap();
+    let read = Operation::Read { lba: 0, buffer: Buffer::new(4096) };
+    assert_eq!(super::model::one(&mut client, read).result, Err(BackendError::Gone));
 }
 
 #[test]

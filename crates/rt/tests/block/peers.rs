@@ -7,6 +7,8 @@ use super::nbd::{Serving, connect};
 use linerate_fcoe::{Backend, BackendError, Buffer, Operation};
 use linerate_rt::block::Device;
 use linerate_rt::block::nbd::{NbdBackend, NbdOptions, NbdUri};
+use std::io::Read;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,6 +20,18 @@ fn installed(program: &str) -> bool {
         linerate_skip::skip!("{program} is not installed");
     }
     found
+}
+
+/// Whether a server answers there.
+fn greets(socket: &Path) -> bool {
+    let greeting = || {
+        let mut stream = UnixStream::connect(socket).ok()?;
+        stream.set_read_timeout(Some(BOUND)).ok()?;
+        let mut magic = [0; 8];
+        stream.read_exact(&mut magic).ok()?;
+        Some(&magic == b"NBDMAGIC")
+    };
+    greeting() == Some(true)
 }
 
 /// Somebody else's server, which ends with this.
@@ -36,7 +50,8 @@ impl Server {
         let socket = dir.path().join("s");
         let mut child = Command::new(program).args(args(&socket)).spawn().unwrap();
         let until = Instant::now() + BOUND;
-        while !socket.exists() {
+        // The file is there before anybody listens, and some listen before they serve.
+        while !greets(&socket) {
             assert!(child.try_wait().unwrap().is_none() && Instant::now() < until, "{program} does not listen");
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -2,7 +2,8 @@
 //!
 //! Requests of a batch leave in one system call, replies are read where they belong. When the server is lost, or says what
 //! it may not, all operations end with [`BackendError::Gone`], and so do new ones until it is back; it must come back as
-//! large as it was. A server that is silent for [`NbdOptions::timeout`] while it owes a reply is lost.
+//! large as it was. A server that is silent for [`NbdOptions::timeout`] while it owes a reply is lost, and so is one that has
+//! not done a request within [`NbdOptions::patience`], however much it says meanwhile.
 
 mod link;
 
@@ -26,12 +27,14 @@ use std::time::{Duration, Instant};
 pub struct NbdOptions {
     /// How long it may take to connect and negotiate, and to give a sign of life while a reply is due.
     pub timeout: Duration,
+    /// How long one request may take from its beginning to the end of its reply.
+    pub patience: Duration,
 }
 
 impl Default for NbdOptions {
-    /// 10 seconds.
+    /// 10 seconds, and a minute.
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(10) }
+        Self { timeout: Duration::from_secs(10), patience: Duration::from_secs(60) }
     }
 }
 
@@ -122,7 +125,7 @@ impl NbdBackend {
     fn pull(&mut self) -> bool {
         let now = Instant::now();
         match &mut self.server {
-            Server::Up(link) => match link.receive(self.options.timeout, now) {
+            Server::Up(link) => match link.receive(&self.options, now) {
                 Ok(Some((job, number))) => {
                     self.ended(job, number);
                     true
@@ -240,7 +243,7 @@ impl Sleeper for NbdBackend {
 
     fn due(&self) -> Option<Instant> {
         match &self.server {
-            Server::Up(link) => link.due(self.options.timeout),
+            Server::Up(link) => link.due(&self.options),
             Server::Lost(reconnect) => Some(reconnect.due(Instant::now())),
         }
     }

@@ -4,11 +4,12 @@ use super::super::coverage::Coverage;
 use super::super::plan::{Part, Plan};
 use super::super::stream::Stream;
 use super::super::wire::{Reply, Request, chunk, command};
+use super::NbdOptions;
 use linerate_fcoe::{BackendError, Buffer, Completion, Tag};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Requests under way at once.
 const DEPTH: u32 = 128;
@@ -16,6 +17,8 @@ const DEPTH: u32 = 128;
 const INPUT: usize = 64 << 10;
 /// Requests that leave in one system call.
 const BATCH: usize = 16;
+/// Errors that one reply may tell of.
+const ERRORS: u32 = 256;
 
 /// The server is gone, or not to be trusted.
 #[derive(Debug)]
@@ -29,14 +32,15 @@ pub(super) struct Job {
     pub(super) part: Part,
     buffer: Option<Buffer>,
     coverage: Coverage,
-    /// The first error that a chunk told of.
+    /// The first error that a chunk told of, and how many did.
     error: u32,
+    errors: u32,
 }
 
 impl Job {
     pub(super) fn new(tag: Tag, plan: Plan, buffer: Option<Buffer>) -> Self {
         let part = plan.part();
-        Self { tag, plan, part, buffer, coverage: Coverage::default(), error: 0 }
+        Self { tag, plan, part, buffer, coverage: Coverage::default(), error: 0, errors: 0 }
     }
 
     /// It has ended so.
@@ -78,12 +82,15 @@ pub(super) struct Link {
     expect: Expect,
     /// When the server last gave a sign of life, or had nothing to say.
     heard: Instant,
+    /// When the request at each place was begun, and a time that is not after the first of those under way.
+    begun: Vec<Instant>,
+    oldest: Instant,
     look: bool,
 }
 
 impl Link {
     pub(super) fn new(stream: Stream) -> Self {
-        let depth = DEPTH as usize;
+        let (depth, now) = (DEPTH as usize, Instant::now());
         Self {
             stream,
             jobs: (0..depth).map(|_| None).collect(),
@@ -95,7 +102,9 @@ impl Link {
             start: 0,
             end: 0,
             expect: Expect::Head,
-            heard: Instant::now(),
+            heard: now,
+            begun: vec![now; depth],
+            oldest: now,
             look: false,
         }
     }
@@ -122,21 +131,33 @@ impl Link {
         self.look = true;
     }
 
-    /// When the server's silence will have been too long.
-    pub(super) fn due(&self, timeout: Duration) -> Option<Instant> {
-        (!self.is_idle()).then(|| self.heard + timeout)
+    /// When the server's silence will have been too long, or a request may have taken too long.
+    pub(super) fn due(&self, options: &NbdOptions) -> Option<Instant> {
+        (!self.is_idle()).then(|| (self.heard + options.timeout).min(self.oldest + options.patience))
+    }
+
+    /// Whether a request has taken too long.
+    fn is_late(&mut self, options: &NbdOptions, now: Instant) -> bool {
+        if self.is_idle() || now < self.oldest + options.patience {
+            return false;
+        }
+        let under_way = self.jobs.iter().zip(&self.begun).filter(|(job, _)| job.is_some());
+        self.oldest = under_way.map(|(_, begun)| *begun).min().unwrap_or(now);
+        now >= self.oldest + options.patience
     }
 
     /// Begins a request. There must be room.
     pub(super) fn begin(&mut self, mut job: Job) {
+        let now = Instant::now();
         if self.is_idle() {
-            self.heard = Instant::now();
+            (self.heard, self.oldest) = (now, now);
         }
         let index = self.free.pop().expect("the caller asks for room first");
+        self.begun[index] = now;
         self.uses[index] = self.uses[index].wrapping_add(1);
         let Part { kind, flags, offset, len, .. } = job.part;
         job.coverage.clear();
-        job.error = 0;
+        (job.error, job.errors) = (0, 0);
         self.jobs[index] = Some(job);
         let cookie = u64::from(self.uses[index]) << 32 | index as u64;
         self.sending.push_back((index, Request { flags, kind, cookie, offset, len }.emit()));
@@ -175,9 +196,12 @@ impl Link {
     }
 
     /// Receives up to the end of a reply, and gives its operation and error number; none if that has not come yet.
-    pub(super) fn receive(&mut self, timeout: Duration, now: Instant) -> Result<Option<(Job, u32)>, Lost> {
+    pub(super) fn receive(&mut self, options: &NbdOptions, now: Instant) -> Result<Option<(Job, u32)>, Lost> {
         if self.is_idle() && !self.look {
             return Ok(None);
+        }
+        if self.is_late(options, now) {
+            return Err(Lost);
         }
         loop {
             if let Some(index) = self.step()? {
@@ -192,7 +216,7 @@ impl Link {
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
                     self.look = false;
-                    let silent = !self.is_idle() && now.saturating_duration_since(self.heard) >= timeout;
+                    let silent = !self.is_idle() && now.saturating_duration_since(self.heard) >= options.timeout;
                     return if silent { Err(Lost) } else { Ok(None) };
                 }
                 Err(_) => return Err(Lost),
@@ -308,6 +332,10 @@ impl Link {
                     kind if kind & chunk::ERROR != 0 && (6..=INPUT).contains(&len) => {
                         let Some(error) = body.first_chunk() else { return Ok(false) };
                         let error = u32::from_be_bytes(*error);
+                        job.errors += 1;
+                        if job.errors > ERRORS {
+                            return Err(Lost);
+                        }
                         if job.error == 0 {
                             // An error that is none is still one.
                             job.error = error.max(1);
