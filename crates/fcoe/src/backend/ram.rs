@@ -14,6 +14,17 @@ pub struct Ram {
     ended: VecDeque<Completion>,
 }
 
+/// Zeros that take memory as they are written to. The allocation of zeros ends the process where the system refuses, so
+/// it is asked first.
+fn zeros(len: usize) -> Result<Vec<u8>, GeometryError> {
+    let mut asked: Vec<u8> = Vec::new();
+    asked.try_reserve_exact(len).map_err(|_| GeometryError::Memory)?;
+    // Otherwise nobody would ask for what nobody uses.
+    std::hint::black_box(&mut asked);
+    drop(asked);
+    Ok(vec![0; len])
+}
+
 impl Ram {
     /// One of `size` octets in blocks of `block_size`, with or without protection information. Pages of memory are taken
     /// when they are first written.
@@ -35,9 +46,9 @@ impl Ram {
             serial,
         };
         let octets = usize::try_from(size).ok().filter(|size| isize::try_from(*size).is_ok());
-        let octets = vec![0; octets.ok_or(GeometryError::Memory)?];
+        let octets = zeros(octets.ok_or(GeometryError::Memory)?)?;
         // A block has 512 octets at least, so there is room to count 8 for each.
-        let protection = if protection { vec![0; octets.len() / block_size as usize * 8] } else { Vec::new() };
+        let protection = zeros(if protection { octets.len() / block_size as usize * 8 } else { 0 })?;
         Ok(Self { geometry, octets, protection, ended: VecDeque::new() })
     }
 

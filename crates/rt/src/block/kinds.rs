@@ -119,7 +119,7 @@ fn wrong(spec: &DeviceSpec, error: &GeometryError) -> DeviceError {
             format!("the size is no number of blocks of {block_size} octets"),
             "give a multiple of the block size, such as 64M",
         ),
-        GeometryError::Memory => ("no memory is so large".into(), "give a smaller size, or file:PATH"),
+        GeometryError::Memory => ("there is not so much memory".into(), "give a smaller size, or file:PATH"),
     };
     spec.oops(what, mend)
 }

@@ -70,7 +70,7 @@ fn memory_is_as_large_as_it_says_and_waits_for_nothing() {
         assert!(opened.waits.is_none() && opened.backend.memory().is_some());
     }
     let line = DeviceSpec::parse("ram:9999999T").unwrap().open(7).err().unwrap().to_string();
-    assert!(line.contains("no memory is so large"), "{line}");
+    assert!(line.contains("not so much memory"), "{line}");
 }
 
 #[test]
