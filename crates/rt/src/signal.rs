@@ -4,7 +4,7 @@ use crate::sys::signal;
 use linerate_ring::Bell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Acquire};
+use std::sync::atomic::{AtomicI32, AtomicU8, Ordering::AcqRel, Ordering::Acquire};
 use std::sync::{Arc, OnceLock};
 
 /// A request to stop, seen by all who hold a clone of it, asleep or not.
@@ -55,24 +55,42 @@ impl AsFd for Stop {
 }
 
 static ASKED_BY_SIGNAL: OnceLock<Stop> = OnceLock::new();
+/// The first signal that came; 0 is none.
+static CAME: AtomicI32 = AtomicI32::new(0);
 
-/// From now on SIGINT and SIGTERM ask for this stop; the second one ends the process at once. For the program's whole
-/// life: only the first call's stop is ever asked.
+/// How long a program that was asked by a signal may take to end by itself. What comes in its way may be nobody's to mend:
+/// a pipe that nobody reads, a disk that does not answer.
+const GRACE_SECONDS: u32 = 10;
+
+/// From now on SIGINT and SIGTERM ask for this stop. The second one ends the process at once, and so does the first one
+/// when the process has not ended 10 seconds later. For the program's whole life: only the first call's stop is ever
+/// asked.
 ///
 /// # Errors
 /// The kernel's.
 pub fn forward_signals(stop: &Stop) -> io::Result<()> {
     ASKED_BY_SIGNAL.get_or_init(|| stop.clone());
-    signal::catch(&[libc::SIGINT, libc::SIGTERM], on_signal)
+    signal::catch(&[libc::SIGALRM], false, on_alarm)?;
+    signal::catch(&[libc::SIGINT, libc::SIGTERM], false, on_signal)
 }
 
-/// Only what may be done in a signal handler: atomics, and a write to an eventfd.
+/// Only what may be done in a signal handler: atomics, a write to an eventfd, and alarm(2).
 extern "C" fn on_signal(number: libc::c_int) {
     let Some(stop) = ASKED_BY_SIGNAL.get() else { return };
-    if stop.signal().is_some() {
+    // The stop may have been asked for another reason before, so its own reason says nothing of signals.
+    if CAME.swap(number, AcqRel) != 0 {
         signal::die_of(number);
     }
+    signal::alarm(GRACE_SECONDS);
     stop.ask(u8::try_from(number).unwrap_or(u8::MAX - 1));
+}
+
+/// Likewise.
+extern "C" fn on_alarm(_: libc::c_int) {
+    match CAME.load(Acquire) {
+        0 => {}
+        number => signal::die_of(number),
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod affinity;
 pub(crate) mod poll;
+pub(crate) mod privileges;
 pub(crate) mod signal;
 pub(crate) mod time;
 pub(crate) mod tsc;

@@ -3,18 +3,26 @@
 use std::io;
 
 /// Runs `handler` when one of the signals comes; it must do nothing but what is safe in a signal handler (atomics,
-/// `write`, [`die_of`]).
-pub(crate) fn catch(signals: &[libc::c_int], handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
+/// `write`, [`die_of`], [`alarm`]). System calls that one interrupts end with EINTR, or go on if `restart` says so and
+/// they can.
+pub(crate) fn catch(signals: &[libc::c_int], restart: bool, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
     for signal in signals {
         // SAFETY: all zeros is a sigaction without flags, with an empty mask.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = handler as *const () as usize;
+        action.sa_flags = if restart { libc::SA_RESTART } else { 0 };
         // SAFETY: the action is whole and its handler has the form that flags without SA_SIGINFO ask for.
         if unsafe { libc::sigaction(*signal, &raw const action, std::ptr::null_mut()) } != 0 {
             return Err(io::Error::last_os_error());
         }
     }
     Ok(())
+}
+
+/// Has SIGALRM come after so many seconds. Safe in a signal handler.
+pub(crate) fn alarm(seconds: u32) {
+    // SAFETY: the call takes any number and no memory, and is async-signal-safe.
+    unsafe { libc::alarm(seconds) };
 }
 
 /// Ends the process as if the signal had not been caught. Safe in a signal handler.
