@@ -1,7 +1,7 @@
 //! `linerate xdd`, and `xdd`.
 
 use super::Command;
-use super::shared::stop_at_signals;
+use super::shared::{ended, stop_at_signals};
 use crate::trouble::{Trouble, print};
 use linerate_lab::environment;
 use linerate_load::xdd::{self, Config, Document, Refusal, Streams, engine, run};
@@ -26,10 +26,12 @@ fn xdd(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let stop = stop_at_signals()?;
     let mut streams = Streams::open(&config, Box::new(stdout()), Box::new(stderr()), &stop).map_err(Trouble::usage)?;
     let command = std::iter::once("xdd".to_owned()).chain(arguments.iter().cloned()).collect();
-    let mut finished = run(&config, engine::open, command, &stop, &mut streams).map_err(|refusal| match refusal {
-        Refusal::Usage(line) => Trouble::usage(line),
-        other @ Refusal::System { .. } => Trouble::failed(other.to_string()),
-    })?;
+    let mut finished = match run(&config, engine::open, command, &stop, &mut streams) {
+        Ok(finished) => finished,
+        Err(Refusal::Stopped) => return Ok(ended(&stop)),
+        Err(Refusal::Usage(line)) => return Err(Trouble::usage(line)),
+        Err(other @ Refusal::System { .. }) => return Err(Trouble::failed(other.to_string())),
+    };
     match config.document {
         Document::Table => {}
         Document::Result => {

@@ -37,6 +37,24 @@ pub struct Order {
     pub core: usize,
 }
 
+/// How long one measurement takes, unless a stop cuts it short.
+#[derive(Clone, Copy)]
+struct Span<'a> {
+    time: Duration,
+    stop: &'a Stop,
+}
+
+impl Span<'_> {
+    /// When it is over, if it began then.
+    fn until(self, began: u64) -> u64 {
+        began.saturating_add(u64::try_from(self.time.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    fn goes_on(self, until: u64, now: u64) -> bool {
+        now < until && !self.stop.asked()
+    }
+}
+
 /// Frames that can be measured: UDP over IPv4 with at least one byte of payload, and an MTU of 1500.
 pub const SIZES: std::ops::RangeInclusive<u32> = 43..=1514;
 

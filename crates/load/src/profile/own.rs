@@ -9,14 +9,13 @@
 //! would have kept it in registers. The whole way is that of the same code with nobody looking; what it takes compiled
 //! without such places is told beside it.
 
-use super::{HEADERS, Order, Source, Tell, Way, Whole, column, missing_column};
+use super::{HEADERS, Order, Source, Span, Tell, Way, Whole, column, missing_column};
 use crate::result::{How, Stage as Row, Summary, Test, unit};
 use linerate_rt::net::{Node, Options};
 use linerate_rt::{Stop, cpus, monotonic_ns, pin, ticks};
 use linerate_stack::{Path, Probe, STAGES, SendError, Stage, UdpId};
 use linerate_wire::MacAddr;
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
 pub(super) const SOURCE: Source = Source { name: "linerate", kernel: false, ways: &[Way::Tx], measure };
 
@@ -178,15 +177,15 @@ impl Bed {
     /// nanoseconds a tick.
     fn send<W: Watch>(
         &mut self,
-        time: Duration,
+        time: Span<'_>,
         look: &dyn Fn(usize) -> Look,
         took: &mut dyn FnMut(usize, u64),
     ) -> Result<f64, String> {
         let Self { node, socket, payload } = self;
         let (ticks0, ns0) = (ticks(), monotonic_ns());
-        let until = ns0.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let until = time.until(ns0);
         let (mut now, mut batch) = (ns0, 0);
-        while now < until || batch < LEAST {
+        while time.goes_on(until, now) || batch < LEAST {
             let here = look(batch);
             let mut probe = W::new(here);
             let (start, mut reached) = (ticks(), 0u64);
@@ -207,14 +206,14 @@ impl Bed {
     }
 
     /// Nanoseconds a datagram that is nowhere looked at, or turns back.
-    fn whole<W: Watch>(&mut self, time: Duration, look: Look) -> Result<f64, String> {
+    fn whole<W: Watch>(&mut self, time: Span<'_>, look: Look) -> Result<f64, String> {
         let mut all = Vec::new();
         let scale = self.send::<W>(time, &|_| look, &mut |_, took| all.push(took))?;
         Ok(each(&mut all, scale))
     }
 
     /// Nanoseconds to the end of each stage, by stamps; to the last one's, the whole way of the batches without.
-    fn stamps(&mut self, time: Duration, stages: &[(Stage, &str)]) -> Result<Vec<f64>, String> {
+    fn stamps(&mut self, time: Span<'_>, stages: &[(Stage, &str)]) -> Result<Vec<f64>, String> {
         let (_, before) = stages.split_last().ok_or("there are no stages")?;
         let mut all = vec![Vec::new(); stages.len()];
         let which = |batch: usize| match batch % EVERY {
@@ -227,7 +226,7 @@ impl Bed {
     }
 
     fn column(&mut self, stages: &[(Stage, &str)], order: &Order, stop: &Stop) -> Result<Measured, String> {
-        let time = order.time;
+        let time = Span { time: order.time, stop };
         self.whole::<Looker>(time, Look::Nowhere)?;
         let mut stamped = vec![Vec::new(); stages.len()];
         let mut cut = vec![Vec::new(); stages.len()];
@@ -238,14 +237,20 @@ impl Bed {
             }
             let nothing = nothing(time)?;
             let whole = self.whole::<Looker>(time, Look::Nowhere)?;
-            wholes.push(Whole { ns: whole - nothing, seconds: time.as_secs_f64() });
-            bare.push(self.whole::<()>(time, Look::Nowhere)? - nothing);
+            let without = self.whole::<()>(time, Look::Nowhere)?;
             let back = |(stage, _): &(Stage, &str)| match stage {
                 Stage::Ring => self.whole::<Looker>(time, Look::Nowhere),
                 stage => self.whole::<Looker>(time, Look::Back(*stage)),
             };
             let cuts: Vec<f64> = stages.iter().map(back).collect::<Result<_, _>>()?;
-            for (to_the_end, rounds) in [(cuts, &mut cut), (self.stamps(time, stages)?, &mut stamped)] {
+            let stamps = self.stamps(time, stages)?;
+            // What a stop has cut short says nothing.
+            if stop.asked() {
+                break;
+            }
+            wholes.push(Whole { ns: whole - nothing, seconds: order.time.as_secs_f64() });
+            bare.push(without - nothing);
+            for (to_the_end, rounds) in [(cuts, &mut cut), (stamps, &mut stamped)] {
                 let starts = std::iter::once(&nothing).chain(&to_the_end);
                 for ((end, start), round) in to_the_end.iter().zip(starts).zip(rounds) {
                     round.push(end - start);
@@ -262,11 +267,11 @@ impl Bed {
 }
 
 /// What waiting for each datagram's end costs by itself, nanoseconds.
-fn nothing(time: Duration) -> Result<f64, String> {
+fn nothing(time: Span<'_>) -> Result<f64, String> {
     let (ticks0, ns0) = (ticks(), monotonic_ns());
-    let until = ns0.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    let until = time.until(ns0);
     let mut batches = Vec::new();
-    while monotonic_ns() < until {
+    while batches.is_empty() || time.goes_on(until, monotonic_ns()) {
         let start = ticks();
         for _ in 0..BATCH {
             std::hint::black_box(ticks());

@@ -32,6 +32,9 @@ pub enum Refusal {
         /// What it said.
         source: std::io::Error,
     },
+    /// It was told to stop while its targets were being opened.
+    #[error("stopped before all targets were open")]
+    Stopped,
 }
 
 /// A run that has ended.
@@ -72,6 +75,8 @@ impl Facts<'_> {
     }
 }
 
+/// How often a thread that waits for others looks around.
+const LOOK: Duration = Duration::from_millis(50);
 /// Samples are taken so often, and no more than so many.
 const SAMPLE: Duration = Duration::from_secs(1);
 const SAMPLES: usize = 100_000;
@@ -90,7 +95,7 @@ pub fn run(
     introduce(config, streams);
     let (start, began) = (Timestamp::now(), monotonic_ns());
     let mut team = Team::start(config, open, stop)?;
-    let (devices, mut notes) = team.ready()?;
+    let (devices, mut notes) = team.ready(stop)?;
     if config.lock
         && let Err(e) = sys::lock_memory()
     {
@@ -273,11 +278,19 @@ impl Team {
         Ok(Self { threads, shared })
     }
 
-    /// Waits until all targets are open; gives them in order, and remarks.
-    fn ready(&mut self) -> Result<(Vec<Device>, Vec<String>), Refusal> {
+    /// Waits until all targets are open; gives them in order, and remarks. Threads that still wait for a server or a login
+    /// when it is told to stop are left to the end of the process.
+    fn ready(&mut self, stop: &Stop) -> Result<(Vec<Device>, Vec<String>), Refusal> {
         let (mut devices, mut notes, mut refused) = (Vec::new(), Vec::new(), None);
         for (_, reports, _) in &self.threads {
-            match reports.recv() {
+            let report = loop {
+                match reports.recv_timeout(LOOK) {
+                    Err(RecvTimeoutError::Timeout) if stop.asked() => return Err(Refusal::Stopped),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    report => break report,
+                }
+            };
+            match report {
                 Ok(Report::Ready(list, more)) => {
                     devices.extend(list);
                     notes.extend(more);
@@ -307,7 +320,7 @@ impl Team {
         let mut done = BTreeMap::new();
         for (_, reports, _) in &self.threads {
             loop {
-                match reports.recv_timeout(Duration::from_millis(50)) {
+                match reports.recv_timeout(LOOK) {
                     Ok(Report::Done(list)) => {
                         done.extend(list);
                         break;

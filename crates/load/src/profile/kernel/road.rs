@@ -1,10 +1,9 @@
 //! A road with its cut points, measured in rounds.
 
-use crate::profile::{Order, Whole, column};
+use crate::profile::{Order, Span, Whole, column};
 use crate::result::{How, Stage, Summary, Test, unit};
 use linerate_rt::{Stop, monotonic_ns};
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// A place on a road, or the whole of it.
 pub(super) struct Point {
@@ -45,7 +44,7 @@ pub(super) struct Measured {
 pub(super) trait Road {
     fn points(&self) -> Vec<Point>;
     /// Sends for that long with the cut at that point; what is wrong is said in a line.
-    fn measure(&mut self, point: &str, time: Duration) -> Result<Measured, String>;
+    fn measure(&mut self, point: &str, time: Span<'_>) -> Result<Measured, String>;
 }
 
 /// Name of the second measurement of the whole.
@@ -71,7 +70,12 @@ pub(super) fn travel(id: &str, title: &str, road: &mut dyn Road, order: &Order, 
             if wrong.contains_key(point) {
                 continue;
             }
-            match road.measure(point, order.time).and_then(verified) {
+            let measured = road.measure(point, Span { time: order.time, stop }).and_then(verified);
+            // What a stop has cut short says nothing.
+            if stop.asked() {
+                break;
+            }
+            match measured {
                 Ok(measured) => {
                     rounds.entry(name).or_default().push(measured.ns);
                     *counters.entry(format!("{name}: calls")).or_default() += measured.calls;
@@ -170,15 +174,14 @@ const WARM: u32 = 256;
 ///
 /// The figure is the median of all stretches of 64 calls, so a stretch during which the processor was somebody else's
 /// does not count.
-pub(super) fn time_calls(time: Duration, mut call: impl FnMut() -> Result<(), String>) -> Result<(f64, u64), String> {
+pub(super) fn time_calls(time: Span<'_>, mut call: impl FnMut() -> Result<(), String>) -> Result<(f64, u64), String> {
     for _ in 0..WARM {
         call()?;
     }
-    let limit = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let mut stretches: Vec<f64> = Vec::with_capacity(1 << 16);
     let start = monotonic_ns();
-    let mut last = start;
-    while last - start < limit {
+    let (mut last, until) = (start, time.until(start));
+    while time.goes_on(until, last) {
         for _ in 0..CALLS {
             call()?;
         }

@@ -6,7 +6,7 @@ use super::Row;
 use super::lan::{FAR, Lan, NEAR, PORT, THERE, sender};
 use super::road::{Kind, Measured, Point, Road, time_calls};
 use crate::profile::sys::udp;
-use crate::profile::{HEADERS, Order};
+use crate::profile::{HEADERS, Order, Span};
 use linerate_port::{Cut, OpenError, Place};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -71,7 +71,7 @@ impl In {
     }
 
     /// Sends to where a program drops.
-    fn dropped_by(&mut self, cut: &Cut, time: Duration) -> Result<Measured, String> {
+    fn dropped_by(&mut self, cut: &Cut, time: Span<'_>) -> Result<Measured, String> {
         let text = |e: OpenError| e.to_string();
         // What is not dropped goes into this socket, or does not fit into it.
         let reader = self.receiver()?;
@@ -100,7 +100,7 @@ impl In {
     }
 
     /// Sends to a socket that has no room.
-    fn fill_and_send(&mut self, time: Duration) -> Result<Measured, String> {
+    fn fill_and_send(&mut self, time: Span<'_>) -> Result<Measured, String> {
         let reader = self.receiver()?;
         udp::set_buffer(&reader, true, 0);
         // Until one is refused: the least buffer holds a few.
@@ -120,7 +120,7 @@ impl In {
     }
 
     /// Sends and reads, one after the other.
-    fn send_and_read(&mut self, time: Duration) -> Result<Measured, String> {
+    fn send_and_read(&mut self, time: Span<'_>) -> Result<Measured, String> {
         let reader = self.receiver()?;
         let mut room = vec![0; self.data.len() + 1];
         let (ns, calls) = time_calls(time, || {
@@ -183,7 +183,7 @@ impl Road for In {
         ]
     }
 
-    fn measure(&mut self, point: &str, time: Duration) -> Result<Measured, String> {
+    fn measure(&mut self, point: &str, time: Span<'_>) -> Result<Measured, String> {
         let text = |e: OpenError| e.to_string();
         match point {
             SENDING => {

@@ -4,7 +4,7 @@ use super::Row;
 use super::lan::{FAR, Lan, NEAR, NOWHERE, PORT, THERE, sender};
 use super::road::{Kind, Measured, Point, Road, time_calls};
 use crate::profile::sys::udp::{self, Errno, To};
-use crate::profile::{HEADERS, Order};
+use crate::profile::{HEADERS, Order, Span};
 use linerate_port::{Cut, OpenError, Place};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ impl Out {
     }
 
     /// Calls over and over; every call must end as `wanted`: with an error number, or having sent all if it is none.
-    fn calls(&self, to: Option<(Ipv4Addr, u16)>, wanted: Option<Errno>, time: Duration) -> Result<(f64, u64), String> {
+    fn calls(&self, to: Option<(Ipv4Addr, u16)>, wanted: Option<Errno>, time: Span<'_>) -> Result<(f64, u64), String> {
         // Connected and to be refused at once: more than a datagram can hold.
         let too_much = [0; 65536];
         let to = to.map(|to| To::from(SocketAddr::from(to)));
@@ -71,11 +71,11 @@ impl Out {
     }
 
     /// Sends to the reachable address.
-    fn send(&self, wanted: Option<Errno>, time: Duration) -> Result<(f64, u64), String> {
+    fn send(&self, wanted: Option<Errno>, time: Span<'_>) -> Result<(f64, u64), String> {
         self.calls((!self.connected).then_some((THERE, PORT)), wanted, time)
     }
 
-    fn all_the_way(&mut self, time: Duration) -> Result<Measured, String> {
+    fn all_the_way(&mut self, time: Span<'_>) -> Result<Measured, String> {
         let counted = |road: &mut Self| -> Result<u64, String> {
             match &road.far {
                 Some(cut) => {
@@ -138,7 +138,7 @@ impl Road for Out {
         points
     }
 
-    fn measure(&mut self, point: &str, time: Duration) -> Result<Measured, String> {
+    fn measure(&mut self, point: &str, time: Span<'_>) -> Result<Measured, String> {
         let text = |e: OpenError| e.to_string();
         let refused = |(ns, calls), behind| Measured { ns, calls, counted: calls, behind };
         let before = self.reached()?;

@@ -1,6 +1,7 @@
 //! A road whose figures are known.
 
 use super::*;
+use std::time::Duration;
 
 /// What each point costs, and what is wrong with it.
 struct Known(Vec<(Point, f64, Result<u64, &'static str>)>);
@@ -13,7 +14,7 @@ impl Road for Known {
         self.0.iter().map(|(p, ..)| Point { name: p.name, about: p.about, kind: p.kind }).collect()
     }
 
-    fn measure(&mut self, point: &str, _: Duration) -> Result<Measured, String> {
+    fn measure(&mut self, point: &str, _: Span<'_>) -> Result<Measured, String> {
         let (_, ns, counted) = self.0.iter().find(|(p, ..)| p.name == point).unwrap();
         let counted = counted.map_err(str::to_owned)?;
         Ok(Measured { ns: *ns, calls: SENT, counted: counted.min(SENT), behind: counted.saturating_sub(SENT) })
@@ -103,17 +104,24 @@ fn a_stop_before_the_first_round_is_over_leaves_nothing() {
 
 #[test]
 fn calls_are_counted_and_the_first_that_is_wrong_ends_it() {
-    let mut made = 0u64;
-    let (ns, calls) = time_calls(Duration::from_millis(1), || {
+    let (stop, mut made) = (Stop::new().unwrap(), 0u64);
+    let (ns, calls) = time_calls(Span { time: Duration::from_millis(1), stop: &stop }, || {
         made += 1;
         Ok(())
     })
     .unwrap();
     assert!(ns >= 0.0 && calls == made);
     let mut left = 300;
-    let wrong = time_calls(Duration::from_secs(600), || {
+    let wrong = time_calls(Span { time: Duration::from_secs(600), stop: &stop }, || {
         left -= 1;
         if left > 0 { Ok(()) } else { Err("enough".to_owned()) }
     });
     assert_eq!(wrong.unwrap_err(), "enough");
+    // Or a stop, which may come at any time.
+    let (_, calls) = time_calls(Span { time: Duration::from_secs(600), stop: &stop }, || {
+        stop.ask(15);
+        Ok(())
+    })
+    .unwrap_or_default();
+    assert!(calls < 10_000, "{calls}");
 }
