@@ -4,6 +4,7 @@ pub(crate) mod affinity;
 pub(crate) mod poll;
 pub(crate) mod privileges;
 pub(crate) mod signal;
+pub(crate) mod socket;
 pub(crate) mod time;
 pub(crate) mod tsc;
 pub(crate) mod uring;

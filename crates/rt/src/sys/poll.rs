@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;
 
 /// Descriptors watched at once; the rest are looked at when the sleep ends.
-const MOST: usize = 64;
+const MOST: usize = 256;
 
 /// What to sleep on. It keeps plain numbers: whoever fills it keeps the descriptors open until it has slept.
 pub(crate) struct PollSet {

@@ -55,7 +55,7 @@ impl Serving {
         let backend = open(file.path(), block_size, true);
         let dir = tempfile::tempdir().unwrap();
         let unix = Address::Unix(dir.path().join("nbd.sock"));
-        let server = NbdServer::listen(&[unix, Address::parse("tcp:127.0.0.1:0").unwrap()]).unwrap();
+        let server = NbdServer::listen(&[unix, Address::parse("tcp:127.0.0.1:0").unwrap()], false).unwrap();
         let tcp = server.addresses()[0].clone();
         let stop = Stop::new().unwrap();
         let asked = stop.clone();
@@ -148,7 +148,7 @@ fn a_lost_server_ends_all_and_comes_back() {
     let file = file(1 << 20);
     let uri = NbdUri::parse(&format!("nbd+unix:///?socket={}", dir.path().join("s").display())).unwrap();
     let mut service = Exported::new("x", open(file.path(), 512, true));
-    let mut server = NbdServer::listen(std::slice::from_ref(&address)).unwrap();
+    let mut server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
     let opening = std::thread::spawn(move || NbdBackend::open(&uri, NbdOptions::default()).unwrap());
     let until = Instant::now() + BOUND;
     while !opening.is_finished() {
@@ -174,7 +174,7 @@ fn a_lost_server_ends_all_and_comes_back() {
     assert!(gone.into_iter().eq(0..300));
     assert!(!client.is_up());
     assert_eq!(one(&mut client, Operation::Flush).result, Err(BackendError::Gone), "nothing waits for it");
-    let mut server = NbdServer::listen(std::slice::from_ref(&address)).unwrap();
+    let mut server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
     // Nothing is under way, so that only the end of a sleep drives it.
     while !client.is_up() {
         server.handle(&mut service);
@@ -187,7 +187,7 @@ fn a_lost_server_ends_all_and_comes_back() {
         client.wake_up();
         assert!(Instant::now() < until);
     }
-    let mut server = NbdServer::listen(std::slice::from_ref(&address)).unwrap();
+    let mut server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
     while !client.is_up() {
         server.handle(&mut service);
         // Nor does one who never sleeps and goes on asking miss it.
@@ -221,15 +221,44 @@ fn a_socket_is_its_users_alone_and_one_left_behind_is_replaced() {
     let path = dir.path().join("s");
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     let address = Address::Unix(path.clone());
-    let server = NbdServer::listen(std::slice::from_ref(&address)).unwrap();
+    let server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    let line = NbdServer::listen(std::slice::from_ref(&address)).err().unwrap().to_string();
+    let line = NbdServer::listen(std::slice::from_ref(&address), false).err().unwrap().to_string();
     assert!(line.contains("; "), "{line}");
     drop(server);
     assert!(!path.exists());
     std::fs::write(&path, "no socket").unwrap();
-    assert!(NbdServer::listen(&[address]).is_err());
+    assert!(NbdServer::listen(&[address], false).is_err());
     assert!(path.exists(), "what is not ours stays");
+}
+
+/// Regression: the socket was bound first, and made its user's alone by a second call. Somebody who looks all the time sees
+/// no other mode.
+#[test]
+fn a_socket_is_never_open_to_others() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s");
+    let address = Address::Unix(path.clone());
+    let stop = Stop::new().unwrap();
+    let watcher = std::thread::spawn({
+        let (stop, path) = (stop.clone(), path.clone());
+        move || {
+            let mut seen = std::collections::BTreeSet::new();
+            while !stop.asked() {
+                seen.extend(path.metadata().ok().map(|file| file.permissions().mode() & 0o777));
+            }
+            seen
+        }
+    });
+    let until = Instant::now() + BOUND;
+    for _ in 0..5000 {
+        drop(NbdServer::listen(std::slice::from_ref(&address), false).unwrap());
+        assert!(Instant::now() < until);
+    }
+    stop.ask(0);
+    let seen = watcher.join().unwrap();
+    assert!(seen.iter().eq(&[0o600]), "{seen:?}");
 }
 
 /// Read-only exports refuse what writes, whoever asks.
@@ -240,7 +269,7 @@ fn nothing_is_written_to_a_read_only_export() {
     let service = Exported::new("ro", FileBackend::open(file.path(), &options).unwrap());
     assert!(service.exports()[0].geometry.read_only);
     let dir = tempfile::tempdir().unwrap();
-    let mut server = NbdServer::listen(&[Address::Unix(dir.path().join("s"))]).unwrap();
+    let mut server = NbdServer::listen(&[Address::Unix(dir.path().join("s"))], false).unwrap();
     let stop = Stop::new().unwrap();
     let (asked, uri) = (stop.clone(), format!("nbd+unix:///ro?socket={}", dir.path().join("s").display()));
     let thread = std::thread::spawn(move || {

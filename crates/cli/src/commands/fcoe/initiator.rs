@@ -1,8 +1,8 @@
 //! `linerate fcoe initiator`: LUNs of targets, handed on over NBD.
 
 use super::client::number;
-use super::common::{NO_ADDRESS, NodeArguments, introduce, over, stopper};
-use crate::commands::shared::ended;
+use super::common::{NO_ADDRESS, NodeArguments, introduce, over};
+use crate::commands::shared::{ended, stop_after, stop_at_signals};
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_fcoe::{
@@ -26,6 +26,9 @@ pub(super) struct Arguments {
     /// the first one found is the default export too.
     #[arg(long, value_name = "ADDRESS", required = true)]
     nbd: Vec<String>,
+    /// Serve at addresses that other hosts reach. NBD has no authentication: whoever connects reads and writes.
+    #[arg(long)]
+    insecure: bool,
     /// End after so many seconds; otherwise at Ctrl-C.
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
@@ -140,19 +143,31 @@ impl Watcher<Disks> for Serving {
     }
 }
 
+/// Who can be a client at an address.
+fn open_to(address: &Address) -> &'static str {
+    match address {
+        Address::Unix(_) => "",
+        Address::Tcp(..) => ": NBD has no authentication, whoever connects there reads and writes",
+    }
+}
+
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let usage = |e: linerate_rt::block::DeviceError| Trouble::usage(e.to_string());
     let addresses =
         arguments.nbd.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>().map_err(usage)?;
     let port = arguments.node.port(EXAMPLE)?;
-    let server = NbdServer::listen(&addresses).map_err(usage)?;
+    // Its sockets are removed whatever ends it.
+    let stop = stop_at_signals()?;
+    let server = NbdServer::listen(&addresses, arguments.insecure).map_err(usage)?;
+    let serves: String =
+        server.addresses().iter().map(|at| format!("serves NBD at {}{}\n", at.uri(), open_to(at))).collect();
     let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
     let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
     let luns = Luns { remote: Remote::new(arguments.target), exports: Vec::new() };
     let mut node = port.node(&config, disks, Serving { server, luns })?;
     introduce(&node);
-    print(&addresses.iter().map(|address| format!("serves NBD at {}\n", address.uri())).collect::<String>());
-    let stop = stopper(arguments.seconds)?;
+    print(&serves);
+    stop_after(&stop, arguments.seconds);
     run_machine(&mut node, &mut Waiter::new(arguments.node.wait), &stop);
     let (serving, _) = node.watcher();
     serving.server.stop();

@@ -10,6 +10,7 @@
 mod client;
 mod coverage;
 mod info;
+mod memory;
 mod negotiate;
 mod offer;
 mod plan;

@@ -1,27 +1,34 @@
 //! The server: listeners, clients, and the operations that they have under way in a [`BlockService`].
+//!
+//! NBD has no authentication, so whoever reaches a listener is a client, and clients are kept from each other: each has
+//! memory of its own, a number of requests, and a time for its greeting, its data and its answers. When all places are
+//! taken and one more comes, an idle client goes: of whoever has the most of them the one that has been idle longest.
+//! Where none is idle, whoever has more than half of the places loses one to others.
 
 use super::super::DeviceError;
 use super::super::watch::Watch;
+use super::memory::Memory;
 use super::service::BlockService;
 use super::session::{Asked, DEPTH, Gone, Session};
-use super::stream::{Listener, Stream};
+use super::stream::{Listener, Peer, Stream};
 use super::uri::Address;
+use crate::sys::socket::listen_alone;
 use crate::wait::Sleeper;
-use linerate_fcoe::{Buffer, Completion, Operation, Pool, Tag};
+use linerate_fcoe::{Completion, Operation, Tag};
 use linerate_port::Interest;
-use std::fs::Permissions;
+use std::cmp::Reverse;
 use std::io::{self, ErrorKind};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Clients at once; more wait to be accepted.
+/// Clients at once.
 const CLIENTS: usize = 64;
-/// Octets of all requests' data at once.
-const MEMORY: usize = 256 << 20;
+/// Operations under way of clients that have left, with which one more is still let in.
+const LEFT_BEHIND: usize = 8 * DEPTH;
 /// Requests that one client is heard for before the next one's turn.
 const TURN: usize = 32;
 /// How long a server that stops waits for its clients.
@@ -40,19 +47,24 @@ pub struct NbdServer {
     /// Operations under way by tag: of which client, by place and number.
     asked: Vec<Option<(usize, u64, Asked)>>,
     free: Vec<u32>,
-    pool: Pool,
+    memory: Memory,
+    /// Operations under way whose clients have left.
+    left_behind: usize,
+    /// Who has come and has no place yet.
+    at_door: Option<(Stream, Peer)>,
     not_before: Option<Instant>,
     /// When clients that do not take their answers are left, after [`NbdServer::stop`].
     leave_at: Option<Instant>,
 }
 
 impl NbdServer {
-    /// Listens for clients. A UNIX socket is for this user only; one that a dead server left behind is replaced.
+    /// Listens for clients. A UNIX socket is for this user only; one that a dead server left behind is replaced. A TCP
+    /// address that other hosts reach takes `insecure`: whoever connects reads and writes.
     ///
     /// # Errors
-    /// An address is in use, or not ours to use.
-    pub fn listen(addresses: &[Address]) -> Result<Self, DeviceError> {
-        let most = u32::try_from(CLIENTS * DEPTH).unwrap_or(0);
+    /// An address is in use, or not ours to use, or other hosts reach it.
+    pub fn listen(addresses: &[Address], insecure: bool) -> Result<Self, DeviceError> {
+        let most = u32::try_from(CLIENTS * DEPTH + LEFT_BEHIND).unwrap_or(0);
         let mut server = Self {
             listeners: Vec::new(),
             paths: Vec::new(),
@@ -60,7 +72,9 @@ impl NbdServer {
             number: 0,
             asked: (0..most).map(|_| None).collect(),
             free: (0..most).rev().collect(),
-            pool: Pool::new(MEMORY),
+            memory: Memory::new(CLIENTS),
+            left_behind: 0,
+            at_door: None,
             not_before: None,
             leave_at: None,
         };
@@ -68,16 +82,20 @@ impl NbdServer {
             let oops = |e: io::Error| DeviceError::new(address, e, "choose another address, or end who has it");
             let listener = match address {
                 Address::Tcp(host, port) => {
-                    let listener = TcpListener::bind((host.as_str(), *port)).map_err(oops)?;
+                    let all: Vec<SocketAddr> = (host.as_str(), *port).to_socket_addrs().map_err(oops)?.collect();
+                    if !insecure && !all.iter().all(|at| at.ip().to_canonical().is_loopback()) {
+                        let what = "other hosts reach it, and NBD has no authentication";
+                        let mend = "give tcp:127.0.0.1 or unix:PATH, or --insecure to let anybody in";
+                        return Err(DeviceError::new(address, what, mend));
+                    }
+                    let listener = TcpListener::bind(&all[..]).map_err(oops)?;
                     listener.set_nonblocking(true).map_err(oops)?;
                     Listener::Tcp(listener)
                 }
                 Address::Unix(path) => {
                     make_way(path).map_err(oops)?;
-                    let listener = UnixListener::bind(path).map_err(oops)?;
+                    let listener = listen_alone(path).map_err(oops)?;
                     server.paths.extend(identity(path).map(|identity| (path.clone(), identity)));
-                    std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(oops)?;
-                    listener.set_nonblocking(true).map_err(oops)?;
                     Listener::Unix(listener)
                 }
             };
@@ -108,6 +126,7 @@ impl NbdServer {
     pub fn stop(&mut self) {
         self.leave_at = Some(Instant::now() + FAREWELL);
         self.listeners.clear();
+        self.at_door = None;
         self.remove_paths();
         self.clients.iter_mut().flatten().for_each(|(_, client)| client.close());
     }
@@ -121,10 +140,13 @@ impl NbdServer {
     /// Does what can be done now: hears clients, hands their operations to the service, and sends what has ended. True if
     /// there was something to do.
     pub fn handle<S: BlockService + ?Sized>(&mut self, service: &mut S) -> bool {
-        let now = Instant::now();
+        self.handle_at(Instant::now(), service)
+    }
+
+    fn handle_at<S: BlockService + ?Sized>(&mut self, now: Instant, service: &mut S) -> bool {
         let mut worked = self.accept(now);
         for place in 0..self.clients.len() {
-            worked |= self.hear(place, service);
+            worked |= self.hear(now, place, service);
         }
         service.flush();
         while let Some(completion) = service.complete() {
@@ -135,7 +157,7 @@ impl NbdServer {
         service.flush();
         for place in 0..self.clients.len() {
             let Some((_, client)) = &mut self.clients[place] else { continue };
-            let sent = client.send(&mut self.pool);
+            let sent = client.send(now, &mut self.memory);
             worked |= sent.as_ref().is_ok_and(|sent| *sent);
             if sent.is_err() || client.is_over(now) || self.leave_at.is_some_and(|at| at <= now) {
                 self.leave(place);
@@ -147,8 +169,8 @@ impl NbdServer {
 
     /// Shows what to sleep on; the service's own descriptors are its owner's matter.
     pub fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        let full = self.clients.iter().all(Option::is_some);
-        for listener in self.listeners.iter().filter(|_| !full && self.not_before.is_none()) {
+        let open = self.at_door.is_none() && self.not_before.is_none();
+        for listener in self.listeners.iter().filter(|_| open) {
             visit(&mut Watch::new(listener.as_fd(), Interest::Readable));
         }
         self.clients.iter().flatten().for_each(|(_, client)| client.waits_for(visit));
@@ -166,34 +188,67 @@ impl NbdServer {
             return false;
         }
         self.not_before = None;
-        let mut worked = false;
+        for accepted in 0..TURN {
+            let Some((stream, peer)) = self.at_door.take().or_else(|| self.next_client(now)) else {
+                return accepted > 0;
+            };
+            let Some(place) = self.place_for(peer) else {
+                self.at_door = Some((stream, peer));
+                return accepted > 0;
+            };
+            self.leave(place);
+            self.number += 1;
+            self.clients[place] = Some((self.number, Session::new(stream, peer, now)));
+        }
+        true
+    }
+
+    /// Who comes next.
+    fn next_client(&mut self, now: Instant) -> Option<(Stream, Peer)> {
         for listener in &self.listeners {
-            while let Some(place) = self.clients.iter_mut().find(|place| place.is_none()) {
+            loop {
                 match Stream::accept(listener) {
-                    Ok(stream) => {
-                        self.number += 1;
-                        *place = Some((self.number, Session::new(stream, now)));
-                        worked = true;
-                    }
+                    Ok(accepted) => return Some(accepted),
                     Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                     Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
                     // No descriptors, no memory: later, perhaps.
                     Err(_) => {
                         self.not_before = Some(now + PAUSE);
-                        break;
+                        return None;
                     }
                 }
             }
         }
-        worked
+        None
+    }
+
+    /// A place for one more: a free one, or that of a client who gives way; none for now if all have something under way.
+    fn place_for(&self, comer: Peer) -> Option<usize> {
+        if !self.memory.has_room() || self.left_behind > LEFT_BEHIND {
+            return None;
+        }
+        if let Some(free) = self.clients.iter().position(Option::is_none) {
+            return Some(free);
+        }
+        let clients = || self.clients.iter().enumerate().filter_map(|(at, place)| Some((at, &place.as_ref()?.1)));
+        let of = |peer| clients().filter(|(_, client)| client.peer() == peer).count();
+        let idle = clients()
+            .filter(|(_, client)| client.is_idle())
+            .max_by_key(|(_, client)| (of(client.peer()), Reverse(client.heard())));
+        let excess = || {
+            clients()
+                .filter(|(_, client)| client.peer() != comer && of(client.peer()) > CLIENTS / 2)
+                .min_by_key(|(_, client)| client.heard())
+        };
+        idle.or_else(excess).map(|(at, _)| at)
     }
 
     /// Takes requests of a client.
-    fn hear<S: BlockService + ?Sized>(&mut self, place: usize, service: &mut S) -> bool {
+    fn hear<S: BlockService + ?Sized>(&mut self, now: Instant, place: usize, service: &mut S) -> bool {
         for heard in 0..TURN {
             let Some((number, client)) = &mut self.clients[place] else { return heard > 0 };
             let Some(tag) = self.free.last().copied() else { return heard > 0 };
-            match client.next(service.exports(), &mut self.pool) {
+            match client.next(now, service.exports(), &mut self.memory) {
                 Ok(Some((asked, operation))) => {
                     self.free.pop();
                     self.asked[tag as usize] = Some((place, *number, asked));
@@ -224,21 +279,19 @@ impl NbdServer {
             return;
         }
         self.free.push(tag.0);
-        let data = if asked.is_read() && result.is_ok() { buffer } else { buffer.and_then(|b| self.give(b)) };
         match &mut self.clients[place] {
-            Some((now, client)) if *now == number => client.answer(asked, result, data),
-            _ => drop(data.and_then(|b| self.give(b))),
+            Some((now, client)) if *now == number => client.answer(asked, result, buffer, &mut self.memory),
+            _ => {
+                self.left_behind = self.left_behind.saturating_sub(1);
+                self.memory.give_after_leave(asked.memory, buffer);
+            }
         }
-    }
-
-    fn give(&mut self, buffer: Buffer) -> Option<Buffer> {
-        self.pool.give(buffer);
-        None
     }
 
     fn leave(&mut self, place: usize) {
         if let Some((_, client)) = self.clients[place].take() {
-            client.end(&mut self.pool);
+            self.left_behind += client.under_way();
+            client.end(&mut self.memory);
         }
     }
 
@@ -270,3 +323,6 @@ fn make_way(path: &Path) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

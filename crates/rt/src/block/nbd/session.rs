@@ -1,12 +1,13 @@
 //! One client of a server: what it asks for, and what it is answered.
 
 use super::super::watch::Watch;
+use super::memory::{Memory, Share};
 use super::offer::{Offer, Verdict};
 use super::service::{Export, LONGEST};
-use super::stream::Stream;
+use super::stream::{Peer, Stream};
 use super::wire::{Reply, Request, chunk, command, error};
 use crate::wait::Sleeper;
-use linerate_fcoe::{BackendError, Buffer, Operation, Pool};
+use linerate_fcoe::{BackendError, Buffer, Operation};
 use linerate_port::Interest;
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, Read, Write};
@@ -18,7 +19,11 @@ pub(super) const DEPTH: usize = 128;
 /// Octets received at once. Larger than any option.
 const INPUT: usize = 128 << 10;
 /// How long a client may take to choose an export.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a client may take to send the data of one WRITE, and to take one answer.
+pub(super) const STALL: Duration = Duration::from_secs(60);
+/// Octets of answers in the negotiation that wait to be taken; until then no more options are heard.
+const EARLY: usize = 64 << 10;
 /// Longest WRITE whose data is thrown away with an error rather than its client (`doc/proto.md`, "Block size constraints").
 const BEARABLE: u32 = 64 << 20;
 /// Octets of the longest head of a reply.
@@ -34,6 +39,8 @@ pub(super) struct Asked {
     cookie: u64,
     kind: u16,
     offset: u64,
+    /// Octets of memory that it has.
+    pub(super) memory: usize,
     /// A TRIM that shall be on stable storage: a flush follows.
     pub(super) then_flush: bool,
 }
@@ -80,8 +87,15 @@ impl Outgoing {
 
 pub(super) struct Session {
     stream: Stream,
+    peer: Peer,
     phase: Phase,
+    /// When it came.
     since: Instant,
+    /// When it last asked for something.
+    heard: Instant,
+    /// Since when the first of the answers has been there to be taken.
+    sending: Option<Instant>,
+    share: Share,
     input: Box<[u8]>,
     start: usize,
     end: usize,
@@ -98,13 +112,17 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(stream: Stream, now: Instant) -> Self {
+    pub(super) fn new(stream: Stream, peer: Peer, now: Instant) -> Self {
         let mut early = Vec::new();
         let phase = Phase::Offer(Offer::new(&mut early));
         Self {
             stream,
+            peer,
             phase,
             since: now,
+            heard: now,
+            sending: Some(now),
+            share: Share::default(),
             input: vec![0; INPUT].into(),
             start: 0,
             end: 0,
@@ -129,13 +147,31 @@ impl Session {
         done || self.deadline().is_some_and(|at| at <= now)
     }
 
-    /// When it must have chosen an export.
+    /// Who it is.
+    pub(super) fn peer(&self) -> Peer {
+        self.peer
+    }
+
+    /// When it last asked for something.
+    pub(super) fn heard(&self) -> Instant {
+        self.heard
+    }
+
+    /// Whether it has asked for nothing that is not done and taken.
+    pub(super) fn is_idle(&self) -> bool {
+        self.under_way == 0 && self.replies.is_empty() && matches!(self.payload, Payload::None)
+    }
+
+    /// When it must have chosen an export, sent the rest of what it began, or taken an answer.
     fn deadline(&self) -> Option<Instant> {
-        matches!(self.phase, Phase::Offer(_)).then(|| self.since + PATIENCE)
+        let chosen = matches!(self.phase, Phase::Offer(_)).then(|| self.since + PATIENCE);
+        let received = (!matches!(self.payload, Payload::None)).then(|| self.heard + STALL);
+        let sent = self.sending.map(|since| since + STALL);
+        [chosen, received, sent].into_iter().flatten().min()
     }
 
     fn listens(&self) -> bool {
-        !self.closing && self.under_way + self.replies.len() < DEPTH
+        !self.closing && self.under_way + self.replies.len() < DEPTH && self.early.len() < EARLY
     }
 
     fn has_to_send(&self) -> bool {
@@ -153,10 +189,15 @@ impl Session {
     }
 
     /// The next operation that it asks for; none if more must come first.
-    pub(super) fn next(&mut self, exports: &[Export], pool: &mut Pool) -> Result<Option<(Asked, Operation)>, Gone> {
+    pub(super) fn next(
+        &mut self,
+        now: Instant,
+        exports: &[Export],
+        memory: &mut Memory,
+    ) -> Result<Option<(Asked, Operation)>, Gone> {
         self.starved = false;
         while self.listens() {
-            if let Some(next) = self.step(exports, pool)? {
+            if let Some(next) = self.step(now, exports, memory)? {
                 self.under_way += 1;
                 return Ok(Some(next));
             }
@@ -190,7 +231,12 @@ impl Session {
     }
 
     /// Uses octets that have come.
-    fn step(&mut self, exports: &[Export], pool: &mut Pool) -> Result<Option<(Asked, Operation)>, Gone> {
+    fn step(
+        &mut self,
+        now: Instant,
+        exports: &[Export],
+        memory: &mut Memory,
+    ) -> Result<Option<(Asked, Operation)>, Gone> {
         while self.listens() {
             let input = &self.input[self.start..self.end];
             let (place, structured) = match &mut self.phase {
@@ -214,7 +260,8 @@ impl Session {
                 Payload::None => {
                     let Some(head) = input.first_chunk() else { return Ok(None) };
                     let request = Request::parse(head).map_err(|_| Gone)?;
-                    if let Some((asked, operation)) = self.request(&request, place, exports, structured, pool)? {
+                    self.heard = now;
+                    if let Some((asked, operation)) = self.request(&request, place, exports, structured, memory)? {
                         return Ok(Some((asked, operation)));
                     }
                     if self.starved {
@@ -254,7 +301,7 @@ impl Session {
         place: usize,
         exports: &[Export],
         structured: bool,
-        pool: &mut Pool,
+        memory: &mut Memory,
     ) -> Result<Option<(Asked, Operation)>, Gone> {
         let Request { flags, kind, cookie, offset, len } = *request;
         if kind == command::DISC {
@@ -263,9 +310,11 @@ impl Session {
         }
         let stable = flags & command::FLAG_FUA != 0;
         let export = exports.get(place);
-        let asked = Asked { export: place, cookie, kind, offset, then_flush: kind == command::TRIM && stable };
         let octets = usize::try_from(len).map_err(|_| Gone)?;
         let is_write = kind == command::WRITE;
+        let held = if matches!(kind, command::READ | command::WRITE) { octets } else { 0 };
+        let then_flush = kind == command::TRIM && stable;
+        let asked = Asked { export: place, cookie, kind, offset, memory: held, then_flush };
         let number = export.map_or(error::EIO, |export| wrong(export, request));
         if number != 0 {
             self.start += Request::LEN;
@@ -278,7 +327,7 @@ impl Session {
         }
         let block = export.map_or(1, |export| u64::from(export.geometry.block_size));
         let (lba, blocks) = (offset / block, u64::from(len) / block);
-        let mut buffer = || match pool.take(octets) {
+        let mut buffer = || match memory.take(&mut self.share, octets) {
             Some(buffer) => Some(buffer),
             None => {
                 self.starved = true;
@@ -309,8 +358,21 @@ impl Session {
     }
 
     /// An operation has ended; a read's buffer goes with the answer.
-    pub(super) fn answer(&mut self, asked: Asked, result: Result<(), BackendError>, data: Option<Buffer>) {
+    pub(super) fn answer(
+        &mut self,
+        asked: Asked,
+        result: Result<(), BackendError>,
+        buffer: Option<Buffer>,
+        memory: &mut Memory,
+    ) {
         self.under_way = self.under_way.saturating_sub(1);
+        let data = match buffer {
+            Some(buffer) if asked.is_read() && result.is_ok() => Some(buffer),
+            buffer => {
+                memory.give(&mut self.share, asked.memory, buffer);
+                None
+            }
+        };
         let Phase::Export { structured, .. } = self.phase else { return };
         self.reply(asked, structured, result.map_err(number), data);
     }
@@ -342,8 +404,9 @@ impl Session {
     }
 
     /// Sends answers until all have left or the socket is full; gives back their buffers. True if something left.
-    pub(super) fn send(&mut self, pool: &mut Pool) -> Result<bool, Gone> {
+    pub(super) fn send(&mut self, now: Instant, memory: &mut Memory) -> Result<bool, Gone> {
         let mut worked = false;
+        self.sending = self.has_to_send().then(|| self.sending.unwrap_or(now));
         while self.has_to_send() {
             let mut slices = [IoSlice::new(&[]); 1 + 2 * BATCH];
             slices[0] = IoSlice::new(&self.early);
@@ -362,7 +425,10 @@ impl Session {
                 Err(_) => return Err(Gone),
             };
             worked = true;
-            left -= self.early.drain(..left.min(self.early.len())).count();
+            if !self.early.is_empty() {
+                left -= self.early.drain(..left.min(self.early.len())).count();
+                self.sending = Some(now).filter(|_| self.early.is_empty()).or(self.sending);
+            }
             self.sent += left;
             while let Some(first) = self.replies.front() {
                 let len = first.parts().iter().map(|part| part.len()).sum();
@@ -370,20 +436,30 @@ impl Session {
                     break;
                 }
                 self.sent -= len;
+                self.sending = Some(now);
                 if let Some(buffer) = self.replies.pop_front().and_then(|gone| gone.data) {
-                    pool.give(buffer);
+                    memory.give(&mut self.share, buffer.len(), Some(buffer));
                 }
             }
         }
+        self.sending = self.sending.filter(|_| self.has_to_send());
         Ok(worked)
     }
 
-    /// Gives back all its memory.
-    pub(super) fn end(self, pool: &mut Pool) {
-        self.replies.into_iter().filter_map(|reply| reply.data).for_each(|buffer| pool.give(buffer));
-        if let Payload::Write(_, Operation::Write { buffer, .. }, _) = self.payload {
-            pool.give(buffer);
+    /// Operations under way.
+    pub(super) fn under_way(&self) -> usize {
+        self.under_way
+    }
+
+    /// Gives back all its memory but for operations that are under way.
+    pub(super) fn end(mut self, memory: &mut Memory) {
+        for buffer in self.replies.into_iter().filter_map(|reply| reply.data) {
+            memory.give(&mut self.share, buffer.len(), Some(buffer));
         }
+        if let Payload::Write(asked, Operation::Write { buffer, .. }, _) = self.payload {
+            memory.give(&mut self.share, asked.memory, Some(buffer));
+        }
+        memory.leave(&self.share);
     }
 }
 
@@ -417,5 +493,38 @@ fn number(error: BackendError) -> u32 {
         BackendError::NoSpace => error::ENOSPC,
         BackendError::Unsupported => error::ENOTSUP,
         BackendError::ReadOnly => error::EPERM,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::wire::{OptionHeader, option};
+    use super::*;
+    use linerate_fcoe::{Backend, Null};
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn answers_that_nobody_takes_are_not_heaped_up_in_the_negotiation() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let geometry = Null::new(1 << 20, 512, 1).unwrap().geometry().clone();
+        let exports = [Export { name: "x".into(), description: "d".repeat(EARLY), geometry }];
+        let (now, mut memory) = (Instant::now(), Memory::new(1));
+        let mut session = Session::new(Stream::Unix(ours), Peer::Process(None), now);
+        let list = OptionHeader { option: option::LIST, len: 0 }.emit();
+        theirs.write_all(&[&3u32.to_be_bytes()[..], &list.repeat(50)].concat()).unwrap();
+        for _ in 0..100 {
+            assert!(session.next(now, &exports, &mut memory).unwrap().is_none());
+            session.send(now, &mut memory).unwrap();
+        }
+        assert!(session.early.len() < 3 * EARLY, "{} octets", session.early.len());
+        theirs.set_nonblocking(true).unwrap();
+        let (mut all, mut octets) = (0, vec![0; 1 << 20]);
+        for _ in 0..1000 {
+            all += theirs.read(&mut octets).unwrap_or(0);
+            assert!(session.next(now, &exports, &mut memory).unwrap().is_none());
+            session.send(now, &mut memory).unwrap();
+        }
+        assert!(all > 50 * EARLY && session.early.is_empty(), "all are answered: {all}");
     }
 }

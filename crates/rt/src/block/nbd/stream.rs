@@ -1,8 +1,9 @@
 //! Connections over TCP and UNIX sockets.
 
 use super::uri::Address;
+use crate::sys::socket::peer_process;
 use std::io::{self, IoSlice, Read, Write};
-use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
@@ -35,18 +36,22 @@ impl Stream {
         }
     }
 
-    /// The next connection of a listener, which does not wait.
-    pub(super) fn accept(listener: &Listener) -> io::Result<Self> {
-        let stream = match listener {
+    /// The next connection of a listener, which does not wait, and whose it is.
+    pub(super) fn accept(listener: &Listener) -> io::Result<(Self, Peer)> {
+        let (stream, peer) = match listener {
             Listener::Tcp(listener) => {
-                let (stream, _) = listener.accept()?;
+                let (stream, from) = listener.accept()?;
                 stream.set_nodelay(true)?;
-                Self::Tcp(stream)
+                (Self::Tcp(stream), Peer::Host(from.ip()))
             }
-            Listener::Unix(listener) => Self::Unix(listener.accept()?.0),
+            Listener::Unix(listener) => {
+                let (stream, _) = listener.accept()?;
+                let peer = Peer::Process(peer_process(stream.as_fd()));
+                (Self::Unix(stream), peer)
+            }
         };
         stream.set_nonblocking()?;
-        Ok(stream)
+        Ok((stream, peer))
     }
 
     pub(super) fn set_nonblocking(&self) -> io::Result<()> {
@@ -62,6 +67,15 @@ impl Stream {
             Self::Unix(s) => s.set_read_timeout(Some(timeout)).and_then(|()| s.set_write_timeout(Some(timeout))),
         }
     }
+}
+
+/// Who has connected: clients of one of them count together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Peer {
+    /// Over TCP, from this address.
+    Host(IpAddr),
+    /// Over a UNIX socket: this process, if the kernel knows it.
+    Process(Option<i32>),
 }
 
 /// Where clients come from. Neither waits.

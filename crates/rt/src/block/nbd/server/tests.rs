@@ -1,0 +1,359 @@
+//! Clients that would have what is others', at times that the test says.
+
+use super::super::session::{PATIENCE, STALL};
+use super::super::wire::{Go, Greeting, OptionHeader, OptionReply, Reply, Request, command, option, reply};
+use super::super::{BlockService, Export, Exported};
+use super::*;
+use linerate_fcoe::Ram;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use tempfile::TempDir;
+
+const MIB: u32 = 1 << 20;
+/// Turns in which a server that has something to do does it.
+const TURNS: usize = 10_000;
+
+/// Operations are done at once, or kept.
+struct Service {
+    ram: Exported<Ram>,
+    keeps: bool,
+    kept: Vec<(Tag, Operation)>,
+}
+
+impl BlockService for Service {
+    fn exports(&self) -> &[Export] {
+        self.ram.exports()
+    }
+
+    fn submit(&mut self, export: usize, tag: Tag, operation: Operation) {
+        if self.keeps {
+            self.kept.push((tag, operation));
+        } else {
+            self.ram.submit(export, tag, operation);
+        }
+    }
+
+    fn flush(&mut self) {
+        self.ram.flush();
+    }
+
+    fn complete(&mut self) -> Option<Completion> {
+        if !self.keeps
+            && let Some((tag, operation)) = self.kept.pop()
+        {
+            self.ram.submit(0, tag, operation);
+        }
+        self.ram.complete()
+    }
+}
+
+struct Rig {
+    dir: TempDir,
+    server: NbdServer,
+    service: Service,
+    now: Instant,
+}
+
+trait Socket: Read + Write {}
+impl<T: Read + Write> Socket for T {}
+
+/// A client, which is heard and answered only while [`Rig::turn`] runs.
+type Client = Box<dyn Socket>;
+
+impl Rig {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let unix = Address::Unix(dir.path().join("s"));
+        let server = NbdServer::listen(&[unix, Address::parse("tcp:127.0.0.1:0").unwrap()], false).unwrap();
+        let ram = Exported::new("x", Ram::new(16 << 20, 512, false, 1).unwrap());
+        Self { dir, server, service: Service { ram, keeps: false, kept: Vec::new() }, now: Instant::now() }
+    }
+
+    /// Lets the server do what there is to do.
+    fn turn(&mut self) {
+        let mut turns = 0;
+        while self.server.handle_at(self.now, &mut self.service) {
+            turns += 1;
+            assert!(turns < TURNS, "it is always at work");
+        }
+    }
+
+    fn after(&mut self, time: Duration) {
+        self.now += time;
+        self.turn();
+    }
+
+    /// A process's client; all of a test's are one process's.
+    fn unix(&mut self) -> Client {
+        let stream = UnixStream::connect(self.dir.path().join("s")).unwrap();
+        stream.set_nonblocking(true).unwrap();
+        self.turn();
+        Box::new(stream)
+    }
+
+    /// A host's client.
+    fn tcp(&mut self) -> Client {
+        let Address::Tcp(host, port) = self.server.addresses()[0].clone() else { panic!("no TCP") };
+        let stream = TcpStream::connect((host, port)).unwrap();
+        stream.set_nonblocking(true).unwrap();
+        self.turn();
+        Box::new(stream)
+    }
+
+    /// Sends octets.
+    fn say(&mut self, client: &mut Client, octets: &[u8]) {
+        let mut left = octets;
+        let mut turns = 0;
+        while !left.is_empty() {
+            match client.write(left) {
+                Ok(n) => left = &left[n..],
+                Err(e) => assert_eq!(e.kind(), ErrorKind::WouldBlock),
+            }
+            self.turn();
+            turns += 1;
+            assert!(turns < TURNS, "it does not hear");
+        }
+    }
+
+    /// The next octets; none if the server has hung up, or says nothing.
+    fn hear(&mut self, client: &mut Client, n: usize) -> Option<Vec<u8>> {
+        let (mut octets, mut come) = (vec![0; n], 0);
+        let mut silent = 0;
+        while come < n {
+            self.turn();
+            match client.read(&mut octets[come..]) {
+                Ok(0) => return None,
+                Ok(n) => (come, silent) = (come + n, 0),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    silent += 1;
+                    // Over TCP, octets take a moment.
+                    std::thread::sleep(Duration::from_millis(1));
+                    if silent > 200 {
+                        return None;
+                    }
+                }
+                Err(_) => return None,
+            }
+        }
+        Some(octets)
+    }
+
+    /// Negotiates as far as requests.
+    fn begin(&mut self, client: &mut Client) {
+        self.is_let_in(client).expect("an answer");
+    }
+
+    /// The same, if the server greets.
+    fn is_let_in(&mut self, client: &mut Client) -> Option<()> {
+        let go = Go { name: "x".into(), wanted: vec![] }.emit();
+        let head = OptionHeader { option: option::GO, len: u32::try_from(go.len()).unwrap() }.emit();
+        self.say(client, &[&3u32.to_be_bytes()[..], &head, &go].concat());
+        self.hear(client, Greeting::LEN)?;
+        loop {
+            let octets = self.hear(client, OptionReply::LEN)?;
+            let answer = OptionReply::parse(octets[..].try_into().unwrap()).unwrap();
+            self.hear(client, usize::try_from(answer.len).unwrap());
+            if answer.kind == reply::ACK {
+                return Some(());
+            }
+        }
+    }
+
+    fn ask(&mut self, client: &mut Client, kind: u16, len: u32) {
+        self.say(client, &Request { flags: 0, kind, cookie: 7, offset: 0, len }.emit());
+    }
+
+    /// Whether a READ of this length is answered.
+    fn reads(&mut self, client: &mut Client, len: u32) -> bool {
+        self.ask(client, command::READ, len);
+        self.hear(client, Reply::SIMPLE_LEN + usize::try_from(len).unwrap()).is_some()
+    }
+
+    fn ready(&mut self, client: Client) -> Client {
+        let mut client = client;
+        self.begin(&mut client);
+        client
+    }
+}
+
+#[test]
+fn one_client_that_asks_and_never_reads_starves_nobody() {
+    let mut rig = Rig::new();
+    let greedy: Vec<Client> = (0..6)
+        .map(|_| {
+            let unix = rig.unix();
+            let mut greedy = rig.ready(unix);
+            (0..100).for_each(|_| rig.ask(&mut greedy, command::READ, 4 * MIB));
+            greedy
+        })
+        .collect();
+    let unix = rig.unix();
+    let mut good = rig.ready(unix);
+    for len in [4096, 4 * MIB, MIB] {
+        assert!(rig.reads(&mut good, len), "{len} octets");
+    }
+    drop(greedy);
+    rig.turn();
+    assert_eq!(rig.server.clients(), 1);
+    assert!(rig.reads(&mut good, 4 * MIB));
+}
+
+#[test]
+fn writes_without_their_data_starve_nobody() {
+    let mut rig = Rig::new();
+    let stuck: Vec<Client> = (0..CLIENTS - 1)
+        .map(|_| {
+            let unix = rig.unix();
+            let mut stuck = rig.ready(unix);
+            rig.ask(&mut stuck, command::WRITE, 4 * MIB);
+            stuck
+        })
+        .collect();
+    let unix = rig.unix();
+    let mut good = rig.ready(unix);
+    assert!(rig.reads(&mut good, 4 * MIB));
+    assert_eq!(rig.server.clients(), CLIENTS);
+    drop(stuck);
+}
+
+#[test]
+fn idle_clients_shut_out_nobody() {
+    let mut rig = Rig::new();
+    // It came first and is idle longest, but it is one, and the others are many.
+    let tcp = rig.tcp();
+    let mut lone = rig.ready(tcp);
+    let mut idle: Vec<Client> = Vec::new();
+    for _ in 0..CLIENTS - 1 {
+        rig.after(Duration::from_millis(10));
+        let unix = rig.unix();
+        idle.push(rig.ready(unix));
+    }
+    rig.after(Duration::from_millis(10));
+    assert!(rig.reads(&mut idle[0], 512), "the first is no longer idle longest");
+    let mut more: Vec<Client> = Vec::new();
+    for _ in 0..3 {
+        let unix = rig.unix();
+        more.push(rig.ready(unix));
+        assert!(rig.reads(more.last_mut().unwrap(), 4096));
+        rig.after(Duration::from_millis(10));
+    }
+    assert_eq!(rig.server.clients(), CLIENTS);
+    assert!(rig.reads(&mut lone, 512) && rig.reads(&mut idle[0], 512), "they keep their places");
+    for gone in &mut idle[1..3] {
+        assert!(rig.hear(gone, 1).is_none());
+    }
+    assert!(rig.reads(&mut idle[20], 512), "no more than needed go");
+}
+
+#[test]
+fn where_all_have_something_under_way_one_process_cannot_keep_all_places() {
+    let mut rig = Rig::new();
+    rig.service.keeps = true;
+    let busy: Vec<Client> = (0..CLIENTS)
+        .map(|_| {
+            let unix = rig.unix();
+            let mut busy = rig.ready(unix);
+            rig.ask(&mut busy, command::READ, 4096);
+            rig.after(Duration::from_millis(10));
+            busy
+        })
+        .collect();
+    // One of the same process waits until there is room.
+    let mut same = rig.unix();
+    assert!(rig.hear(&mut same, 1).is_none());
+    drop(same);
+    rig.after(Duration::ZERO);
+    drop(busy);
+    rig.turn();
+    let mut rig = Rig::new();
+    rig.service.keeps = true;
+    let mut busy: Vec<Client> = Vec::new();
+    for _ in 0..CLIENTS {
+        let unix = rig.unix();
+        busy.push(rig.ready(unix));
+        rig.ask(busy.last_mut().unwrap(), command::READ, 4096);
+        rig.after(Duration::from_millis(10));
+    }
+    let tcp = rig.tcp();
+    let mut other = rig.ready(tcp);
+    assert!(rig.hear(&mut busy[0], 1).is_none() && rig.server.clients() == CLIENTS);
+    rig.service.keeps = false;
+    assert!(rig.reads(&mut other, 4096));
+    assert!(rig.hear(&mut busy[1], Reply::SIMPLE_LEN + 4096).is_some(), "the others are answered");
+    assert_eq!(rig.server.left_behind, 0);
+}
+
+#[test]
+fn greetings_data_and_answers_have_their_time_and_idle_clients_have_all_time() {
+    let mut rig = Rig::new();
+    let (unix, mut silent, mut dripping) = (rig.unix(), rig.unix(), rig.unix());
+    let mut idle = rig.ready(unix);
+    for _ in 0..10 {
+        rig.after(PATIENCE / 10 - Duration::from_millis(1));
+        rig.say(&mut dripping, &[0]);
+    }
+    assert_eq!(rig.server.clients(), 3);
+    assert!(rig.hear(&mut silent, Greeting::LEN).is_some());
+    rig.after(Duration::from_millis(10));
+    assert!(rig.server.clients() == 1 && rig.hear(&mut silent, 1).is_none());
+    rig.after(Duration::from_secs(86_400));
+    let (mut writes, mut greedy) = (rig.unix(), rig.unix());
+    rig.begin(&mut writes);
+    rig.begin(&mut greedy);
+    rig.ask(&mut writes, command::WRITE, 4096);
+    (0..8).for_each(|_| rig.ask(&mut greedy, command::READ, 4 * MIB));
+    for _ in 0..10 {
+        rig.after(STALL / 10 - Duration::from_millis(1));
+        rig.say(&mut writes, &[1; 100]);
+        // A little is taken, but no answer whole.
+        assert!(rig.hear(&mut greedy, 1000).is_some());
+    }
+    assert_eq!(rig.server.clients(), 3);
+    rig.after(Duration::from_millis(10));
+    assert_eq!(rig.server.clients(), 1);
+    assert!(rig.reads(&mut idle, 4096));
+    // Whoever takes them in time has answers for as long as there are any.
+    let mut slow = rig.unix();
+    rig.begin(&mut slow);
+    (0..8).for_each(|_| rig.ask(&mut slow, command::READ, MIB));
+    for _ in 0..8 {
+        rig.after(STALL - Duration::from_secs(1));
+        assert!(rig.hear(&mut slow, Reply::SIMPLE_LEN + (1 << 20)).is_some());
+    }
+}
+
+#[test]
+fn what_clients_leave_under_way_is_no_way_to_have_more() {
+    let mut rig = Rig::new();
+    rig.service.keeps = true;
+    let unix = rig.unix();
+    let mut good = rig.ready(unix);
+    let mut came = 0;
+    while rig.service.kept.len() < 1000 {
+        let mut client = rig.unix();
+        if rig.is_let_in(&mut client).is_none() {
+            break;
+        }
+        rig.ask(&mut client, command::READ, 4 * MIB);
+        came += 1;
+    }
+    assert!((2..100).contains(&came), "{came}");
+    rig.service.keeps = false;
+    assert!(rig.reads(&mut good, 4 * MIB));
+    rig.turn();
+    let unix = rig.unix();
+    let mut next = rig.ready(unix);
+    assert!(rig.reads(&mut next, 4096), "there is room again");
+}
+
+#[test]
+fn an_address_that_other_hosts_reach_takes_the_word_insecure() {
+    for address in ["tcp:0.0.0.0:0", "tcp:[::]:0"] {
+        let address = Address::parse(address).unwrap();
+        let line = NbdServer::listen(std::slice::from_ref(&address), false).err().unwrap().to_string();
+        assert!(line.contains("no authentication") && line.contains("--insecure"), "{line}");
+    }
+    for (address, insecure) in [("tcp:127.0.0.1:0", false), ("tcp:127.9.9.9:0", false), ("tcp:0.0.0.0:0", true)] {
+        assert!(NbdServer::listen(&[Address::parse(address).unwrap()], insecure).is_ok(), "{address}");
+    }
+}
