@@ -81,6 +81,11 @@ impl Process {
         }
     }
 
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal, by its name.
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
@@ -185,6 +190,11 @@ fn read(stream: impl Read + Send + 'static, line: fn(String) -> Line, to: Sender
             octets.clear();
         }
     });
+}
+
+/// The signal that a process died of.
+pub(crate) fn killed_by(status: std::process::ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
 }
 
 /// The number behind a name at the beginning of a line.

@@ -36,15 +36,30 @@ pub(super) enum Turn {
     Done,
 }
 
+/// Something to be done with disks, a turn at a time.
+pub(super) trait Work {
+    /// Does what can be done now.
+    fn turn(&mut self, now: u64, remote: &mut Remote) -> Turn;
+
+    /// Shows what else to sleep on.
+    fn waits_for(&mut self, _visit: &mut dyn FnMut(&mut dyn Sleeper)) {}
+}
+
+impl<F: FnMut(u64, &mut Remote) -> Turn> Work for F {
+    fn turn(&mut self, now: u64, remote: &mut Remote) -> Turn {
+        self(now, remote)
+    }
+}
+
 /// Does its work a turn at a time.
-pub(super) struct Client<F> {
+struct Client<'a> {
     remote: Remote,
-    work: F,
+    work: &'a mut dyn Work,
     until: Option<u64>,
     done: bool,
 }
 
-impl<F: FnMut(u64, &mut Remote) -> Turn> Watcher<Disks> for Client<F> {
+impl Watcher<Disks> for Client<'_> {
     fn event(&mut self, _: u64, event: &NodeEvent, _: &mut Node<Disks>) {
         self.remote.event(event);
     }
@@ -55,7 +70,7 @@ impl<F: FnMut(u64, &mut Remote) -> Turn> Watcher<Disks> for Client<F> {
         if self.done {
             return moved;
         }
-        let turn = (self.work)(now, &mut self.remote);
+        let turn = self.work.turn(now, &mut self.remote);
         self.until = None;
         match turn {
             Turn::Wait(until) => self.until = until,
@@ -72,7 +87,9 @@ impl<F: FnMut(u64, &mut Remote) -> Turn> Watcher<Disks> for Client<F> {
         [self.remote.poll_timeout(), self.until].into_iter().flatten().min()
     }
 
-    fn waits_for(&mut self, _: &mut dyn FnMut(&mut dyn Sleeper)) {}
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        self.work.waits_for(visit);
+    }
 
     fn is_done(&self) -> bool {
         self.done
@@ -82,10 +99,7 @@ impl<F: FnMut(u64, &mut Remote) -> Turn> Watcher<Disks> for Client<F> {
 impl Which {
     /// Runs some work, a turn at a time, until it is done or `stop` is asked. Gives what to add to what went wrong, if
     /// the link is down.
-    pub(super) fn run<F>(&self, example: &str, stop: &Stop, work: F) -> Result<&'static str, Trouble>
-    where
-        F: FnMut(u64, &mut Remote) -> Turn,
-    {
+    pub(super) fn run(&self, example: &str, stop: &Stop, work: &mut dyn Work) -> Result<&'static str, Trouble> {
         let port = self.node.port(example)?;
         let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
         let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
@@ -98,7 +112,7 @@ impl Which {
     /// The disks that are there, when nobody else is expected, and what went wrong.
     pub(super) fn find(&self, example: &str, stop: &Stop) -> Result<(Vec<RemoteUnit>, Vec<String>), Trouble> {
         let (mut search, mut units, mut failures) = (Search::new(self), Vec::new(), Vec::new());
-        let remark = self.run(example, stop, |now, remote| {
+        let remark = self.run(example, stop, &mut |now: u64, remote: &mut Remote| {
             let turn = search.turn(now, remote);
             if matches!(turn, Turn::Done) {
                 failures.extend(remote.failures().iter().map(|(wwpn, error)| format!("{wwpn}: {error}")));

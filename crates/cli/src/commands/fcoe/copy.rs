@@ -1,17 +1,24 @@
 //! `linerate fcoe read` and `linerate fcoe write`: between a LUN and a file.
 
-use super::client::{Search, Turn, Which, nothing, number};
+mod stream;
+
+use super::client::{Search, Turn, Which, Work, nothing, number};
 use super::common::stopper;
 use crate::commands::shared::ended;
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_fcoe::{Buffer, Operation, Tag};
+use linerate_rt::Sleeper;
 use linerate_rt::block::size;
 use linerate_rt::fc::{Remote, RemoteCompletion};
+use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use stream::{Sink, Source, Taken};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -53,106 +60,99 @@ pub(super) enum Way {
 struct Copy<'a> {
     arguments: &'a Arguments,
     way: Way,
-    file: Stream,
+    /// The file until the copy begins, and whoever reads or writes it from then on.
+    file: Option<File>,
+    source: Option<Source>,
+    sink: Option<Sink>,
+    /// Octets of an input whose length is known.
+    length: Option<u64>,
     search: Search,
-    /// The disk's place, its block size, and where it ends.
-    disk: Option<(usize, u64, u64)>,
-    /// The next octet of the LUN, and where the copy ends.
+    /// The disk's place and its block size.
+    disk: Option<(usize, u64)>,
+    /// The next octet of the LUN, and where the copy ends at the latest.
     at: u64,
     end: u64,
+    /// No more requests follow.
+    all_begun: bool,
     /// Requests under way, oldest first, each with its buffer once it has ended.
-    under_way: std::collections::VecDeque<(u32, Option<Buffer>)>,
+    under_way: VecDeque<(u32, Option<Buffer>)>,
     next_tag: u32,
     moved: u64,
     flushing: bool,
+    /// What is wrong with the input, told when what came before is written.
+    fault: Option<&'static str>,
     result: Option<Result<(), String>>,
 }
 
-/// Where octets come from or go.
-enum Stream {
-    In(Box<dyn Read>),
-    Out(Box<dyn Write>),
-    File(File),
+/// Opens the file. Its length, if it is an input that has one: pipes and terminals have none.
+fn open(arguments: &Arguments, way: Way) -> Result<(File, Option<u64>), Trouble> {
+    let pipe = arguments.file.as_os_str() == "-";
+    let opened = match (way, pipe) {
+        (Way::Read, true) => std::io::stdout().as_fd().try_clone_to_owned().map(|fd| (File::from(fd), None)),
+        // What it has stays until there is something to be written.
+        (Way::Read, false) => {
+            let file = File::options().write(true).create(true).truncate(false).open(&arguments.file);
+            file.map(|file| (file, None))
+        }
+        (Way::Write, true) => std::io::stdin().as_fd().try_clone_to_owned().map(|fd| (File::from(fd), None)),
+        (Way::Write, false) => File::open(&arguments.file).and_then(|mut file| {
+            let kind = file.metadata()?.file_type();
+            if !kind.is_file() && !kind.is_block_device() {
+                return Ok((file, None));
+            }
+            let length = file.seek(SeekFrom::End(0))?;
+            file.rewind()?;
+            Ok((file, Some(length)))
+        }),
+    };
+    let name = name(arguments, way);
+    opened.map_err(|e| Trouble::usage(format!("{name}: {e}; give a file, or - for a pipe")))
 }
 
-impl Stream {
-    /// Fills `to`, or as much of it as there is; how much.
-    fn take(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
-        let Self::In(from) = self else { return Ok(0) };
-        let mut all = 0;
-        while all < to.len() {
-            match from.read(&mut to[all..]) {
-                Ok(0) => break,
-                Ok(n) => all += n,
-                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(all)
-    }
-
-    fn give(&mut self, octets: &[u8]) -> std::io::Result<()> {
-        match self {
-            Self::In(_) => Ok(()),
-            Self::Out(to) => to.write_all(octets),
-            Self::File(to) => to.write_all(octets),
-        }
-    }
-
-    /// Forgets what was there before; what is no regular file forgets nothing.
-    fn begin(&mut self) -> std::io::Result<()> {
-        match self {
-            Self::File(to) if to.metadata()?.is_file() => to.set_len(0),
-            _ => Ok(()),
-        }
+/// What the file is called.
+fn name(arguments: &Arguments, way: Way) -> String {
+    match (arguments.file.as_os_str() == "-", way) {
+        (true, Way::Read) => "standard output".to_owned(),
+        (true, Way::Write) => "standard input".to_owned(),
+        (false, _) => arguments.file.display().to_string(),
     }
 }
 
 pub(super) fn run(arguments: &Arguments, way: Way) -> Result<ExitCode, Trouble> {
-    let name = arguments.file.display();
-    let wrong = |e: std::io::Error| Trouble::usage(format!("{name}: {e}; give a file, or - for a pipe"));
-    let pipe = arguments.file.as_os_str() == "-";
-    let (file, length) = match (way, pipe) {
-        (Way::Read, true) => (Stream::Out(Box::new(std::io::stdout().lock())), None),
-        // What it has stays until there is something to be written.
-        (Way::Read, false) => {
-            let file = File::options().write(true).create(true).truncate(false).open(&arguments.file).map_err(wrong)?;
-            (Stream::File(file), None)
-        }
-        (Way::Write, true) => (Stream::In(Box::new(std::io::stdin().lock())), None),
-        (Way::Write, false) => {
-            let mut file = File::open(&arguments.file).map_err(wrong)?;
-            let length = file.seek(SeekFrom::End(0)).and_then(|end| file.rewind().map(|()| end)).map_err(wrong)?;
-            (Stream::In(Box::new(file)), Some(length))
-        }
-    };
+    let (file, length) = open(arguments, way)?;
     let mut copy = Copy {
         arguments,
         way,
-        file,
+        file: Some(file),
+        source: None,
+        sink: None,
+        length,
         search: Search::new(&arguments.which),
         disk: None,
         at: arguments.offset,
-        end: match (arguments.bytes, length) {
-            (Some(bytes), _) | (None, Some(bytes)) => arguments.offset.saturating_add(bytes),
-            (None, None) => u64::MAX,
+        end: match arguments.bytes.or(length) {
+            Some(bytes) => arguments.offset.saturating_add(bytes),
+            None => u64::MAX,
         },
-        under_way: std::collections::VecDeque::new(),
+        all_begun: false,
+        under_way: VecDeque::new(),
         next_tag: 0,
         moved: 0,
         flushing: false,
+        fault: None,
         result: None,
     };
     let stop = stopper(None)?;
     let example =
         if way == Way::Read { "fcoe read -i xdp:eth1 --lun 0 FILE" } else { "fcoe write -i xdp:eth1 --lun 0 FILE" };
-    let remark = arguments.which.run(example, &stop, |now, remote| copy.turn(now, remote))?;
-    if stop.signal().is_some() {
-        return Ok(ended(&stop));
-    }
+    let remark = arguments.which.run(example, &stop, &mut copy)?;
     match copy.result {
+        _ if stop.signal().is_some() => {
+            eprintln!("linerate fcoe: ended by a signal; {} bytes were copied", copy.moved);
+            Ok(ended(&stop))
+        }
         Some(Ok(())) => {
-            if !(pipe && way == Way::Read) {
+            if !(arguments.file.as_os_str() == "-" && way == Way::Read) {
                 print(&format!("{} bytes\n", copy.moved));
             }
             Ok(ExitCode::SUCCESS)
@@ -162,7 +162,7 @@ pub(super) fn run(arguments: &Arguments, way: Way) -> Result<ExitCode, Trouble> 
     }
 }
 
-impl Copy<'_> {
+impl Work for Copy<'_> {
     fn turn(&mut self, now: u64, remote: &mut Remote) -> Turn {
         match self.go(now, remote) {
             Ok(turn) => {
@@ -178,8 +178,47 @@ impl Copy<'_> {
         }
     }
 
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        // While there is no room for more, the input is not waited for.
+        if let Some(source) = self.source.as_mut().filter(|_| !self.all_begun && self.under_way.len() < DEPTH) {
+            visit(source.bell());
+        }
+        if let Some(sink) = &mut self.sink {
+            visit(sink.bell());
+        }
+    }
+}
+
+impl Copy<'_> {
     fn go(&mut self, now: u64, remote: &mut Remote) -> Result<Turn, String> {
-        let Some((unit, block, end)) = self.disk else { return self.find(now, remote) };
+        let Some((unit, block)) = self.disk else { return self.find(now, remote) };
+        let ended = self.take_ended(remote)?;
+        let begun = match self.way {
+            Way::Read => self.begin_reads(unit, block, remote),
+            Way::Write => self.begin_writes(unit, block, remote)?,
+        };
+        let behind = self.sink.as_ref().map_or(0, Sink::behind);
+        if !self.under_way.is_empty() || behind > 0 || !self.all_begun {
+            return Ok(if ended || begun { Turn::Worked } else { Turn::Wait(None) });
+        }
+        if self.way == Way::Write && !self.flushing {
+            self.flushing = true;
+            let tag = self.tag();
+            remote.submit(unit, tag, Operation::Flush);
+            return Ok(Turn::Worked);
+        }
+        match self.fault {
+            Some(fault) => Err(format!("{}: {fault}; {} bytes were written", self.name(), self.moved)),
+            None => Ok(Turn::Done),
+        }
+    }
+
+    fn name(&self) -> String {
+        name(self.arguments, self.way)
+    }
+
+    /// Takes what has ended: on the LUN, and in the file.
+    fn take_ended(&mut self, remote: &mut Remote) -> Result<bool, String> {
         let mut worked = false;
         while let Some(RemoteCompletion { completion, trouble, .. }) = remote.complete() {
             worked = true;
@@ -195,24 +234,19 @@ impl Copy<'_> {
         // In order, whatever order they ended in.
         while let Some((_, Some(_))) = self.under_way.front() {
             let Some((_, Some(buffer))) = self.under_way.pop_front() else { break };
-            if self.way == Way::Read {
-                self.file.give(buffer.bytes()).map_err(|e| format!("{}: {e}", self.arguments.file.display()))?;
+            match &mut self.sink {
+                Some(sink) => sink.give(buffer),
+                None => self.moved += buffer.len() as u64,
             }
-            self.moved += buffer.len() as u64;
         }
-        while self.under_way.len() < DEPTH && self.at < end && !self.flushing {
+        let told = |e: std::io::Error, name: String, moved| format!("{name}: {e}; {moved} bytes were copied");
+        while let Some(sink) = &mut self.sink
+            && let Some(n) = sink.written().map_err(|e| told(e, name(self.arguments, self.way), self.moved))?
+        {
             worked = true;
-            self.begin(unit, block, end, remote)?;
+            self.moved += n as u64;
         }
-        if !self.under_way.is_empty() {
-            return Ok(if worked { Turn::Worked } else { Turn::Wait(None) });
-        }
-        if self.way == Way::Write && !self.flushing {
-            self.flushing = true;
-            remote.submit(unit, self.tag(), Operation::Flush);
-            return Ok(Turn::Worked);
-        }
-        Ok(Turn::Done)
+        Ok(worked)
     }
 
     fn tag(&mut self) -> Tag {
@@ -221,33 +255,70 @@ impl Copy<'_> {
         Tag(self.next_tag)
     }
 
-    fn begin(&mut self, unit: usize, block: u64, end: u64, remote: &mut Remote) -> Result<(), String> {
-        let mut buffer = Buffer::new(usize::try_from(PIECE.min(end - self.at)).unwrap_or(0));
-        let lba = self.at / block;
-        if self.way == Way::Write {
-            let taken =
-                self.file.take(buffer.bytes_mut()).map_err(|e| format!("{}: {e}", self.arguments.file.display()))?;
-            if taken < buffer.len() {
-                // The input has ended.
-                if !(taken as u64).is_multiple_of(block) {
-                    return Err(format!(
-                        "the input's length is no multiple of the LUN's {block} bytes a block: pad it"
-                    ));
-                }
-                self.disk = Some((unit, block, self.at + taken as u64));
-                buffer.resize(taken);
+    /// Asks for what follows, no faster than the file takes it.
+    fn begin_reads(&mut self, unit: usize, block: u64, remote: &mut Remote) -> bool {
+        let before = self.at;
+        while self.at < self.end && self.under_way.len() + self.sink.as_ref().map_or(0, Sink::behind) < DEPTH {
+            let buffer = Buffer::new(usize::try_from(PIECE.min(self.end - self.at)).unwrap_or(0));
+            let lba = self.at / block;
+            self.at += buffer.len() as u64;
+            let tag = self.tag();
+            remote.submit(unit, tag, Operation::Read { lba, buffer });
+        }
+        self.all_begun = self.at >= self.end;
+        self.at > before
+    }
+
+    /// Writes what the input has now.
+    fn begin_writes(&mut self, unit: usize, block: u64, remote: &mut Remote) -> Result<bool, String> {
+        let mut worked = false;
+        while !self.all_begun && self.under_way.len() < DEPTH {
+            let Some(source) = &mut self.source else { break };
+            let taken = source.take();
+            let mut buffer =
+                match taken.map_err(|e| format!("{}: {e}; {} bytes were written", self.name(), self.moved))? {
+                    Taken::Nothing => break,
+                    Taken::Piece(buffer) => buffer,
+                    Taken::End => {
+                        (worked, self.all_begun) = (true, true);
+                        if self.at < self.end && self.arguments.bytes.or(self.length).is_some() {
+                            self.fault = Some("the input ended before as much had come as was to be written");
+                        }
+                        break;
+                    }
+                };
+            worked = true;
+            let (whole, room) = (buffer.len() as u64, self.end - self.at);
+            let fits = whole.min(room) / block * block;
+            if whole > room {
+                (self.fault, self.all_begun) = (Some("the input is longer than the LUN's room for it"), true);
+            } else if fits < whole {
+                self.fault = Some("the input's length is no multiple of the LUN's block size: pad it");
+                self.all_begun = true;
             }
-            if taken == 0 {
-                return Ok(());
+            if fits > 0 {
+                buffer.resize(usize::try_from(fits).unwrap_or(0));
+                let lba = self.at / block;
+                self.at += fits;
+                let tag = self.tag();
+                remote.submit(unit, tag, Operation::Write { lba, buffer, fua: false });
             }
         }
-        self.at += buffer.len() as u64;
-        let tag = self.tag();
-        let operation = match self.way {
-            Way::Read => Operation::Read { lba, buffer },
-            Way::Write => Operation::Write { lba, buffer, fua: false },
-        };
-        remote.submit(unit, tag, operation);
+        Ok(worked)
+    }
+
+    /// Begins to read or write the file. What an output had is forgotten; what is no regular file forgets nothing.
+    fn begin_file(&mut self) -> std::io::Result<()> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        if self.way == Way::Write {
+            let limit = self.arguments.bytes.or(self.length);
+            self.source = Some(Source::begin(file, usize::try_from(PIECE).unwrap_or(0), limit)?);
+            return Ok(());
+        }
+        if self.arguments.file.as_os_str() != "-" && file.metadata()?.is_file() {
+            file.set_len(0)?;
+        }
+        self.sink = Some(Sink::begin(file, DEPTH)?);
         Ok(())
     }
 
@@ -272,8 +343,9 @@ impl Copy<'_> {
                 if self.way == Way::Write && lun.read_only {
                     return Err(format!("LUN {wanted} is read-only"));
                 }
-                self.file.begin().map_err(|e| format!("{}: {e}", self.arguments.file.display()))?;
-                self.disk = Some((*unit, block, end));
+                self.end = end;
+                self.disk = Some((*unit, block));
+                self.begin_file().map_err(|e| format!("{}: {e}", self.name()))?;
                 Ok(Turn::Worked)
             }
             ([_, _, ..], Turn::Done) => {
