@@ -105,6 +105,16 @@ fn in_place(place: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// Whether somebody listens at a UNIX socket: its file is there before.
+fn is_listening(socket: &Path) -> bool {
+    // Number, count, protocol, flags (__SO_ACCEPTCON), type, state, inode, path.
+    let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+    sockets.lines().any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.get(3) == Some(&"00010000") && words.last() == Some(&socket.to_str().unwrap())
+    })
+}
+
 /// The README's five lines, with these options of the target's port.
 fn readmes_lines(options: &str, mtu: u16, target_first: bool) {
     let dir = tempfile::tempdir().unwrap();
@@ -115,7 +125,7 @@ fn readmes_lines(options: &str, mtu: u16, target_first: bool) {
         |what: &str, more: &[&str]| Process::start(in_place(place, &[&[what, "-i", "cable:san}1"], more].concat()));
     let first_listens = || {
         let until = Instant::now() + LIMIT;
-        while !place.join("linerate/cable-san#1.sock").exists() {
+        while !is_listening(&place.join("linerate/cable-san#1.sock")) {
             assert!(Instant::now() < until, "nobody opened the cable");
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -207,6 +217,9 @@ fn what_is_wrong_is_one_line() {
         (&["target", "-i", "null:", "--lun", "0=ram:1M", "--lun", "0=ram:1M"], "0"),
         (&["target", "-i", "null:", "--lun", "0=ram:1M", "--allow", "20:00=0"], "20:00"),
         (&["target", "-i", "null:", "--lun", "0=ram:1M", "--allow", "20:00:00:00:00:00:00:01=4"], "LUN 4"),
+        (&["target", "-i", "null:", "--lun", "0=ram:900T"], "there is not so much memory"),
+        (&["target", "-i", "null:", "--lun", "0=ram:90T,pi=1", "--lun", "1=ram:900T,pi=1", "--check"], "memory"),
+        (&["initiator", "-i", "null:", "--nbd", "tcp:0.0.0.0:0"], "no authentication; give"),
         (&["target", "-i", "null:", "--lun", "0=ram:1M", "--mac", "03:00:00:00:00:01"], "group"),
         (&["target", "-i", "null:", "--lun", "0=ram:1M", "--mtu", "100"], "100"),
         (&["target", "-i", "null:", "--lun", "0=ram:1M", "--vlan", "4095"], "4094"),

@@ -1,6 +1,6 @@
 //! `linerate bridge`.
 
-use super::shared::{ended, stop_at_signals, wait};
+use super::shared::{confine, ended, stop_at_signals, wait};
 use super::{Command, parse};
 use crate::trouble::Trouble;
 use clap::Parser;
@@ -46,6 +46,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let output = Arc::new(Output::standard(false, &stop));
     let ports = open_all(&[&named[0].0, &named[1].0])?;
     let mut ports: [_; 2] = ports.try_into().map_err(|_| Trouble::failed("a port is missing; open it again"))?;
+    confine(&[]);
     named.iter().filter_map(|(_, said)| said.as_ref()).for_each(|said| output.remark("main", 100, said));
     let until = monotonic_ns() + arguments.w * 1_000_000_000;
     while !stop.asked() && monotonic_ns() < until && ports.iter().any(|port| port.link() == Link::Down) {

@@ -1,10 +1,10 @@
 //! `linerate pkt-gen`, and `pkt-gen`.
 
 use super::Command;
-use super::shared::stop_at_signals;
+use super::shared::{confine, stop_at_signals};
 use crate::trouble::{Trouble, print};
 use linerate_lab::environment;
-use linerate_load::pktgen::{self, Config, Output, run};
+use linerate_load::pktgen::{self, Config, Output, run_after};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn pkt_gen(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let (json, ndjson) = (config.json, config.ndjson);
     let output = Arc::new(Output::standard(json || ndjson, &stop));
     let command = std::iter::once("pkt-gen".to_owned()).chain(arguments.iter().cloned()).collect();
-    let mut result = run(config, command, &stop, &output)?.result;
+    let mut result = run_after(config, command, &stop, &output, || confine(&[]))?.result;
     if json || ndjson {
         result.environment = environment::read(&[]);
         if ndjson {

@@ -3,7 +3,7 @@
 use crate::trouble::{Trouble, print};
 use linerate_lab::{store, text};
 use linerate_load::result::RunResult;
-use linerate_rt::{Stop, WaitMode, forward_signals, monotonic_ns, pause};
+use linerate_rt::{Capability, Stop, WaitMode, forward_signals, monotonic_ns, pause};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,6 +20,13 @@ pub(super) fn stop_at_signals() -> Result<Stop, Trouble> {
     let stop = Stop::new().map_err(system)?;
     forward_signals(&stop).map_err(system)?;
     Ok(stop)
+}
+
+/// Gives up all privileges but these: all ports are open, and nothing later takes more.
+pub(super) fn confine(keep: &[Capability]) {
+    if let Err(e) = linerate_rt::confine(keep) {
+        eprintln!("linerate: privileges are not given up: {e}");
+    }
 }
 
 /// Asks for the stop after so many seconds, if that is wanted.

@@ -1,6 +1,6 @@
 //! `linerate stack`.
 
-use super::shared::{ended, stop_after, stop_at_signals, wait};
+use super::shared::{confine, ended, stop_after, stop_at_signals, wait};
 use super::{Command, parse};
 use crate::trouble::{Trouble, print};
 use clap::{Args, Parser, Subcommand};
@@ -120,6 +120,7 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
         Some(nic) => Node::over_nic(nic, &arguments.addr, &options)?,
         None => Node::open(&name, &arguments.addr, &options)?,
     };
+    confine(&[]);
     for route in &arguments.route {
         node.host.set_route(*route).map_err(|e| Trouble::usage(e.to_string()))?;
     }

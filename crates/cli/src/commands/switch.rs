@@ -2,7 +2,7 @@
 
 mod show;
 
-use super::shared::{ended, stop_at_signals, wait};
+use super::shared::{confine, ended, stop_at_signals, wait};
 use super::{Command, parse};
 use crate::trouble::Trouble;
 use clap::Parser;
@@ -107,6 +107,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
             door.reserve(&spec.name);
         }
     }
+    confine(&[]);
     mirrors.iter().for_each(|(of, to, direction)| switch.mirror(of, to, *direction));
     let name = &arguments.name;
     output.remark("main", 100, &format!("switch {name} runs; attach to it as vale:{name}:PORT"));

@@ -35,7 +35,7 @@ pub use name::resolve;
 pub use output::Output;
 pub use pace::Pace;
 pub use report::{Progressed, Teller};
-pub use run::{Refusal, run};
+pub use run::{Refusal, run, run_after};
 pub use settle::Finished;
 pub use sizes::{LIMITS, Sizes};
 

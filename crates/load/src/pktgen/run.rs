@@ -51,13 +51,28 @@ const SHORTEST_REPORT_US: u64 = 10_000;
 ///
 /// # Errors
 /// [`Refusal`], before anything was sent.
-pub fn run(mut config: Config, command: Vec<String>, stop: &Stop, output: &Arc<Output>) -> Result<Finished, Refusal> {
+pub fn run(config: Config, command: Vec<String>, stop: &Stop, output: &Arc<Output>) -> Result<Finished, Refusal> {
+    run_after(config, command, stop, output, || ())
+}
+
+/// The same, and calls `opened` as soon as all ports are open.
+///
+/// # Errors
+/// [`Refusal`], before anything was sent.
+pub fn run_after(
+    mut config: Config,
+    command: Vec<String>,
+    stop: &Stop,
+    output: &Arc<Output>,
+    opened: impl FnOnce(),
+) -> Result<Finished, Refusal> {
     let names: Vec<String> = std::iter::once(&config.port)
         .chain(&config.to)
         .map(|port| name::with_rings(&config, port))
         .collect::<Result<_, _>>()?;
     let captures = Captures::load(&mut config)?;
     let ports = open_all(&names)?;
+    opened();
     run_on(config, captures, ports, command, stop, output)
 }
 

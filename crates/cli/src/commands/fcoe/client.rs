@@ -1,6 +1,7 @@
 //! An initiator for a while: finds disks, does something with them, and goes.
 
 use super::common::NodeArguments;
+use crate::commands::shared::confine;
 use crate::trouble::Trouble;
 use clap::Args;
 use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent};
@@ -105,6 +106,7 @@ impl Which {
         let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
         let client = Client { remote: Remote::new(self.target), work, until: None, done: false };
         let mut node = port.node(&config, disks, client)?;
+        confine(&[]);
         run_machine(&mut node, &mut Waiter::new(self.node.wait), stop);
         Ok(if node.link() == Link::Down { " The link is down: nobody is at its other end." } else { "" })
     }

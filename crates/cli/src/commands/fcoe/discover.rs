@@ -1,7 +1,7 @@
 //! `linerate fcoe discover`.
 
-use super::common::{HEADING, NodeArguments, introduce, line, role, stopper};
-use crate::commands::shared::ended;
+use super::common::{HEADING, NodeArguments, introduce, line, role};
+use crate::commands::shared::{confine, ended, stop_after, stop_at_signals};
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_fcoe::{Disks, DisksConfig, Neighbour, Node, NodeEvent};
@@ -47,11 +47,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let port = arguments.node.port("fcoe discover -i xdp:eth1")?;
     let config = port.config();
     let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
+    let stop = stop_at_signals()?;
     let mut node = port.node(&config, disks, Look)?;
+    confine(&[]);
     if !arguments.json {
         introduce(&node);
     }
-    let stop = stopper(Some(arguments.seconds))?;
+    stop_after(&stop, Some(arguments.seconds));
     run_machine(&mut node, &mut Waiter::new(arguments.node.wait), &stop);
     let found: Vec<_> = node.node().fip().neighbours().copied().collect();
     print(&if arguments.json { document(&found) } else { table(&found) });

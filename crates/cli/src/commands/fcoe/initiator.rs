@@ -2,7 +2,7 @@
 
 use super::client::number;
 use super::common::{NO_ADDRESS, NodeArguments, introduce, over};
-use crate::commands::shared::{ended, stop_after, stop_at_signals};
+use crate::commands::shared::{confine, ended, stop_after, stop_at_signals};
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_fcoe::{
@@ -165,6 +165,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
     let luns = Luns { remote: Remote::new(arguments.target), exports: Vec::new() };
     let mut node = port.node(&config, disks, Serving { server, luns })?;
+    confine(&[]);
     introduce(&node);
     print(&serves);
     stop_after(&stop, arguments.seconds);

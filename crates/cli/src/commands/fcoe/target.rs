@@ -5,13 +5,13 @@ mod events;
 mod status;
 
 use super::common::{NodeArguments, counters, introduce, stopper};
-use crate::commands::shared::ended;
+use crate::commands::shared::{confine, ended};
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use config::{Allow, LunSpec};
 use events::Events;
 use linerate_fcoe::{Disks, NodeConfig, TargetConfig, TargetDrop};
-use linerate_rt::{Waiter, run as run_machine};
+use linerate_rt::{Capability, Waiter, run as run_machine};
 use serde_json::{Map, json};
 use status::Shown;
 use std::path::PathBuf;
@@ -26,7 +26,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N=DEVICE")]
     lun: Vec<LunSpec>,
     /// Who may see which LUNs: a port name, and numbers with commas between; may be given again. Without any, everybody
-    /// sees all; with one, nobody sees what no --allow names.
+    /// sees all; with one, nobody sees what no --allow names. This hides LUNs and authenticates nobody: an initiator
+    /// names itself, and whoever is on the network can take the name of another.
     #[arg(long, value_name = "WWPN=LUNS")]
     allow: Vec<Allow>,
     /// Read port, LUNs and who may see them from a TOML file; what is given beside it counts more.
@@ -76,9 +77,16 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let config = NodeConfig { target: Some(TargetConfig::default()), ..config };
     let events = Events { silent: arguments.json, waits: opened.waits };
     let node = port.node(&config, opened.disks, events)?;
+    // A server that is lost is connected to again, and its socket may be another user's.
+    confine(if arguments.lun.iter().any(LunSpec::has_socket) { &[Capability::DacOverride] } else { &[] });
     if !arguments.json {
         introduce(&node);
         print(&devices);
+        if !arguments.allow.is_empty() {
+            print(
+                "note: --allow hides LUNs and authenticates nobody: any initiator on this network can take a port name\n",
+            );
+        }
     }
     let mut shown = Shown::new(node, arguments.status, arguments.json);
     run_machine(&mut shown, &mut Waiter::new(arguments.node.wait), &stop);

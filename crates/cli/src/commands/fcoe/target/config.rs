@@ -18,6 +18,13 @@ pub(super) struct LunSpec {
     device: DeviceSpec,
 }
 
+impl LunSpec {
+    /// Whether it is behind a UNIX socket.
+    pub(super) fn has_socket(&self) -> bool {
+        self.device.kind.name == "nbd+unix"
+    }
+}
+
 fn number(text: &str) -> Result<u16, String> {
     let number = text.parse().ok().filter(|number| *number <= MOST);
     number.ok_or_else(|| format!("'{text}' is no LUN: give a number from 0 to {MOST}"))

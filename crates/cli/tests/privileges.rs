@@ -1,0 +1,154 @@
+//! What a command could do that others may not is given up once its ports are open, and the ports go on.
+#![cfg(target_os = "linux")]
+
+#[allow(dead_code, reason = "each test takes what it needs")]
+mod process;
+
+use linerate_port::{Cause, Namespace, VethPair};
+use process::{BINARY, LIMIT, Process};
+use std::net::UdpSocket;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A namespace with a pair of so many queues; none, and why on standard output, if that is not permitted.
+fn namespace(queues: u32) -> Option<(VethPair, Namespace)> {
+    let ns = match Namespace::new() {
+        Err(e) if e.cause == Cause::Capability => {
+            println!("skipped: {e}");
+            return None;
+        }
+        ns => ns.unwrap(),
+    };
+    let pair = ns.run_in(|| VethPair::new(["va", "vb"], queues, 2500)).unwrap().unwrap();
+    Some((pair, ns))
+}
+
+fn start(ns: &Namespace, arguments: &[&str]) -> Process {
+    let mut command = Command::new(BINARY);
+    command.args(arguments);
+    ns.run_in(|| Process::start(command)).unwrap()
+}
+
+/// A field of each thread's status.
+fn fields(pid: u32, name: &str) -> Vec<String> {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let status = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("status")).ok());
+    let field = |status: String| Some(status.lines().find_map(|line| line.strip_prefix(name))?.trim().to_owned());
+    status.filter_map(field).collect()
+}
+
+/// Waits until no thread of a command has a capability beyond these, nor can get one by running a program.
+fn gives_up(pid: u32, keeps: &str) {
+    let until = Instant::now() + LIMIT;
+    loop {
+        let has = ["NoNewPrivs:", "CapPrm:", "CapEff:", "CapInh:"].map(|name| fields(pid, name));
+        let wanted = ["1", keeps, keeps, NONE];
+        if has.iter().zip(wanted).all(|(has, wanted)| !has.is_empty() && has.iter().all(|value| value == wanted)) {
+            return;
+        }
+        assert!(Instant::now() < until, "it keeps {has:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+const NONE: &str = "0000000000000000";
+const DAC_OVERRIDE: &str = "0000000000000002";
+
+#[test]
+fn commands_give_up_their_privileges_once_their_ports_are_open() {
+    let Some((_pair, ns)) = namespace(2) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let nbd = format!("unix:{}", dir.path().join("nbd").display());
+    let switch = format!("priv-{}", std::process::id());
+    let ram = "0=ram:1M";
+    for arguments in [
+        &["pkt-gen", "-i", "xdp:va,queues=2", "-f", "rx", "-p", "2"][..],
+        &["pkt-gen", "-i", "packet:va", "-f", "tx", "-R", "1000"],
+        &["bridge", "-i", "xdp:va@0", "-i", "packet:vb", "-w", "0"],
+        &["switch", &switch, "--attach", "packet:va", "--host", "tap0"],
+        &["stack", "up", "-i", "tap:tap1", "--addr", "10.9.0.2/24"],
+        &["fcoe", "target", "-i", "xdp:va", "--lun", ram],
+        &["fcoe", "initiator", "-i", "packet:va", "--nbd", &nbd],
+        &["fcoe", "discover", "-i", "packet:va", "--seconds", "3600"],
+        &["fcoe", "ls", "-i", "packet:va", "--timeout", "3600"],
+    ] {
+        let command = start(&ns, arguments);
+        println!("{arguments:?}");
+        gives_up(command.id(), NONE);
+        command.signal("TERM");
+        let ended = command.end();
+        assert_eq!(ended.code, Some(143), "{arguments:?}: {ended:?}");
+    }
+}
+
+/// A server at a socket of another user's must be found again when it was lost.
+#[test]
+fn a_target_keeps_what_it_takes_to_find_a_socket_again() {
+    let Some((_pair, ns)) = namespace(1) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("s");
+    // An NBD server of our own: a LUN of another target.
+    let cable = format!("cable:priv-{}", std::process::id());
+    let (theirs, ours) = (format!("{cable}{{1"), format!("{cable}}}1"));
+    let first = Process::linerate(&["fcoe", "target", "-i", &theirs, "--lun", "0=ram:1M"], "LUN 0");
+    let at = format!("unix:{}", socket.display());
+    let server = Process::linerate(&["fcoe", "initiator", "-i", &ours, "--nbd", &at], "/0:");
+    let lun = format!("0=nbd+unix:///?socket={}", socket.display());
+    let second = start(&ns, &["fcoe", "target", "-i", "packet:va", "--lun", &lun]);
+    gives_up(second.id(), DAC_OVERRIDE);
+    second.stop();
+    server.stop();
+    first.stop();
+}
+
+/// An echo over the port, again and again until there is one.
+fn echoes(ns: &Namespace, what: &str) {
+    let until = Instant::now() + LIMIT;
+    let echo = || {
+        let socket = UdpSocket::bind("10.9.0.1:0")?;
+        socket.set_read_timeout(Some(Duration::from_millis(200)))?;
+        socket.send_to(b"there?", "10.9.0.2:7")?;
+        socket.recv(&mut [0; 64])
+    };
+    while ns.run_in(echo).unwrap().is_err() {
+        assert!(Instant::now() < until, "{what}: nobody answers");
+    }
+}
+
+fn ip(ns: &Namespace, words: &str) {
+    assert!(ns.run_in(|| Command::new("ip").args(words.split(' ')).status()).unwrap().unwrap().success(), "ip {words}");
+}
+
+/// The link goes and comes back, the interface's queues are reset, addresses are asked for and given back: none of it
+/// takes a privilege.
+#[test]
+fn a_port_goes_on_without_privileges() {
+    for kind in ["packet", "xdp"] {
+        let Some((pair, ns)) = namespace(1) else { return };
+        ip(&ns, "addr add 10.9.0.1/24 dev va");
+        pair.set_offloads("va", linerate_port::Offloads { tx_checksum: false, tso: false, gso: false, gro: false })
+            .unwrap();
+        let port = format!("{kind}:vb");
+        let host = ["stack", "up", "-i", &port, "--addr", "10.9.0.2/24", "--mac", "02:00:00:00:00:02"];
+        let host = start(&ns, &host);
+        gives_up(host.id(), NONE);
+        echoes(&ns, kind);
+        for end in ["vb", "va"] {
+            pair.set_up(end, false).unwrap();
+            pair.set_up(end, true).unwrap();
+            // A link that was down has forgotten its neighbours, and who was never up has another address.
+            echoes(&ns, &format!("{kind}, after {end} was off"));
+        }
+        host.stop();
+    }
+    // The second address of a node, which comes when the node has been up for a while.
+    let Some((_pair, ns)) = namespace(1) else { return };
+    let mut target =
+        start(&ns, &["fcoe", "target", "-i", "packet:va", "--mac", "02:00:00:00:00:0a", "--lun", "0=ram:1M"]);
+    target.until("ready");
+    gives_up(target.id(), NONE);
+    let listed = start(&ns, &["fcoe", "ls", "-i", "xdp:vb"]).done();
+    assert!(listed.contains("LUN 0     LINERATE ram"), "{listed}");
+    let said = target.stop();
+    assert!(!said.contains("instead"), "a filter was refused: {said}");
+}
