@@ -73,4 +73,4 @@ pub use queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
 pub use spec::{COMMON, Spec, option_rows};
 #[cfg(target_os = "linux")]
 pub use veth::{LinkState, LinkStats, Namespace, Offloads, VethPair};
-pub use wrap::{WRAPPERS, Wrapper};
+pub use wrap::{FaultPlan, Planned, WRAPPERS, Wrapper};

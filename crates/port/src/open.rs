@@ -85,6 +85,7 @@ pub struct Port {
     tx: Vec<Option<TxQueue>>,
     rx: Vec<Option<RxQueue>>,
     device: Box<dyn Device>,
+    memory: (usize, usize),
 }
 
 impl Port {
@@ -92,6 +93,12 @@ impl Port {
     #[must_use]
     pub fn info(&self) -> &Info {
         &self.info
+    }
+
+    /// Address and bytes of the region that was made for it in this process.
+    #[must_use]
+    pub fn memory(&self) -> (usize, usize) {
+        self.memory
     }
 
     /// Takes a transmit queue; None if there is no such queue, or it was taken.
@@ -184,6 +191,9 @@ fn open_specs(specs: &[Spec]) -> Result<Vec<Port>, OpenError> {
         config.buf_size = config.buf_size.max(demand.buf_size);
     }
     let region = Region::new(&config).map_err(|e| region_error(specs, &e))?;
+    let (buffers, bytes) = region.buffer_memory();
+    let before = usize::try_from(region.buf_area()).unwrap_or(0);
+    let memory = (buffers.addr().get().saturating_sub(before), before + bytes);
     let mut context = Context { region: &region, specs, left: HashMap::new() };
     specs
         .iter()
@@ -192,7 +202,7 @@ fn open_specs(specs: &[Spec]) -> Result<Vec<Port>, OpenError> {
             let queues = parts.tx.len();
             parts.tx.iter_mut().enumerate().for_each(|(q, tx)| tx.set_classes(classes_of(q, queues)));
             let (tx, rx) = (parts.tx.into_iter().map(Some).collect(), parts.rx.into_iter().map(Some).collect());
-            Ok(Port { info: parts.info, tx, rx, device: parts.device })
+            Ok(Port { info: parts.info, tx, rx, device: parts.device, memory })
         })
         .collect()
 }

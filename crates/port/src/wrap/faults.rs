@@ -26,6 +26,7 @@ use crate::open::{Demand, Parts};
 use crate::queue::{Interest, TxEngine, TxQueue};
 use crate::spec::Spec;
 use fate::{Fate, Fates, Settings};
+pub use fate::{FaultPlan, Planned};
 use linerate_ring::{Region, TxRing, flags};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;

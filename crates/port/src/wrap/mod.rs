@@ -6,6 +6,8 @@ mod dice;
 mod faults;
 mod trace;
 
+pub use faults::{FaultPlan, Planned};
+
 use crate::error::OpenError;
 use crate::info::{Filter, Link};
 use crate::kinds::OptionRow;

@@ -60,6 +60,22 @@ impl Settings {
     pub(super) fn corrupts(&self) -> bool {
         self.corrupt > 0
     }
+
+    /// The fate of one frame by itself; None if it is dropped.
+    fn fate(&self, dice: Dice, number: u64, bytes: usize) -> Option<Fate> {
+        let base = number.wrapping_mul(DRAWS);
+        let falls = |draw: u64, chance| dice.below(base.wrapping_add(draw), ONE) < chance;
+        if falls(0, self.drop) {
+            return None;
+        }
+        let bit = || usize::try_from(dice.below(base.wrapping_add(4), bytes as u64 * 8)).unwrap_or(0);
+        Some(Fate {
+            copies: 1 + u8::from(falls(1, self.dup)),
+            again: false,
+            flip: falls(3, self.corrupt).then(bit),
+            overtaken: falls(2, self.reorder),
+        })
+    }
 }
 
 /// A time as `1ms`: at most ten seconds.
@@ -88,6 +104,37 @@ pub(super) struct Fate {
     pub(super) overtaken: bool,
 }
 
+/// What `faults=` does to each frame of a port, known in advance: it follows from the seed, the queue and the frame's
+/// number in the queue, so that who receives can tell by number which frames are missing, doubled or damaged on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultPlan(Settings);
+
+/// What was done to one frame on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// How often it was sent.
+    pub copies: u8,
+    /// The bit of its first copy that was flipped.
+    pub flip: Option<usize>,
+}
+
+impl FaultPlan {
+    /// The plan of a port of this name; None if it has no `faults=` or is no port's name.
+    #[must_use]
+    pub fn of(port: &str) -> Option<Self> {
+        let spec = Spec::parse(port).ok()?;
+        spec.option("faults")?;
+        Settings::parse(&spec).ok().map(Self)
+    }
+
+    /// The fate of the frame with this number, counted from 0, which has so many bytes.
+    #[must_use]
+    pub fn fate(&self, queue: u16, number: u64, bytes: usize) -> Planned {
+        let fate = self.0.fate(Dice::new(self.0.seed, queue.into()), number, bytes);
+        fate.map_or(Planned { copies: 0, flip: None }, |fate| Planned { copies: fate.copies, flip: fate.flip })
+    }
+}
+
 /// The fates of a queue's frames, one after the other.
 #[derive(Debug)]
 pub(super) struct Fates {
@@ -105,19 +152,10 @@ impl Fates {
 
     /// The next frame's, which has so many bytes; None if it is dropped.
     pub(super) fn next(&mut self, bytes: usize) -> Option<Fate> {
-        let (base, Settings { drop, dup, reorder, corrupt, .. }) = (self.frames.wrapping_mul(DRAWS), self.settings);
+        let number = self.frames;
         self.frames += 1;
-        let falls = |draw: u64, chance| self.dice.below(base + draw, ONE) < chance;
-        if falls(0, drop) {
-            return None;
-        }
-        let bit = || usize::try_from(self.dice.below(base + 4, bytes as u64 * 8)).unwrap_or(0);
-        let fate = Fate {
-            copies: 1 + u8::from(falls(1, dup)),
-            again: false,
-            flip: falls(3, corrupt).then(bit),
-            overtaken: !self.passing && falls(2, reorder),
-        };
+        let mut fate = self.settings.fate(self.dice, number, bytes)?;
+        fate.overtaken &= !self.passing;
         self.passing = fate.overtaken;
         Some(fate)
     }
@@ -168,5 +206,20 @@ mod tests {
         let sent: Vec<_> = once.iter().flatten().collect();
         assert!(sent.windows(2).all(|two| !(two[0].overtaken && two[1].overtaken)));
         assert!(sent.iter().filter_map(|fate| fate.flip).all(|bit| bit < 480));
+    }
+
+    #[test]
+    fn a_plan_tells_each_frames_fate_by_its_number() {
+        let name = "null:,faults=drop:0.1/dup:0.1/reorder:0.3/corrupt:0.1/seed:3";
+        let plan = FaultPlan::of(name).unwrap();
+        for queue in [0, 3] {
+            let mut fates = Fates::new(Settings::parse(&Spec::parse(name).unwrap()).unwrap(), queue);
+            let happened: Vec<_> = (0..1000).map(|number| (number, fates.next(60))).collect();
+            for (number, fate) in happened.into_iter().rev() {
+                let Planned { copies, flip } = plan.fate(queue, number, 60);
+                assert_eq!((copies, flip), fate.map_or((0, None), |fate| (fate.copies, fate.flip)), "{number}");
+            }
+        }
+        assert_eq!((FaultPlan::of("null:"), FaultPlan::of("no such port")), (None, None));
     }
 }
