@@ -19,6 +19,9 @@ pub struct Stage {
     pub rounds: Vec<Number>,
     /// Median and spread of the rounds; `null` when there is none.
     pub ns: Option<Summary>,
+    /// How far the median may be off by chance, nanoseconds: twice its standard error, from the rounds' median deviation;
+    /// unknown of fewer than three rounds, and in older documents. A figure below it says "less than that", not how much.
+    pub noise_ns: Number,
     /// Why it was not measured; `null` when it was. The next stage's figure then holds this one's time too.
     pub skipped: Option<String>,
 }
@@ -50,6 +53,30 @@ impl How {
     }
 }
 
+/// A stage's time as it may be told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Told {
+    /// Nanoseconds.
+    Ns(f64),
+    /// Less than so many nanoseconds: what was measured is below its noise.
+    Under(f64),
+}
+
+/// Twice the standard error of the median of sorted values, as of a normal distribution whose deviation is taken from
+/// their median deviation, which single rounds that went wrong do not move; `None` of fewer than three.
+fn noise(values: &[f64]) -> Option<f64> {
+    if values.len() < 3 {
+        return None;
+    }
+    let median = Summary::of_values(&mut values.to_vec(), unit::NS)?.median.known()?;
+    let mut off: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();
+    let deviation = Summary::of_values(&mut off, unit::NS)?.median.known()? * 1.4826;
+    #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
+    let n = values.len() as f64;
+    // The median of n normal values spreads by a factor of sqrt(pi / 2) more than their mean.
+    Some(2.0 * deviation * (std::f64::consts::FRAC_PI_2 / n).sqrt())
+}
+
 /// Two ways to one figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agreement {
@@ -72,7 +99,17 @@ impl Stage {
         let known: Vec<Number> = rounds.iter().map(|ns| Number::new(*ns)).collect();
         let mut values: Vec<f64> = known.iter().filter_map(|ns| ns.known()).collect();
         let ns = Summary::of_values(&mut values, unit::NS);
-        Self { name: name.to_owned(), how, about: about.to_owned(), rounds: known, ns, skipped: None }
+        let noise_ns = noise(&values).into();
+        Self { name: name.to_owned(), how, about: about.to_owned(), rounds: known, ns, noise_ns, skipped: None }
+    }
+
+    /// What may be told of it; `None` if it was not measured.
+    #[must_use]
+    pub fn told(&self) -> Option<Told> {
+        let (ns, noise) = (self.median()?, self.noise_ns.known().unwrap_or(0.0));
+        // No time is negative: a difference that is one shows how wrong it can be.
+        let limit = noise.max(-ns);
+        Some(if ns > 0.0 && ns >= limit { Told::Ns(ns) } else { Told::Under(limit) })
     }
 
     /// A stage that was not measured, and why.
@@ -159,6 +196,22 @@ mod tests {
             let test = test(&[("a", How::CutPoint, 130.0), ("b", How::CutPoint, -30.0)], whole);
             assert_eq!(held(&test), [("sum".to_owned(), How::CutPoint, holds)], "{whole}");
         }
+    }
+
+    #[test]
+    fn a_difference_below_its_noise_is_told_as_less_than_that() {
+        let stage = |rounds: &[f64]| Stage::new("udp", How::EarlyReturn, "", rounds);
+        let quiet = stage(&[20.0, 20.5, 21.0, 20.2, 20.9]);
+        assert_eq!(quiet.told(), Some(Told::Ns(20.5)));
+        let noise = quiet.noise_ns.known().unwrap();
+        assert!((0.6..0.8).contains(&noise), "0.4 * 1.4826 * 2 * sqrt(pi / 10) is {noise}");
+        let loud = stage(&[-9.0, 12.0, 1.0, -4.0, 6.0]);
+        assert!(matches!(loud.told(), Some(Told::Under(limit)) if (5.0..9.0).contains(&limit)), "{:?}", loud.told());
+        // Of fewer rounds nothing is known but that no time is negative.
+        assert_eq!((stage(&[-3.0]).told(), stage(&[3.0]).told()), (Some(Told::Under(3.0)), Some(Told::Ns(3.0))));
+        assert_eq!(stage(&[5.0, 5.1]).noise_ns, Number::UNKNOWN);
+        assert_eq!(stage(&[]).told(), None);
+        assert_eq!(stage(&[-50.0, -50.0, -50.0]).told(), Some(Told::Under(50.0)), "far from what can be");
     }
 
     #[test]
