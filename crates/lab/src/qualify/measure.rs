@@ -2,7 +2,7 @@
 
 use super::stage::Stage;
 use linerate_load::bench::probe::{round_trip, same_state};
-use linerate_load::pktgen::{Config, MODES, Mode, Output, Sizes};
+use linerate_load::pktgen::{Config, Finished, MODES, Mode, Output, Sizes};
 use linerate_load::result::{Number, Repeat, Test};
 use linerate_rt::{Stop, WaitMode, cpus};
 use std::sync::Arc;
@@ -31,9 +31,14 @@ pub(super) fn once(stage: &Stage, config: Config, stop: &Stop) -> Result<Test, S
     stage.run_in(|| {
         let output = Output::new(Box::new(std::io::sink()), Box::new(std::io::sink()), false, stop);
         let finished = linerate_load::pktgen::run(config, Vec::new(), stop, &Arc::new(output));
-        let mut result = finished.map_err(|e| e.to_string())?.result;
+        let Finished { mut result, idle, .. } = finished.map_err(|e| e.to_string())?;
         let mut test = result.tests.pop().ok_or("nothing was measured")?;
-        test.warnings.extend(result.reasons.iter().map(|reason| format!("{FAULT}{reason}")));
+        // On a machine that has no time for it nothing may move: that finds nothing, and measures nothing.
+        for repeat in test.repeats.iter_mut().filter(|_| idle.is_some()) {
+            (repeat.valid, repeat.why_invalid) = (false, idle.clone());
+        }
+        let found = result.reasons.iter().filter(|reason| idle.as_ref() != Some(*reason));
+        test.warnings.extend(found.map(|reason| format!("{FAULT}{reason}")));
         Ok(test)
     })?
 }
@@ -45,8 +50,27 @@ pub(super) enum Probe {
     No,
 }
 
+/// Sets a test's value, which `wanted` repeats were to count for; none if less than half of them do.
+pub(super) fn summarize(test: &mut Test, wanted: usize, unit: &str) {
+    test.summarize(unit);
+    if 2 * test.repeats.iter().filter(|repeat| repeat.valid).count() < wanted {
+        test.value = None;
+    }
+}
+
+/// Why a test that ran has no value.
+pub(super) fn unsettled(test: &Test) -> Option<String> {
+    if test.skipped.is_some() || test.value.is_some() {
+        return None;
+    }
+    let valid = test.repeats.iter().filter(|repeat| repeat.valid).count();
+    let why =
+        test.repeats.iter().rev().find_map(|repeat| repeat.why_invalid.as_deref()).unwrap_or("no figure came of it");
+    Some(format!("{}: no value, {valid} of {} repeats count: {why}", test.id, test.repeats.len()))
+}
+
 /// Repeats a measurement and makes one test of it; with a probe, a repeat during which the cores changed state does not
-/// count.
+/// count. What does not count is measured again, but not for ever.
 pub(super) fn repeated(
     repeats: usize,
     probing: Probe,
@@ -57,8 +81,9 @@ pub(super) fn repeated(
     let probe = || pair.filter(|_| probing == Probe::Yes).and_then(round_trip);
     let mut whole: Option<Test> = None;
     let mut before = probe();
-    for _ in 0..repeats {
-        if stop.asked() {
+    let mut counted = 0;
+    for _ in 0..2 * repeats + 1 {
+        if stop.asked() || counted >= repeats {
             break;
         }
         let mut test = measure()?;
@@ -67,6 +92,7 @@ pub(super) fn repeated(
             note_state(repeat, before, after);
         }
         before = after;
+        counted += usize::from(test.repeats.iter().all(|repeat| repeat.valid));
         match &mut whole {
             None => whole = Some(test),
             Some(whole) => add(whole, test),

@@ -56,13 +56,20 @@ pub fn qualify(order: &Order, command: Vec<String>, stop: &Stop, mut tell: impl 
     run.comparisons.extend(published::compare_stages(&run.tests).unwrap_or_default());
     run.comparisons.extend(published::fcoe::compare(&run.tests).unwrap_or_default());
     run.signal = stop.signal();
-    run.reasons = run.tests.iter().flat_map(faults_of).chain(sweep::faults(&run.tests)).collect();
-    run.outcome = match (run.signal, run.reasons.is_empty(), measured(&run.tests)) {
+    conclude(&mut run);
+    run
+}
+
+/// Says how the run ended: what failed it, else which tests have no value.
+fn conclude(run: &mut RunResult) {
+    let failed: Vec<String> = run.tests.iter().flat_map(faults_of).chain(sweep::faults(&run.tests)).collect();
+    let unsettled: Vec<String> = run.tests.iter().filter_map(measure::unsettled).collect();
+    run.outcome = match (run.signal, failed.is_empty(), unsettled.is_empty() && measured(&run.tests)) {
         (Some(_), ..) | (None, true, false) => Outcome::Partial,
         (None, true, true) => Outcome::Pass,
         (None, false, _) => Outcome::Failed,
     };
-    run
+    run.reasons = [failed, unsettled].concat();
 }
 
 fn on_stage(stage: &Stage, order: &Order, stop: &Stop, tell: &mut impl FnMut(&str)) -> Vec<Test> {

@@ -7,14 +7,21 @@
 //! trust, and later frames must have the same.
 
 mod face;
+mod joint;
+mod planned;
 mod sequence;
 mod view;
 
+pub(crate) use joint::Joint;
+pub use planned::{Injected, Matched};
 pub use sequence::{Order, Sequence};
 
 use crate::frame::{Flow, Heads, Layout, Mark, SEQUENCE_MASK, Template, pattern};
 use face::Face;
+use linerate_port::FaultPlan;
 use linerate_ring::Frame;
+use planned::{Came, Seen, Verdict};
+use std::sync::Arc;
 use view::View;
 
 /// Most streams that are told apart; frames of further ones count as foreign.
@@ -39,6 +46,12 @@ pub struct Received {
     pub lost: u64,
     /// Not of this run.
     pub foreign: u64,
+    /// Of the arrivals of ours, those that nobody sent: again, though not doubled on purpose, or dropped on purpose.
+    pub unsent: u64,
+    /// Ours and whole, though damaged on purpose.
+    pub mended: u64,
+    /// Faults put in on purpose, matched by number; nothing where the sender's plan is not known.
+    pub injected: Injected,
 }
 
 impl Received {
@@ -52,6 +65,15 @@ impl Received {
         self.reordered += other.reordered;
         self.lost += other.lost;
         self.foreign += other.foreign;
+        self.unsent += other.unsent;
+        self.mended += other.mended;
+        self.injected.add(&other.injected);
+    }
+
+    /// Frames that were damaged by nobody on purpose.
+    #[must_use]
+    pub fn spoiled(&self) -> u64 {
+        self.corrupt.saturating_sub(self.injected.corrupted.found)
     }
 }
 
@@ -64,6 +86,7 @@ struct Stream {
     /// The only flow, or any whose checksums are right.
     flow: Option<Flow>,
     sequence: Sequence,
+    seen: Seen,
 }
 
 /// Checks frames.
@@ -77,8 +100,10 @@ struct Judge {
     vnet: usize,
     run: Option<u16>,
     streams: Vec<Stream>,
-    /// The stream of the last frame.
+    /// The stream of the last frame; of none where each is to be looked up in a plan.
     at: usize,
+    plan: Option<FaultPlan>,
+    joint: Option<Arc<Joint>>,
     counted: Received,
     /// Stamp of the last frame that carried one.
     stamp: Option<u64>,
@@ -88,8 +113,33 @@ impl Check {
     /// Frames behind `vnet` bytes of virtio-net header, of the given run, or of any when none is given.
     #[must_use]
     pub fn new(vnet: usize, run: Option<u16>) -> Self {
-        let judge = Judge { vnet, run, streams: Vec::new(), at: 0, counted: Received::default(), stamp: None };
+        let judge = Judge {
+            vnet,
+            run,
+            streams: Vec::new(),
+            at: 0,
+            plan: None,
+            joint: None,
+            counted: Received::default(),
+            stamp: None,
+        };
         Self { judge, scratch: Box::new([0; 65536]) }
+    }
+
+    /// Knows what is done to the frames on purpose; a stream's number is its queue's.
+    pub fn plan(&mut self, plan: FaultPlan) {
+        self.judge.plan = Some(plan);
+        self.judge.at = usize::MAX;
+    }
+
+    /// Other threads receive frames of the streams that it learns: their order is counted there.
+    pub(crate) fn join(&mut self, joint: Arc<Joint>) {
+        self.judge.joint = Some(joint);
+    }
+
+    /// Nothing more will come: hands over what was received of streams that others receive too.
+    pub(crate) fn settle(&mut self) {
+        self.judge.streams.iter_mut().for_each(|stream| stream.sequence.hand_over());
     }
 
     /// Expects a stream made from this template, of one flow or of any.
@@ -99,7 +149,14 @@ impl Check {
             Some(flow) => Face::new(template, &heads.of(len).with(flow)),
             None => Face::new(template, heads.of(len)),
         };
-        self.judge.streams.push(Stream { run, heads, last, flow, sequence: Sequence::default() });
+        self.judge.streams.push(Stream {
+            run,
+            heads,
+            last,
+            flow,
+            sequence: Sequence::default(),
+            seen: Seen::default(),
+        });
     }
 
     /// What came so far.
@@ -112,6 +169,9 @@ impl Check {
             counted.reordered += stream.sequence.reordered();
             counted.lost += stream.sequence.lost();
         }
+        if self.judge.plan.is_none() {
+            counted.unsent = counted.duplicates;
+        }
         counted
     }
 
@@ -120,6 +180,17 @@ impl Check {
     #[must_use]
     pub(crate) fn counted(&self) -> Received {
         self.judge.counted
+    }
+
+    /// Copies that were sent and have come: what is foreign, or came more often than it was sent, is not in it.
+    #[must_use]
+    pub(crate) fn come(&self) -> u64 {
+        let Received { frames, foreign, unsent, .. } = self.judge.counted;
+        let again: u64 = match self.judge.plan {
+            Some(_) => unsent,
+            None => self.judge.streams.iter().map(|stream| stream.sequence.duplicates()).sum(),
+        };
+        frames.saturating_sub(foreign + again)
     }
 
     /// The stamp of the frame checked last, if it carried one and was whole.
@@ -167,6 +238,9 @@ impl Judge {
     #[cold]
     fn unusual(&mut self, frame: &[u8]) {
         self.stamp = None;
+        if self.plan.is_some() && self.planned(frame) {
+            return;
+        }
         let layouts = [false, true].map(|v6| Layout { vnet: self.vnet, v6 });
         for layout in layouts {
             let Some(mark) = Mark::of(frame, layout) else { continue };
@@ -197,7 +271,9 @@ impl Judge {
         let Some(at) = found.or_else(|| self.learn(frame, layout, mark)) else {
             return;
         };
-        self.at = at;
+        if self.plan.is_none() {
+            self.at = at;
+        }
         let stream = &mut self.streams[at];
         if stream.whole(frame) {
             self.stamp = stream.stamp(frame);
@@ -205,6 +281,27 @@ impl Judge {
             self.counted.corrupt += 1;
         }
         stream.sequence.next(mark.sequence);
+    }
+
+    /// Looks a frame up in the plan of faults, if it is whole or damaged as planned; false if it is neither.
+    fn planned(&mut self, frame: &[u8]) -> bool {
+        let Some(plan) = self.plan else { return false };
+        for at in 0..self.streams.len() {
+            let stream = &mut self.streams[at];
+            let Some((number, damaged)) = stream.number(frame, &plan) else { continue };
+            if !damaged {
+                self.stamp = stream.stamp(frame);
+            }
+            let again = stream.sequence.next(number) == Order::Again;
+            let came = Came { bytes: frame.len(), again, damaged };
+            let queue = stream.heads.template().stream;
+            let verdict = stream.seen.arrived(&plan, &mut self.counted.injected, queue, number, came);
+            self.counted.corrupt += u64::from(damaged);
+            self.counted.unsent += u64::from(verdict == Verdict::Unsent);
+            self.counted.mended += u64::from(verdict == Verdict::Mended);
+            return true;
+        }
+        false
     }
 
     /// A stream not seen before.
@@ -225,7 +322,11 @@ impl Judge {
         let mut heads = Heads::new(template);
         let head = heads.of(frame.len()).with(&flow);
         let last = Face::new(heads.template(), &head);
-        self.streams.push(Stream { run: mark.run, heads, last, flow: None, sequence: Sequence::from(mark.sequence) });
+        let sequence = match &self.joint {
+            Some(joint) => Sequence::shared(joint.share((mark.run, mark.stream, layout.v6))),
+            None => Sequence::from(mark.sequence),
+        };
+        self.streams.push(Stream { run: mark.run, heads, last, flow: None, sequence, seen: Seen::default() });
         Some(self.streams.len() - 1)
     }
 }
@@ -238,6 +339,30 @@ impl Stream {
         let word = frame.mark(template.layout.words())?;
         let stamped = !template.stamps(frame.size()) || frame.mark(template.layout.end()).is_some();
         (Mark::run_of(word) == self.run && stamped && self.last.is(frame)).then_some(word)
+    }
+
+    /// The number of a frame of this stream, and whether it is damaged as planned; None if it is neither whole nor that.
+    fn number(&mut self, frame: &[u8], plan: &FaultPlan) -> Option<(u64, bool)> {
+        let (layout, queue) = (self.heads.template().layout, self.heads.template().stream);
+        let of = |stream: &mut Self, frame: &[u8]| {
+            let mark = Mark::of(frame, layout).filter(|mark| (mark.run, mark.stream) == (stream.run, queue))?;
+            stream.whole(frame).then_some(mark.sequence)
+        };
+        if let Some(number) = of(self, frame) {
+            return Some((number, false));
+        }
+        // One flipped bit leaves either the word or its complement as it was.
+        let words: [u8; 16] = frame.get(layout.words()..layout.end())?.try_into().ok()?;
+        let halves = u128::from_be_bytes(words);
+        let mut turned = frame.to_vec();
+        [halves >> 64, !halves & u128::from(u64::MAX)].into_iter().find_map(|word| {
+            let number = u64::try_from(word).ok()? & SEQUENCE_MASK;
+            let bit = plan.fate(queue, number, frame.len()).flip?;
+            turned[bit / 8] ^= 1 << (bit % 8);
+            let right = of(self, &turned) == Some(number);
+            turned[bit / 8] ^= 1 << (bit % 8);
+            right.then_some((number, true))
+        })
     }
 
     /// Stamp and pattern.

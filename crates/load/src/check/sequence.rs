@@ -1,7 +1,9 @@
 //! The order of one stream: what is missing, what came late, what came twice.
 
+use super::joint::{Joint, Share};
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Gaps that are remembered; when there are more, the oldest is given up, and what comes from it later counts as late
 /// without being looked up.
@@ -21,7 +23,7 @@ pub enum Order {
 }
 
 /// What came of a stream that numbers its frames from 0.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Sequence {
     first: u64,
     expected: u64,
@@ -34,6 +36,8 @@ pub struct Sequence {
     given_up: u64,
     /// Below this, gaps were given up.
     forgotten: u64,
+    /// Where other threads receive frames of the stream too, all is counted there, and nothing here.
+    share: Option<Box<Share>>,
 }
 
 impl Sequence {
@@ -41,6 +45,24 @@ impl Sequence {
     #[must_use]
     pub fn from(first: u64) -> Self {
         Self { expected: first, first, forgotten: first, ..Self::default() }
+    }
+
+    /// The only stream that a team receives, of which this thread has a share.
+    pub(crate) fn joint(joint: &Arc<Joint>) -> Self {
+        Self::shared(joint.share((0, 0, false)))
+    }
+
+    /// A stream of which this thread receives a share.
+    pub(super) fn shared(share: Share) -> Self {
+        // No number is this one, so each is looked at where the share is.
+        Self { expected: u64::MAX, share: Some(Box::new(share)), ..Self::default() }
+    }
+
+    /// Hands over what this thread received of a stream that it shares with others.
+    pub(crate) fn hand_over(&mut self) {
+        if let Some(share) = &mut self.share {
+            share.hand_over();
+        }
     }
 
     /// The first number expected.
@@ -52,7 +74,7 @@ impl Sequence {
     /// The number after the last.
     #[must_use]
     pub fn expected(&self) -> u64 {
-        self.expected
+        self.share.as_ref().map_or(self.expected, |share| share.next())
     }
 
     /// A frame with this number came.
@@ -68,6 +90,20 @@ impl Sequence {
 
     #[cold]
     fn out_of_order(&mut self, number: u64) -> Order {
+        if let Some(share) = &mut self.share {
+            return share.note(number);
+        }
+        if number < self.first {
+            // The first one to come was not the first one sent: another queue had it.
+            if number + 1 < self.first {
+                self.gaps.push_front(number + 1..self.first);
+                self.bound();
+            }
+            self.first = number;
+            self.received += 1;
+            self.reordered += 1;
+            return Order::Late;
+        }
         if number > self.expected {
             self.gaps.push_back(self.expected..number);
             self.bound();

@@ -71,6 +71,55 @@ fn frames_cut_short_or_grown_are_found() {
     assert_eq!(check.received().duplicates, 1);
 }
 
+/// A sum in which a term was forgotten once went unseen.
+#[test]
+fn sums_have_every_term() {
+    let of = |n: u64| Matched { put_in: n, found: n + 1 };
+    let one = Received {
+        frames: 1,
+        bytes: 2,
+        ours: 3,
+        corrupt: 4,
+        duplicates: 5,
+        reordered: 6,
+        lost: 7,
+        foreign: 8,
+        unsent: 9,
+        mended: 10,
+        injected: Injected { dropped: of(11), doubled: of(13), corrupted: of(15) },
+    };
+    let mut sum = one;
+    sum.add(&one);
+    let of = |n: u64| Matched { put_in: 2 * n, found: 2 * n + 2 };
+    let twice = Received {
+        frames: 2,
+        bytes: 4,
+        ours: 6,
+        corrupt: 8,
+        duplicates: 10,
+        reordered: 12,
+        lost: 14,
+        foreign: 16,
+        unsent: 18,
+        mended: 20,
+        injected: Injected { dropped: of(11), doubled: of(13), corrupted: of(15) },
+    };
+    assert_eq!(sum, twice);
+}
+
+#[test]
+fn the_first_to_come_need_not_be_the_first_sent() {
+    let template = template(0, false, Payload::Marked);
+    let mut check = Check::new(0, None);
+    for sequence in [3, 0, 1, 5, 2, 4] {
+        check.bytes(&template.frame(60, &flow(false), RUN, sequence, 0));
+    }
+    let received = check.received();
+    assert_eq!((received.ours, received.duplicates, received.lost), (6, 0, 0));
+    check.bytes(&template.frame(60, &flow(false), RUN, 0, 0));
+    assert_eq!(check.received().duplicates, 1);
+}
+
 #[test]
 fn what_is_not_ours_is_foreign() {
     let template = template(0, false, Payload::Marked);

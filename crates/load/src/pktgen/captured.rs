@@ -1,7 +1,7 @@
 //! Frames from captures: the first one, sent again and again (`-P`), or all of them in their time (`--pcap`).
 
 use super::run::Refusal;
-use linerate_port::capture::{CaptureError, Reader};
+use linerate_port::capture::{CaptureError, Counts, Reader};
 use linerate_wire::{
     EtherType, EthernetFrame, IpProtocol, Ipv4Packet, Ipv6Packet, VlanHeader, pseudo_header_v4, pseudo_header_v6,
 };
@@ -129,6 +129,11 @@ impl Replay {
                 Err(error) => return self.end(&error),
             }
         }
+    }
+
+    /// What was read of the capture so far.
+    pub(super) fn counts(&self) -> Counts {
+        self.reader.counts()
     }
 
     fn end(&mut self, error: &CaptureError) {

@@ -1,7 +1,7 @@
 //! The command line: one row a flag, from which parsing, help and the refusal of what has no effect derive.
 //!
-//! Flags are netmap's, and behave as getopt's: `-l60`, `-l 60` and `-AB` all work. What netmap's pkt-gen accepts and then
-//! ignores is refused here by name.
+//! Flags are netmap's, and behave as getopt's: `-l60`, `-l 60` and `-AB` all work. What has no effect where it is given,
+//! netmap's pkt-gen ignores without a word; here it is checked all the same, left out, and said.
 
 use super::address;
 use super::captured::ReplayConfig;
@@ -33,6 +33,8 @@ pub enum Takes {
 pub enum Scope {
     /// In all modes.
     All,
+    /// In none: netmap's pkt-gen has it.
+    Never,
     /// Where frames are made: tx, txseq, ping.
     Sends,
     /// Where a stream is sent: tx, txseq.
@@ -84,7 +86,7 @@ struct Parse {
 /// What a command line asks for.
 #[derive(Debug)]
 pub enum Command {
-    /// To run.
+    /// To run; what was left out of it is among its remarks.
     Run(Box<Config>),
     /// Help.
     Help(String),
@@ -110,7 +112,7 @@ const fn long(
     Flag { short: None, long: Some(long), takes, about, scope, set }
 }
 
-use Scope::{All, Lengths, Makes, Marks, Receives, Sends, Streams, Threads};
+use Scope::{All, Lengths, Makes, Marks, Never, Receives, Sends, Streams, Threads};
 use Takes::{Maybe, Nothing, Value};
 
 /// All flags, in the order of help.
@@ -218,6 +220,7 @@ pub static FLAGS: &[Flag] = &[
     flag('M', Value("bytes"), Streams, "most bytes of a slot (a buffer)", |p, v| {
         number(v, 1..=65_536).map(|n| p.config.frag_size = Some(n))
     }),
+    flag('I', Nothing, Never, "indirect buffers, which linerate has not: without effect", |_, _| Ok(())),
     flag('W', Nothing, Receives, "exit after a second of silence that follows the first frame", |p, _| {
         p.config.exit_idle = true;
         Ok(())
@@ -331,29 +334,31 @@ impl Config {
     /// # Errors
     /// One line that names the flag and the mend.
     pub fn parse(arguments: &[String]) -> Result<Command, String> {
-        let mut parse = Parse {
-            config: Self::new(""),
-            port: None,
-            src: None,
-            dst: None,
-            len: None,
-            least: None,
-            mix: None,
-            capture: None,
-            loops: None,
-            speed: None,
-        };
-        let mut used = Vec::new();
         let mut words = Words { arguments, at: 0, cluster: "" };
+        let mut given = Vec::new();
         while let Some((flag, value)) = words.next()? {
             if flag.short == Some('h') {
                 return Ok(Command::Help(help()));
             }
-            let shown = if value.is_empty() { flag.name() } else { format!("{} {}", flag.name(), tidy(&value)) };
-            (flag.set)(&mut parse, &value).map_err(|why| format!("{shown}: {why}"))?;
-            used.push(flag);
+            given.push((flag, value));
         }
-        parse.finish(&used)
+        // Which flags have an effect depends on others, which may be without one themselves.
+        let mut left_out = Vec::new();
+        loop {
+            let parse = Parse::of(&given)?;
+            let Some(at) = given.iter().position(|(flag, _)| !has_effect(&parse.config, flag.scope)) else {
+                return parse.finish(left_out);
+            };
+            let (flag, config) = (given.remove(at).0, &parse.config);
+            let (name, mode) = (flag.name(), config.mode.name);
+            left_out.push(match flag.scope {
+                Makes | Lengths if config.mode.sends() => format!("{name}: the frames come as they are; left out"),
+                Never => format!(
+                    "{name}: linerate has no indirect buffers, frames are always copied into the ring; left out"
+                ),
+                _ => format!("{name}: has no effect with -f {mode}; left out"),
+            });
+        }
     }
 }
 
@@ -414,24 +419,17 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Why a flag that netmap knows, or nobody knows, is not taken.
+/// Why a flag is not taken.
 fn unknown(name: &str) -> String {
-    match name {
-        "-I" => "-I: linerate has no indirect buffers, frames are always copied into the ring; leave it out".into(),
-        _ => format!("{}: no such flag; -h lists them", tidy(name)),
-    }
+    format!("{}: no such flag; -h lists them", tidy(name))
 }
 
+/// Bits of netmap's that say how frames are handed over, which linerate does in one way.
+const ACCESS: u32 = 2;
+const INDIRECT: u32 = 32;
+
 fn bits_known(bits: u32) -> Result<(), String> {
-    for (bit, why) in [
-        (2, "ACCESS (2): every byte received is read and checked anyway; leave it out"),
-        (32, "INDIRECT (32): linerate has no indirect buffers; leave it out"),
-    ] {
-        if bits & bit != 0 {
-            return Err(why.into());
-        }
-    }
-    let known = options::ALL.iter().fold(0, |all, (_, bit)| all | bit);
+    let known = options::ALL.iter().fold(ACCESS | INDIRECT, |all, (_, bit)| all | bit);
     if bits & !known != 0 {
         return Err(format!("bit {} means nothing; -h lists the bits", 1u32 << (bits & !known).trailing_zeros()));
     }
@@ -439,20 +437,40 @@ fn bits_known(bits: u32) -> Result<(), String> {
 }
 
 impl Parse {
-    fn finish(mut self, used: &[&'static Flag]) -> Result<Command, String> {
-        let config = &mut self.config;
-        config.replay = replay(config, self.capture, self.loops, self.speed)?;
-        config.port = self.port.ok_or("no port; give one with -i, as -i cable:lab{1")?;
-        if let Some(flag) = used.iter().find(|flag| !has_effect(config, flag.scope)) {
-            let (name, mode) = (flag.name(), config.mode.name);
-            return Err(match flag.scope {
-                Makes | Lengths if config.mode.sends() => format!("{name}: the frames come as they are; leave it out"),
-                _ => format!("{name}: has no effect with -f {mode}; leave it out"),
-            });
+    /// Takes note of all flags.
+    fn of(given: &[(&'static Flag, String)]) -> Result<Self, String> {
+        let mut parse = Self {
+            config: Config::new(""),
+            port: None,
+            src: None,
+            dst: None,
+            len: None,
+            least: None,
+            mix: None,
+            capture: None,
+            loops: None,
+            speed: None,
+        };
+        for (flag, value) in given {
+            let shown = if value.is_empty() { flag.name() } else { format!("{} {}", flag.name(), tidy(value)) };
+            (flag.set)(&mut parse, value).map_err(|why| format!("{shown}: {why}"))?;
         }
-        bits_have_effect(config)?;
+        parse.config.replay = replay(&parse)?;
+        Ok(parse)
+    }
+
+    fn finish(mut self, mut left_out: Vec<String>) -> Result<Command, String> {
+        let config = &mut self.config;
+        config.port = self.port.ok_or("no port; give one with -i, as -i cable:lab{1")?;
+        left_out.extend(without_effect(config)?);
+        config.remarks.append(&mut left_out);
+        if config.replay.is_some() && config.threads > 1 {
+            return Err(format!("-p {}: a capture is replayed by one thread; leave it out", config.threads));
+        }
         if config.mode.single && config.threads > 1 {
-            return Err(format!("-p {}: -f {} has one thread; leave it out", config.threads, config.mode.name));
+            let line = format!("-p {}: -f {} has one thread; left out", config.threads, config.mode.name);
+            config.remarks.push(line);
+            config.threads = 1;
         }
         config.sizes = match (self.len, self.least, self.mix) {
             (None, _, Some(mix)) => mix,
@@ -476,15 +494,11 @@ impl Parse {
 }
 
 /// How a capture is replayed, if one is.
-fn replay(
-    config: &Config,
-    path: Option<PathBuf>,
-    loops: Option<u64>,
-    speed: Option<f64>,
-) -> Result<Option<ReplayConfig>, String> {
-    let Some(path) = path else {
+fn replay(parse: &Parse) -> Result<Option<ReplayConfig>, String> {
+    let Parse { config, capture, loops, speed, .. } = parse;
+    let Some(path) = capture else {
         let alone = [("--loop", loops.is_some()), ("--speed", speed.is_some())];
-        return match alone.iter().find(|(_, given)| *given) {
+        return match alone.iter().find(|(_, given)| *given && config.mode.name == "tx") {
             Some((name, _)) => Err(format!("{name}: nothing is replayed; give --pcap file, or leave it out")),
             None => Ok(None),
         };
@@ -495,11 +509,8 @@ fn replay(
     if config.rate.is_some() && speed.is_some() {
         return Err("--speed: -R sets the rate; give one of them".into());
     }
-    if config.threads > 1 {
-        return Err(format!("-p {}: a capture is replayed by one thread; leave it out", config.threads));
-    }
     let speed = speed.unwrap_or(if config.rate.is_some() { 0.0 } else { 1.0 });
-    Ok(Some(ReplayConfig { path, loops: loops.unwrap_or(1), speed }))
+    Ok(Some(ReplayConfig { path: path.clone(), loops: loops.unwrap_or(1), speed }))
 }
 
 fn has_effect(config: &Config, scope: Scope) -> bool {
@@ -507,6 +518,7 @@ fn has_effect(config: &Config, scope: Scope) -> bool {
     let streams = sends && !config.mode.single || config.mode.name == "txseq";
     match scope {
         All => true,
+        Never => false,
         Sends => sends,
         Streams => streams,
         Makes => sends && !config.captured() && !config.has(options::RUBBISH),
@@ -518,41 +530,46 @@ fn has_effect(config: &Config, scope: Scope) -> bool {
     }
 }
 
-/// Bits of `-o` that would do nothing here.
-fn bits_have_effect(config: &Config) -> Result<(), String> {
+/// Takes those bits of `-o` out that do nothing here; a line for each.
+fn without_effect(config: &mut Config) -> Result<Vec<String>, String> {
     use options::{COPY, DUMP, MEMCPY, PREFETCH, RANDOM_DST, RANDOM_SRC, RUBBISH, TS, UPDATE_CSUM};
-    let no = |bit: u32, why: &str| if config.has(bit) { Err(format!("-o {bit}: {why}; leave it out")) } else { Ok(()) };
     let mode = config.mode.name;
-    let tx = mode == "tx" || mode == "txseq";
-    if !tx {
-        for bit in [PREFETCH, COPY, MEMCPY] {
-            no(bit, &format!("has no effect with -f {mode}"))?;
+    let nothing = format!("has no effect with -f {mode}");
+    let mut lines = Vec::new();
+    let mut no = |config: &mut Config, bits: u32, why: &str| {
+        let set = config.options & bits;
+        for bit in (0..32).map(|k| 1 << k).filter(|bit| set & bit != 0) {
+            config.options &= !bit;
+            lines.push(format!("-o {bit}: {why}; left out"));
         }
+    };
+    no(config, ACCESS, "every byte received is read and checked anyway");
+    no(config, INDIRECT, "linerate has no indirect buffers");
+    if mode != "tx" && mode != "txseq" {
+        no(config, PREFETCH | COPY | MEMCPY, &nothing);
     }
     if mode != "tx" {
-        no(RUBBISH, &format!("has no effect with -f {mode}"))?;
+        no(config, RUBBISH, &nothing);
     }
     if !has_effect(config, Marks) || config.mode.receives() {
-        no(TS, &format!("has no effect with -f {mode}"))?;
+        no(config, TS, &nothing);
     }
     if !has_effect(config, Threads) {
-        no(DUMP, &format!("has no effect with -f {mode}"))?;
+        no(config, DUMP, &nothing);
     }
     if !has_effect(config, Makes) {
-        for bit in [RANDOM_SRC, RANDOM_DST, TS] {
-            no(bit, &format!("no frames are made with -f {mode} here"))?;
-        }
+        no(config, RANDOM_SRC | RANDOM_DST | TS, &format!("no frames are made with -f {mode} here"));
     }
     if config.has(COPY) && config.has(MEMCPY) {
         return Err("-o 12: COPY (4) and MEMCPY (8) are two ways to copy; give one of them".into());
     }
     if config.has(RUBBISH) {
-        no(COPY | MEMCPY, "rubbish is not copied")?;
+        no(config, COPY | MEMCPY, "rubbish is not copied");
     }
     if !config.captured() {
-        no(UPDATE_CSUM, "frames made here always have right checksums, it is for captured ones (-P, --pcap)")?;
+        no(config, UPDATE_CSUM, "frames made here always have right checksums, it is for captured ones (-P, --pcap)");
     }
-    Ok(())
+    Ok(lines)
 }
 
 fn option(parse: &mut Parse, bit: u32) -> Result<(), String> {

@@ -4,11 +4,11 @@ use super::captured::Replay;
 use super::config::Config;
 use super::output::Output;
 use super::source::Cut;
-use crate::check::Received;
+use crate::check::{Joint, Received};
 use crate::frame::Template;
 use crate::result::Ledger;
 use hdrhistogram::Histogram;
-use linerate_port::{RxQueue, TxQueue};
+use linerate_port::{FaultPlan, RxQueue, TxQueue};
 use linerate_rt::Machine;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -44,6 +44,10 @@ pub(super) struct Setup {
     pub(super) rate: u64,
     /// What the receiver knows of the streams, if the sender is in this process: their number.
     pub(super) streams: Option<u16>,
+    /// What the sender's port does to the frames on purpose, if it is in this process.
+    pub(super) plan: Option<FaultPlan>,
+    /// Where the receivers' shares of each stream are put together, if there are several.
+    pub(super) joint: Option<Arc<Joint>>,
     pub(super) tally: Arc<Tally>,
     pub(super) output: Arc<Output>,
 }
@@ -56,6 +60,7 @@ pub(super) struct Tally {
     bytes: AtomicU64,
     events: AtomicU64,
     min_space: AtomicU64,
+    come: AtomicU64,
 }
 
 /// A reading of some tallies.
@@ -65,6 +70,8 @@ pub(super) struct Reading {
     pub(super) bytes: u64,
     pub(super) events: u64,
     pub(super) min_space: u64,
+    /// Of the frames, copies that this process sent.
+    pub(super) come: u64,
 }
 
 /// No space was seen since the last reading.
@@ -73,7 +80,7 @@ const UNSEEN: u64 = u64::MAX;
 impl Tally {
     pub(super) fn new() -> Self {
         let zero = || AtomicU64::new(0);
-        Self { frames: zero(), bytes: zero(), events: zero(), min_space: AtomicU64::new(UNSEEN) }
+        Self { frames: zero(), bytes: zero(), events: zero(), min_space: AtomicU64::new(UNSEEN), come: zero() }
     }
 
     /// The totals so far.
@@ -82,6 +89,12 @@ impl Tally {
         self.frames.store(frames, Relaxed);
         self.bytes.store(bytes, Relaxed);
         self.events.store(events, Relaxed);
+    }
+
+    /// So many copies that this process sent have come.
+    #[inline]
+    pub(super) fn came(&self, copies: u64) {
+        self.come.store(copies, Relaxed);
     }
 
     /// A ring had so much room.
@@ -100,6 +113,7 @@ impl Tally {
             bytes: self.bytes.load(Relaxed),
             events: self.events.load(Relaxed),
             min_space: if space == UNSEEN { 0 } else { space },
+            come: self.come.load(Relaxed),
         }
     }
 }
@@ -112,12 +126,18 @@ pub(super) struct Done {
     pub(super) events: u64,
     /// First and last moment of work, ns.
     pub(super) times: Option<(u64, u64)>,
+    /// Frames and bytes that were there at the first moment: they took none of that time.
+    pub(super) before: (u64, u64),
     pub(super) ledger: Ledger,
     pub(super) received: Option<Received>,
     pub(super) latency: Option<Histogram<u64>>,
     pub(super) counters: Vec<(String, u64)>,
     /// Why it did not do all it was asked, a line each.
     pub(super) failures: Vec<String>,
+    /// What was left out of it, a line each: the rest is good.
+    pub(super) left_out: Vec<String>,
+    /// What one should know, a line each.
+    pub(super) notes: Vec<String>,
 }
 
 impl Done {

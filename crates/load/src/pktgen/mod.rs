@@ -9,6 +9,7 @@ mod config;
 mod dump;
 mod flags;
 mod job;
+mod judge;
 mod limits;
 mod modes;
 mod name;

@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::run::Refusal;
-use linerate_port::Spec;
+use linerate_port::{Link, Port, Spec};
 
 /// What a name after `-i` means, and a line to say so if it is not what was typed: netmap's `null` and `valeS:P`, and
 /// bare names of interfaces, which linerate opens by AF_XDP (TAP interfaces as such).
@@ -30,6 +30,29 @@ fn is_vale(switch: &str) -> bool {
 /// Whether a port has a link that takes its time to come up.
 pub(super) fn is_physical(port: &str) -> bool {
     ["xdp:", "packet:", "netmap:", "tap:"].iter().any(|kind| port.starts_with(kind))
+}
+
+/// A line about a port whose link is down: nobody is at the other end of a cable, or the interface has no carrier.
+pub(super) fn alone(port: &Port) -> Option<String> {
+    let name = &port.info().name;
+    if port.link() == Link::Up || name.starts_with("pcap:") {
+        return None;
+    }
+    let end = name.split([',', '@']).next().unwrap_or(name);
+    let other = |c| {
+        if c == '{' {
+            '}'
+        } else if c == '}' {
+            '{'
+        } else {
+            c
+        }
+    };
+    let why = match end.strip_prefix("cable:") {
+        Some(_) => format!("nobody is at the far end; open {} there", end.chars().map(other).collect::<String>()),
+        None => "its link is down; bring it and its peer up".to_owned(),
+    };
+    Some(format!("{name}: {why}"))
 }
 
 /// The name with what `-C` asks for as options.

@@ -127,6 +127,7 @@ impl Machine for Pong {
         if let Some(tx) = &mut self.tx {
             tx.sync();
             self.tally.set(self.sent, tx.counters().bytes, self.events);
+            self.tally.came(self.sent);
         }
         // The last sync may have brought room back, which nobody will be woken for any more.
         let waiting = self.rx.as_ref().map_or(0, |rx| rx.ring.available());

@@ -21,6 +21,26 @@ pub struct Progressed {
     pub min_space: u64,
     /// Time, microseconds.
     pub usec: u64,
+    /// Frames and bytes that were there when that time began.
+    pub before: (u64, u64),
+}
+
+/// A rate over less time than this, microseconds, would tell of the clock and of one burst.
+const LEAST_US: u64 = 100;
+
+impl Progressed {
+    /// Frames and bytes a second; why there are none if no time was measured in which they came or went.
+    ///
+    /// # Errors
+    /// A line.
+    pub fn rates(&self) -> Result<(f64, f64), String> {
+        let (frames, bytes) = (self.frames.saturating_sub(self.before.0), self.bytes.saturating_sub(self.before.1));
+        if self.usec < LEAST_US || frames == 0 {
+            return Err(format!("{} packets within {} us are too few to measure a rate by", self.frames, self.usec));
+        }
+        let seconds = float(self.usec) / 1e6;
+        Ok((float(frames) / seconds, float(bytes) / seconds))
+    }
 }
 
 /// How figures are told.
@@ -97,20 +117,20 @@ impl Teller {
         }
         let seconds = float(x.usec) / 1e6;
         let size = x.bytes / x.frames;
-        let delta = if x.usec == 0 { 1e-6 } else { seconds };
-        let (frames, bits) = (float(x.frames), 8.0 * float(x.bytes));
-        let batch = frames / float(x.events.max(1));
+        let batch = float(x.frames) / float(x.events.max(1));
+        let speed = match x.rates() {
+            Ok((pps, bytes)) => {
+                let (bits, raw) = (8.0 * bytes, 8.0 * bytes + pps * float(self.framing));
+                format!("{}pps Bandwidth: {}bps (raw {}bps)", self.norm(pps), self.norm(bits), self.norm(raw))
+            }
+            Err(why) => format!("not measured: {why}"),
+        };
         vec![
             format!(
                 "{verb} {} packets {} bytes {} events {size} bytes each in {seconds:.2} seconds.",
                 x.frames, x.bytes, x.events
             ),
-            format!(
-                "Speed: {}pps Bandwidth: {}bps (raw {}bps). Average batch: {batch:.2} pkts",
-                self.norm(frames / delta),
-                self.norm(bits / delta),
-                self.norm((bits + float(x.frames * self.framing)) / delta)
-            ),
+            format!("Speed: {speed}. Average batch: {batch:.2} pkts"),
         ]
     }
 }

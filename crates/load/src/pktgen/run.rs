@@ -1,7 +1,7 @@
 //! A run: opens the ports, starts the threads, reports while they work, stops them in order, settles the ledger.
 
 use super::captured::{self, Replay};
-use super::config::{Config, options};
+use super::config::{Config, Style, options};
 use super::job::Reading;
 use super::limits;
 use super::modes::Role;
@@ -10,10 +10,10 @@ use super::output::Output;
 use super::report::{Progressed, Teller, float};
 use super::settle::{Facts, Finished, settle};
 use super::sizes::Sizes;
-use super::team::{Common, Team};
-use crate::frame::{Layout, Payload, Template};
+use super::team::{Common, Sent, Team};
+use crate::frame::{FlowRange, Layout, Payload, Template};
 use crate::result::{Number, Sample, Timestamp};
-use linerate_port::{Link, OpenError, Port, open_all};
+use linerate_port::{FaultPlan, Link, OpenError, Port, open_all};
 use linerate_rt::{Stop, Timers, monotonic_ns, pause};
 use linerate_wire::MacAddr;
 use std::sync::{Arc, Mutex};
@@ -44,6 +44,8 @@ const QUIET_NS: u64 = 200 * MS;
 const DRAIN_NS: u64 = 2_000 * MS;
 /// How long an interface may take to bring its link up, if `-w` does not say: netmap's default.
 const LINK_UP_NS: u64 = 2_000 * MS;
+/// How long a far end may take to be there before it is said that nobody is.
+const LOOK_NS: u64 = 200 * MS;
 /// Reports over less time than this mean nothing.
 const SHORTEST_REPORT_US: u64 = 10_000;
 
@@ -126,12 +128,14 @@ pub(super) fn run_on(
     wait_for_link(config, &ports, stop, output);
 
     let queues = Team::queues(config.mode, config.threads, &ports[0]);
+    let plan = FaultPlan::of(&ports[0].info().name);
     // The receiver is there first.
     let far = match (ports.get_mut(1), config.mode.far) {
         (Some(port), Some(mode)) => {
             let streams = u16::try_from(queues).unwrap_or(u16::MAX);
+            let sent = Sent { streams, plan };
             let place = places.get(config.threads).cloned().into_iter().collect::<Vec<_>>();
-            Some(Team::start(&common, mode, port, 1, &place, Some(streams))?)
+            Some(Team::start(&common, mode, port, 1, &place, Some(sent))?)
         }
         (Some(port), None) => {
             let (port, mode) = (&port.info().name, config.mode.name);
@@ -140,7 +144,7 @@ pub(super) fn run_on(
         (None, _) => None,
     };
     let main = Team::start(&common, config.mode, &mut ports[0], config.threads, &places, None)?;
-    let samples = Watch::new(&common).until_ended(&main, stop);
+    let samples = Watch::new(&common).until_ended(&main, &ports, stop);
     if let Some(far) = &far {
         drain(&main, far);
         far.stop.ask(0);
@@ -183,6 +187,9 @@ fn introduce(common: &Common, ports: &[Port]) {
         Role::Other => "Working on",
     };
     config.remarks.iter().for_each(|remark| output.remark("main", 2890, remark));
+    if config.style == Style::Classic {
+        older(common, &ports[0]);
+    }
     let queues = config.mode.queues(ports[0].info());
     let (threads, cpus) = (config.threads, limits::cpus_used(config));
     output.line(&format!("{verb} {}: {queues} queues, {threads} threads and {cpus} cpus.", config.port));
@@ -200,6 +207,9 @@ fn introduce(common: &Common, ports: &[Port]) {
             let (tx, rx, slots) = (info.tx_queues, info.rx_queues, info.slots);
             output.remark("main", 2902, &format!("{}: {tx} tx and {rx} rx rings of {slots} slots", info.name));
         }
+    }
+    if let Some(line) = unmarked(common) {
+        output.remark("main", 2903, &line);
     }
     let special = options::names(config.options);
     if !special.is_empty() {
@@ -220,6 +230,27 @@ fn introduce(common: &Common, ports: &[Port]) {
     }
 }
 
+/// A line about frames that are too short for a mark: who receives them elsewhere can tell nothing by them.
+fn unmarked(common: &Common) -> Option<String> {
+    let (config, made) = (&common.config, common.template.payload != Payload::Numbered);
+    let (len, needed) = (config.sizes.shortest(), Layout { vnet: 0, v6: config.v6 }.end());
+    let marks = config.mode.role == Role::Sender && made && !config.captured() && !config.has(options::RUBBISH);
+    (marks && len < needed).then(|| {
+        format!("frames of {len} bytes have no room for a mark, so no other process can check them; give -l {needed} or more")
+    })
+}
+
+/// The lines that older pkt-gens begin with.
+fn older(common: &Common, port: &Port) {
+    let (config, output) = (&common.config, &common.output);
+    output.remark("main", 1507, &format!("interface is {}", config.port));
+    for FlowRange { addrs: (first, last), ports: (low, high) } in [config.src, config.dst] {
+        output.remark("extract_ip_range", 160, &format!("range is {first}:{low} to {last}:{high}"));
+    }
+    let (address, bytes) = port.memory();
+    output.remark("main", 1700, &format!("mapped {}KB at {address:#x}", bytes >> 10));
+}
+
 /// Waits for `-w` seconds as netmap does, or, if it was not given, until a physical port's link is up.
 fn wait_for_link(config: &Config, ports: &[Port], stop: &Stop, output: &Output) {
     let now = monotonic_ns();
@@ -235,16 +266,18 @@ fn wait_for_link(config: &Config, ports: &[Port], stop: &Stop, output: &Output) 
     output.remark("start_threads", 2501, "Ready...");
 }
 
-/// Waits until the receiver has all that was sent, or nothing comes any more.
+/// Waits until the receiver has all that was sent, or nothing comes any more. Foreign frames, and frames that come more
+/// often than they were sent, are none of those.
 fn drain(sender: &Team, receiver: &Team) {
     let (start, sent) = (monotonic_ns(), sender.read().frames);
-    let mut last = (start, receiver.read().frames);
-    while last.1 < sent && monotonic_ns() < start + DRAIN_NS {
+    let reading = receiver.read();
+    let (mut since, mut frames, mut come) = (start, reading.frames, reading.come);
+    while come < sent && monotonic_ns() < start + DRAIN_NS {
         pause(&[&receiver.ended], Some(monotonic_ns() + MS));
-        let (now, received) = (monotonic_ns(), receiver.read().frames);
-        if received != last.1 {
-            last = (now, received);
-        } else if now > last.0 + QUIET_NS || receiver.ended.asked() {
+        let (now, reading) = (monotonic_ns(), receiver.read());
+        if reading.frames != frames {
+            (since, frames, come) = (now, reading.frames, reading.come);
+        } else if now > since + QUIET_NS || receiver.ended.asked() {
             return;
         }
     }
@@ -253,6 +286,7 @@ fn drain(sender: &Team, receiver: &Team) {
 /// What is to be done while the threads work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Task {
+    Look,
     Report,
     End,
 }
@@ -277,11 +311,12 @@ impl<'a> Watch<'a> {
     }
 
     /// Until all threads have ended. When the time is over, or somebody asks, they are told to end.
-    fn until_ended(mut self, team: &Team, stop: &Stop) -> Vec<Sample> {
+    fn until_ended(mut self, team: &Team, ports: &[Port], stop: &Stop) -> Vec<Sample> {
         let config = &self.common.config;
         let every = u64::try_from(config.report.as_nanos()).unwrap_or(u64::MAX / 2);
         let mut timers = Timers::new();
         timers.add(self.began + every, Task::Report);
+        timers.add(self.began + LOOK_NS, Task::Look);
         if let Some(seconds) = config.seconds {
             timers.add(self.began + u64::try_from(seconds.as_nanos()).unwrap_or(u64::MAX / 2), Task::End);
         }
@@ -296,6 +331,10 @@ impl<'a> Watch<'a> {
             let now = monotonic_ns();
             while let Some((at, task)) = timers.due(now) {
                 match task {
+                    Task::Look => {
+                        let alone = ports.iter().filter_map(name::alone);
+                        alone.for_each(|line| self.common.output.remark("main_thread", 2700, &line));
+                    }
                     Task::Report => {
                         self.report(team, now);
                         // Reports that were missed are not made up for.
@@ -322,6 +361,7 @@ impl<'a> Watch<'a> {
             events: reading.events - before.events,
             min_space: reading.min_space,
             usec,
+            before: (0, 0),
         };
         self.last = (now, reading);
         let (line, text) = self.teller.periodic(&x);

@@ -37,10 +37,14 @@ pub(super) trait Verify: Send {
     fn bytes(&mut self, frame: &[u8]);
     /// Frames and bytes so far, cheaply.
     fn counted(&self) -> Received;
+    /// Copies that were sent and have come.
+    fn come(&self) -> u64;
     /// All that is known.
     fn received(&self) -> Received;
     /// The last frame's time-stamp.
     fn stamp(&self) -> Option<u64>;
+    /// Nothing more will come.
+    fn settle(&mut self);
 }
 
 impl Verify for Check {
@@ -55,12 +59,18 @@ impl Verify for Check {
     fn counted(&self) -> Received {
         Self::counted(self)
     }
+    fn come(&self) -> u64 {
+        Self::come(self)
+    }
     fn received(&self) -> Received {
         Self::received(self)
     }
     #[inline]
     fn stamp(&self) -> Option<u64> {
         Self::stamp(self)
+    }
+    fn settle(&mut self) {
+        Self::settle(self);
     }
 }
 
@@ -73,6 +83,8 @@ pub(super) struct Rx<V> {
     left: u64,
     events: u64,
     first: Option<u64>,
+    /// Frames and bytes that were there at that moment.
+    before: (u64, u64),
     last: u64,
     exit_idle: bool,
     /// Told to end: what is in the rings is still taken, but not for ever.
@@ -105,6 +117,7 @@ impl<V: Verify> Rx<V> {
             left: if setup.count == 0 { u64::MAX } else { setup.count },
             events: 0,
             first: None,
+            before: (0, 0),
             last: 0,
             exit_idle: setup.config.exit_idle,
             until: None,
@@ -118,6 +131,7 @@ impl<V: Verify> Rx<V> {
     fn tell(&self) {
         let counted = self.check.counted();
         self.tally.set(counted.frames, counted.bytes, self.events);
+        self.tally.came(self.check.come());
     }
 }
 
@@ -126,6 +140,12 @@ fn check(setup: &Setup) -> Check {
     let config = &setup.config;
     let run = setup.streams.map(|_| setup.run).or(config.run);
     let mut check = Check::new(config.vnet, run);
+    if let Some(joint) = &setup.joint {
+        check.join(joint.clone());
+    }
+    if let Some(plan) = setup.plan {
+        check.plan(plan);
+    }
     for stream in 0..setup.streams.unwrap_or(0) {
         let template = Template { stream, ..setup.template.clone() };
         let flow = tx::flows(setup, 1).single();
@@ -206,7 +226,10 @@ impl<V: Verify> Machine for Rx<V> {
             self.events += u64::from(n > 0);
         }
         if slots > 0 {
-            self.first.get_or_insert(now);
+            if self.first.is_none() {
+                let counted = self.check.counted();
+                (self.first, self.before) = (Some(now), (counted.frames, counted.bytes));
+            }
             self.last = now;
             self.tell();
         }
@@ -245,10 +268,12 @@ impl<V: Verify> Machine for Rx<V> {
 }
 
 impl<V: Verify> Job for Rx<V> {
-    fn finish(self: Box<Self>) -> Done {
+    fn finish(mut self: Box<Self>) -> Done {
+        self.check.settle();
         let mut done = Done {
             events: self.events,
             times: self.first.map(|first| (first, self.last)),
+            before: self.before,
             latency: self.latency,
             ..Done::default()
         };

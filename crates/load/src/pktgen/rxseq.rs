@@ -1,9 +1,10 @@
 //! `-f rxseq`: receives frames numbered as netmap's pkt-gen numbers them, checks their UDP checksums and their order.
 
+use super::job::Setup;
 use super::modes::{Mode, Role};
 use super::output::Output;
 use super::rx::{Rx, Verify};
-use crate::check::{Order, Received, Sequence};
+use crate::check::{Joint, Order, Received, Sequence};
 use linerate_ring::Frame;
 use linerate_rt::monotonic_ns;
 use linerate_wire::{EtherType, EthernetFrame, IpProtocol, Ipv4Packet, Ipv6Packet, UdpDatagram};
@@ -16,7 +17,7 @@ pub(super) const MODE: Mode = Mode {
     burst: 512,
     single: false,
     far: None,
-    job: |setup, lanes| Box::new(Rx::new(setup, lanes, Numbers::new(setup.config.vnet, setup.output.clone()))),
+    job: |setup, lanes| Box::new(Rx::new(setup, lanes, Numbers::new(setup))),
 };
 
 /// Lines about gaps that are printed in a second.
@@ -31,11 +32,20 @@ struct Numbers {
     told: (u64, u32),
     scratch: Vec<u8>,
     output: Arc<Output>,
+    joint: Option<Arc<Joint>>,
 }
 
 impl Numbers {
-    fn new(vnet: usize, output: Arc<Output>) -> Self {
-        Self { vnet, counted: Received::default(), sequence: None, told: (0, 0), scratch: vec![0; 65536], output }
+    fn new(setup: &Setup) -> Self {
+        Self {
+            vnet: setup.config.vnet,
+            counted: Received::default(),
+            sequence: None,
+            told: (0, 0),
+            scratch: vec![0; 65536],
+            output: setup.output.clone(),
+            joint: setup.joint.clone(),
+        }
     }
 
     /// The payload of a UDP frame, and whether its checksum is right or left out.
@@ -61,7 +71,16 @@ impl Numbers {
 
     /// A frame of this number; its high bits are guessed from the one expected.
     fn number(&mut self, low: u32) {
-        let sequence = self.sequence.get_or_insert_with(|| Sequence::from(u64::from(low) + (1 << 32)));
+        let first = u64::from(low) + (1 << 32);
+        let joint = &self.joint;
+        let sequence = self.sequence.get_or_insert_with(|| match joint {
+            Some(joint) => Sequence::joint(joint),
+            None => Sequence::from(first),
+        });
+        if self.joint.is_some() && sequence.expected() == 0 {
+            sequence.next(first);
+            return;
+        }
         let expected = sequence.expected();
         #[expect(
             clippy::cast_possible_truncation,
@@ -71,6 +90,8 @@ impl Numbers {
         let distance = low.wrapping_sub(expected as u32) as i32;
         let full = expected.saturating_add_signed(distance.into());
         let what = match sequence.next(full) {
+            // Where others receive too, what is missing here has come there.
+            _ if self.joint.is_some() => return,
             Order::Next => return,
             Order::Ahead => "GAP",
             Order::Late | Order::Again => "OUT OF ORDER",
@@ -122,6 +143,11 @@ impl Verify for Numbers {
         self.counted
     }
 
+    fn come(&self) -> u64 {
+        let again = self.sequence.as_ref().map_or(0, Sequence::duplicates);
+        self.counted.frames.saturating_sub(self.counted.foreign + again)
+    }
+
     fn received(&self) -> Received {
         let Some(sequence) = &self.sequence else { return self.counted };
         Received {
@@ -129,11 +155,18 @@ impl Verify for Numbers {
             duplicates: sequence.duplicates(),
             reordered: sequence.reordered(),
             lost: sequence.lost(),
+            unsent: sequence.duplicates(),
             ..self.counted
         }
     }
 
     fn stamp(&self) -> Option<u64> {
         None
+    }
+
+    fn settle(&mut self) {
+        if let Some(sequence) = &mut self.sequence {
+            sequence.hand_over();
+        }
     }
 }

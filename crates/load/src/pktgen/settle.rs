@@ -1,20 +1,16 @@
-//! What came of a run: the last lines, the ledger, the result document, and whether it all holds.
+//! What came of a run: the last lines, the ledger and the result document.
 
 use super::job::Done;
+use super::judge::judge;
 use super::modes::Role;
 use super::report::{Progressed, float};
 use super::run::teller;
 use super::team::{Common, Worked};
-use crate::check::Received;
-use crate::result::{
-    Cpu, Latency, Ledger, Number, Outcome, PortUsed, Queues, Repeat, RunResult, Sample, Test, Timestamp, unit,
-};
+use crate::check::{Matched, Received};
+use crate::result::{Cpu, Latency, Ledger, Number, PortUsed, Queues, Repeat, RunResult, Sample, Test, Timestamp, unit};
 use hdrhistogram::Histogram;
 use linerate_port::Port;
 use std::collections::BTreeMap;
-
-/// Bytes around each frame on a wire: FCS, preamble, start delimiter, gap.
-const FRAMING: u64 = 24;
 
 /// What is known when all threads have ended.
 pub(super) struct Facts<'a> {
@@ -36,6 +32,8 @@ pub struct Finished {
     pub result: RunResult,
     /// What the checking side received, if there was one.
     pub received: Option<Received>,
+    /// Why nothing was measured, if no frame was sent or none came; it is one of the result's reasons.
+    pub idle: Option<String>,
 }
 
 /// Sums what a team's threads did: frames, and the time from the first one's start to the last one's end.
@@ -48,7 +46,10 @@ fn sum(team: &[Worked]) -> (Progressed, Ledger, Option<Received>, Option<Histogr
         x.events += done.events;
         ledger.add(&done.ledger);
         if let Some((start, end)) = done.times {
-            (first, last) = (first.min(start), last.max(end));
+            if start < first {
+                (first, x.before) = (start, done.before);
+            }
+            last = last.max(end);
         }
         if let Some(more) = &done.received {
             received.get_or_insert_with(Received::default).add(more);
@@ -75,8 +76,16 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
     }
     // What a faulty port doubled on purpose it sent more often than it was asked to; each frame counts once here.
     let doubled = ports.iter().flat_map(Port::raw_counters).filter(|(name, _)| name == "fault_duplicated");
-    ledger.sent = ledger.sent.map(|sent| sent.saturating_sub(doubled.map(|(_, n)| n).sum()));
-    let (mut reasons, warnings) = judge(&facts, &x, &ledger, received.as_ref());
+    ledger.doubled = doubled.map(|(_, n)| n).sum();
+    ledger.sent = ledger.sent.map(|sent| sent.saturating_sub(ledger.doubled));
+    if let (Some(received), true) = (&mut received, facts.far.is_some()) {
+        if config.mode.name != "tx" {
+            // Frames without a mark are not looked up in the plan.
+            received.unsent = received.unsent.saturating_sub(ledger.doubled);
+        }
+        ledger.unsent = received.unsent;
+    }
+    let verdict = judge(&facts, &x, &ledger, received.as_ref());
     let verb = match config.mode.role {
         Role::Sender => Some("Sent"),
         Role::Receiver => Some("Received"),
@@ -94,10 +103,11 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
     if let Some(received) = &received {
         output.line(&received_line(received));
     }
-    for warning in &warnings {
+    for warning in &verdict.notes {
         output.remark("main", 2950, &format!("note: {warning}"));
     }
-    reasons.iter_mut().for_each(|reason| output.remark("main", 2951, &format!("failed: {reason}")));
+    verdict.failed.iter().for_each(|reason| output.remark("main", 2951, &format!("failed: {reason}")));
+    verdict.partial.iter().for_each(|reason| output.remark("main", 2951, &format!("partial: {reason}")));
     if config.verbose > 0 {
         for worked in facts.main.iter().chain(facts.far.iter().flatten()) {
             let (w, cpu) = (worked.waits, worked.cpu);
@@ -116,10 +126,11 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
 
     let mut result = RunResult::new(format!("{:04x}", common.run), facts.command.clone(), facts.start);
     result.elapsed_s = Number::new(float(facts.elapsed) / 1e9);
-    result.outcome = if reasons.is_empty() { Outcome::Pass } else { Outcome::Failed };
-    result.reasons = reasons;
+    result.outcome = verdict.outcome();
+    result.reasons = [verdict.failed, verdict.partial].concat();
     result.signal = facts.signal;
-    let seconds = float(x.usec) / 1e6;
+    // What cannot be true is no result.
+    let rate = verdict.impossible.map_or_else(|| x.rates().map(|(pps, _)| pps), Err);
     let mut test = Test {
         id: format!("pkt-gen-{}", config.mode.name),
         title: format!("pkt-gen -f {}: {}", config.mode.name, config.mode.about),
@@ -129,9 +140,10 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
         wire_bytes: u32::try_from(config.sizes.longest() + 4).ok(),
         parameters: parameters(common),
         repeats: vec![Repeat {
-            value: Number::new(if x.usec == 0 { f64::NAN } else { float(x.frames) / seconds }),
-            seconds: Number::new(seconds),
-            valid: true,
+            value: rate.as_ref().ok().copied().into(),
+            seconds: Number::new(float(x.usec) / 1e6),
+            valid: rate.is_ok(),
+            why_invalid: rate.err(),
             ..Repeat::default()
         }],
         latency: latency.as_ref().map(|latency| Latency::of(latency).unwrap_or_default()),
@@ -139,57 +151,12 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
         counters: counters(&facts, received.as_ref()),
         cpu: facts.main.iter().chain(facts.far.iter().flatten()).map(cpu).collect(),
         samples: facts.samples.clone(),
-        warnings,
+        warnings: verdict.notes,
         ..Test::default()
     };
     test.summarize(unit::PPS);
     result.tests.push(test);
-    Finished { result, received }
-}
-
-/// Why the run failed, and what one should know.
-fn judge(
-    facts: &Facts<'_>,
-    x: &Progressed,
-    ledger: &Ledger,
-    received: Option<&Received>,
-) -> (Vec<String>, Vec<String>) {
-    let (mut reasons, mut warnings) = (Vec::new(), Vec::new());
-    reasons.extend(facts.main.iter().flat_map(|worked| worked.done.failures.iter().cloned()));
-    let left = ledger.settle();
-    if let Some(n) = left.frames().filter(|n| *n > 0) {
-        let [sending, receiving] = [left.sending, left.receiving].map(|n| n.unwrap_or(0));
-        reasons.push(format!("{n} frames are unexplained ({sending} of those offered, {receiving} of those sent)"));
-    }
-    if let Some(r) = received {
-        if r.corrupt > 0 {
-            reasons.push(format!("{} frames arrived with other bytes than they were sent with", r.corrupt));
-        }
-        if r.lost > 0 && facts.far.is_none() {
-            warnings.push(format!("{} frames of the sender's count did not arrive", r.lost));
-        }
-    }
-    for port in facts.ports {
-        // A full disk, a damaged file: what the link's state alone does not say.
-        reasons.extend(port.trouble().map(|trouble| format!("{}: {trouble}", port.info().name)));
-        if let Some(rate) = port.info().rate
-            && let Some(excess) = beyond(rate, x)
-        {
-            reasons.push(format!(
-                "{}: {excess:.0} bit/s on a link of {rate}: the figure cannot be true",
-                port.info().name
-            ));
-        }
-    }
-    (reasons, warnings)
-}
-
-/// The rate on the wire if it is more than the link can carry: framing included, shortest frames filled up. The first
-/// and the last frame may stand outside the time measured, so a short run is given a millisecond.
-fn beyond(rate: u64, x: &Progressed) -> Option<f64> {
-    let bits = 8.0 * float(x.bytes.max(60 * x.frames) + FRAMING * x.frames);
-    let seconds = float(x.usec) / 1e6;
-    (bits > float(rate) * (seconds * 1.0005 + 0.001)).then(|| bits / seconds.max(1e-6))
+    Finished { result, received, idle: verdict.idle }
 }
 
 fn ledger_line(ledger: &Ledger) -> String {
@@ -293,8 +260,13 @@ fn counters(facts: &Facts<'_>, received: Option<&Received>) -> BTreeMap<String, 
         }
     }
     if let Some(r) = received {
-        for (name, n) in [("corrupt", r.corrupt), ("lost", r.lost), ("reordered", r.reordered)] {
-            map.insert(format!("check.{name}"), n);
+        let counts =
+            [("corrupt", r.corrupt), ("lost", r.lost), ("reordered", r.reordered), ("duplicates", r.duplicates)];
+        map.extend(counts.map(|(name, n)| (format!("check.{name}"), n)));
+        let injected = [("drop", r.injected.dropped), ("dup", r.injected.doubled), ("corrupt", r.injected.corrupted)];
+        for (kind, Matched { put_in, found }) in injected.into_iter().filter(|(_, matched)| matched.put_in > 0) {
+            map.insert(format!("check.{kind}.put_in"), put_in);
+            map.insert(format!("check.{kind}.found"), found);
         }
     }
     map

@@ -153,10 +153,14 @@ impl Source {
         if let Way::Replayed(replay) = &self.way { replay.ended() } else { false }
     }
 
-    /// Frames left out because the port cannot carry them, and why the frames ended early.
-    pub(super) fn trouble(&self) -> (u64, Option<&str>) {
-        let broken = if let Way::Replayed(replay) = &self.way { replay.broken.as_deref() } else { None };
-        (self.too_long, broken)
+    /// Frames left out because the port cannot carry them.
+    pub(super) fn too_long(&self) -> u64 {
+        self.too_long
+    }
+
+    /// The capture that is replayed.
+    pub(super) fn replay(&self) -> Option<&Replay> {
+        if let Way::Replayed(replay) = &self.way { Some(replay) } else { None }
     }
 
     /// Puts up to `most` frames into a ring, as many as it has room for, and commits them.

@@ -8,8 +8,9 @@ use super::modes::Mode;
 use super::output::Output;
 use super::run::Refusal;
 use super::source::Cut;
+use crate::check::Joint;
 use crate::frame::Template;
-use linerate_port::Port;
+use linerate_port::{FaultPlan, Port};
 use linerate_rt::{CoreTime, Stop, ThreadTime, WaitStats, Waiter, core_times, run, spawn};
 use std::sync::atomic::{AtomicUsize, Ordering::AcqRel};
 use std::sync::mpsc::channel;
@@ -33,9 +34,19 @@ impl Common {
     }
 }
 
+/// What is known of frames that this process sends.
+#[derive(Clone, Copy)]
+pub(super) struct Sent {
+    pub(super) streams: u16,
+    /// What is done to them on purpose.
+    pub(super) plan: Option<FaultPlan>,
+}
+
 /// The threads, and how they are stopped.
 pub(super) struct Team {
     workers: Vec<Worker>,
+    /// What several receivers' shares of each stream came to.
+    joint: Option<Arc<Joint>>,
     /// Asks them to end.
     pub(super) stop: Stop,
     /// Asked when the last one has ended.
@@ -65,21 +76,23 @@ impl Team {
     }
 
     /// Starts so many threads, and returns when all have begun; `places` says on which processors each may run.
-    /// `streams`: how many streams a receiver of frames that this process sends has to expect.
+    /// `sender`: the streams that a receiver of frames that this process sends has to expect.
     pub(super) fn start(
         common: &Common,
         mode: &'static Mode,
         port: &mut Port,
         threads: usize,
         places: &[Vec<usize>],
-        streams: Option<u16>,
+        sender: Option<Sent>,
     ) -> Result<Self, Refusal> {
         let system = |source| Refusal::System { what: "threads", source };
         let (stop, ended) = (Stop::new().map_err(system)?, Stop::new().map_err(system)?);
         let running = Arc::new(AtomicUsize::new(threads));
         let queues = Self::queues(mode, threads, port);
         // Dropped on an error, it ends the threads that run already.
-        let mut team = Self { workers: Vec::new(), stop, ended };
+        let joint = (mode.receives() && threads > 1).then(Arc::default);
+        let streams = sender.as_ref().map(|sender| sender.streams);
+        let mut team = Self { workers: Vec::new(), joint, stop, ended };
         // A thread drops its end when it begins: what it prepares (the kernel takes long to close a socket that is not
         // wanted) is not of the time that was asked for.
         let (preparing, begun) = channel::<()>();
@@ -106,6 +119,8 @@ impl Team {
                 count: share(common.config.count),
                 rate: share(common.config.rate.unwrap_or(0)),
                 streams,
+                plan: sender.as_ref().and_then(|sender| sender.plan),
+                joint: team.joint.clone(),
                 cut,
                 tally: tally.clone(),
                 output: common.output.clone(),
@@ -148,6 +163,7 @@ impl Team {
             sum.bytes += one.bytes;
             sum.events += one.events;
             sum.min_space += one.min_space;
+            sum.come += one.come;
         }
         sum
     }
@@ -155,7 +171,14 @@ impl Team {
     /// What each did; waits for their end.
     pub(super) fn join(mut self) -> Vec<Worked> {
         let join = |worker: Worker| worker.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        std::mem::take(&mut self.workers).into_iter().map(join).collect()
+        let mut all: Vec<Worked> = std::mem::take(&mut self.workers).into_iter().map(join).collect();
+        if let (Some(joint), Some(Worked { done, .. })) = (&self.joint, all.first_mut()) {
+            let received = joint.received();
+            *done.ledger.received.get_or_insert(0) += received.ours;
+            done.ledger.duplicated += received.duplicates;
+            done.received.get_or_insert_default().add(&received);
+        }
+        all
     }
 }
 

@@ -1,5 +1,6 @@
 //! `-f tx`: sends.
 
+use super::captured::Replay;
 use super::config::options;
 use super::dump::dump;
 use super::job::{Done, Job, Lane, Setup, Tally};
@@ -8,6 +9,7 @@ use super::output::Output;
 use super::pace::Pace;
 use super::source::{Content, Source};
 use crate::frame::{Flows, Template};
+use linerate_port::capture::Counts;
 use linerate_port::{DropReason, TxQueue};
 use linerate_rt::{Machine, Progress, Sleeper};
 use std::sync::{Arc, PoisonError};
@@ -206,15 +208,40 @@ impl Job for Tx {
     fn finish(self: Box<Self>) -> Done {
         let mut done = Done { events: self.events, times: self.times, ..Done::default() };
         for lane in &self.lanes {
-            let (too_long, broken) = lane.source.trouble();
+            let too_long = lane.source.too_long();
             settle(&mut done, lane.index, &lane.queue, lane.offered + too_long);
             if too_long > 0 {
-                *done.ledger.refused.entry(DropReason::TooLong.name().into()).or_default() += too_long;
+                refuse(&mut done, DropReason::TooLong.name(), too_long);
+                done.left_out
+                    .push(format!("{too_long} captured frames are longer than the port carries, and were left out"));
             }
-            done.failures.extend(broken.map(str::to_owned));
+            if let Some(replay) = lane.source.replay() {
+                replayed(&mut done, replay);
+            }
         }
         done
     }
+}
+
+fn refuse(done: &mut Done, reason: &str, frames: u64) {
+    *done.ledger.refused.entry(reason.into()).or_default() += frames;
+}
+
+/// Tells of a capture what the port `pcap:` tells of it.
+fn replayed(done: &mut Done, replay: &Replay) {
+    let Counts { truncated, bad, .. } = replay.counts();
+    if bad > 0 {
+        *done.ledger.offered.get_or_insert(0) += bad;
+        refuse(done, DropReason::BadRecord.name(), bad);
+        done.left_out.push(format!(
+            "{bad} records of the capture are damaged, cut off or no Ethernet frames, and were left out"
+        ));
+    }
+    if truncated > 0 {
+        done.notes.push(format!("{truncated} frames were captured shorter than they were, and are sent as captured"));
+    }
+    done.count("capture_truncated", truncated);
+    done.failures.extend(replay.broken.clone());
 }
 
 /// Adds a transmit queue's counters and its side of the ledger.

@@ -7,6 +7,9 @@
 //!              └─► refused (by reason)
 //! ```
 //!
+//! A frame that a faulty port sends twice on purpose is one frame sent, and one doubled; each of its copies may arrive or be
+//! dropped. What arrives more often than it was sent is a surplus, which pays for no loss.
+//!
 //! Every term is counted where it happens, by whoever did it. What the terms leave over is *unexplained*; it is only ever
 //! computed, so a ledger cannot be made to balance by writing a zero into it.
 
@@ -35,6 +38,10 @@ pub struct Ledger {
     pub in_flight: u64,
     /// Second and further arrivals of a frame already counted as received.
     pub duplicated: u64,
+    /// Copies that were sent beside the frames themselves, on purpose.
+    pub doubled: u64,
+    /// Arrivals of this run that nobody sent, where who receives knows what was sent.
+    pub unsent: u64,
     /// Frames that arrived and were not of this run (a kernel's neighbour discovery, another sender).
     pub foreign: u64,
 }
@@ -45,8 +52,11 @@ pub struct Ledger {
 pub struct Unexplained {
     /// offered - sent - Σ refused, frames.
     pub sending: Option<i64>,
-    /// sent - received - Σ dropped - in flight, frames.
+    /// sent + doubled - (received + duplicated - unsent) - Σ dropped - in flight, frames.
     pub receiving: Option<i64>,
+    /// Arrivals that nobody sent, frames.
+    #[serde(default)]
+    pub surplus: u64,
 }
 
 impl Unexplained {
@@ -54,15 +64,18 @@ impl Unexplained {
     #[must_use]
     pub fn frames(self) -> Option<u64> {
         match (self.sending, self.receiving) {
-            (None, None) => None,
-            (a, b) => Some(a.unwrap_or(0).unsigned_abs().saturating_add(b.unwrap_or(0).unsigned_abs())),
+            (None, None) if self.surplus == 0 => None,
+            (a, b) => {
+                let sides = a.unwrap_or(0).unsigned_abs().saturating_add(b.unwrap_or(0).unsigned_abs());
+                Some(sides.saturating_add(self.surplus))
+            }
         }
     }
 
     /// Both sides were counted and both came out at nought.
     #[must_use]
     pub fn is_zero(self) -> bool {
-        self.sending == Some(0) && self.receiving == Some(0)
+        self.sending == Some(0) && self.receiving == Some(0) && self.surplus == 0
     }
 }
 
@@ -71,11 +84,12 @@ impl Ledger {
     #[must_use]
     pub fn settle(&self) -> Unexplained {
         Unexplained {
-            sending: self.offered.zip(self.sent).map(|(offered, sent)| less(offered, &[sent], &self.refused)),
-            receiving: self
-                .sent
-                .zip(self.received)
-                .map(|(sent, received)| less(sent, &[received, self.in_flight], &self.dropped)),
+            sending: self.offered.zip(self.sent).map(|(offered, sent)| less(&[offered], &[sent], &self.refused)),
+            receiving: self.sent.zip(self.received).map(|(sent, received)| {
+                let came = [received, self.duplicated, self.in_flight];
+                less(&[sent, self.doubled, self.unsent], &came, &self.dropped)
+            }),
+            surplus: self.unsent,
         }
     }
 
@@ -98,14 +112,16 @@ impl Ledger {
         }
         self.in_flight = self.in_flight.saturating_add(other.in_flight);
         self.duplicated = self.duplicated.saturating_add(other.duplicated);
+        self.doubled = self.doubled.saturating_add(other.doubled);
+        self.unsent = self.unsent.saturating_add(other.unsent);
         self.foreign = self.foreign.saturating_add(other.foreign);
     }
 }
 
-/// `whole - parts - Σ reasons`, exact in 128 bits and then held to the range of `i64`.
-fn less(whole: u64, parts: &[u64], reasons: &BTreeMap<String, u64>) -> i64 {
+/// `Σ whole - Σ parts - Σ reasons`, exact in 128 bits and then held to the range of `i64`.
+fn less(whole: &[u64], parts: &[u64], reasons: &BTreeMap<String, u64>) -> i64 {
     let taken: i128 = parts.iter().chain(reasons.values()).map(|&frames| i128::from(frames)).sum();
-    let left = i128::from(whole) - taken;
+    let left = whole.iter().map(|&frames| i128::from(frames)).sum::<i128>() - taken;
     i64::try_from(left).unwrap_or(if left < 0 { i64::MIN } else { i64::MAX })
 }
 
@@ -122,14 +138,21 @@ struct Written {
     in_flight: u64,
     unexplained: Unexplained,
     duplicated: u64,
+    /// Older documents have no such term: there each second arrival was one sent on purpose.
+    #[serde(default)]
+    doubled: Option<u64>,
+    #[serde(default)]
+    unsent: u64,
     foreign: u64,
 }
 
 impl From<Ledger> for Written {
     fn from(ledger: Ledger) -> Self {
         let unexplained = ledger.settle();
-        let Ledger { offered, sent, refused, received, dropped, in_flight, duplicated, foreign } = ledger;
-        Self { offered, sent, refused, received, dropped, in_flight, unexplained, duplicated, foreign }
+        let Ledger { offered, sent, refused, received, dropped, in_flight, duplicated, doubled, unsent, foreign } =
+            ledger;
+        let doubled = Some(doubled);
+        Self { offered, sent, refused, received, dropped, in_flight, unexplained, duplicated, doubled, unsent, foreign }
     }
 }
 
@@ -137,9 +160,10 @@ impl TryFrom<Written> for Ledger {
     type Error = String;
 
     fn try_from(written: Written) -> Result<Self, String> {
-        let Written { offered, sent, refused, received, dropped, in_flight, unexplained, duplicated, foreign } =
-            written;
-        let ledger = Self { offered, sent, refused, received, dropped, in_flight, duplicated, foreign };
+        let Written { offered, sent, refused, received, dropped, in_flight, unexplained, duplicated, .. } = written;
+        let (doubled, unsent, foreign) = (written.doubled.unwrap_or(duplicated), written.unsent, written.foreign);
+        let ledger =
+            Self { offered, sent, refused, received, dropped, in_flight, duplicated, doubled, unsent, foreign };
         let settled = ledger.settle();
         if settled != unexplained {
             return Err(format!(
@@ -169,6 +193,8 @@ mod tests {
             dropped: map(&[("peer_died", 4), ("rx_ring_full", 13)]),
             in_flight: 3,
             duplicated: 2,
+            doubled: 2,
+            unsent: 0,
             foreign: 5,
         }
     }
@@ -176,7 +202,7 @@ mod tests {
     #[test]
     fn a_ledger_that_adds_up_leaves_nothing() {
         let left = balanced().settle();
-        assert_eq!(left, Unexplained { sending: Some(0), receiving: Some(0) });
+        assert_eq!(left, Unexplained { sending: Some(0), receiving: Some(0), surplus: 0 });
         assert!(left.is_zero());
         assert_eq!(left.frames(), Some(0));
     }
@@ -200,22 +226,46 @@ mod tests {
         ledger.received = Some(960);
         ledger.refused.clear();
         let left = ledger.settle();
-        assert_eq!(left, Unexplained { sending: Some(30), receiving: Some(-10) });
+        assert_eq!(left, Unexplained { sending: Some(30), receiving: Some(-10), surplus: 0 });
         assert_eq!(left.frames(), Some(40), "a surplus does not pay for a loss");
     }
 
     #[test]
-    fn duplicates_and_foreign_frames_explain_nothing() {
+    fn foreign_frames_explain_nothing_and_frames_that_came_twice_were_sent_twice_or_by_nobody() {
         let mut ledger = balanced();
-        ledger.duplicated += 100;
         ledger.foreign += 100;
         assert!(ledger.settle().is_zero());
+        // Who receives knows what was sent: a surplus, which pays for no loss.
+        (ledger.duplicated, ledger.unsent) = (ledger.duplicated + 200, 200);
+        assert_eq!(ledger.settle(), Unexplained { sending: Some(0), receiving: Some(0), surplus: 200 });
+        assert!(!ledger.settle().is_zero());
+        ledger.received = ledger.received.map(|frames| frames - 200);
+        assert_eq!(ledger.settle().frames(), Some(400));
+        // Nobody knows, and the sender says that it doubled none of them.
+        (ledger, ledger.duplicated) = (balanced(), 202);
+        assert_eq!(ledger.settle().receiving, Some(-200));
+    }
+
+    #[test]
+    fn of_a_frame_that_was_doubled_either_copy_may_be_dropped() {
+        let mut ledger = balanced();
+        (ledger.doubled, ledger.duplicated) = (100, 86);
+        *ledger.dropped.get_mut("rx_ring_full").unwrap() += 14;
+        assert!(ledger.settle().is_zero(), "{:?}", ledger.settle());
+    }
+
+    #[test]
+    fn documents_that_know_no_doubled_frames_are_read_as_they_were_meant() {
+        let json = serde_json::to_string(&balanced()).unwrap();
+        let older = json.replace(r#""doubled":2,"unsent":0,"#, "").replace(r#","surplus":0"#, "");
+        assert_ne!(older, json);
+        assert_eq!(serde_json::from_str::<Ledger>(&older).unwrap(), balanced());
     }
 
     #[test]
     fn a_side_that_nobody_counted_is_unknown_not_zero() {
         let ledger = Ledger { received: None, ..balanced() };
-        assert_eq!(ledger.settle(), Unexplained { sending: Some(0), receiving: None });
+        assert_eq!(ledger.settle(), Unexplained { sending: Some(0), receiving: None, surplus: 0 });
         assert!(!ledger.settle().is_zero());
         assert_eq!(Ledger::default().settle().frames(), None);
     }
@@ -223,17 +273,19 @@ mod tests {
     #[test]
     fn extreme_counts_do_not_wrap() {
         let ledger = Ledger { offered: Some(0), sent: Some(u64::MAX), received: Some(0), ..Ledger::default() };
-        assert_eq!(ledger.settle(), Unexplained { sending: Some(i64::MIN), receiving: Some(i64::MAX) });
+        assert_eq!(ledger.settle(), Unexplained { sending: Some(i64::MIN), receiving: Some(i64::MAX), surplus: 0 });
         assert_eq!(ledger.settle().frames(), Some(u64::MAX));
     }
 
     #[test]
     fn halves_of_two_processes_join() {
         let whole = balanced();
-        let mut joined = Ledger { received: None, dropped: BTreeMap::new(), foreign: 0, ..whole.clone() };
+        let mut joined =
+            Ledger { received: None, dropped: BTreeMap::new(), duplicated: 0, foreign: 0, ..whole.clone() };
         let half = Ledger {
             received: whole.received,
             dropped: whole.dropped.clone(),
+            duplicated: whole.duplicated,
             foreign: whole.foreign,
             ..Ledger::default()
         };
@@ -246,7 +298,7 @@ mod tests {
         let mut ledger = balanced();
         ledger.received = Some(940);
         let json = serde_json::to_string(&ledger).unwrap();
-        assert!(json.contains(r#""unexplained":{"sending":0,"receiving":10}"#), "{json}");
+        assert!(json.contains(r#""unexplained":{"sending":0,"receiving":10,"surplus":0}"#), "{json}");
         assert_eq!(serde_json::from_str::<Ledger>(&json).unwrap(), ledger);
         let cooked = json.replace(r#""receiving":10"#, r#""receiving":0"#);
         let error = serde_json::from_str::<Ledger>(&cooked).unwrap_err().to_string();

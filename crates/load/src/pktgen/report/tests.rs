@@ -7,7 +7,14 @@ fn teller(style: Style, normalize: bool, framing: bool) -> Teller {
 /// The figures of netmap's own lines, as its documentation and its users quote them, give those lines.
 #[test]
 fn netmaps_lines_come_out_to_the_letter() {
-    let x = Progressed { frames: 6_813_320, bytes: 408_799_200, events: 13_320, min_space: 0, usec: 1_001_608 };
+    let x = Progressed {
+        frames: 6_813_320,
+        bytes: 408_799_200,
+        events: 13_320,
+        min_space: 0,
+        usec: 1_001_608,
+        ..Progressed::default()
+    };
     let (line, text) = teller(Style::Lines, true, false).periodic(&x);
     assert_eq!(
         (line, text.as_str()),
@@ -16,7 +23,14 @@ fn netmaps_lines_come_out_to_the_letter() {
     let x = Progressed { frames: 44_540_090, usec: 1_000_916, ..Progressed::default() };
     let (line, text) = teller(Style::Classic, true, false).periodic(&x);
     assert_eq!((line, text.as_str()), (1418, "44499329 pps (44540090 pkts in 1000916 usec)"));
-    let x = Progressed { frames: 55_898_702, bytes: 3_353_922_120, events: 109_281, min_space: 0, usec: 7_973_000 };
+    let x = Progressed {
+        frames: 55_898_702,
+        bytes: 3_353_922_120,
+        events: 109_281,
+        min_space: 0,
+        usec: 7_973_000,
+        ..Progressed::default()
+    };
     assert_eq!(
         teller(Style::Lines, true, false).last("Sent", &x),
         [
@@ -28,7 +42,14 @@ fn netmaps_lines_come_out_to_the_letter() {
 
 #[test]
 fn framing_adds_24_bytes_to_the_raw_bandwidth_only() {
-    let x = Progressed { frames: 1_000_000, bytes: 60_000_000, events: 2000, min_space: 3, usec: 1_000_000 };
+    let x = Progressed {
+        frames: 1_000_000,
+        bytes: 60_000_000,
+        events: 2000,
+        min_space: 3,
+        usec: 1_000_000,
+        ..Progressed::default()
+    };
     let lines = teller(Style::Lines, true, true).last("Received", &x);
     assert_eq!(lines[1], "Speed: 1.000 Mpps Bandwidth: 480.000 Mbps (raw 672.000 Mbps). Average batch: 500.00 pkts");
     let (_, text) = teller(Style::Lines, true, true).periodic(&x);
@@ -37,7 +58,8 @@ fn framing_adds_24_bytes_to_the_raw_bandwidth_only() {
 
 #[test]
 fn units_need_not_be_normalized() {
-    let x = Progressed { frames: 1_500, bytes: 90_000, events: 3, min_space: 0, usec: 1_000_000 };
+    let x =
+        Progressed { frames: 1_500, bytes: 90_000, events: 3, min_space: 0, usec: 1_000_000, ..Progressed::default() };
     let (_, text) = teller(Style::Lines, false, false).periodic(&x);
     assert_eq!(text, "1500 pps (1500 pkts 720000 bps in 1000000 usec) 500.00 avg_batch 0 min_space");
 }
@@ -45,6 +67,23 @@ fn units_need_not_be_normalized() {
 #[test]
 fn nothing_is_said_to_be_nothing() {
     assert_eq!(teller(Style::Lines, true, false).last("Sent", &Progressed::default()), ["Sent nothing."]);
+}
+
+/// What fitted into one burst once went at 512 Mpps.
+#[test]
+fn a_rate_needs_a_measured_time() {
+    let burst = Progressed { frames: 512, bytes: 30_720, events: 1, usec: 1, ..Progressed::default() };
+    for x in [burst, Progressed { usec: 0, ..burst }, Progressed { usec: 1_000, before: (512, 30_720), ..burst }] {
+        let lines = teller(Style::Lines, true, false).last("Sent", &x);
+        assert!(
+            lines[1].starts_with("Speed: not measured: 512 packets within ") && !lines[1].contains("pps"),
+            "{lines:?}"
+        );
+        assert!(x.rates().is_err());
+    }
+    // What had come when the clock was first read came in no time that was measured.
+    let x = Progressed { frames: 1_024, bytes: 61_440, events: 2, usec: 1_000, before: (512, 30_720), min_space: 0 };
+    assert_eq!(x.rates(), Ok((512_000.0, 30_720_000.0)));
 }
 
 #[test]

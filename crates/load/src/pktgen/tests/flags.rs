@@ -143,6 +143,9 @@ const CASES: &[Case] = &[
         let left = tx("-l 100 -F 2 -M 30");
         assert!(left.frames.iter().all(|slots| slots.iter().map(Vec::len).collect::<Vec<_>>() == [30, 30, 30, 10]));
     }),
+    ("-I", || {
+        assert!(tx("-I").log.contains("-I: linerate has no indirect buffers"), "it is taken, and said to do nothing")
+    }),
     ("-W", || {
         let start = Instant::now();
         let left = run_with("", "-f rx -W", &[vec![1; 60]]).unwrap();
@@ -242,6 +245,15 @@ const CASES: &[Case] = &[
     ("--classic", || {
         let log = run_with("", "-f tx -R 100 --seconds 0.1 -T 20 --classic", &[]).unwrap().log;
         assert!(log.contains("main_thread [1418]") && !log.contains("avg_batch"));
+        // As the older ones begin, in their order.
+        let lines: Vec<_> = log.lines().filter_map(|line| line.split_once(' ')).map(|(_, line)| line).take(4).collect();
+        assert_eq!(lines[0], "main [1507] interface is cable:t{1");
+        assert_eq!(lines[1], "extract_ip_range [160] range is 10.0.0.1:1234 to 10.0.0.1:1234");
+        assert_eq!(lines[2], "extract_ip_range [160] range is 10.1.0.1:1234 to 10.1.0.1:1234");
+        let (kb, at) =
+            lines[3].strip_prefix("main [1700] mapped ").and_then(|rest| rest.split_once("KB at 0x")).unwrap();
+        assert!(kb.parse::<u64>().unwrap() > 1024 && u64::from_str_radix(at, 16).unwrap() > 0, "{}", lines[3]);
+        assert!(!tx("").log.contains("interface is"));
     }),
     ("--json", || {
         let left = tx("--json");
@@ -305,39 +317,63 @@ fn what_is_wrong_is_named() {
         ("-i null -f tx -F 64", "-F 64", "1 to 63"),
         ("-i null -T 5", "-T 5", "10"),
         ("-i null -C 1,2,3,4,5", "-C", "one to four"),
-        ("-i null -f tx -I", "-I", "indirect"),
-        ("-i null -f tx -o 2", "-o 2", "ACCESS"),
-        ("-i null -f tx -o 32", "-o 32", "INDIRECT"),
         ("-i null -f tx -o 128", "-o 128", "bit 128"),
         ("-i null -f tx -o 12", "-o 12", "two ways"),
-        ("-i null -f tx -o 4096", "-o 4096", "captured"),
         ("-i null -f tx --imix 60", "--imix 60", "60:7"),
         ("-i null -f tx --imix 60:1 -l 60", "--imix", "-l"),
         ("-i null --seconds 0", "--seconds 0", "seconds"),
         ("-i null --wait long", "--wait long", "busy"),
         ("-i null --run 0", "--run 0", "number"),
         ("-i null --json=1", "--json", "no value"),
-        ("-i null -f rx -R 5", "-R", "no effect with -f rx"),
-        ("-i null -f rx -l 60", "-l", "no effect with -f rx"),
-        ("-i null -f tx -W", "-W", "no effect with -f tx"),
-        ("-i null -f txseq --latency -l 80", "--latency", "no effect"),
-        ("-i null -f rxseq --run 5", "--run", "no effect"),
-        ("-i null -f txseq -o 256", "-o 256", "no effect"),
-        ("-i null -f txseq -o 16", "-o 16", "no effect"),
-        ("-i null -f rx -o 16", "-o 16", "no"),
-        ("-i null -f ping -o 64", "-o 64", "no effect"),
-        ("-i null -f ping -o 1", "-o 1", "no effect"),
-        ("-i null -f pong --latency", "--latency", "no effect"),
-        ("-i null -f ping -p 2", "-p", "no effect"),
-        ("-i null -f txseq -p 2", "-p 2", "one thread"),
-        ("-i null -f tx -P x -l 60", "-l", "as they are"),
-        ("-i null -f tx -r -z", "-z", "as they are"),
         ("-i null -f tx --loop 2", "--loop", "--pcap"),
         ("-i null -f tx --pcap x --speed 2 -R 5", "--speed", "-R"),
     ] {
         let line = config(text).expect_err(text);
         assert!(line.starts_with(begins) && line.contains(contains) && !line.contains('\n'), "{text}: {line}");
     }
+}
+
+/// netmap's pkt-gen takes such flags and says nothing; here it is said, and the run goes on without them.
+#[test]
+fn a_flag_without_effect_is_said_and_the_run_goes_on() {
+    let remarks = |text: &str| config(text).unwrap_or_else(|e| panic!("{text}: {e}")).remarks;
+    for (text, begins) in [
+        ("-f rx -R 5", "-R: has no effect with -f rx"),
+        ("-f rx -l 60", "-l: has no effect with -f rx"),
+        ("-f rx -P x", "-P: has no effect with -f rx"),
+        ("-f rx -d 10.0.0.1 -f rx", "-d: has no effect"),
+        ("-f tx -W", "-W: has no effect with -f tx"),
+        ("-f tx -I", "-I: linerate has no indirect buffers"),
+        ("-f txseq --latency -l 80", "--latency: has no effect"),
+        ("-f rxseq --run 5", "--run: has no effect"),
+        ("-f txseq -o 256", "-o 256: has no effect"),
+        ("-f txseq -o 16", "-o 16: has no effect"),
+        ("-f rx -o 16", "-o 16: has no effect"),
+        ("-f ping -o 64", "-o 64: has no effect"),
+        ("-f ping -o 1", "-o 1: has no effect"),
+        ("-f pong --latency", "--latency: has no effect"),
+        ("-f ping -p 2", "-p: has no effect with -f ping"),
+        ("-f txseq -p 2", "-p 2: -f txseq has one thread"),
+        ("-f tx -P x -l 60", "-l: the frames come as they are"),
+        ("-f tx -r -z", "-z: the frames come as they are"),
+        ("-f tx -o 2", "-o 2: every byte received"),
+        ("-f tx -o 32", "-o 32: linerate has no indirect buffers"),
+        ("-f tx -o 4096", "-o 4096: frames made here"),
+        ("-f rx --loop 2", "--loop: has no effect with -f rx"),
+    ] {
+        let (one, none) = (remarks(&format!("-i cable:t{{1 {text}")), remarks("-i cable:t{1"));
+        assert_eq!((one.len(), none.len()), (1, 0), "{text}: {one:?}");
+        assert!(one[0].starts_with(begins) && one[0].ends_with("left out"), "{text}: {one:?}");
+    }
+    // Left out, they change nothing: -R would have cut the burst.
+    let both = config("-i null: -f rx -R 300 -l 99 -o 17").unwrap();
+    assert_eq!((both.burst(), both.rate, &both.sizes, both.options), (512, None, &Sizes::Fixed(60), 0));
+    assert_eq!(both.remarks.len(), 4, "{:?}", both.remarks);
+    assert_eq!(config("-i null: -f txseq -p 2").unwrap().threads, 1);
+    // What is wrong is wrong though it would have no effect.
+    assert!(config("-i null: -f rx -R many").unwrap_err().starts_with("-R many"));
+    let left = run_with("", "-f rx -l 60 -n 1", &[vec![1; 60]]).unwrap();
+    assert!(left.log.contains("-l: has no effect with -f rx; left out") && left.out.contains("Received 1 packets"));
 }
 
 /// What only the port can tell is told before anything is sent.

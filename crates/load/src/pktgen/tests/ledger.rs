@@ -87,6 +87,8 @@ fn pass(n: u64, steals: Chooses, spoils: Chooses) -> (Ledger, u64) {
         count,
         rate: 0,
         streams,
+        plan: None,
+        joint: None,
         tally: Arc::new(Tally::new()),
         output: {
             let stop = Stop::new().unwrap();

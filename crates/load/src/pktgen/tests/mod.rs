@@ -1,6 +1,8 @@
 //! pkt-gen as a whole, on in-memory ports.
 
 mod flags;
+#[cfg(target_os = "linux")]
+mod judged;
 mod ledger;
 mod modes;
 
@@ -46,13 +48,16 @@ fn run_with(options: &str, text: &str, arriving: &[Vec<u8>]) -> Result<Left, Str
     let mut config = config(&format!("-i cable:t{{1 {text}"))?;
     let mut ports = cable(options);
     let mut far = ports.pop().unwrap();
-    let mut back = far.take_tx(0).unwrap();
-    for frame in arriving {
-        let mut batch = back.ring.reserve(1);
+    // Of several queues the last has the first frame.
+    let mut back: Vec<_> = (0..).map_while(|queue| far.take_tx(queue)).collect();
+    back.reverse();
+    for (k, frame) in arriving.iter().enumerate() {
+        let at = k % back.len();
+        let mut batch = back[at].ring.reserve(1);
         assert!(batch.put(0, frame));
         batch.commit(1);
     }
-    back.sync();
+    back.iter_mut().for_each(|tx| tx.sync());
     // A queue takes its place on the cable with its first sync; after that, what was sent arrives even if the sender goes.
     let mut far: Vec<_> = (0..).map_while(|queue| far.take_rx(queue)).collect();
     far.iter_mut().for_each(|rx| rx.sync());

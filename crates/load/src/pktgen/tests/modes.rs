@@ -4,7 +4,7 @@ use super::*;
 use crate::result::Outcome;
 use std::thread;
 
-fn run_named(names: &[&str], text: &str) -> (String, String, crate::result::RunResult) {
+pub(super) fn run_named(names: &[&str], text: &str) -> (String, String, crate::result::RunResult) {
     let (out, log) = (Lines::default(), Lines::default());
     let stop = Stop::new().unwrap();
     let output = Arc::new(Output::new(Box::new(out.clone()), Box::new(log.clone()), false, &stop));

@@ -1,0 +1,138 @@
+//! Whether a run holds: what failed it, what was left out of it, what one should know.
+
+use super::modes::Role;
+use super::name;
+use super::report::{Progressed, float};
+use super::settle::Facts;
+use crate::check::Received;
+use crate::result::{Ledger, Outcome};
+use linerate_port::DropReason;
+
+/// Bytes around each frame on a wire: FCS, preamble, start delimiter, gap.
+const FRAMING: u64 = 24;
+
+/// What is to be said of a run, a line each.
+#[derive(Debug, Default)]
+pub(super) struct Verdict {
+    /// Why it failed.
+    pub(super) failed: Vec<String>,
+    /// What of it did not take place; the rest is good.
+    pub(super) partial: Vec<String>,
+    /// What one should know.
+    pub(super) notes: Vec<String>,
+    /// Why nothing was measured, if no frame was sent or none came; among what failed.
+    pub(super) idle: Option<String>,
+    /// Why its rate cannot be true.
+    pub(super) impossible: Option<String>,
+}
+
+impl Verdict {
+    pub(super) fn outcome(&self) -> Outcome {
+        match (self.failed.is_empty(), self.partial.is_empty()) {
+            (false, _) => Outcome::Failed,
+            (true, false) => Outcome::Partial,
+            (true, true) => Outcome::Pass,
+        }
+    }
+}
+
+/// Judges a run by its ledger, by what its checks found and by what its ports say.
+pub(super) fn judge(facts: &Facts<'_>, x: &Progressed, ledger: &Ledger, received: Option<&Received>) -> Verdict {
+    let mut verdict = Verdict::default();
+    for done in facts.main.iter().map(|worked| &worked.done) {
+        verdict.failed.extend(done.failures.iter().cloned());
+        verdict.partial.extend(done.left_out.iter().cloned());
+        verdict.notes.extend(done.notes.iter().cloned());
+    }
+    if let Some(why) = still(facts, x, ledger) {
+        let alone = facts.ports.iter().find_map(name::alone).map_or_else(String::new, |line| format!(": {line}"));
+        verdict.idle = Some(why + &alone);
+        verdict.failed.extend(verdict.idle.clone());
+    }
+    let left = ledger.settle();
+    if let Some(n) = left.frames().filter(|n| *n > 0) {
+        let [sending, receiving] = [left.sending, left.receiving].map(|n| n.unwrap_or(0));
+        let surplus = if left.surplus > 0 { format!(", {} that nobody sent", left.surplus) } else { String::new() };
+        verdict.failed.push(format!(
+            "{n} frames are unexplained ({sending} of those offered, {receiving} of those sent{surplus})"
+        ));
+    }
+    if let Some(r) = received {
+        arrived(facts, x, r, &mut verdict);
+    }
+    let damaged: u64 = ledger.dropped.get(DropReason::BadRecord.name()).copied().unwrap_or(0);
+    if damaged > 0 {
+        verdict.partial.push(format!(
+            "{damaged} records of the capture are damaged, cut off or no Ethernet frames, and were left out"
+        ));
+    }
+    for port in facts.ports {
+        // A full disk, a damaged file: what the link's state alone does not say.
+        verdict.failed.extend(port.trouble().map(|trouble| format!("{}: {trouble}", port.info().name)));
+        if let Some(rate) = port.info().rate
+            && let Some(excess) = beyond(rate, x)
+        {
+            let name = &port.info().name;
+            let why = format!("{name}: {excess:.0} bit/s on a link of {rate}: the figure cannot be true");
+            verdict.impossible = Some(why.clone());
+            verdict.failed.push(why);
+        }
+    }
+    verdict
+}
+
+/// Why nothing was measured, if nothing moved.
+fn still(facts: &Facts<'_>, x: &Progressed, ledger: &Ledger) -> Option<String> {
+    let list = |terms: &std::collections::BTreeMap<String, u64>| {
+        let parts: Vec<_> = terms.iter().filter(|(_, n)| **n > 0).map(|(reason, n)| format!("{reason} {n}")).collect();
+        parts.join(", ")
+    };
+    let mode = facts.common.config.mode;
+    if mode.role == Role::Receiver {
+        return (x.frames == 0).then(|| "nothing was received".to_owned());
+    }
+    let sent = ledger.sent.unwrap_or(0);
+    if sent == 0 {
+        return Some(match (mode.sends(), list(&ledger.refused)) {
+            (false, _) => "nothing came that could be sent back".to_owned(),
+            (true, reasons) if reasons.is_empty() => "nothing was sent: there was no frame to send".to_owned(),
+            (true, reasons) => format!("nothing was sent: all frames were refused ({reasons})"),
+        });
+    }
+    if ledger.dropped.values().sum::<u64>() >= sent + ledger.doubled {
+        return Some(format!("nothing arrived: all frames were dropped ({})", list(&ledger.dropped)));
+    }
+    let echoes = facts.main.iter().flat_map(|worked| &worked.done.counters).find(|(name, _)| name == "ping.echoes");
+    echoes.filter(|(_, n)| *n == 0).map(|_| format!("none of {sent} pings was answered"))
+}
+
+/// What the checks found.
+fn arrived(facts: &Facts<'_>, x: &Progressed, r: &Received, verdict: &mut Verdict) {
+    let alone = facts.far.is_none() && facts.common.config.mode.role == Role::Receiver;
+    if r.spoiled() > 0 {
+        verdict.failed.push(format!("{} frames arrived with other bytes than they were sent with", r.spoiled()));
+    }
+    if r.mended > 0 {
+        verdict.failed.push(format!("{} frames that were damaged on purpose arrived whole", r.mended));
+    }
+    if alone && r.duplicates > 0 {
+        verdict.failed.push(format!("{} frames arrived again that had arrived before", r.duplicates));
+    }
+    if alone && x.frames > 0 && r.ours == 0 {
+        verdict.partial.push(format!(
+            "nothing could be checked: none of {} frames is of this run, or is long enough for a mark (60 bytes, IPv6 80)",
+            x.frames
+        ));
+    }
+    if alone && r.lost > 0 {
+        verdict.notes.push(format!("{} frames of the sender's count did not arrive", r.lost));
+    }
+}
+
+/// The rate on the wire if it is more than the link can carry: framing included, shortest frames filled up. The first
+/// and the last frame may stand outside the time measured, so a short run is given a millisecond.
+fn beyond(rate: u64, x: &Progressed) -> Option<f64> {
+    let bits = 8.0 * float(x.bytes.max(60 * x.frames) + FRAMING * x.frames);
+    let seconds = float(x.usec) / 1e6;
+    (bits > float(rate) * (seconds * 1.0005 + 0.001)).then(|| bits / seconds.max(1e-6))
+}

@@ -1,0 +1,262 @@
+//! Outcomes: what must not be a pass is none, and says why.
+
+use super::*;
+use crate::result::{Outcome, RunResult};
+use linerate_port::capture::{Record, Writer};
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What becomes of a frame on its way, by its number: the frames that go on in its place.
+type Way = fn(u64, Vec<u8>) -> Vec<Vec<u8>>;
+
+fn honest(_: u64, frame: Vec<u8>) -> Vec<Vec<u8>> {
+    vec![frame]
+}
+
+/// Sends from one port to another past somebody whom no counter knows. `faults`: an option of the sender's port.
+fn past(way: Way, faults: &str, text: &str) -> (String, RunResult) {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| -> PathBuf { dir.path().join(name) };
+    let (from, to) = (UnixDatagram::bind(at("from")).unwrap(), UnixDatagram::bind(at("to")).unwrap());
+    from.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+    let name = |near: &str, far: &str| format!("unix:{}:{}", at(near).display(), at(far).display());
+    let (over, receiver) = (Arc::new(std::sync::atomic::AtomicBool::new(false)), at("rx"));
+    let relay = {
+        let over = over.clone();
+        std::thread::spawn(move || {
+            let (mut frame, mut number) = ([0; 4096], 0);
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                let Ok(n) = from.recv(&mut frame) else { continue };
+                for frame in way(number, frame[..n].to_vec()) {
+                    // A receiver that went too early shows in the ledger.
+                    let _ = to.send_to(&frame, &receiver);
+                }
+                number += 1;
+            }
+        })
+    };
+    let lines = (Lines::default(), Lines::default());
+    let stop = Stop::new().unwrap();
+    let output = Arc::new(Output::new(Box::new(lines.0.clone()), Box::new(lines.1.clone()), false, &stop));
+    let command = format!("-i {}{faults} --to {} {text}", name("tx", "from"), name("rx", "to"));
+    let finished = run(config(&command).unwrap(), vec![], &stop, &output).unwrap();
+    over.store(true, std::sync::atomic::Ordering::Relaxed);
+    relay.join().unwrap();
+    (lines.0.text() + &lines.1.text(), finished.result)
+}
+
+fn failed(result: &RunResult, why: &str) {
+    assert_eq!(result.outcome, Outcome::Failed, "{why}: {:?}", result.tests[0].ledger);
+    assert!(result.reasons.iter().any(|reason| reason.contains(why)), "{why}: {:?}", result.reasons);
+}
+
+#[test]
+fn a_frame_taken_away_behind_the_counters_fails_the_run() {
+    let (said, result) = past(honest, "", "-f tx -n 1000");
+    assert_eq!(result.outcome, Outcome::Pass, "{said}");
+    let (said, result) = past(|k, frame| if k == 500 { vec![] } else { vec![frame] }, "", "-f tx -n 1000");
+    failed(&result, "1 frames are unexplained (0 of those offered, 1 of those sent)");
+    assert!(said.contains("failed: 1 frames are unexplained") && said.contains(", unexplained 1."), "{said}");
+}
+
+#[test]
+fn frames_that_come_again_are_a_finding() {
+    let doubled: Way = |k, frame| if k % 5 == 0 { vec![frame.clone(), frame] } else { vec![frame] };
+    let (_, result) = past(doubled, "", "-f tx -n 1000");
+    failed(&result, "200 frames are unexplained (0 of those offered, 0 of those sent, 200 that nobody sent)");
+    // A surplus pays for no loss.
+    let both: Way = |k, frame| match k {
+        1 => vec![frame.clone(), frame],
+        2 => vec![],
+        _ => vec![frame],
+    };
+    failed(
+        &past(both, "", "-f tx -n 10").1,
+        "2 frames are unexplained (0 of those offered, 1 of those sent, 1 that nobody sent)",
+    );
+    // Who receives what another process sends sees it too.
+    let mut frames = frames("-n 20");
+    frames.extend_from_within(3..7);
+    let left = run_with("", "-f rx -n 24", &frames).unwrap();
+    failed(&left.result, "4 frames arrived again");
+    let numbered = run_with("", "-f txseq -n 20", &[]).unwrap().whole();
+    let left = run_with("", "-f rxseq -n 40", &[&numbered[..], &numbered[..]].concat()).unwrap();
+    failed(&left.result, "20 frames arrived again");
+}
+
+#[test]
+fn faults_put_in_on_purpose_are_matched_by_number_and_pass() {
+    for (kind, text) in
+        [("drop", ""), ("dup", ""), ("corrupt", ""), ("corrupt", "-6 -l 100 -z"), ("dup", "--latency -l 80")]
+    {
+        let (said, result) = past(honest, &format!(",faults={kind}:0.1/seed:7"), &format!("-f tx -n 2000 {text}"));
+        let test = &result.tests[0];
+        assert_eq!(result.outcome, Outcome::Pass, "{kind}: {said}");
+        let [put_in, found] = ["put_in", "found"].map(|what| test.counters[&format!("check.{kind}.{what}")]);
+        assert!(put_in == found && (150..250).contains(&put_in), "{kind}: {found} of {put_in}");
+    }
+    let (said, result) = past(honest, ",faults=drop:0.1/dup:0.1/corrupt:0.1/reorder:0.1/seed:7", "-f tx -n 2000");
+    assert_eq!(result.outcome, Outcome::Pass, "{said}");
+    let (said, result) = past(honest, ",faults=dup:0.1", "-f txseq -n 500");
+    assert_eq!(result.outcome, Outcome::Pass, "{said}");
+}
+
+#[test]
+fn what_others_do_beside_the_faults_put_in_is_a_finding() {
+    let steals: Way = |k, frame| if k == 500 { vec![] } else { vec![frame] };
+    for faults in ["drop:0.1", "dup:0.1", "corrupt:0.1"] {
+        let (_, result) = past(steals, &format!(",faults={faults}/seed:7"), "-f tx -n 1000");
+        failed(&result, "1 frames are unexplained (0 of those offered, 1 of those sent)");
+    }
+    let doubles: Way = |k, frame| if k < 200 { vec![frame.clone(), frame] } else { vec![frame] };
+    // Of 200 frames that somebody doubled, the port had doubled some.
+    let (_, result) = past(doubles, ",faults=dup:0.1/seed:7", "-f tx -n 1000");
+    failed(&result, "that nobody sent");
+    let (_, result) = past(
+        |k, mut frame| {
+            frame[50] ^= u8::from(k == 400);
+            vec![frame]
+        },
+        ",faults=drop:0.1/seed:7",
+        "-f tx -n 1000",
+    );
+    failed(&result, "1 frames arrived with other bytes");
+    // The bit that was flipped is turned back.
+    let (_, result) = past(
+        |_, mut frame| {
+            if frame.len() == 60 && frame[12..14] != [8, 0] {
+                frame[12..14].copy_from_slice(&[8, 0]);
+            }
+            vec![frame]
+        },
+        ",faults=corrupt:0.5/seed:7",
+        "-f tx -n 2000",
+    );
+    failed(&result, "that were damaged on purpose arrived whole");
+}
+
+#[test]
+fn a_run_in_which_nothing_moved_is_no_pass_and_says_who_is_missing() {
+    let name = format!("judged{}", std::process::id());
+    let alone = |text: &str| {
+        let lines = (Lines::default(), Lines::default());
+        let stop = Stop::new().unwrap();
+        let output = Arc::new(Output::new(Box::new(lines.0.clone()), Box::new(lines.1.clone()), false, &stop));
+        let config = config(&format!("-i cable:{name}{{1,slots=256 {text}")).unwrap();
+        (run(config, vec![], &stop, &output).unwrap().result, lines.1.text())
+    };
+    for (text, why) in [
+        ("-f tx -n 100 --seconds 0.4", "nothing was sent: all frames were refused (left_in_ring 100)"),
+        ("-f rx --seconds 0.4", "nothing was received"),
+        ("-f pong --seconds 0.4", "nothing came that could be sent back"),
+    ] {
+        let (result, log) = alone(text);
+        failed(&result, why);
+        failed(&result, &format!("nobody is at the far end; open cable:{name}}}1 there"));
+        let at = |words: &str| log.find(words).unwrap_or_else(|| panic!("{words}: {log}"));
+        assert!(at("nobody is at the far end") < at("failed: "), "early: {log}");
+    }
+    failed(&run_with("", "-f ping -n 1", &[]).unwrap().result, "none of 1 pings was answered");
+    assert!(!tx("").log.contains("nobody is at the far end"));
+}
+
+#[test]
+fn frames_that_could_not_be_checked_are_no_pass() {
+    let left = run_with("", "-f rx -n 20", &frames("-6 -l 60")).unwrap();
+    assert_eq!(left.result.outcome, Outcome::Partial);
+    assert!(
+        left.result.reasons[0].contains("nothing could be checked: none of 20 frames"),
+        "{:?}",
+        left.result.reasons
+    );
+    assert!(tx("-6 -l 60").log.contains("frames of 60 bytes have no room for a mark"));
+    assert!(!tx("-6 -l 80").log.contains("no room for a mark"));
+    assert_eq!(run_with("", "-f rx -n 20", &frames("-6 -l 80")).unwrap().result.outcome, Outcome::Pass);
+}
+
+/// A capture of frames of these lengths, each captured to at most 100 bytes.
+fn capture(lengths: &[usize]) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("some.pcap");
+    let mut writer = Writer::create(&path).unwrap();
+    for len in lengths {
+        let (data, orig_len) = (vec![7; *len], (*len).try_into().unwrap());
+        writer
+            .write(&Record { time_ns: 1, orig_len, data: &data[..if *len > 1600 { *len } else { (*len).min(100) }] })
+            .unwrap();
+    }
+    writer.flush().unwrap();
+    (dir, path)
+}
+
+#[test]
+fn a_capture_that_is_cut_or_was_cut_is_said_to_be_by_pcap_as_by_the_port() {
+    let (_dir, path) = capture(&[60, 80, 90, 200]);
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+    let shown = path.display();
+    let left = run_with("", &format!("-f tx --pcap {shown} --speed 0"), &[]).unwrap();
+    let ledger = left.result.tests[0].ledger.clone().unwrap();
+    assert_eq!((ledger.offered, ledger.sent, ledger.refused["bad_record"]), (Some(4), Some(3), 1), "{ledger:?}");
+    assert!(ledger.settle().frames() == Some(0) && left.result.outcome == Outcome::Partial, "{}", left.out);
+    assert!(
+        left.result.reasons[0].starts_with("1 records of the capture are damaged, cut off"),
+        "{:?}",
+        left.result.reasons
+    );
+    // As the port has it.
+    let (_, _, result) = modes::run_named(&[&format!("pcap:{shown}")], "-f rx");
+    assert_eq!((result.outcome, result.tests[0].ledger.as_ref().unwrap().dropped["bad_record"]), (Outcome::Partial, 1));
+    // Cut when it was captured: sent so, and said.
+    std::fs::write(&path, &whole).unwrap();
+    let left = run_with("", &format!("-f tx --pcap {shown} --speed 0"), &[]).unwrap();
+    assert_eq!((left.result.outcome, left.result.tests[0].counters["capture_truncated"]), (Outcome::Pass, 1));
+    assert!(left.log.contains("note: 1 frames were captured shorter than they were"), "{}", left.log);
+}
+
+#[test]
+fn frames_refused_as_too_long_are_no_pass() {
+    let (_dir, path) = capture(&[1700, 1701]);
+    let left = run_with("", &format!("-f tx --pcap {} --speed 0", path.display()), &[]).unwrap();
+    failed(&left.result, "nothing was sent: all frames were refused (too_long 2)");
+    let (_dir, path) = capture(&[60, 1700]);
+    let left = run_with("", &format!("-f tx --pcap {} --speed 0", path.display()), &[]).unwrap();
+    assert_eq!(left.result.outcome, Outcome::Partial);
+    assert!(left.result.reasons[0].contains("1 captured frames are longer than the port carries"));
+}
+
+#[test]
+fn a_stream_over_several_queues_is_put_together_before_it_is_judged() {
+    for (threads, frames) in
+        [("-p 3", frames("-n 300")), ("", frames("-n 300")), ("-p 3", frames("-n 300 --imix 60:1,90:1"))]
+    {
+        let left = run_with(",queues=3", &format!("-f rx -n 300 {threads}"), &frames).unwrap();
+        assert!(left.out.contains("300 of this run, 0 corrupt, 0 lost, 0 duplicates"), "{threads}: {}", left.out);
+        assert_eq!(left.result.outcome, Outcome::Pass, "{threads}: {}", left.out);
+    }
+    let mut some = frames("-n 300");
+    some.remove(150);
+    some.insert(200, some[100].clone());
+    let left = run_with(",queues=3", "-f rx -n 300 -p 3", &some).unwrap();
+    assert!(left.out.contains("299 of this run, 0 corrupt, 1 lost, 1 duplicates"), "{}", left.out);
+    failed(&left.result, "1 frames arrived again");
+    let numbered = run_with("", "-f txseq -n 300", &[]).unwrap().whole();
+    let left = run_with(",queues=3", "-f rxseq -n 300 -p 3", &numbered).unwrap();
+    assert!(left.out.contains("300 of this run, 0 corrupt, 0 lost, 0 duplicates"), "{}", left.out);
+    assert!(!left.log.contains("Sequence GAP"), "what is missing in one queue came by another: {}", left.log);
+}
+
+/// What was too short to be measured has no rate in the document, and says why; what was not has one.
+#[test]
+fn a_rate_that_was_not_measured_is_null_and_says_why() {
+    for text in ["-n 1", "-n 20 -R 1000"] {
+        let Left { out, result, .. } = tx(text);
+        let (test, unmeasured) = (&result.tests[0], out.contains("Speed: not measured: "));
+        assert_eq!(test.value.is_none(), unmeasured, "{out}");
+        assert_eq!(test.repeats[0].valid, !unmeasured);
+        assert_eq!(test.repeats[0].why_invalid.is_some(), unmeasured);
+    }
+    // A time of 19 ms is one.
+    assert!(tx("-n 20 -R 1000").result.tests[0].value.is_some());
+}
