@@ -1,5 +1,6 @@
 //! The real binary: exit codes, streams, signals, names; two processes over each kind of port; what others read of it.
 
+mod judged;
 #[cfg(target_os = "linux")]
 mod kernel;
 #[allow(dead_code, reason = "each test takes what it needs")]
@@ -79,7 +80,7 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
         ("pkt-gen -i null: -f tx -l 99999", "-l 99999"),
         ("pkt-gen -i null: -f tx -l 1600", "-l 1600"),
         ("pkt-gen -i null: -f tx -p 2", "-p 2"),
-        ("pkt-gen -i null: -f tx -o 32", "INDIRECT"),
+        ("pkt-gen -i null: -f tx -o 12", "two ways"),
         ("pkt-gen -i wire:x -f tx", "wire"),
         ("pkt-gen -i null:,slots=5 -f tx", "slots=5"),
         ("pkt-gen -i no-such-interface0 -f tx", "no-such-interface0"),
