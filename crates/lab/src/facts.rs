@@ -1,25 +1,63 @@
 //! What a result says in a few words: its headline, its verdict, and sums over its tests.
 
-use linerate_load::result::{Environment, Outcome, PortUsed, Role, RunResult, Test, unit};
+use linerate_load::result::{Counted, Environment, Outcome, PortUsed, Role, RunResult, Summary, Test, unit};
 
 use crate::{quantity, sweep};
 
-/// The test with the highest median packet rate; of equal ones the one that stands beside a published figure.
-pub(crate) fn best_rate(run: &RunResult) -> Option<(&Test, f64)> {
-    let rate = |test: &Test| test.value.as_ref().filter(|value| value.unit == unit::PPS)?.median.known();
-    let compared = |test: &Test| run.comparisons.iter().any(|comparison| comparison.test == test.id);
-    let rates = run.tests.iter().filter_map(|test| Some((test, rate(test)?)));
-    rates.max_by(|a, b| a.1.total_cmp(&b.1).then(compared(a.0).cmp(&compared(b.0))))
+/// The packet rate that stands for the run: the first test of one in the order of the plan. It is chosen by its place, not
+/// by its value: the greatest of many medians is a stroke of luck. A rate that was asked for says nothing.
+pub(crate) fn first_rate(run: &RunResult) -> Option<(&Test, &Summary)> {
+    let rate = |test: &'_ Test| test.workload != "paced" && test.skipped.is_none();
+    run.tests.iter().filter(|test| rate(test)).find_map(|test| {
+        let value = test.value.as_ref().filter(|value| value.unit == unit::PPS && value.median.known().is_some())?;
+        Some((test, value))
+    })
 }
 
-/// The run in one line: the highest rate and the ports it was measured on; of a sweep how much of it is done and how far it
-/// is from the published figures.
+/// What a figure is of: `median of 4 of 5 repeats, 43.2 to 45.1 Mpps`; empty when the repeats are not told.
+pub(crate) fn standing(test: &Test) -> String {
+    let (counted, Some(value)) = (test.counted(), &test.value) else { return String::new() };
+    match (counted.made, counted.counted) {
+        (0, _) | (_, 0) => String::new(),
+        (1, _) => "measured once".to_owned(),
+        (_, 1) => format!("only {counted} repeats counted"),
+        _ => {
+            let only = if counted.few() { "only " } else { "" };
+            format!("median of {only}{counted} repeats, {}", quantity::range(value.least, value.greatest, &value.unit))
+        }
+    }
+}
+
+/// All repeats of a run, and those that count.
+pub(crate) fn counted(run: &RunResult) -> Counted {
+    run.tests
+        .iter()
+        .map(Test::counted)
+        .fold(Counted::default(), |all, one| Counted { counted: all.counted + one.counted, made: all.made + one.made })
+}
+
+/// How many repeats were thrown away, and how the figures that suffer from it are marked; `None` when all count.
+pub(crate) fn thrown_away(run: &RunResult) -> Option<String> {
+    let all = counted(run);
+    let away = all.made - all.counted;
+    let few = run.tests.iter().filter(|test| test.counted().few()).count();
+    let marked = match few {
+        0 => "every figure keeps three repeats and half of them".to_owned(),
+        1 => "one figure with fewer than three, or fewer than half of its repeats left is marked “only”".to_owned(),
+        n => format!("{n} figures with fewer than three, or fewer than half of their repeats left are marked “only”"),
+    };
+    (away > 0).then(|| format!("{away} of {} repeats do not count; {marked}.", all.made))
+}
+
+/// The run in one line: its first packet rate with its spread, and the ports it was measured on; of a sweep how much of it
+/// is done and how far it is from the published figures.
 pub(crate) fn headline(run: &RunResult) -> String {
-    match best_rate(run) {
-        Some((test, rate)) => {
-            let ports = route(&test.ports);
-            let rate = quantity::value(rate.into(), unit::PPS);
-            if ports.is_empty() { rate } else { format!("{rate}, {ports}") }
+    match first_rate(run) {
+        Some((test, value)) => {
+            let rate = quantity::value(value.median, unit::PPS);
+            let standing = Some(standing(test)).filter(|text| !text.is_empty()).map(|text| format!(" ({text})"));
+            let ports = Some(route(&test.ports)).filter(|text| !text.is_empty()).map(|text| format!(", {text}"));
+            format!("{rate}{}{}", standing.unwrap_or_default(), ports.unwrap_or_default())
         }
         None if let Some(glance) = sweep::glance(run).filter(|glance| glance.done > 0) => {
             glance.range().into_iter().chain([glance.about()]).collect::<Vec<_>>().join(" ")
@@ -58,6 +96,14 @@ pub(crate) fn verdict(run: &RunResult) -> String {
         Some(signal) => format!("{sentence} Signal {signal} ended the run early."),
         None => sentence.to_owned(),
     }
+}
+
+/// What is to be known before a figure is trusted, with its test. What is a reason for the outcome is said there.
+pub(crate) fn warnings(run: &RunResult) -> Vec<(&Test, &String)> {
+    let said =
+        |warning: &str| run.reasons.iter().any(|reason| reason.ends_with(warning.trim_start_matches("failed: ")));
+    let all = run.tests.iter().flat_map(|test| test.warnings.iter().map(move |warning| (test, warning)));
+    all.filter(|(_, warning)| !said(warning)).collect()
 }
 
 /// Unexplained frames over all ledgers; `None` when no test kept one that was counted.
@@ -102,11 +148,14 @@ fn port_shape(port: &PortUsed) -> String {
 }
 
 /// The machine's facts with their names, those that are known.
-pub(crate) fn machine(environment: &Environment) -> Vec<(&'static str, String)> {
+pub(crate) fn machine(run: &RunResult) -> Vec<(&'static str, String)> {
+    let environment = &run.environment;
     let pages = environment.huge_pages_2m.map(|pages| format!("{} of {} free", pages.free, pages.total));
     [
         ("CPU", environment.cpu.clone()),
         ("Cores", environment.cores.map(|cores| cores.to_string())),
+        ("Core to core and back", round_trip(run)),
+        ("Interfaces", adapters(environment)),
         ("Memory", environment.memory_bytes.map(quantity::memory)),
         ("2 MiB pages", pages),
         ("Hypervisor", environment.hypervisor.clone()),
@@ -119,11 +168,74 @@ pub(crate) fn machine(environment: &Environment) -> Vec<(&'static str, String)> 
     .collect()
 }
 
+/// The time of a cache line from one core to the other and back, over all repeats: `120 ns (117 ns to 241 ns)`.
+fn round_trip(run: &RunResult) -> Option<String> {
+    let repeats = run.tests.iter().flat_map(|test| &test.repeats);
+    let mut trips: Vec<f64> =
+        repeats.flat_map(|repeat| [repeat.rtt_ns_before, repeat.rtt_ns_after]).filter_map(|ns| ns.known()).collect();
+    let all = Summary::of_values(&mut trips, unit::NS)?;
+    let spread = quantity::range(all.least, all.greatest, unit::NS);
+    Some(format!("{} ({spread})", quantity::value(all.median, unit::NS)))
+}
+
+/// The interfaces that the tests used, with what drives them: `eth0: mlx5_core, 100000 Mb/s claimed, firmware 16.35`.
+fn adapters(environment: &Environment) -> Option<String> {
+    let list = environment.interfaces.iter().map(|(name, interface)| {
+        let speed = interface.speed_mbps.map(|speed| format!("{speed} Mb/s claimed"));
+        let firmware = interface.firmware.as_ref().map(|version| format!("firmware {version}"));
+        let known: Vec<String> = [interface.driver.clone(), speed, firmware].into_iter().flatten().collect();
+        if known.is_empty() { name.clone() } else { format!("{name}: {}", known.join(", ")) }
+    });
+    Some(list.collect::<Vec<_>>().join("; ")).filter(|list| !list.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
-    use linerate_load::result::{PortUsed, Role};
+    use linerate_load::result::{PortUsed, Repeat, Role, RunResult, Test, Timestamp, unit};
 
-    use super::{ports, route};
+    use super::{first_rate, headline, ports, route, thrown_away};
+
+    fn rate(id: &str, values: &[(f64, bool)]) -> Test {
+        let repeat = |&(value, valid): &(f64, bool)| Repeat { value: value.into(), valid, ..Repeat::default() };
+        let mut test = Test { id: id.to_owned(), workload: "tx".to_owned(), ..Test::default() };
+        test.repeats = values.iter().map(repeat).collect();
+        test.summarize(unit::PPS);
+        test
+    }
+
+    fn run(tests: Vec<Test>) -> RunResult {
+        let mut run = RunResult::new("r".to_owned(), Vec::new(), Timestamp::default());
+        run.tests = tests;
+        run
+    }
+
+    #[test]
+    fn the_headline_is_a_median_with_its_spread_and_not_the_maximum_of_all() {
+        let plain = rate("tx-64", &[(2e6, true), (4e6, true), (3e6, true), (9e6, false)]);
+        let lucky = rate("tx-128", &[(50e6, true), (1e6, false), (1e6, false)]);
+        let paced = Test { workload: "paced".to_owned(), ..rate("paced", &[(1e6, true)]) };
+        let run = run(vec![paced, plain, lucky]);
+        assert_eq!(first_rate(&run).unwrap().0.id, "tx-64");
+        assert_eq!(headline(&run), "3.000 Mpps (median of 3 of 4 repeats, 2.000 to 4.000 Mpps)");
+    }
+
+    #[test]
+    fn a_headline_says_when_few_repeats_counted() {
+        let one = run(vec![rate("tx-64", &[(50e6, true), (1e6, false), (1e6, false)])]);
+        assert_eq!(headline(&one), "50.000 Mpps (only 1 of 3 repeats counted)");
+        let two = run(vec![rate("tx-64", &[(2e6, true), (4e6, true), (1e6, false)])]);
+        assert_eq!(headline(&two), "3.000 Mpps (median of only 2 of 3 repeats, 2.000 to 4.000 Mpps)");
+        assert_eq!(headline(&run(vec![rate("tx-64", &[(2e6, true)])])), "2.000 Mpps (measured once)");
+    }
+
+    #[test]
+    fn repeats_that_were_thrown_away_are_told_with_the_rule() {
+        let whole = rate("a", &[(1.0, true), (1.0, true), (1.0, true)]);
+        assert_eq!(thrown_away(&run(vec![whole.clone()])), None);
+        let poor = rate("b", &[(1.0, false), (1.0, true), (1.0, false)]);
+        let said = thrown_away(&run(vec![whole, poor])).unwrap();
+        assert!(said.starts_with("2 of 6 repeats do not count; one figure") && said.contains("“only”"), "{said}");
+    }
 
     #[test]
     fn ports_are_gathered_by_what_they_are() {

@@ -16,5 +16,6 @@ pub mod sweep;
 pub mod text;
 
 mod facts;
+mod noise;
 mod table;
 mod tables;

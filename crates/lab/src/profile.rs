@@ -5,9 +5,10 @@ use std::fmt::Write;
 #[cfg(target_os = "linux")]
 use linerate_load::profile::Flood;
 use linerate_load::profile::{Order, Source, Way};
-use linerate_load::result::{Agreement, How, Outcome, RunResult, Stage, Summary, Test, Timestamp, unit};
+use linerate_load::result::{Agreement, How, Outcome, RunResult, Stage, Test, Timestamp, unit};
 use linerate_rt::{Stop, monotonic_ns};
 
+use crate::noise::{Time, noise, spread};
 use crate::quantity::{self, count};
 use crate::{environment, facts, published, qualify};
 
@@ -72,7 +73,8 @@ fn disagreements(test: &Test) -> Vec<String> {
     let line = |one: Agreement| {
         let other = if one.what == "sum" { "the whole way without them" } else { How::EarlyReturn.name() };
         let (id, what, how) = (&test.id, one.what, one.how.name());
-        format!("{id}: {what} by {how} {:.1} ns, by {other} {:.1} ns", one.ns, one.other_ns)
+        let [ns, other_ns] = [one.ns, one.other_ns].map(|ns| Time::of(ns, 0.0).short());
+        format!("{id}: {what} by {how} {ns} ns, by {other} {other_ns} ns")
     };
     wrong.map(line).collect()
 }
@@ -85,7 +87,7 @@ pub fn text(run: &RunResult) -> String {
     if let Some(first) = ran.first() {
         let of = |name: &str| first.parameters.get(name).map_or("", String::as_str);
         let machine: Vec<String> =
-            facts::machine(&run.environment).into_iter().map(|(name, value)| format!("{name} {value}")).collect();
+            facts::machine(run).into_iter().map(|(name, value)| format!("{name} {value}")).collect();
         let _ = writeln!(
             text,
             "{}-byte frames; {} rounds of {} ms a point, one thread on one core",
@@ -184,30 +186,23 @@ fn rows(tests: &[&Test]) -> Vec<Vec<String>> {
             let stage = test.stages.iter().find(|stage| stage.name == name && stage.how == *how);
             match stage {
                 Some(Stage { skipped: Some(_), .. }) => "skipped".to_owned(),
-                Some(Stage { ns: Some(ns), .. }) => spread(ns),
+                Some(stage @ Stage { ns: Some(ns), .. }) => spread(ns, noise(stage)),
                 _ => String::new(),
             }
         };
         rows.push(row(name, columns.iter().map(cell)));
     }
-    let sum = |(test, how): &(&Test, How)| test.stage_sum(*how).map_or(String::new(), |ns| format!("{ns:.1}"));
+    let sum = |(test, how): &(&Test, How)| test.stage_sum(*how).map_or(String::new(), |ns| Time::of(ns, 0.0).short());
     rows.push(row("sum of the stages", columns.iter().map(sum)));
     rows.push(row(
         "all of it, unstamped",
-        columns.iter().map(|(test, _)| test.value.as_ref().map_or(String::new(), spread)),
+        columns.iter().map(|(test, _)| test.value.as_ref().map_or(String::new(), |ns| spread(ns, 0.0))),
     ));
     rows
 }
 
 fn row(name: &str, cells: impl Iterator<Item = String>) -> Vec<String> {
     std::iter::once(name.to_owned()).chain(cells).collect()
-}
-
-fn spread(ns: &Summary) -> String {
-    match (ns.median.known(), ns.least.known(), ns.greatest.known()) {
-        (Some(median), Some(least), Some(greatest)) => format!("{median:.1} ({least:.0} to {greatest:.0})"),
-        _ => String::new(),
-    }
 }
 
 fn grid(text: &mut String, rows: &[Vec<String>]) {
@@ -238,7 +233,7 @@ fn about(text: &mut String, test: &Test) {
         }
     }
     for (name, ns) in &test.further {
-        let _ = writeln!(text, "  {name:22} {} ns, beside the stages", spread(ns));
+        let _ = writeln!(text, "  {name:22} {} ns, beside the stages", spread(ns, 0.0));
     }
     text.push('\n');
 }
@@ -294,8 +289,8 @@ mod tests {
         );
         assert_eq!(rows[0][1..], ["own", "own", "kernel"]);
         assert_eq!(rows[1][1..], ["time-stamps", "early return", "cut point"]);
-        assert_eq!(rows[4][3], "-1.5 (-2 to -2)", "a negative difference is shown");
-        assert_eq!(rows[6][1..], ["7.0", "6.0", "168.5"]);
+        assert_eq!(rows[4][3], "under 1.5", "no time is negative");
+        assert_eq!(rows[6][1..], ["7.0", "6.0", "168"]);
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub mod fcoe;
 use linerate_load::result::{Comparison, Kind, Test, unit};
 use thiserror::Error;
 
+use crate::noise::{Time, noise};
+
 /// A table as it was published, still text.
 pub struct Published {
     /// Name to look it up by.
@@ -230,9 +232,12 @@ pub fn compare_stages(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
             let Some(theirs) = published.get(*row).filter(|row| row.least == row.most) else { continue };
             // Measured in two ways, a stage is compared by the one without readings of a clock in between.
             if let Some(how) = test.ways().last().copied() {
-                let median =
-                    |name: &&str| test.stages.iter().find(|stage| stage.how == how && stage.name == *name)?.median();
-                let Some(ours) = names.iter().map(median).sum::<Option<f64>>() else { continue };
+                let of = |name: &&str| test.stages.iter().find(|stage| stage.how == how && stage.name == *name);
+                let Some(stages) = names.iter().map(of).collect::<Option<Vec<_>>>() else { continue };
+                let Some(ours) = stages.iter().map(|stage| stage.median()).sum::<Option<f64>>() else { continue };
+                // What is below its noise is beside nothing.
+                let noise = stages.iter().map(|stage| noise(stage)).sum();
+                let Time::Is(ours) = Time::of(ours, noise) else { continue };
                 let name = format!("2012: {} / {}", theirs.stage, names.join(" + "));
                 let kind = Kind::Published;
                 let value = theirs.least.into();
@@ -300,6 +305,17 @@ mod tests {
     }
 
     #[test]
+    fn a_stage_below_its_noise_is_not_compared() {
+        use linerate_load::result::{How, Stage};
+        let of = |rounds: &[f64]| Test {
+            stages: vec![Stage::new("neighbour, ethernet", How::CutPoint, "", rounds)],
+            ..Test::default()
+        };
+        assert!(compare_stages(&[of(&[-96.8]), of(&[-60.0, 5.0, 70.0])]).unwrap().is_empty());
+        assert_eq!(compare_stages(&[of(&[40.0, 42.0, 45.0])]).unwrap().len(), 1);
+    }
+
+    #[test]
     fn a_ragged_or_empty_table_is_an_error_that_names_the_line() {
         let error = Published { id: "x", source: "", csv: "# s\na,b\n1,2\n3\n" }.rows().unwrap_err();
         assert_eq!(error.to_string(), "published table x, line 4: 1 fields where 2 columns are");
@@ -314,6 +330,7 @@ mod tests {
             least: median.into(),
             greatest: median.into(),
             unit: unit::PPS.to_owned(),
+            ..Summary::default()
         };
         let one = Test {
             id: "one".to_owned(),

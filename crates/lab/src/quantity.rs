@@ -20,6 +20,16 @@ pub fn value(value: Number, unit: &str) -> String {
     }
 }
 
+/// A spread in one of the units: `43.2 Mpps to 45.1 Mpps` without the first unit where both have the same.
+#[must_use]
+pub fn range(least: Number, greatest: Number, unit: &str) -> String {
+    let [least, greatest] = [least, greatest].map(|bound| value(bound, unit));
+    match (least.split_once(' '), greatest.split_once(' ')) {
+        (Some((number, one)), Some((_, other))) if one == other => format!("{number} to {greatest}"),
+        _ => format!("{least} to {greatest}"),
+    }
+}
+
 /// Three decimals under the prefix that leaves at least a tenth before the point, so that a column of one magnitude lines
 /// up.
 fn prefixed(value: f64, unit: &str) -> String {
@@ -35,9 +45,13 @@ fn prefixed(value: f64, unit: &str) -> String {
     format!("{} {unit}", significant(value))
 }
 
-/// A time given in nanoseconds: `820 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`.
+/// A time given in nanoseconds: `820 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`. No time is negative: a difference of two
+/// measurements that came out below zero was smaller than what they can tell apart, `under 8 ns`.
 #[must_use]
 pub fn nanoseconds(ns: f64) -> String {
+    if ns < 0.0 {
+        return format!("under {}", nanoseconds(-ns));
+    }
     for (scale, unit) in [(1e9, "s"), (1e6, "ms"), (1e3, "µs")] {
         if ns.abs() >= scale {
             return format!("{} {unit}", significant(ns / scale));
@@ -91,10 +105,13 @@ pub fn per_cent(share: Number) -> String {
     )
 }
 
-/// A ratio: `×1.17`.
+/// A ratio: `×1.17`. One of a value below zero says nothing.
 #[must_use]
 pub fn ratio(value: Number) -> String {
-    value.known().map_or_else(|| UNKNOWN.to_owned(), |ratio| format!("×{}", significant(ratio)))
+    value
+        .known()
+        .filter(|ratio| *ratio >= 0.0)
+        .map_or_else(|| UNKNOWN.to_owned(), |ratio| format!("×{}", significant(ratio)))
 }
 
 /// A counter with its thousands apart: `55,898,702`.
@@ -191,6 +208,20 @@ mod tests {
         assert_eq!(duration(192.2.into()), "3 min 12 s");
         assert_eq!(duration(7530.0.into()), "2 h 5 min");
         assert_eq!(duration((-1.0).into()), UNKNOWN);
+    }
+
+    #[test]
+    fn no_time_is_negative() {
+        assert_eq!(nanoseconds(-7.0), "under 7.00 ns");
+        assert_eq!(value((-1500.0).into(), unit::NS), "under 1.50 µs");
+        assert_eq!(ratio((-0.46).into()), UNKNOWN);
+    }
+
+    #[test]
+    fn a_spread_names_its_unit_once() {
+        let spread = |least: f64, greatest: f64| range(least.into(), greatest.into(), unit::PPS);
+        assert_eq!(spread(43.2e6, 45.1e6), "43.200 to 45.100 Mpps");
+        assert_eq!(spread(59e3, 0.159e6), "59.000 kpps to 0.159 Mpps");
     }
 
     #[test]

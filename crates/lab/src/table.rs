@@ -31,6 +31,8 @@ pub(crate) enum Tone {
     #[default]
     Plain,
     Good,
+    /// True, and to be taken with care.
+    Doubtful,
     Bad,
     Quiet,
     /// Nothing to say here: a narrow page leaves the cell out.

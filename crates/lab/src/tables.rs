@@ -1,8 +1,9 @@
 //! The tables of a result, one function each.
 
-use linerate_load::result::{Comparison, Kind, Ledger, RunResult, Test};
+use linerate_load::result::{Comparison, Cpu, Kind, Ledger, Number, RunResult, Test};
 
-use crate::quantity::{UNKNOWN, count, count_if_known, difference, per_cent, ratio, seconds, value};
+use crate::quantity::{UNKNOWN, count, count_if_known, difference, per_cent, range, ratio, seconds, value};
+use crate::sweep::WORKLOAD;
 use crate::table::{Cell, Table, Tone};
 
 /// The anchor of a test's details in the report.
@@ -16,30 +17,34 @@ fn test_cell(index: usize, test: &Test) -> Cell {
     if test.title.is_empty() { cell } else { cell.note(test.id.as_str()) }
 }
 
-/// Every test's value beside the figure it is compared with first, and its unexplained frames.
+/// Every test's value beside the figure it is compared with first, and its unexplained frames. A sweep's points stand in a
+/// table of their own.
 pub(crate) fn summary(run: &RunResult) -> Table {
     let mut table = Table::new(&[
         "Test",
         "#Frame",
         "#Median",
-        "#Least",
-        "#Greatest",
+        "#Spread",
+        "#Repeats",
         "#Published or peer",
         "#Ratio",
         "#Unexplained",
     ]);
-    for (index, test) in run.tests.iter().enumerate() {
+    let shown = |(_, test): &(usize, &Test)| test.workload != WORKLOAD || test.value.is_none();
+    for (index, test) in run.tests.iter().enumerate().filter(shown) {
         let unknown = || Cell::from(UNKNOWN).tone(Tone::Absent);
         let frame = test.wire_bytes.map_or_else(unknown, |bytes| format!("{bytes} B").into());
-        let (median, least, greatest) = match &test.value {
-            Some(summary) => (
-                value(summary.median, &summary.unit).into(),
-                value(summary.least, &summary.unit).into(),
-                value(summary.greatest, &summary.unit).into(),
+        let (median, spread) = match &test.value {
+            Some(summary) if test.counted().counted > 1 => (
+                Cell::from(value(summary.median, &summary.unit)),
+                range(summary.least, summary.greatest, &summary.unit).into(),
             ),
-            None if test.skipped.is_some() => (Cell::from("skipped").tone(Tone::Quiet), unknown(), unknown()),
-            None => (unknown(), unknown(), unknown()),
+            Some(summary) => (value(summary.median, &summary.unit).into(), unknown()),
+            None if test.skipped.is_some() => (Cell::from("skipped").tone(Tone::Quiet), unknown()),
+            None => (unknown(), unknown()),
         };
+        let repeats = counted_cell(test);
+        let median = if repeats.tone == Tone::Doubtful { median.tone(Tone::Doubtful) } else { median };
         // What is compared here is the test's figure; stages of it are compared further down.
         let whole = |ours: f64| test.value.as_ref().and_then(|value| value.median.known()) == Some(ours);
         let compared = run.comparisons.iter().find(|c| c.test == test.id && c.ours.known().is_some_and(whole));
@@ -48,9 +53,18 @@ pub(crate) fn summary(run: &RunResult) -> Table {
             |c| (Cell::from(value(c.value, &c.unit)).note(c.name.as_str()), ratio(c.ratio).into()),
         );
         let left = test.ledger.as_ref().map_or_else(unknown, unexplained);
-        table.row([test_cell(index, test), frame, median, least, greatest, figure, times, left]);
+        table.row([test_cell(index, test), frame, median, spread, repeats, figure, times, left]);
     }
     table
+}
+
+/// `3 of 3`; amber where so many were thrown away that the figure is doubtful.
+pub(crate) fn counted_cell(test: &Test) -> Cell {
+    match test.counted() {
+        counted if counted.made == 0 => Cell::from(UNKNOWN).tone(Tone::Absent),
+        counted if counted.few() => Cell::from(format!("only {counted}")).tone(Tone::Doubtful),
+        counted => counted.to_string().into(),
+    }
 }
 
 /// Frames that nobody answers for: green at nought, red otherwise, grey when not counted.
@@ -70,9 +84,14 @@ pub(crate) fn comparisons(run: &RunResult, wanted: fn(&Test) -> bool) -> Table {
         if test.is_some_and(|(_, test)| !wanted(test)) {
             continue;
         }
+        let ours = Cell::from(value(comparison.ours, &comparison.unit));
+        let ours = match test.map(|(_, test)| test.counted()).filter(|counted| counted.few()) {
+            Some(counted) => ours.note(format!("only {counted} repeats")).tone(Tone::Doubtful),
+            None => ours,
+        };
         table.row([
             test.map_or_else(|| Cell::from(comparison.test.as_str()), |(index, test)| test_cell(index, test)),
-            value(comparison.ours, &comparison.unit).into(),
+            ours,
             value(comparison.value, &comparison.unit).into(),
             Cell::from(comparison.name.as_str()).note(comparison.source.as_str()),
             ratio_cell(comparison),
@@ -92,7 +111,7 @@ fn ratio_cell(comparison: &Comparison) -> Cell {
 /// Every ledger, a row a test.
 pub(crate) fn ledgers(run: &RunResult) -> Table {
     let mut table = Table::new(&[
-        "Test",
+        "Test, in frames",
         "#Offered",
         "#Refused",
         "#Sent",
@@ -149,12 +168,20 @@ pub(crate) fn ledger(ledger: &Ledger) -> Table {
     table
 }
 
-/// Processor time of every thread of every test.
+/// Processor time of every thread of every test, all repeats together.
 pub(crate) fn cpu(run: &RunResult) -> Table {
-    let mut table =
-        Table::new(&["Test", "Thread", "#Core", "#User", "#System", "#Soft interrupts", "#Polls", "#That found work"]);
+    let mut table = Table::new(&[
+        "Test",
+        "Thread",
+        "#Core",
+        "#User time",
+        "#System time",
+        "#Soft interrupt time",
+        "#Polls",
+        "#Polls that found work",
+    ]);
     for (index, test) in run.tests.iter().enumerate() {
-        for cpu in &test.cpu {
+        for cpu in together(&test.cpu) {
             let polls = cpu.busy_polls.zip(cpu.empty_polls).map(|(busy, empty)| busy.saturating_add(empty));
             table.row([
                 Cell { note: None, ..test_cell(index, test) },
@@ -171,10 +198,30 @@ pub(crate) fn cpu(run: &RunResult) -> Table {
     table
 }
 
+/// The repeats' threads of one name and core as one.
+fn together(list: &[Cpu]) -> Vec<Cpu> {
+    let mut all: Vec<Cpu> = Vec::new();
+    for cpu in list {
+        let Some(sum) = all.iter_mut().find(|sum| (&sum.thread, sum.core) == (&cpu.thread, cpu.core)) else {
+            all.push(cpu.clone());
+            continue;
+        };
+        let add = |a: Number, b: Number| Number::from(a.known().zip(b.known()).map(|(a, b)| a + b));
+        let add_polls = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
+        sum.user_s = add(sum.user_s, cpu.user_s);
+        sum.system_s = add(sum.system_s, cpu.system_s);
+        sum.softirq_s = add(sum.softirq_s, cpu.softirq_s);
+        sum.busy_polls = add_polls(sum.busy_polls, cpu.busy_polls);
+        sum.empty_polls = add_polls(sum.empty_polls, cpu.empty_polls);
+    }
+    all
+}
+
 /// The repeats of one test, the discarded ones too.
 pub(crate) fn repeats(test: &Test) -> Table {
     let unit = test.value.as_ref().map_or("", |value| value.unit.as_str());
-    let mut table = Table::new(&["#Repeat", "#Value", "#Time", "#Core to core before", "#After", "Counts"]);
+    let mut table =
+        Table::new(&["#Repeat", "#Value", "#Time", "#Core to core before", "#Core to core after", "Counts"]);
     for (index, repeat) in test.repeats.iter().enumerate() {
         let counts = match (&repeat.why_invalid, repeat.valid) {
             (_, true) => Cell::from("yes"),

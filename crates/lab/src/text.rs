@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use linerate_load::result::{Outcome, RunResult};
+use linerate_load::result::{Outcome, RunResult, Test};
 
 use crate::table::{Cell, Table, Tone};
 use crate::{facts, quantity, sweep, tables};
@@ -33,11 +33,12 @@ pub fn render(run: &RunResult, colour: bool) -> String {
         paint(&plain(&facts::headline(run)), BOLD)
     )];
     lines.push(facts::verdict(run));
+    lines.extend(facts::thrown_away(run));
     lines.extend(run.reasons.iter().map(|reason| format!("  {}", plain(reason))));
     lines.push(String::new());
 
     let machine: Vec<String> =
-        facts::machine(&run.environment).into_iter().map(|(name, value)| format!("{name} {}", plain(&value))).collect();
+        facts::machine(run).into_iter().map(|(name, value)| format!("{name} {}", plain(&value))).collect();
     if !machine.is_empty() {
         lines.push(format!("on     {}", machine.join(", ")));
     }
@@ -60,12 +61,10 @@ pub fn render(run: &RunResult, colour: bool) -> String {
     if facts::unexplained(run).is_some_and(|frames| frames > 0) {
         section(&mut lines, "Ledgers", &tables::ledgers(run), colour);
     }
-    let of_tests = |pick: fn(&linerate_load::result::Test) -> Vec<&String>| -> Vec<String> {
-        let line = |test| move |text: &String| format!("  {}: {}", plain(test), plain(text));
-        run.tests.iter().flat_map(|test| pick(test).into_iter().map(line(test.id.as_str()))).collect()
-    };
-    let warnings = of_tests(|test| test.warnings.iter().collect());
-    let skipped = of_tests(|test| test.skipped.iter().collect());
+    let line = |(test, text): (&Test, &String)| format!("  {}: {}", plain(&test.id), plain(text));
+    let warnings: Vec<String> = facts::warnings(run).into_iter().map(line).collect();
+    let skipped = run.tests.iter().filter_map(|test| Some((test, test.skipped.as_ref()?)));
+    let skipped: Vec<String> = skipped.map(line).collect();
     for (title, list) in [("Warnings", warnings), ("Skipped", skipped)] {
         if !list.is_empty() {
             lines.extend([String::new(), paint(title, BOLD)]);
@@ -116,6 +115,7 @@ fn code(cell: &Cell) -> Option<&'static str> {
     match cell.tone {
         Tone::Plain => None,
         Tone::Good => Some(GREEN),
+        Tone::Doubtful => Some(YELLOW),
         Tone::Bad => Some(RED),
         Tone::Quiet | Tone::Absent => Some(FAINT),
     }

@@ -130,7 +130,7 @@ fn the_verdict_the_figures_and_the_losses_are_told() {
         "53.597 Mpps",
         "single port",
         "Chelsio",
-        "cable:test{1, cable:test{2 → cable:test}1, cable:test}2",
+        "cable:test{1 → cable:test}1",
         "figure good",
         "/dev/netmap is not there",
     ] {
@@ -150,6 +150,92 @@ fn an_empty_run_and_every_outcome_make_a_page() {
         let html = report::render(&run);
         assert!(html.contains("Nothing was measured") && html.contains(outcome.word()));
     }
+}
+
+/// The headline: the first rate, its spread, how many repeats counted; not the best of all rates.
+#[test]
+fn the_headline_stands_with_its_spread_and_its_repeats() {
+    let run = sample::passed();
+    let html = report::render(&run);
+    let (_, top) = html.split_once("<h1").unwrap();
+    let (top, _) = top.split_once("class=\"verdict").unwrap();
+    let value = run.tests[0].value.as_ref().unwrap();
+    assert!(top.contains(&linerate_lab::quantity::value(value.median, "pps")), "{top}");
+    assert!(top.contains("median of 4 of 5 repeats, ") && top.contains(" Mpps</p>"), "{top}");
+    assert!(!top.contains("doubtful") && !top.contains("5 of 5"), "{top}");
+    assert!(run.tests[6].value.as_ref().unwrap().median > value.median, "two ports were faster");
+}
+
+#[test]
+fn a_figure_of_few_repeats_is_amber_where_it_stands() {
+    let mut run = sample::passed();
+    run.tests[0].repeats[..4].iter_mut().for_each(|repeat| repeat.valid = false);
+    run.tests[0].summarize("pps");
+    let html = report::render(&run);
+    assert!(
+        html.contains("<h1 class=\"doubtful\">")
+            && html.contains("<p class=\"lead doubtful\">only 1 of 5 repeats counted")
+    );
+    assert!(html.contains("data-label=\"Repeats\" class=\"number doubtful\"><span class=\"cell\">only 1 of 5<"));
+    assert!(html.contains("data-label=\"Repeats\" class=\"number\"><span class=\"cell\">4 of 5<"));
+    let text = linerate_lab::text::render(&run, false);
+    let mut lines = text.lines();
+    assert!(lines.next().unwrap().contains(" Mpps (only 1 of 5 repeats counted), "), "{text}");
+    assert!(text.contains("of 52 repeats do not count; one figure") && text.contains("only 1 of 5"), "{text}");
+}
+
+/// A reader finds what there is, and on what machine, before the first figure of the tables.
+#[test]
+fn contents_and_machine_stand_above_the_figures() {
+    let html = report::render(&sample::passed());
+    let at = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text}"));
+    let (machine, contents, main) = (at("class=\"machine\""), at("<nav aria-label=\"Contents\">"), at("<main>"));
+    assert!(at("class=\"verdict") < machine && machine < contents && contents < main);
+    let top = &html[machine..contents];
+    for told in
+        ["Sample Processor T-1000", "Linux 6.0.0-test", "test0: veth, 10000 Mb/s claimed", "119 ns (118 to 241 ns)"]
+    {
+        assert!(top.contains(told), "{told}: {top}");
+    }
+    let sections = html.matches("<section id=\"").count();
+    assert_eq!(html[contents..main].matches("<a href=\"#").count(), sections, "a link for each section");
+    for titled in html.split("<section id=\"").skip(1) {
+        let id = titled.split('"').next().unwrap();
+        assert!(html[contents..main].contains(&format!("href=\"#{id}\"")), "{id}");
+    }
+}
+
+/// Columns of numbers and axes say their units: a heading or every cell under it does.
+#[test]
+fn processor_time_and_axes_have_their_units() {
+    let html = report::render(&sample::passed());
+    for label in [
+        "User time",
+        "System time",
+        "Soft interrupt time",
+        "Polls that found work",
+        "Packet rate, Mpps",
+        "Frame size with FCS, bytes",
+        "Latency, logarithmic",
+        "Share of frames or requests that were quicker, %",
+        "All columns count frames",
+    ] {
+        assert!(html.contains(label), "{label}");
+    }
+}
+
+/// What is folded on the screen stays off the paper, and what is long.
+#[test]
+fn paper_gets_no_folded_parts_and_no_dark_colours() {
+    let html = report::render(&sample::passed());
+    let style = html.split("<style>").nth(1).unwrap().split("</style>").next().unwrap();
+    let (screen, paper) = style.split_once("@media print {").unwrap();
+    assert!(paper.contains(".screen, details:not([open]) { display: none; }"));
+    assert!(screen.contains("@media screen and (prefers-color-scheme: dark)"));
+    for id in ["tests", "cpu", "over-time"] {
+        assert!(html.contains(&format!("<section id=\"{id}\" class=\"screen\">")), "{id}");
+    }
+    assert!(html.contains("<section id=\"results\"><h2>"));
 }
 
 /// The pages to look at, beside the test's other files.

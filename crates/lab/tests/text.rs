@@ -48,9 +48,9 @@ fn a_sweep_beside_other_tests_has_a_table_of_its_own() {
     let compared = compared.split("\n\n").next().unwrap();
     assert!(compared.contains("Mpps") && !compared.contains("READ"), "{compared}");
     let html = linerate_lab::report::render(&run);
-    let latency = html.split("id=\"chart-latency\"").nth(1).unwrap().split("</figure>").next().unwrap();
+    let latency = html.split("id=\"latency\"").nth(1).unwrap().split("</figure>").next().unwrap();
     assert!(latency.contains("Round trip") && !latency.contains("READ of 512"), "{latency}");
-    assert!(html.contains("chart-throughput-by-io-size") && html.contains("×1.14"), "{html}");
+    assert!(html.contains("<section id=\"fcoe\">") && html.contains("×1.14"));
 }
 
 #[test]

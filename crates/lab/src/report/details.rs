@@ -4,20 +4,14 @@ use linerate_load::result::{RunResult, Test};
 use maud::{Markup, html};
 
 use super::tables::{pairs, ports, table};
+use crate::facts;
 use crate::quantity::{count, value};
 use crate::sweep::WORKLOAD;
 use crate::tables;
 
 /// The tests, one below the other.
-pub(super) fn tests(run: &RunResult) -> Markup {
-    html! {
-        @if !run.tests.is_empty() {
-            section {
-                h2 { "Tests in detail" }
-                @for (index, one) in run.tests.iter().enumerate() { (test(index, one)) }
-            }
-        }
-    }
+pub(super) fn tests(run: &RunResult) -> Option<Markup> {
+    (!run.tests.is_empty()).then(|| html! { @for (index, one) in run.tests.iter().enumerate() { (test(index, one)) } })
 }
 
 fn test(index: usize, test: &Test) -> Markup {
@@ -29,7 +23,10 @@ fn test(index: usize, test: &Test) -> Markup {
                 span class="number" {
                     @match (&test.skipped, &test.value) {
                         (Some(_), _) => "skipped",
-                        (None, Some(summary)) => (value(summary.median, &summary.unit)),
+                        (None, Some(summary)) => {
+                            @let class = test.counted().few().then_some("doubtful");
+                            span class=[class] { (value(summary.median, &summary.unit)) " " small { (facts::standing(test)) } }
+                        },
                         (None, None) => "no value",
                     }
                 }

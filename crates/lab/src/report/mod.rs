@@ -4,6 +4,7 @@
 //! every load from elsewhere.
 
 mod chart;
+mod contents;
 mod details;
 mod parts;
 mod tables;
@@ -14,20 +15,34 @@ use maud::{DOCTYPE, PreEscaped, html};
 pub use chart::{CHARTS, Chart};
 
 use crate::facts;
+use contents::Section;
 
 /// The style sheet is a constant of this program, so it may stand unescaped.
 const STYLE: PreEscaped<&str> = PreEscaped(include_str!("style.css"));
 
-/// The charts of what was measured; if nothing was, all, which say so.
-fn shown(run: &RunResult) -> Vec<&'static Chart> {
-    let some: Vec<_> = CHARTS.iter().filter(|chart| chart.shows(run)).collect();
-    if some.is_empty() { CHARTS.iter().collect() } else { some }
+/// All sections that have something to say, in the order of the page.
+fn sections(run: &RunResult) -> Vec<Section> {
+    let mut all: Vec<Section> = Vec::new();
+    all.extend(parts::results(run).map(|body| Section::new("results", "Results", body)));
+    all.extend(parts::sweep(run).map(|body| Section::new("fcoe", "FCoE, beside the published table", body)));
+    for chart in CHARTS {
+        let section = |body| Section { class: chart.class(), ..Section::new(chart.id, chart.title, body) };
+        all.extend(chart.body(run).map(section));
+    }
+    all.extend(parts::ledgers(run).map(|body| Section::new("ledgers", "What became of every frame", body)));
+    let screen = |id, title, body| Section { class: "screen", ..Section::new(id, title, body) };
+    all.extend(parts::cpu(run).map(|body| screen("cpu", "Processor time", body)));
+    all.extend(parts::setup(run).map(|body| Section::new("setup", "Ports and interfaces", body)));
+    all.extend(parts::skipped(run).map(|body| Section::new("skipped", "Skipped", body)));
+    all.extend(details::tests(run).map(|body| screen("tests", "Tests in detail", body)));
+    all
 }
 
 /// The page.
 #[must_use]
 pub fn render(run: &RunResult) -> String {
     let title = format!("{} – linerate", facts::headline(run));
+    let sections = sections(run);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -40,18 +55,11 @@ pub fn render(run: &RunResult) -> String {
                 style { (STYLE) }
             }
             body {
-                header { (parts::header(run)) }
+                header { (parts::header(run)) (parts::machine(run)) (contents::list(&sections)) }
                 main {
                     (parts::tiles(run))
                     (parts::warnings(run))
-                    section { h2 { "Charts" } @for chart in shown(run) { (chart.figure(run)) } }
-                    (parts::environment(run))
-                    (parts::sweep(run))
-                    (parts::results(run))
-                    (parts::ledgers(run))
-                    (parts::cpu(run))
-                    (parts::skipped(run))
-                    (details::tests(run))
+                    @for section in &sections { (contents::section(section)) }
                 }
                 footer { (parts::footer(run)) }
             }

@@ -1,10 +1,10 @@
 //! The sections of the page, from the verdict to the command line.
 
-use linerate_load::result::{Interface, Kind, Outcome, RunResult, SCHEMA, Test, VERSION, unit};
+use linerate_load::result::{Interface, Kind, Outcome, RunResult, SCHEMA, Summary, Test, VERSION, unit};
 use maud::{Markup, html};
 
 use super::tables::{pairs, ports, table};
-use crate::quantity::{UNKNOWN, count, duration, per_cent, ratio, value};
+use crate::quantity::{UNKNOWN, count, duration, ratio, value};
 use crate::{facts, published, sweep, tables};
 
 /// Headline and verdict.
@@ -17,11 +17,12 @@ pub(super) fn header(run: &RunResult) -> Markup {
     };
     html! {
         p class="eyebrow" { "linerate" span { (run.start.readable()) } span { (duration(run.elapsed_s)) } span { "run " (run.run_id) } }
-        @match (facts::best_rate(run), sweep::glance(run)) {
-            (Some((test, rate)), _) => {
-                h1 { (value(rate.into(), unit::PPS)) }
-                p class="lead" { (facts::route(&test.ports)) }
-                p class="under" { (about(test)) }
+        @match (facts::first_rate(run), sweep::glance(run)) {
+            (Some((test, summary)), _) => {
+                @let doubtful = test.counted().few();
+                h1 class=[doubtful.then_some("doubtful")] { (value(summary.median, unit::PPS)) }
+                p class=(if doubtful { "lead doubtful" } else { "lead" }) { (facts::standing(test)) }
+                p class="under" { (about(test)) @if !test.ports.is_empty() { ", " (facts::route(&test.ports)) } }
             },
             (None, Some(sweep)) if let Some(range) = sweep.range() => {
                 h1 { (range) }
@@ -34,6 +35,7 @@ pub(super) fn header(run: &RunResult) -> Markup {
             span class="badge" { span aria-hidden="true" { (sign) } " " (run.outcome.word()) }
             div {
                 p { (facts::verdict(run)) }
+                @if let Some(away) = facts::thrown_away(run) { p class="doubtful" { (away) } }
                 @if !run.reasons.is_empty() { ul { @for reason in &run.reasons { li { (reason) } } } }
             }
         }
@@ -52,12 +54,17 @@ fn about(test: &Test) -> String {
     if paths.is_empty() { title.clone() } else { format!("{title}. Path: {}", paths.join("; ")) }
 }
 
+/// The machine, before any figure of it is read.
+pub(super) fn machine(run: &RunResult) -> Markup {
+    html! { section class="machine" aria-label="Measured on" { (pairs(&facts::machine(run))) } }
+}
+
 /// Four figures at a glance.
 pub(super) fn tiles(run: &RunResult) -> Markup {
-    let best = facts::best_rate(run);
-    let of = |(test, _): (&Test, f64)| run.comparisons.iter().find(|comparison| comparison.test == test.id);
-    let compared = best.map_or(run.comparisons.first(), of);
-    let sweep = sweep::glance(run).filter(|_| best.is_none());
+    let first = facts::first_rate(run);
+    let of = |(test, _): (&Test, &Summary)| run.comparisons.iter().find(|comparison| comparison.test == test.id);
+    let compared = first.map_or(run.comparisons.first(), of);
+    let sweep = sweep::glance(run).filter(|_| first.is_none());
     let latency = run.tests.iter().find_map(|test| Some((test, test.latency.as_ref()?)));
     let left = facts::unexplained(run);
     let ran = run.tests.iter().filter(|test| test.skipped.is_none()).count();
@@ -75,7 +82,12 @@ pub(super) fn tiles(run: &RunResult) -> Markup {
                         p class="figure" { (sweep.range().unwrap_or_else(|| UNKNOWN.to_owned())) }
                         p { (sweep.about()) }
                     },
-                    (None, Some(c)) => { p class="figure" { (ratio(c.ratio)) } p { (value(c.value, &c.unit)) ", " (c.name) } },
+                    (None, Some(c)) => {
+                        @let test = run.tests.iter().find(|test| test.id == c.test);
+                        @let doubtful = test.is_some_and(|test| test.counted().few());
+                        p class=(if doubtful { "figure doubtful" } else { "figure" }) { (ratio(c.ratio)) }
+                        p { (value(c.value, &c.unit)) ", " (c.name) @if let Some(test) = test { "; " (test.counted()) " repeats" } }
+                    },
                     (None, None) => { p class="figure quiet" { (UNKNOWN) } p { "nothing to compare with" } },
                 }
             }
@@ -84,7 +96,7 @@ pub(super) fn tiles(run: &RunResult) -> Markup {
                 @match latency {
                     Some((test, latency)) => {
                         p class="figure" { (value(latency.p50, "ns")) }
-                        p { "99 % within " (value(latency.p99, "ns")) ", " (test.id) }
+                        p { "99 % within " (value(latency.p99, "ns")) ", " (test.id) ", of " (count(latency.count)) " timed" }
                     },
                     None => { p class="figure quiet" { (UNKNOWN) } p { "not measured" } },
                 }
@@ -105,11 +117,10 @@ pub(super) fn tiles(run: &RunResult) -> Markup {
 
 /// Warnings, before anybody trusts a figure.
 pub(super) fn warnings(run: &RunResult) -> Markup {
-    let warnings: Vec<(&Test, &String)> =
-        run.tests.iter().flat_map(|test| test.warnings.iter().map(move |warning| (test, warning))).collect();
+    let warnings = facts::warnings(run);
     html! {
         @if !warnings.is_empty() {
-            section class="warnings" {
+            section class="warnings" aria-label="Warnings" {
                 h2 { "Warnings" }
                 ul { @for (test, warning) in warnings { li { code { (test.id) } " " (warning) } } }
             }
@@ -117,18 +128,15 @@ pub(super) fn warnings(run: &RunResult) -> Markup {
     }
 }
 
-/// The machine, the interfaces and the ports.
-pub(super) fn environment(run: &RunResult) -> Markup {
-    html! {
-        section {
-            h2 { "Measured on" }
-            (pairs(&facts::machine(&run.environment)))
-            (ports(run.tests.iter().flat_map(|test| &test.ports)))
-            @for (name, interface) in &run.environment.interfaces {
-                div class="interface" { h3 { "Interface " code { (name) } } (pairs(&facts_of(interface))) (offloads(interface)) }
-            }
+/// The ports and the interfaces.
+pub(super) fn setup(run: &RunResult) -> Option<Markup> {
+    let used = || run.tests.iter().flat_map(|test| &test.ports);
+    (used().next().is_some() || !run.environment.interfaces.is_empty()).then(|| html! {
+        (ports(used()))
+        @for (name, interface) in &run.environment.interfaces {
+            div class="interface" { h3 { "Interface " code { (name) } } (pairs(&facts_of(interface))) (offloads(interface)) }
         }
-    }
+    })
 }
 
 fn facts_of(interface: &Interface) -> Vec<(&'static str, String)> {
@@ -162,98 +170,79 @@ fn offloads(interface: &Interface) -> Markup {
 }
 
 /// A sweep's points beside the published ones.
-pub(super) fn sweep(run: &RunResult) -> Markup {
+pub(super) fn sweep(run: &RunResult) -> Option<Markup> {
     let beside = sweep::beside(run);
-    html! {
-        @if !beside.rows.is_empty() {
-            section {
-                h2 { "FCoE, beside the published table" }
-                p class="reading" {
-                    "MB/s and IOPS are all initiators' together, CPU is the target's, per cent of its cores. "
-                    @if let Ok(setup) = published::fcoe::setup() { "Published: " (setup) }
-                }
-                (table(&beside, "FCoE, beside the published table"))
-            }
+    (!beside.rows.is_empty()).then(|| html! {
+        p class="reading" {
+            "MB/s (10⁶ bytes a second) and IOPS are all initiators' together, 50/50 counts both directions. CPU is the \
+             target's, per cent of all its cores. "
+            @if let Ok(setup) = published::fcoe::setup() { "Published: " (setup) }
         }
-    }
+        (table(&beside, "FCoE, beside the published table"))
+    })
 }
 
 /// Every test's value beside the published figures.
-pub(super) fn results(run: &RunResult) -> Markup {
-    html! {
-        section {
-            h2 { "Results" }
-            @if run.tests.is_empty() { p class="quiet" { "The run has no tests." } }
-            @else { (table(&tables::summary(run), "Results")) }
-            @if let Ok(figures) = published::t5_netmap() {
-                p class="reading" {
-                    "Rates are medians of the valid repeats, summed over the sending ports. Published for 64-byte frames: "
-                    @for (index, figure) in figures.iter().enumerate() {
-                        @if index > 0 { ", " }
-                        (figure.configuration) " " (value(figure.pps.into(), unit::PPS))
-                    }
-                    @if let Some(figure) = figures.first() { ". " (figure.source) }
+pub(super) fn results(run: &RunResult) -> Option<Markup> {
+    let summary = tables::summary(run);
+    (!summary.rows.is_empty()).then(|| html! {
+        p class="reading" {
+            "Medians of the repeats that count, with the least and the greatest of them; rates are sums over the sending \
+             ports. A repeat does not count if the time from core to core changed meanwhile. Amber, “only”: repeats were \
+             thrown away, and fewer than three or fewer than half are left."
+        }
+        (table(&summary, "Results"))
+        @if let Ok(figures) = published::t5_netmap() {
+            p class="reading" {
+                "Published for 64-byte frames: "
+                @for (index, figure) in figures.iter().enumerate() {
+                    @if index > 0 { ", " }
+                    (figure.configuration) " " (value(figure.pps.into(), unit::PPS))
                 }
+                @if let Some(figure) = figures.first() { ". " (figure.source) }
             }
         }
-    }
+    })
 }
 
 /// The conservation ledgers.
-pub(super) fn ledgers(run: &RunResult) -> Markup {
+pub(super) fn ledgers(run: &RunResult) -> Option<Markup> {
     let ledgers = tables::ledgers(run);
-    html! {
-        @if !ledgers.rows.is_empty() {
-            section {
-                h2 { "What became of every frame" }
-                p class="reading" {
-                    "offered = sent + refused; sent = received + dropped + in flight. Each term is counted where it happens; \
-                     what they leave over, on either side, is unexplained."
-                }
-                (table(&ledgers, "Ledgers"))
-            }
+    (!ledgers.rows.is_empty()).then(|| html! {
+        p class="reading" {
+            "All columns count frames. offered = sent + refused; sent = received + dropped + in flight. Each term is counted \
+             where it happens; what they leave over, on either side, is unexplained."
         }
-    }
+        (table(&ledgers, "Ledgers"))
+    })
 }
 
-/// Processor time.
-pub(super) fn cpu(run: &RunResult) -> Markup {
+/// Processor time, folded away.
+pub(super) fn cpu(run: &RunResult) -> Option<Markup> {
     let cpu = tables::cpu(run);
-    html! {
-        @if !cpu.rows.is_empty() {
-            section {
-                h2 { "Processor time" }
-                p class="reading" { "Over the whole test. A thread that polls is always busy; the last column says how often it found work." }
-                (table(&cpu, "Processor time"))
-            }
+    (!cpu.rows.is_empty()).then(|| html! {
+        p class="reading" {
+            "Seconds of a core that each thread took, all repeats of a test together. A thread that polls is always busy; the \
+             last column says how often it found work."
         }
-    }
+        details { summary { (cpu.rows.len()) " threads" } (table(&cpu, "Processor time")) }
+    })
 }
 
 /// Tests that did not run, and why.
-pub(super) fn skipped(run: &RunResult) -> Markup {
+pub(super) fn skipped(run: &RunResult) -> Option<Markup> {
     let skipped: Vec<_> = run.tests.iter().filter_map(|test| Some((test, test.skipped.as_ref()?))).collect();
-    html! {
-        @if !skipped.is_empty() {
-            section {
-                h2 { "Skipped" }
-                ul { @for (test, why) in skipped { li { code { (test.id) } " " (why) } } }
-            }
-        }
-    }
+    (!skipped.is_empty()).then(|| html! { ul { @for (test, why) in skipped { li { code { (test.id) } " " (why) } } } })
 }
 
 /// How to do it again.
 pub(super) fn footer(run: &RunResult) -> Markup {
-    let valid = run.tests.iter().flat_map(|test| &test.repeats).filter(|repeat| repeat.valid).count();
-    let all = run.tests.iter().map(|test| test.repeats.len()).sum::<usize>();
-    #[expect(clippy::cast_precision_loss, reason = "a share to three digits")]
-    let share = if all > 0 { format!(" ({})", per_cent((valid as f64 / all as f64).into())) } else { String::new() };
+    let all = facts::counted(run);
     html! {
         pre { code { (run.command_line.join(" ")) } }
         p {
-            (SCHEMA) " version " (VERSION) ", run " (run.run_id) ", " (valid) " of " (all) " repeats valid" (share)
-            ", exit code " (run.exit_code())
+            (SCHEMA) " version " (VERSION) ", run " (run.run_id) ", " (all) " repeats count, exit code " (run.exit_code())
         }
+        p class="paper" { "Processor time, each test's repeats, latencies and counters are in the page itself, folded." }
     }
 }

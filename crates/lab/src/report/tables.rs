@@ -51,6 +51,7 @@ fn class(numbers: bool, tone: Tone) -> Option<String> {
     let tone = match tone {
         Tone::Plain => None,
         Tone::Good => Some("good"),
+        Tone::Doubtful => Some("doubtful"),
         Tone::Bad => Some("bad"),
         Tone::Quiet => Some("quiet"),
         Tone::Absent => Some("quiet absent"),

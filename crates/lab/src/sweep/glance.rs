@@ -4,7 +4,7 @@ use super::table::{Shown, points, published};
 use super::{PLANNED, WORKLOAD, Wire};
 use crate::published::fcoe::t5_fcoe;
 use crate::quantity::ratio;
-use linerate_load::result::RunResult;
+use linerate_load::result::{RunResult, Test};
 
 /// What a reader wants first.
 pub(crate) struct Glance {
@@ -12,6 +12,8 @@ pub(crate) struct Glance {
     pub(crate) done: usize,
     /// Points of the plan.
     pub(crate) planned: usize,
+    /// How often each point was measured, the least and the most.
+    repeats: (usize, usize),
     /// By wire, those of which something was measured that is published too.
     pub(crate) spans: Vec<Span>,
 }
@@ -42,8 +44,15 @@ pub(crate) fn glance(run: &RunResult) -> Option<Glance> {
     of_sweep().next().map(|_| Glance {
         done: points.len(),
         planned: planned.unwrap_or(0).max(of_sweep().count()),
+        repeats: repeats(of_sweep()),
         spans: Wire::ALL.into_iter().filter_map(span).collect(),
     })
+}
+
+/// Repeats that count, of the points that were measured.
+fn repeats<'a>(tests: impl Iterator<Item = &'a Test>) -> (usize, usize) {
+    let counted = tests.map(|test| test.counted().counted).filter(|counted| *counted > 0);
+    counted.fold((0, 0), |(least, most), n| (if least == 0 { n } else { n.min(least) }, n.max(most)))
 }
 
 impl Glance {
@@ -54,7 +63,13 @@ impl Glance {
 
     /// `of the published throughput, unlimited wire; 27 of 27 points`, what the range is about.
     pub(crate) fn about(&self) -> String {
-        let done = format!("{} of {} points", self.done, self.planned);
+        let times = match self.repeats {
+            (0, _) => String::new(),
+            (1, 1) => ", each measured once".to_owned(),
+            (least, most) if least == most => format!(", medians of {least} repeats each"),
+            (least, most) => format!(", medians of {least} to {most} repeats"),
+        };
+        let done = format!("{} of {} points{times}", self.done, self.planned);
         match self.spans.first() {
             Some(span) => format!("of the published throughput, {}; {done}", span.wire.title()),
             None => done,

@@ -4,6 +4,7 @@ use super::{Mix, WORKLOAD, Wire};
 use crate::published::fcoe::{T5Fcoe, t5_fcoe};
 use crate::quantity::UNKNOWN;
 use crate::table::{Cell, Table, Tone};
+use crate::tables;
 use linerate_load::result::{RunResult, Test};
 
 /// What a test of a sweep is about.
@@ -13,22 +14,26 @@ pub(crate) struct Shown {
     pub(crate) mix: Mix,
     pub(crate) io_bytes: u32,
     pub(crate) bytes_per_s: f64,
+    /// Its place among the run's tests.
+    index: usize,
     iops: Option<f64>,
     cpu: Option<f64>,
 }
 
 /// The points of a run that were measured.
 pub(crate) fn points(run: &RunResult) -> Vec<Shown> {
-    run.tests.iter().filter(|test| test.workload == WORKLOAD).filter_map(measured).collect()
+    let tests = run.tests.iter().enumerate().filter(|(_, test)| test.workload == WORKLOAD);
+    tests.filter_map(|(index, test)| measured(index, test)).collect()
 }
 
-fn measured(test: &Test) -> Option<Shown> {
+fn measured(index: usize, test: &Test) -> Option<Shown> {
     let further = |name: &str| test.further.get(name).and_then(|summary| summary.median.known());
     Some(Shown {
         wire: Wire::parse(test.parameters.get("wire")?)?,
         mix: Mix::parse(test.parameters.get("op")?)?,
         io_bytes: test.parameters.get("io_bytes")?.parse().ok().filter(|bytes| *bytes > 0)?,
         bytes_per_s: test.value.as_ref()?.median.known()?,
+        index,
         iops: further("iops"),
         cpu: further("cpu"),
     })
@@ -43,15 +48,15 @@ pub(super) fn published(rows: &[T5Fcoe], mix: Mix, io_bytes: u32) -> Option<&T5F
 pub(crate) fn beside(run: &RunResult) -> Table {
     let mut table = Table::new(&[
         "Wire",
-        "#I/O",
+        "#Request",
         "Operation",
         "#MB/s",
-        "#Published",
+        "#Published MB/s",
         "#Ratio",
         "#IOPS",
-        "#Published",
-        "#CPU %",
-        "#Published",
+        "#Published IOPS",
+        "#Target's CPU %",
+        "#Published CPU %",
     ]);
     let rows = t5_fcoe().unwrap_or_default();
     let number = |value: Option<f64>| match value {
@@ -63,7 +68,7 @@ pub(crate) fn beside(run: &RunResult) -> Table {
         let megabytes = point.bytes_per_s / 1e6;
         let ratio = theirs.map(|theirs| format!("×{:.2}", megabytes / theirs.mb_per_s));
         table.row([
-            point.wire.word().into(),
+            Cell::from(point.wire.word()).anchor(tables::anchor(point.index)),
             format!("{} B", point.io_bytes).into(),
             point.mix.title().into(),
             number(Some(megabytes)),

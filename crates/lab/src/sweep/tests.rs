@@ -127,9 +127,32 @@ fn the_table_and_the_charts_have_ours_beside_theirs() {
     for part in ["FCoE, beside the published table", "2050764", "50/50"] {
         assert!(text.contains(part) && html.contains(part), "{part}\n{text}");
     }
-    for part in ["chart-throughput-by-io-size", "chart-throughput-40g-10g", "READ, published", "WRITE, 10Gb/s"] {
+    // Three sizes are no chart; the full form has seven.
+    assert!(!html.contains("<svg class=\"chart"));
+    let (stop, dir) = (Stop::new().unwrap(), tempfile::tempdir().unwrap());
+    let plan = t5_fcoe(Form::Full);
+    let run = sweep(&plan, &mut Made::default(), dir.path(), false, Vec::new(), &stop, |_| {}).unwrap();
+    let html = report::render(&run);
+    for part in ["id=\"throughput-by-io-size\"", "id=\"throughput-40g-10g\"", "READ, published", "WRITE, 10Gb/s"] {
         assert!(html.contains(part), "{part}");
     }
+}
+
+/// One way of a link of 40 Gb/s holds 5 GB/s; the mix is of both ways.
+#[test]
+fn the_published_32_kib_figures_stand_beside_ours() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = go(&mut Made::default(), dir.path(), false).unwrap();
+    let (text, html) = (crate::text::render(&run, false), report::render(&run));
+    for (mix, figure) in [("READ", "4713"), ("WRITE", "4755"), ("50/50", "9423")] {
+        let row = text.lines().find(|l| l.contains("unlimited") && l.contains("32768 B") && l.contains(mix)).unwrap();
+        assert!(row.contains(figure), "{row}");
+        let cell = format!(
+            "<td role=\"cell\" data-label=\"Published MB/s\" class=\"number quiet\"><span class=\"cell\">{figure}<"
+        );
+        assert!(html.contains(&cell), "{mix}");
+    }
+    assert!(html.contains("50/50 counts both directions"));
 }
 
 #[test]
@@ -137,7 +160,7 @@ fn the_first_words_are_how_far_it_is_and_how_much_of_it_is_done() {
     let dir = tempfile::tempdir().unwrap();
     let run = go(&mut Made { until: Some(13), ..Made::default() }, dir.path(), false).unwrap();
     let (text, html) = (crate::text::render(&run, false), report::render(&run));
-    let about = "of the published throughput, unlimited wire; 12 of 27 points";
+    let about = "of the published throughput, unlimited wire; 12 of 27 points, each measured once";
     assert!(text.lines().next().unwrap().ends_with(&format!("  ×0.488 to ×6.95 {about}")), "{text}");
     assert!(html.contains("<h1>×0.488 to ×6.95</h1>") && html.contains(&format!("<p class=\"lead\">{about}</p>")));
     for line in [

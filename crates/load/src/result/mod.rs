@@ -27,7 +27,7 @@ pub use ledger::{Ledger, Unexplained};
 pub use number::Number;
 pub use outcome::Outcome;
 pub use stage::{Agreement, How, Stage, Told};
-pub use test::{Cpu, PortUsed, Repeat, Role, Sample, Summary, Test, unit};
+pub use test::{Counted, Cpu, PortUsed, Repeat, Role, Sample, Summary, Test, unit};
 pub use timestamp::{Timestamp, TimestampError};
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! One test of a run: what was asked, on which ports, and every figure taken.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +113,7 @@ pub struct Repeat {
 }
 
 /// Median and spread of a test's valid repeats, in `unit`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The median; of an even number of repeats, the mean of the middle two.
     pub median: Number,
@@ -122,6 +123,21 @@ pub struct Summary {
     pub greatest: Number,
     /// See [`mod@unit`].
     pub unit: String,
+    /// Repeats that the median is of; `null` in documents that do not tell.
+    #[serde(default)]
+    pub counted: Option<usize>,
+    /// Repeats that were made, those too that do not count; `null` in documents that do not tell.
+    #[serde(default)]
+    pub made: Option<usize>,
+}
+
+/// Repeats that counted, of those that were made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Repeats that the figure is of.
+    pub counted: usize,
+    /// All of them.
+    pub made: usize,
 }
 
 /// Processor time of one thread over the test.
@@ -159,6 +175,13 @@ impl Test {
         self.value = Summary::of(&self.repeats, unit);
     }
 
+    /// How many repeats the value is of.
+    #[must_use]
+    pub fn counted(&self) -> Counted {
+        let counted = self.repeats.iter().filter(|repeat| repeat.valid && repeat.value.known().is_some()).count();
+        Counted { counted, made: self.repeats.len() }
+    }
+
     /// How many ports sent.
     #[must_use]
     pub fn senders(&self) -> usize {
@@ -172,7 +195,7 @@ impl Summary {
     pub fn of(repeats: &[Repeat], unit: &str) -> Option<Self> {
         let mut values: Vec<f64> =
             repeats.iter().filter(|repeat| repeat.valid).filter_map(|repeat| repeat.value.known()).collect();
-        Self::of_values(&mut values, unit)
+        Some(Self { made: Some(repeats.len()), ..Self::of_values(&mut values, unit)? })
     }
 
     /// Median, least and greatest of numbers, which are sorted by it; `None` of none.
@@ -183,7 +206,31 @@ impl Summary {
         let lower = values[(values.len() - 1) / 2];
         // Halved before they are added, so that two huge values do not overflow.
         let median = if values.len() % 2 == 1 { upper } else { lower / 2.0 + upper / 2.0 };
-        Some(Self { median: median.into(), least: least.into(), greatest: greatest.into(), unit: unit.to_owned() })
+        let number = Some(values.len());
+        Some(Self {
+            median: median.into(),
+            least: least.into(),
+            greatest: greatest.into(),
+            unit: unit.to_owned(),
+            counted: number,
+            made: number,
+        })
+    }
+}
+
+impl Counted {
+    /// Whether so many were thrown away that the figure is doubtful: fewer than three or fewer than half are left. One
+    /// that was measured once or twice on purpose, and kept, is not.
+    #[must_use]
+    pub fn few(self) -> bool {
+        self.counted < self.made && (self.counted < 3 || 2 * self.counted < self.made)
+    }
+}
+
+impl fmt::Display for Counted {
+    /// `3 of 5`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{} of {}", self.counted, self.made))
     }
 }
 
@@ -199,7 +246,7 @@ impl Cpu {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cpu, Number, Repeat, Summary};
+    use super::{Counted, Cpu, Number, Repeat, Summary, Test};
 
     fn repeats(values: &[f64]) -> Vec<Repeat> {
         values.iter().map(|&value| Repeat { value: value.into(), valid: true, ..Repeat::default() }).collect()
@@ -212,6 +259,28 @@ mod tests {
         let summary = Summary::of(&list, "pps").unwrap();
         assert_eq!(summary.median, Number::new(4.0));
         assert_eq!((summary.least, summary.greatest), (Number::new(1.0), Number::new(5.0)));
+    }
+
+    #[test]
+    fn a_figure_says_how_many_repeats_counted_of_how_many_made() {
+        let mut test = Test { repeats: repeats(&[5.0, 1.0, f64::NAN, 1000.0]), ..Test::default() };
+        test.repeats[3].valid = false;
+        test.summarize("pps");
+        assert_eq!(test.counted(), Counted { counted: 2, made: 4 });
+        assert_eq!(test.counted().to_string(), "2 of 4");
+        let document = serde_json::to_value(&test).unwrap();
+        assert_eq!((&document["value"]["counted"], &document["value"]["made"]), (&2.into(), &4.into()));
+        // A document of before.
+        let old = r#"{"median": 1.0, "least": 1.0, "greatest": 1.0, "unit": "pps"}"#;
+        let old: Summary = serde_json::from_str(old).unwrap();
+        assert_eq!((old.counted, old.made), (None, None));
+    }
+
+    #[test]
+    fn a_figure_is_doubtful_when_few_repeats_are_left() {
+        let few = |counted, made| Counted { counted, made }.few();
+        assert!(few(1, 3) && few(2, 3) && few(0, 1) && few(4, 9) && few(3, 7));
+        assert!(!few(3, 5) && !few(3, 3) && !few(1, 1) && !few(2, 2) && !few(5, 10) && !few(0, 0));
     }
 
     #[test]

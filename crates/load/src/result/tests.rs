@@ -67,7 +67,13 @@ fn full() -> RunResult {
         ],
         further: BTreeMap::from([(
             "program".to_owned(),
-            Summary { median: 1.0.into(), least: 1.0.into(), greatest: 1.0.into(), unit: unit::NS.to_owned() },
+            Summary {
+                median: 1.0.into(),
+                least: 1.0.into(),
+                greatest: 1.0.into(),
+                unit: unit::NS.to_owned(),
+                ..Summary::default()
+            },
         )]),
         latency: Some(Latency { count: 3, min: 1.0.into(), max: 2.0.into(), ..Latency::default() }),
         ledger: Some(Ledger { offered: Some(u64::MAX), sent: Some(u64::MAX), ..Ledger::default() }),

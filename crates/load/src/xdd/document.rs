@@ -107,7 +107,13 @@ fn test(facts: &Facts<'_>, account: &Account, id: String) -> Test {
 }
 
 fn summary(value: f64, unit: &str) -> Summary {
-    Summary { median: value.into(), least: value.into(), greatest: value.into(), unit: unit.into() }
+    Summary {
+        median: value.into(),
+        least: value.into(),
+        greatest: value.into(),
+        unit: unit.into(),
+        ..Summary::default()
+    }
 }
 
 fn port(facts: &Facts<'_>, number: usize) -> PortUsed {

@@ -5,7 +5,7 @@ use maud::html;
 
 use super::plot::{self, Anchor, Area, Look};
 use super::scale::Scale;
-use super::{Chart, Drawing, Page};
+use super::{Chart, Drawing, LEAST_POINTS, Page, Paper};
 use crate::published::fcoe::t5_fcoe;
 use crate::quantity::value;
 use crate::sweep::{Mix, Wire, points};
@@ -15,7 +15,8 @@ pub(super) const CHART: Chart = Chart {
     id: "throughput-by-io-size",
     title: "FCoE throughput by I/O size",
     reading: "All initiators together, over a wire without a limit; both axes are logarithmic. Hollow marks on a dotted line: \
-              what was published for a port of 40 Gb/s each way.",
+              what was published for a port of 40 Gb/s each way; 50/50 counts both ways.",
+    paper: Paper::Half,
     draw,
 };
 
@@ -23,6 +24,8 @@ pub(super) const CHART: Chart = Chart {
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) look: Look,
+    /// Whether it was measured in this run.
+    pub(super) measured: bool,
     pub(super) points: Vec<(f64, f64)>,
 }
 
@@ -34,7 +37,7 @@ pub(super) fn measured(run: &RunResult, mix: Mix, wire: Wire) -> Vec<(f64, f64)>
     list
 }
 
-fn draw(run: &RunResult, page: Page) -> Drawing {
+fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     let (published, mut lines) = (t5_fcoe().unwrap_or_default(), Vec::new());
     for (colour, mix) in Mix::ALL.into_iter().enumerate() {
         let Some(look) = Look::solid(colour) else { continue };
@@ -44,17 +47,18 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
         }
         let rows = published.iter().filter(|row| row.mix == mix);
         let theirs = rows.map(|row| (f64::from(row.io_bytes), row.mb_per_s * 1e6)).collect();
-        lines.push(Line { name: mix.title().into(), look, points: ours });
-        lines.push(Line { name: format!("{}, published", mix.title()), look: look.hollow(), points: theirs });
+        lines.push(Line { name: mix.title().into(), look, measured: true, points: ours });
+        let (name, look) = (format!("{}, published", mix.title()), look.hollow());
+        lines.push(Line { name, look, measured: false, points: theirs });
     }
-    lines_of(&lines, "No FCoE throughput was measured without a limit on the wire.", page)
+    lines_of(&lines, page)
 }
 
-/// The drawing of these lines; without any, of what is missing.
-pub(super) fn lines_of(lines: &[Line], nothing: &str, page: Page) -> Drawing {
+/// The drawing of these lines; none if too little of them was measured.
+pub(super) fn lines_of(lines: &[Line], page: Page) -> Option<Drawing> {
     let points = || lines.iter().flat_map(|line| &line.points);
-    if points().next().is_none() {
-        return Drawing::nothing(nothing);
+    if !lines.iter().any(|line| line.measured && line.points.len() >= LEAST_POINTS) {
+        return None;
     }
     let least = |of: fn(&(f64, f64)) -> f64| points().map(of).fold(f64::MAX, f64::min);
     let most = |of: fn(&(f64, f64)) -> f64| points().map(of).fold(0.0, f64::max);
@@ -97,5 +101,5 @@ pub(super) fn lines_of(lines: &[Line], nothing: &str, page: Page) -> Drawing {
         rate(highest)
     );
     let legend = lines.iter().map(|line| (Some(line.look), line.name.clone())).collect();
-    Drawing { height, body, description, legend, table }
+    Some(Drawing { height, body, description, legend, table })
 }

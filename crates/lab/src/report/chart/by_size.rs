@@ -2,21 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use linerate_load::result::{Role, RunResult, Test, unit};
+use linerate_load::result::{Counted, Role, RunResult, Test, unit};
 use maud::html;
 
 use super::plot::{self, Anchor, Area, Look};
 use super::scale::Scale;
-use super::{Chart, Drawing, Page};
-use crate::quantity::{line_rate_pps, per_cent, value};
-use crate::table::Table;
+use super::{Chart, Drawing, LEAST_POINTS, Page, Paper};
+use crate::quantity::{line_rate_pps, per_cent, range, value};
+use crate::table::{Cell, Table};
+use crate::tables::counted_cell;
 
 pub(super) const CHART: Chart = Chart {
     id: "rate-by-size",
     title: "Packet rate by frame size",
-    reading: "Points are medians, whiskers run from the least to the greatest valid repeat. Both axes are logarithmic. \
-              Hollow marks on a dotted line: what was received of what the same colour sent. Dashed: what one Ethernet \
+    reading: "Points are medians, whiskers run from the least to the greatest repeat that counts; amber marks: few \
+              repeats counted. Both axes are logarithmic. Hollow marks on a dotted line: what was received of what the same colour sent. Dashed: what one Ethernet \
               link of that speed can carry.",
+    paper: Paper::Half,
     draw,
 };
 
@@ -28,13 +30,16 @@ struct Point {
     median: f64,
     least: f64,
     greatest: f64,
+    counted: Counted,
+    /// The same as a cell.
+    repeats: Cell,
 }
 
-fn draw(run: &RunResult, page: Page) -> Drawing {
+fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     let series = series(run);
     let points = || series.iter().flat_map(|(_, points)| points);
-    if points().next().is_none() {
-        return Drawing::nothing("No packet rate was measured at a known frame size.");
+    if series.iter().all(|(_, points)| points.len() < LEAST_POINTS) {
+        return None;
     }
     let fold = |value: fn(&Point) -> f64, pick: fn(f64, f64) -> f64, start| points().map(value).fold(start, pick);
     let (smallest, largest) = (fold(|p| p.bytes, f64::min, f64::MAX), fold(|p| p.bytes, f64::max, 0.0));
@@ -51,16 +56,16 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
     let marks: Vec<_> = sizes.iter().map(|&bytes| (x.at(bytes), format!("{bytes}"))).collect();
 
     let mut table =
-        Table::new(&["Series", "#Frame", "#Median", "#Least", "#Greatest", "#Of 10 GbE", "#Of 40 GbE", "#Of 100 GbE"]);
+        Table::new(&["Series", "#Frame", "#Median", "#Spread", "#Repeats", "#Of 10 GbE", "#Of 40 GbE", "#Of 100 GbE"]);
     let pps = |rate: f64| value(rate.into(), unit::PPS);
     for (name, points) in &series {
         for point in points {
             let share = |link: f64| per_cent((point.median / line_rate_pps(link, point.bytes)).into()).into();
             let [ten, forty, hundred] = LINKS.map(|(_, bits)| share(bits));
             let frame = format!("{} B", point.bytes).into();
-            let rates = [point.median, point.least, point.greatest].map(|rate| pps(rate).into());
-            let [median, least, greatest] = rates;
-            table.row([name.as_str().into(), frame, median, least, greatest, ten, forty, hundred]);
+            let spread = range(point.least.into(), point.greatest.into(), unit::PPS).into();
+            let repeats = point.repeats.clone();
+            table.row([name.as_str().into(), frame, pps(point.median).into(), spread, repeats, ten, forty, hundred]);
         }
     }
 
@@ -78,7 +83,8 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
             @for (point, &place) in points.iter().zip(&places) {
                 (plot::whisker(look, place.0, y.at(point.least), y.at(point.greatest)))
                 @let spread = format!("{} to {}", pps(point.least), pps(point.greatest));
-                (plot::mark(look, place, &format!("{name}, {} B: {} ({spread})", point.bytes, pps(point.median))))
+                @let title = format!("{name}, {} B: {} ({spread}; {} repeats)", point.bytes, pps(point.median), point.counted);
+                g class=[point.counted.few().then_some("few")] { (plot::mark(look, place, &title)) }
             }
         }
     };
@@ -92,7 +98,7 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
         pps(lowest),
         pps(highest)
     );
-    Drawing { height, body, description, legend, table }
+    Some(Drawing { height, body, description, legend, table })
 }
 
 /// The part of a link's line rate that lies in the area, named where it leaves.
@@ -153,7 +159,8 @@ fn point(test: &Test) -> Option<Point> {
     let median = value.median.known().filter(|&rate| rate > 0.0)?;
     let positive = |rate: linerate_load::result::Number| rate.known().filter(|&rate| rate > 0.0).unwrap_or(median);
     let bytes = f64::from(test.wire_bytes.filter(|&bytes| bytes > 0)?);
-    Some(Point { bytes, median, least: positive(value.least), greatest: positive(value.greatest) })
+    let (counted, repeats) = (test.counted(), counted_cell(test));
+    Some(Point { bytes, median, least: positive(value.least), greatest: positive(value.greatest), counted, repeats })
 }
 
 /// Workload, path of the first sender (or first port), and how many sent if it was not one.

@@ -5,8 +5,9 @@ use maud::html;
 
 use super::plot::{self, Anchor};
 use super::scale::Scale;
-use super::{Chart, Drawing, Page};
+use super::{Chart, Drawing, Page, Paper};
 use crate::quantity::{ratio, value};
+use crate::sweep::WORKLOAD;
 use crate::tables;
 
 pub(super) const CHART: Chart = Chart {
@@ -14,21 +15,24 @@ pub(super) const CHART: Chart = Chart {
     title: "Beside published and peers' figures",
     reading: "Each pair of bars has its own scale, which starts at zero. Published figures were measured by others, on their \
               hardware.",
+    paper: Paper::Full,
     draw,
 };
 
 /// Pairs drawn; more are in the table.
 const PAIRS: usize = 16;
 
-fn draw(run: &RunResult, page: Page) -> Drawing {
+fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     let known =
         |c: &&Comparison| [c.ours, c.value].iter().all(|number| number.known().is_some_and(|number| number >= 0.0));
-    let pairs: Vec<&Comparison> = run.comparisons.iter().filter(known).collect();
+    // A sweep's stand in a table of their own, side by side.
+    let of_sweep = |c: &&Comparison| run.tests.iter().any(|test| test.id == c.test && test.workload == WORKLOAD);
+    let pairs: Vec<&Comparison> = run.comparisons.iter().filter(known).filter(|c| !of_sweep(c)).collect();
     if pairs.is_empty() {
-        return Drawing::nothing("Nothing was compared.");
+        return None;
     }
     let higher = |pair: &Comparison| [pair.ours, pair.value].iter().filter_map(|n| n.known()).fold(0.0, f64::max);
-    let pair_height = 92.0;
+    let pair_height = 66.0;
     // Room to the right of the longest bar for its value.
     let room = page.width() - 110.0;
     let body = html! {
@@ -39,24 +43,24 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
             (plot::label(0.0, top + 14.0, Anchor::Start, "panel", &plot::fit(title, page.width() - 70.0)))
             (plot::label(page.width(), top + 14.0, Anchor::End, "panel", &ratio(pair.ratio)))
             @for (place, number, name, class) in [(0.0, pair.ours, "this run", "ours"), (1.0, pair.value, pair.name.as_str(), "peer")] {
-                @let y = top + 22.0 + place * 27.0;
+                @let y = top + 21.0 + place * 19.0;
                 @let end = number.known().map_or(0.0, |number| scale.at(number));
-                rect x="0" y=(plot::px(y)) width=(plot::px(end.max(1.0))) height="23" rx="2" class=(format!("bar {class}")) {
+                rect x="0" y=(plot::px(y)) width=(plot::px(end.max(1.0))) height="17" rx="2" class=(format!("bar {class}")) {
                     title { (format!("{name}: {}", value(number, &pair.unit))) }
                 }
                 // The name stands in the bar if that is long enough, otherwise after the value.
                 @let inside = end > plot::width(name) + 12.0;
-                @if inside { (plot::label(8.0, y + 16.0, Anchor::Start, &format!("in-bar on-{class}"), name)) }
+                @if inside { (plot::label(8.0, y + 13.0, Anchor::Start, &format!("in-bar on-{class}"), name)) }
                 @let after = value(number, &pair.unit);
                 @let after = if inside { after } else { plot::fit(&format!("{after}  {name}"), page.width() - end - 8.0) };
-                (plot::label(end.max(1.0) + 8.0, y + 16.0, Anchor::Start, "value", &after))
+                (plot::label(end.max(1.0) + 8.0, y + 13.0, Anchor::Start, "value", &after))
             }
         }
     };
     let shown = u32::try_from(pairs.len().min(PAIRS)).unwrap_or(u32::MAX);
     let more = pairs.len().saturating_sub(PAIRS);
     let first = pairs[0];
-    Drawing {
+    Some(Drawing {
         height: f64::from(shown) * pair_height - 10.0,
         body,
         description: format!(
@@ -71,6 +75,6 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
         } else {
             Vec::new()
         },
-        table: tables::comparisons(run, |_| true),
-    }
+        table: tables::comparisons(run, |test| test.workload != WORKLOAD),
+    })
 }

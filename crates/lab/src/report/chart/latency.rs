@@ -5,7 +5,7 @@ use maud::html;
 
 use super::plot::{self, Anchor, Area, Look};
 use super::scale::Scale;
-use super::{Chart, Drawing, Page};
+use super::{Chart, Drawing, LEAST_POINTS, Page, Paper};
 use crate::quantity::{count, nanoseconds, value};
 use crate::sweep::WORKLOAD;
 use crate::table::Table;
@@ -15,13 +15,14 @@ pub(super) const CHART: Chart = Chart {
     title: "Latency by percentile",
     reading: "A point says that so many per cent of the frames (in a sweep: requests) were at least this quick. To the \
               right, each mark leaves a tenth as many slower ones; the greatest latency stands one mark beyond. Both axes are logarithmic.",
+    paper: Paper::Half,
     draw,
 };
 
 /// Places of [`Latency::quantiles`] on the axis: -log10 of the share of slower frames, the maximum one beyond the last.
 const PLACES: [f64; 7] = [0.0, 0.301, 1.0, 2.0, 3.0, 4.0, 5.0];
 
-fn draw(run: &RunResult, page: Page) -> Drawing {
+fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     // Round trips of frames and requests with a long queue would press each other flat.
     let of_sweep = |test: &&Test| test.workload == WORKLOAD;
     let frames = run.tests.iter().any(|test| test.latency.is_some() && !of_sweep(&test));
@@ -35,8 +36,9 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
             known.then(|| (if test.title.is_empty() { test.id.clone() } else { test.title.clone() }, latency))
         })
         .collect();
-    if series.is_empty() {
-        return Drawing::nothing("Latency was not measured.");
+    let quantiles = |latency: &Latency| latency.quantiles().iter().filter(|(_, ns)| ns.known().is_some()).count();
+    if series.iter().all(|(_, latency)| quantiles(latency) < LEAST_POINTS) {
+        return None;
     }
     let known = || series.iter().flat_map(|(_, latency)| latency.quantiles()).filter_map(|(_, ns)| ns.known());
     let (lowest, highest) = (known().fold(f64::MAX, f64::min), known().fold(0.0, f64::max));
@@ -58,10 +60,10 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
 
     let drawn = || (0..).zip(&series).map_while(|(k, (name, latency))| Some((name, latency, Look::solid(k)?)));
     let body = html! {
-        (plot::label(0.0, 14.0, Anchor::Start, "unit", "Latency"))
+        (plot::label(0.0, 14.0, Anchor::Start, "unit", "Latency, logarithmic"))
         (plot::rows(area, &y, &y.ticks(page.pick(10, 8)), tick))
         (plot::columns(area, &marks))
-        (plot::label(area.right, height - 6.0, Anchor::End, "unit", "Percentile"))
+        (plot::label(area.right, height - 6.0, Anchor::End, "unit", "Share of frames or requests that were quicker, %"))
         @for (name, latency, look) in drawn() {
             @let points: Vec<_> = latency.quantiles().into_iter().zip(PLACES)
                 .filter_map(|((quantile, ns), place)| Some((quantile, ns.known()?, place))).collect();
@@ -78,7 +80,7 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
     }
     let description =
         format!("{} lines; latencies from {} to {}.", series.len(), nanoseconds(lowest), nanoseconds(highest));
-    Drawing { height, body, description, legend, table }
+    Some(Drawing { height, body, description, legend, table })
 }
 
 /// A round time without the digits that say nothing: `3 µs`.

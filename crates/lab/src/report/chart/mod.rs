@@ -1,7 +1,8 @@
 //! Charts: inline SVG, no script. One file and one row of [`CHARTS`] add one.
 //!
 //! A chart is drawn twice, for wide and for narrow pages, so that its letters keep their size; the style sheet shows one.
-//! Its numbers stand below it in a table, which is also what a screen reader gets to read.
+//! Its numbers stand below it in a table, which is also what a screen reader gets to read. Of what has
+//! too few points nothing is drawn: every figure stands in a table of the report anyway.
 
 mod by_io_size;
 mod by_size;
@@ -27,18 +28,33 @@ pub struct Chart {
     pub title: &'static str,
     /// How to read it, a sentence or two.
     pub reading: &'static str,
-    /// Draws it for a page of that width.
-    draw: fn(&RunResult, Page) -> Drawing,
+    /// How it stands on paper.
+    paper: Paper,
+    /// Draws it for a page of that width; none if too little of it was measured.
+    draw: fn(&RunResult, Page) -> Option<Drawing>,
 }
+
+/// How a chart stands on paper.
+enum Paper {
+    /// Two beside each other.
+    Half,
+    /// In the whole width.
+    Full,
+    /// Left out: too long.
+    Never,
+}
+
+/// Points that the longest line of a chart must have: fewer are read more easily in a table.
+const LEAST_POINTS: usize = 4;
 
 /// Every chart, in the order of the report.
 pub const CHARTS: &[Chart] = &[
     by_size::CHART,
+    latency::CHART,
     by_io_size::CHART,
     wires::CHART,
     compared::CHART,
     stages::CHART,
-    latency::CHART,
     over_time::CHART,
 ];
 
@@ -88,31 +104,22 @@ struct Drawing {
     table: Table,
 }
 
-impl Drawing {
-    /// What is drawn when the run measured none of it.
-    fn nothing(why: &str) -> Self {
-        Self {
-            height: 40.0,
-            body: plot::label(0.0, 24.0, plot::Anchor::Start, "nothing", why),
-            description: why.to_owned(),
-            legend: Vec::new(),
-            table: Table::default(),
+impl Chart {
+    /// Class of its section.
+    pub(super) fn class(&self) -> &'static str {
+        match self.paper {
+            Paper::Half => "half",
+            Paper::Full => "full",
+            Paper::Never => "screen",
         }
     }
-}
 
-impl Chart {
-    /// Whether the run measured what it shows.
-    pub(super) fn shows(&self, run: &RunResult) -> bool {
-        !(self.draw)(run, Page::Wide).table.rows.is_empty()
-    }
-
-    /// The chart with its heading, legend and numbers.
-    pub(super) fn figure(&self, run: &RunResult) -> Markup {
-        let wide = (self.draw)(run, Page::Wide);
-        html! {
-            figure id=(format!("chart-{}", self.id)) {
-                figcaption { h3 { (self.title) } @if !wide.table.rows.is_empty() { p class="reading" { (self.reading) } } }
+    /// The chart with its legend and numbers; none if too little of it was measured.
+    pub(super) fn body(&self, run: &RunResult) -> Option<Markup> {
+        let (wide, narrow) = ((self.draw)(run, Page::Wide)?, (self.draw)(run, Page::Narrow)?);
+        Some(html! {
+            figure {
+                figcaption { p class="reading" { (self.reading) } }
                 @if !wide.legend.is_empty() {
                     ul class="legend" {
                         @for (look, name) in &wide.legend {
@@ -129,12 +136,10 @@ impl Chart {
                     }
                 }
                 (self.svg(&wide, Page::Wide))
-                (self.svg(&(self.draw)(run, Page::Narrow), Page::Narrow))
-                @if !wide.table.rows.is_empty() {
-                    details { summary { "Numbers of this chart" } (table(&wide.table, self.title)) }
-                }
+                (self.svg(&narrow, Page::Narrow))
+                details { summary { "Numbers of this chart" } (table(&wide.table, self.title)) }
             }
-        }
+        })
     }
 
     fn svg(&self, drawing: &Drawing, page: Page) -> Markup {

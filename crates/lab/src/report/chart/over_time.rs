@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::plot::{self, Anchor, Area, Look};
 use super::scale::{LARGEST, Scale};
-use super::{Chart, Drawing, Page};
+use super::{Chart, Drawing, Page, Paper};
 use crate::quantity::value;
 use crate::table::Table;
 
@@ -14,11 +14,15 @@ pub(super) const CHART: Chart = Chart {
     title: "Rate over time",
     reading: "One panel a test, each from zero to its own greatest sample. A shaded band spans the samples that share a \
               pixel; the dashed line is the median of the repeats.",
+    paper: Paper::Never,
     draw,
 };
 
 /// Panels drawn; further tests are in the table.
 const PANELS: usize = 24;
+
+/// Samples that a panel needs: fewer are the repeats, which stand in the test's details.
+const SAMPLES: usize = 8;
 
 /// Points of a line; more samples are gathered into bands.
 const POINTS: usize = 160;
@@ -31,11 +35,15 @@ struct Stretch {
     greatest: f64,
 }
 
-fn draw(run: &RunResult, page: Page) -> Drawing {
-    let series: Vec<(&Test, Vec<Stretch>)> =
-        run.tests.iter().map(|test| (test, stretches(&test.samples))).filter(|(_, list)| !list.is_empty()).collect();
+fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
+    let series: Vec<(&Test, Vec<Stretch>)> = run
+        .tests
+        .iter()
+        .map(|test| (test, stretches(&test.samples)))
+        .filter(|(_, list)| list.len() >= SAMPLES)
+        .collect();
     if series.is_empty() {
-        return Drawing::nothing("No samples were taken over time.");
+        return None;
     }
     let across = page.pick(3, 1);
     let gap = 28.0;
@@ -62,7 +70,7 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
     let shown = u32::try_from(series.len().min(PANELS)).unwrap_or(u32::MAX);
     let height = f64::from(shown.div_ceil(across)) * (panel_height + gap);
     let more = series.len().saturating_sub(PANELS);
-    Drawing {
+    Some(Drawing {
         height,
         body: html! { @for panel in panels { (panel) } },
         description: format!("{} tests, a panel each.", series.len()),
@@ -72,7 +80,7 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
             Vec::new()
         },
         table,
-    }
+    })
 }
 
 fn panel(test: &Test, list: &[Stretch], area: Area, top: f64) -> Markup {

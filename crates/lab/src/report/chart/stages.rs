@@ -6,7 +6,8 @@ use maud::{Markup, html};
 
 use super::plot::{self, Anchor, COLOURS};
 use super::scale::Scale;
-use super::{Chart, Drawing, Page};
+use super::{Chart, Drawing, Page, Paper};
+use crate::noise::{Time, noise, spread, time};
 use crate::published::{self, EtherOutput};
 use crate::quantity::{UNKNOWN, nanoseconds};
 use crate::table::Table;
@@ -16,29 +17,32 @@ pub(super) const CHART: Chart = Chart {
     title: "Nanoseconds a packet, stage by stage",
     reading: "Medians, one stage behind the other, all bars on one scale. The upright line is the same way measured \
               without stamps or cuts. Where a path is not ours, a stage is the difference of two measurements: one below \
-              zero has no length, its number is below the bar.",
+              its noise has no length, and below the bar stands what it is under.",
+    paper: Paper::Full,
     draw,
 };
 
 /// One bar.
 struct Bar {
     title: String,
-    /// Name and nanoseconds; none for a stage that was not measured.
-    parts: Vec<(String, Option<f64>)>,
+    /// Name and time; none for a stage that was not measured.
+    parts: Vec<(String, Option<Time>)>,
+    /// Sum of the stages as they were measured, ns.
+    sum: f64,
     /// The way as a whole, measured otherwise.
     whole: Option<f64>,
 }
 
 /// Bars drawn; more are in the table.
 const BARS: usize = 16;
-const BAR: f64 = 30.0;
-const KEY: f64 = 20.0;
+const BAR: f64 = 20.0;
+const KEY: f64 = 18.0;
 
-fn draw(run: &RunResult, page: Page) -> Drawing {
+fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     let measured: Vec<(&Test, How)> =
         run.tests.iter().flat_map(|test| test.ways().into_iter().map(move |how| (test, how))).collect();
     if measured.is_empty() {
-        return Drawing::nothing("No stages were measured.");
+        return None;
     }
     let ours = measured.iter().map(|(test, how)| bar(test, *how));
     // What was published is about the way out.
@@ -61,7 +65,7 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
     let mut places = Vec::new();
     for bar in &bars {
         let keys = keys(bar, page.width());
-        let height = 22.0 + BAR + 8.0 + KEY * rows_of(&keys) + 22.0;
+        let height = 22.0 + BAR + 6.0 + KEY * rows_of(&keys) + 14.0;
         places.push((top, keys));
         top += height;
     }
@@ -76,7 +80,7 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
         @for (bar, (top, keys)) in bars.iter().zip(&places) { (drawn(bar, *top, keys, &scale, page, &colour)) }
     };
     let first = &bars[0];
-    Drawing {
+    Some(Drawing {
         height: top + 40.0,
         body,
         description: format!("{} bars; the first: {}, {}.", bars.len(), first.title, first.figures()),
@@ -86,36 +90,36 @@ fn draw(run: &RunResult, page: Page) -> Drawing {
             Vec::new()
         },
         table: numbers(&measured),
-    }
+    })
 }
 
 fn bar(test: &Test, how: How) -> Bar {
     let stages = test.stages.iter().filter(|stage| stage.how == how);
-    let parts = stages.map(|stage| (stage.name.clone(), stage.median())).collect();
+    let parts = stages.map(|stage| (stage.name.clone(), time(stage))).collect();
+    let sum = test.stage_sum(how).unwrap_or(0.0);
     let whole = test.value.as_ref().and_then(|value| value.median.known());
     let title = if test.title.is_empty() { &test.id } else { &test.title };
-    Bar { title: format!("{title}, by {}", how.name()), parts, whole }
+    Bar { title: format!("{title}, by {}", how.name()), parts, sum, whole }
 }
 
 /// The published one: its parts that are told for the case without a flow table, and what they leave.
 fn of_2012(rows: &[EtherOutput]) -> Option<Bar> {
     let [whole, resolve, _, header] = rows else { return None };
-    let part = |row: &EtherOutput| (row.stage.trim_start_matches("of which ").to_owned(), Some(row.most));
-    let rest = ("rest of ether_output()".to_owned(), Some(whole.most - resolve.most - header.most));
+    let part = |row: &EtherOutput| (row.stage.trim_start_matches("of which ").to_owned(), Some(Time::Is(row.most)));
+    let rest = ("rest of ether_output()".to_owned(), Some(Time::Is(whole.most - resolve.most - header.most)));
     let title = "published 2012: ether_output() alone".to_owned();
-    Some(Bar { title, parts: vec![part(resolve), part(header), rest], whole: Some(whole.most) })
+    Some(Bar { title, parts: vec![part(resolve), part(header), rest], sum: whole.most, whole: Some(whole.most) })
 }
 
 impl Bar {
     /// Of the stages that have a length.
     fn length(&self) -> f64 {
-        self.parts.iter().filter_map(|(_, ns)| *ns).map(|ns| ns.max(0.0)).sum()
+        self.parts.iter().filter_map(|(_, time)| *time).map(Time::length).sum()
     }
 
     fn figures(&self) -> String {
-        let sum: f64 = self.parts.iter().filter_map(|(_, ns)| *ns).sum();
         let whole = self.whole.map_or(String::new(), |whole| format!(", whole {}", nanoseconds(whole)));
-        format!("sum {}{whole}", nanoseconds(sum))
+        format!("sum {}{whole}", nanoseconds(self.sum))
     }
 }
 
@@ -128,8 +132,8 @@ fn colour(index: usize) -> String {
 fn keys(bar: &Bar, width: f64) -> Vec<(String, f64, f64)> {
     let (mut x, mut row) = (0.0, 0.0);
     let mut keys = Vec::new();
-    for (name, ns) in &bar.parts {
-        let text = plot::fit(&format!("{name} {}", ns.map_or(UNKNOWN.to_owned(), short)), width - 18.0);
+    for (name, time) in &bar.parts {
+        let text = plot::fit(&format!("{name} {}", time.map_or(UNKNOWN.to_owned(), Time::short)), width - 18.0);
         let wide = 18.0 + plot::width(&text) + 10.0;
         if x > 0.0 && x + wide > width {
             (x, row) = (0.0, row + 1.0);
@@ -142,16 +146,6 @@ fn keys(bar: &Bar, width: f64) -> Vec<(String, f64, f64)> {
 
 fn rows_of(keys: &[(String, f64, f64)]) -> f64 {
     keys.last().map_or(0.0, |(_, _, row)| row + 1.0)
-}
-
-/// Nanoseconds without their unit.
-fn short(ns: f64) -> String {
-    let size = ns.abs();
-    match ns {
-        _ if size >= 1e6 => format!("{ns:.1e}"),
-        _ if size >= 20.0 => format!("{ns:.0}"),
-        _ => format!("{ns:.1}"),
-    }
 }
 
 fn drawn(
@@ -167,10 +161,10 @@ fn drawn(
     let pieces: Vec<_> = bar
         .parts
         .iter()
-        .map(|(name, ns)| {
+        .map(|(name, time)| {
             let start = from;
-            from += ns.unwrap_or(0.0).max(0.0);
-            (name, *ns, scale.at(start), scale.at(from))
+            from += time.map_or(0.0, Time::length);
+            (name, *time, scale.at(start), scale.at(from))
         })
         .collect();
     let figures = bar.figures();
@@ -179,11 +173,11 @@ fn drawn(
         // On a narrow page the figures would not fit beside the title.
         (plot::label(0.0, top + 14.0, Anchor::Start, "panel", &plot::fit(&bar.title, page.pick(room, page.width()))))
         @if page == Page::Wide { (plot::label(page.width(), top + 14.0, Anchor::End, "value", &figures)) }
-        @for (name, ns, start, end) in &pieces {
-            @if let Some(ns) = ns && *ns > 0.0 {
+        @for (name, time, start, end) in &pieces {
+            @if let Some(time) = *time && time.length() > 0.0 {
                 rect x=(plot::px(*start)) y=(plot::px(y)) width=(plot::px((end - start).max(0.5))) height=(plot::px(BAR))
-                    class=(colour(name)) { title { (format!("{name}: {}", nanoseconds(*ns))) } }
-                @let text = short(*ns);
+                    class=(colour(name)) { title { (format!("{name}: {}", time.long())) } }
+                @let text = time.short();
                 @if end - start > plot::width(&text) + 6.0 {
                     // On the lighter colours dark letters read better.
                     @let class = if colour(name).ends_with("again") { "in-bar" } else { "in-bar on-ours" };
@@ -195,7 +189,7 @@ fn drawn(
             (plot::line((scale.at(whole), y - 4.0), (scale.at(whole), y + BAR + 4.0), "whole"))
         }
         @for ((name, _), (text, x, row)) in bar.parts.iter().zip(keys) {
-            @let line = y + BAR + 8.0 + KEY * row;
+            @let line = y + BAR + 6.0 + KEY * row;
             rect x=(plot::px(*x)) y=(plot::px(line + 3.0)) width="12" height="12" rx="2" class=(colour(name)) {}
             (plot::label(x + 18.0, line + 14.0, Anchor::Start, "", text))
         }
@@ -203,23 +197,13 @@ fn drawn(
 }
 
 fn numbers(measured: &[(&Test, How)]) -> Table {
-    let mut table = Table::new(&["Column", "Stage", "How", "#Median", "#Least", "#Greatest", "What lies in it"]);
+    let mut table = Table::new(&["Column", "Stage", "How", "#Median and spread, ns", "What lies in it"]);
     for (test, how) in measured {
         for stage in test.stages.iter().filter(|stage| stage.how == *how) {
             let Stage { name, ns, about, skipped, .. } = stage;
-            let of = |pick: fn(&linerate_load::result::Summary) -> linerate_load::result::Number| {
-                ns.as_ref().and_then(|ns| pick(ns).known()).map_or(UNKNOWN.to_owned(), |ns| format!("{ns:.1} ns"))
-            };
+            let ns = ns.as_ref().map_or(UNKNOWN.to_owned(), |ns| spread(ns, noise(stage)));
             let about = skipped.as_ref().map_or_else(|| about.clone(), |why| format!("skipped: {why}"));
-            table.row([
-                test.title.as_str().into(),
-                name.as_str().into(),
-                how.name().into(),
-                of(|ns| ns.median).into(),
-                of(|ns| ns.least).into(),
-                of(|ns| ns.greatest).into(),
-                about.into(),
-            ]);
+            table.row([test.title.as_str().into(), name.as_str().into(), how.name().into(), ns.into(), about.into()]);
         }
     }
     table
@@ -235,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_lie_end_to_end_and_a_negative_one_has_no_length() {
+    fn stages_lie_end_to_end_and_one_below_its_noise_has_no_length() {
         let bar = bar(&test(&[("a", 40.0), ("b", -7.0), ("c", 60.0)]), How::CutPoint);
         let scale = Scale::linear(0.0, 100.0, 0.0, 200.0);
         let html = drawn(&bar, 0.0, &keys(&bar, 800.0), &scale, Page::Wide, &|_| "stage".to_owned()).into_string();
@@ -244,15 +228,16 @@ mod tests {
                 && html.contains("x=\"80.0\" y=\"22.0\" width=\"120.0\""),
             "{html}"
         );
-        assert_eq!(html.matches("height=\"30.0\"").count(), 2);
-        assert!(html.contains("b -7.0") && html.contains("sum 93.0 ns"), "{html}");
+        assert_eq!(html.matches("height=\"20.0\"").count(), 2);
+        assert!(html.contains("b under 7.0") && html.contains("sum 93.0 ns"), "{html}");
     }
 
     #[test]
     fn the_published_bar_is_the_published_sum() {
         let bar = of_2012(&published::ether_output().unwrap()).unwrap();
         assert_eq!((bar.length(), bar.whole), (210.0, Some(210.0)));
-        assert_eq!(bar.parts.iter().filter_map(|(_, ns)| *ns).collect::<Vec<_>>(), [100.0, 100.0, 10.0]);
+        let parts: Vec<_> = bar.parts.iter().filter_map(|(_, time)| *time).collect();
+        assert_eq!(parts, [100.0, 100.0, 10.0].map(Time::Is));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Every chart on nothing, on one point, and on extremes.
+//! Every chart on nothing, on few points, and on extremes.
 
 use linerate_load::result::{
     Comparison, How, Kind, Latency, Number, PortUsed, Repeat, Role, RunResult, Sample, Stage, Test, Timestamp, unit,
@@ -46,10 +46,9 @@ fn run(values: &[f64]) -> RunResult {
 /// Two drawings, each with a title and a description, and no coordinate that is not a number.
 fn check(run: &RunResult) {
     for chart in CHARTS {
-        let html = chart.figure(run).into_string();
+        let Some(html) = chart.body(run).map(maud::Markup::into_string) else { continue };
         assert_eq!(html.matches("<svg class=\"chart").count(), 2, "{}", chart.id);
-        assert_eq!(html.matches("<desc").count(), 2, "{}", chart.id);
-        assert!(html.contains("<title id="), "{}", chart.id);
+        assert_eq!((html.matches("<desc").count(), html.matches("<title id=").count()), (2, 2), "{}", chart.id);
         for wrong in ["NaN", "\"inf", "inf,", "-inf", ",inf"] {
             assert!(!html.contains(wrong), "{} has {wrong}: {html}", chart.id);
         }
@@ -57,20 +56,38 @@ fn check(run: &RunResult) {
 }
 
 #[test]
-fn nothing_measured_is_said_in_the_drawing() {
-    check(&run(&[]));
-    for chart in CHARTS {
-        assert!(chart.figure(&run(&[])).into_string().contains("class=\"nothing\""), "{}", chart.id);
-    }
+fn of_nothing_there_is_no_drawing() {
+    assert!(CHARTS.iter().all(|chart| chart.body(&run(&[])).is_none()));
 }
 
 #[test]
-fn one_point_is_a_drawing() {
-    check(&run(&[14_880_952.0]));
-    for chart in CHARTS {
-        let html = chart.figure(&run(&[14_880_952.0])).into_string();
-        assert!(!html.contains("class=\"nothing\""), "{}", chart.id);
+fn fewer_than_four_points_are_no_chart() {
+    let sizes = |count: usize| {
+        let mut run = run(&vec![14_880_952.0; count]);
+        for (test, bytes) in run.tests.iter_mut().filter(|test| test.wire_bytes.is_some()).zip([64, 128, 256, 512]) {
+            test.wire_bytes = Some(bytes);
+        }
+        for wire in ["unlimited", "40G", "10G"] {
+            let points = run.tests.iter_mut().filter(|test| test.parameters.get("wire").is_some_and(|w| w == wire));
+            for (point, bytes) in points.zip(["512", "1024", "2048", "4096"]) {
+                point.parameters.insert("io_bytes".to_owned(), bytes.to_owned());
+            }
+        }
+        run
+    };
+    check(&sizes(1));
+    for id in ["rate-by-size", "throughput-by-io-size", "throughput-40g-10g"] {
+        let chart = CHARTS.iter().find(|chart| chart.id == id).unwrap();
+        assert!(chart.body(&sizes(3)).is_none() && chart.body(&sizes(4)).is_some(), "{id}");
+        check(&sizes(4));
     }
+    // Three repeats are no curve.
+    let over_time = CHARTS.iter().find(|chart| chart.id == "over-time").unwrap();
+    let mut run = run(&[1e6]);
+    run.tests[0].samples = vec![Sample { t_s: 1.0.into(), value: 1e6.into() }; 3];
+    assert!(over_time.body(&run).is_none());
+    run.tests[0].samples = vec![Sample { t_s: 1.0.into(), value: 1e6.into() }; 8];
+    assert!(over_time.body(&run).is_some());
 }
 
 #[test]
@@ -96,7 +113,7 @@ fn what_was_received_is_drawn_beside_what_was_sent() {
     for (path, sending) in [("cable", 1), ("cable", 2), ("packet", 1), ("xdp", 1)] {
         for workload in if sending == 1 { &["tx", "rx"][..] } else { &["tx"] } {
             let port = |role| PortUsed { path: path.to_owned(), role, ..PortUsed::default() };
-            for wire_bytes in [64, 1518] {
+            for wire_bytes in [64, 128, 256, 1518] {
                 let mut test =
                     Test { workload: (*workload).to_owned(), wire_bytes: Some(wire_bytes), ..Test::default() };
                 test.ports = vec![port(Role::Tx); sending];
@@ -107,7 +124,7 @@ fn what_was_received_is_drawn_beside_what_was_sent() {
         }
     }
     let chart = CHARTS.iter().find(|chart| chart.id == "rate-by-size").unwrap();
-    let html = chart.figure(&run).into_string();
+    let html = chart.body(&run).unwrap().into_string();
     let names = ["tx, cable", "tx, cable, 2 ports", "tx, packet", "tx, xdp", "rx, cable", "rx, packet", "rx, xdp"];
     for (name, look) in names.into_iter().zip(["s0", "s1", "s2", "s3", "hollow s0", "hollow s2", "hollow s3"]) {
         let (before, _) = html.split_once(&format!("<span>{name}</span>")).unwrap_or_else(|| panic!("{name}: {html}"));

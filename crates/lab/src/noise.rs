@@ -1,0 +1,114 @@
+//! Times that are the difference of two measurements: how they are told where they are below their noise.
+
+use linerate_load::result::{Stage, Summary};
+
+use crate::quantity::nanoseconds;
+
+/// A time as far as it can be told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Time {
+    /// Nanoseconds.
+    Is(f64),
+    /// Less than the measurement can tell apart, which is so many nanoseconds.
+    Under(f64),
+}
+
+/// What the rounds of a stage cannot tell apart, ns: half of them lie within so much of their median.
+pub(crate) fn noise(stage: &Stage) -> f64 {
+    let Some(median) = stage.median() else { return 0.0 };
+    let mut off: Vec<f64> = stage.rounds.iter().filter_map(|ns| ns.known()).map(|ns| (ns - median).abs()).collect();
+    Summary::of_values(&mut off, "").and_then(|off| off.median.known()).unwrap_or(0.0)
+}
+
+/// A stage's time; `None` if it was not measured.
+pub(crate) fn time(stage: &Stage) -> Option<Time> {
+    Some(Time::of(stage.median()?, noise(stage)))
+}
+
+impl Time {
+    /// A difference of which so much is noise.
+    pub(crate) fn of(ns: f64, noise: f64) -> Self {
+        if ns < 0.0 || ns < noise { Self::Under(noise.max(-ns)) } else { Self::Is(ns) }
+    }
+
+    /// Its length in a drawing, ns.
+    pub(crate) fn length(self) -> f64 {
+        match self {
+            Self::Is(ns) => ns,
+            Self::Under(_) => 0.0,
+        }
+    }
+
+    /// `14.2`, `under 3`: without the unit.
+    pub(crate) fn short(self) -> String {
+        let number = |ns: f64| match ns {
+            _ if ns >= 1e6 => format!("{ns:.1e}"),
+            _ if ns >= 20.0 => format!("{ns:.0}"),
+            _ => format!("{ns:.1}"),
+        };
+        match self {
+            Self::Is(ns) => number(ns),
+            Self::Under(ns) => format!("under {}", number(ns)),
+        }
+    }
+
+    /// `14.2 ns`, `under 3.00 ns`.
+    pub(crate) fn long(self) -> String {
+        match self {
+            Self::Is(ns) => nanoseconds(ns),
+            Self::Under(ns) => format!("under {}", nanoseconds(ns)),
+        }
+    }
+}
+
+/// Median and spread without a unit: `14.2 (12 to 19)`, `4.1 (up to 9)`, `under 7.0`. Of further figures nothing but
+/// the spread is known.
+pub(crate) fn spread(summary: &Summary, noise: f64) -> String {
+    let (Some(median), Some(least), Some(greatest)) =
+        (summary.median.known(), summary.least.known(), summary.greatest.known())
+    else {
+        return String::new();
+    };
+    match Time::of(median, noise) {
+        Time::Is(ns) if least > 0.0 => format!("{ns:.1} ({least:.0} to {greatest:.0})"),
+        Time::Is(ns) => format!("{ns:.1} (up to {greatest:.0})"),
+        under @ Time::Under(_) => under.short(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use linerate_load::result::How;
+
+    use super::*;
+
+    fn stage(rounds: &[f64]) -> Stage {
+        Stage::new("a", How::CutPoint, "", rounds)
+    }
+
+    #[test]
+    fn a_difference_below_its_noise_is_under_so_many_nanoseconds() {
+        // Half of the rounds lie within 4 ns of the median, 3 ns.
+        let noisy = stage(&[-1.0, 3.0, 7.0, -20.0, 30.0]);
+        assert!((noise(&noisy) - 4.0).abs() < 1e-9);
+        assert_eq!(time(&noisy), Some(Time::Under(4.0)));
+        assert_eq!(time(&noisy).unwrap().long(), "under 4.00 ns");
+        assert_eq!(time(&stage(&[50.0, 51.0, 49.0])), Some(Time::Is(50.0)));
+        assert_eq!(time(&stage(&[])), None);
+    }
+
+    #[test]
+    fn a_time_below_zero_is_under_what_it_is_off_by() {
+        assert_eq!(time(&stage(&[-96.8])), Some(Time::Under(96.8)));
+        assert_eq!(Time::of(-2.0, 5.0).short(), "under 5.0");
+        assert_eq!((Time::of(-2.0, 5.0).length(), Time::of(6.0, 5.0).length()), (0.0, 6.0));
+    }
+
+    #[test]
+    fn no_bound_of_a_spread_is_negative() {
+        let of = |values: &[f64]| Summary::of_values(&mut values.to_vec(), "ns").unwrap();
+        assert_eq!(spread(&of(&[12.0, 14.2, 19.0]), 1.0), "14.2 (12 to 19)");
+        assert_eq!(spread(&of(&[-2.0, 4.1, 9.0]), 1.0), "4.1 (up to 9)");
+        assert_eq!(spread(&of(&[-9.0, -4.1, 9.0]), 1.0), "under 4.1");
+    }
+}

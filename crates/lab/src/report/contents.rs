@@ -1,0 +1,37 @@
+//! The page's sections, and the list of them at its top.
+
+use maud::{Markup, html};
+
+/// A section.
+pub(super) struct Section {
+    /// Its anchor.
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    /// `screen` for what is left out on paper, `figure` for a drawing, or nothing.
+    pub(super) class: &'static str,
+    pub(super) body: Markup,
+}
+
+impl Section {
+    pub(super) fn new(id: &'static str, title: &'static str, body: Markup) -> Self {
+        Self { id, title, class: "", body }
+    }
+}
+
+/// Links to all sections.
+pub(super) fn list(sections: &[Section]) -> Markup {
+    html! {
+        nav aria-label="Contents" {
+            ul { @for section in sections { li { a href=(format!("#{}", section.id)) { (section.title) } } } }
+        }
+    }
+}
+
+pub(super) fn section(section: &Section) -> Markup {
+    html! {
+        section id=(section.id) class=[(!section.class.is_empty()).then_some(section.class)] {
+            h2 { (section.title) }
+            (section.body)
+        }
+    }
+}
