@@ -7,6 +7,7 @@ use crate::trouble::{Trouble, print};
 use clap::Parser;
 use history::History;
 use linerate_load::bench::{BENCHES, Bench, Compared, Missing, Setting, Unit, compare, spread};
+use linerate_load::result::Counted;
 use linerate_rt::cpus;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -67,7 +68,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
             history.add(bench, &compared)?;
         }
         failed |= compared.missing.values().any(|why| matches!(why, Missing::Failed(_)));
-        missed |= misses(bench, &compared);
+        missed |= compared.misses(bench);
         documents.push(document(bench, &compared));
     }
     if parsed.json {
@@ -91,20 +92,6 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     }))
 }
 
-/// Whether a figure or a ratio is worse than wanted.
-fn misses(bench: &Bench, compared: &Compared) -> bool {
-    let own: Vec<f64> = compared.own.iter().map(|figure| figure.value).collect();
-    let bound = bench
-        .bound
-        .zip(spread(&own))
-        .is_some_and(|(bound, [median, ..])| if bench.unit.is_rate() { median < bound } else { median > bound });
-    bound
-        || bench.peers.iter().any(|peer| {
-            let ratios = compared.ratios.get(peer.name).and_then(|ratios| spread(ratios));
-            peer.wanted.zip(ratios).is_some_and(|(wanted, [median, ..])| median < wanted)
-        })
-}
-
 fn shown(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Pps => format!("{:.2} Mpps", value / 1e6),
@@ -115,26 +102,41 @@ fn shown(unit: Unit, value: f64) -> String {
     }
 }
 
+/// `3 of 5 rounds`, and whether that is few.
+fn rounds(counted: Counted) -> String {
+    let only = if counted.few() { "only " } else { "" };
+    format!("{only}{counted} rounds")
+}
+
 fn table(bench: &Bench, compared: &Compared) -> String {
     let mut text = format!("\n{}: {}\n", bench.name, bench.about);
-    let own: Vec<f64> = compared.own.iter().map(|figure| figure.value).collect();
-    if let Some([median, least, most]) = spread(&own) {
+    if let Some([median, least, most]) = compared.own_spread() {
         let [median, least, most] = [median, least, most].map(|v| shown(bench.unit, v));
         let bound = bench.bound.map(|bound| format!("   wanted: {}", shown(bench.unit, bound))).unwrap_or_default();
-        text += &format!("  {:24} {median} ({least} to {most}, {} rounds){bound}\n", "linerate", own.len());
+        let rounds = rounds(compared.counted());
+        text += &format!("  {:24} {median} ({least} to {most}; {rounds}){bound}\n", "linerate");
     }
     let trips: Vec<f64> = compared.own.iter().filter_map(|figure| figure.round_trips).flatten().collect();
     if let Some([median, least, most]) = spread(&trips) {
         text += &format!("  {:24} {median:.0} ns ({least:.0} to {most:.0})\n", "core-to-core round trip");
     }
     for peer in bench.peers {
-        let (Some(ratios), Some(values)) = (compared.ratios.get(peer.name), compared.peers.get(peer.name)) else {
-            continue;
-        };
-        let (Some([ratio, least, most]), Some([value, ..])) = (spread(ratios), spread(values)) else { continue };
-        let wanted = peer.wanted.map(|wanted| format!("   wanted: {wanted}")).unwrap_or_default();
+        let value = compared.peers.get(peer.name).and_then(|values| spread(values));
+        let (Some([ratio, least, most]), Some([value, ..])) = (compared.ratio_of(peer), value) else { continue };
         let value = shown(bench.unit, value);
-        text += &format!("  {:24} {value}, linerate is {ratio:.2}x ({least:.2} to {most:.2}){wanted}\n", peer.name);
+        let rounds = rounds(compared.counted_of(peer));
+        let wanted = if compared.is_valid(peer) {
+            peer.wanted.map(|wanted| format!("   wanted: {wanted}")).unwrap_or_default()
+        } else {
+            "   roof not valid: nothing is faster than a roof".to_owned()
+        };
+        text += &format!(
+            "  {:24} {value}, linerate is {ratio:.2}x ({least:.2} to {most:.2}; {rounds}){wanted}\n",
+            peer.name
+        );
+        if let Some(variant) = compared.variant_of(peer) {
+            text += &format!("  {:24} best of its variants: {variant}\n", "");
+        }
     }
     for (name, why) in &compared.missing {
         text += &format!("  {name:24} {why}\n");
@@ -146,27 +148,92 @@ fn table(bench: &Bench, compared: &Compared) -> String {
 }
 
 fn document(bench: &Bench, compared: &Compared) -> Value {
-    let own: Vec<f64> = compared.own.iter().map(|figure| figure.value).collect();
     let peers: Map<String, Value> = bench
         .peers
         .iter()
         .map(|peer| {
-            let ratios = compared.ratios.get(peer.name);
-            let ratio = ratios.and_then(|ratios| spread(ratios));
+            let ratio = compared.ratio_of(peer);
             let value = compared.peers.get(peer.name).and_then(|values| spread(values));
+            let counted = compared.counted_of(peer);
             let document = json!({
                 "ratio": ratio.map(|r| r[0]), "ratio_least": ratio.map(|r| r[1]), "ratio_greatest": ratio.map(|r| r[2]),
-                "rounds": ratios.map_or(0, Vec::len), "value": value.map(|v| v[0]), "wanted": peer.wanted,
-                "missing": compared.missing.get(peer.name).map(ToString::to_string),
+                "rounds": counted.counted, "made": counted.made, "few": counted.few(), "value": value.map(|v| v[0]),
+                "wanted": peer.wanted, "roof": peer.is_roof(), "variant": compared.variant_of(peer),
+                "valid": compared.is_valid(peer), "missing": compared.missing.get(peer.name).map(ToString::to_string),
             });
             (peer.name.to_owned(), document)
         })
         .collect();
-    let figure = spread(&own);
+    let (figure, counted) = (compared.own_spread(), compared.counted());
     json!({
         "name": bench.name, "value": figure.map(|f| f[0]), "least": figure.map(|f| f[1]), "greatest": figure.map(|f| f[2]),
-        "unit": bench.unit.name(), "bound": bench.bound, "rounds": own.len(), "discarded": compared.discarded,
+        "unit": bench.unit.name(), "bound": bench.bound, "rounds": counted.counted, "made": counted.made,
+        "few": counted.few(), "discarded": compared.discarded,
         "round_trips_ns": compared.own.iter().map(|figure| figure.round_trips).collect::<Vec<_>>(),
         "missing": compared.missing.get(bench.name).map(ToString::to_string), "peers": peers,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{document, table};
+    use linerate_load::bench::{Bench, Compared, Figure, How, Peer, Unit};
+
+    const BENCH: Bench = Bench {
+        name: "b",
+        about: "something",
+        unit: Unit::BytesPerSecond,
+        two_cores: false,
+        bound: None,
+        run: |_| Ok(1.0),
+        peers: &[
+            Peer { name: "memcpy", how: How::Best(Vec::new), wanted: Some(0.6) },
+            Peer { name: "peer", how: How::Own(|_| Ok(1.0)), wanted: Some(0.6) },
+        ],
+    };
+
+    /// Rounds of linerate, and ratios to both peers; seven rounds were made.
+    fn compared(own: &[f64], ratios: &[f64]) -> Compared {
+        let both = |values: &[f64]| ["memcpy", "peer"].map(|name| (name, values.to_vec())).into();
+        Compared {
+            own: own.iter().map(|&value| Figure { value, round_trips: None }).collect(),
+            made: 7,
+            ratios: both(ratios),
+            peers: both(&vec![20e9; ratios.len()]),
+            peers_made: [("memcpy", 5), ("peer", 5)].into(),
+            variants: [("memcpy", vec!["rep movsb, 4 KiB at a time".to_owned(); ratios.len()])].into(),
+            ..Compared::default()
+        }
+    }
+
+    #[test]
+    fn medians_stand_with_their_spread_and_how_many_rounds_counted() {
+        let all = compared(&[3e9, 1e9, 2e9, 9e9, 2e9], &[0.7, 0.6, 0.9]);
+        let text = table(&BENCH, &all);
+        assert!(text.contains("2.0 GB/s (1.0 GB/s to 9.0 GB/s; 5 of 7 rounds)\n"), "{text}");
+        assert!(text.contains("20.0 GB/s, linerate is 0.70x (0.60 to 0.90; 3 of 5 rounds)   wanted: 0.6\n"), "{text}");
+        assert!(text.contains("best of its variants: rep movsb, 4 KiB at a time\n"), "{text}");
+        let few = table(&BENCH, &compared(&[3e9, 1e9], &[0.7]));
+        assert!(few.contains("; only 2 of 7 rounds)") && few.contains("; only 1 of 5 rounds)"), "{few}");
+        let document = document(&BENCH, &all);
+        assert_eq!((&document["rounds"], &document["made"], &document["few"]), (&5.into(), &7.into(), &false.into()));
+        let peer = &document["peers"]["memcpy"];
+        assert_eq!((&peer["rounds"], &peer["made"], &peer["valid"]), (&3.into(), &5.into(), &true.into()));
+        assert_eq!(peer["variant"], "rep movsb, 4 KiB at a time");
+    }
+
+    #[test]
+    fn a_roof_that_is_passed_is_said_to_be_not_valid() {
+        let all = compared(&[3e9; 3], &[9.35; 3]);
+        let text = table(&BENCH, &all);
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("9.35x")).collect();
+        assert!(lines[0].contains("memcpy") && lines[0].contains("roof not valid"), "{text}");
+        assert!(lines[1].contains("peer") && lines[1].contains("wanted: 0.6"), "{text}");
+        let document = document(&BENCH, &all);
+        assert_eq!(
+            (&document["peers"]["memcpy"]["valid"], &document["peers"]["peer"]["valid"]),
+            (&false.into(), &true.into())
+        );
+        assert!(all.misses(&BENCH));
+    }
 }

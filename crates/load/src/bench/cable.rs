@@ -1,6 +1,6 @@
 //! A cable between two threads, and between two processes.
 
-use super::roof::{Roof, measure};
+use super::roof;
 use super::{Bench, How, Missing, Peer, Setting, Unit, config, quietly, rate_and_frames, sent_and_checked};
 use std::process::{Command, Stdio};
 
@@ -12,8 +12,7 @@ pub(super) const TWO_THREADS: Bench = Bench {
     bound: None,
     run: two_threads,
     peers: &[
-        Peer { name: "roof, stride 2048", how: How::Own(|setting| roof(setting, 2048)), wanted: None },
-        Peer { name: "roof, stride 2112", how: How::Own(|setting| roof(setting, 2112)), wanted: Some(0.7) },
+        Peer { name: "roof", how: How::Best(roof::variants), wanted: Some(0.7) },
         Peer { name: "dpdk-cable", how: How::Script(&["dpdk-cable", "--burst", "256"]), wanted: Some(1.2) },
         Peer {
             name: "dpdk-memif zero-copy",
@@ -48,11 +47,6 @@ fn two_threads(setting: &Setting) -> Result<f64, Missing> {
     let mut config = config(setting, "cable:bench{1");
     config.to = Some("cable:bench}1".into());
     sent_and_checked(config)
-}
-
-fn roof(setting: &Setting, stride: usize) -> Result<f64, Missing> {
-    measure(Roof { stride, ..Roof::default() }, setting.cores, setting.time)
-        .ok_or_else(|| Missing::Failed("the roof's frames came out wrong, or there is no memory".into()))
 }
 
 /// This process sends, another pkt-gen receives and checks.

@@ -27,7 +27,7 @@ mod udp_tx;
 mod veth;
 mod vi;
 
-pub use peer::{How, Peer};
+pub use peer::{How, Peer, Variant};
 pub use round::{Compared, Figure, compare, spread};
 
 use crate::pktgen::{Config, Finished, MODES, Output, Sizes};

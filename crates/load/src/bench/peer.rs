@@ -2,6 +2,7 @@
 
 use super::{Missing, Setting};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// A peer of a bench.
 pub struct Peer {
@@ -19,16 +20,89 @@ pub enum How {
     Script(&'static [&'static str]),
     /// By linerate itself.
     Own(fn(&Setting) -> Result<f64, Missing>),
+    /// By linerate itself, in several ways, of which the best counts: a roof.
+    Best(fn() -> Vec<Variant>),
 }
 
+/// One of the ways to measure a roof.
+pub struct Variant {
+    /// As it is told beside the figure.
+    pub name: String,
+    measure: Box<Measure>,
+}
+
+type Measure = dyn Fn(&Setting) -> Result<f64, Missing>;
+
+/// What a peer gave.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Measured {
+    pub(super) value: f64,
+    /// The variant that was the best.
+    pub(super) variant: Option<String>,
+}
+
+/// How much more than a roof may come out before the roof cannot be right.
+const TOO_MUCH: f64 = 1.1;
+/// Of the time of a measurement, the least that a variant gets.
+const LEAST: Duration = Duration::from_millis(20);
+
 impl Peer {
-    /// Its figure, in the bench's unit.
-    pub(super) fn measure(&self, setting: &Setting) -> Result<f64, Missing> {
+    /// Whether nothing can be faster than it.
+    #[must_use]
+    pub fn is_roof(&self) -> bool {
+        matches!(self.how, How::Best(_))
+    }
+
+    /// Whether a ratio linerate : peer can be believed: nothing passes a roof.
+    #[must_use]
+    pub fn believes(&self, ratio: f64) -> bool {
+        !self.is_roof() || ratio <= TOO_MUCH
+    }
+
+    /// Its figure, in the bench's unit, of which more or less is better.
+    pub(super) fn measure(&self, setting: &Setting, more_is_better: bool) -> Result<Measured, Missing> {
+        let alone = |value| Measured { value, variant: None };
         match self.how {
-            How::Own(measure) => measure(setting),
-            How::Script(arguments) => script(setting, arguments),
+            How::Own(measure) => measure(setting).map(alone),
+            How::Script(arguments) => script(setting, arguments).map(alone),
+            How::Best(variants) => best(&variants(), setting, more_is_better),
         }
     }
+}
+
+impl Variant {
+    pub(super) fn new(name: impl Into<String>, measure: impl Fn(&Setting) -> Result<f64, Missing> + 'static) -> Self {
+        Self { name: name.into(), measure: Box::new(measure) }
+    }
+
+    /// Its figure.
+    pub(super) fn measure(&self, setting: &Setting) -> Result<f64, Missing> {
+        (self.measure)(setting)
+    }
+}
+
+/// The best of the variants, which share the time of a measurement. One that comes out wrong spoils them all; one that
+/// this machine does not have is left out.
+fn best(variants: &[Variant], setting: &Setting, more_is_better: bool) -> Result<Measured, Missing> {
+    let share = setting.time / u32::try_from(variants.len().max(1)).unwrap_or(u32::MAX);
+    let setting = Setting { time: share.max(LEAST), ..setting.clone() };
+    let mut best: Option<Measured> = None;
+    let mut skipped = Missing::Skipped("there is no way to measure it here".into());
+    for variant in variants {
+        let value = match variant.measure(&setting) {
+            Ok(value) => value,
+            Err(Missing::Failed(why)) => return Err(Missing::Failed(format!("{}: {why}", variant.name))),
+            Err(why) => {
+                skipped = why;
+                continue;
+            }
+        };
+        let better = best.as_ref().is_none_or(|best| (value > best.value) == more_is_better);
+        if better {
+            best = Some(Measured { value, variant: Some(variant.name.clone()) });
+        }
+    }
+    best.ok_or(skipped)
 }
 
 /// The `value` of the JSON object that the script prints last.
@@ -57,5 +131,59 @@ fn script(setting: &Setting, arguments: &[&str]) -> Result<f64, Missing> {
         Some(value) if said["valid"] != false => Ok(value),
         Some(_) => Err(Missing::Failed("the peer's own figure is not valid: the cores changed state".into())),
         None => Err(Missing::Failed(format!("the peer gave no figure: {last}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting() -> Setting {
+        Setting { cores: [0, 1], time: Duration::from_millis(300), rounds: 1, peers: None }
+    }
+
+    fn variants(values: &[(&str, f64)]) -> Vec<Variant> {
+        values.iter().map(|&(name, value)| Variant::new(name, move |_: &Setting| Ok(value))).collect()
+    }
+
+    #[test]
+    fn a_roof_is_the_best_of_its_variants_and_says_which() {
+        let of = |more| best(&variants(&[("a", 5.0), ("b", 9.0), ("c", 7.0)]), &setting(), more).unwrap();
+        assert_eq!(of(true), Measured { value: 9.0, variant: Some("b".into()) });
+        assert_eq!(of(false), Measured { value: 5.0, variant: Some("a".into()) });
+    }
+
+    #[test]
+    fn variants_share_the_time_of_one_measurement() {
+        let asked: std::rc::Rc<std::cell::RefCell<Vec<Duration>>> = std::rc::Rc::default();
+        let variant = |_| {
+            let asked = asked.clone();
+            Variant::new("v", move |setting: &Setting| {
+                asked.borrow_mut().push(setting.time);
+                Ok(1.0)
+            })
+        };
+        best(&(0..3).map(variant).collect::<Vec<_>>(), &setting(), true).unwrap();
+        assert_eq!(*asked.borrow(), [Duration::from_millis(100); 3]);
+        best(&(0..100).map(variant).collect::<Vec<_>>(), &setting(), true).unwrap();
+        assert_eq!(asked.borrow()[3], LEAST);
+    }
+
+    #[test]
+    fn a_variant_that_comes_out_wrong_spoils_the_roof_and_one_that_is_not_here_does_not() {
+        let mut all = variants(&[("a", 5.0)]);
+        all.push(Variant::new("b", |_: &Setting| Err(Missing::Skipped("no such unit".into()))));
+        assert_eq!(best(&all, &setting(), true).unwrap().variant.as_deref(), Some("a"));
+        assert_eq!(best(&all[1..], &setting(), true), Err(Missing::Skipped("no such unit".into())));
+        all.push(Variant::new("c", |_: &Setting| Err(Missing::Failed("wrong".into()))));
+        assert_eq!(best(&all, &setting(), true), Err(Missing::Failed("c: wrong".into())));
+    }
+
+    #[test]
+    fn nothing_passes_a_roof_by_more_than_a_tenth() {
+        let roof = Peer { name: "roof", how: How::Best(Vec::new), wanted: None };
+        assert!(roof.believes(0.5) && roof.believes(1.1) && !roof.believes(1.11) && !roof.believes(9.35));
+        let peer = Peer { name: "peer", how: How::Own(|_| Ok(1.0)), wanted: None };
+        assert!(peer.believes(9.35));
     }
 }

@@ -1,7 +1,8 @@
 //! Rounds: one figure of linerate and one of each peer, in one state of the machine.
 
 use super::probe::{round_trip, same_state};
-use super::{Bench, Missing, Setting};
+use super::{Bench, Missing, Peer, Setting};
+use crate::result::Counted;
 use std::collections::BTreeMap;
 
 /// One figure with the core-to-core round trips around it.
@@ -23,6 +24,12 @@ pub struct Compared {
     pub ratios: BTreeMap<&'static str, Vec<f64>>,
     /// Each peer's figures.
     pub peers: BTreeMap<&'static str, Vec<f64>>,
+    /// Each roof's best variant, one a round that counts for it.
+    pub variants: BTreeMap<&'static str, Vec<String>>,
+    /// Rounds of linerate that were made.
+    pub made: usize,
+    /// Rounds of each peer that were made.
+    pub peers_made: BTreeMap<&'static str, usize>,
     /// Why something is missing, by peer or bench.
     pub missing: BTreeMap<&'static str, Missing>,
     /// Measurements thrown away because the cores changed state meanwhile.
@@ -38,8 +45,9 @@ pub fn compare(bench: &Bench, setting: &Setting, mut progress: impl FnMut(&str))
             break;
         }
         progress(&format!("{}: round {}", bench.name, round + 1));
+        all.made += 1;
         let own = match figure(bench, setting, bench.run) {
-            Ok(Some(figure)) => figure,
+            Ok(Some((value, round_trips))) => Figure { value, round_trips },
             Ok(None) => {
                 all.discarded += 1;
                 continue;
@@ -54,11 +62,18 @@ pub fn compare(bench: &Bench, setting: &Setting, mut progress: impl FnMut(&str))
                 continue;
             }
             progress(&format!("{}: round {}, {}", bench.name, round + 1, peer.name));
-            match figure(bench, setting, |setting| peer.measure(setting)) {
-                Ok(Some(theirs)) if one_state(&own, &theirs) => {
+            let measured = figure(bench, setting, |setting| peer.measure(setting, bench.unit.is_rate()));
+            if !matches!(measured, Err(Missing::Skipped(_))) {
+                *all.peers_made.entry(peer.name).or_default() += 1;
+            }
+            match measured {
+                Ok(Some((theirs, round_trips))) if one_state(own.round_trips, round_trips) => {
                     let ratio = if bench.unit.is_rate() { own.value / theirs.value } else { theirs.value / own.value };
                     all.ratios.entry(peer.name).or_default().push(ratio);
                     all.peers.entry(peer.name).or_default().push(theirs.value);
+                    if let Some(variant) = theirs.variant {
+                        all.variants.entry(peer.name).or_default().push(variant);
+                    }
                     all.missing.remove(peer.name);
                 }
                 Ok(_) => all.discarded += 1,
@@ -72,25 +87,81 @@ pub fn compare(bench: &Bench, setting: &Setting, mut progress: impl FnMut(&str))
     all
 }
 
-/// One measurement; None if the cores changed state meanwhile.
-fn figure(
+impl Compared {
+    /// How many of linerate's rounds count.
+    #[must_use]
+    pub fn counted(&self) -> Counted {
+        Counted { counted: self.own.len(), made: self.made }
+    }
+
+    /// How many of a peer's rounds count.
+    #[must_use]
+    pub fn counted_of(&self, peer: &Peer) -> Counted {
+        Counted {
+            counted: self.ratios.get(peer.name).map_or(0, Vec::len),
+            made: self.peers_made.get(peer.name).copied().unwrap_or(0),
+        }
+    }
+
+    /// Median, least and greatest of linerate's figures.
+    #[must_use]
+    pub fn own_spread(&self) -> Option<[f64; 3]> {
+        spread(&self.own.iter().map(|figure| figure.value).collect::<Vec<_>>())
+    }
+
+    /// Median, least and greatest of the ratios linerate : peer.
+    #[must_use]
+    pub fn ratio_of(&self, peer: &Peer) -> Option<[f64; 3]> {
+        spread(self.ratios.get(peer.name)?)
+    }
+
+    /// Whether a peer that was measured can be believed; one that was not says nothing.
+    #[must_use]
+    pub fn is_valid(&self, peer: &Peer) -> bool {
+        self.ratio_of(peer).is_none_or(|[ratio, ..]| peer.believes(ratio))
+    }
+
+    /// The variant of a roof that was the best in most of its rounds.
+    #[must_use]
+    pub fn variant_of(&self, peer: &Peer) -> Option<&str> {
+        let all = self.variants.get(peer.name)?;
+        all.iter().map(String::as_str).max_by_key(|name| all.iter().filter(|other| other == name).count())
+    }
+
+    /// Whether something is worse than wanted, or compared with a roof that cannot be right.
+    #[must_use]
+    pub fn misses(&self, bench: &Bench) -> bool {
+        let worse = |bound: f64, median: f64| if bench.unit.is_rate() { median < bound } else { median > bound };
+        let bound = bench.bound.zip(self.own_spread()).is_some_and(|(bound, [median, ..])| worse(bound, median));
+        bound
+            || bench.peers.iter().any(|peer| {
+                let low = |[ratio, ..]: [f64; 3]| peer.wanted.is_some_and(|wanted| ratio < wanted);
+                !self.is_valid(peer) || self.ratio_of(peer).is_some_and(low)
+            })
+    }
+}
+
+/// One measurement with the round trips around it; None if the cores changed state meanwhile.
+fn figure<T>(
     bench: &Bench,
     setting: &Setting,
-    measure: impl FnOnce(&Setting) -> Result<f64, Missing>,
-) -> Result<Option<Figure>, Missing> {
+    measure: impl FnOnce(&Setting) -> Result<T, Missing>,
+) -> Result<Option<(T, Trips)>, Missing> {
     if !bench.two_cores {
-        return Ok(Some(Figure { value: measure(setting)?, round_trips: None }));
+        return Ok(Some((measure(setting)?, None)));
     }
     let probe = || round_trip(setting.cores).ok_or_else(|| Missing::Skipped("two cores are needed".into()));
     let before = probe()?;
     let value = measure(setting)?;
     let round_trips = [before, probe()?];
-    Ok(same_state(&round_trips).then_some(Figure { value, round_trips: Some(round_trips) }))
+    Ok(same_state(&round_trips).then_some((value, Some(round_trips))))
 }
 
-fn one_state(a: &Figure, b: &Figure) -> bool {
-    let all: Vec<f64> = [a, b].iter().filter_map(|f| f.round_trips).flatten().collect();
-    same_state(&all)
+/// Round trips before and after, in nanoseconds; none where one core works alone.
+type Trips = Option<[f64; 2]>;
+
+fn one_state(a: Trips, b: Trips) -> bool {
+    same_state(&[a, b].into_iter().flatten().flatten().collect::<Vec<f64>>())
 }
 
 /// The middle one, the least and the greatest; None of nothing.
@@ -107,7 +178,7 @@ pub fn spread(values: &[f64]) -> Option<[f64; 3]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{How, Peer, Unit};
+    use super::super::{How, Unit, Variant};
     use super::*;
     use std::time::Duration;
 
@@ -125,6 +196,50 @@ mod tests {
         assert_eq!(compare(&bench(Unit::Pps, PEERS), &setting(), |_| ()).ratios["p"], [2.0; 3]);
         assert_eq!(compare(&bench(Unit::BytesPerSecond, PEERS), &setting(), |_| ()).ratios["p"], [2.0; 3]);
         assert_eq!(compare(&bench(Unit::Ns, PEERS), &setting(), |_| ()).ratios["p"], [0.5; 3]);
+    }
+
+    /// Both in every round, and the roof of a round is its best variant.
+    #[test]
+    fn a_roof_is_measured_in_the_rounds_of_what_it_is_compared_with() {
+        fn variants() -> Vec<Variant> {
+            [("slow", 100.0), ("fast", 400.0)]
+                .map(|(name, value)| Variant::new(name, move |_: &Setting| Ok(value)))
+                .into()
+        }
+        const PEERS: &[Peer] = &[Peer { name: "roof", how: How::Best(variants), wanted: Some(0.4) }];
+        let bench = bench(Unit::Pps, PEERS);
+        let mut told = Vec::new();
+        let all = compare(&bench, &setting(), |line| told.push(line.to_owned()));
+        assert_eq!(told, [1, 2, 3].map(|n| [format!("b: round {n}"), format!("b: round {n}, roof")]).concat());
+        assert_eq!((&all.ratios["roof"], all.variant_of(&PEERS[0])), (&vec![0.5; 3], Some("fast")));
+        assert!(all.is_valid(&PEERS[0]) && !all.misses(&bench));
+        assert_eq!(
+            (all.counted().to_string(), all.counted_of(&PEERS[0]).to_string()),
+            ("3 of 3".into(), "3 of 3".into())
+        );
+    }
+
+    /// A ratio of 9.35 to a copy once passed as a good one.
+    #[test]
+    fn a_ratio_above_a_roof_is_no_pass() {
+        fn variants() -> Vec<Variant> {
+            vec![Variant::new("slow", |_: &Setting| Ok(150.0))]
+        }
+        const ROOF: &[Peer] = &[Peer { name: "roof", how: How::Best(variants), wanted: Some(0.6) }];
+        const PEER: &[Peer] = &[Peer { name: "peer", how: How::Own(|_| Ok(150.0)), wanted: Some(0.6) }];
+        let [above, peer] = [ROOF, PEER].map(|peers| bench(Unit::Pps, peers));
+        let all = compare(&above, &setting(), |_| ());
+        assert!(!all.is_valid(&ROOF[0]) && all.misses(&above));
+        let all = compare(&peer, &setting(), |_| ());
+        assert!(all.is_valid(&PEER[0]) && !all.misses(&peer));
+    }
+
+    #[test]
+    fn the_variant_that_is_named_won_most_rounds() {
+        let names = ["a", "b", "b", "c", "b"].map(str::to_owned).to_vec();
+        let all = Compared { variants: [("roof", names)].into(), ..Compared::default() };
+        let roof = Peer { name: "roof", how: How::Best(Vec::new), wanted: None };
+        assert_eq!(all.variant_of(&roof), Some("b"));
     }
 
     #[test]

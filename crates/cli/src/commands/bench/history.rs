@@ -39,13 +39,30 @@ impl History {
     }
 
     fn line(&self, bench: &Bench, compared: &Compared) -> Option<String> {
-        let own: Vec<f64> = compared.own.iter().map(|figure| figure.value).collect();
-        let [value, ..] = spread(&own)?;
+        let [value, least, greatest] = compared.own_spread()?;
+        let counted = compared.counted();
         let trips: Vec<f64> = compared.own.iter().filter_map(|figure| figure.round_trips).flatten().collect();
         let trip = spread(&trips).map_or_else(|| "null".to_owned(), |[median, ..]| format!("{median:.0}"));
-        let ratios = bench.peers.iter().filter_map(|peer| {
-            let [ratio, ..] = spread(compared.ratios.get(peer.name)?)?;
+        // A ratio to a roof that cannot be right is none.
+        let valid = || bench.peers.iter().filter(|peer| compared.is_valid(peer));
+        let ratios = valid().filter_map(|peer| {
+            let [ratio, ..] = compared.ratio_of(peer)?;
             Some((peer.name, json!(rounded(ratio, 3)).to_string()))
+        });
+        let beside = bench.peers.iter().filter_map(|peer| {
+            let ratio = compared.ratio_of(peer)?;
+            let [ratio, least, greatest] = ratio.map(|ratio| json!(rounded(ratio, 3)).to_string());
+            let counted = compared.counted_of(peer);
+            let variant = compared.variant_of(peer).map(|name| ("variant", json!(name).to_string()));
+            let valid = peer.is_roof().then(|| ("valid", json!(compared.is_valid(peer)).to_string()));
+            let always = [
+                ("ratio", ratio),
+                ("least", least),
+                ("greatest", greatest),
+                ("counted", counted.counted.to_string()),
+                ("made", counted.made.to_string()),
+            ];
+            Some((peer.name, object(always.into_iter().chain(variant).chain(valid))))
         });
         let line = object([
             ("date", json!(self.date).to_string()),
@@ -56,6 +73,12 @@ impl History {
             ("unit", json!(bench.unit.name()).to_string()),
             ("round_trip_ns", trip),
             ("ratios", object(ratios)),
+            // Lines of before end here.
+            ("least", json!(rounded(least, 4)).to_string()),
+            ("greatest", json!(rounded(greatest, 4)).to_string()),
+            ("counted", counted.counted.to_string()),
+            ("made", counted.made.to_string()),
+            ("beside", object(beside)),
         ]);
         Some(line + "\n")
     }
@@ -89,7 +112,48 @@ fn kernel(host: &Environment) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{object, rounded};
+    use super::{History, object, rounded};
+    use linerate_load::bench::{Bench, Compared, Figure, How, Peer, Unit};
+    use serde_json::Value;
+
+    /// The ratio 9.35 to a copy stands in a line of before, as if it were one.
+    #[test]
+    fn a_line_names_the_roofs_variant_and_leaves_out_ratios_that_are_not_valid() {
+        const BENCH: Bench = Bench {
+            name: "b",
+            about: "",
+            unit: Unit::BytesPerSecond,
+            two_cores: false,
+            bound: None,
+            run: |_| Ok(1.0),
+            peers: &[
+                Peer { name: "passed", how: How::Best(Vec::new), wanted: None },
+                Peer { name: "roof", how: How::Best(Vec::new), wanted: None },
+                Peer { name: "peer", how: How::Own(|_| Ok(1.0)), wanted: None },
+            ],
+        };
+        let compared = Compared {
+            own: [3.0, 1.0, 2.0].map(|value| Figure { value, round_trips: None }).into(),
+            made: 4,
+            ratios: [("passed", vec![9.35]), ("roof", vec![0.7, 0.5, 0.6]), ("peer", vec![9.35])].into(),
+            peers_made: [("passed", 1), ("roof", 3), ("peer", 2)].into(),
+            variants: [("roof", vec!["wide".to_owned()])].into(),
+            ..Compared::default()
+        };
+        let file = std::fs::File::open("/dev/null").unwrap();
+        let history =
+            History { path: "h".into(), file, date: "2001-02-03".into(), cpu: Value::Null, kernel: Value::Null };
+        let line = history.line(&BENCH, &compared).unwrap();
+        for part in [
+            r#""value": 2.0, "unit": "bytes/s", "round_trip_ns": null, "ratios": {"roof": 0.6, "peer": 9.35}, "#,
+            r#""least": 1.0, "greatest": 3.0, "counted": 3, "made": 4, "beside": {"#,
+            r#""passed": {"ratio": 9.35, "least": 9.35, "greatest": 9.35, "counted": 1, "made": 1, "valid": false}"#,
+            r#""roof": {"ratio": 0.6, "least": 0.5, "greatest": 0.7, "counted": 3, "made": 3, "variant": "wide", "valid": true}"#,
+            r#""peer": {"ratio": 9.35, "least": 9.35, "greatest": 9.35, "counted": 1, "made": 2}"#,
+        ] {
+            assert!(line.contains(part), "{part}\n{line}");
+        }
+    }
 
     #[test]
     fn figures_keep_so_many_digits() {

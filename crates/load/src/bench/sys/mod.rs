@@ -1,4 +1,5 @@
 //! Raw memory for the roof. `unsafe` of measurements stands here.
 
+pub(super) mod copy;
 pub(super) mod read;
 pub(super) mod roof;

@@ -3,18 +3,18 @@
 /// A form of the loop: gives the wrapping sum of all whole 64-bit words, in the processor's byte order.
 pub(crate) type Form = fn(&[u8]) -> u64;
 
-/// The forms that this processor has.
-pub(crate) fn forms() -> Vec<Form> {
-    let mut forms: Vec<Form> = vec![add::<8>];
+/// The forms that this processor has, with their names.
+pub(crate) fn forms() -> Vec<(&'static str, Form)> {
+    let mut forms: Vec<(&str, Form)> = vec![("64-bit words", add::<8>)];
     #[cfg(target_arch = "x86_64")]
     {
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has it.
-            forms.push(|bytes| unsafe { avx2(bytes) });
+            forms.push(("AVX2", |bytes| unsafe { avx2(bytes) }));
         }
         if std::arch::is_x86_feature_detected!("avx512f") {
             // SAFETY: the processor has it.
-            forms.push(|bytes| unsafe { avx512(bytes) });
+            forms.push(("AVX-512", |bytes| unsafe { avx512(bytes) }));
         }
     }
     forms
@@ -57,8 +57,8 @@ mod tests {
         for len in (0..600).chain([1448, 1999]) {
             let right = bytes[..len].chunks_exact(8).map(|w| u64::from_ne_bytes(w.try_into().unwrap()));
             let right = right.fold(0u64, u64::wrapping_add);
-            for form in forms() {
-                assert_eq!(form(&bytes[..len]), right, "{len}");
+            for (name, form) in forms() {
+                assert_eq!(form(&bytes[..len]), right, "{name}, {len}");
             }
         }
     }

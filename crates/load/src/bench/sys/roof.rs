@@ -1,8 +1,11 @@
 //! The roof's ring, in plain memory between two threads.
 
-use crate::bench::roof::Roof;
+use crate::bench::roof::{Prefetch, Roof};
+use crate::sys::{prefetch, prefetch_to_write};
 use linerate_ring::sys::Mapping;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::time::{Duration, Instant};
 
 #[repr(align(128))]
 #[derive(Default)]
@@ -35,6 +38,16 @@ pub(crate) struct Shared {
 pub(crate) struct Seen {
     pub(crate) frames: u64,
     pub(crate) sum: u64,
+    /// From the first frame to the end.
+    pub(crate) time: Duration,
+}
+
+/// Whether there are wider registers than all processors of this kind have.
+pub(crate) fn has_wide() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("avx2");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
 impl Shared {
@@ -63,6 +76,12 @@ impl Shared {
         self.stop.store(true, Relaxed);
     }
 
+    /// Whether frames were taken over.
+    pub(crate) fn has_begun(&self) -> bool {
+        // Nothing is read on the strength of it.
+        self.tail.0.load(Relaxed) > 0
+    }
+
     /// The calling thread is the one producer (0) or consumer (1).
     fn take(&self, half: usize) {
         assert!(!self.taken[half].swap(true, Relaxed), "a ring has one producer and one consumer");
@@ -78,6 +97,15 @@ impl Shared {
     fn buffer(&self, k: usize) -> *mut u64 {
         self.buffers.base().as_ptr().wrapping_add(k * self.roof.stride).cast()
     }
+
+    /// Fetches the slot and the buffer of frame n.
+    #[inline]
+    fn fetch(&self, n: u64, with: impl Fn(NonNull<u8>)) {
+        let k = usize::try_from(n).unwrap_or(0) & (self.roof.slots - 1);
+        for line in [self.slot(n).cast::<u8>(), self.buffer(k).cast::<u8>()] {
+            NonNull::new(line).map(&with);
+        }
+    }
 }
 
 /// Hands over frame after frame until told to stop; frame n holds n in every word.
@@ -86,10 +114,36 @@ impl Shared {
 /// Somebody produces already, or has.
 pub(crate) fn produce(shared: &Shared) {
     shared.take(0);
+    #[cfg(target_arch = "x86_64")]
+    if shared.roof.wide && std::arch::is_x86_feature_detected!("avx512f") {
+        // SAFETY: the processor has it.
+        return unsafe { produce_avx512(shared) };
+    } else if shared.roof.wide && std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has it.
+        return unsafe { produce_avx2(shared) };
+    }
+    producing(shared);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn produce_avx512(shared: &Shared) {
+    producing(shared);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn produce_avx2(shared: &Shared) {
+    producing(shared);
+}
+
+#[inline(always)]
+fn producing(shared: &Shared) {
     let Roof { size, slots, batch, .. } = shared.roof;
     let (mut mine, mut theirs) = (0u64, 0u64);
     let (all, batch) = (slots as u64, batch as u64);
     let length = u16::try_from(size).unwrap_or(0);
+    let ahead = if let Prefetch::Both(ahead) = shared.roof.prefetch { ahead as u64 } else { 0 };
     while !shared.stop.load(Relaxed) {
         if all - (mine - theirs) < batch {
             // Pairs with the consumer's release: it has read what is overwritten below.
@@ -102,6 +156,10 @@ pub(crate) fn produce(shared: &Shared) {
         for n in mine..mine + batch {
             let k = usize::try_from(n).unwrap_or(0) & (slots - 1);
             let buffer = shared.buffer(k);
+            // Only what the consumer has given back: it still reads the others.
+            if ahead > 0 && n + ahead - theirs < all {
+                shared.fetch(n + ahead, prefetch_to_write);
+            }
             for line in (0..size / 8).step_by(8) {
                 // SAFETY: inside buffer k, which is this thread's until it is published.
                 unsafe { buffer.add(line).cast::<[u64; 8]>().write([n; 8]) };
@@ -121,10 +179,40 @@ pub(crate) fn produce(shared: &Shared) {
 /// Somebody consumes already, or has.
 pub(crate) fn consume(shared: &Shared) -> Seen {
     shared.take(1);
+    #[cfg(target_arch = "x86_64")]
+    if shared.roof.wide && std::arch::is_x86_feature_detected!("avx512f") {
+        // SAFETY: the processor has it.
+        return unsafe { consume_avx512(shared) };
+    } else if shared.roof.wide && std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has it.
+        return unsafe { consume_avx2(shared) };
+    }
+    consuming(shared)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn consume_avx512(shared: &Shared) -> Seen {
+    consuming(shared)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn consume_avx2(shared: &Shared) -> Seen {
+    consuming(shared)
+}
+
+#[inline(always)]
+fn consuming(shared: &Shared) -> Seen {
     let size = shared.roof.size;
     let batch = shared.roof.batch as u64;
     let (mut mine, mut theirs) = (0u64, 0u64);
     let mut sums = [0u64; 8];
+    let ahead = match shared.roof.prefetch {
+        Prefetch::Reader(ahead) | Prefetch::Both(ahead) => ahead as u64,
+        Prefetch::None => 0,
+    };
+    let mut began = None;
     while !shared.stop.load(Relaxed) {
         if theirs == mine {
             // Pairs with the producer's release: slots and frames are written.
@@ -133,9 +221,14 @@ pub(crate) fn consume(shared: &Shared) -> Seen {
                 std::hint::spin_loop();
                 continue;
             }
+            began.get_or_insert_with(Instant::now);
         }
         let n = (theirs - mine).min(batch);
         for i in mine..mine + n {
+            // Only what is published: the producer still writes the others.
+            if ahead > 0 && i + ahead < theirs {
+                shared.fetch(i + ahead, prefetch);
+            }
             // SAFETY: published and not released: slot and buffer are this thread's to read.
             let slot = unsafe { shared.slot(i).read() };
             let buffer = shared.buffer(slot.index as usize);
@@ -150,5 +243,6 @@ pub(crate) fn consume(shared: &Shared) -> Seen {
         mine += n;
         shared.tail.0.store(mine, Release);
     }
-    Seen { frames: mine, sum: sums.iter().fold(0u64, |a, b| a.wrapping_add(*b)) }
+    let time = began.map_or(Duration::ZERO, |began| began.elapsed());
+    Seen { frames: mine, time, sum: sums.iter().fold(0u64, |a, b| a.wrapping_add(*b)) }
 }
