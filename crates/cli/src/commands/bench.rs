@@ -115,6 +115,8 @@ fn table(bench: &Bench, compared: &Compared) -> String {
         let bound = bench.bound.map(|bound| format!("   wanted: {}", shown(bench.unit, bound))).unwrap_or_default();
         let rounds = rounds(compared.counted());
         text += &format!("  {:24} {median} ({least} to {most}; {rounds}){bound}\n", "linerate");
+    } else if compared.made > 0 {
+        text += &format!("  {:24} no figure: {}\n", "linerate", rounds(compared.counted()));
     }
     let trips: Vec<f64> = compared.own.iter().filter_map(|figure| figure.round_trips).flatten().collect();
     if let Some([median, least, most]) = spread(&trips) {
@@ -122,7 +124,13 @@ fn table(bench: &Bench, compared: &Compared) -> String {
     }
     for peer in bench.peers {
         let value = compared.peers.get(peer.name).and_then(|values| spread(values));
-        let (Some([ratio, least, most]), Some([value, ..])) = (compared.ratio_of(peer), value) else { continue };
+        let (Some([ratio, least, most]), Some([value, ..])) = (compared.ratio_of(peer), value) else {
+            let counted = compared.counted_of(peer);
+            if counted.made > 0 {
+                text += &format!("  {:24} no figure: {}\n", peer.name, rounds(counted));
+            }
+            continue;
+        };
         let value = shown(bench.unit, value);
         let rounds = rounds(compared.counted_of(peer));
         let wanted = if compared.is_valid(peer) {
@@ -220,6 +228,13 @@ mod tests {
         let peer = &document["peers"]["memcpy"];
         assert_eq!((&peer["rounds"], &peer["made"], &peer["valid"]), (&3.into(), &5.into(), &true.into()));
         assert_eq!(peer["variant"], "rep movsb, 4 KiB at a time");
+    }
+
+    #[test]
+    fn what_was_measured_in_vain_is_said() {
+        let text = table(&BENCH, &Compared { made: 4, peers_made: [("peer", 2)].into(), ..Compared::default() });
+        assert!(text.contains("linerate                 no figure: only 0 of 4 rounds\n"), "{text}");
+        assert!(text.contains("peer                     no figure: only 0 of 2 rounds\n"), "{text}");
     }
 
     #[test]
