@@ -13,11 +13,9 @@ pub(crate) enum Time {
     Under(f64),
 }
 
-/// What the rounds of a stage cannot tell apart, ns: half of them lie within so much of their median.
+/// What the rounds of a stage cannot tell apart, ns; nothing of those that are too few to say.
 pub(crate) fn noise(stage: &Stage) -> f64 {
-    let Some(median) = stage.median() else { return 0.0 };
-    let mut off: Vec<f64> = stage.rounds.iter().filter_map(|ns| ns.known()).map(|ns| (ns - median).abs()).collect();
-    Summary::of_values(&mut off, "").and_then(|off| off.median.known()).unwrap_or(0.0)
+    stage.noise_ns.known().unwrap_or(0.0)
 }
 
 /// A stage's time; `None` if it was not measured.
@@ -88,11 +86,10 @@ mod tests {
 
     #[test]
     fn a_difference_below_its_noise_is_under_so_many_nanoseconds() {
-        // Half of the rounds lie within 4 ns of the median, 3 ns.
         let noisy = stage(&[-1.0, 3.0, 7.0, -20.0, 30.0]);
-        assert!((noise(&noisy) - 4.0).abs() < 1e-9);
-        assert_eq!(time(&noisy), Some(Time::Under(4.0)));
-        assert_eq!(time(&noisy).unwrap().long(), "under 4.00 ns");
+        assert!(noise(&noisy) > 3.0);
+        assert_eq!(time(&noisy), Some(Time::Under(noise(&noisy))));
+        assert!(time(&noisy).unwrap().long().starts_with("under "));
         assert_eq!(time(&stage(&[50.0, 51.0, 49.0])), Some(Time::Is(50.0)));
         assert_eq!(time(&stage(&[])), None);
     }

@@ -26,7 +26,7 @@ pub use latency::{Latency, LatencyUnit};
 pub use ledger::{Ledger, Unexplained};
 pub use number::Number;
 pub use outcome::Outcome;
-pub use stage::{Agreement, How, Stage, Told};
+pub use stage::{Agreement, How, Stage};
 pub use test::{Counted, Cpu, PortUsed, Repeat, Role, Sample, Summary, Test, unit};
 pub use timestamp::{Timestamp, TimestampError};
 

@@ -53,15 +53,6 @@ impl How {
     }
 }
 
-/// A stage's time as it may be told.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Told {
-    /// Nanoseconds.
-    Ns(f64),
-    /// Less than so many nanoseconds: what was measured is below its noise.
-    Under(f64),
-}
-
 /// Twice the standard error of the median of sorted values, as of a normal distribution whose deviation is taken from
 /// their median deviation, which single rounds that went wrong do not move; `None` of fewer than three.
 fn noise(values: &[f64]) -> Option<f64> {
@@ -101,15 +92,6 @@ impl Stage {
         let ns = Summary::of_values(&mut values, unit::NS);
         let noise_ns = noise(&values).into();
         Self { name: name.to_owned(), how, about: about.to_owned(), rounds: known, ns, noise_ns, skipped: None }
-    }
-
-    /// What may be told of it; `None` if it was not measured.
-    #[must_use]
-    pub fn told(&self) -> Option<Told> {
-        let (ns, noise) = (self.median()?, self.noise_ns.known().unwrap_or(0.0));
-        // No time is negative: a difference that is one shows how wrong it can be.
-        let limit = noise.max(-ns);
-        Some(if ns > 0.0 && ns >= limit { Told::Ns(ns) } else { Told::Under(limit) })
     }
 
     /// A stage that was not measured, and why.
@@ -199,19 +181,13 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_below_its_noise_is_told_as_less_than_that() {
-        let stage = |rounds: &[f64]| Stage::new("udp", How::EarlyReturn, "", rounds);
-        let quiet = stage(&[20.0, 20.5, 21.0, 20.2, 20.9]);
-        assert_eq!(quiet.told(), Some(Told::Ns(20.5)));
-        let noise = quiet.noise_ns.known().unwrap();
-        assert!((0.6..0.8).contains(&noise), "0.4 * 1.4826 * 2 * sqrt(pi / 10) is {noise}");
-        let loud = stage(&[-9.0, 12.0, 1.0, -4.0, 6.0]);
-        assert!(matches!(loud.told(), Some(Told::Under(limit)) if (5.0..9.0).contains(&limit)), "{:?}", loud.told());
-        // Of fewer rounds nothing is known but that no time is negative.
-        assert_eq!((stage(&[-3.0]).told(), stage(&[3.0]).told()), (Some(Told::Under(3.0)), Some(Told::Ns(3.0))));
-        assert_eq!(stage(&[5.0, 5.1]).noise_ns, Number::UNKNOWN);
-        assert_eq!(stage(&[]).told(), None);
-        assert_eq!(stage(&[-50.0, -50.0, -50.0]).told(), Some(Told::Under(50.0)), "far from what can be");
+    fn the_noise_of_a_median_follows_its_rounds() {
+        let noise = |rounds: &[f64]| Stage::new("udp", How::EarlyReturn, "", rounds).noise_ns;
+        let quiet = noise(&[20.0, 20.5, 21.0, 20.2, 20.9]).known().unwrap();
+        assert!((0.6..0.8).contains(&quiet), "0.4 * 1.4826 * 2 * sqrt(pi / 10) is {quiet}");
+        let loud = noise(&[-9.0, 12.0, 1.0, -4.0, 6.0]).known().unwrap();
+        assert!((5.0..9.0).contains(&loud), "{loud}");
+        assert_eq!((noise(&[5.0, 5.1]), noise(&[])), (Number::UNKNOWN, Number::UNKNOWN), "of too few to say");
     }
 
     #[test]
