@@ -72,7 +72,7 @@ fn golden_captures_are_read_as_tshark_reads_them() {
         let mut reader = Reader::open(&golden(name)).unwrap();
         let ours = read_all(&mut reader).unwrap();
         assert_eq!(ours.len(), n, "{name}");
-        assert_eq!(reader.counts(), Counts { records: n as u64, truncated: 0, bad: 0 });
+        assert_eq!(reader.counts(), Counts { records: n as u64, truncated: 0, bad: 0, other: 0 });
         let Some(theirs) = tshark(&golden(name)) else { return };
         let ours: Vec<_> = ours.iter().map(|(time, len, data)| (*time, *len, data.len())).collect();
         assert_eq!(ours, theirs, "{name}");
@@ -107,7 +107,7 @@ proptest! {
         let mut reader = Reader::open(&path).unwrap();
         prop_assert_eq!(read_all(&mut reader).unwrap(), records.clone());
         let cut = records.iter().filter(|(_, len, data)| *len as usize > data.len()).count() as u64;
-        prop_assert_eq!(reader.counts(), Counts { records: records.len() as u64, truncated: cut, bad: 0 });
+        prop_assert_eq!(reader.counts(), Counts { records: records.len() as u64, truncated: cut, bad: 0, other: 0 });
         reader.rewind().unwrap();
         prop_assert_eq!(read_all(&mut reader).unwrap(), records);
     }
@@ -179,7 +179,7 @@ fn all_four_magics_are_read() {
             let (records, counts) = read_bytes(&file);
             let expected = [(3_000_000_000 + ns, 61, FRAME.to_vec()), (4_000_000_000 + ns, 1500, FRAME.to_vec())];
             assert_eq!(records.unwrap(), expected);
-            assert_eq!(counts, Counts { records: 2, truncated: 1, bad: 0 });
+            assert_eq!(counts, Counts { records: 2, truncated: 1, bad: 0, other: 0 });
         }
     }
 }
@@ -192,7 +192,7 @@ fn an_fcs_that_was_captured_is_cut_off() {
     let file = [b.classic(0xa1b2_3c4d, link), b.record(0, 0, 61, &FRAME), b.record(0, 1, 1000, &FRAME)].concat();
     let (records, counts) = read_bytes(&file);
     assert_eq!(records.unwrap(), [(0, 57, FRAME[..57].to_vec()), (1, 996, FRAME.to_vec())]);
-    assert_eq!(counts, Counts { records: 2, truncated: 1, bad: 0 });
+    assert_eq!(counts, Counts { records: 2, truncated: 1, bad: 0, other: 0 });
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn pcapng_of_several_sections_interfaces_and_blocks_is_read() {
         let mut expected: Vec<Owned> = times.iter().map(|t| (*t, 61, FRAME.to_vec())).collect();
         expected[4].2.truncate(40);
         assert_eq!(records.unwrap(), expected);
-        assert_eq!(counts, Counts { records: 5, truncated: 1, bad: 0 });
+        assert_eq!(counts, Counts { records: 5, truncated: 1, bad: 0, other: 0 });
     }
 }
 
@@ -272,6 +272,37 @@ fn damage_costs_what_is_damaged() {
     ] {
         let (all, counts) = read_bytes(&[head.clone(), good.clone(), between, good.clone()].concat());
         assert_eq!((all.unwrap().len(), counts.bad), (records, bad), "{case}");
+    }
+}
+
+/// Interfaces of two link types in one file: those of others are skipped and counted, or one is chosen.
+#[test]
+fn frames_of_other_link_types_are_skipped_and_counted_or_an_interface_is_chosen() {
+    let dir = tempfile::tempdir().unwrap();
+    for b in BOTH {
+        let frame = |interface: u32| b.packet(interface, 0, 60, &[u8::try_from(interface).unwrap(); 60]);
+        let file = [
+            [b.section(), b.interface(113, 0, &[]), b.interface(1, 0, &[]), b.interface(1, 0, &[])].concat(),
+            [frame(0), frame(1), frame(0), frame(2), frame(1)].concat(),
+        ]
+        .concat();
+        let path = dir.path().join("mixed.pcapng");
+        fs::write(&path, &file).unwrap();
+        let read = |only| {
+            let mut reader = Reader::new("mixed", &file[..]).only(only);
+            let all = read_all(&mut reader).map_err(|e| e.to_string());
+            (all.map(|all| all.iter().map(|(_, _, data)| data[0]).collect::<Vec<_>>()), reader.counts().other)
+        };
+        assert_eq!(read(None), (Ok(vec![1, 2, 1]), 2));
+        assert_eq!(read(Some(2)), (Ok(vec![2]), 4));
+        assert!(read(Some(0)).0.unwrap_err().contains("link type 113"));
+        assert!(read(Some(3)).0.unwrap_err().contains("has no interface 3; they are counted from 0"));
+        let name = path.display();
+        let mut port = open(&format!("pcap:{name},if=1")).unwrap();
+        assert_eq!(drain(&mut port).0.len(), 2);
+        assert!(port.raw_counters().contains(&("capture_other_interfaces".to_owned(), 3)), "{:?}", port.raw_counters());
+        let line = open(&format!("pcap:{name},if=3")).err().unwrap().to_string();
+        assert!(line.contains("has no interface 3") && !line.contains('\n'), "{line}");
     }
 }
 
@@ -585,7 +616,10 @@ fn files_are_repeated_and_frames_without_room_are_dropped() {
     let (frames, rx) = drain(&mut port);
     assert_eq!(frames, vec![FRAME.to_vec(); 3]);
     assert_eq!(rx.counters().dropped.of(DropReason::TooLong), 3);
-    assert_eq!(port.raw_counters(), [("capture_truncated".into(), 0), ("capture_repeats".into(), 2)]);
+    assert_eq!(
+        port.raw_counters(),
+        [("capture_truncated".into(), 0), ("capture_other_interfaces".into(), 0), ("capture_repeats".into(), 2)]
+    );
 
     let mut port = open(&format!("pcap:{},loop=forever", path.display())).unwrap();
     let mut rx = port.take_rx(0).unwrap();

@@ -26,6 +26,8 @@ pub(super) fn first_frame(path: &Path) -> Result<Vec<u8>, Refusal> {
 pub struct ReplayConfig {
     /// The file.
     pub path: std::path::PathBuf,
+    /// The only interface whose frames are sent, counted from 0; all that are Ethernet if there is none.
+    pub interface: Option<u32>,
     /// Times to go through it; 0 is no end.
     pub loops: u64,
     /// Times the original speed; 0 is as fast as it goes.
@@ -55,7 +57,7 @@ pub(super) struct Replay {
 
 impl Replay {
     pub(super) fn open(config: &ReplayConfig, update_csum: bool) -> Result<Self, Refusal> {
-        let reader = Reader::open(&config.path).map_err(refuse("--pcap"))?;
+        let reader = Reader::open_only(&config.path, config.interface).map_err(refuse("--pcap"))?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the speed is checked to be sane")]
         let pace = if config.speed > 0.0 { (4_294_967_296.0 / config.speed) as u128 } else { 0 };
         Ok(Self {

@@ -79,6 +79,7 @@ struct Parse {
     least: Option<usize>,
     mix: Option<Sizes>,
     capture: Option<PathBuf>,
+    interface: Option<u32>,
     loops: Option<u64>,
     speed: Option<f64>,
 }
@@ -263,10 +264,20 @@ pub static FLAGS: &[Flag] = &[
         p.mix = Some(Sizes::mix(&weights));
         Ok(())
     }),
-    long("pcap", Value("file"), Scope::Tx, "replay this capture in its own time (or by -R)", |p, v| {
-        p.capture = Some(v.into());
-        Ok(())
-    }),
+    long(
+        "pcap",
+        Value("file[,if=N]"),
+        Scope::Tx,
+        "replay this capture (or one interface of it) in its own time (or by -R)",
+        |p, v| {
+            // A comma may be part of the file's name.
+            let chosen = v.rsplit_once(",if=").filter(|(_, n)| !n.contains(','));
+            p.interface =
+                chosen.map(|(_, n)| number(n, 0..=u32::MAX).map_err(|why| format!("if={n}: {why}"))).transpose()?;
+            p.capture = Some(chosen.map_or(v, |(file, _)| file).into());
+            Ok(())
+        },
+    ),
     long("loop", Value("n"), Scope::Tx, "go through the capture so often; 0 is no end (1)", |p, v| {
         number(v, 0..=u64::MAX - 1).map(|n| p.loops = Some(n))
     }),
@@ -448,6 +459,7 @@ impl Parse {
             least: None,
             mix: None,
             capture: None,
+            interface: None,
             loops: None,
             speed: None,
         };
@@ -495,7 +507,7 @@ impl Parse {
 
 /// How a capture is replayed, if one is.
 fn replay(parse: &Parse) -> Result<Option<ReplayConfig>, String> {
-    let Parse { config, capture, loops, speed, .. } = parse;
+    let Parse { config, capture, interface, loops, speed, .. } = parse;
     let Some(path) = capture else {
         let alone = [("--loop", loops.is_some()), ("--speed", speed.is_some())];
         return match alone.iter().find(|(_, given)| *given && config.mode.name == "tx") {
@@ -510,7 +522,7 @@ fn replay(parse: &Parse) -> Result<Option<ReplayConfig>, String> {
         return Err("--speed: -R sets the rate; give one of them".into());
     }
     let speed = speed.unwrap_or(if config.rate.is_some() { 0.0 } else { 1.0 });
-    Ok(Some(ReplayConfig { path: path.clone(), loops: loops.unwrap_or(1), speed }))
+    Ok(Some(ReplayConfig { path: path.clone(), interface: *interface, loops: loops.unwrap_or(1), speed }))
 }
 
 fn has_effect(config: &Config, scope: Scope) -> bool {

@@ -229,7 +229,7 @@ fn refuse(done: &mut Done, reason: &str, frames: u64) {
 
 /// Tells of a capture what the port `pcap:` tells of it.
 fn replayed(done: &mut Done, replay: &Replay) {
-    let Counts { truncated, bad, .. } = replay.counts();
+    let Counts { truncated, bad, other, .. } = replay.counts();
     if bad > 0 {
         *done.ledger.offered.get_or_insert(0) += bad;
         refuse(done, DropReason::BadRecord.name(), bad);
@@ -240,6 +240,11 @@ fn replayed(done: &mut Done, replay: &Replay) {
     if truncated > 0 {
         done.notes.push(format!("{truncated} frames were captured shorter than they were, and are sent as captured"));
     }
+    if other > 0 {
+        done.notes
+            .push(format!("{other} frames of the capture are of other interfaces or link types, and were skipped"));
+    }
+    done.count("capture_other_interfaces", other);
     done.count("capture_truncated", truncated);
     done.failures.extend(replay.broken.clone());
 }

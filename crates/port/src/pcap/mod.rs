@@ -37,6 +37,11 @@ pub(crate) const KIND: Kind = Kind {
         OptionRow { key: "out", value: "FILE", about: "read the port's FILE and write over this one (none)" },
         OptionRow { key: "pace", value: "on|off", about: "read with the original timing (off)" },
         OptionRow { key: "speed", value: "X", about: "read X times as fast, 0.001 to 1000; sets pace=on (1)" },
+        OptionRow {
+            key: "if",
+            value: "N",
+            about: "read this interface of a pcapng file alone, from 0 (all Ethernet ones)",
+        },
         OptionRow { key: "loop", value: "N|forever", about: "times to read it (1)" },
     ],
     demand,
@@ -51,6 +56,8 @@ struct Plan<'a> {
     speed: Option<u64>,
     /// After the first one; None without end.
     passes: Option<u64>,
+    /// The only interface that is read.
+    only: Option<u32>,
 }
 
 impl<'a> Plan<'a> {
@@ -69,13 +76,16 @@ impl<'a> Plan<'a> {
             Some("forever") => None,
             Some(_) => Some(spec.number("loop", 1, 1, u64::MAX)? - 1),
         };
+        let only = spec.option("if").map(|_| spec.number("if", 0, 0, u64::from(u32::MAX))).transpose()?;
+        let only = only.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
         if !reads {
-            if let Some(key) = ["out", "pace", "speed", "loop"].into_iter().find(|key| spec.option(key).is_some()) {
+            if let Some(key) = ["out", "pace", "speed", "loop", "if"].into_iter().find(|key| spec.option(key).is_some())
+            {
                 return Err(spec.oops(format!("{key}= is for a file that is read"), "leave it out, or give mode=r"));
             }
-            return Ok(Self { read: None, write: Some(file), speed, passes });
+            return Ok(Self { read: None, write: Some(file), speed, passes, only });
         }
-        Ok(Self { read: Some(file), write: out, speed, passes })
+        Ok(Self { read: Some(file), write: out, speed, passes, only })
     }
 }
 
@@ -105,7 +115,10 @@ fn refused(spec: &Spec, error: &CaptureError) -> OpenError {
     let cause = match error {
         CaptureError::Open { source, .. } if source.kind() == ErrorKind::NotFound => Cause::Missing,
         CaptureError::Busy { .. } => Cause::Busy,
-        CaptureError::Empty { .. } | CaptureError::NotCapture { .. } | CaptureError::LinkType { .. } => Cause::Usage,
+        CaptureError::Empty { .. }
+        | CaptureError::NotCapture { .. }
+        | CaptureError::LinkType { .. }
+        | CaptureError::NoInterface { .. } => Cause::Usage,
         _ => Cause::System,
     };
     OpenError::new(spec, cause, error.what(), error.mend())
@@ -117,7 +130,7 @@ fn reader(spec: &Spec, name: &str, plan: &Plan<'_>) -> Result<Reader, OpenError>
     if source.is_pipe() && plan.passes != Some(0) {
         return Err(spec.oops("a pipe can be read only once", "leave loop= out"));
     }
-    let mut reader = Reader::new(name, source);
+    let mut reader = Reader::new(name, source).only(plan.only);
     match reader.look_ahead() {
         Err(error) if !error.is_later() => Err(refused(spec, &error)),
         _ => Ok(reader),
@@ -166,6 +179,7 @@ struct Status {
     rx_down: AtomicBool,
     tx_down: AtomicBool,
     truncated: AtomicU64,
+    other: AtomicU64,
     passes: AtomicU64,
     trouble: OnceLock<String>,
 }
@@ -203,7 +217,11 @@ impl Device for CaptureFile {
         }
         let of = |name: &str, n: &AtomicU64| (name.to_owned(), n.load(Relaxed));
         // Delivered all the same, so these are no drops.
-        vec![of("capture_truncated", &self.status.truncated), of("capture_repeats", &self.status.passes)]
+        vec![
+            of("capture_truncated", &self.status.truncated),
+            of("capture_other_interfaces", &self.status.other),
+            of("capture_repeats", &self.status.passes),
+        ]
     }
 
     fn trouble(&self) -> Option<String> {

@@ -112,6 +112,7 @@ impl RxEngine for PcapRx {
         count.syscalls += self.reader.reads() - reads;
         count.dropped.set(DropReason::BadRecord, counts.bad);
         self.status.truncated.store(counts.truncated, Relaxed);
+        self.status.other.store(counts.other, Relaxed);
         self.status.set_rx(self.link());
     }
 

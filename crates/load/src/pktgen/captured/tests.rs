@@ -66,7 +66,7 @@ fn leave(replay: &mut Replay, now: u64) -> Vec<u8> {
 #[test]
 fn frames_leave_at_their_times_as_often_as_asked() {
     let (_dir, path) = capture(&[5_000, 6_000, 8_000]);
-    let config = |loops, speed| ReplayConfig { path: path.clone(), loops, speed };
+    let config = |loops, speed| ReplayConfig { path: path.clone(), interface: None, loops, speed };
     let mut replay = Replay::open(&config(2, 2.0), false).unwrap();
     assert_eq!(leave(&mut replay, 100_000), [0]);
     assert_eq!(replay.due(), Some(100_500), "twice as fast");
@@ -84,14 +84,15 @@ fn frames_leave_at_their_times_as_often_as_asked() {
 #[test]
 fn a_capture_without_frames_ends_and_one_that_is_none_is_refused() {
     let (_dir, path) = capture(&[]);
-    let mut replay = Replay::open(&ReplayConfig { path: path.clone(), loops: 0, speed: 0.0 }, false).unwrap();
+    let mut replay =
+        Replay::open(&ReplayConfig { path: path.clone(), interface: None, loops: 0, speed: 0.0 }, false).unwrap();
     assert!(leave(&mut replay, 1).is_empty());
     assert!(replay.ended());
     assert!(first_frame(&path).unwrap_err().to_string().contains("no frame"));
     std::fs::write(&path, b"not a capture at all, but long enough for one").unwrap();
     for error in [
         first_frame(&path).unwrap_err(),
-        Replay::open(&ReplayConfig { path, loops: 1, speed: 1.0 }, false).err().unwrap(),
+        Replay::open(&ReplayConfig { path, interface: None, loops: 1, speed: 1.0 }, false).err().unwrap(),
     ] {
         let line = error.to_string();
         assert!(line.contains("c.pcap") && !line.contains('\n'), "{line}");

@@ -215,6 +215,35 @@ fn a_capture_that_is_cut_or_was_cut_is_said_to_be_by_pcap_as_by_the_port() {
     assert!(left.log.contains("note: 1 frames were captured shorter than they were"), "{}", left.log);
 }
 
+/// Blocks of pcapng, in this host's order.
+fn ng(kind: u32, body: &[u8]) -> Vec<u8> {
+    let len = u32::try_from(12 + body.len()).unwrap().to_ne_bytes();
+    [&kind.to_ne_bytes(), &len, body, &len].concat()
+}
+
+#[test]
+fn frames_of_other_link_types_are_skipped_and_said_or_an_interface_is_chosen() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mixed,if.pcapng");
+    let words = |list: &[u32]| list.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+    let interface = |link: u16| ng(1, &[&link.to_ne_bytes()[..], &[0; 6]].concat());
+    let packet = |on: u32, len: u32| ng(6, &[words(&[on, 0, 1, len, len]), vec![7; len as usize]].concat());
+    let section = ng(0x0a0d_0d0a, &[words(&[0x1a2b_3c4d]), vec![1, 0, 0, 0], vec![0xff; 8]].concat());
+    let file = [section, interface(113), interface(1), interface(1), packet(0, 60), packet(1, 64), packet(2, 68)];
+    std::fs::write(&path, file.concat()).unwrap();
+    for (chosen, sent, skipped) in [("", 2, 1), (",if=2", 1, 2)] {
+        let left = run_with("", &format!("-f tx --pcap {}{chosen} --speed 0", path.display()), &[]).unwrap();
+        assert_eq!((left.frames.len(), left.result.outcome), (sent, Outcome::Pass), "{}", left.log);
+        assert_eq!(left.result.tests[0].counters["capture_other_interfaces"], skipped);
+        let said = format!("note: {skipped} frames of the capture are of other interfaces or link types");
+        assert!(left.log.contains(&said), "{}", left.log);
+    }
+    for (chosen, why) in [(",if=0", "link type 113"), (",if=7", "has no interface 7"), (",if=x", "if=x")] {
+        let line = run_with("", &format!("-f tx --pcap {}{chosen}", path.display()), &[]).err().expect(chosen);
+        assert!(line.contains(why) && !line.contains('\n'), "{line}");
+    }
+}
+
 #[test]
 fn frames_refused_as_too_long_are_no_pass() {
     let (_dir, path) = capture(&[1700, 1701]);

@@ -38,6 +38,13 @@ pub enum CaptureError {
         /// LINKTYPE_ value.
         link: u32,
     },
+    /// Its interfaces do not include the one that was asked for.
+    NoInterface {
+        /// The file.
+        name: String,
+        /// The number that was asked for, counted from 0.
+        wanted: u32,
+    },
     /// Reading failed; [`CaptureError::is_later`] tells whether only for now.
     Read {
         /// The file.
@@ -68,6 +75,7 @@ impl CaptureError {
             Self::LinkType { name, link } => {
                 format!("{name} has frames of link type {link}{}, not Ethernet", link_name(*link))
             }
+            Self::NoInterface { name, wanted } => format!("{name} has no interface {wanted}"),
             Self::Read { name, source } => format!("{name} cannot be read: {source}"),
             Self::Write { name, source } => format!("{name} cannot be written: {source}"),
         }
@@ -81,6 +89,7 @@ impl CaptureError {
             Self::Busy { .. } => "wait until it is closed, or use another file",
             Self::Empty { .. } | Self::NotCapture { .. } => "give a pcap or pcapng file, unpacked",
             Self::LinkType { .. } => "give a capture of an Ethernet interface",
+            Self::NoInterface { .. } => "they are counted from 0; leave if= out to read all that are Ethernet",
             Self::Read { .. } => "check the file and the disk",
             Self::Write { .. } => "make room on the disk, or use another file",
         }

@@ -12,6 +12,8 @@
 //!   [`Counts::truncated`].
 //! - A record of fewer than 14 bytes or a pcapng packet block that contradicts itself (more bytes than the block,
 //!   an interface that was not described, more than [`LONGEST`] bytes) is skipped and counted as [`Counts::bad`].
+//! - A frame of a pcapng interface that is not Ethernet, or not the one asked for ([`Reader::only`]), is skipped and counted
+//!   as [`Counts::other`]. A file that describes no interface that is wanted is refused, or ends in an error.
 //! - Where the next record begins cannot be known after a pcap record of more than [`LONGEST`] bytes, a pcapng block
 //!   whose two lengths differ, a file cut inside a record, or 65536 skipped records or blocks in a row: one more
 //!   [`Counts::bad`], and the capture ends there.

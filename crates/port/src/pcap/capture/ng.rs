@@ -22,6 +22,9 @@ const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const INTERFACES: usize = 4096;
 
 /// Whether a block of this type carries a packet.
+/// The link type of frames that ports carry.
+pub(super) const ETHERNET: u32 = 1;
+
 pub(super) fn is_packet(kind: u32) -> bool {
     matches!(kind, PB | SPB | EPB)
 }
@@ -37,6 +40,7 @@ pub(super) struct Section {
 
 #[derive(Clone, Copy, Debug)]
 struct Interface {
+    link: u32,
     snaplen: u32,
     resolution: u8,
     offset_s: i64,
@@ -49,11 +53,13 @@ pub(super) enum Said {
     /// Nothing.
     Nothing,
     /// A packet; where its bytes lie in the block's body.
-    Packet { time_ns: u64, original: u32, fcs: u32, at: Range<usize> },
+    Packet { interface: u32, time_ns: u64, original: u32, fcs: u32, at: Range<usize> },
     /// A packet that cannot be.
     Bad,
-    /// An interface that is not Ethernet.
-    Link(u32),
+    /// A packet of an interface that is not Ethernet.
+    Other,
+    /// An interface: its number in the section, its link type.
+    Interface { number: u32, link: u32 },
 }
 
 /// The byte order of a section, from its header block's first 12 bytes.
@@ -89,10 +95,7 @@ impl Section {
             return Said::Bad;
         }
         let link = u32::from(self.order.u16(body, 0));
-        if link != 1 {
-            return Said::Link(link);
-        }
-        let mut new = Interface { snaplen: self.order.u32(body, 4), resolution: 6, offset_s: 0, fcs: 0 };
+        let mut new = Interface { link, snaplen: self.order.u32(body, 4), resolution: 6, offset_s: 0, fcs: 0 };
         let mut options = &body[8..];
         while options.len() >= 4 {
             let (code, len) = (self.order.u16(options, 0), usize::from(self.order.u16(options, 2)));
@@ -107,14 +110,15 @@ impl Section {
             }
             options = options.get(4 + len.next_multiple_of(4)..).unwrap_or_default();
         }
-        if self.interfaces.len() < INTERFACES {
-            self.interfaces.push(new);
+        if self.interfaces.len() >= INTERFACES {
+            return Said::Nothing;
         }
-        Said::Nothing
+        self.interfaces.push(new);
+        Said::Interface { number: u32::try_from(self.interfaces.len() - 1).unwrap_or(u32::MAX), link }
     }
 
-    fn packet(&mut self, interface: u32, body: &[u8]) -> Said {
-        let known = usize::try_from(interface).ok().and_then(|i| self.interfaces.get(i).copied());
+    fn packet(&mut self, number: u32, body: &[u8]) -> Said {
+        let known = usize::try_from(number).ok().and_then(|i| self.interfaces.get(i).copied());
         let (Some(interface), Ok(captured)) = (known, usize::try_from(self.order.u32(body, 12))) else {
             return Said::Bad;
         };
@@ -123,8 +127,11 @@ impl Section {
         }
         let time = u64::from(self.order.u32(body, 4)) << 32 | u64::from(self.order.u32(body, 8));
         self.last_ns = interface.nanoseconds(time);
+        if interface.link != ETHERNET {
+            return Said::Other;
+        }
         let original = self.order.u32(body, 16);
-        Said::Packet { time_ns: self.last_ns, original, fcs: interface.fcs, at: 20..20 + captured }
+        Said::Packet { interface: number, time_ns: self.last_ns, original, fcs: interface.fcs, at: 20..20 + captured }
     }
 
     /// It has no time of its own, so it takes that of the packet before.
@@ -134,8 +141,9 @@ impl Section {
         let most = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
         // A snaplen that promises more than the block holds, beyond the padding, is a lie.
         match usize::try_from(original.min(most)) {
+            Ok(_) if interface.link != ETHERNET => Said::Other,
             Ok(captured) if captured <= body.len() - 4 => {
-                Said::Packet { time_ns: self.last_ns, original, fcs: interface.fcs, at: 4..4 + captured }
+                Said::Packet { interface: 0, time_ns: self.last_ns, original, fcs: interface.fcs, at: 4..4 + captured }
             }
             _ => Said::Bad,
         }
@@ -166,7 +174,9 @@ mod tests {
 
     #[test]
     fn times_of_all_resolutions_become_nanoseconds() {
-        let ns = |resolution, offset_s, time| Interface { snaplen: 0, resolution, offset_s, fcs: 0 }.nanoseconds(time);
+        let ns = |resolution, offset_s, time| {
+            Interface { link: ETHERNET, snaplen: 0, resolution, offset_s, fcs: 0 }.nanoseconds(time)
+        };
         assert_eq!(ns(6, 0, 1_500_000), 1_500_000_000);
         assert_eq!(ns(9, 0, 123), 123);
         assert_eq!(ns(0, 0, 7), 7_000_000_000);

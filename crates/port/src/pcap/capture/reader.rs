@@ -23,6 +23,8 @@ pub struct Counts {
     pub truncated: u64,
     /// Records skipped because they are no frames or are damaged; where the capture is cut or damaged for good, one.
     pub bad: u64,
+    /// Frames skipped because their interface is not Ethernet, or not the one that was asked for.
+    pub other: u64,
 }
 
 /// Reads the records of a capture one after the other.
@@ -46,6 +48,12 @@ pub struct Reader<R = Source> {
     given: bool,
     /// Steps since the last record.
     fruitless: u32,
+    /// The only interface of each section whose frames are wanted.
+    only: Option<u32>,
+    /// The wanted interface, or any that is Ethernet, was described.
+    described: bool,
+    /// The link type of an interface that is not Ethernet.
+    foreign: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -93,7 +101,12 @@ impl Reader {
     /// Opens a file and looks for its first record, so that what is no capture is refused here; a file that
     /// [`super::Writer`] is writing is refused too. Waits for a writer if it is a named pipe.
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
-        let mut reader = Self::new(path.display().to_string(), Source::open(path, true)?);
+        Self::open_only(path, None)
+    }
+
+    /// As [`Reader::open`], for the frames of one interface alone ([`Reader::only`]).
+    pub fn open_only(path: &Path, interface: Option<u32>) -> Result<Self, CaptureError> {
+        let mut reader = Self::new(path.display().to_string(), Source::open(path, true)?).only(interface);
         reader.look_ahead()?;
         Ok(reader)
     }
@@ -110,7 +123,17 @@ impl<R: Read> Reader<R> {
             staged: None,
             given: false,
             fruitless: 0,
+            only: None,
+            described: false,
+            foreign: None,
         }
+    }
+
+    /// Reads the frames of one interface alone, counted from 0 in each section.
+    #[must_use]
+    pub fn only(mut self, interface: Option<u32>) -> Self {
+        self.only = interface;
+        self
     }
 
     /// The next record; None at the end. A record that is damaged is skipped and counted ([`Reader::counts`]).
@@ -169,6 +192,8 @@ impl<R: Read> Reader<R> {
             Format::Skipping(_, skip) => self.skip(*skip),
             Format::Over => Ok(Stage::End),
         };
+        let step = step
+            .and_then(|stage| if stage == Stage::End { self.nothing_fit().map_or(Ok(stage), Err) } else { Ok(stage) });
         match step {
             Ok(Stage::Record) => self.fruitless = 0,
             Ok(Stage::Skipped) => {
@@ -198,6 +223,19 @@ impl<R: Read> Reader<R> {
         }
     }
 
+    /// Why a capture that is at its end held no frame that was wanted.
+    fn nothing_fit(&mut self) -> Option<CaptureError> {
+        let name = || self.name.clone();
+        let why = match (self.described, self.only, self.foreign) {
+            (true, ..) | (false, None, None) => None,
+            (false, Some(wanted), _) => Some(CaptureError::NoInterface { name: name(), wanted }),
+            (false, None, Some(link)) => Some(CaptureError::LinkType { name: name(), link }),
+        };
+        // It is said once.
+        self.described = true;
+        why
+    }
+
     fn need(&mut self, n: usize) -> Result<bool, CaptureError> {
         self.window.need(n).map_err(|source| CaptureError::Read { name: self.name.clone(), source })
     }
@@ -219,6 +257,10 @@ impl<R: Read> Reader<R> {
         if classic.link != 1 {
             return Err(CaptureError::LinkType { name: self.name.clone(), link: classic.link });
         }
+        if let Some(wanted) = self.only.filter(|n| *n > 0) {
+            return Err(CaptureError::NoInterface { name: self.name.clone(), wanted });
+        }
+        self.described = true;
         self.window.pass(HEAD);
         self.format = Format::Classic(classic);
         Ok(Stage::Skipped)
@@ -273,11 +315,22 @@ impl<R: Read> Reader<R> {
             _ => Said::Nothing,
         };
         match said {
-            Said::Packet { time_ns, original, fcs, at } if at.len() <= LONGEST => {
+            Said::Packet { interface, .. } if self.only.is_some_and(|only| only != interface) => self.counts.other += 1,
+            Said::Packet { time_ns, original, fcs, at, .. } if at.len() <= LONGEST => {
                 let at = at.start + 8..at.end + 8;
                 return Ok(self.found(Staged { time_ns, orig_len: original, at, len }, fcs));
             }
-            Said::Link(link) => return Err(CaptureError::LinkType { name: self.name.clone(), link }),
+            Said::Other => self.counts.other += 1,
+            Said::Interface { number, link } => {
+                let wanted = self.only.is_none_or(|only| only == number);
+                if wanted && link == ng::ETHERNET {
+                    self.described = true;
+                } else if self.only == Some(number) {
+                    return Err(CaptureError::LinkType { name: self.name.clone(), link });
+                } else if link != ng::ETHERNET {
+                    self.foreign.get_or_insert(link);
+                }
+            }
             Said::Bad | Said::Packet { .. } => self.counts.bad += 1,
             Said::Nothing => {}
         }
