@@ -2,7 +2,8 @@
 //!
 //! NBD has no authentication, so whoever reaches a listener is a client, and clients are kept from each other: each has
 //! memory of its own, a number of requests, and a time for its greeting, its data and its answers. When all places are
-//! taken and one more comes, an idle client goes: of whoever has the most of them the one that has been idle longest.
+//! taken and one more comes, an idle client goes: of whoever has the most of them the one that has been idle longest, and
+//! before all one that has never asked for anything.
 //! Where none is idle, whoever has more than half of the places loses one to others.
 
 use super::super::DeviceError;
@@ -234,7 +235,7 @@ impl NbdServer {
         let of = |peer| clients().filter(|(_, client)| client.peer() == peer).count();
         let idle = clients()
             .filter(|(_, client)| client.is_idle())
-            .max_by_key(|(_, client)| (of(client.peer()), Reverse(client.heard())));
+            .max_by_key(|(_, client)| (of(client.peer()), !client.has_asked(), Reverse(client.heard())));
         let excess = || {
             clients()
                 .filter(|(_, client)| client.peer() != comer && of(client.peer()) > CLIENTS / 2)

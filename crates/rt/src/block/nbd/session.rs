@@ -91,8 +91,9 @@ pub(super) struct Session {
     phase: Phase,
     /// When it came.
     since: Instant,
-    /// When it last asked for something.
+    /// When it last asked for something, and whether it ever has.
     heard: Instant,
+    has_asked: bool,
     /// Since when the first of the answers has been there to be taken.
     sending: Option<Instant>,
     share: Share,
@@ -121,6 +122,7 @@ impl Session {
             phase,
             since: now,
             heard: now,
+            has_asked: false,
             sending: Some(now),
             share: Share::default(),
             input: vec![0; INPUT].into(),
@@ -155,6 +157,11 @@ impl Session {
     /// When it last asked for something.
     pub(super) fn heard(&self) -> Instant {
         self.heard
+    }
+
+    /// Whether it has ever asked for something.
+    pub(super) fn has_asked(&self) -> bool {
+        self.has_asked
     }
 
     /// Whether it has asked for nothing that is not done and taken.
@@ -260,7 +267,7 @@ impl Session {
                 Payload::None => {
                     let Some(head) = input.first_chunk() else { return Ok(None) };
                     let request = Request::parse(head).map_err(|_| Gone)?;
-                    self.heard = now;
+                    (self.heard, self.has_asked) = (now, true);
                     if let Some((asked, operation)) = self.request(&request, place, exports, structured, memory)? {
                         return Ok(Some((asked, operation)));
                     }
