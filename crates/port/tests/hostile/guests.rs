@@ -123,11 +123,13 @@ fn noise(attack: &Attack<'_>) {
     while let Some(evil) = attack.join() {
         let lines = (evil.outward.lines + 512) / 8;
         let mode = attack.random() % 5;
-        for _ in 0..50 {
+        for step in 0..50u32 {
             if !attack.goes_on() {
                 return;
             }
             let published = evil.map.see(evil.outward.published());
+            // What waits here for the pause's end is still to be published.
+            let comes = evil.map.see(evil.inward.published());
             for n in 0..16 {
                 let word = attack.random() >> (attack.random() % 60);
                 let k = published.wrapping_add(n);
@@ -139,23 +141,22 @@ fn noise(attack: &Attack<'_>) {
                         evil.map.put_u64(evil.outward.slot(k), slot(evil.outward.first_buf + k % 64, 60, flags));
                     }
                     _ => {
-                        evil.map.put_u64(evil.inward.slot(k), word);
-                        evil.map.put_u64(evil.inward.sent_slot(k), word);
+                        evil.map.put_u64(evil.inward.slot(comes.wrapping_add(n)), word);
+                        evil.map.put_u64(evil.inward.sent_slot(comes.wrapping_add(n)), word);
                     }
                 }
             }
             match mode {
                 1 | 2 => evil.map.put(evil.outward.published(), published.wrapping_add(16)),
-                3 => evil.map.put(evil.inward.pause(), u32::try_from(attack.random() >> 32).unwrap()),
+                3 => {
+                    evil.map.put(evil.inward.pause(), step << 8 | if step % 8 == 7 { 0 } else { 0xff });
+                    evil.map.put(evil.inward.released(), comes);
+                }
                 4 => {
                     evil.map.put(evil.inward.swaps(), 1);
                     evil.map.put(evil.inward.released(), evil.map.see(evil.inward.published()));
                 }
                 _ => {}
-            }
-            // So that the switch has something to put into these rings.
-            if mode > 2 {
-                evil.send(&stolen(7));
             }
             attack.acted(SHORT);
         }
@@ -180,7 +181,7 @@ fn hog(attack: &Attack<'_>) {
             if !attack.goes_on() {
                 return;
             }
-            evil.send(&stolen(n.to_le_bytes()[0] % 2));
+            evil.send(&stolen(u8::from(n % 2 == 1)));
             evil.map.put(evil.inward.pause(), n << 8 | 0xff);
             attack.acted(Duration::from_millis(5));
         }
@@ -214,7 +215,7 @@ fn linger(attack: &Attack<'_>) {
             send(&visitor, &attack.bytes(100), &[socket.as_fd()]);
         }
         drop(socket);
-        attack.acted(Duration::from_millis(50));
+        attack.acted(Duration::from_millis(200));
     }
 }
 
@@ -279,6 +280,11 @@ impl Honest {
             assert_eq!(batch.len(), BURST, "all of the last burst has arrived");
             assert!((0..BURST).zip(&frames).all(|(i, frame)| batch.put(i, frame)));
             batch.commit(BURST);
+            tx.sync();
+            // One for all, so that the switch has something for hostile guests too.
+            let mut batch = tx.ring.reserve(1);
+            assert!(batch.put(0, &stolen(u8::try_from(1 - to).unwrap())));
+            batch.commit(1);
             tx.sync();
             let (mut next, deadline) = (frames.iter(), Instant::now() + HUNG);
             while next.len() > 0 {
@@ -388,7 +394,7 @@ fn honest_guests_go_on_beside_a_hostile_one_of_each_kind() {
     }
     let count = |name| honest.host.port(name).unwrap().count;
     for name in ["a", "b"] {
-        let all = honest.round * u64::from(BURST);
+        let all = honest.round * u64::from(BURST + 1);
         assert_eq!((count(name).received, count(name).refused.total()), (all, 0), "what {name} sent");
     }
     println!("{} rounds; {:?}", honest.round, honest.host.door.counters());
