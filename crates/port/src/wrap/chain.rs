@@ -89,12 +89,12 @@ mod tests {
         let Some(Unit::Frame { slots, bytes }) = unit(&ring, 0) else { panic!("a frame") };
         assert_eq!((slots, bytes), (2, 200));
         let mut got = vec![1];
-        for (len, behind) in [(40u16, 7), (200, 0)] {
+        for len in [40u16, 200, 0] {
             memory.write_all_at(&len.to_le_bytes(), ring.spot().ring + SLOTS_OFFSET as u64 + 4).unwrap();
             got.truncate(1);
             gather(&mut got, &mut ring, 0, slots, bytes);
             assert_eq!(got.len(), 1 + bytes);
-            assert_eq!((got[0], got[40], got[140]), (1, 7, behind), "what is there, in order");
+            assert!(got[0] == 1 && got[1..] == [7; 200], "what was committed");
         }
     }
 }

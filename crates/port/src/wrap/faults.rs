@@ -344,7 +344,7 @@ mod tests {
 
     /// Regression: the bit to flip was looked for beyond the frame's slots, and beyond the ring's.
     #[test]
-    fn a_frame_that_another_process_cuts_while_it_waits_goes_on_as_it_is() {
+    fn a_frame_that_another_process_cuts_while_it_waits_goes_on_as_it_was_committed() {
         let ring_bytes = 6 * Region::ring_room(64);
         let config = RegionConfig { buf_size: 512, buffers: 6 * 64, ring_bytes, sharing: Sharing::Shared, huge: false };
         let region = Region::new(&config).unwrap();
@@ -369,8 +369,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(2));
             faults.sync(&mut user, &mut count);
             let sent: Vec<u16> = faults.ring.pending_words().map(|word| word.len()).collect();
-            assert_eq!(sent, cut);
-            assert!(tally.corrupted.load(Relaxed) <= u64::from(cut != [0, 0]), "no bit that is not there");
+            assert_eq!((sent, tally.corrupted.load(Relaxed)), (vec![200, 200], 1));
         }
     }
 }
