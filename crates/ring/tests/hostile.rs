@@ -173,6 +173,29 @@ mod safe_code {
     }
 
     #[test]
+    fn cannot_reach_beyond_a_frame() {
+        for sharing in [Sharing::Private, Sharing::Shared].into_iter().take(if cfg!(miri) { 1 } else { 2 }) {
+            let region = region(1, sharing);
+            let mut tx = TxRing::new(&region, 0, 64).unwrap();
+            send(&mut tx, &[7; 40], 0);
+            let mut frame = tx.pending_frame(0);
+            assert_eq!(frame.len(), 40);
+            for at in [0, 1, 7, 8, 9, 31, 32, 33, 39, 40, 41, 64, usize::MAX - 8, usize::MAX] {
+                let fits = |len: usize| at <= 40 && len <= 40 - at;
+                assert_eq!(frame.matches(at, &[7; 32], &[0xff; 32]), fits(32), "{at}");
+                assert_eq!(frame.read_u64(at).is_some(), fits(8), "{at}");
+                assert_eq!(frame.write_u64(at, u64::from_ne_bytes([7; 8])), fits(8), "{at}");
+                for len in [0, 1, 8, 32, 40, 41] {
+                    assert_eq!(frame.holds(at, &vec![7; len]), fits(len), "{len} at {at}");
+                    assert_eq!(frame.read(at, &mut vec![0; len]), fits(len), "{len} at {at}");
+                    assert_eq!(frame.write(at, &vec![7; len]), fits(len), "{len} at {at}");
+                }
+            }
+            assert_eq!(frame.to_vec(), [7; 40]);
+        }
+    }
+
+    #[test]
     #[should_panic(expected = "slot 1 of 1 pending ones")]
     fn cannot_reach_beyond_pending_slots() {
         let region = region(1, Sharing::Private);
