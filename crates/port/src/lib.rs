@@ -31,6 +31,7 @@ mod frames;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
+mod hint;
 mod info;
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -41,6 +42,7 @@ mod null;
 mod open;
 #[cfg(target_os = "linux")]
 mod packet;
+pub mod path;
 mod pcap;
 mod queue;
 #[cfg(target_os = "linux")]

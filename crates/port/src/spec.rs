@@ -10,6 +10,7 @@
 
 use crate::error::OpenError;
 use crate::kinds::{KINDS, Kind, OptionRow};
+use crate::path::shown;
 use crate::wrap::WRAPPERS;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -56,7 +57,7 @@ impl fmt::Debug for Spec {
 
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(&shown(&self.text))
     }
 }
 
@@ -68,13 +69,15 @@ impl Spec {
         if text.len() > LONGEST || text.contains('\0') {
             return Err(oops("the name is too long or has a NUL".into(), "give KIND:NAME".into()));
         }
+        let hint = |otherwise: String| crate::hint::of(text).unwrap_or(otherwise);
         let Some((kind_name, rest)) = text.split_once(':') else {
-            return Err(oops("no kind".into(), format!("give KIND:NAME, KIND being one of {}", kind_names())));
+            let mend = hint(format!("give KIND:NAME, KIND being one of {}", kind_names()));
+            return Err(oops("no kind".into(), mend));
         };
         let Some(kind) = KINDS.iter().find(|k| k.name == kind_name) else {
             return Err(oops(
                 format!("no kind of port is called '{}'", tidy(kind_name)),
-                format!("there are {}", kind_names()),
+                hint(format!("there are {}", kind_names())),
             ));
         };
         let mut parts = rest.split(',');
@@ -217,7 +220,7 @@ mod tests {
     fn whatever_is_wrong_is_named_with_its_mend() {
         for (text, word) in [
             ("", "no kind"),
-            ("eth0", "no kind"),
+            ("eth0", "no kind; write xdp:eth0"),
             ("wire:x", "no kind of port is called 'wire'"),
             ("cable:", "nothing after the colon"),
             ("null:,color=red", "no option 'color'"),

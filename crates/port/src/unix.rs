@@ -13,6 +13,7 @@ use crate::frames::{ETHERNET, Plan};
 use crate::info::{Caps, Info, Link};
 use crate::kinds::{Kind, OptionRow};
 use crate::open::{Context, Demand, Device, Parts};
+use crate::path::from_text;
 use crate::queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
 use crate::spec::Spec;
 use crate::sys::socket::{MOST, Messages};
@@ -51,8 +52,10 @@ fn paths(spec: &Spec) -> Result<[PathBuf; 2], OpenError> {
     let [local, remote] = parts[..] else {
         return Err(spec.oops("that names not two sockets", "write unix:LOCAL:REMOTE, two paths without ':'"));
     };
-    for path in [local, remote] {
-        if path.is_empty() || path.len() > unix::LONGEST_PATH {
+    let paths = [local, remote].map(from_text);
+    for path in &paths {
+        let octets = path.as_os_str().len();
+        if octets == 0 || octets > unix::LONGEST_PATH {
             let mend = format!("give paths of 1 to {} bytes", unix::LONGEST_PATH);
             return Err(spec.oops("a socket's path is empty or too long", mend));
         }
@@ -60,7 +63,7 @@ fn paths(spec: &Spec) -> Result<[PathBuf; 2], OpenError> {
     if local == remote {
         return Err(spec.oops("both paths are the same", "give the peer's socket as the second path"));
     }
-    Ok([local, remote].map(PathBuf::from))
+    Ok(paths)
 }
 
 fn send_buffer(spec: &Spec) -> Result<Option<u32>, OpenError> {

@@ -10,6 +10,7 @@ use super::modes::MODES;
 use super::name::resolve;
 use super::sizes::{LIMITS, Sizes};
 use crate::words::{number, tidy, wrapped};
+use linerate_port::path::from_text;
 use linerate_rt::WaitMode;
 use linerate_wire::MacAddr;
 use std::fmt::Write as _;
@@ -206,7 +207,7 @@ pub static FLAGS: &[Flag] = &[
         Ok(())
     }),
     flag('P', Value("file"), Scope::Tx, "send the first frame of this capture", |p, v| {
-        p.config.packet_file = Some(v.into());
+        p.config.packet_file = Some(from_text(v));
         Ok(())
     }),
     flag('z', Nothing, Makes, "random source addresses and ports", |p, _| option(p, options::RANDOM_SRC)),
@@ -274,7 +275,7 @@ pub static FLAGS: &[Flag] = &[
             let chosen = v.rsplit_once(",if=").filter(|(_, n)| !n.contains(','));
             p.interface =
                 chosen.map(|(_, n)| number(n, 0..=u32::MAX).map_err(|why| format!("if={n}: {why}"))).transpose()?;
-            p.capture = Some(chosen.map_or(v, |(file, _)| file).into());
+            p.capture = Some(from_text(chosen.map_or(v, |(file, _)| file)));
             Ok(())
         },
     ),
@@ -634,5 +635,6 @@ pub fn help() -> String {
     for mode in MODES {
         let _ = writeln!(text, "  {:6} {}", mode.name, mode.about);
     }
+    text.push_str("\nExit codes: 0 passed, 1 failed, 2 wrong on the command line, 128+n ended early by signal n\n");
     text
 }

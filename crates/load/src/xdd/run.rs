@@ -9,6 +9,7 @@ use super::table::{CSV_HEADER, HEADER, Row, percentiles};
 use super::tally::{Account, float};
 use super::{document, fio, sys};
 use crate::result::{Number, RunResult, Sample, Timestamp};
+use linerate_port::path::from_text;
 use linerate_rt::{Stop, cpus, monotonic_ns, pause, spawn};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -126,7 +127,7 @@ pub fn run(
     }
     team.end();
     for target in config.targets.iter().filter(|target| target.delete && !config.dry) {
-        if let Err(e) = std::fs::remove_file(&target.name) {
+        if let Err(e) = std::fs::remove_file(from_text(&target.name)) {
             streams.error(&format!("{}: {e}; it was not deleted", target.name));
         }
     }

@@ -13,6 +13,7 @@ use crate::error::{Cause, OpenError};
 use crate::info::{Caps, Info, Link};
 use crate::kinds::{Kind, OptionRow};
 use crate::open::{Context, Demand, Device, Parts};
+use crate::path::from_text;
 use crate::queue::{RxQueue, TxQueue};
 use crate::spec::Spec;
 use capture::{CaptureError, Reader, Source, Writer};
@@ -20,7 +21,6 @@ use linerate_ring::{RxRing, TxRing};
 use pace::Pace;
 use rx::{PcapRx, State};
 use std::io::ErrorKind;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use tx::PcapTx;
@@ -68,7 +68,7 @@ impl<'a> Plan<'a> {
             Some("r") => true,
             Some("w") => false,
             Some(_) => return Err(spec.oops("mode= will not do", "give mode=r or mode=w")),
-            None => out.is_some() || Path::new(file).exists(),
+            None => out.is_some() || from_text(file).exists(),
         };
         let speed = speed(spec)?;
         let passes = match spec.option("loop") {
@@ -126,7 +126,7 @@ fn refused(spec: &Spec, error: &CaptureError) -> OpenError {
 
 fn reader(spec: &Spec, name: &str, plan: &Plan<'_>) -> Result<Reader, OpenError> {
     // A port must not wait for a pipe.
-    let source = Source::open(Path::new(name), false).map_err(|e| refused(spec, &e))?;
+    let source = Source::open(&from_text(name), false).map_err(|e| refused(spec, &e))?;
     if source.is_pipe() && plan.passes != Some(0) {
         return Err(spec.oops("a pipe can be read only once", "leave loop= out"));
     }
@@ -151,7 +151,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         path.push("capture file, read");
     }
     if let Some(name) = plan.write {
-        let writer = Writer::create(Path::new(name)).map_err(|e| refused(spec, &e))?;
+        let writer = Writer::create(&from_text(name)).map_err(|e| refused(spec, &e))?;
         let engine = PcapTx { writer, status: status.clone() };
         tx.push(TxQueue::new(TxRing::new(context.region, 0, slots).map_err(oops)?, Box::new(engine)));
         path.push("capture file, written");

@@ -12,13 +12,13 @@ use crate::error::{Cause, OpenError};
 use crate::info::Link;
 use crate::kinds::OptionRow;
 use crate::open::{Demand, Parts};
+use crate::path::from_text;
 use crate::pcap::capture::{CaptureError, Direction, LONGEST, NgWriter};
 use crate::pcap::real_time_ns;
 use crate::queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
 use crate::spec::Spec;
 use linerate_ring::{Region, RxRing, TxRing, flags};
 use std::os::fd::BorrowedFd;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -38,7 +38,7 @@ fn wrap(spec: &Spec, _: &Arc<Region>, mut parts: Parts) -> Result<Parts, OpenErr
         let cause = if matches!(e, CaptureError::Busy { .. }) { Cause::Busy } else { Cause::System };
         OpenError::new(spec, cause, format!("trace={}", e.what()), e.mend())
     };
-    let writer = NgWriter::create(Path::new(file), &parts.info.name).map_err(oops)?;
+    let writer = NgWriter::create(&from_text(file), &parts.info.name).map_err(oops)?;
     let trace = Arc::new(Trace(Mutex::new(Inside { writer, refused: 0, trouble: None })));
     let tx = (0..).zip(parts.tx).map(|(queue, tx)| {
         TxQueue::new(tx.ring, Box::new(TraceTx { inner: tx.engine, trace: trace.clone(), queue, traced: 0 }))

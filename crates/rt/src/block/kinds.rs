@@ -6,8 +6,8 @@ use super::shared::share;
 use super::{Device, DeviceError, FileBackend, FileOptions, Protected};
 use linerate_fcoe::{Geometry, GeometryError, Null, Ram};
 use linerate_port::OptionRow;
+use linerate_port::path::from_text;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
 
 /// One kind of block device.
 pub struct Kind {
@@ -130,16 +130,16 @@ fn check_file(spec: &DeviceSpec) -> Result<(), DeviceError> {
 }
 
 fn open_file(spec: &DeviceSpec, serial: u64) -> Result<Opened, DeviceError> {
-    let (path, protection) = (Path::new(&spec.name), spec.protection()?);
-    if protection > 0 && std::fs::metadata(path).is_ok_and(|file| file.file_type().is_block_device()) {
+    let (path, protection) = (from_text(&spec.name), spec.protection()?);
+    if protection > 0 && std::fs::metadata(&path).is_ok_and(|file| file.file_type().is_block_device()) {
         let mend = "use a regular file on it, or leave out 'pi='";
         return Err(spec.oops("a block device has no place beside it for protection information", mend));
     }
     let options = FileOptions { read_only: spec.flag("ro"), block_size: spec.block_size()?, direct: true };
-    let file = FileBackend::open(path, &options)?;
+    let file = FileBackend::open(&path, &options)?;
     Ok(match protection {
         0 => shared(file, serial, 0),
-        kind => shared(Protected::open(file, &Protected::<FileBackend>::side_of(path))?, serial, kind),
+        kind => shared(Protected::open(file, &Protected::<FileBackend>::side_of(&path))?, serial, kind),
     })
 }
 

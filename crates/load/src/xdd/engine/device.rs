@@ -2,6 +2,7 @@
 
 use super::{Blocks, Engine, Opened, Request};
 use crate::xdd::config::Target;
+use linerate_port::path::from_text;
 use linerate_rt::block::nbd::{NbdBackend, NbdOptions, NbdUri};
 use linerate_rt::block::{Device, DeviceError, FileBackend, FileOptions};
 use std::fs::{File, OpenOptions};
@@ -10,7 +11,7 @@ use std::path::Path;
 /// A file or a block device by its path.
 pub(super) fn open_file(request: &Request<'_>) -> Opened {
     let target = request.target;
-    let path = Path::new(target.name.strip_prefix("file:").unwrap_or(&target.name));
+    let path = &from_text(target.name.strip_prefix("file:").unwrap_or(&target.name));
     if target.writes() {
         make(path, target)?;
     }

@@ -6,6 +6,7 @@ use super::{Ended, Engine, Failure, Opened, Request, Shape};
 use crate::xdd::sys;
 use linerate_fcoe::{BackendError, Buffer, Operation, Tag};
 use linerate_port::Interest;
+use linerate_port::path::from_text;
 use linerate_ring::Bell;
 use linerate_rt::Sleeper;
 use linerate_wire::scsi::{Sense, SenseKey};
@@ -14,7 +15,6 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Release};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
@@ -84,7 +84,7 @@ pub trait ScsiGeneric: Send {
 /// Opens a target's device.
 pub(super) fn open(request: &Request<'_>) -> Opened {
     let target = request.target;
-    let path = Path::new(&target.name);
+    let path = &from_text(&target.name);
     let disk = node::disk(path, target.writes())?;
     let each = || Generic::open(path, target.writes(), target.request_bytes());
     let engine = Sg::new(each, disk, "SG_IO".into(), target.depth as usize)?;

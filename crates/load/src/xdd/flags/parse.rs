@@ -5,6 +5,7 @@ use crate::words::{tidy, wrapped};
 use crate::xdd::config::{Amount, Config, Target, Verify, Way};
 use crate::xdd::engine::{KINDS, kind_of};
 use crate::xdd::pattern::Base;
+use linerate_port::path::{from_text, to_text};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -103,7 +104,7 @@ impl Config {
                 Set::Setup => {
                     let path = words.value().map_err(|why| trouble(&words, why))?;
                     nested += 1;
-                    let more = setup(Path::new(&path), nested).map_err(|why| trouble(&words, why))?;
+                    let more = setup(&from_text(&path), nested).map_err(|why| trouble(&words, why))?;
                     words.words.splice(words.at..words.at, more);
                 }
                 Set::Run(set) => set(&mut config, &mut words).map_err(|why| trouble(&words, why))?,
@@ -205,7 +206,7 @@ fn targets(named: Named, said: &[Said]) -> Result<Vec<Target>, String> {
         if let Some(directory) = &named.directory
             && is_file(&target)
         {
-            target.name = directory.join(&target.name).to_string_lossy().into_owned();
+            target.name = to_text(directory.join(from_text(&target.name)).as_os_str());
         }
         targets.push(target);
     }
@@ -272,5 +273,9 @@ pub fn help() -> String {
     for kind in KINDS {
         let _ = writeln!(text, "  {:24} {}", kind.example, kind.about);
     }
+    text.push_str(
+        "\nExit codes: 0 done, 1 a request failed or a file of results could not be written, 2 wrong on the command line, \
+         128+n ended early by signal n\n",
+    );
     text
 }

@@ -3,6 +3,7 @@
 use super::value::{decimal, number, pattern, percent, seconds, seek, throttle};
 use super::{Flag, Named, Set, Words};
 use crate::xdd::config::{Amount, Config, Document, Target, Verify, WHOLE};
+use linerate_port::path::from_text;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -68,7 +69,7 @@ pub static FLAGS: &[Flag] = &[
         if n.targets.len() > TARGETS { Err(format!("there are {TARGETS} targets at most")) } else { Ok(()) }
     }),
     names("targetdir", Some("td"), "DIR", "targets whose names are of files stand in this directory", |n, w| {
-        n.directory = Some(PathBuf::from(w.value()?));
+        n.directory = Some(from_text(&w.value()?));
         Ok(())
     }),
     names("targetoffset", Some("to"), "BLOCKS", "each target begins so much later than the one before (0)", |n, w| {
@@ -292,6 +293,6 @@ fn bytes(target: &mut Target, words: &mut Words, unit: u64) -> Result<(), String
 }
 
 fn file(to: &mut Option<PathBuf>, words: &mut Words) -> Result<(), String> {
-    *to = Some(PathBuf::from(words.value()?));
+    *to = Some(from_text(&words.value()?));
     Ok(())
 }

@@ -8,8 +8,10 @@
 
 use super::super::DeviceError;
 use super::wire::LONGEST_NAME;
+use linerate_port::path::from_text;
+use std::ffi::OsString;
 use std::fmt;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 /// Where a server listens.
@@ -29,7 +31,7 @@ impl Address {
     pub fn parse(text: &str) -> Result<Self, DeviceError> {
         let oops = |what: &str| DeviceError::new(text, what, "write unix:PATH or tcp:HOST[:PORT]");
         match text.split_once(':') {
-            Some(("unix", path)) if !path.is_empty() && !path.contains('\0') => Ok(Self::Unix(path.into())),
+            Some(("unix", path)) if !path.is_empty() && !path.contains('\0') => Ok(Self::Unix(from_text(path))),
             Some(("tcp", rest)) => match authority(rest) {
                 Some((host, port)) if !host.is_empty() => Ok(Self::Tcp(host.to_owned(), port)),
                 _ => Err(oops("it names no host, or its port is no number")),
@@ -83,8 +85,11 @@ impl NbdUri {
         if text.len() > LONGEST_NAME {
             return Err(oops("the URI is too long", "give one of at most 4096 characters"));
         }
-        let decoded = |part: &str| {
+        let octets = |part: &str| {
             percent(part).ok_or_else(|| oops("a '%' is not followed by two hexadecimal digits", "write %25 for '%'"))
+        };
+        let decoded = |part: &str| {
+            String::from_utf8(octets(part)?).map_err(|_| oops("the export's name is no UTF-8", "give one that is"))
         };
         let (address, export) = if let Some(rest) = text.strip_prefix("nbd://") {
             let (host, export) = rest.split_once('/').unwrap_or((rest, ""));
@@ -101,11 +106,11 @@ impl NbdUri {
             let mend = "write nbd+unix:///EXPORT?socket=PATH";
             let rest = rest.strip_prefix('/').ok_or_else(|| oops("a UNIX socket has no host", mend))?;
             let (export, socket) = rest.split_once("?socket=").ok_or_else(|| oops("it names no socket", mend))?;
-            let path = decoded(socket)?;
-            if path.is_empty() || path.contains('\0') {
+            let path = octets(socket)?;
+            if path.is_empty() || path.contains(&0) {
                 return Err(oops("it names no socket", mend));
             }
-            (Address::Unix(path.into()), export)
+            (Address::Unix(OsString::from_vec(path).into()), export)
         } else {
             return Err(oops("it is no NBD URI", "write nbd://HOST[:PORT]/EXPORT or nbd+unix:///EXPORT?socket=PATH"));
         };
@@ -142,9 +147,10 @@ fn encoded(octets: &[u8]) -> String {
 }
 
 /// Undoes percent-encoding (RFC 3986, clause 2.1).
-fn percent(text: &str) -> Option<String> {
+fn percent(text: &str) -> Option<Vec<u8>> {
     let mut octets = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
+    let typed = from_text(text).into_os_string().into_vec();
+    let mut rest = typed.into_iter();
     while let Some(octet) = rest.next() {
         octets.push(match octet {
             b'%' => {
@@ -154,7 +160,7 @@ fn percent(text: &str) -> Option<String> {
             octet => octet,
         });
     }
-    String::from_utf8(octets).ok()
+    Some(octets)
 }
 
 #[cfg(test)]

@@ -1,0 +1,83 @@
+//! Names of files inside texts. A port's name, a LUN's device and a flag's value are text, but a file's name on Unix is any
+//! octets: those that are no UTF-8 travel as characters of a private plane, one each, and come back as they were.
+//!
+//! Whoever takes words from a command line makes text of them with [`to_text`]; whoever opens a file that a text names does
+//! so by [`from_text`].
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+/// What stands for octet 0: characters that Unicode assigns to nobody (plane 16, private use).
+const BASE: u32 = 0x10_fe00;
+
+fn character(octet: u8) -> char {
+    char::from_u32(BASE + u32::from(octet)).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// The octet that a character stands for. Those of ASCII always are UTF-8, and never stand for themselves so.
+fn octet(c: char) -> Option<u8> {
+    u8::try_from(u32::from(c).checked_sub(BASE)?).ok().filter(|octet| *octet >= 0x80)
+}
+
+/// Octets as text, without loss. A character that would stand for an octet is taken for octets itself.
+#[must_use]
+pub fn to_text(octets: &OsStr) -> String {
+    let mut text = String::with_capacity(octets.len());
+    for chunk in octets.as_bytes().utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match octet(c) {
+                None => text.push(c),
+                Some(_) => text.extend(c.encode_utf8(&mut [0; 4]).bytes().map(character)),
+            }
+        }
+        text.extend(chunk.invalid().iter().copied().map(character));
+    }
+    text
+}
+
+/// The path that a text names.
+#[must_use]
+pub fn from_text(text: &str) -> PathBuf {
+    let mut octets = Vec::with_capacity(text.len());
+    for c in text.chars() {
+        match octet(c) {
+            None => octets.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            Some(octet) => octets.push(octet),
+        }
+    }
+    OsString::from_vec(octets).into()
+}
+
+/// The text as people see it: what is no UTF-8 is replaced, as paths are displayed.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    text.chars().map(|c| if octet(c).is_some() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_octets_come_back_as_they_were() {
+        let private = to_text(OsStr::from_bytes(b"\xff"));
+        let mut names: Vec<Vec<u8>> = (0..=255).map(|octet| vec![octet]).collect();
+        names.extend([
+            b"".to_vec(),
+            "caf\u{e9} \u{1f600}".into(),
+            b"caf\xe9.pcap".to_vec(),
+            b"\xf0\x9f\x98".to_vec(),
+            // A name that has such a character itself.
+            private.clone().into(),
+            [private.as_bytes(), b"\xff\x80a"].concat(),
+        ]);
+        for name in names {
+            let text = to_text(OsStr::from_bytes(&name));
+            assert_eq!(from_text(&text).as_os_str().as_bytes(), name);
+            assert_eq!(text.is_ascii(), name.is_ascii());
+        }
+        assert_eq!(to_text(OsStr::new("plain \u{e9}")), "plain \u{e9}");
+        assert_eq!(shown(&to_text(OsStr::from_bytes(b"a\xe9"))), "a\u{fffd}");
+    }
+}
