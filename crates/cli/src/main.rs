@@ -5,15 +5,18 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod print;
+mod progress;
 mod trouble;
 
 use commands::COMMANDS;
+use linerate_port::path::to_text;
 use std::path::Path;
 use std::process::ExitCode;
 use trouble::Trouble;
 
 fn main() -> ExitCode {
-    let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let mut words = std::env::args_os().map(|word| to_text(&word));
     let called = words.next().unwrap_or_default();
     let arguments: Vec<String> = words.collect();
     let called = Path::new(&called).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -21,10 +24,11 @@ fn main() -> ExitCode {
         Some(command) => (command.name.to_owned(), (command.run)(&arguments)),
         None => dispatch(&arguments),
     };
-    result.unwrap_or_else(|trouble| {
-        eprintln!("{name}: {trouble}");
+    let code = result.unwrap_or_else(|trouble| {
+        print::remark(&format!("{name}: {trouble}"));
         ExitCode::from(trouble.exit_code())
-    })
+    });
+    print::failure().unwrap_or(code)
 }
 
 fn dispatch(arguments: &[String]) -> (String, Result<ExitCode, Trouble>) {
@@ -33,11 +37,11 @@ fn dispatch(arguments: &[String]) -> (String, Result<ExitCode, Trouble>) {
         Some((first, rest)) => (first.as_str(), rest),
     };
     if matches!(first, "help" | "-h" | "--help") {
-        trouble::print(&help());
+        print::print(&help());
         return ("linerate".into(), Ok(ExitCode::SUCCESS));
     }
     if matches!(first, "-V" | "--version") {
-        trouble::print(concat!("linerate ", env!("CARGO_PKG_VERSION"), "\n"));
+        print::print(concat!("linerate ", env!("CARGO_PKG_VERSION"), "\n"));
         return ("linerate".into(), Ok(ExitCode::SUCCESS));
     }
     match COMMANDS.iter().find(|command| command.name == first) {
@@ -56,5 +60,5 @@ fn help() -> String {
     for command in COMMANDS {
         text += &format!("  linerate {:10} {}\n", command.name, command.about);
     }
-    text + "\n`linerate COMMAND -h` tells more.\n"
+    text + "\n`linerate COMMAND -h` tells more.\n\n" + commands::ENDS
 }

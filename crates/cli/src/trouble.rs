@@ -1,9 +1,11 @@
 //! Why a command did not do what was asked: one line on standard error, and an exit code.
 
 use linerate_load::pktgen::Refusal;
+use linerate_port::path::shown;
 use linerate_port::{Cause, OpenError};
 use std::fmt;
-use std::io::Write;
+
+pub(crate) use crate::print::print;
 
 /// One line, and whether it is the user's to mend on the command line.
 #[derive(Debug)]
@@ -32,7 +34,7 @@ impl Trouble {
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Whatever went into it, it is one line.
-        f.write_str(&self.line.replace(['\n', '\r'], " "))
+        f.write_str(&shown(&self.line).replace(['\n', '\r'], " "))
     }
 }
 
@@ -59,9 +61,4 @@ impl From<clap::Error> for Trouble {
         let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
         Self::usage(format!("{what}; --help lists what there is"))
     }
-}
-
-/// Prints to standard output; a reader that is gone is no trouble.
-pub(crate) fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -7,6 +7,7 @@
 
 pub mod environment;
 pub mod profile;
+pub mod progress;
 pub mod published;
 pub mod qualify;
 pub mod quantity;

@@ -5,27 +5,29 @@ use std::fmt::Write;
 #[cfg(target_os = "linux")]
 use linerate_load::profile::Flood;
 use linerate_load::profile::{Order, Source, Way};
-use linerate_load::result::{Agreement, How, Outcome, RunResult, Stage, Test, Timestamp, unit};
+use linerate_load::result::{Agreement, How, Outcome, RunResult, Stage, Test, unit};
 use linerate_rt::{Stop, monotonic_ns};
 
 use crate::noise::{Time, noise, spread};
+use crate::progress::{Step, Steps};
 use crate::quantity::{self, count};
 use crate::{environment, facts, published, qualify};
 
-/// Has each source measure its columns. `tell` is given a line when something new begins.
+/// Has each source measure its columns. `tell` is given a step when something new begins.
 ///
 /// The outcome is `gate` if two ways of measuring the same do not agree, `partial` if a column is missing.
 pub fn run(
     order: &Order,
     sources: &[&Source],
-    command: Vec<String>,
+    mut run: RunResult,
     stop: &Stop,
-    mut tell: impl FnMut(&str),
+    mut tell: impl FnMut(&Step),
 ) -> RunResult {
     let start = monotonic_ns();
-    let mut run = RunResult::new(qualify::run_id(), command, Timestamp::now());
+    let mut steps = Steps::new(vec![1.0; sources.len()], &mut tell);
     for source in sources {
-        run.tests.extend((source.measure)(order, stop, &mut tell));
+        steps.next(source.name);
+        run.tests.extend((source.measure)(order, stop, &mut |line| steps.within(line)));
     }
     // The tables are this program's own; a test reads them.
     run.comparisons = published::compare_stages(&run.tests).unwrap_or_default();
@@ -42,7 +44,7 @@ pub fn run(
 #[cfg(target_os = "linux")]
 pub fn flood(order: &Flood, command: Vec<String>, stop: &Stop) -> std::io::Result<RunResult> {
     let start = monotonic_ns();
-    let mut run = RunResult::new(qualify::run_id(), command, Timestamp::now());
+    let mut run = qualify::begin(command);
     let test = linerate_load::profile::flood(order, stop)?;
     let ledger = test.ledger.clone().unwrap_or_default();
     if ledger.sent == Some(0) && ledger.offered > Some(0) {
@@ -255,7 +257,7 @@ fn published(text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use linerate_load::result::Repeat;
+    use linerate_load::result::{Repeat, Timestamp};
 
     use super::*;
 

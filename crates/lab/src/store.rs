@@ -1,10 +1,11 @@
 //! Results on disk: one directory a run, with `result.json` and `report.html`.
 //!
-//! Each file is written beside its place and renamed into it, `result.json` last: a directory that has one is complete.
+//! A [`Place`] is opened before anything is measured, with room for both files beside where they will stand: what cannot be
+//! written is said then. At the end `result.json` is written first, and the page, which is made of it, after it.
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 
@@ -71,21 +72,86 @@ pub enum StoreError {
     },
 }
 
-/// Writes `run` as [`RESULT`] and [`REPORT`] into `directory`, or into [`default_directory`], making parents as needed.
-/// Files that are there are replaced as a whole.
-///
-/// # Errors
-/// No directory, or the system's answer with the path.
-pub fn save(run: &RunResult, directory: Option<&Path>) -> Result<Stored, StoreError> {
-    let directory = match directory {
-        Some(directory) => directory.to_path_buf(),
-        None => default_directory(run)?,
-    };
-    fs::create_dir_all(&directory).map_err(|why| StoreError::Directory { path: directory.clone(), why })?;
-    let stored = Stored { result: directory.join(RESULT), report: directory.join(REPORT) };
-    replace(&stored.report, &report::render(run))?;
-    replace(&stored.result, &run.to_json())?;
-    Ok(stored)
+/// Room that a [`Place`] has for each file, octets: more than they take as a rule. A file that needs more asks for it then.
+const ROOM: usize = 1 << 20;
+
+/// A directory in which there is room for a result and its page.
+#[derive(Debug)]
+pub struct Place {
+    result: Part,
+    report: Part,
+}
+
+impl Place {
+    /// Makes the directory, parents too, and both files beside where they will stand.
+    ///
+    /// # Errors
+    /// The system's answer with the path.
+    pub fn open(directory: &Path) -> Result<Self, StoreError> {
+        fs::create_dir_all(directory).map_err(|why| {
+            // The system says of a file that it exists.
+            let why = if directory.is_file() { io::ErrorKind::NotADirectory.into() } else { why };
+            StoreError::Directory { path: directory.into(), why }
+        })?;
+        Ok(Self { result: Part::open(directory.join(RESULT))?, report: Part::open(directory.join(REPORT))? })
+    }
+
+    /// Writes `run` as [`RESULT`] and, after that, as [`REPORT`]. Files that are there are replaced as a whole.
+    ///
+    /// # Errors
+    /// The system's answer with the path.
+    pub fn save(self, run: &RunResult) -> Result<Stored, StoreError> {
+        let result = self.result.save(&run.to_json())?;
+        let report = self.report.save(&report::render(run))?;
+        Ok(Stored { result, report })
+    }
+}
+
+/// A file beside its place, renamed into it when it is whole: a reader sees the old file or the new one and nothing between.
+#[derive(Debug)]
+struct Part {
+    place: PathBuf,
+    path: PathBuf,
+    file: File,
+}
+
+impl Part {
+    fn open(place: PathBuf) -> Result<Self, StoreError> {
+        let trouble = |why| StoreError::Write { path: place.clone(), why };
+        if place.is_dir() {
+            return Err(trouble(io::ErrorKind::IsADirectory.into()));
+        }
+        let mut name = std::ffi::OsString::from(".");
+        name.push(place.file_name().unwrap_or_default());
+        name.push(format!(".{}.part", process::id()));
+        let path = place.with_file_name(name);
+        // What an earlier process of this number left; `create_new` then follows no link that somebody put there.
+        let _ = fs::remove_file(&path);
+        let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(trouble)?;
+        let mut part = Self { place: place.clone(), path, file };
+        part.file.write_all(&vec![0; ROOM]).map_err(trouble)?;
+        Ok(part)
+    }
+
+    /// Writes the text; where it stands.
+    fn save(mut self, text: &str) -> Result<PathBuf, StoreError> {
+        let written = (|| {
+            self.file.rewind()?;
+            self.file.write_all(text.as_bytes())?;
+            self.file.set_len(text.len() as u64)?;
+            self.file.sync_all()?;
+            fs::rename(&self.path, &self.place)
+        })();
+        written.map_err(|why| StoreError::Write { path: self.place.clone(), why })?;
+        Ok(self.place.clone())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // There is none any more once it has been renamed.
+        let _ = fs::remove_file(&self.path);
+    }
 }
 
 /// Reads a stored document: the file itself, or [`RESULT`] in the directory `path`.
@@ -122,27 +188,6 @@ fn directory_name(run: &RunResult) -> String {
     let harmless = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let id: String = run.run_id.chars().take(64).map(harmless).collect();
     format!("{}-{id}", run.start.compact())
-}
-
-/// Writes beside `path` and renames into it, so that a reader sees the old file or the new one and nothing between.
-fn replace(path: &Path, text: &str) -> Result<(), StoreError> {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.part", process::id()));
-    let part = path.with_file_name(name);
-    let written = (|| {
-        // What an earlier process of this number left; `create_new` then follows no link that somebody put there.
-        let _ = fs::remove_file(&part);
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&part)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&part, path)
-    })();
-    written.map_err(|why| {
-        // Best effort: the error that matters is the one before.
-        let _ = fs::remove_file(&part);
-        StoreError::Write { path: path.to_path_buf(), why }
-    })
 }
 
 #[cfg(test)]

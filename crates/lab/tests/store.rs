@@ -5,7 +5,8 @@ mod sample;
 use std::fs;
 use std::path::Path;
 
-use linerate_lab::store::{self, StoreError};
+use linerate_lab::store::{self, Place, StoreError, Stored};
+use linerate_load::result::RunResult;
 
 fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> =
@@ -14,12 +15,16 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
+fn save(run: &RunResult, directory: &Path) -> Result<Stored, StoreError> {
+    Place::open(directory)?.save(run)
+}
+
 #[test]
 fn a_run_is_stored_whole_and_comes_back() {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().join("a/b");
     let run = sample::passed();
-    let stored = store::save(&run, Some(&directory)).unwrap();
+    let stored = save(&run, &directory).unwrap();
     assert_eq!(names(&directory), ["report.html", "result.json"], "nothing else is left behind");
     assert_eq!(store::load(&stored.result).unwrap(), run);
     assert_eq!(store::load(&directory).unwrap(), run);
@@ -29,8 +34,8 @@ fn a_run_is_stored_whole_and_comes_back() {
 #[test]
 fn a_second_run_replaces_the_first() {
     let root = tempfile::tempdir().unwrap();
-    store::save(&sample::passed(), Some(root.path())).unwrap();
-    store::save(&sample::failed(), Some(root.path())).unwrap();
+    save(&sample::passed(), root.path()).unwrap();
+    save(&sample::failed(), root.path()).unwrap();
     assert_eq!(store::load(root.path()).unwrap(), sample::failed());
     assert_eq!(names(root.path()).len(), 2);
 }
@@ -40,15 +45,36 @@ fn what_cannot_be_written_is_said_in_one_line() {
     let root = tempfile::tempdir().unwrap();
     let file = root.path().join("file");
     fs::write(&file, "").unwrap();
-    let error = store::save(&sample::passed(), Some(&file.join("below"))).unwrap_err();
+    let error = save(&sample::passed(), &file.join("below")).unwrap_err();
     assert!(matches!(error, StoreError::Directory { .. }));
     assert!(error.to_string().contains("--out DIR") && !error.to_string().contains('\n'), "{error}");
-    // A directory where the file should stand: the rename fails and the part is taken away.
+    let error = save(&sample::passed(), &file).unwrap_err();
+    assert!(matches!(error, StoreError::Directory { .. }) && error.to_string().contains("not a directory"), "{error}");
+    // A directory where the file should stand: said before anything is measured, and the part is taken away.
     let blocked = root.path().join("blocked");
     fs::create_dir_all(blocked.join("report.html/x")).unwrap();
-    let error = store::save(&sample::passed(), Some(&blocked)).unwrap_err();
+    let error = Place::open(&blocked).unwrap_err();
     assert!(matches!(error, StoreError::Write { .. }), "{error}");
     assert_eq!(names(&blocked), ["report.html"]);
+}
+
+#[test]
+fn the_result_is_kept_when_the_page_cannot_be_written() {
+    let root = tempfile::tempdir().unwrap();
+    let place = Place::open(root.path()).unwrap();
+    assert_eq!(names(root.path()).len(), 2, "there is room before anything is measured");
+    fs::create_dir_all(root.path().join("report.html/x")).unwrap();
+    let error = place.save(&sample::passed()).unwrap_err();
+    assert!(matches!(error, StoreError::Write { .. }) && error.to_string().contains("report.html"), "{error}");
+    assert_eq!(store::load(root.path()).unwrap(), sample::passed());
+    assert_eq!(names(root.path()), ["report.html", "result.json"]);
+}
+
+#[test]
+fn a_place_that_is_not_used_leaves_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    drop(Place::open(root.path()).unwrap());
+    assert_eq!(names(root.path()), Vec::<String>::new());
 }
 
 #[test]

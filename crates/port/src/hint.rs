@@ -27,7 +27,7 @@ const KINDS: &[(&str, &str)] = &[
     ("switch:", "vale:"),
 ];
 
-/// What to write instead of a name that has no kind of this program; None if nothing tells.
+/// The name to write instead of one that has no kind of this program; None if nothing tells.
 pub(crate) fn of(text: &str) -> Option<String> {
     let shown = |name: String| name.chars().filter(|c| !c.is_control()).take(80).collect::<String>();
     let write = |name: String| Some(format!("write {}", shown(name)));

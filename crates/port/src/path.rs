@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// What stands for octet 0: characters that Unicode assigns to nobody (plane 16, private use).
+/// The character that stands for octet 0, in a range that Unicode assigns to nobody (plane 16, private use).
 const BASE: u32 = 0x10_fe00;
 
 fn character(octet: u8) -> char {

@@ -2,14 +2,19 @@
 
 mod history;
 
+use super::shared::{ended, file, stop_at_signals};
 use super::{Command, parse};
-use crate::trouble::{Trouble, print};
+use crate::print::print;
+use crate::progress::Progress;
+use crate::trouble::Trouble;
 use clap::Parser;
 use history::History;
+use linerate_lab::progress::{Step, Steps};
 use linerate_load::bench::{BENCHES, Bench, Compared, Missing, Setting, Unit, compare, spread};
 use linerate_load::result::Counted;
 use linerate_rt::cpus;
 use serde_json::{Map, Value, json};
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -18,7 +23,12 @@ pub(super) const COMMAND: Command =
     Command { name: "bench", about: "linerate against the machine's roof and its peers, as ratios", alone: false, run };
 
 /// Measure linerate and its peers in turns; a round counts only if the cores' state stays the same. Without names: all.
+/// Ctrl-C ends it early, with the rounds that were measured.
 #[derive(Parser)]
+#[command(
+    after_help = "Exit codes: 0 measured, 1 a measurement failed or the history could not be written, 2 wrong on the \
+                        command line, 3 a figure or a ratio is worse than wanted, 128+n ended early by signal n"
+)]
 struct Arguments {
     /// Which benches; `linerate bench list` lists them.
     #[arg(value_name = "NAME")]
@@ -30,13 +40,13 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=100))]
     rounds: u8,
     /// The folder with the script `peer` (bench/peers, if it is there).
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = file)]
     peers: Option<PathBuf>,
     /// Print one JSON document, the last line of output.
     #[arg(long)]
     json: bool,
-    /// Add each bench's figure to this file, a JSON line each; without it no file is written.
-    #[arg(long, value_name = "FILE")]
+    /// Add the figure of each bench that was not cut short to this file, a JSON line each; without it no file is written.
+    #[arg(long, value_name = "FILE", value_parser = file)]
     history: Option<PathBuf>,
 }
 
@@ -58,38 +68,63 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let peers = parsed.peers.or_else(|| beside.join("peer").exists().then_some(beside));
     let setting = Setting { cores, time: Duration::from_millis(parsed.time), rounds: parsed.rounds.into(), peers };
     let wanted = |bench: &&Bench| parsed.names.is_empty() || parsed.names.iter().any(|name| name == bench.name);
-    let (mut documents, mut failed, mut missed) = (Vec::new(), false, false);
-    for bench in BENCHES.iter().filter(wanted) {
-        let compared = compare(bench, &setting, |line| eprintln!("{line}"));
+    let benches: Vec<&Bench> = BENCHES.iter().filter(wanted).collect();
+    let stop = stop_at_signals()?;
+    let progress = RefCell::new(Progress::new());
+    let mut tell = |step: &Step| progress.borrow_mut().step(step);
+    let mut steps = Steps::new(vec![1.0; benches.len()], &mut tell);
+    let (mut documents, mut failed, mut missed, mut unwritten) = (Vec::new(), false, false, None);
+    for bench in &benches {
+        if stop.asked() {
+            break;
+        }
+        steps.next(bench.name);
+        let compared = compare(bench, &setting, &stop, |line| steps.within(line));
+        progress.borrow_mut().clear();
+        steps.figure(figure(bench, &compared));
         if !parsed.json {
             print(&table(bench, &compared));
         }
-        if let Some(history) = &mut history {
-            history.add(bench, &compared)?;
+        // What was cut short has fewer rounds than its neighbours in the history.
+        if let Some(history) = history.as_mut().filter(|_| !stop.asked()) {
+            unwritten = unwritten.or(history.add(bench, &compared).err());
         }
         failed |= compared.missing.values().any(|why| matches!(why, Missing::Failed(_)));
         missed |= compared.misses(bench);
         documents.push(document(bench, &compared));
     }
+    let partial = stop.asked().then(|| format!("partial: stopped in bench {} of {}", documents.len(), benches.len()));
     if parsed.json {
         // One bench alone says its figure at the top, where scripts that compare two commands look for it.
         let mut all = match &documents[..] {
-            [one] => one.as_object().cloned().unwrap_or_default(),
+            [one] if benches.len() == 1 => one.as_object().cloned().unwrap_or_default(),
             _ => Map::new(),
         };
         all.insert("schema".into(), json!("linerate.bench"));
         all.insert("version".into(), json!(1));
         all.insert("cores".into(), json!(setting.cores));
+        all.insert("signal".into(), json!(stop.signal()));
         all.insert("benches".into(), Value::Array(documents));
         print(&format!("{}\n", Value::Object(all)));
+    } else if let Some(partial) = partial {
+        print(&format!("\n{partial}\n"));
     }
-    Ok(ExitCode::from(if failed {
-        1
-    } else if missed {
-        3
-    } else {
-        0
-    }))
+    if let Some(trouble) = unwritten {
+        return Err(trouble);
+    }
+    Ok(match (stop.asked(), failed, missed) {
+        (true, ..) => ended(&stop),
+        (false, true, _) => ExitCode::FAILURE,
+        (false, false, true) => ExitCode::from(3),
+        (false, false, false) => ExitCode::SUCCESS,
+    })
+}
+
+/// linerate's figure in a few words.
+fn figure(bench: &Bench, compared: &Compared) -> String {
+    let own: Vec<f64> = compared.own.iter().map(|figure| figure.value).collect();
+    let value = spread(&own).map_or_else(|| "none".to_owned(), |[median, ..]| shown(bench.unit, median));
+    format!("{}: {value}", bench.name)
 }
 
 fn shown(unit: Unit, value: f64) -> String {
@@ -117,6 +152,8 @@ fn table(bench: &Bench, compared: &Compared) -> String {
         text += &format!("  {:24} {median} ({least} to {most}; {rounds}){bound}\n", "linerate");
     } else if compared.made > 0 {
         text += &format!("  {:24} no figure: {}\n", "linerate", rounds(compared.counted()));
+    } else if compared.missing.is_empty() {
+        text += "  no round was measured to its end\n";
     }
     let trips: Vec<f64> = compared.own.iter().filter_map(|figure| figure.round_trips).flatten().collect();
     if let Some([median, least, most]) = spread(&trips) {

@@ -2,14 +2,14 @@
 
 use super::shared::{confine, ended, stop_at_signals, wait};
 use super::{Command, parse};
+use crate::print;
 use crate::trouble::Trouble;
 use clap::Parser;
 use linerate_load::bridge::{BridgeConfig, bridge};
-use linerate_load::pktgen::{Output, resolve};
+use linerate_load::pktgen::resolve;
 use linerate_port::{Link, open_all};
 use linerate_rt::{WaitMode, monotonic_ns, pause};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) const COMMAND: Command =
@@ -18,10 +18,10 @@ pub(super) const COMMAND: Command =
 /// Forward all frames between two ports, both ways, until Ctrl-C.
 #[derive(Parser)]
 struct Arguments {
-    /// The two ports (KIND:NAME; a bare name is xdp:NAME).
+    /// One of the two ports (KIND:NAME; a bare name is xdp:NAME): give it twice.
     #[arg(short, value_name = "PORT", required = true)]
     i: Vec<String>,
-    /// Slots moved at a time.
+    /// Slots moved at a time, 1 to 65536.
     #[arg(short, value_name = "BURST", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=65536))]
     b: u32,
     /// Seconds to wait for links before starting; it starts as soon as both are up.
@@ -43,7 +43,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     };
     let named = [resolve(a), resolve(b)];
     let stop = stop_at_signals()?;
-    let output = Arc::new(Output::standard(false, &stop));
+    let output = print::output(false, &stop);
     let ports = open_all(&[&named[0].0, &named[1].0])?;
     let mut ports: [_; 2] = ports.try_into().map_err(|_| Trouble::failed("a port is missing; open it again"))?;
     confine(&[]);

@@ -31,6 +31,17 @@ pub(crate) struct Command {
     pub(crate) run: fn(&[String]) -> Result<ExitCode, Trouble>,
 }
 
+/// Exit codes of all commands, for `linerate help`; a command whose own codes need more words says them in its help.
+pub(crate) const ENDS: &str = "\
+Exit codes
+  0      all that was asked for was done, and held
+  1      something failed, or a result could not be written
+  2      wrong on the command line: one line says what, and the mend
+  3      measured, but a figure is worse than wanted, or two ways of measuring disagree (bench, profile)
+  4      what was measured is good, but not all could be measured (qualify, sweep, profile)
+  128+n  ended early by signal n, with what was measured so far; 130 is Ctrl-C, 141 a reader of the output that is gone
+";
+
 /// All commands.
 pub(crate) static COMMANDS: &[Command] = &[
     qualify::COMMAND,

@@ -2,11 +2,11 @@
 
 use super::Command;
 use super::shared::{confine, stop_at_signals};
-use crate::trouble::{Trouble, print};
+use crate::print::{self, print};
+use crate::trouble::Trouble;
 use linerate_lab::environment;
-use linerate_load::pktgen::{self, Config, Output, run_after};
+use linerate_load::pktgen::{self, Config, run_after};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
     name: "pkt-gen",
@@ -25,7 +25,7 @@ fn pkt_gen(arguments: &[String]) -> Result<ExitCode, Trouble> {
     };
     let stop = stop_at_signals()?;
     let (json, ndjson) = (config.json, config.ndjson);
-    let output = Arc::new(Output::standard(json || ndjson, &stop));
+    let output = print::output(json || ndjson, &stop);
     let command = std::iter::once("pkt-gen".to_owned()).chain(arguments.iter().cloned()).collect();
     let mut result = run_after(config, command, &stop, &output, || confine(&[]))?.result;
     if json || ndjson {

@@ -1,10 +1,11 @@
 //! `linerate profile`.
 
-use super::shared::{stop_at_signals, typed};
+use super::shared::{conclude, file, place, stop_at_signals, typed};
 use super::{Command, parse};
-use crate::trouble::{Trouble, print};
+use crate::progress::Progress;
+use crate::trouble::Trouble;
 use clap::{Parser, Subcommand};
-use linerate_lab::{profile, store};
+use linerate_lab::{profile, qualify};
 #[cfg(target_os = "linux")]
 use linerate_load::profile::Flood;
 use linerate_load::profile::{Order, SIZES, SOURCES, Source, Way};
@@ -20,19 +21,27 @@ pub(super) const COMMAND: Command =
 
 /// Where each nanosecond of a UDP packet goes, stage by stage.
 #[derive(Parser)]
+#[command(after_help = ENDS)]
 struct Arguments {
     #[command(subcommand)]
     what: What,
 }
 
+const ENDS: &str = "Exit codes: 0 measured, 1 nothing could be sent (flood) or the result could not be kept, 2 wrong on \
+                    the command line, 3 two ways of measuring disagree, 4 a column could not be measured, 128+n ended \
+                    early by signal n";
+
 #[derive(Subcommand)]
 enum What {
     /// The way out, from the send call to the wire.
+    #[command(after_help = ENDS)]
     Tx(Measuring),
     /// The way in, from the wire to the reader.
+    #[command(after_help = ENDS)]
     Rx(Measuring),
     /// UDP datagrams by the kernel's sockets, flat out or paced.
     #[cfg(target_os = "linux")]
+    #[command(after_help = ENDS)]
     Flood(Flooding),
 }
 
@@ -78,7 +87,7 @@ struct Measuring {
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
     /// Store the result and a report there.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = file)]
     out: Option<PathBuf>,
     /// Print the result document instead of the table.
     #[arg(long)]
@@ -117,18 +126,12 @@ fn stages(way: Way, asked: &Measuring, command: Vec<String>, stop: &Stop) -> Res
         // Interrupts mostly come to the first processor.
         core: cpus().last().copied().unwrap_or(0),
     };
-    let run = profile::run(&order, &sources, command, stop, |line| eprintln!("{line}"));
-    if asked.json {
-        print(&run.to_json());
-    } else {
-        print(&profile::text(&run));
-    }
-    if let Some(out) = &asked.out {
-        let stored = store::save(&run, Some(out)).map_err(|e| Trouble::failed(e.to_string()))?;
-        let told = format!("\nResult: {}\nReport: {}\n", stored.result.display(), stored.report.display());
-        if asked.json { eprint!("{told}") } else { print(&told) }
-    }
-    Ok(ExitCode::from(run.exit_code()))
+    let run = qualify::begin(command);
+    let place = asked.out.as_deref().map(|out| place(Some(out), &run)).transpose()?;
+    let mut progress = Progress::new();
+    let run = profile::run(&order, &sources, run, stop, |step| progress.step(step));
+    progress.clear();
+    conclude(&run, &profile::text(&run), place, asked.json)
 }
 
 /// Floods.
@@ -145,6 +148,5 @@ fn flood(asked: &Flooding, command: Vec<String>, stop: &Stop) -> Result<ExitCode
     let failed =
         |e: std::io::Error| Trouble::failed(format!("{}: {e}; give an address that this host can reach", asked.to));
     let run = profile::flood(&order, command, stop).map_err(failed)?;
-    print(&if asked.json { run.to_json() } else { profile::flood_text(&run) });
-    Ok(ExitCode::from(run.exit_code()))
+    conclude(&run, &profile::flood_text(&run), None, asked.json)
 }

@@ -1,10 +1,13 @@
 //! `linerate qualify`.
 
-use super::shared::{conclude, stop_at_signals, typed};
+use super::shared::{conclude, file, place, stop_at_signals, typed};
 use super::{Command, parse};
+use crate::print::colours;
+use crate::progress::Progress;
 use crate::trouble::Trouble;
 use clap::Parser;
-use linerate_lab::qualify::{Order, qualify};
+use linerate_lab::qualify::{Order, begin, qualify};
+use linerate_lab::text;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -19,9 +22,14 @@ pub(super) const COMMAND: Command = Command {
 /// Test a pair of ports that reach each other: rates by frame size, round trips, pacing, faults; every frame accounted
 /// for. Without ports: a virtual cable within this process, and, as root, packet: and xdp: on veth pairs; then where the
 /// nanoseconds of a datagram go, and FCoE with the quick sweep's requests over an unlimited wire, each measured once.
+/// Ctrl-C ends it early, with what was measured so far.
 #[derive(Parser)]
+#[command(
+    after_help = "Exit codes: 0 all that ran held, 1 a test failed or the result could not be kept, 2 wrong on the \
+                        command line, 4 nothing could be measured, 128+n ended early by signal n"
+)]
 struct Arguments {
-    /// The port that sends.
+    /// The port that sends (KIND:NAME; `linerate ports` lists the kinds).
     #[arg(value_name = "PORT", requires = "peer")]
     port: Option<String>,
     /// The port that receives.
@@ -34,7 +42,7 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
     repeats: u16,
     /// Where the result and the report go (a new folder in the user's data directory).
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = file)]
     out: Option<PathBuf>,
     /// Print the result document instead of the table.
     #[arg(long)]
@@ -52,7 +60,10 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     }
     let order = Order { ports, time: Duration::from_millis(parsed.time), repeats: parsed.repeats.into() };
     let stop = stop_at_signals()?;
-    let command = typed(COMMAND.name, arguments);
-    let run = qualify(&order, command, &stop, |line| eprintln!("{line}"));
-    conclude(&run, parsed.out.as_deref(), parsed.json)
+    let run = begin(typed(COMMAND.name, arguments));
+    let place = place(parsed.out.as_deref(), &run)?;
+    let mut progress = Progress::new();
+    let run = qualify(&order, run, &stop, |step| progress.step(step));
+    progress.clear();
+    conclude(&run, &text::render(&run, colours()), Some(place), parsed.json)
 }

@@ -1,11 +1,12 @@
 //! What commands have in common that measure or run until they are told to stop.
 
-use crate::trouble::{Trouble, print};
-use linerate_lab::{store, text};
+use crate::print::{self, print};
+use crate::trouble::Trouble;
+use linerate_lab::store::{self, Place, StoreError};
 use linerate_load::result::RunResult;
+use linerate_port::path::from_text;
 use linerate_rt::{Capability, Stop, WaitMode, forward_signals, monotonic_ns, pause};
-use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// How a thread waits, by its name.
@@ -14,11 +15,18 @@ pub(super) fn wait(text: &str) -> Result<WaitMode, String> {
     mode.map(|(_, mode)| *mode).ok_or_else(|| "give busy, adaptive or sleep".to_owned())
 }
 
-/// A stop that signals ask for.
+/// The file or directory that a word names, in any octets.
+#[expect(clippy::unnecessary_wraps, reason = "what clap takes")]
+pub(super) fn file(text: &str) -> Result<PathBuf, String> {
+    Ok(from_text(text))
+}
+
+/// A stop that signals ask for, and a reader of standard output that is gone.
 pub(super) fn stop_at_signals() -> Result<Stop, Trouble> {
     let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
     let stop = Stop::new().map_err(system)?;
     forward_signals(&stop).map_err(system)?;
+    print::stop_when_unread(&stop);
     Ok(stop)
 }
 
@@ -50,15 +58,22 @@ pub(super) fn typed(name: &str, arguments: &[String]) -> Vec<String> {
     ["linerate".to_owned(), name.to_owned()].into_iter().chain(arguments.iter().cloned()).collect()
 }
 
-/// Stores a result, in a directory or where results are by default, and prints it.
-pub(super) fn conclude(run: &RunResult, directory: Option<&Path>, json: bool) -> Result<ExitCode, Trouble> {
-    let stored = store::save(run, directory).map_err(|e| Trouble::failed(e.to_string()))?;
-    if json {
-        print(&run.to_json());
-    } else {
-        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        print(&text::render(run, colour));
-        print(&format!("\nResult: {}\nReport: {}\n", stored.result.display(), stored.report.display()));
+/// Prints a result, stores it in its place if it has one, and says where. What could not be stored is printed all the same.
+pub(super) fn conclude(run: &RunResult, text: &str, place: Option<Place>, json: bool) -> Result<ExitCode, Trouble> {
+    let stored = place.map(|place| place.save(run)).transpose();
+    print(&if json { run.to_json() } else { text.to_owned() });
+    if let Some(stored) = stored.map_err(|e| Trouble::failed(e.to_string()))? {
+        let told = format!("\nResult: {}\nReport: {}", stored.result.display(), stored.report.display());
+        // A document stands alone.
+        if json { print::remark(told.trim_start()) } else { print(&(told + "\n")) }
     }
     Ok(ExitCode::from(run.exit_code()))
+}
+
+/// The place where a result goes, opened before anything is measured: in a directory, or where results are by default.
+pub(super) fn place(directory: Option<&Path>, run: &RunResult) -> Result<Place, Trouble> {
+    let refused = |e: StoreError| Trouble::usage(e.to_string());
+    let default = || store::default_directory(run);
+    let directory = directory.map_or_else(default, |directory| Ok(directory.to_path_buf())).map_err(refused)?;
+    Place::open(&directory).map_err(refused)
 }

@@ -33,10 +33,10 @@ enum What {
 
 #[derive(Args)]
 struct Up {
-    /// The port (KIND:NAME; a bare name is xdp:NAME).
+    /// The port (KIND:NAME; a bare name is xdp:NAME); always needed.
     #[arg(short, value_name = "PORT", default_value = "", hide_default_value = true)]
     i: String,
-    /// An address with its network, as 10.0.0.2/24 or fd00::2/64; may be given again.
+    /// An address with its network, as 10.0.0.2/24 or fd00::2/64; always needed, and may be given again.
     #[arg(long, value_name = "CIDR")]
     addr: Vec<Cidr>,
     /// A route, as 0.0.0.0/0=10.0.0.1; may be given again.

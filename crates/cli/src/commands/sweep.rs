@@ -1,11 +1,13 @@
 //! `linerate sweep`.
 
-use super::shared::{conclude, stop_at_signals, typed};
+use super::shared::{conclude, file, place, stop_at_signals, typed};
 use super::{Command, parse};
+use crate::print::colours;
+use crate::progress::Progress;
 use crate::trouble::Trouble;
 use clap::Parser;
-use linerate_lab::store;
-use linerate_lab::sweep::{Form, PRESETS, SweepError, sweep};
+use linerate_lab::sweep::{Form, PRESETS, Store, SweepError, sweep};
+use linerate_lab::{store, text};
 use linerate_load::result::{RunResult, Timestamp};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,22 +19,27 @@ pub(super) const COMMAND: Command = Command {
     run,
 };
 
-/// Measure a preset's points one after the other. Each is written down when it is done.
+/// Measure a preset's points one after the other. Each is written down when it is done; Ctrl-C ends it early, and --resume
+/// goes on with it.
 #[derive(Parser)]
+#[command(
+    after_help = "Exit codes: 0 all points were measured, 1 requests of one failed or it could not be written down, 2 \
+                        wrong on the command line, 4 a point could not be measured, 128+n ended early by signal n"
+)]
 struct Arguments {
-    /// Which preset.
+    /// Which preset; there is t5-fcoe: the published FCoE measurements.
     #[arg(value_name = "PRESET")]
     preset: String,
-    /// Some points, for short (the default).
+    /// Some points: three sizes of a request, each way, at each speed of the wire (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// All points.
+    /// All points: seven sizes.
     #[arg(long)]
     full: bool,
     /// Where points, result and report go (a new folder in the user's data directory).
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = file)]
     out: Option<PathBuf>,
-    /// Go on with the sweep in the directory that --out names.
+    /// Go on with the sweep in the directory that --out names; there must be one.
     #[arg(long, requires = "out")]
     resume: bool,
     /// Print the result document instead of the table.
@@ -49,16 +56,22 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let plan = (preset.plan)(if parsed.full { Form::Full } else { Form::Quick });
     let stop = stop_at_signals()?;
     let command = typed(COMMAND.name, arguments);
+    let fresh = RunResult::new(preset.name.into(), Vec::new(), Timestamp::now());
     let directory = match parsed.out {
         Some(directory) => directory,
-        None => store::default_directory(&RunResult::new(preset.name.into(), Vec::new(), Timestamp::now()))
-            .map_err(|e| Trouble::failed(e.to_string()))?,
+        None => store::default_directory(&fresh).map_err(|e| Trouble::usage(e.to_string()))?,
     };
+    // What is refused is refused before anything is made.
+    Store::look(&directory, parsed.resume).map_err(refused)?;
+    let place = place(Some(&directory), &fresh)?;
     let mut runner = (preset.runner)().map_err(Trouble::usage)?;
-    let done = sweep(&plan, &mut *runner, &directory, parsed.resume, command, &stop, |line| eprintln!("{line}"));
-    let run = done.map_err(|e| match e {
-        SweepError::Exists(_) | SweepError::Other { .. } => Trouble::usage(e.to_string()),
-        SweepError::System { .. } => Trouble::failed(e.to_string()),
-    })?;
-    conclude(&run, Some(&directory), parsed.json)
+    let mut progress = Progress::new();
+    let run = sweep(&plan, &mut *runner, &directory, parsed.resume, command, &stop, |step| progress.step(step));
+    progress.clear();
+    let run = run.map_err(refused)?;
+    conclude(&run, &text::render(&run, colours()), Some(place), parsed.json)
+}
+
+fn refused(error: SweepError) -> Trouble {
+    Trouble::usage(error.to_string())
 }

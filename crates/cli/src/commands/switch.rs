@@ -4,9 +4,10 @@ mod show;
 
 use super::shared::{confine, ended, stop_at_signals, wait};
 use super::{Command, parse};
+use crate::print;
 use crate::trouble::Trouble;
 use clap::Parser;
-use linerate_load::pktgen::{Output, resolve};
+use linerate_load::pktgen::resolve;
 use linerate_load::switch::{SwitchJob, serve};
 use linerate_port::switch::{Direction, Door, Policy, Switch};
 use linerate_port::{Spec, open_all};
@@ -97,7 +98,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let specs = names.iter().map(|name| Spec::parse(name)).collect::<Result<Vec<_>, _>>()?;
     let hold = arguments.mac_hold.unwrap_or(if guests.is_some() { HOLD } else { 0 });
     let stop = stop_at_signals()?;
-    let output = Output::standard(arguments.json, &stop);
+    let output = print::output(arguments.json, &stop);
     let door = Door::open(&arguments.name, guests)?;
     let mut switch = Switch::new();
     switch.hold_addresses(hold);

@@ -2,10 +2,11 @@
 
 use super::Command;
 use super::shared::{ended, stop_at_signals};
-use crate::trouble::{Trouble, print};
+use crate::print::{Stdout, print};
+use crate::trouble::Trouble;
 use linerate_lab::environment;
 use linerate_load::xdd::{self, Config, Document, Refusal, Streams, engine, run};
-use std::io::{stderr, stdout};
+use std::io::stderr;
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command {
@@ -24,7 +25,7 @@ fn xdd(arguments: &[String]) -> Result<ExitCode, Trouble> {
         xdd::Command::Run(config) => *config,
     };
     let stop = stop_at_signals()?;
-    let mut streams = Streams::open(&config, Box::new(stdout()), Box::new(stderr()), &stop).map_err(Trouble::usage)?;
+    let mut streams = Streams::open(&config, Box::new(Stdout), Box::new(stderr()), &stop).map_err(Trouble::usage)?;
     let command = std::iter::once("xdd".to_owned()).chain(arguments.iter().cloned()).collect();
     let mut finished = match run(&config, engine::open, command, &stop, &mut streams) {
         Ok(finished) => finished,
@@ -39,6 +40,9 @@ fn xdd(arguments: &[String]) -> Result<ExitCode, Trouble> {
             streams.document(&finished.result.to_json());
         }
         Document::Fio => streams.document(&format!("{:#}", finished.fio)),
+    }
+    if let Some(trouble) = streams.trouble() {
+        return Err(Trouble::failed(trouble));
     }
     // A dry run does all that it was asked to do.
     Ok(if config.dry { ExitCode::SUCCESS } else { ExitCode::from(finished.result.exit_code()) })

@@ -10,8 +10,9 @@ mod stage;
 pub use battery::BATTERY;
 pub use stage::STAGES;
 
+use crate::progress::{Step, Steps};
 use crate::sweep::{self, Form, Wire, t5_fcoe};
-use crate::{environment, published};
+use crate::{environment, published, quantity};
 use linerate_load::profile::{self, Way};
 use linerate_load::result::{Number, Outcome, RunResult, Test, Timestamp};
 use linerate_rt::{Stop, cpus, monotonic_ns};
@@ -35,21 +36,35 @@ impl Default for Order {
     }
 }
 
-/// Runs the battery. `tell` gets one line at the start of each test.
+/// A result of which nothing is known yet but when it began.
 #[must_use]
-pub fn qualify(order: &Order, command: Vec<String>, stop: &Stop, mut tell: impl FnMut(&str)) -> RunResult {
+pub fn begin(command: Vec<String>) -> RunResult {
+    RunResult::new(run_id(), command, Timestamp::now())
+}
+
+/// Runs the battery, for a result that was [begun](begin). `tell` is given each step at its beginning.
+#[must_use]
+pub fn qualify(order: &Order, mut run: RunResult, stop: &Stop, mut tell: impl FnMut(&Step)) -> RunResult {
     let began = monotonic_ns();
-    let mut run = RunResult::new(run_id(), command, Timestamp::now());
     run.environment = environment::read(&interfaces(order));
-    for stage in stage::of(order) {
+    let stages = stage::of(order);
+    let plan = sweep_plan(order);
+    let mut shares: Vec<f64> =
+        stages.iter().flatten().flat_map(|stage| rows(stage).map(|row| share(stage, row, order))).collect();
+    if order.ports.is_none() {
+        shares.extend(sources().map(|_| SOURCE_SHARE * order.time.as_secs_f64()));
+        shares.extend(plan.points.iter().map(|_| POINT_SHARE * order.time.as_secs_f64()));
+    }
+    let mut steps = Steps::new(shares, &mut tell);
+    for stage in stages {
         match stage {
-            Ok(stage) => run.tests.extend(on_stage(&stage, order, stop, &mut tell)),
+            Ok(stage) => run.tests.extend(on_stage(&stage, order, stop, &mut steps)),
             Err(skipped) => run.tests.push(*skipped),
         }
     }
     if order.ports.is_none() {
-        run.tests.extend(stages(order, stop, &mut tell));
-        run.tests.extend(storage(order, stop, &mut tell));
+        run.tests.extend(profiled(order, stop, &mut steps));
+        run.tests.extend(storage(&plan, stop, &mut steps));
     }
     run.elapsed_s = Number::new(seconds(monotonic_ns() - began));
     run.comparisons = published::compare(&run.tests).unwrap_or_default();
@@ -72,38 +87,79 @@ fn conclude(run: &mut RunResult) {
     run.reasons = [failed, unsettled].concat();
 }
 
-fn on_stage(stage: &Stage, order: &Order, stop: &Stop, tell: &mut impl FnMut(&str)) -> Vec<Test> {
+/// About how long a source of stages and a point of the sweep take, in times of a repeat.
+const SOURCE_SHARE: f64 = 6.0;
+const POINT_SHARE: f64 = 2.0;
+
+/// About how long a run takes beside what it measures, seconds: opening, waiting for the last frames, looking at the cores.
+const AROUND: f64 = 0.2;
+
+/// About how long a row takes, seconds.
+fn share(stage: &Stage, row: &battery::Row, order: &Order) -> f64 {
+    let (time, repeats) = (order.time.as_secs_f64() + AROUND, order.repeats as f64);
+    match (row.workload, row.second_pair) {
+        ("tx", false) => 6.0 * repeats * time,
+        ("tx", true) => repeats * time,
+        ("faults", _) if stage.kernel => 3.0 * (1.0 + AROUND),
+        ("faults", _) => 3.0 * AROUND,
+        _ => 2.0 * time,
+    }
+}
+
+/// The tests that a stage goes through.
+fn rows(stage: &Stage) -> impl Iterator<Item = &'static battery::Row> + use<> {
+    let second = stage.second.is_some();
+    BATTERY.iter().filter(move |row| !row.second_pair || second)
+}
+
+fn on_stage(stage: &Stage, order: &Order, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> {
     let mut tests = Vec::new();
-    for row in BATTERY.iter().filter(|row| !row.second_pair || stage.second.is_some()) {
+    for row in rows(stage) {
         if stop.asked() {
             break;
         }
-        tell(&format!("{}: {}", stage.key, row.title));
+        steps.next(&format!("{}: {}", stage.key, row.title));
         tests.extend((row.run)(stage, row, order, stop));
+        tests.last().into_iter().for_each(|test| steps.figure(figure(test)));
     }
     tests
 }
 
+/// A test's figure in a few words.
+fn figure(test: &Test) -> String {
+    let value = test.value.as_ref().map(|value| quantity::value(value.median, &value.unit));
+    format!("{}: {}", test.title, value.as_deref().unwrap_or(quantity::UNKNOWN))
+}
+
+fn sources() -> impl Iterator<Item = &'static profile::Source> {
+    profile::SOURCES.iter().filter(|source| source.ways.contains(&Way::Tx))
+}
+
 /// Where each nanosecond of a datagram goes, in linerate's stack and, where that may be looked at, in the kernel's.
-fn stages(order: &Order, stop: &Stop, tell: &mut impl FnMut(&str)) -> Vec<Test> {
+fn profiled(order: &Order, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> {
     let rounds = u32::try_from(2 * order.repeats + 1).unwrap_or(u32::MAX);
     let core = cpus().first().copied().unwrap_or(0);
     let order = profile::Order { way: Way::Tx, size: 64, time: order.time / 80, rounds, core };
     let mut tests = Vec::new();
-    for source in profile::SOURCES.iter().filter(|source| source.ways.contains(&Way::Tx)) {
+    for source in sources() {
         if stop.asked() {
             break;
         }
-        tests.extend((source.measure)(&order, stop, &mut |line| tell(&format!("stages: {line}"))));
+        steps.next(&format!("stages: {}", source.name));
+        tests.extend((source.measure)(&order, stop, &mut |line| steps.within(&format!("stages: {line}"))));
+        tests.last().into_iter().for_each(|test| steps.figure(figure(test)));
     }
     tests
 }
 
 /// The quick form of the FCoE sweep, over an unlimited wire: there the programs are the limit. Each point is measured once.
-fn storage(order: &Order, stop: &Stop, tell: &mut impl FnMut(&str)) -> Vec<Test> {
-    let plan = t5_fcoe(Form::Quick).over(Wire::Unlimited, order.time);
+fn sweep_plan(order: &Order) -> sweep::Plan {
+    t5_fcoe(Form::Quick).over(Wire::Unlimited, order.time)
+}
+
+fn storage(plan: &sweep::Plan, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> {
     match sweep::fcoe_runner() {
-        Ok(mut runner) => sweep::briefly(&plan, &mut *runner, stop, &mut |line| tell(&format!("fcoe: {line}"))),
+        Ok(mut runner) => sweep::briefly(plan, &mut *runner, stop, steps),
         Err(why) => vec![Test {
             id: sweep::WORKLOAD.into(),
             title: "FCoE: a target, a switch and four initiators".into(),

@@ -17,7 +17,7 @@ fn a_cable_goes_through_the_whole_battery_and_nothing_is_unexplained() {
         repeats: 1,
     };
     let mut told = Vec::new();
-    let run = qualify(&order, vec!["test".into()], &Stop::new().unwrap(), |line| told.push(line.to_owned()));
+    let run = qualify(&order, begin(vec!["test".into()]), &Stop::new().unwrap(), |step| told.push(step.clone()));
     found_nothing(&run);
     let ids: Vec<_> = run.tests.iter().map(|test| test.id.as_str()).collect();
     assert!(ids.contains(&"ports-tx-64-1p") && ids.contains(&"ports-rx-1518-1p"), "{ids:?}");
@@ -30,7 +30,9 @@ fn a_cable_goes_through_the_whole_battery_and_nothing_is_unexplained() {
         }
     }
     assert!(run.tests.iter().any(|t| t.workload == "latency" && t.latency.is_some()));
-    assert!(told.len() >= 4);
+    // Each step says which of how many it is, and after the first the last figure and how long the rest takes.
+    assert!(told.len() >= 4 && told.iter().zip(1..).all(|(step, n)| (step.n, step.of) == (n, told.len())), "{told:?}");
+    assert!(told[1..].iter().all(|step| step.last.is_some() && step.left.is_some()), "{told:?}");
 }
 
 /// Whatever else the machine did meanwhile: no test failed, and one without a value is named.
@@ -77,7 +79,7 @@ fn over_a_relay(steals: Option<u64>) -> RunResult {
     let name = |own: &str, peer: &str| format!("unix:{}:{}", at(own).display(), at(peer).display());
     let order =
         Order { ports: Some([name("tx", "near"), name("rx", "far")]), time: Duration::from_millis(20), repeats: 1 };
-    let run = qualify(&order, vec!["test".into()], &Stop::new().unwrap(), |_| ());
+    let run = qualify(&order, begin(vec!["test".into()]), &Stop::new().unwrap(), |_| ());
     over.store(true, Relaxed);
     there.join().unwrap();
     back.join().unwrap();
@@ -146,7 +148,7 @@ fn what_does_not_count_is_measured_again_but_not_for_ever() {
 #[test]
 fn what_cannot_be_opened_is_skipped_with_the_reason_and_the_run_is_partial() {
     let order = Order { ports: Some(["cable:nobody".into(), "cable:nobody".into()]), ..Order::default() };
-    let run = qualify(&order, Vec::new(), &Stop::new().unwrap(), |_| ());
+    let run = qualify(&order, begin(Vec::new()), &Stop::new().unwrap(), |_| ());
     assert!(run.tests.iter().all(|t| t.skipped.as_deref().is_some_and(|why| why.contains("names no end"))));
     assert_eq!(run.outcome, Outcome::Partial);
 }
@@ -159,13 +161,15 @@ fn storage_is_measured_beside_the_published_table() {
     }
     let (stop, mut told) = (Stop::new().unwrap(), 0);
     let order = Order { time: Duration::from_millis(20), ..Order::default() };
-    let tests = storage(&order, &stop, &mut |line| {
-        assert!(line.starts_with("fcoe: ") && line.ends_with(" of 512 bytes, unlimited wire"), "{line}");
+    let mut tell = |step: &Step| {
+        let what = &step.what;
+        assert!(what.starts_with("fcoe: ") && what.ends_with(" of 512 bytes, unlimited wire"), "{what}");
         told += 1;
         if told == 3 {
             stop.ask(2);
         }
-    });
+    };
+    let tests = storage(&sweep_plan(&order), &stop, &mut Steps::new(vec![1.0; 9], &mut tell));
     let ids: Vec<_> = tests.iter().map(|test| test.id.as_str()).collect();
     assert_eq!(ids, ["fcoe-unlimited-read-512", "fcoe-unlimited-write-512"], "the third was interrupted");
     assert!(tests.iter().all(|test| test.counters["errors"] == 0 && test.value.is_some()), "{tests:?}");

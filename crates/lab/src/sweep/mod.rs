@@ -15,12 +15,12 @@ pub use plan::{Form, Mix, Plan, Point, Wire, t5_fcoe};
 pub use store::{Head, POINTS, Store, SweepError};
 pub(crate) use table::{beside, points};
 
+use crate::progress::{Step, Steps};
 use crate::qualify::{run_id, seconds};
 use crate::{environment, quantity};
 use linerate_load::result::{Latency, Number, Outcome, PortUsed, Repeat, RunResult, Summary, Test, Timestamp, unit};
 use linerate_rt::{Stop, monotonic_ns};
 use std::path::Path;
-use std::time::Duration;
 
 /// A plan by its name, and what measures its points.
 pub struct Preset {
@@ -70,10 +70,11 @@ pub trait Runner {
     fn run(&mut self, point: &Point, stop: &Stop) -> PointResult;
 }
 
-/// Does what is left of a plan, and makes a result of all points, measured now or before. `tell` gets a line a point.
+/// Does what is left of a plan, and makes a result of all points, measured now or before. `tell` is given each point at its
+/// beginning. A point that cannot be written down ends the sweep, as failed, with all that was measured.
 ///
 /// # Errors
-/// [`SweepError`]: what is in the directory is another sweep's, or cannot be read or written.
+/// [`SweepError`]: what is in the directory is another sweep's, or cannot be read or written; nothing was measured.
 pub fn sweep(
     plan: &Plan,
     runner: &mut dyn Runner,
@@ -81,31 +82,29 @@ pub fn sweep(
     resume: bool,
     command: Vec<String>,
     stop: &Stop,
-    mut tell: impl FnMut(&str),
+    mut tell: impl FnMut(&Step),
 ) -> Result<RunResult, SweepError> {
     let began = monotonic_ns();
     let head = Head::new(plan, run_id(), Timestamp::now());
     let mut store = Store::open(directory, &head, resume)?;
     let mut run = RunResult::new(store.head().run_id.clone(), command, store.head().start);
     run.environment = environment::read(&[]);
-    let mut failed = Vec::new();
-    let left = plan.points.iter().filter(|point| store.test(&point.id()).is_none()).count();
-    let mut estimate = Estimate { left, done: 0, began };
-    for (k, point) in plan.points.iter().enumerate() {
-        if stop.asked() || store.test(&point.id()).is_some() {
-            continue;
+    let (mut failed, mut unwritten) = (Vec::new(), None);
+    let left: Vec<&Point> = plan.points.iter().filter(|point| store.test(&point.id()).is_none()).collect();
+    let mut steps = Steps::new(vec![1.0; left.len()], &mut tell);
+    for point in left {
+        if stop.asked() || unwritten.is_some() {
+            break;
         }
-        let (n, all, title) = (k + 1, plan.points.len(), point.title());
+        steps.next(&point.title());
         match runner.run(point, stop) {
             Ok(measured) => {
-                let test = test(plan, point, &measured);
-                store.add(&test)?;
-                estimate.done();
-                tell(&format!("{n}/{all} {title}: {}; {}", figures(&measured), estimate.left()));
+                steps.figure(figures(&measured));
+                unwritten = store.add(test(plan, point, &measured)).err();
             }
             Err(_) if stop.asked() => {}
             Err(why) => {
-                tell(&format!("{n}/{all} {title}: {why}"));
+                steps.figure(why.clone());
                 failed.push(skipped(plan, point, why));
             }
         }
@@ -119,6 +118,7 @@ pub fn sweep(
     run.elapsed_s = Number::new(seconds(monotonic_ns() - began));
     run.signal = stop.signal();
     run.reasons = faults(&run.tests);
+    run.reasons.extend(unwritten.map(|why| why.to_string()));
     let complete = run.tests.len() == plan.points.len() && run.tests.iter().all(|test| test.skipped.is_none());
     run.outcome = match (run.reasons.is_empty(), complete) {
         (false, _) => Outcome::Failed,
@@ -128,16 +128,19 @@ pub fn sweep(
     Ok(run)
 }
 
-/// The points of a plan without a file: what cannot be measured is skipped with the reason. `tell` gets a line before each.
-pub(crate) fn briefly(plan: &Plan, runner: &mut dyn Runner, stop: &Stop, tell: &mut impl FnMut(&str)) -> Vec<Test> {
+/// The points of a plan without a file, a step each: what cannot be measured is skipped with the reason.
+pub(crate) fn briefly(plan: &Plan, runner: &mut dyn Runner, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> {
     let mut tests = Vec::new();
     for point in &plan.points {
         if stop.asked() {
             break;
         }
-        tell(&point.title());
+        steps.next(&format!("fcoe: {}", point.title()));
         match runner.run(point, stop) {
-            Ok(measured) => tests.push(test(plan, point, &measured)),
+            Ok(measured) => {
+                steps.figure(figures(&measured));
+                tests.push(test(plan, point, &measured));
+            }
             Err(_) if stop.asked() => {}
             Err(why) => tests.push(skipped(plan, point, why)),
         }
@@ -203,29 +206,6 @@ fn named(plan: &Plan, point: &Point) -> Test {
         workload: WORKLOAD.into(),
         parameters: parameters.map(|(name, value)| (name.to_owned(), value)).into(),
         ..Test::default()
-    }
-}
-
-/// How long the rest will take, if points take as long as those so far.
-struct Estimate {
-    left: usize,
-    done: u32,
-    began: u64,
-}
-
-impl Estimate {
-    fn done(&mut self) {
-        self.left -= 1;
-        self.done += 1;
-    }
-
-    fn left(&self) -> String {
-        let each = Duration::from_nanos(monotonic_ns() - self.began) / self.done.max(1);
-        let left = each * u32::try_from(self.left).unwrap_or(u32::MAX);
-        match self.left {
-            0 => "that was the last".into(),
-            n => format!("{n} to go, about {}", quantity::duration(left.as_secs_f64().into())),
-        }
     }
 }
 

@@ -54,6 +54,9 @@ pub enum SweepError {
     /// There is one already.
     #[error("{0:?} has a sweep already; go on with it by --resume, or name another directory by --out DIR")]
     Exists(PathBuf),
+    /// There is none to go on with.
+    #[error("{0:?} has no sweep to go on with; name the directory of one by --out DIR, or begin one without --resume")]
+    Nothing(PathBuf),
     /// It is of another plan, or nothing that this version reads.
     #[error("{path:?} is of another sweep ({found}); name another directory by --out DIR")]
     Other {
@@ -82,6 +85,18 @@ pub struct Store {
 }
 
 impl Store {
+    /// Refuses a directory that has a sweep already, or, to resume, one that has none; nothing is made.
+    ///
+    /// # Errors
+    /// [`SweepError::Exists`], [`SweepError::Nothing`].
+    pub fn look(directory: &Path, resume: bool) -> Result<(), SweepError> {
+        match (directory.join(POINTS).exists(), resume) {
+            (true, false) => Err(SweepError::Exists(directory.into())),
+            (false, true) => Err(SweepError::Nothing(directory.into())),
+            _ => Ok(()),
+        }
+    }
+
     /// Begins the file of a sweep in `directory`, which is made if it is not there; or, to resume, goes on with the one that
     /// is there.
     ///
@@ -90,15 +105,13 @@ impl Store {
     pub fn open(directory: &Path, head: &Head, resume: bool) -> Result<Self, SweepError> {
         let path = directory.join(POINTS);
         let trouble = |why| SweepError::System { path: path.clone(), why };
-        fs::create_dir_all(directory).map_err(|why| SweepError::System { path: directory.into(), why })?;
-        if !path.exists() {
+        Self::look(directory, resume)?;
+        if !resume {
+            fs::create_dir_all(directory).map_err(|why| SweepError::System { path: directory.into(), why })?;
             let file = OpenOptions::new().append(true).create_new(true).open(&path).map_err(trouble)?;
             let mut store = Self { path, file, head: head.clone(), tests: Vec::new() };
             store.line(head)?;
             return Ok(store);
-        }
-        if !resume {
-            return Err(SweepError::Exists(directory.into()));
         }
         let mut octets = Vec::new();
         let read = File::open(&path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut octets));
@@ -144,14 +157,14 @@ impl Store {
         self.tests.iter().find(|test| test.id == id)
     }
 
-    /// Writes down a point.
+    /// Writes down a point. It is kept here whether it could be written or not.
     ///
     /// # Errors
     /// [`SweepError::System`].
-    pub fn add(&mut self, test: &Test) -> Result<(), SweepError> {
-        self.line(test)?;
-        self.tests.push(test.clone());
-        Ok(())
+    pub fn add(&mut self, test: Test) -> Result<(), SweepError> {
+        let written = self.line(&test);
+        self.tests.push(test);
+        written
     }
 
     fn line(&mut self, what: &impl Serialize) -> Result<(), SweepError> {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::report;
+use std::time::Duration;
 
 /// Makes up figures by rule, and counts what it was asked.
 #[derive(Default)]
@@ -78,6 +79,18 @@ fn a_sweep_that_was_stopped_goes_on_where_it_was() {
     let mut third = Made::default();
     assert_eq!(go(&mut third, dir.path(), true).unwrap().tests, whole.tests);
     assert!(third.asked.is_empty());
+}
+
+#[test]
+fn there_is_nothing_to_resume_in_a_folder_that_is_not_there_or_has_no_sweep() {
+    let dir = tempfile::tempdir().unwrap();
+    for folder in [dir.path().join("missing"), dir.path().to_owned()] {
+        let mut made = Made::default();
+        let error = go(&mut made, &folder, true).unwrap_err();
+        assert!(matches!(error, SweepError::Nothing(_)) && !error.to_string().contains('\n'), "{error}");
+        assert!(made.asked.is_empty());
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing was made");
 }
 
 #[test]
@@ -183,9 +196,10 @@ fn briefly_it_goes_over_some_points_and_keeps_no_file() {
     let [fails, wrong] = ["fcoe-unlimited-read-512", "fcoe-unlimited-write-4096"].map(str::to_owned);
     let mut made = Made { fails: Some(fails), wrong: Some(wrong.clone()), until: Some(9), ..Made::default() };
     let mut told = Vec::new();
-    let tests = briefly(&plan, &mut made, &stop, &mut |line| told.push(line.to_owned()));
+    let mut tell = |step: &Step| told.push(step.clone());
+    let tests = briefly(&plan, &mut made, &stop, &mut Steps::new(vec![1.0; 9], &mut tell));
     assert_eq!((tests.len(), told.len()), (8, 9), "the ninth was interrupted");
     assert_eq!(tests[0].skipped.as_deref(), Some("no such port; give another"));
     assert_eq!(faults(&tests), [format!("{wrong}: 1 requests failed")]);
-    assert_eq!(told[1], "WRITE of 512 bytes, unlimited wire");
+    assert_eq!((told[1].n, told[1].what.as_str()), (2, "fcoe: WRITE of 512 bytes, unlimited wire"));
 }

@@ -1,8 +1,9 @@
 //! Rounds: one figure of linerate and one of each peer, in one state of the machine.
 
 use super::probe::{round_trip, same_state};
-use super::{Bench, Missing, Peer, Setting};
+use super::{Bench, Missing, Peer, Setting, failed};
 use crate::result::Counted;
+use linerate_rt::{Stop, pause, spawn};
 use std::collections::BTreeMap;
 
 /// One figure with the core-to-core round trips around it.
@@ -36,9 +37,10 @@ pub struct Compared {
     pub discarded: usize,
 }
 
-/// Measures a bench and its peers in rounds. Up to twice the rounds are tried.
+/// Measures a bench and its peers in rounds. Up to twice the rounds are tried. When the stop is asked for, what was measured
+/// so far is all there is.
 #[must_use]
-pub fn compare(bench: &Bench, setting: &Setting, mut progress: impl FnMut(&str)) -> Compared {
+pub fn compare(bench: &Bench, setting: &Setting, stop: &Stop, mut progress: impl FnMut(&str)) -> Compared {
     let mut all = Compared::default();
     for round in 0..2 * setting.rounds {
         if all.own.len() >= setting.rounds && all.ratios.values().all(|r| r.len() >= setting.rounds) {
@@ -46,7 +48,11 @@ pub fn compare(bench: &Bench, setting: &Setting, mut progress: impl FnMut(&str))
         }
         progress(&format!("{}: round {}", bench.name, round + 1));
         all.made += 1;
-        let own = match figure(bench, setting, bench.run) {
+        let measured = figure(bench, setting, stop, bench.run);
+        if stop.asked() && !matches!(measured, Ok(Some(_))) {
+            return all;
+        }
+        let own = match measured {
             Ok(Some((value, round_trips))) => Figure { value, round_trips },
             Ok(None) => {
                 all.discarded += 1;
@@ -62,7 +68,11 @@ pub fn compare(bench: &Bench, setting: &Setting, mut progress: impl FnMut(&str))
                 continue;
             }
             progress(&format!("{}: round {}, {}", bench.name, round + 1, peer.name));
-            let measured = figure(bench, setting, |setting| peer.measure(setting, bench.unit.is_rate()));
+            let rate = bench.unit.is_rate();
+            let measured = figure(bench, setting, stop, move |setting| peer.measure(setting, rate));
+            if stop.asked() {
+                break;
+            }
             if !matches!(measured, Err(Missing::Skipped(_))) {
                 *all.peers_made.entry(peer.name).or_default() += 1;
             }
@@ -83,6 +93,9 @@ pub fn compare(bench: &Bench, setting: &Setting, mut progress: impl FnMut(&str))
             }
         }
         all.own.push(own);
+        if stop.asked() {
+            break;
+        }
     }
     all
 }
@@ -141,20 +154,55 @@ impl Compared {
     }
 }
 
-/// One measurement with the round trips around it; None if the cores changed state meanwhile.
-fn figure<T>(
+/// One measurement with the round trips around it; None if the cores changed state meanwhile, or it was not waited for.
+fn figure<T: Send + 'static>(
     bench: &Bench,
     setting: &Setting,
-    measure: impl FnOnce(&Setting) -> Result<T, Missing>,
+    stop: &Stop,
+    measure: impl FnOnce(&Setting) -> Result<T, Missing> + Send + 'static,
 ) -> Result<Option<(T, Trips)>, Missing> {
-    if !bench.two_cores {
-        return Ok(Some((measure(setting)?, None)));
+    let (two_cores, own) = (bench.two_cores, setting.clone());
+    let measure = move || {
+        if !two_cores {
+            return Ok(Some((measure(&own)?, None)));
+        }
+        let probe = || round_trip(own.cores).ok_or_else(|| Missing::Skipped("two cores are needed".into()));
+        let before = probe()?;
+        let value = measure(&own)?;
+        let round_trips = [before, probe()?];
+        Ok(same_state(&round_trips).then_some((value, Some(round_trips))))
+    };
+    unless_stopped(stop, measure).unwrap_or(Ok(None))
+}
+
+/// Does something on a thread of its own. When the stop is asked for it is left behind, to end with the process: measurements
+/// have no room for a look at it. What they have started themselves ends by itself.
+fn unless_stopped<T: Send + 'static>(
+    stop: &Stop,
+    measure: impl FnOnce() -> Result<T, Missing> + Send + 'static,
+) -> Option<Result<T, Missing>> {
+    /// Tells of its thread's end, whatever it ended by.
+    struct Tells(Stop);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            self.0.ask(0);
+        }
     }
-    let probe = || round_trip(setting.cores).ok_or_else(|| Missing::Skipped("two cores are needed".into()));
-    let before = probe()?;
-    let value = measure(setting)?;
-    let round_trips = [before, probe()?];
-    Ok(same_state(&round_trips).then_some((value, Some(round_trips))))
+    let done = match Stop::new() {
+        Ok(done) => done,
+        Err(e) => return Some(Err(failed(e))),
+    };
+    let tells = Tells(done.clone());
+    let thread = spawn("round", &[], move || {
+        let _tells = tells;
+        measure()
+    });
+    let thread = match thread {
+        Ok(thread) => thread,
+        Err(e) => return Some(Err(failed(e))),
+    };
+    pause(&[stop, &done], None);
+    done.asked().then(|| thread.join().unwrap_or_else(|_| Err(failed("the measurement panicked"))))
 }
 
 /// Round trips before and after, in nanoseconds; none where one core works alone.
@@ -193,9 +241,12 @@ mod tests {
     #[test]
     fn a_ratio_says_how_much_better_linerate_is() {
         const PEERS: &[Peer] = &[Peer { name: "p", how: How::Own(|_| Ok(100.0)), wanted: None }];
-        assert_eq!(compare(&bench(Unit::Pps, PEERS), &setting(), |_| ()).ratios["p"], [2.0; 3]);
-        assert_eq!(compare(&bench(Unit::BytesPerSecond, PEERS), &setting(), |_| ()).ratios["p"], [2.0; 3]);
-        assert_eq!(compare(&bench(Unit::Ns, PEERS), &setting(), |_| ()).ratios["p"], [0.5; 3]);
+        assert_eq!(compare(&bench(Unit::Pps, PEERS), &setting(), &Stop::new().unwrap(), |_| ()).ratios["p"], [2.0; 3]);
+        assert_eq!(
+            compare(&bench(Unit::BytesPerSecond, PEERS), &setting(), &Stop::new().unwrap(), |_| ()).ratios["p"],
+            [2.0; 3]
+        );
+        assert_eq!(compare(&bench(Unit::Ns, PEERS), &setting(), &Stop::new().unwrap(), |_| ()).ratios["p"], [0.5; 3]);
     }
 
     /// Both in every round, and the roof of a round is its best variant.
@@ -209,7 +260,7 @@ mod tests {
         const PEERS: &[Peer] = &[Peer { name: "roof", how: How::Best(variants), wanted: Some(0.4) }];
         let bench = bench(Unit::Pps, PEERS);
         let mut told = Vec::new();
-        let all = compare(&bench, &setting(), |line| told.push(line.to_owned()));
+        let all = compare(&bench, &setting(), &Stop::new().unwrap(), |line| told.push(line.to_owned()));
         assert_eq!(told, [1, 2, 3].map(|n| [format!("b: round {n}"), format!("b: round {n}, roof")]).concat());
         assert_eq!((&all.ratios["roof"], all.variant_of(&PEERS[0])), (&vec![0.5; 3], Some("fast")));
         assert!(all.is_valid(&PEERS[0]) && !all.misses(&bench));
@@ -228,9 +279,9 @@ mod tests {
         const ROOF: &[Peer] = &[Peer { name: "roof", how: How::Best(variants), wanted: Some(0.6) }];
         const PEER: &[Peer] = &[Peer { name: "peer", how: How::Own(|_| Ok(150.0)), wanted: Some(0.6) }];
         let [above, peer] = [ROOF, PEER].map(|peers| bench(Unit::Pps, peers));
-        let all = compare(&above, &setting(), |_| ());
+        let all = compare(&above, &setting(), &Stop::new().unwrap(), |_| ());
         assert!(!all.is_valid(&ROOF[0]) && all.misses(&above));
-        let all = compare(&peer, &setting(), |_| ());
+        let all = compare(&peer, &setting(), &Stop::new().unwrap(), |_| ());
         assert!(all.is_valid(&PEER[0]) && !all.misses(&peer));
     }
 
@@ -248,11 +299,34 @@ mod tests {
             Peer { name: "scripted", how: How::Script(&["rtt"]), wanted: None },
             Peer { name: "broken", how: How::Own(|_| Err(Missing::Failed("no".into()))), wanted: None },
         ];
-        let all = compare(&bench(Unit::Pps, PEERS), &setting(), |_| ());
+        let all = compare(&bench(Unit::Pps, PEERS), &setting(), &Stop::new().unwrap(), |_| ());
         assert!(all.ratios.is_empty());
         assert!(matches!(all.missing["scripted"], Missing::Skipped(_)));
         assert_eq!(all.missing["broken"], Missing::Failed("no".into()));
         assert_eq!(all.own.len(), 3);
+    }
+
+    #[test]
+    fn what_was_measured_when_the_stop_is_asked_for_is_kept_and_nothing_is_waited_for() {
+        /// Never ends.
+        fn endless(_: &Setting) -> Result<f64, Missing> {
+            loop {
+                std::thread::sleep(Duration::from_secs(1));
+            }
+        }
+        const PEERS: &[Peer] = &[
+            Peer { name: "p", how: How::Own(|_| Ok(100.0)), wanted: None },
+            Peer { name: "endless", how: How::Own(endless), wanted: None },
+        ];
+        let stop = Stop::new().unwrap();
+        let all = compare(&bench(Unit::Pps, PEERS), &setting(), &stop, |line| {
+            if line.ends_with("endless") {
+                let stop = stop.clone();
+                std::thread::spawn(move || stop.ask(2));
+            }
+        });
+        assert_eq!((all.own.len(), all.ratios["p"].len()), (1, 1));
+        assert!(all.missing.is_empty() && !all.ratios.contains_key("endless"), "{all:?}");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Where lines go: results to one stream, remarks to the other, each line at once and whole.
 
+use linerate_port::path::shown;
 use linerate_rt::{Stop, wall};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::sync::{Mutex, PoisonError};
 
 /// What a broken pipe ends a program with.
@@ -29,16 +30,13 @@ impl Output {
         Self { streams: Mutex::new(Streams { out, log }), stop: stop.clone(), documents }
     }
 
-    /// To the process's standard output and error.
-    #[must_use]
-    pub fn standard(documents: bool, stop: &Stop) -> Self {
-        Self::new(Box::new(std::io::stdout()), Box::new(std::io::stderr()), documents, stop)
-    }
-
     fn write(&self, to_out: bool, text: &str) {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         let to = if to_out { &mut streams.out } else { &mut streams.log };
-        if writeln!(to, "{text}").and_then(|()| to.flush()).is_err() && to_out {
+        // A port's name may hold the name of a file, in any octets.
+        let written = writeln!(to, "{}", shown(text)).and_then(|()| to.flush());
+        // What else goes wrong is noted by whoever made the stream.
+        if to_out && written.is_err_and(|e| e.kind() == ErrorKind::BrokenPipe) {
             self.stop.ask(SIGPIPE);
         }
     }

@@ -4,7 +4,7 @@ use super::config::{Config, Document};
 use linerate_rt::Stop;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a broken pipe ends a program with.
 const SIGPIPE: u8 = 13;
@@ -15,13 +15,37 @@ pub struct Streams {
     out: Box<dyn Write + Send>,
     /// Remarks and errors.
     log: Box<dyn Write + Send>,
-    output: Option<File>,
-    errors: Option<File>,
-    csv: Option<File>,
-    combined: Option<File>,
+    output: Option<Named>,
+    errors: Option<Named>,
+    csv: Option<Named>,
+    combined: Option<Named>,
     documents: bool,
     /// Asked when nobody reads any more.
     stop: Stop,
+}
+
+/// A file that a flag names, and the first thing that went wrong with it.
+struct Named {
+    flag: &'static str,
+    path: PathBuf,
+    file: File,
+    trouble: Option<io::Error>,
+}
+
+impl Named {
+    fn open(flag: &'static str, path: Option<&Path>, options: &OpenOptions) -> Result<Option<Self>, String> {
+        let Some(path) = path else { return Ok(None) };
+        let file = options
+            .open(path)
+            .map_err(|e| format!("{flag} {}: {e}; give a file that can be written", path.display()))?;
+        Ok(Some(Self { flag, path: path.to_owned(), file, trouble: None }))
+    }
+
+    fn line(&mut self, text: &str) {
+        if let Err(e) = self.file.write_all(format!("{text}\n").as_bytes()) {
+            self.trouble.get_or_insert(e);
+        }
+    }
 }
 
 impl Streams {
@@ -35,15 +59,16 @@ impl Streams {
         log: Box<dyn Write + Send>,
         stop: &Stop,
     ) -> Result<Self, String> {
-        let new = |flag: &str, path: &Option<_>| path.as_deref().map(|p| named(flag, p, File::create(p))).transpose();
-        let append = |path: &Path| OpenOptions::new().append(true).create(true).open(path);
+        let (mut new, mut append) = (OpenOptions::new(), OpenOptions::new());
+        new.write(true).create(true).truncate(true);
+        append.append(true).create(true);
         Ok(Self {
             out,
             log,
-            output: new("-output", &config.output)?,
-            errors: new("-errout", &config.errors)?,
-            csv: new("-csvout", &config.csv)?,
-            combined: config.combined.as_deref().map(|p| named("-combinedout", p, append(p))).transpose()?,
+            output: Named::open("-output", config.output.as_deref(), &new)?,
+            errors: Named::open("-errout", config.errors.as_deref(), &new)?,
+            csv: Named::open("-csvout", config.csv.as_deref(), &new)?,
+            combined: Named::open("-combinedout", config.combined.as_deref(), &append)?,
             documents: config.document != Document::Table,
             stop: stop.clone(),
         })
@@ -52,9 +77,9 @@ impl Streams {
     /// A line of the table, or about it.
     pub(super) fn line(&mut self, text: &str) {
         match &mut self.output {
-            Some(file) => self.stop.heed(writeln!(file, "{text}")),
+            Some(file) => file.line(text),
             None if self.documents => self.remark(text),
-            None => self.stop.heed(writeln!(self.out, "{text}").and_then(|()| self.out.flush())),
+            None => self.print(text),
         }
     }
 
@@ -66,44 +91,43 @@ impl Streams {
     /// An error of a request.
     pub(super) fn error(&mut self, text: &str) {
         match &mut self.errors {
-            Some(file) => self.stop.heed(writeln!(file, "{text}")),
+            Some(file) => file.line(text),
             None => self.remark(text),
         }
     }
 
     /// A line of comma-separated values.
     pub(super) fn csv(&mut self, text: &str) {
-        if let Some(file) = &mut self.csv {
-            self.stop.heed(writeln!(file, "{text}"));
-        }
+        self.csv.iter_mut().for_each(|file| file.line(text));
     }
 
     /// A line about all targets.
     pub(super) fn combined(&mut self, text: &str) {
-        if let Some(file) = &mut self.combined {
-            self.stop.heed(writeln!(file, "{text}"));
-        }
+        self.combined.iter_mut().for_each(|file| file.line(text));
+    }
+
+    /// Files that could not be written, each with the first thing that went wrong, in one line.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        let files = [&self.output, &self.errors, &self.csv, &self.combined].into_iter().flatten();
+        let lines: Vec<String> = files
+            .filter_map(|Named { flag, path, trouble, .. }| {
+                Some(format!("{flag} {}: {}", path.display(), trouble.as_ref()?))
+            })
+            .collect();
+        (!lines.is_empty()).then(|| format!("{}; give files that can be written", lines.join(", ")))
     }
 
     /// A document.
     pub fn document(&mut self, text: &str) {
-        self.stop.heed(writeln!(self.out, "{}", text.trim_end()).and_then(|()| self.out.flush()));
+        self.print(text.trim_end());
     }
-}
 
-fn named<T>(flag: &str, path: &Path, opened: io::Result<T>) -> Result<T, String> {
-    opened.map_err(|e| format!("{flag} {}: {e}; give a file that can be written", path.display()))
-}
-
-/// Whoever cannot be told results need not make more.
-trait Heed {
-    fn heed(&self, written: io::Result<()>);
-}
-
-impl Heed for Stop {
-    fn heed(&self, written: io::Result<()>) {
-        if written.is_err() {
-            self.ask(SIGPIPE);
+    /// Whoever made the stream notes what goes wrong with it; who cannot be told results need not make more.
+    fn print(&mut self, text: &str) {
+        let written = writeln!(self.out, "{text}").and_then(|()| self.out.flush());
+        if written.is_err_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+            self.stop.ask(SIGPIPE);
         }
     }
 }

@@ -5,7 +5,8 @@ mod stream;
 use super::client::{Search, Turn, Which, Work, nothing, number};
 use super::common::stopper;
 use crate::commands::shared::ended;
-use crate::trouble::{Trouble, print};
+use crate::print::print;
+use crate::trouble::Trouble;
 use clap::Args;
 use linerate_fcoe::{Buffer, Operation, Tag};
 use linerate_rt::Sleeper;
@@ -35,7 +36,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SIZE", value_parser = octets)]
     bytes: Option<u64>,
     /// The file; - is standard output or input.
-    #[arg(value_name = "FILE", default_value = "-")]
+    #[arg(value_name = "FILE", default_value = "-", value_parser = crate::commands::shared::file)]
     file: PathBuf,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "WWPN=LUNS")]
     allow: Vec<Allow>,
     /// Read port, LUNs and who may see them from a TOML file; what is given beside it counts more.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = crate::commands::shared::file)]
     config: Option<PathBuf>,
     /// Check all that was given, devices included, and end.
     #[arg(long)]

@@ -1,0 +1,77 @@
+//! Names of files in any octets: what is typed is what is opened.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// No UTF-8: "café" as Latin 1 writes it.
+const NAME: &[u8] = b"caf\xe9";
+
+/// Runs `linerate …`; `@` in a word is the directory, `#` the name's octets.
+fn linerate(dir: &Path, words: &[&str]) -> Output {
+    let word = |word: &&str| {
+        let mut octets = Vec::new();
+        for octet in word.bytes() {
+            match octet {
+                b'@' => octets.extend_from_slice(dir.as_os_str().as_bytes()),
+                b'#' => octets.extend_from_slice(NAME),
+                octet => octets.push(octet),
+            }
+        }
+        OsString::from_vec(octets)
+    };
+    let mut command = Command::new("timeout");
+    command.arg("100").arg(env!("CARGO_BIN_EXE_linerate")).args(words.iter().map(word));
+    command.stdin(Stdio::null()).env("HOME", dir).output().unwrap()
+}
+
+/// Each command makes or needs a file of that name.
+#[test]
+fn files_are_written_and_read_by_the_very_octets_that_were_typed() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |suffix: &str| dir.path().join(OsStr::from_bytes(&[NAME, suffix.as_bytes()].concat()));
+    std::fs::write(file(".toml"), "[[lun]]\nlun = 0\ndevice = \"ram:1M\"\n").unwrap();
+    let cable = format!("cable:names-{}", std::process::id());
+    let [left, right] = [format!("{cable}{{1"), format!("{cable}}}1")];
+    for (words, made) in [
+        (&["pkt-gen", "-f", "tx", "-n", "3", "-i", "pcap:@/#.pcap"][..], ".pcap"),
+        (&["pkt-gen", "-f", "rx", "-W", "-i", "pcap:@/#.pcap,trace=@/#.trace"], ".trace"),
+        (&["pkt-gen", "-f", "tx", "-n", "3", "-i", "null:", "-P", "@/#.pcap"], ".pcap"),
+        (&["pkt-gen", "-f", "tx", "--speed", "0", "-i", "null:", "--pcap=@/#.pcap"], ".pcap"),
+        (&["pkt-gen", "-f", "tx", "-n", "3", "-ipcap:@/#.attached"], ".attached"),
+        (&["xdd", "-op", "write", "-targets", "1", "@/#.disk", "-numreqs", "8", "-csvout", "@/#.csv"], ".csv"),
+        (&["xdd", "-op", "read", "-targetdir", "@", "-targets", "1", "#.disk", "-numreqs", "8"], ".disk"),
+        (&["fcoe", "target", "-i", "null:", "--lun", "0=file:@/#.disk", "--check"], ".disk"),
+        (&["fcoe", "target", "-i", "null:", "--config", "@/#.toml", "--check"], ".toml"),
+        (&["bench", "null", "--time", "50", "--rounds", "1", "--history", "@/#.ndjson"], ".ndjson"),
+        (&["qualify", &left, &right, "--time", "10", "--repeats", "1", "--out", "@/#.out"], ".out"),
+    ] {
+        let out = linerate(dir.path(), words);
+        let log = String::from_utf8_lossy(&out.stderr).into_owned();
+        // 3: slower than wanted, as a debug build may be.
+        assert!(matches!(out.status.code(), Some(0 | 3)), "{words:?}: {:?}: {log}", out.status);
+        assert!(file(made).exists(), "{words:?}: {log}");
+    }
+    for entry in std::fs::read_dir(dir.path()).unwrap() {
+        let name = entry.unwrap().file_name();
+        assert!(name.as_bytes().starts_with(NAME) || name.to_str().is_some_and(str::is_ascii), "{name:?}");
+    }
+    assert!(file(".out").join("result.json").exists());
+}
+
+#[test]
+fn what_is_wrong_with_such_a_file_is_one_line_of_valid_text() {
+    let dir = tempfile::tempdir().unwrap();
+    for words in [
+        &["pkt-gen", "-f", "rx", "-i", "pcap:@/#.pcap"][..],
+        &["pkt-gen", "-f", "tx", "-i", "null:", "-P", "@/#.pcap"],
+        &["xdd", "-op", "read", "-targets", "1", "@/#", "-numreqs", "1"],
+        &["fcoe", "target", "-i", "null:", "--config", "@/#.toml", "--check"],
+    ] {
+        let out = linerate(dir.path(), words);
+        let log = String::from_utf8(out.stderr).unwrap();
+        let line = log.lines().last().unwrap();
+        assert!(!out.status.success() && line.contains("caf\u{fffd}"), "{words:?}: {log}");
+    }
+}

@@ -1,0 +1,364 @@
+//! What cannot be written: standard output, the place of a result, a file that a flag names.
+
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// The longest time that a command may take.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// A command of each kind that prints a result, as short as it gets. NAME is a name that nobody else has, DIR a directory.
+const COMMANDS: &[&[&str]] = &[
+    &["help"],
+    &["--version"],
+    &["qualify", "cable:NAME{1", "cable:NAME}1", "--time", "10", "--repeats", "1", "--out", "DIR/q"],
+    &["qualify", "cable:NAME{1", "cable:NAME}1", "--time", "10", "--repeats", "1", "--out", "DIR/q", "--json"],
+    &["pkt-gen", "-i", "null:", "-f", "tx", "-n", "1000"],
+    &["pkt-gen", "-i", "null:", "-f", "tx", "-n", "1000", "--json"],
+    &["pkt-gen", "-i", "null:", "-f", "tx", "-n", "1000", "--ndjson"],
+    &["pkt-gen", "-h"],
+    &["bridge", "-i", "cable:NAME{1", "-i", "cable:NAME}1", "-w", "0", "-T", "10"],
+    &["switch", "NAME", "--seconds", "1"],
+    &["switch", "NAME", "--seconds", "1", "--json"],
+    &["ports"],
+    &["stack", "up", "-i", "cable:NAME{1", "--addr", "10.0.0.2/24", "--seconds", "1"],
+    &["stack", "up", "-i", "cable:NAME{1", "--addr", "10.0.0.2/24", "--seconds", "1", "--json"],
+    &["fcoe", "discover", "-i", "cable:NAME{1", "--seconds", "1"],
+    &["fcoe", "discover", "-i", "cable:NAME{1", "--seconds", "1", "--json"],
+    &["fcoe", "target", "-i", "cable:NAME{1", "--lun", "0=ram:1M", "--seconds", "1"],
+    &["fcoe", "target", "-i", "cable:NAME{1", "--lun", "0=ram:1M", "--seconds", "1", "--json"],
+    &["fcoe", "target", "-i", "cable:NAME{1", "--lun", "0=ram:1M", "--check"],
+    &["fcoe", "initiator", "-i", "cable:NAME{1", "--nbd", "unix:DIR/nbd", "--seconds", "1"],
+    &["fcoe", "ls", "-h"],
+    &["nic", "list"],
+    &["nic", "list", "--json"],
+    &["nic", "show", "-i", "null:"],
+    &["nic", "set", "-i", "null:", "-tso"],
+    &["profile", "flood", "127.0.0.1:9", "--time", "1"],
+    &["profile", "flood", "127.0.0.1:9", "--time", "1", "--json"],
+    &["profile", "tx", "--time", "1", "--rounds", "1"],
+    &["xdd", "-targets", "1", "null:1M", "-numreqs", "10"],
+    &["xdd", "-targets", "1", "null:1M", "-numreqs", "10", "--json"],
+    &["sweep", "-h"],
+    &["bench", "list"],
+    &["bench", "null", "--time", "50", "--rounds", "1"],
+    &["bench", "null", "--time", "50", "--rounds", "1", "--json"],
+];
+
+fn linerate(words: &[&str], home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_linerate"));
+    command.args(words).env("HOME", home).env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME");
+    command
+}
+
+/// Words that an endless command says once it runs.
+fn runs(words: &[&str]) -> Option<&'static str> {
+    (words[0] == "bridge").then_some("main [200]")
+}
+
+/// Runs a command to its end, which is to come; when `words` stand in a line of its standard error, it is told to end.
+fn run(mut command: Command, words: Option<&str>) -> Output {
+    let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let id = child.id().to_string();
+    let mut words = words.map(str::to_owned);
+    let errors = BufReader::new(child.stderr.take().unwrap());
+    let errors = std::thread::spawn(move || {
+        let mut all = String::new();
+        for line in errors.lines().map_while(Result::ok) {
+            if words.take_if(|words| line.contains(&**words)).is_some() {
+                assert!(Command::new("kill").args(["-s", "INT", &id]).status().unwrap().success());
+            }
+            all += &(line + "\n");
+        }
+        all
+    });
+    let out = child.stdout.take().map(|mut stream| {
+        std::thread::spawn(move || {
+            let mut all = Vec::new();
+            stream.read_to_end(&mut all).unwrap();
+            all
+        })
+    });
+    let deadline = Instant::now() + LIMIT;
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            panic!("it goes on: {command:?}");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let stdout = out.map(|out| out.join().unwrap()).unwrap_or_default();
+    Output { status, stdout, stderr: errors.join().unwrap().into_bytes() }
+}
+
+fn log(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn printed(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A row of the table, with names of its own.
+fn row(dir: &Path, words: &[&str]) -> Command {
+    static ROWS: AtomicUsize = AtomicUsize::new(0);
+    let n = ROWS.fetch_add(1, Relaxed);
+    let (name, dir) = (format!("unwritten-{}-{n}", std::process::id()), dir.join(n.to_string()));
+    fs::create_dir(&dir).unwrap();
+    let words: Vec<String> =
+        words.iter().map(|word| word.replace("NAME", &name).replace("DIR", dir.to_str().unwrap())).collect();
+    linerate(&words.iter().map(String::as_str).collect::<Vec<_>>(), &dir)
+}
+
+#[test]
+fn the_table_has_every_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let help = printed(&run(piped(linerate(&["help"], dir.path())), None));
+    let names: Vec<&str> =
+        help.lines().filter_map(|line| line.strip_prefix("  linerate ")?.split(' ').next()).collect();
+    assert!(names.len() > 10, "{help}");
+    for name in names {
+        assert!(COMMANDS.iter().any(|words| words[0] == name), "{name}");
+    }
+}
+
+fn piped(mut command: Command) -> Command {
+    command.stdout(Stdio::piped());
+    command
+}
+
+/// It was a success in all of them.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_failed_write_of_standard_output_is_said_and_ends_with_1_in_every_command() {
+    let dir = tempfile::tempdir().unwrap();
+    for words in COMMANDS {
+        let mut command = row(dir.path(), words);
+        command.stdout(File::options().write(true).open("/dev/full").unwrap());
+        let ended = run(command, runs(words));
+        assert_eq!(ended.status.code(), Some(1), "{words:?}: {}", log(&ended));
+        let said: Vec<String> =
+            log(&ended).lines().filter(|line| line.contains("standard output")).map(str::to_owned).collect();
+        assert!(said.len() == 1 && said[0].contains("No space left"), "{words:?}: {}", log(&ended));
+    }
+}
+
+/// As after `linerate … | head -1`.
+#[test]
+fn a_reader_that_is_gone_ends_every_command_in_silence_with_141() {
+    let dir = tempfile::tempdir().unwrap();
+    for words in COMMANDS {
+        let mut command = row(dir.path(), words);
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        command.stdout(writer);
+        let ended = run(command, runs(words));
+        assert_eq!(ended.status.code(), Some(141), "{words:?}: {}", log(&ended));
+        for word in ["standard output", "panicked", "Broken pipe"] {
+            assert!(!log(&ended).contains(word), "{words:?}: {}", log(&ended));
+        }
+    }
+}
+
+/// `eprintln!` panics, and ended commands so.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_standard_error_costs_no_result() {
+    let dir = tempfile::tempdir().unwrap();
+    for words in [&["bench", "null", "--time", "50", "--rounds", "1", "--json"][..], &["qualify", "wrong"]] {
+        let mut command = piped(linerate(words, dir.path()));
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let out = command.stdin(Stdio::null()).stderr(full).output().unwrap();
+        let codes: &[i32] = if words[0] == "bench" { &[0, 3] } else { &[2] };
+        assert!(out.status.code().is_some_and(|code| codes.contains(&code)), "{words:?}: {out:?}");
+    }
+}
+
+/// A LUN's last octets stayed in a buffer that nobody could write.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_lun_that_is_read_to_a_full_standard_output_is_no_success() {
+    let dir = tempfile::tempdir().unwrap();
+    let cable = format!("cable:unwritten-lun-{}", std::process::id());
+    let ports = [format!("{cable}{{1"), format!("{cable}}}1")];
+    let target = ["fcoe", "target", "-i", &ports[0], "--lun", "0=ram:64k", "--seconds", "200"];
+    let mut target = linerate(&target, dir.path()).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let read = ["fcoe", "read", "-i", &ports[1], "--lun", "0", "--bytes", "512", "-"];
+    let mut full = linerate(&read, dir.path());
+    full.stdout(File::options().write(true).open("/dev/full").unwrap());
+    let full = run(full, None);
+    let mut unread = linerate(&read, dir.path());
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    unread.stdout(writer);
+    let unread = run(unread, None);
+    let _ = target.kill();
+    let _ = target.wait();
+    assert_eq!(full.status.code(), Some(1), "{}", log(&full));
+    assert!(log(&full).contains("standard output"), "{}", log(&full));
+    assert_eq!((unread.status.code(), log(&unread).as_str()), (Some(141), ""));
+}
+
+/// Commands that keep what they measure, the place left out; each would measure for minutes.
+const KEEPERS: &[&[&str]] = &[
+    &["qualify", "--time", "60000"],
+    &["qualify", "null:", "null:", "--time", "60000"],
+    &["sweep", "t5-fcoe"],
+    &["profile", "tx", "--time", "10000"],
+];
+
+/// One line, before anything is measured: exit 2.
+fn refused(command: Command, words: &str) {
+    let (shown, began) = (format!("{command:?}"), Instant::now());
+    let ended = run(piped(command), None);
+    assert_eq!(ended.status.code(), Some(2), "{shown}: {}", log(&ended));
+    assert!(log(&ended).lines().count() == 1 && log(&ended).contains(words), "{shown}: {}", log(&ended));
+    assert!(ended.stdout.is_empty() && began.elapsed() < LIMIT, "{shown}: {}", printed(&ended));
+}
+
+#[test]
+fn a_file_in_the_directorys_place_is_refused_before_anything_is_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "mine").unwrap();
+    for words in KEEPERS {
+        let mut command = linerate(words, dir.path());
+        command.arg("--out").arg(&file);
+        refused(command, "ot a directory");
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+}
+
+#[test]
+fn without_a_home_a_directory_is_asked_for_before_anything_is_measured() {
+    for words in KEEPERS.iter().filter(|words| words[0] != "profile") {
+        let mut command = linerate(words, Path::new("/"));
+        command.env_remove("HOME");
+        refused(command, "--out DIR");
+    }
+}
+
+/// A shell in which DIR is a file system of its own, of that size; None, and a line that says so, where that cannot be made.
+#[cfg(target_os = "linux")]
+fn on_tmpfs(options: &str, script: &str) -> Option<(tempfile::TempDir, Command)> {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-ec"]);
+    command.arg(format!("mount -t tmpfs -o {options} none \"$DIR\"; {script}"));
+    command.env("DIR", dir.path()).env("LINERATE", env!("CARGO_BIN_EXE_linerate")).env("HOME", dir.path());
+    let probe = ["--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none"];
+    let probe = Command::new("unshare").args(probe).arg(dir.path()).output();
+    if probe.as_ref().is_ok_and(|out| out.status.success()) {
+        return Some((dir, command));
+    }
+    println!("skipped: no file system of one's own can be mounted: {probe:?}");
+    None
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_and_a_read_only_one_are_refused_before_anything_is_measured() {
+    for (options, words) in [("size=16k", "No space left"), ("ro", "Read-only")] {
+        for keeper in KEEPERS {
+            let script = format!("exec \"$LINERATE\" {} --out \"$DIR/out\"", keeper.join(" "));
+            let Some((_dir, command)) = on_tmpfs(options, &script) else { return };
+            refused(command, words);
+        }
+    }
+}
+
+/// The disk fills while something is measured. The room that was made at the start holds the result.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_sweep_whose_disk_fills_ends_with_a_table_and_a_result() {
+    let script = r#"
+        "$LINERATE" sweep t5-fcoe --out "$DIR/out" 2>"$DIR/log" & pid=$!
+        until grep -q '^2/' "$DIR/log" || ! kill -0 $pid; do sleep 0.05; done
+        cat /dev/zero >"$DIR/fill" || true
+        code=0; wait $pid || code=$?
+        echo "RESULT"; cat "$DIR/out/result.json"
+        exit $code"#;
+    let Some((_dir, command)) = on_tmpfs("size=4m", script) else { return };
+    let ended = run(piped(command), None);
+    let out = printed(&ended);
+    assert_eq!(ended.status.code(), Some(1), "{out}{}", log(&ended));
+    let (table, result) = out.split_once("RESULT\n").unwrap();
+    let of_points = |text: &str| text.contains("points.ndjson") && text.contains("No space left");
+    assert!(of_points(table) && table.contains("READ"), "{out}");
+    let result: Value = serde_json::from_str(result).unwrap();
+    let tests = result["tests"].as_array().unwrap().len();
+    assert!(of_points(result["reasons"][0].as_str().unwrap()) && (1..27).contains(&tests), "{result}");
+}
+
+/// The place goes while something is measured: the table is printed all the same.
+#[test]
+fn a_result_that_cannot_be_kept_is_printed() {
+    let dir = tempfile::tempdir().unwrap();
+    let cable = format!("cable:unkept-{}", std::process::id());
+    for json in [false, true] {
+        let out: PathBuf = dir.path().join(format!("out{json}"));
+        let mut command = linerate(&["qualify", "--time", "10", "--repeats", "1"], dir.path());
+        command.args([format!("{cable}{{1"), format!("{cable}}}1")]).arg("--out").arg(&out);
+        if json {
+            command.arg("--json");
+        }
+        let gone = std::thread::spawn(move || {
+            // Both files are there from the start on.
+            let deadline = Instant::now() + LIMIT;
+            while fs::read_dir(&out).map_or(0, Iterator::count) < 2 && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            fs::remove_dir_all(&out).unwrap();
+        });
+        let ended = run(piped(command), None);
+        gone.join().unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{}", log(&ended));
+        assert!(log(&ended).contains("result.json"), "{}", log(&ended));
+        let text = printed(&ended);
+        assert!(text.contains("round trip") || text.contains("ping"), "{text}");
+        if json {
+            assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["schema"], "linerate.result");
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_history_that_cannot_be_written_costs_neither_table_nor_document() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = ["bench", "null", "--time", "50", "--rounds", "1", "--json", "--history", "/dev/full"];
+    let ended = run(piped(linerate(&words, dir.path())), None);
+    assert_eq!(ended.status.code(), Some(1), "{}", log(&ended));
+    assert!(log(&ended).contains("--history /dev/full: No space left"), "{}", log(&ended));
+    assert_eq!(serde_json::from_str::<Value>(&printed(&ended)).unwrap()["name"], "null");
+}
+
+/// It ended with 141, as if somebody had stopped reading, and said nothing.
+#[test]
+#[cfg(target_os = "linux")]
+fn files_of_xdd_that_cannot_be_written_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    for flag in ["-output", "-csvout", "-combinedout"] {
+        let words = ["xdd", "-targets", "1", "null:1M", "-numreqs", "10", flag, "/dev/full"];
+        let ended = run(piped(linerate(&words, dir.path())), None);
+        assert_eq!(ended.status.code(), Some(1), "{flag}: {}", log(&ended));
+        assert!(log(&ended).contains(&format!("{flag} /dev/full: No space left")), "{flag}: {}", log(&ended));
+    }
+}
+
+#[test]
+fn a_sweep_that_is_not_there_is_not_resumed() {
+    let dir = tempfile::tempdir().unwrap();
+    let missing = dir.path().join("missing");
+    let mut command = linerate(&["sweep", "t5-fcoe", "--resume"], dir.path());
+    command.arg("--out").arg(&missing);
+    refused(command, "has no sweep to go on with");
+    assert!(!missing.exists());
+}

@@ -1,0 +1,101 @@
+//! Progress of something that takes a while: step n of m, about how long the rest takes, and the last figure.
+
+use crate::quantity;
+use linerate_rt::monotonic_ns;
+use std::fmt;
+use std::time::Duration;
+
+/// A step under way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// The step's number, from 1.
+    pub n: usize,
+    /// Steps in all.
+    pub of: usize,
+    /// The work that is done in it.
+    pub what: String,
+    /// About how long until all is done; None as long as nothing tells.
+    pub left: Option<Duration>,
+    /// The last figure, with its name.
+    pub last: Option<String>,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { n, of, what, left, last } = self;
+        write!(f, "{n}/{of} {what}")?;
+        if let Some(left) = left {
+            let seconds = left.as_secs_f64().round().max(1.0);
+            let left = if seconds < 60.0 { format!("{seconds} s") } else { quantity::duration(seconds.into()) };
+            write!(f, "; about {left} left")?;
+        }
+        last.iter().try_for_each(|last| write!(f, "; last: {last}"))
+    }
+}
+
+/// Counts steps, and tells of each at its beginning.
+pub struct Steps<'a> {
+    tell: &'a mut dyn FnMut(&Step),
+    /// About how long each takes, in any unit that is the same for all.
+    shares: Vec<f64>,
+    began: u64,
+    step: Step,
+}
+
+impl<'a> Steps<'a> {
+    /// So many steps as there are shares of the time.
+    pub fn new(shares: Vec<f64>, tell: &'a mut dyn FnMut(&Step)) -> Self {
+        let step = Step { of: shares.len(), ..Step::default() };
+        Self { tell, shares, began: monotonic_ns(), step }
+    }
+
+    /// The next step begins.
+    pub fn next(&mut self, what: &str) {
+        self.step.n += 1;
+        // A step too many is a mistake that costs a wrong number, and nothing else.
+        self.step.of = self.step.of.max(self.step.n);
+        let done: f64 = self.shares.iter().take(self.step.n - 1).sum();
+        let rest: f64 = self.shares.iter().skip(self.step.n - 1).sum();
+        let passed = Duration::from_nanos(monotonic_ns() - self.began).as_secs_f64();
+        self.step.left = Duration::try_from_secs_f64(passed * rest / done).ok().filter(|_| done > 0.0);
+        self.within(what);
+    }
+
+    /// The same step does something else.
+    pub fn within(&mut self, what: &str) {
+        what.clone_into(&mut self.step.what);
+        (self.tell)(&self.step);
+    }
+
+    /// Has the next steps tell of a figure.
+    pub fn figure(&mut self, text: String) {
+        self.step.last = Some(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_counted_and_tell_the_last_figure_and_the_time_left() {
+        let mut told = Vec::new();
+        let mut tell = |step: &Step| told.push(step.clone());
+        let mut steps = Steps::new(vec![1.0, 1.0, 2.0], &mut tell);
+        // As if it had begun ten seconds ago.
+        steps.began = monotonic_ns() - 10_000_000_000;
+        steps.next("one");
+        steps.figure("rate 5 pps".into());
+        steps.next("two");
+        steps.within("two, again");
+        steps.next("three");
+        assert_eq!(told[0].to_string(), "1/3 one");
+        let left = told[1].left.unwrap();
+        assert!((Duration::from_secs(30)..Duration::from_secs(60)).contains(&left), "{left:?}");
+        assert!(told[1].to_string().starts_with("2/3 two; about 3"), "{}", told[1]);
+        assert!(told[1].to_string().ends_with(" left; last: rate 5 pps"), "{}", told[1]);
+        assert_eq!(told[2], Step { what: "two, again".into(), ..told[1].clone() });
+        let left = told[3].left.unwrap();
+        assert!((Duration::from_secs(10)..Duration::from_secs(20)).contains(&left), "{left:?}");
+    }
+}
