@@ -77,13 +77,13 @@ impl Raw {
         }
     }
 
-    /// Whether lengths and flags are kept privately.
+    /// True if lengths and flags are kept privately.
     #[inline]
     pub(crate) fn keeps_words(&self) -> bool {
         !self.said.is_empty()
     }
 
-    /// What this side has said of a slot that it alone writes: the private truth, where there is one.
+    /// A slot that this side alone writes, as it was written: the private truth, where there is one.
     #[inline]
     pub(crate) fn word(&self, cursor: u32) -> SlotWord {
         match self.said.get(self.index(cursor)) {

@@ -1,4 +1,4 @@
-//! What a program on a port may ask for: its VLANs and its pause are granted by whoever runs the switch, by the port's
+//! Grants: a port's VLANs and its pause are granted by whoever runs the switch, by the port's
 //! name. A program that says nothing gets all that is granted, one that asks for a part gets that part, and one that asks
 //! for more is refused.
 
@@ -6,7 +6,7 @@ use super::member::Policy;
 use super::vlan::Vlans;
 use crate::cable::Refusal;
 
-/// What a program asks for; None: what is granted.
+/// A program's wishes; None: all that is granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wish {
     pub(super) vlans: Option<Vlans>,
@@ -14,7 +14,7 @@ pub(super) struct Wish {
 }
 
 impl Wish {
-    /// What it gets of what is granted.
+    /// The part of a grant that is asked for.
     pub(super) fn granted(self, grant: &Policy) -> Result<Policy, Refusal> {
         let vlans = self.vlans.unwrap_or_else(|| grant.vlans.clone());
         let pause = self.pause.unwrap_or(grant.pause);
@@ -27,7 +27,7 @@ impl Wish {
         Ok(Policy { vlans, pause })
     }
 
-    /// What it gets where one program opens the switch and its ports together, and so grants all to itself.
+    /// The policy where one program opens the switch and its ports together, and so grants all to itself.
     pub(super) fn of_itself(self) -> Policy {
         Policy { vlans: self.vlans.unwrap_or_default(), pause: self.pause.unwrap_or(0) }
     }

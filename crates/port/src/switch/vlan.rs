@@ -68,7 +68,7 @@ impl Vlans {
         Some(Self { untagged, tagged: Some(tagged) })
     }
 
-    /// Whether none of them is missing among others.
+    /// True if all of them are among others.
     pub(super) fn are_among(&self, others: &Self) -> bool {
         let Some(theirs) = &others.tagged else { return true };
         let Some(mine) = &self.tagged else { return false };

@@ -31,7 +31,7 @@ const KINDS: [Kind; 7] = [
     ("a reader of others' buffers", reader),
 ];
 
-/// What a hostile guest has to know.
+/// The means of a hostile guest.
 struct Attack<'a> {
     path: &'a Path,
     stop: &'a AtomicBool,

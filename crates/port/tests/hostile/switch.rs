@@ -195,7 +195,7 @@ fn only_guests_are_let_in() {
     assert!(line.contains("it runs already"), "{line}");
 }
 
-/// What came of a wish: let in, or refused with the number of a reason.
+/// A wish is let in, or refused with the number of a reason.
 fn wish(host: &Host, port: &str, pause: u64, vlans: &str) -> Result<(), u64> {
     let hello = switch_wish(port, 64, 2048, pause, vlans);
     let socket = connect(&host.path).unwrap();
