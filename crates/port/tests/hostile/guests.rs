@@ -209,12 +209,16 @@ fn bells(attack: &Attack<'_>) {
 }
 
 fn linger(attack: &Attack<'_>) {
+    // Nobody reads at the other ends as long as this goes on.
+    let mut kept = Vec::new();
     while attack.goes_on() {
-        let (_far, socket) = lingering(1);
+        let (far, socket) = lingering(30);
+        kept.push(far);
         if let Ok(visitor) = connect(attack.path) {
             send(&visitor, &attack.bytes(100), &[socket.as_fd()]);
         }
-        drop(socket);
+        // Whoever closes it last waits: it may be this one.
+        std::thread::spawn(move || drop(socket));
         attack.acted(Duration::from_millis(200));
     }
 }
