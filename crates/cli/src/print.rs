@@ -49,6 +49,16 @@ pub(crate) fn stop_when_unread(stop: &Stop) {
     STOP.get_or_init(|| stop.clone());
 }
 
+/// Notes that nobody reads standard output any more, where something else than [`Stdout`] writes to it.
+pub(crate) fn unread() {
+    let _ = noted::<()>(Err(ErrorKind::BrokenPipe.into()));
+}
+
+/// Whether the reader of standard output is gone: a command then ends in silence.
+pub(crate) fn is_unread() -> bool {
+    FAILURE.load(Relaxed) == GONE
+}
+
 /// The exit code that a failed write asks for, whatever else the command came to.
 pub(crate) fn failure() -> Option<ExitCode> {
     match FAILURE.load(Relaxed) {

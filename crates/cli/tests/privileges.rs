@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 fn namespace(queues: u32) -> Option<(VethPair, Namespace)> {
     let ns = match Namespace::new() {
         Err(e) if e.cause == Cause::Capability => {
-            println!("skipped: {e}");
+            linerate_skip::skip!("{e}");
             return None;
         }
         ns => ns.unwrap(),

@@ -37,7 +37,7 @@ struct Link {
 
 /// Whether all of these can be run; says which cannot.
 fn are_installed(tools: &[&str]) -> bool {
-    let missing = tools.iter().find(|tool| Command::new(tool).arg("-V").output().is_err());
+    let missing = tools.iter().find(|tool| !linerate_skip::is_installed(tool));
     missing.iter().for_each(|tool| linerate_skip::skip!("{tool} is not installed"));
     missing.is_none()
 }

@@ -258,7 +258,7 @@ fn on_tmpfs(options: &str, script: &str) -> Option<(tempfile::TempDir, Command)>
     if probe.as_ref().is_ok_and(|out| out.status.success()) {
         return Some((dir, command));
     }
-    println!("skipped: no file system of one's own can be mounted: {probe:?}");
+    linerate_skip::skip!("no file system of one's own can be mounted: {probe:?}");
     None
 }
 

@@ -168,21 +168,18 @@ pub fn open_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<Port>, OpenError> {
 fn open_specs(specs: &[Spec]) -> Result<Vec<Port>, OpenError> {
     let mut config = RegionConfig { buf_size: 512, buffers: 0, ring_bytes: 0, sharing: Sharing::Private, huge: true };
     for (i, spec) in specs.iter().enumerate() {
-        let mut demand = (spec.kind.demand)(spec)?;
+        let demand = (spec.kind.demand)(spec)?;
+        let wrapped = wrap::demand(spec, demand)?;
         // Who maps a region reads and writes all of it: what another process maps is a region apart, of one port alone.
         let apart = match spec.kind.name {
             "cable" => !crate::cable::both_ends_in(spec, specs),
             "vale" => !crate::switch::meets_within(spec, specs),
             _ => false,
         };
-        if apart {
-            demand = Demand { ring_bytes: 0, buffers: 0, ..demand };
-        }
-        let wrapped = wrap::demand(spec, demand)?;
         // Of a cable, whichever end comes first makes both directions, by its own options.
         let cable = spec.kind.name == "cable";
         let second = cable && crate::cable::both_ends_in(spec, &specs[..i]);
-        let ends = if second { 0 } else { 1 + usize::from(cable) };
+        let ends = if apart || second { 0 } else { 1 + usize::from(cable) };
         config.ring_bytes += ends * demand.ring_bytes + (wrapped.ring_bytes - demand.ring_bytes);
         // Too many are refused by the region, in one line.
         let ends = u32::try_from(ends).unwrap_or(1);

@@ -517,6 +517,33 @@ fn sleepers_flags_that_flap_cost_bells_and_nothing_else() {
     honest.serves_the_next("flapping");
 }
 
+/// It has hung up, but kept the memory: what it publishes from then on holds nobody to the pairing.
+#[test]
+fn who_was_parted_from_and_goes_on_publishing_is_left_behind() {
+    let mut honest = Honest::new("parted");
+    let Joiner { socket, map, outward, .. } = honest.attacked();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                map.put(outward.published(), map.see(outward.released()).wrapping_add(63));
+            }
+        });
+        until("it is at work", || {
+            honest.sync();
+            (map.see(outward.released()) > 200).then_some(())
+        });
+        drop(socket);
+        until("both queues let go", || {
+            // Long before who waits for an offer, which comes when they have, gives up.
+            (0..100).for_each(|_| drop(honest.sync()));
+            offered(&honest.path, &hello())
+        });
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    honest.serves_the_next("publishing for ever");
+}
+
 /// A pause has its time, and goes with who asked for it.
 #[test]
 fn a_pause_that_nobody_ends_stops_nobody_for_good() {

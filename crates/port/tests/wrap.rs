@@ -396,3 +396,30 @@ fn a_trace_that_fails_costs_no_frame() {
     assert!(ports[0].trouble().unwrap().contains("Broken pipe"));
     assert_eq!((tx.link(), tx.counters().frames, tx.counters().dropped.total()), (Link::Up, 2000, 0));
 }
+
+/// Faults on an end whose rings lie in memory that another process maps, made by this end or, longer, by the other.
+#[test]
+fn faults_fit_an_end_that_another_process_joins_or_has_made() {
+    let id = std::process::id();
+    for (left, right) in [(",faults=drop:0.5", ""), (",slots=4096", ",faults=drop:0.5")] {
+        let mut near = open(&format!("cable:wrapped-{id}{{1{left}")).unwrap();
+        let mut far = open(&format!("cable:wrapped-{id}}}1{right}")).unwrap();
+        let (from, to) = if right.is_empty() { (&mut near, &mut far) } else { (&mut far, &mut near) };
+        let (mut tx, mut rx) = (from.take_tx(0).unwrap(), to.take_rx(0).unwrap());
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while from.link() == Link::Down || to.link() == Link::Down {
+            assert!(Instant::now() < deadline, "link down");
+        }
+        let (mut next, mut came) = (0, 0);
+        while next < 2000 || tx.ring.outstanding() > 0 {
+            next += u32::from(next < 2000 && put(&mut tx, &numbered(next, 60), 60));
+            tx.sync();
+            came += take(&mut rx).len() as u64;
+            assert!(Instant::now() < deadline, "{} outstanding", tx.ring.outstanding());
+        }
+        came += take(&mut rx).len() as u64;
+        let dropped = tx.counters().dropped.of(DropReason::Fault);
+        assert_eq!(came + dropped, 2000, "{left} {right}");
+        assert!((800..1200).contains(&dropped), "{dropped}");
+    }
+}

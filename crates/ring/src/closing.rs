@@ -4,6 +4,7 @@
 //! server, a UNIX socket with such descriptors in its queue. So a [`Foreign`] descriptor is closed by a thread that does
 //! nothing else. A thread that is held up delays no other close as long as there are fewer of them than [`MOST`].
 
+use crate::sys;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
@@ -66,6 +67,7 @@ fn close_all() {
             return;
         };
         drop(closing);
+        sys::message::linger_not(&fd);
         drop(fd);
     }
 }

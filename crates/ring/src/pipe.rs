@@ -90,6 +90,8 @@ pub struct PipeRx {
     pause: Pause,
     lies: u64,
     id: u64,
+    /// The producer is gone, and was looked at for the last time.
+    ended: bool,
 }
 
 impl Pipe {
@@ -156,6 +158,7 @@ impl Pipe {
             ring.reset_slots();
         }
         let engine = PipeRx {
+            ended: false,
             lines: Lines { at: region.lines_at(pair.lines), _region: region.clone() },
             consumer: Consumer { seen: start, released: start },
             pause: Pause::default(),
@@ -506,10 +509,15 @@ impl PipeRx {
         if ring.raw.pipe != self.id {
             return Some(self.consumer.seen);
         }
-        self.sync(ring);
+        // A producer that was parted from may go on publishing: what it had published by the first look is delivered.
+        if !(ring.raw.shared && self.ended) {
+            self.sync(ring);
+            self.ended = true;
+        }
         if ring.available() > 0 {
             return None;
         }
+        self.ended = false;
         if !ring.raw.is_alone() {
             return Some(self.consumer.seen);
         }

@@ -154,7 +154,8 @@ impl Region {
             return Err(foreign("its buffer size"));
         }
         let end = u64::from(buffers).checked_mul(buf_size.into()).and_then(|b| b.checked_add(buf_area));
-        if !buf_area.is_multiple_of(4096) || buf_area == 0 || end.is_none_or(|end| end > size) || size > 1 << 40 {
+        let much = |end: u64| size - end > 2 * HUGE as u64;
+        if !buf_area.is_multiple_of(4096) || buf_area == 0 || end.is_none_or(|end| end > size || much(end)) {
             return Err(foreign("its size"));
         }
         let oops = |source| RegionError::System { what: "mapping the other process's region", source };

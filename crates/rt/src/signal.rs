@@ -1,10 +1,10 @@
 //! Being asked to stop: by a signal, or by another thread.
 
-use crate::sys::signal;
+use crate::sys::{signal, time};
 use linerate_ring::Bell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicI32, AtomicU8, Ordering::AcqRel, Ordering::Acquire};
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
 use std::sync::{Arc, OnceLock};
 
 /// A request to stop, seen by all who hold a clone of it, asleep or not.
@@ -58,12 +58,17 @@ static ASKED_BY_SIGNAL: OnceLock<Stop> = OnceLock::new();
 /// The first signal that came; 0 is none.
 static CAME: AtomicI32 = AtomicI32::new(0);
 
+/// When it came, CLOCK_MONOTONIC in ns.
+static AT: AtomicU64 = AtomicU64::new(0);
+/// Signals within so many ns ask once: `timeout` sends one to the process and one to its group.
+const ONE_ASKING: u64 = 300_000_000;
+
 /// How long a program that was asked by a signal may take to end by itself. What comes in its way may be nobody's to mend:
 /// a pipe that nobody reads, a disk that does not answer.
 const GRACE_SECONDS: u32 = 10;
 
-/// From now on SIGINT and SIGTERM ask for this stop. The second one ends the process at once, and so does the first one
-/// when the process has not ended 10 seconds later. For the program's whole life: only the first call's stop is ever
+/// From now on SIGINT and SIGTERM ask for this stop. The second one ends the process at once, unless it comes with the first
+/// one, and so does the first one when the process has not ended 10 seconds later. For the program's whole life: only the first call's stop is ever
 /// asked.
 ///
 /// # Errors
@@ -74,15 +79,20 @@ pub fn forward_signals(stop: &Stop) -> io::Result<()> {
     signal::catch(&[libc::SIGINT, libc::SIGTERM], false, on_signal)
 }
 
-/// Only what may be done in a signal handler: atomics, a write to an eventfd, and alarm(2).
+/// Only what may be done in a signal handler: atomics, a write to an eventfd, clock_gettime(2) and alarm(2).
 extern "C" fn on_signal(number: libc::c_int) {
     let Some(stop) = ASKED_BY_SIGNAL.get() else { return };
-    // The stop may have been asked for another reason before, so its own reason says nothing of signals.
-    if CAME.swap(number, AcqRel) != 0 {
-        signal::die_of(number);
-    }
-    signal::alarm(GRACE_SECONDS);
-    stop.ask(u8::try_from(number).unwrap_or(u8::MAX - 1));
+    signal::keeping_errno(|| {
+        let now = time::monotonic();
+        // The stop may have been asked for another reason before, so its own reason says nothing of signals.
+        if CAME.swap(number, AcqRel) == 0 {
+            AT.store(now, Release);
+            signal::alarm(GRACE_SECONDS);
+            stop.ask(u8::try_from(number).unwrap_or(u8::MAX - 1));
+        } else if now.saturating_sub(AT.load(Acquire)) > ONE_ASKING {
+            signal::die_of(number);
+        }
+    });
 }
 
 /// Likewise.

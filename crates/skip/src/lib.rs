@@ -15,6 +15,13 @@ macro_rules! skip {
     ($($why:tt)*) => { $crate::skipped(format_args!($($why)*)) };
 }
 
+/// Whether a program is there to be run, without running it: what asks for a version in one begins to work in another.
+#[must_use]
+pub fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
+}
+
 /// Notes that the test of this thread was skipped at this place.
 #[track_caller]
 pub fn skipped(why: fmt::Arguments<'_>) {
@@ -40,6 +47,11 @@ fn line(test: &str, place: &str, why: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::process::Command;
+
+    #[test]
+    fn programs_are_found_by_the_path() {
+        assert!(super::is_installed("sh") && !super::is_installed("no-such-program") && !super::is_installed(""));
+    }
 
     #[test]
     #[ignore = "a role of another test"]

@@ -47,11 +47,11 @@ pub fn compare(bench: &Bench, setting: &Setting, stop: &Stop, mut progress: impl
             break;
         }
         progress(&format!("{}: round {}", bench.name, round + 1));
-        all.made += 1;
         let measured = figure(bench, setting, stop, bench.run);
         if stop.asked() && !matches!(measured, Ok(Some(_))) {
             return all;
         }
+        all.made += 1;
         let own = match measured {
             Ok(Some((value, round_trips))) => Figure { value, round_trips },
             Ok(None) => {

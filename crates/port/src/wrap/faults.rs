@@ -58,7 +58,8 @@ fn wrap(spec: &Spec, region: &Arc<Region>, mut parts: Parts) -> Result<Parts, Op
     let tally = Arc::new(Tally::default());
     let mut tx = Vec::new();
     for (queue, inner) in (0..).zip(parts.tx) {
-        let ring = TxRing::new(region, queue, inner.ring.slots())
+        // The far end of a cable may have made longer rings than were asked for here.
+        let ring = TxRing::new(region, queue, inner.ring.slots().min(spec.slots()?))
             .map_err(|e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings"))?;
         tx.push(TxQueue::new(ring, Box::new(Faults::new(inner, settings, queue, tally.clone()))));
     }

@@ -15,7 +15,8 @@ const MOST: usize = 64;
 #[derive(Debug)]
 pub struct Inbox {
     set: set::Set,
-    socket: Mutex<Option<OwnedFd>>,
+    /// Another process fills its queue.
+    socket: Mutex<Option<Foreign>>,
 }
 
 impl Inbox {
@@ -29,8 +30,10 @@ impl Inbox {
         let [near, far] = message::datagrams()?;
         message::refuse_descriptors(&near);
         self.set.watch(near.as_fd())?;
-        // The old socket leaves the set as it is closed: nobody else has it.
-        *self.socket.lock().unwrap_or_else(PoisonError::into_inner) = Some(near);
+        let old = self.socket.lock().unwrap_or_else(PoisonError::into_inner).replace(near.into());
+        if let Some(old) = old {
+            self.set.unwatch(old.as_fd());
+        }
         Ok(far)
     }
 
@@ -103,27 +106,34 @@ mod set {
         pub(super) fn new() -> io::Result<Self> {
             // SAFETY: no pointers; the descriptor that comes back is new and ours.
             let epoll = unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
-            Ok(Self { epoll, lit: lit()? })
+            let set = Self { epoll, lit: lit()? };
+            // A member from the start: to add it takes memory, of which a user has a share, and may fail.
+            set.control(libc::EPOLL_CTL_ADD, set.lit, 0)?;
+            Ok(set)
         }
 
-        fn control(&self, what: libc::c_int, fd: RawFd) -> io::Result<()> {
-            let mut event = libc::epoll_event { events: libc::EPOLLIN.cast_unsigned(), u64: 0 };
+        fn control(&self, what: libc::c_int, fd: RawFd, events: libc::c_int) -> io::Result<()> {
+            let mut event = libc::epoll_event { events: events.cast_unsigned(), u64: 0 };
             // SAFETY: the event is readable.
             check(unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, fd, &raw mut event) }).map(drop)
         }
 
         pub(super) fn watch(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
-            self.control(libc::EPOLL_CTL_ADD, socket.as_raw_fd())
+            self.control(libc::EPOLL_CTL_ADD, socket.as_raw_fd(), libc::EPOLLIN)
         }
 
-        /// It may be lit already (EEXIST).
+        pub(super) fn unwatch(&self, socket: BorrowedFd<'_>) {
+            let _ = self.control(libc::EPOLL_CTL_DEL, socket.as_raw_fd(), 0);
+        }
+
+        /// Cannot fail: it changes what is there.
         pub(super) fn light(&self) {
-            let _ = self.control(libc::EPOLL_CTL_ADD, self.lit);
+            let _ = self.control(libc::EPOLL_CTL_MOD, self.lit, libc::EPOLLIN);
         }
 
-        /// It may be dark already (ENOENT).
+        /// Likewise.
         pub(super) fn quench(&self) {
-            let _ = self.control(libc::EPOLL_CTL_DEL, self.lit);
+            let _ = self.control(libc::EPOLL_CTL_MOD, self.lit, 0);
         }
     }
 
@@ -164,6 +174,12 @@ mod set {
         pub(super) fn watch(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
             let fd = usize::try_from(socket.as_raw_fd()).map_err(io::Error::other)?;
             self.change(fd, libc::EVFILT_READ, libc::EV_ADD, 0)
+        }
+
+        pub(super) fn unwatch(&self, socket: BorrowedFd<'_>) {
+            if let Ok(fd) = usize::try_from(socket.as_raw_fd()) {
+                let _ = self.change(fd, libc::EVFILT_READ, libc::EV_DELETE, 0);
+            }
         }
 
         pub(super) fn light(&self) {

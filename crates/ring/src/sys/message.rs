@@ -105,6 +105,15 @@ pub fn refuse_descriptors(socket: &impl AsFd) {
     let _ = socket;
 }
 
+/// Has the close of a socket wait for nothing, unless whoever else has it says otherwise meanwhile. What is no socket stays
+/// as it is.
+pub(crate) fn linger_not(fd: &OwnedFd) {
+    let no = libc::linger { l_onoff: 0, l_linger: 0 };
+    let len = libc::socklen_t::try_from(size_of::<libc::linger>()).unwrap_or(0);
+    // SAFETY: the value is readable for its length.
+    unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, (&raw const no).cast(), len) };
+}
+
 /// An option's value.
 fn option(socket: BorrowedFd<'_>, name: libc::c_int) -> io::Result<libc::c_int> {
     let mut value: libc::c_int = -1;

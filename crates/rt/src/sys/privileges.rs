@@ -60,12 +60,8 @@ pub(crate) fn give_up(keep: u64) -> io::Result<()> {
 
 /// In a signal handler: atomics and system calls only, and errno as it was.
 extern "C" fn on_signal(_: libc::c_int) {
-    // SAFETY: the place of this thread's errno is valid for as long as the thread.
-    let errno = unsafe { *libc::__errno_location() };
     // Who asked looks at what has become of it.
-    let _ = give_up_here(KEEP.load(Acquire));
-    // SAFETY: as above.
-    unsafe { *libc::__errno_location() = errno };
+    signal::keeping_errno(|| drop(give_up_here(KEEP.load(Acquire))));
 }
 
 /// The same for the calling thread. Safe in a signal handler.

@@ -19,6 +19,15 @@ pub(crate) fn catch(signals: &[libc::c_int], restart: bool, handler: extern "C" 
     Ok(())
 }
 
+/// Runs what may change errno, and leaves that as it was. Safe in a signal handler.
+pub(crate) fn keeping_errno(run: impl FnOnce()) {
+    // SAFETY: the place of this thread's errno is valid for as long as the thread.
+    let errno = unsafe { *libc::__errno_location() };
+    run();
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+}
+
 /// Has SIGALRM come after so many seconds. Safe in a signal handler.
 pub(crate) fn alarm(seconds: u32) {
     // SAFETY: the call takes any number and no memory, and is async-signal-safe.

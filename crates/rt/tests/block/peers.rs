@@ -10,12 +10,12 @@ use linerate_rt::block::nbd::{NbdBackend, NbdOptions, NbdUri};
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 fn installed(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+    let found = linerate_skip::is_installed(program);
     if !found {
         linerate_skip::skip!("{program} is not installed");
     }

@@ -5,7 +5,7 @@ mod stream;
 use super::client::{Search, Turn, Which, Work, nothing, number};
 use super::common::stopper;
 use crate::commands::shared::ended;
-use crate::print::print;
+use crate::print::{self, print};
 use crate::trouble::Trouble;
 use clap::Args;
 use linerate_fcoe::{Buffer, Operation, Tag};
@@ -148,6 +148,8 @@ pub(super) fn run(arguments: &Arguments, way: Way) -> Result<ExitCode, Trouble> 
         if way == Way::Read { "fcoe read -i xdp:eth1 --lun 0 FILE" } else { "fcoe write -i xdp:eth1 --lun 0 FILE" };
     let remark = arguments.which.run(example, &stop, &mut copy)?;
     match copy.result {
+        // The exit code says it.
+        _ if print::is_unread() => Ok(ExitCode::SUCCESS),
         _ if stop.signal().is_some() => {
             eprintln!("linerate fcoe: ended by a signal; {} bytes were copied", copy.moved);
             Ok(ended(&stop))
@@ -240,7 +242,13 @@ impl Copy<'_> {
                 None => self.moved += buffer.len() as u64,
             }
         }
-        let told = |e: std::io::Error, name: String, moved| format!("{name}: {e}; {moved} bytes were copied");
+        let to_pipe = self.arguments.file.as_os_str() == "-";
+        let told = |e: std::io::Error, name: String, moved| {
+            if to_pipe && e.kind() == std::io::ErrorKind::BrokenPipe {
+                print::unread();
+            }
+            format!("{name}: {e}; {moved} bytes were copied")
+        };
         while let Some(sink) = &mut self.sink
             && let Some(n) = sink.written().map_err(|e| told(e, name(self.arguments, self.way), self.moved))?
         {

@@ -28,6 +28,11 @@ fn borrowed(octets: usize) -> i64 {
     signed(octets.saturating_sub(OWN))
 }
 
+/// Octets that a buffer of so many takes of the pool.
+fn whole(octets: usize) -> usize {
+    octets.next_power_of_two().max(4096)
+}
+
 fn signed(octets: usize) -> i64 {
     i64::try_from(octets).unwrap_or(i64::MAX)
 }
@@ -40,7 +45,7 @@ impl Memory {
 
     /// A buffer for a client; none when it has all that it may have.
     pub(super) fn take(&mut self, share: &mut Share, octets: usize) -> Option<Buffer> {
-        let after = share.0.checked_add(octets).filter(|after| *after <= MOST)?;
+        let after = share.0.checked_add(whole(octets)).filter(|after| *after <= MOST)?;
         let more = borrowed(after) - borrowed(share.0);
         if more > 0 && more > self.common {
             return None;
@@ -53,7 +58,7 @@ impl Memory {
 
     /// Takes a client's buffer back, which it took with this length.
     pub(super) fn give(&mut self, share: &mut Share, octets: usize, buffer: Option<Buffer>) {
-        let after = share.0.saturating_sub(octets);
+        let after = share.0.saturating_sub(whole(octets));
         self.common += borrowed(share.0) - borrowed(after);
         share.0 = after;
         self.give_late(buffer);
@@ -66,7 +71,7 @@ impl Memory {
 
     /// Takes so many octets back that were under way when their client left.
     pub(super) fn give_after_leave(&mut self, octets: usize, buffer: Option<Buffer>) {
-        self.common += signed(octets);
+        self.common += signed(whole(octets));
         self.give_late(buffer);
     }
 

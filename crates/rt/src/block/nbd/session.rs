@@ -30,6 +30,8 @@ const BEARABLE: u32 = 64 << 20;
 const HEAD: usize = Reply::CHUNK_LEN + 8;
 /// Replies that leave in one system call.
 const BATCH: usize = 16;
+/// Times that a client is read from in its turn.
+const READS: usize = 64;
 
 /// A request that is under way.
 #[derive(Clone, Copy, Debug)]
@@ -203,7 +205,11 @@ impl Session {
         memory: &mut Memory,
     ) -> Result<Option<(Asked, Operation)>, Gone> {
         self.starved = false;
-        while self.listens() {
+        // Data of refused WRITEs is read for nothing: others have their turn meanwhile.
+        for _ in 0..READS {
+            if !self.listens() {
+                break;
+            }
             if let Some(next) = self.step(now, exports, memory)? {
                 self.under_way += 1;
                 return Ok(Some(next));
