@@ -3,7 +3,7 @@
 //! A single-producer single-consumer ring of 16-byte slots, published by batch, over buffers a fixed stride apart. The
 //! producer writes every byte of each frame, the consumer reads every byte; nothing is allocated, no protocol is spoken
 //! and no frame has to be right. How fast that is depends on how it is done, and which way is the fastest depends on the
-//! processor: the roof is the best of [`variants`], measured in the same round as the cable.
+//! processor: the roof is the best of its variants, measured in the same round as the cable.
 
 use super::sys::roof::{Shared, consume, produce};
 use super::{Missing, Setting, Variant, failed};
