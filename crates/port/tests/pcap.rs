@@ -803,3 +803,23 @@ fn a_full_disk_leaves_a_whole_capture_and_exact_counts() {
     drop(writer);
     assert_eq!(read_all(&mut Reader::open(&path).unwrap()).unwrap().len() as u64, written);
 }
+
+/// Regression: once it was said that no interface is Ethernet, the same file read again was an empty capture. Found by the
+/// fuzzer.
+#[test]
+fn a_capture_of_another_link_type_is_refused_again_when_it_is_read_again() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/pcap/foreign-link-read-twice");
+    let bytes = std::fs::read(file).unwrap();
+    let mut reader = Reader::new("twice", std::io::Cursor::new(&bytes[..]));
+    for time in ["first", "second"] {
+        let refused = loop {
+            match reader.read() {
+                Ok(Some(_)) => {}
+                Ok(None) => break None,
+                Err(e) => break Some(e.to_string()),
+            }
+        };
+        assert!(refused.is_some(), "the {time} time");
+        reader.rewind().unwrap();
+    }
+}

@@ -407,6 +407,7 @@ impl<R: Read + Seek> Reader<R> {
         self.given = false;
         self.fruitless = 0;
         self.format = Format::Unknown;
+        (self.described, self.foreign) = (false, None);
         self.window.rewind().map_err(|source| CaptureError::Read { name: self.name.clone(), source })
     }
 }
