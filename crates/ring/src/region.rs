@@ -351,19 +351,18 @@ impl Region {
         Ok(at as u64)
     }
 
-    /// Makes a pair ready for a pairing that starts at a cursor: its lines, and the buffers in the receiver's slots, which
-    /// are `lent`, one a slot, or those that the pair was made with. Nobody may be using the pair. A pair that is none is
-    /// ignored, and so is one of a private region, where lines are as old as their two halves.
-    pub fn renew(&self, pair: &RingPair, start: u32, lent: Option<&[u32]>) {
+    /// Makes a pair ready for a pairing that starts at a cursor: its lines, and the receiver's slots with the buffers that
+    /// the pair was made with. Nobody may be using the pair. A pair that is none is ignored, and so is one of a private
+    /// region, where lines are as old as their two halves.
+    pub fn renew(&self, pair: &RingPair, start: u32) {
         if self.sharing == Sharing::Private || self.check_pair(pair).is_err() {
             return;
         }
         // SAFETY: inside the region and aligned; the lines are atomics.
         unsafe { self.lines_at(pair.lines).as_ref() }.renew(start);
         for k in 0..pair.rx.slots {
-            let buf = lent.and_then(|lent| lent.get(k as usize)).copied().unwrap_or(pair.first_buf + k);
             // SAFETY: inside the region and aligned; slots are atomics.
-            unsafe { self.slots_at(&pair.rx).add(k as usize).as_ref() }.set(SlotWord::new(buf, 0, 0));
+            unsafe { self.slots_at(&pair.rx).add(k as usize).as_ref() }.set(SlotWord::new(pair.first_buf + k, 0, 0));
         }
     }
 

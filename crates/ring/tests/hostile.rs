@@ -122,7 +122,7 @@ mod safe_code {
         a.sync(&mut tx, |_| true);
         b.sync(&mut rx);
         assert_eq!(a.reset(&mut tx), (0, 1));
-        region.renew(&pair, 1, None);
+        region.renew(&pair, 1);
         a.reclaim(&mut tx);
         assert_eq!(tx.in_flight(), 1);
         drop(b);
@@ -407,7 +407,7 @@ mod another_process {
         let file = File::from(region.file().unwrap().try_clone_to_owned().unwrap());
         for (buf, taken) in cases {
             // A maker that receives gives slots back with other buffers.
-            region.renew(&pair, 0, None);
+            region.renew(&pair, 0);
             let (mut tx, mut a) = Pipe::Joiner.sender(&joined(&region), &pair, 0).unwrap();
             send(&mut tx, b"lent", 0);
             a.sync(&mut tx, |_| true);
@@ -417,12 +417,12 @@ mod another_process {
             assert_eq!((a.lies(), tx.in_flight()), (u64::from(!taken), 0), "buffer {buf} of {}", last + 1);
             assert_eq!(tx.slot_word(0).buf_idx() == buf, taken);
             // The same, told to who joins after it.
-            region.renew(&pair, 0, None);
+            region.renew(&pair, 0);
             write_slot(&region, pair.rx.ring, 0, [buf, 0]);
             let (tx, _) = Pipe::Joiner.sender(&joined(&region), &pair, 0).unwrap();
             assert_eq!(tx.slot_word(0).buf_idx() == buf, taken, "buffer {buf} of {}", last + 1);
             // A maker that sends puts other buffers into what it publishes.
-            region.renew(&pair, 0, None);
+            region.renew(&pair, 0);
             let (mut rx, mut b) = Pipe::Joiner.receiver(&joined(&region), &pair, 0).unwrap();
             write_slot(&region, pair.rx.ring, 0, [buf, 4]);
             file.write_all_at(&1u32.to_le_bytes(), pair.lines).unwrap();

@@ -39,10 +39,9 @@ pub(super) enum Met {
 pub(super) struct Joined {
     pub(super) peer: Foreign,
     pub(super) memory: Memory,
-    pub(super) offer: Box<Offer>,
+    pub(super) shape: Shape,
     /// The other end's bells: of its transmit queues, of its receive queues.
-    pub(super) tx_far: Vec<Bell>,
-    pub(super) rx_far: Vec<Bell>,
+    pub(super) far: Vec<Bell>,
 }
 
 pub(super) fn open(spec: &Spec, end: &End, shape: &Shape) -> Result<Parts, OpenError> {
@@ -53,10 +52,10 @@ pub(super) fn open(spec: &Spec, end: &End, shape: &Shape) -> Result<Parts, OpenE
     match meeting.patiently(spec, shape)? {
         (Met::First(listener), side) => {
             let memory = Memory::make(end, shape).map_err(|e| system(spec, &e))?;
-            let ready = memory.ready(end, shape, &side, None, None).map_err(|e| system(spec, &e))?;
+            let ready = memory.ready(end, shape, &side, &[]).map_err(|e| system(spec, &e))?;
             side.listens_at(Some(&meeting.path));
             let parts = ready.parts(spec, shape, "cable to another process, over this one's memory".into());
-            Watcher::start(&side, meeting, *shape, memory, Some(listener), None).map_err(|e| system(spec, &e))?;
+            Watcher::start(&side, meeting, *shape, Some(listener), None).map_err(|e| system(spec, &e))?;
             Ok(parts)
         }
         (Met::Joined(joined), side) => {
@@ -91,13 +90,11 @@ fn system(spec: &Spec, e: &dyn std::fmt::Display) -> OpenError {
 impl Joined {
     /// The port of an end that has joined.
     fn start(self, spec: &Spec, meeting: Meeting, side: &Arc<Side>, path: String) -> Result<Parts, OpenError> {
-        let Self { peer, memory, offer, tx_far, rx_far } = self;
-        let shape = offer.shape;
-        let far = Some((&tx_far[..], &rx_far[..]));
-        let ready = memory.ready(&meeting.end, &shape, side, Some(&offer), far).map_err(|e| system(spec, &e))?;
+        let Self { peer, memory, shape, far } = self;
+        let ready = memory.ready(&meeting.end, &shape, side, &far).map_err(|e| system(spec, &e))?;
         side.up();
         let parts = ready.parts(spec, &shape, path);
-        Watcher::start(side, meeting, shape, memory, None, Some(peer)).map_err(|e| system(spec, &e))?;
+        Watcher::start(side, meeting, shape, None, Some(peer)).map_err(|e| system(spec, &e))?;
         Ok(parts)
     }
 }
@@ -160,7 +157,7 @@ impl Trouble {
                 new(Cause::Busy, "the switch has no more ports".into(), "close some of them")
             }
             Self::Refused(Refusal::Memory) => {
-                new(Cause::System, "the switch has no memory for such a port".into(), "use fewer or smaller rings")
+                new(Cause::System, "the other end has no memory for such a port".into(), "use fewer or smaller rings")
             }
             Self::Refused(Refusal::Version) => {
                 new(Cause::Peer, "the other end is of another version".into(), "use one version of linerate")
@@ -306,15 +303,14 @@ impl Meeting {
         region.check_pairs(pairs.right.iter().chain(&pairs.left)).map_err(Trouble::Region)?;
         // The last that the maker waits for: from here on it counts us in.
         send_bells(&peer, side)?;
-        let queues = offer.shape.queues as usize;
-        let mut tx_far = Vec::new();
-        while tx_far.len() < 2 * queues {
+        let bells = 2 * offer.shape.queues as usize;
+        let mut far = Vec::new();
+        while far.len() < bells {
             let message = socket::receive_until(&peer, BELLS.len() + 1, end)?;
-            add_bells(&mut tx_far, message, 2 * queues)?;
+            add_bells(&mut far, message, bells)?;
         }
-        let rx_far = tx_far.split_off(queues);
         let memory = Memory { pipe: Pipe::Joiner, region, pairs };
-        Ok(Met::Joined(Joined { peer, memory, offer: Box::new(offer), tx_far, rx_far }))
+        Ok(Met::Joined(Joined { peer, memory, shape: offer.shape, far }))
     }
 }
 

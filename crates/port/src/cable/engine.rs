@@ -41,9 +41,9 @@ impl CableTx {
         let seat = &mut desk.tx[self.queue];
         let entered = self.seen & 1 == 1;
         if entered {
-            let (lost, start) = self.pipe.reset(ring);
+            let (lost, _) = self.pipe.reset(ring);
             count.dropped.add(DropReason::PeerDied, lost);
-            seat.start = Some(start);
+            seat.let_go = true;
         }
         if let Some((ends, wire)) = seat.fresh.ends.take() {
             let (mut fresh, mut pipe) = *ends;
@@ -53,9 +53,10 @@ impl CableTx {
             pipe.inherit(&self.pipe);
             (*ring, self.pipe) = (fresh, pipe);
         }
-        if seat.claimed && seat.start.is_none() {
+        if seat.claimed && !seat.let_go {
             // A pairing came and went between two syncs.
-            seat.start = Some(self.pipe.reset(ring).1);
+            self.pipe.reset(ring);
+            seat.let_go = true;
         }
         if let Some(far) = seat.fresh.far.take() {
             self.far = far;
@@ -88,7 +89,7 @@ impl CableTx {
 
 impl Drop for CableTx {
     fn drop(&mut self) {
-        self.side.desk().tx[self.queue].leave(self.pipe.cursor());
+        self.side.desk().tx[self.queue].leave();
         self.side.reported();
     }
 }
@@ -175,9 +176,11 @@ impl CableRx {
         let entered = self.seen & 1 == 1;
         if entered {
             let told = Drops::from_numbers(self.pipe.told());
-            let Some(start) = self.pipe.reset(ring) else { return false };
+            if self.pipe.reset(ring).is_none() {
+                return false;
+            }
             self.told.merge(&told);
-            (seat.start, seat.lent) = (Some(start), Some(lent(ring)));
+            seat.let_go = true;
             // From here on the last pairing is left, whatever the rest of this says.
             self.seen = NEVER;
         }
@@ -186,10 +189,12 @@ impl CableRx {
             fresh.inherit(ring);
             (*ring, self.pipe) = (fresh, pipe);
         }
-        if seat.claimed && seat.start.is_none() {
+        if seat.claimed && !seat.let_go {
             // A pairing came and went between two syncs; what was published in it is delivered nevertheless.
-            let Some(start) = self.pipe.reset(ring) else { return false };
-            (seat.start, seat.lent) = (Some(start), Some(lent(ring)));
+            if self.pipe.reset(ring).is_none() {
+                return false;
+            }
+            seat.let_go = true;
         }
         if let Some(far) = seat.fresh.far.take() {
             self.far = far;
@@ -210,17 +215,12 @@ impl CableRx {
     }
 }
 
-/// The buffers in a ring's slots.
-fn lent(ring: &RxRing) -> Vec<u32> {
-    (0..ring.slots()).map(|k| ring.slot_word(k).buf_idx()).collect()
-}
-
 impl Drop for CableRx {
     fn drop(&mut self) {
         if self.paused != 0 {
             self.pause(0);
         }
-        self.side.desk().rx[self.queue].leave(self.pipe.cursor());
+        self.side.desk().rx[self.queue].leave();
         self.side.reported();
     }
 }

@@ -1,8 +1,7 @@
 //! One end of a cable, as its queues and its watcher see it: is the link up, and in which generation?
 //!
 //! A generation is one pairing of two ends. When the other end goes, the link goes down; each queue notices at its next
-//! sync, takes its slots back, and reports from which cursor the next pairing may start. Only when all queues have
-//! reported does the watcher pair anew.
+//! sync, takes its slots back, and reports. Only when all queues have reported does the watcher pair anew.
 
 use super::wire::Wire;
 use crate::info::Link;
@@ -15,8 +14,8 @@ use std::time::Duration;
 /// The state that a queue has acted on before its first sync: down, and no generation that will come.
 pub(super) const NEVER: u32 = u32::MAX - 1;
 
-/// What a new generation brings a queue: another bell at the far side, and new rings, with the rate of the wire that
-/// comes with them, if the region is another.
+/// What a new generation brings a queue: rings of a region of its own, with the rate of the wire that comes with them, and
+/// the bell of the far side.
 #[derive(Default)]
 pub(super) struct Fresh<Ends> {
     pub(super) ends: Option<(Box<Ends>, Option<Wire>)>,
@@ -32,16 +31,14 @@ pub(super) struct Seat<Ends> {
     pub(super) claimed: bool,
     /// The queue was dropped.
     gone: bool,
-    /// Where the next pairing may start; known when the queue has let go of the last one.
-    pub(super) start: Option<u32>,
-    /// The buffers that a receiving queue has in its slots, once it has let go of a pairing.
-    pub(super) lent: Option<Vec<u32>>,
+    /// The queue has let go of the last pairing.
+    pub(super) let_go: bool,
     pub(super) fresh: Fresh<Ends>,
 }
 
 impl<Ends> Seat<Ends> {
     fn new() -> Self {
-        Self { claimed: false, gone: false, start: Some(0), lent: None, fresh: Fresh { ends: None, far: None } }
+        Self { claimed: false, gone: false, let_go: true, fresh: Fresh { ends: None, far: None } }
     }
 
     /// Whether somebody syncs this queue.
@@ -49,13 +46,9 @@ impl<Ends> Seat<Ends> {
         self.claimed && !self.gone
     }
 
-    pub(super) fn freshen(&mut self, with: impl FnOnce(&mut Fresh<Ends>)) {
-        with(&mut self.fresh);
-    }
-
-    /// The queue is dropped at this cursor.
-    pub(super) fn leave(&mut self, cursor: u32) {
-        (self.gone, self.start) = (true, Some(cursor));
+    /// The queue is dropped.
+    pub(super) fn leave(&mut self) {
+        (self.gone, self.let_go) = (true, true);
     }
 }
 
@@ -198,10 +191,10 @@ impl Side {
         }
         let mut desk = self.desk();
         for seat in desk.tx.iter_mut().filter(|s| s.in_use()) {
-            seat.start = None;
+            seat.let_go = false;
         }
         for seat in desk.rx.iter_mut().filter(|s| s.in_use()) {
-            seat.start = None;
+            seat.let_go = false;
         }
         self.set(state.wrapping_add(1));
     }
@@ -214,6 +207,14 @@ impl Side {
         }
     }
 
+    /// Still down, with other rings on the desk.
+    pub(super) fn moved(&self) {
+        let state = self.state();
+        if state & 1 == 0 {
+            self.set(state.wrapping_add(2));
+        }
+    }
+
     pub(super) fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -223,17 +224,11 @@ impl Side {
         self.reported.notify_all();
     }
 
-    /// Waits a while for all queues' reports: their cursors, transmit then receive.
-    pub(super) fn reports(&self, patience: Duration) -> Option<(Vec<u32>, Vec<u32>)> {
-        let all = |desk: &Desk| {
-            let tx = desk.tx.iter().map(|seat| seat.start).collect::<Option<Vec<_>>>()?;
-            Some((tx, desk.rx.iter().map(|seat| seat.start).collect::<Option<Vec<_>>>()?))
-        };
-        let (desk, _) = self
-            .reported
-            .wait_timeout_while(self.desk(), patience, |desk| all(desk).is_none())
-            .unwrap_or_else(PoisonError::into_inner);
-        all(&desk)
+    /// Waits a while until all queues have reported; whether they have.
+    pub(super) fn reports(&self, patience: Duration) -> bool {
+        let open = |desk: &mut Desk| desk.tx.iter().any(|seat| !seat.let_go) || desk.rx.iter().any(|seat| !seat.let_go);
+        let waited = self.reported.wait_timeout_while(self.desk(), patience, open);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 }
 

@@ -15,7 +15,7 @@ const MOST_OFFERED: usize = 4;
 const HELLO: usize = 1024;
 
 /// Somebody who has connected.
-pub(crate) struct Visitor<Offered = ()> {
+pub(crate) struct Visitor<Offered> {
     pub(crate) socket: Foreign,
     until: Instant,
     /// What it was offered, and the bells that it has sent so far; None before it has got an offer.
@@ -58,7 +58,7 @@ impl<Offered> Visitor<Offered> {
 }
 
 /// All of them, the oldest first.
-pub(crate) struct Visitors<Offered = ()>(Vec<Visitor<Offered>>);
+pub(crate) struct Visitors<Offered>(Vec<Visitor<Offered>>);
 
 impl<Offered> Default for Visitors<Offered> {
     fn default() -> Self {

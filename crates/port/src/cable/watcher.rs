@@ -1,18 +1,19 @@
 //! The thread that watches the other end, sleeping, and pairs anew when it goes.
 //!
 //! When the other end goes (however: the kernel closes its socket) or lies, the link goes down and each queue takes its
-//! slots back. Then a maker listens again, over the same region; a joiner, whose region was the other's, pairs anew:
-//! with a successor if there is one already, over a region of its own otherwise.
+//! slots back. Then a maker listens again; a joiner pairs anew: with a successor if there is one already, as a maker
+//! otherwise. A maker makes a region for each one that it sends an offer, and no region serves two: who had one, paired or
+//! not, may keep it mapped, and sees and reaches nothing of those that come after it.
 
 use super::Shape;
 use super::between::{Joined, Meeting, Met, check_user, send_bells};
-use super::memory::Memory;
+use super::memory::{Ends, Memory};
 use super::message::{self, Refusal};
 use super::side::{FreshRx, FreshTx, Side};
 use super::visitor::{Visitor, Visitors, Wish};
 use super::wire::Wire;
 use crate::sys::seqpacket as socket;
-use linerate_ring::{Bell, Foreign, RegionError};
+use linerate_ring::{Bell, Foreign};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Weak};
@@ -27,14 +28,11 @@ pub(super) struct Watcher {
     bell: Bell,
     meeting: Meeting,
     shape: Shape,
-    memory: Memory,
     listener: Option<OwnedFd>,
     peer: Option<Foreign>,
-    visitors: Visitors,
+    visitors: Visitors<Memory>,
     /// When this end was last paired.
     paired: Instant,
-    /// Where the next pairing starts: transmit, then receive cursors.
-    start: (Vec<u32>, Vec<u32>),
 }
 
 impl Watcher {
@@ -42,16 +40,12 @@ impl Watcher {
         side: &Arc<Side>,
         meeting: Meeting,
         shape: Shape,
-        memory: Memory,
         listener: Option<OwnedFd>,
         peer: Option<Foreign>,
     ) -> io::Result<()> {
-        let zeroes = vec![0; shape.queues as usize];
-        let (bell, start) = (side.watcher.clone(), (zeroes.clone(), zeroes));
-        let side = Arc::downgrade(side);
-        let visitors = Visitors::default();
-        let watcher =
-            Self { side, bell, meeting, shape, memory, listener, peer, visitors, paired: Instant::now(), start };
+        let (bell, side) = (side.watcher.clone(), Arc::downgrade(side));
+        let (visitors, paired) = (Visitors::default(), Instant::now());
+        let watcher = Self { side, bell, meeting, shape, listener, peer, visitors, paired };
         std::thread::Builder::new().name("cable-watch".into()).spawn(move || watcher.run())?;
         Ok(())
     }
@@ -110,150 +104,116 @@ impl Watcher {
     }
 
     /// A visitor has spoken, or is gone. One who is not let stay changes nothing here.
-    fn answer(&mut self, side: &Arc<Side>, mut visitor: Visitor) {
-        let queues = self.shape.queues as usize;
-        let stays = match visitor.hear(|()| 2 * queues) {
+    fn answer(&mut self, side: &Arc<Side>, mut visitor: Visitor<Memory>) {
+        let bells = 2 * self.shape.queues as usize;
+        let stays = match visitor.hear(|_| bells) {
             Err(_) => false,
             Ok(Wish::Wait) => true,
-            Ok(Wish::Hello(message)) => {
-                let refusal = match message::read_hello(&message) {
-                    None => Some(Refusal::Version),
-                    Some(_) if self.peer.is_some() => Some(Refusal::Busy),
-                    Some(left) if left == self.meeting.end.left => Some(Refusal::SameEnd),
-                    Some(_) => None,
-                };
-                if let Some(refusal) = refusal {
+            Ok(Wish::Hello(message)) => match self.offer(&visitor.socket, &message) {
+                Ok(memory) => {
+                    visitor.offered(memory);
+                    true
+                }
+                Err(refusal) => {
                     // It may be gone already, and then needs no answer.
                     let _ = socket::send(&visitor.socket, &refusal.write(), &[]);
-                    return;
+                    false
                 }
-                visitor.offered(());
-                let start = (&self.start.0[..], &self.start.1[..]);
-                self.memory.offer(&visitor.socket, &self.shape, self.meeting.end.left, start).is_ok()
-            }
-            Ok(Wish::Pair((), mut tx_far)) => {
-                if self.peer.is_some() {
-                    return;
-                }
-                self.renew(side);
-                if send_bells(&visitor.socket, side).is_ok() {
-                    let rx_far = tx_far.split_off(queues);
-                    self.pair(side, &tx_far, &rx_far);
-                    self.visitors.withdraw_offers();
-                    self.peer = Some(visitor.socket);
-                    side.up();
-                }
-                return;
-            }
+            },
+            Ok(Wish::Pair(memory, bells)) => return self.pair(side, visitor.socket, &memory, &bells),
         };
         if stays {
             self.visitors.admit(visitor);
         }
     }
 
-    /// Leaves on the desk what the queues need for the pairing that begins.
-    fn pair(&mut self, side: &Arc<Side>, tx_far: &[Bell], rx_far: &[Bell]) {
-        self.paired = Instant::now();
-        let mut desk = side.desk();
-        for (seat, far) in desk.tx.iter_mut().zip(rx_far) {
-            seat.freshen(|fresh: &mut FreshTx| fresh.far = Some(far.clone()));
+    /// Offers a region of its own to one who has said hello.
+    fn offer(&self, peer: &Foreign, message: &[u8]) -> Result<Memory, Refusal> {
+        let left = message::read_hello(message).ok_or(Refusal::Version)?;
+        if self.peer.is_some() {
+            return Err(Refusal::Busy);
         }
-        for (seat, far) in desk.rx.iter_mut().zip(tx_far) {
-            seat.freshen(|fresh: &mut FreshRx| fresh.far = Some(far.clone()));
+        if left == self.meeting.end.left {
+            return Err(Refusal::SameEnd);
+        }
+        let memory = Memory::make(&self.meeting.end, &self.shape).map_err(|_| Refusal::Memory)?;
+        memory.offer(peer, &self.shape).map_err(|_| Refusal::Version)?;
+        Ok(memory)
+    }
+
+    /// All is said by one who has joined: the link goes up, over the region that it was offered.
+    fn pair(&mut self, side: &Arc<Side>, peer: Foreign, memory: &Memory, far: &[Bell]) {
+        if self.peer.is_some() {
+            return;
+        }
+        // It may have written to the region since the offer.
+        memory.renew();
+        let Ok(ends) = memory.ends(self.meeting.end.left) else { return };
+        if send_bells(&peer, side).is_ok() {
+            self.lay_out(side, ends, far);
+            self.visitors.withdraw_offers();
+            (self.peer, self.paired) = (Some(peer), Instant::now());
+            side.up();
         }
     }
 
-    /// The other end is gone: waits until the queues have let go, then pairs anew. `place`: this end, once a joiner,
-    /// listens now. False: this end was closed.
+    /// Leaves on the desk what the queues need for the pairing that begins: rings, and the far end's bells (of its transmit
+    /// queues, then of its receive queues; empty before it is there).
+    fn lay_out(&self, side: &Side, ends: Ends, far: &[Bell]) {
+        let (mut desk, wire) = (side.desk(), self.shape.rate.map(Wire::new));
+        let (tx_far, rx_far) = far.split_at(far.len() / 2);
+        for (q, (seat, ends)) in desk.tx.iter_mut().zip(ends.tx).enumerate() {
+            seat.fresh = FreshTx { ends: Some((Box::new(ends), wire.clone())), far: rx_far.get(q).cloned() };
+        }
+        for (q, (seat, ends)) in desk.rx.iter_mut().zip(ends.rx).enumerate() {
+            seat.fresh = FreshRx { ends: Some((Box::new(ends), None)), far: tx_far.get(q).cloned() };
+        }
+    }
+
+    /// The other end is gone: waits until the queues have let go, gives them rings that nobody else maps, then sees to it
+    /// that this end can be paired anew. `place`: this end, once a joiner, listens now. False: this end was closed.
     fn part(&mut self, mut place: Option<OwnedFd>) -> bool {
         self.visitors.withdraw_offers();
-        self.start = loop {
+        loop {
             let Some(side) = self.side.upgrade() else { return false };
-            if let Some(start) = side.reports(Duration::from_millis(100)) {
-                break start;
+            if !side.reports(Duration::from_millis(100)) {
+                continue;
             }
-        };
-        if self.listener.is_some() {
-            return true;
+            let own = Memory::make(&self.meeting.end, &self.shape);
+            if let Ok(ends) = own.and_then(|own| own.ends(self.meeting.end.left)) {
+                self.lay_out(&side, ends, &[]);
+                side.moved();
+                break;
+            }
+            // No memory now: the link is down until there is some.
+            std::thread::sleep(Duration::from_millis(100));
         }
-        // The region was the other's. Pair with a successor, or make one of our own.
-        let queues = self.shape.queues;
         // Makers that go as fast as they come shall not keep this thread busy.
         let mut wait = if place.is_none() && self.paired.elapsed() < RETRY { RETRY } else { Duration::ZERO };
-        loop {
+        while self.listener.is_none() && self.peer.is_none() {
             std::thread::sleep(std::mem::replace(&mut wait, RETRY));
             let Some(side) = self.side.upgrade() else { return false };
-            // A successor with other options is no successor.
+            // A successor has as many queues; rings and rate may be others, and are the first's.
+            let queues = self.shape.queues;
             let met = match place.take() {
                 Some(listener) => Ok(Met::First(listener)),
                 None => self.meeting.meet(&side, &|offered| offered.queues == queues),
             };
-            if let Ok(met) = met
-                && self.succeed(&side, met).is_some()
-            {
-                return true;
+            match met {
+                Ok(Met::First(listener)) => {
+                    side.listens_at(Some(&self.meeting.path));
+                    self.listener = Some(listener);
+                }
+                Ok(Met::Joined(Joined { peer, memory, shape, far })) => {
+                    if let Ok(ends) = memory.ends(self.meeting.end.left) {
+                        (self.shape, self.peer, self.paired) = (shape, Some(peer), Instant::now());
+                        self.lay_out(&side, ends, &far);
+                        side.up();
+                    }
+                }
+                Err(_) => {}
             }
         }
-    }
-
-    /// Writes anew what both ends share, just before they are paired: whoever was here before may have written to it until
-    /// now. No queue touches it while the link is down.
-    fn renew(&self, side: &Side) {
-        let (left, desk, region) = (self.meeting.end.left, side.desk(), &self.memory.region);
-        for (pair, start) in self.memory.pairs.out(left).iter().zip(&self.start.0) {
-            region.renew(pair, *start, None);
-        }
-        for ((pair, start), seat) in self.memory.pairs.out(!left).iter().zip(&self.start.1).zip(&desk.rx) {
-            region.renew(pair, *start, seat.lent.as_deref());
-        }
-    }
-
-    /// New rings for all queues. None: it did not work out, try again.
-    fn succeed(&mut self, side: &Arc<Side>, met: Met) -> Option<()> {
-        let (memory, met) = match met {
-            Met::First(listener) => {
-                let memory = Memory::make(&self.meeting.end, &self.shape).ok()?;
-                self.listener = Some(listener);
-                side.listens_at(Some(&self.meeting.path));
-                (memory, None)
-            }
-            Met::Joined(Joined { peer, memory, offer, tx_far, rx_far }) => {
-                // A successor has as many queues; rings and rate may be others, and are the first's.
-                self.shape = offer.shape;
-                self.peer = Some(peer);
-                (memory, Some((offer, tx_far, rx_far)))
-            }
-        };
-        let left = self.meeting.end.left;
-        let start = |out: bool, q: usize| met.as_ref().map_or(0, |(offer, ..)| offer.out(out)[q].start);
-        let made: Result<(Vec<_>, Vec<_>), RegionError> = (|| {
-            let tx = memory.pairs.out(left).iter().enumerate();
-            let rx = memory.pairs.out(!left).iter().enumerate();
-            let tx = tx.map(|(q, pair)| memory.pipe.sender(&memory.region, pair, start(left, q)));
-            let rx = rx.map(|(q, pair)| memory.pipe.receiver(&memory.region, pair, start(!left, q)));
-            Ok((tx.collect::<Result<_, _>>()?, rx.collect::<Result<_, _>>()?))
-        })();
-        let Ok((tx, rx)) = made else {
-            (self.peer, self.listener) = (None, None);
-            side.listens_at(None);
-            return None;
-        };
-        {
-            let (mut desk, wire) = (side.desk(), self.shape.rate.map(Wire::new));
-            for (seat, ends) in desk.tx.iter_mut().zip(tx) {
-                seat.freshen(|fresh: &mut FreshTx| fresh.ends = Some((Box::new(ends), wire.clone())));
-            }
-            for (seat, ends) in desk.rx.iter_mut().zip(rx) {
-                seat.freshen(|fresh: &mut FreshRx| fresh.ends = Some((Box::new(ends), None)));
-            }
-        }
-        self.memory = memory;
-        let zeroes = vec![0; self.shape.queues as usize];
-        self.start = (zeroes.clone(), zeroes);
-        if let Some((_, tx_far, rx_far)) = met {
-            self.pair(side, &tx_far, &rx_far);
-            side.up();
-        }
-        Some(())
+        true
     }
 }

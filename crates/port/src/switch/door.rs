@@ -300,7 +300,7 @@ impl Porter {
                     false
                 }
             },
-            Ok(Wish::Pair(offered, bells)) => return self.pair(visitor.socket, offered, bells),
+            Ok(Wish::Pair(offered, bells)) => return self.pair(visitor.socket, offered, &bells),
         };
         if stays {
             self.visitors.admit(visitor);
@@ -350,20 +350,17 @@ impl Porter {
         let side = Side::between(shape.queues as usize, true).map_err(|_| Refusal::Memory)?;
         let end = end(&hello.port);
         let memory = Memory::make(&end, &shape).map_err(|_| Refusal::Memory)?;
-        let start = vec![0; shape.queues as usize];
-        memory.offer(peer, &shape, end.left, (&start, &start)).map_err(|_| Refusal::Version)?;
+        memory.offer(peer, &shape).map_err(|_| Refusal::Version)?;
         Ok(Offered { name: hello.port, policy, shape, memory, side: Arc::new(side) })
     }
 
     /// All is said: it becomes a port.
-    fn pair(&mut self, peer: Foreign, offered: Offered, mut tx_far: Vec<Bell>) {
+    fn pair(&mut self, peer: Foreign, offered: Offered, far: &[Bell]) {
         let Offered { name, policy, shape, memory, side } = offered;
-        let rx_far = tx_far.split_off(shape.queues as usize);
         // It may have written to the region since the offer.
         memory.renew();
-        let far = Some((&tx_far[..], &rx_far[..]));
         let taken = self.is_taken(&name) || self.residents.len() >= MOST_PORTS;
-        let ready = memory.ready(&end(&name), &shape, &side, None, far);
+        let ready = memory.ready(&end(&name), &shape, &side, far);
         let (Ok(Ready { mut tx, rx, .. }), false) = (ready, taken) else { return self.refused(1) };
         let queues = tx.len();
         tx.iter_mut().enumerate().for_each(|(q, tx)| tx.set_classes(classes_of(q, queues)));

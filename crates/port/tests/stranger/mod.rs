@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
-pub(crate) const VERSION: u64 = 4;
+pub(crate) const VERSION: u64 = 5;
 
 /// The socket of the cable `NAME{1`.
 pub(crate) fn path(cable: &str) -> PathBuf {
@@ -310,14 +310,12 @@ pub(crate) struct Pair {
     pub(crate) rx_meta: u64,
     pub(crate) lines: u64,
     pub(crate) first_buf: u32,
-    pub(crate) start: u32,
 }
 
 impl Pair {
     fn new(w: &[u64]) -> Self {
-        let u32 = |word: u64| u32::try_from(word).unwrap();
-        let (first_buf, start) = (u32(w[5]), u32(w[6]));
-        Self { tx: w[0], tx_meta: w[1], rx: w[2], rx_meta: w[3], lines: w[4], first_buf, start }
+        let first_buf = u32::try_from(w[5]).unwrap();
+        Self { tx: w[0], tx_meta: w[1], rx: w[2], rx_meta: w[3], lines: w[4], first_buf }
     }
 
     pub(crate) fn published(&self) -> u64 {
@@ -384,7 +382,7 @@ pub(crate) fn offered(path: &Path, hello: &[u8]) -> Option<(OwnedFd, Vec<u64>, O
     send(&socket, hello, &[]);
     let (offer, mut fds) = receive(&socket);
     let offer: Vec<u64> = offer.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
-    (offer.len() == 10 + 14).then_some(())?;
+    (offer.len() == 10 + 12).then_some(())?;
     Some((socket, offer, fds.pop()?))
 }
 
@@ -405,7 +403,7 @@ impl Joiner {
         assert_eq!((offer[3], offer[4]), (1, 64), "one queue, 64 slots");
         let len = usize::try_from(offer[8] + offer[9] * offer[6]).unwrap();
         let map = Map::new(&file, len);
-        let (inward, outward) = (Pair::new(&offer[10..17]), Pair::new(&offer[17..24]));
+        let (inward, outward) = (Pair::new(&offer[10..16]), Pair::new(&offer[16..22]));
         write(&map, inward, outward);
         let own = [doorbell(), doorbell()];
         send(&socket, b"bells", &own.each_ref().map(|[_, far]| std::os::fd::AsFd::as_fd(far)));

@@ -122,7 +122,7 @@ impl Honest {
                 *arena = Arena::new();
             }
             let pairs = arena.pairs;
-            pairs.iter().for_each(|pair| arena.made.renew(pair, start, None));
+            pairs.iter().for_each(|pair| arena.made.renew(pair, start));
             let extra = arena.extra.split_off(if maker { arena.extra.len() - 2 } else { arena.extra.len() });
             let (region, role) = if maker { (&arena.made, Pipe::Maker) } else { (&arena.joined, Pipe::Joiner) };
             let (tx, tx_pipe) = role.sender(region, &pairs[0], start).expect("a sender");
