@@ -76,7 +76,8 @@ fn leave_slow_descriptors() {
         honest.link_down();
         joins(&mut honest);
     }
-    assert!(alive.iter().all(|receiver| receiver.peer_addr().is_ok()), "none was let go");
+    // Until here whoever closed one of them last had to wait.
+    drop(alive);
 }
 
 #[test]

@@ -7,9 +7,12 @@ use crate::Foreign;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// Datagrams taken at a time: who sends more wakes a sleeper of its own pairing, no more.
 const MOST: usize = 64;
+/// Tries, a millisecond apart, while the kernel has no memory.
+const NO_MEMORY_TRIES: u32 = 50;
 
 /// Readable once it was rung by this process, or by the one that was handed the other end of its socket.
 #[derive(Debug)]
@@ -72,9 +75,17 @@ pub fn check_handed(fd: &Foreign) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidData, "a doorbell that is no datagram socket"))
 }
 
-/// Rings another process. A full queue means that it was rung already; if it is gone, its link goes down anyway.
+/// Rings another process. A full queue means that it was rung already; if it is gone, its link goes down anyway. When the
+/// kernel has no memory for the datagram it is tried again for a while: the sleeper's flag was taken, and nobody else rings.
 pub fn ring(fd: &Foreign) {
-    let _ = message::send(fd, &[], &[]);
+    for _ in 0..NO_MEMORY_TRIES {
+        match message::send(fd, &[], &[]) {
+            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM)) => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            _ => return,
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -88,8 +88,11 @@ fn threads() -> io::Result<Vec<libc::pid_t>> {
 
 /// Whether a thread can do or get more than is kept.
 fn has_more(thread: libc::pid_t, keep: u64) -> bool {
-    // One that has ended can do nothing.
-    let Ok(status) = std::fs::read_to_string(format!("/proc/self/task/{thread}/status")) else { return false };
+    let status = match std::fs::read_to_string(format!("/proc/self/task/{thread}/status")) {
+        Ok(status) => status,
+        // One that has ended can do nothing; of one that cannot be looked at nobody knows.
+        Err(e) => return !(e.kind() == io::ErrorKind::NotFound || e.raw_os_error() == Some(libc::ESRCH)),
+    };
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     // io_uring's own threads take no signals and run nothing of ours.
     if field("Name:").is_some_and(|name| name.starts_with("iou-")) {
