@@ -229,35 +229,28 @@ fn whoever_cannot_talk_is_sent_away() {
 }
 
 #[test]
-fn whoever_brings_no_proper_bells_is_sent_away() {
-    let mut honest = Honest::new("bells");
-    let (reader, writer) = std::io::pipe().unwrap();
-    let closed: OwnedFd = writer.into();
-    drop(reader);
-    let (file, null) = (std::fs::File::open("/proc/self/exe").unwrap(), std::fs::File::open("/dev/null").unwrap());
-    let ([_near, good], socket, event) = (doorbell(), connect(&honest.path).unwrap(), event());
-    let (stream, _other) = std::os::unix::net::UnixStream::pair().unwrap();
-    let udp = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let good = good.as_fd();
-    let cases: [(&str, &[u8], Vec<BorrowedFd<'_>>); 12] = [
-        ("none", b"bells", vec![]),
-        ("too many", b"bells", vec![good; 3]),
-        ("far too many", b"bells", vec![good; 200]),
-        ("another word", b"balls", vec![good; 2]),
-        ("a longer word", b"bells and whistles", vec![good; 2]),
-        ("a closed pipe", b"bells", vec![good, closed.as_fd()]),
-        ("a file", b"bells", vec![good, file.as_fd()]),
-        ("a device", b"bells", vec![null.as_fd(), good]),
-        ("a socket", b"bells", vec![socket.as_fd(), good]),
-        ("an event, whose status both ends could change", b"bells", vec![good, event.as_fd()]),
-        ("a stream", b"bells", vec![stream.as_fd(), good]),
-        ("a socket of the network", b"bells", vec![good, udp.as_fd()]),
+fn whoever_has_an_offer_and_is_not_ready_is_sent_away() {
+    let mut honest = Honest::new("unready");
+    let [_near, good] = doorbell();
+    let file = std::fs::File::open("/proc/self/exe").unwrap();
+    let cases: [(&str, &[u8], Vec<BorrowedFd<'_>>); 7] = [
+        ("nothing", b"", vec![]),
+        ("another word", b"bells", vec![]),
+        ("half a word", b"read", vec![]),
+        ("a longer word", b"ready, steady", vec![]),
+        ("a doorbell", b"ready", vec![good.as_fd()]),
+        ("a file", b"ready", vec![file.as_fd()]),
+        ("very many", b"ready", vec![file.as_fd(); 250]),
     ];
     for (what, word, fds) in cases {
         let (socket, ..) = until("an offer", || offered(&honest.path, &hello()));
-        assert!(send(&socket, word, &fds), "{what}");
-        let (answer, fds) = receive(&socket);
-        assert!(answer.is_empty() && fds.is_empty(), "{what}: hung up");
+        let sent = send(&socket, word, &fds);
+        // From Linux 6.16 on the kernel refuses descriptors.
+        assert!(sent || !fds.is_empty(), "{what}");
+        if sent {
+            let (answer, fds) = receive(&socket);
+            assert!(answer.is_empty() && fds.is_empty(), "{what}: hung up");
+        }
         assert_eq!(honest.port.link(), Link::Down, "{what}");
     }
     joins(&mut honest);
@@ -311,14 +304,13 @@ fn a_third_is_told_that_the_cable_is_busy() {
     honest.serves_the_next("a third");
 }
 
-/// Two may hold an offer; the second to bring its bells has an offer of the past.
+/// Two may hold an offer; the second to be ready has an offer of the past.
 #[test]
 fn an_offer_is_good_for_one() {
     let mut honest = Honest::new("offer");
     let (second, ..) = offered(&honest.path, &hello()).unwrap();
     let first = honest.attacked();
-    let bells = [doorbell(), doorbell()];
-    send(&second, b"bells", &bells.each_ref().map(|[_, far]| far.as_fd()));
+    send(&second, b"ready", &[]);
     assert!(receive(&second).0.is_empty(), "hung up");
     drop(first);
     honest.serves_the_next("two offers");

@@ -48,6 +48,26 @@ impl Bell {
         }
     }
 
+    /// A bell for a sleeper of another process, and the descriptor on which that one is to sleep ([`Bell::take_over`]).
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn apart() -> io::Result<(Self, OwnedFd)> {
+        let (far, near) = doorbell::pair()?;
+        Ok((Self(Arc::new(Kind::Far(far))), near))
+    }
+
+    /// Another process rings by the other end of this descriptor, which it made; whoever rang before does so no more.
+    ///
+    /// # Errors
+    /// The kernel's; for what is no such descriptor; and for a bell that was not made by [`Bell::between`].
+    pub fn take_over(&self, fd: Foreign) -> io::Result<()> {
+        match &*self.0 {
+            Kind::Near(inbox) => inbox.take_over(fd),
+            Kind::Within(_) | Kind::Far(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
     /// The bell of a sleeper in another process, which handed this over.
     ///
     /// # Errors

@@ -302,44 +302,44 @@ impl Meeting {
         let pairs = offer.pairs();
         region.check_pairs(pairs.right.iter().chain(&pairs.left)).map_err(Trouble::Region)?;
         // The last that the maker waits for: from here on it counts us in.
-        send_bells(&peer, side)?;
-        let bells = 2 * offer.shape.queues as usize;
-        let mut far = Vec::new();
-        while far.len() < bells {
-            let message = socket::receive_until(&peer, BELLS.len() + 1, end)?;
-            add_bells(&mut far, message, bells)?;
+        socket::send(&peer, READY, &[])?;
+        let own = side.bells();
+        let mut fds = Vec::new();
+        while fds.len() < 2 * own.len() {
+            let (word, some) = socket::receive_until(&peer, BELLS.len() + 1, end)?;
+            if word != BELLS || some.is_empty() || fds.len() + some.len() > 2 * own.len() {
+                return Err(Trouble::Again);
+            }
+            fds.extend(some);
         }
+        let far = fds.split_off(own.len()).into_iter().map(Bell::from_fd).collect::<io::Result<_>>()?;
+        own.iter().zip(fds).try_for_each(|(bell, fd)| bell.take_over(fd))?;
+        socket::refuse_descriptors(&peer);
         let memory = Memory { pipe: Pipe::Joiner, region, pairs };
         Ok(Met::Joined(Joined { peer, memory, shape: offer.shape, far }))
     }
 }
 
+/// What a joiner says when it has looked at the offer.
+pub(super) const READY: &[u8] = b"ready";
 /// What a message says that brings bells.
-pub(super) const BELLS: &[u8] = b"bells";
+const BELLS: &[u8] = b"bells";
 /// Bells of one message.
 const BELLS_EACH: usize = 128;
 const _: () = assert!(BELLS_EACH <= MOST_FDS);
 
-/// Hands over what rings all bells of this end: transmit queues, then receive queues.
-pub(crate) fn send_bells(peer: &Foreign, side: &Side) -> io::Result<()> {
-    side.bells().chunks(BELLS_EACH).try_for_each(|some| {
-        let ends = some.iter().map(Bell::hand_over).collect::<io::Result<Vec<OwnedFd>>>()?;
-        let fds: Vec<BorrowedFd<'_>> = ends.iter().map(AsFd::as_fd).collect();
-        socket::send(peer, BELLS, &fds)
-    })
-}
-
-/// Adds the bells of one message to those that came before; no more than are wanted.
-pub(super) fn add_bells(
-    bells: &mut Vec<Bell>,
-    (word, fds): (Vec<u8>, Vec<Foreign>),
-    wanted: usize,
-) -> Result<(), Trouble> {
-    if word != BELLS || fds.is_empty() || bells.len() + fds.len() > wanted {
-        return Err(Trouble::Again);
+/// Hands over what a joiner needs of all bells: what it sleeps on, and what it rings this end by; both of its transmit
+/// queues, then of its receive queues, and of this end's. Gives the bells that wake it.
+pub(crate) fn send_bells(peer: &Foreign, side: &Side) -> io::Result<Vec<Bell>> {
+    let own = side.bells();
+    let (far, mut ends): (Vec<_>, Vec<_>) =
+        own.iter().map(|_| Bell::apart()).collect::<io::Result<Vec<_>>>()?.into_iter().unzip();
+    for bell in own {
+        ends.push(bell.hand_over()?);
     }
-    for fd in fds {
-        bells.push(Bell::from_fd(fd)?);
+    for some in ends.chunks(BELLS_EACH) {
+        let fds: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
+        socket::send(peer, BELLS, &fds)?;
     }
-    Ok(())
+    Ok(far)
 }

@@ -4,10 +4,11 @@
 //!   joiner                                   maker (listens)
 //!     Hello { magic, version, which end }  ─►
 //!                                          ◄─  Offer { shape, region, rings of each queue } + memfd
-//!     its bells, up to 128 a message       ─►
-//!                                          ◄─  its bells
+//!     ready                                ─►
+//!                                          ◄─  bells of both, up to 128 a message
 //! ```
-//! The maker is bound only by the last step, and gives the joiner nothing before that but the region. After that the
+//! The maker is bound only by the last step, and gives the joiner nothing before that but the region. It makes the sockets
+//! of all doorbells, and so takes no descriptor from whoever comes. After that the
 //! socket is silent, and its end tells that the other process is gone. All words are little-endian
 //! u64; every word of an offer is checked before it is used.
 
@@ -16,7 +17,7 @@ use linerate_ring::{RingPair, RingSpot};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
 /// Changes whenever the messages or the layout of shared lines do.
-const VERSION: u64 = 5;
+const VERSION: u64 = 6;
 /// Longest message.
 pub(super) const LONGEST: usize = 8 * (12 + 2 * 128 * PAIR);
 const PAIR: usize = 6;

@@ -1,14 +1,14 @@
 //! Those who have connected to a maker, or to a switch, and are not paired yet. None of them can make it wait.
 
-use super::between::{HANDSHAKE, Trouble, add_bells};
+use super::between::{HANDSHAKE, READY, Trouble};
 use crate::sys::seqpacket as socket;
-use linerate_ring::{Bell, Foreign};
+use linerate_ring::Foreign;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
 /// Most visitors at a time: for one more the oldest has to go.
 const MOST: usize = 16;
-/// Most that hold an offer at a time; each may send as many bells as there are queues.
+/// Most that hold an offer at a time; each has a region.
 const MOST_OFFERED: usize = 4;
 
 /// Longest first words.
@@ -18,8 +18,8 @@ const HELLO: usize = 1024;
 pub(crate) struct Visitor<Offered> {
     pub(crate) socket: Foreign,
     until: Instant,
-    /// What it was offered, and the bells that it has sent so far; None before it has got an offer.
-    offered: Option<(Offered, Vec<Bell>)>,
+    /// What it was offered; None before it has got an offer.
+    offered: Option<Offered>,
 }
 
 /// What a visitor wants.
@@ -28,32 +28,27 @@ pub(crate) enum Wish<Offered> {
     Wait,
     /// An offer: its first words.
     Hello(Vec<u8>),
-    /// All its bells are here: to be paired over what it was offered.
-    Pair(Offered, Vec<Bell>),
+    /// To be paired over what it was offered.
+    Pair(Offered),
 }
 
 impl<Offered> Visitor<Offered> {
-    /// Hears what it has said.
-    pub(crate) fn hear(&mut self, bells_wanted: impl Fn(&Offered) -> usize) -> Result<Wish<Offered>, Trouble> {
-        let message = match socket::receive(&self.socket, HELLO) {
+    /// Hears what it has said. Descriptors that came with it are let go.
+    pub(crate) fn hear(&mut self) -> Result<Wish<Offered>, Trouble> {
+        let (word, fds) = match socket::receive(&self.socket, HELLO) {
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return Ok(Wish::Wait),
             message => message?,
         };
-        let Some((offered, mut bells)) = self.offered.take() else {
-            return Ok(Wish::Hello(message.0));
-        };
-        let wanted = bells_wanted(&offered);
-        add_bells(&mut bells, message, wanted)?;
-        if bells.len() == wanted {
-            return Ok(Wish::Pair(offered, bells));
+        match self.offered.take() {
+            None => Ok(Wish::Hello(word)),
+            Some(offered) if word == READY && fds.is_empty() => Ok(Wish::Pair(offered)),
+            Some(_) => Err(Trouble::Again),
         }
-        self.offered = Some((offered, bells));
-        Ok(Wish::Wait)
     }
 
     /// It has got an offer.
     pub(crate) fn offered(&mut self, offered: Offered) {
-        self.offered = Some((offered, Vec::new()));
+        self.offered = Some(offered);
     }
 }
 

@@ -105,8 +105,7 @@ impl Watcher {
 
     /// A visitor has spoken, or is gone. One who is not let stay changes nothing here.
     fn answer(&mut self, side: &Arc<Side>, mut visitor: Visitor<Memory>) {
-        let bells = 2 * self.shape.queues as usize;
-        let stays = match visitor.hear(|_| bells) {
+        let stays = match visitor.hear() {
             Err(_) => false,
             Ok(Wish::Wait) => true,
             Ok(Wish::Hello(message)) => match self.offer(&visitor.socket, &message) {
@@ -120,7 +119,7 @@ impl Watcher {
                     false
                 }
             },
-            Ok(Wish::Pair(memory, bells)) => return self.pair(side, visitor.socket, &memory, &bells),
+            Ok(Wish::Pair(memory)) => return self.pair(side, visitor.socket, &memory),
         };
         if stays {
             self.visitors.admit(visitor);
@@ -142,15 +141,15 @@ impl Watcher {
     }
 
     /// All is said by one who has joined: the link goes up, over the region that it was offered.
-    fn pair(&mut self, side: &Arc<Side>, peer: Foreign, memory: &Memory, far: &[Bell]) {
+    fn pair(&mut self, side: &Arc<Side>, peer: Foreign, memory: &Memory) {
         if self.peer.is_some() {
             return;
         }
         // It may have written to the region since the offer.
         memory.renew();
         let Ok(ends) = memory.ends(self.meeting.end.left) else { return };
-        if send_bells(&peer, side).is_ok() {
-            self.lay_out(side, ends, far);
+        if let Ok(far) = send_bells(&peer, side) {
+            self.lay_out(side, ends, &far);
             self.visitors.withdraw_offers();
             (self.peer, self.paired) = (Some(peer), Instant::now());
             side.up();

@@ -286,7 +286,7 @@ impl Porter {
 
     /// A visitor has spoken, or is gone.
     fn answer(&mut self, mut visitor: Visitor<Offered>) {
-        let stays = match visitor.hear(|offered| 2 * offered.shape.queues as usize) {
+        let stays = match visitor.hear() {
             Err(_) => false,
             Ok(Wish::Wait) => true,
             Ok(Wish::Hello(message)) => match self.offer(&visitor.socket, &message) {
@@ -300,7 +300,7 @@ impl Porter {
                     false
                 }
             },
-            Ok(Wish::Pair(offered, bells)) => return self.pair(visitor.socket, offered, &bells),
+            Ok(Wish::Pair(offered)) => return self.pair(visitor.socket, offered),
         };
         if stays {
             self.visitors.admit(visitor);
@@ -355,18 +355,16 @@ impl Porter {
     }
 
     /// All is said: it becomes a port.
-    fn pair(&mut self, peer: Foreign, offered: Offered, far: &[Bell]) {
+    fn pair(&mut self, peer: Foreign, offered: Offered) {
         let Offered { name, policy, shape, memory, side } = offered;
         // It may have written to the region since the offer.
         memory.renew();
-        let taken = self.is_taken(&name) || self.residents.len() >= MOST_PORTS;
-        let ready = memory.ready(&end(&name), &shape, &side, far);
-        let (Ok(Ready { mut tx, rx, .. }), false) = (ready, taken) else { return self.refused(1) };
+        let free = !self.is_taken(&name) && self.residents.len() < MOST_PORTS;
+        let far = free.then(|| send_bells(&peer, &side).ok()).flatten();
+        let ready = far.and_then(|far| memory.ready(&end(&name), &shape, &side, &far).ok());
+        let Some(Ready { mut tx, rx, .. }) = ready else { return self.refused(1) };
         let queues = tx.len();
         tx.iter_mut().enumerate().for_each(|(q, tx)| tx.set_classes(classes_of(q, queues)));
-        if send_bells(&peer, &side).is_err() {
-            return self.refused(1);
-        }
         let bell = side.watcher.clone();
         self.residents.push(Resident { name: name.clone(), peer: Some(peer), side: Arc::downgrade(&side), bell });
         let path = "another process of this user".to_owned();

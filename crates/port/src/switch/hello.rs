@@ -12,7 +12,7 @@ use super::vale::{fits, is_name};
 use crate::cable::{Shape, Words, bytes};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"lr-vale\0");
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 /// A pause that is what is granted.
 const AS_GRANTED: u64 = 256;
 

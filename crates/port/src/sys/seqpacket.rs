@@ -2,7 +2,7 @@
 //! waits says how long.
 
 use linerate_ring::Foreign;
-pub(crate) use linerate_ring::sys::message::{MOST_FDS, receive, send};
+pub(crate) use linerate_ring::sys::message::{MOST_FDS, receive, refuse_descriptors, send};
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -76,7 +76,7 @@ fn address(path: &Path) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
     Ok((address, libc::socklen_t::try_from(size_of::<libc::sockaddr_un>()).unwrap_or(0)))
 }
 
-/// Binds and listens; only this user can connect.
+/// Binds and listens; only this user can connect. Who does hands over no descriptors, where the kernel sees to that.
 pub(crate) fn listen(path: &Path) -> io::Result<OwnedFd> {
     let fd = socket()?;
     let (address, len) = address(path)?;
@@ -85,6 +85,7 @@ pub(crate) fn listen(path: &Path) -> io::Result<OwnedFd> {
         check(libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len))?;
         check(libc::listen(fd.as_raw_fd(), 16))?;
     }
+    refuse_descriptors(&fd);
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
     Ok(fd)
 }
@@ -106,6 +107,7 @@ pub(crate) fn accept(listener: &OwnedFd) -> io::Result<Foreign> {
         let fd = libc::accept4(listener.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), flags);
         OwnedFd::from_raw_fd(check(fd)?)
     };
+    refuse_descriptors(&fd);
     Ok(fd.into())
 }
 

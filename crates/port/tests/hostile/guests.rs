@@ -100,7 +100,7 @@ fn garbage(attack: &Attack<'_>) {
             4 => {
                 send(&socket, &hello, &[]);
                 receive(&socket);
-                send(&socket, b"bells", &[file.as_fd(), file.as_fd()]);
+                send(&socket, b"ready", &[file.as_fd(), file.as_fd()]);
             }
             _ => {
                 let word = |most: u64| attack.random() % most;
@@ -190,7 +190,7 @@ fn hog(attack: &Attack<'_>) {
 
 fn bells(attack: &Attack<'_>) {
     while let Some(evil) = attack.join() {
-        evil.own.iter().map(|[_, far]| far).chain(&evil.bells).for_each(fill);
+        evil.bells.iter().for_each(fill);
         for n in 0..200 {
             if !attack.goes_on() {
                 return;
@@ -201,7 +201,7 @@ fn bells(attack: &Attack<'_>) {
             evil.send(&stolen(7));
             evil.map.put(evil.inward.released(), evil.map.see(evil.inward.published()));
             if n % 50 == 0 {
-                evil.own.iter().map(|[_, far]| far).chain(&evil.bells).for_each(fill);
+                evil.bells.iter().for_each(fill);
             }
             attack.acted(SHORT);
         }

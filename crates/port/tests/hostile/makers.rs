@@ -1,5 +1,6 @@
 //! A stranger that listens where a maker would.
 
+use super::descriptors::Slow;
 use super::*;
 
 const AREA: u64 = 2 << 20;
@@ -24,12 +25,18 @@ fn answers(words: Vec<u64>, file: fn() -> Vec<OwnedFd>) -> Act {
         let files = file();
         let fds: Vec<_> = files.iter().map(AsFd::as_fd).collect();
         send(peer, &stranger::words(&words), &fds);
-        let (word, bells) = receive(peer);
-        if word == b"bells" {
-            let fds: Vec<_> = bells.iter().map(AsFd::as_fd).collect();
-            send(peer, b"bells", &fds);
+        if receive(peer).0 == b"ready" {
+            bells(peer);
         }
     })
+}
+
+/// Hands over what a joiner of one queue sleeps on, and what it rings by; gives the other ends.
+fn bells(peer: &OwnedFd) -> [OwnedFd; 4] {
+    let [a, b, c, d] = [doorbell(), doorbell(), doorbell(), doorbell()];
+    send(peer, b"bells", &[a[0].as_fd(), b[0].as_fd(), c[1].as_fd(), d[1].as_fd()]);
+    let ([_, a], [_, b], [c, _], [d, _]) = (a, b, c, d);
+    [a, b, c, d]
 }
 
 fn memory_offered() -> Vec<OwnedFd> {
@@ -39,6 +46,19 @@ fn memory_offered() -> Vec<OwnedFd> {
 /// A maker that offers what is right.
 pub(super) fn proper() -> Act {
     answers(offer(), memory_offered)
+}
+
+/// An offer that is right, and bells that one thing is changed of.
+fn wrong_bells(change: fn(&mut Vec<OwnedFd>, &OwnedFd)) -> Act {
+    Box::new(move |peer| {
+        receive(peer);
+        send(peer, &stranger::words(&offer()), &[memory(LEN, SEALS).as_fd()]);
+        receive(peer);
+        let mut bells: Vec<OwnedFd> = (0..4).map(|_| doorbell()[1].try_clone().unwrap()).collect();
+        change(&mut bells, peer);
+        let fds: Vec<_> = bells.iter().map(AsFd::as_fd).collect();
+        send(peer, b"bells", &fds);
+    })
 }
 
 fn with(at: usize, value: u64) -> Act {
@@ -158,9 +178,9 @@ fn that_offer_nonsense_are_refused_in_one_line() {
             Box::new(|peer| {
                 receive(peer);
                 send(peer, &stranger::words(&offer()), &[memory(LEN, SEALS).as_fd()]);
-                for _ in 0..4 {
-                    std::thread::sleep(Duration::from_millis(700));
-                    send(peer, b"bell", &[doorbell()[1].as_fd()]);
+                for _ in 0..3 {
+                    std::thread::sleep(Duration::from_millis(900));
+                    send(peer, b"bells", &[doorbell()[1].as_fd()]);
                 }
             }),
         ),
@@ -171,7 +191,29 @@ fn that_offer_nonsense_are_refused_in_one_line() {
                 send(peer, &stranger::words(&offer()), &[memory(LEN, SEALS).as_fd()]);
                 receive(peer);
                 let (_reader, writer) = std::io::pipe().unwrap();
-                send(peer, b"bells", &[writer.as_fd(), writer.as_fd()]);
+                send(peer, b"bells", &[writer.as_fd(); 4]);
+            }),
+        ),
+        ("events for bells", wrong_bells(|bells, _| bells[1] = event())),
+        ("a closed pipe for a bell", wrong_bells(|bells, _| bells[3] = std::io::pipe().unwrap().1.into())),
+        ("a device for a bell", wrong_bells(|bells, _| bells[0] = std::fs::File::open("/dev/null").unwrap().into())),
+        (
+            "a stream for a bell",
+            wrong_bells(|bells, _| bells[2] = std::os::unix::net::UnixStream::pair().unwrap().0.into()),
+        ),
+        (
+            "a socket of the network",
+            wrong_bells(|bells, _| bells[0] = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().into()),
+        ),
+        ("its own socket for a bell", wrong_bells(|bells, peer| bells[2] = peer.try_clone().unwrap())),
+        ("too many bells", wrong_bells(|bells, _| bells.push(doorbell()[1].try_clone().unwrap()))),
+        (
+            "a longer word",
+            Box::new(|peer| {
+                receive(peer);
+                send(peer, &stranger::words(&offer()), &[memory(LEN, SEALS).as_fd()]);
+                receive(peer);
+                send(peer, b"bells and whistles", &[doorbell()[1].as_fd()]);
             }),
         ),
     ];
@@ -188,6 +230,52 @@ fn that_offer_nonsense_are_refused_in_one_line() {
     });
 }
 
+/// A joiner takes descriptors, and lets those that are slow to close go where nobody waits.
+#[test]
+fn that_hand_over_what_is_slow_to_close_hold_up_no_joiner() {
+    in_time(|| {
+        static ALIVE: std::sync::Mutex<Vec<std::net::TcpStream>> = std::sync::Mutex::new(Vec::new());
+        fn slowly(by: impl FnOnce(&OwnedFd)) {
+            ALIVE.lock().unwrap().push(Slow::new().hand_over(by));
+        }
+        let offers = |peer: &OwnedFd, fds: &[BorrowedFd<'_>]| {
+            receive(peer);
+            send(peer, &stranger::words(&offer()), fds);
+        };
+        let cases: [(&str, Act); 4] = [
+            ("for memory", Box::new(move |peer| slowly(|slow| offers(peer, &[slow.as_fd()])))),
+            (
+                "beside memory",
+                Box::new(move |peer| slowly(|slow| offers(peer, &[memory(LEN, SEALS).as_fd(), slow.as_fd()]))),
+            ),
+            (
+                "for bells",
+                Box::new(move |peer| {
+                    offers(peer, &[memory(LEN, SEALS).as_fd()]);
+                    receive(peer);
+                    slowly(|slow| assert!(send(peer, b"bells", &[slow.as_fd(); 4])));
+                }),
+            ),
+            (
+                "in a bell's queue, and one bell too few",
+                Box::new(move |peer| {
+                    offers(peer, &[memory(LEN, SEALS).as_fd()]);
+                    receive(peer);
+                    let [near, far] = doorbell();
+                    slowly(|slow| assert!(send(&far, b"", &[slow.as_fd()])));
+                    send(peer, b"bells", &[near.as_fd(); 3]);
+                }),
+            ),
+        ];
+        for (serial, (what, act)) in (1000..).zip(cases) {
+            let line = refused(what, &act, serial);
+            assert!(line.contains("; "), "{what}: {line}");
+        }
+        // And that others are closed: each pairing's end is heard.
+        joins(&mut Honest::new("after-slow"));
+    });
+}
+
 /// It offers what is right, then lies: the honest joiner parts and makes a cable of its own.
 #[test]
 fn that_lie_are_left_and_the_joiner_becomes_a_maker() {
@@ -200,10 +288,8 @@ fn that_lie_are_left_and_the_joiner_becomes_a_maker() {
         let peer = accept(&listener, HUNG).unwrap();
         receive(&peer);
         send(&peer, &words(&offer()), &[file.as_fd()]);
-        let (_, bells) = receive(&peer);
-        assert_eq!(bells.len(), 2);
-        let own = [doorbell(), doorbell()];
-        send(&peer, b"bells", &own.each_ref().map(|[_, far]| far.as_fd()));
+        assert_eq!(receive(&peer).0, b"ready");
+        let _own = bells(&peer);
         let mut port = end.join().unwrap();
         let (mut tx, mut rx) = (port.take_tx(0).unwrap(), port.take_rx(0).unwrap());
         assert_eq!(port.link(), Link::Up);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
-pub(crate) const VERSION: u64 = 5;
+pub(crate) const VERSION: u64 = 6;
 
 /// The socket of the cable `NAME{1`.
 pub(crate) fn path(cable: &str) -> PathBuf {
@@ -47,7 +47,7 @@ pub(crate) fn switch_hello(port: &str, slots: u64, buf_size: u64) -> Vec<u8> {
 
 /// The same with a pause and VLANs that it asks for.
 pub(crate) fn switch_wish(port: &str, slots: u64, buf_size: u64, pause: u64, vlans: &str) -> Vec<u8> {
-    let mut message = words(&[u64::from_le_bytes(*b"lr-vale\0"), 2, 1, slots, 1500, buf_size, pause]);
+    let mut message = words(&[u64::from_le_bytes(*b"lr-vale\0"), 3, 1, slots, 1500, buf_size, pause]);
     message.extend(format!("{port},{vlans}").bytes());
     message
 }
@@ -67,7 +67,7 @@ pub(crate) fn event() -> OwnedFd {
     own(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) })
 }
 
-/// A doorbell of this stranger's: where it listens, and what it hands over to be rung by.
+/// A doorbell: where it is heard, and where it is rung.
 pub(crate) fn doorbell() -> [OwnedFd; 2] {
     let (near, far) = std::os::unix::net::UnixDatagram::pair().unwrap();
     [near.into(), far.into()]
@@ -372,8 +372,8 @@ pub(crate) struct Joiner {
     buf_size: u64,
     /// By these the honest end is rung: its transmit queue, its receive queue.
     pub(crate) bells: Vec<OwnedFd>,
-    /// Its own, both ends of each.
-    pub(crate) own: [[OwnedFd; 2]; 2],
+    /// What it would sleep on.
+    pub(crate) own: Vec<OwnedFd>,
 }
 
 /// Says hello and reads the offer.
@@ -397,7 +397,7 @@ impl Joiner {
         Self::join_writing(path, hello, |_, _, _| ())
     }
 
-    /// The same, with a chance to write to the offered memory (there: inward, outward) before the bells are sent.
+    /// The same, with a chance to write to the offered memory (there: inward, outward) before it says that it is ready.
     pub(crate) fn join_writing(path: &Path, hello: &[u8], write: impl FnOnce(&Map, Pair, Pair)) -> Option<Self> {
         let (socket, offer, file) = offered(path, hello)?;
         assert_eq!((offer[3], offer[4]), (1, 64), "one queue, 64 slots");
@@ -405,10 +405,10 @@ impl Joiner {
         let map = Map::new(&file, len);
         let (inward, outward) = (Pair::new(&offer[10..16]), Pair::new(&offer[16..22]));
         write(&map, inward, outward);
-        let own = [doorbell(), doorbell()];
-        send(&socket, b"bells", &own.each_ref().map(|[_, far]| std::os::fd::AsFd::as_fd(far)));
-        let (word, bells) = receive(&socket);
-        (word == b"bells" && bells.len() == 2).then_some(())?;
+        send(&socket, b"ready", &[]);
+        let (word, mut own) = receive(&socket);
+        (word == b"bells" && own.len() == 4).then_some(())?;
+        let bells = own.split_off(2);
         let (buffers, area, buf_size) = (u32::try_from(offer[9]).unwrap(), offer[8], offer[6]);
         Some(Self { socket, map, inward, outward, buffers, area, buf_size, bells, own })
     }

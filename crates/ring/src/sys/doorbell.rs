@@ -31,13 +31,24 @@ impl Inbox {
     /// A descriptor by which another process rings; it can do nothing else with it. Whoever had the last one rings no more.
     pub fn hand_over(&self) -> io::Result<OwnedFd> {
         let [near, far] = message::datagrams()?;
+        self.attach(near.into())?;
+        Ok(far)
+    }
+
+    /// Another process made the socket, and rings by its other end from now on; whoever rang before does so no more.
+    pub fn take_over(&self, near: Foreign) -> io::Result<()> {
+        check_handed(&near)?;
+        self.attach(near)
+    }
+
+    fn attach(&self, near: Foreign) -> io::Result<()> {
         message::refuse_descriptors(&near);
         self.set.watch(near.as_fd())?;
-        let old = self.socket.lock().unwrap_or_else(PoisonError::into_inner).replace(near.into());
+        let old = self.socket.lock().unwrap_or_else(PoisonError::into_inner).replace(near);
         if let Some(old) = old {
             self.set.unwatch(old.as_fd());
         }
-        Ok(far)
+        Ok(())
     }
 
     /// Rings it from this process.
@@ -65,6 +76,13 @@ impl AsFd for Inbox {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.set.as_fd()
     }
+}
+
+/// What rings a sleeper of another process, and what that one is to sleep on. Nothing can be sent the other way.
+pub fn pair() -> io::Result<(Foreign, OwnedFd)> {
+    let [near, far] = message::datagrams()?;
+    message::hear_nothing(&far)?;
+    Ok((far.into(), near))
 }
 
 /// Refuses what is no end of a doorbell's socket.

@@ -9,6 +9,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 /// Descriptors that one message carries at the most (`SCM_MAX_FD`). There is room for so many in every receipt: what
 /// finds no room is closed by the kernel within the call, which then takes as long as the sender likes.
 pub const MOST_FDS: usize = 253;
+/// More messages than a socket's queue holds with the kernel's largest limits on it.
+const MOST_QUEUED: usize = 1 << 16;
 const ROOM: usize = 64 + MOST_FDS * size_of::<libc::c_int>();
 
 #[repr(align(16))]
@@ -103,6 +105,30 @@ pub fn refuse_descriptors(socket: &impl AsFd) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = socket;
+}
+
+/// Has the kernel refuse all that is sent to this socket from now on: nothing of others lies in its queue.
+pub(super) fn hear_nothing(socket: &impl AsFd) -> io::Result<()> {
+    // SAFETY: the call takes numbers only.
+    check(unsafe { libc::shutdown(socket.as_fd().as_raw_fd(), libc::SHUT_RD) }).map(drop)
+}
+
+/// Takes out of a UNIX socket's queue what lies there, so that the close of the socket does not close it: no more comes.
+/// What is no UNIX socket stays as it is.
+pub(crate) fn empty(fd: &OwnedFd) {
+    if !option(fd.as_fd(), libc::SO_DOMAIN).is_ok_and(|domain| domain == libc::AF_UNIX) {
+        return;
+    }
+    let datagrams = is_datagram(fd.as_fd());
+    let _ = hear_nothing(fd);
+    for _ in 0..MOST_QUEUED {
+        match receive(fd, 4096) {
+            Ok((bytes, fds)) if bytes.is_empty() && fds.is_empty() && !datagrams => return,
+            Ok(_) => {}
+            Err(e) if e.kind() == io::ErrorKind::InvalidData => {}
+            Err(_) => return,
+        }
+    }
 }
 
 /// Has the close of a socket wait for nothing, unless whoever else has it says otherwise meanwhile. What is no socket stays
