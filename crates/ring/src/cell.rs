@@ -209,6 +209,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn plain_are_whole_frames_that_fit() {
+        for (len, flags, plain) in [
+            (0, 0, false),
+            (1, 0, true),
+            (1792, 0, true),
+            (1793, 0, false),
+            (u16::MAX, 0, false),
+            (60, flags::MOREFRAG, false),
+            (60, flags::META, false),
+            (60, flags::BUF_CHANGED, true),
+        ] {
+            assert_eq!(SlotWord::new(7, len, flags).is_plain(1792), plain, "{len} {flags:#x}");
+        }
+    }
+
+    #[test]
     fn a_word_keeps_its_parts() {
         let w = SlotWord::new(0xdead_beef, 1514, flags::MOREFRAG | flags::BUF_CHANGED);
         assert_eq!((w.buf_idx(), w.len(), w.flags()), (0xdead_beef, 1514, 0x21));

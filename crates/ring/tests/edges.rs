@@ -1,0 +1,182 @@
+//! What happens at the edges of a ring, of a batch and of what a call accepts.
+
+use linerate_ring::{Foreign, Meta, Region, RegionConfig, RegionError, RxRing, Sharing, TxRing, flags, forward};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+fn config(slots: u32, rings: u32) -> RegionConfig {
+    let ring_bytes = Region::ring_room(slots) * rings as usize;
+    RegionConfig { buf_size: 512, buffers: slots * rings + 8, ring_bytes, sharing: Sharing::Private, huge: false }
+}
+
+fn region(slots: u32, rings: u32) -> Arc<Region> {
+    Region::new(&config(slots, rings)).unwrap()
+}
+
+/// Where the batch ends is where the ring does, and its other half is at the ring's beginning.
+#[test]
+fn the_slots_of_a_batch_lie_in_two_runs_across_the_rings_end() {
+    let region = region(64, 2);
+    let (mut tx, mut rx) = (TxRing::new(&region, 0, 64).unwrap(), RxRing::new(&region, 1, 64).unwrap());
+    tx.reserve(60).commit(60);
+    tx.take(60);
+    tx.complete(60);
+    let mut batch = tx.reserve(10);
+    (0..10).for_each(|i| batch.set(i, 100 + i as usize, 0));
+    let (first, second) = batch.slots();
+    let lengths: Vec<u16> = first.iter().chain(second).map(|slot| slot.word().len()).collect();
+    assert_eq!((first.len(), second.len(), lengths), (4, 6, (100..110).collect()));
+    let batch = tx.reserve(3);
+    assert_eq!((batch.slots().0.len(), batch.slots().1.len()), (3, 0));
+
+    rx.deliver(60);
+    rx.batch(60).release(60);
+    for k in 0..10 {
+        rx.set_free(k, 200 + k as usize, 0, None);
+    }
+    rx.deliver(10);
+    let batch = rx.batch(10);
+    let (first, second) = batch.slots();
+    let lengths: Vec<u16> = first.iter().chain(second).map(|slot| slot.word().len()).collect();
+    assert_eq!((first.len(), second.len(), lengths), (4, 6, (200..210).collect()));
+}
+
+/// Frames that are forwarded by exchange, when each ring ends in the middle of the batch, at another place.
+#[test]
+fn frames_are_exchanged_across_the_ends_of_both_rings() {
+    let region = region(64, 2);
+    let (mut tx, mut rx) = (TxRing::new(&region, 0, 64).unwrap(), RxRing::new(&region, 1, 64).unwrap());
+    tx.reserve(50).commit(50);
+    tx.take(50);
+    tx.complete(50);
+    rx.deliver(57);
+    rx.batch(57).release(57);
+    let mut all: Vec<u32> = (0..64).flat_map(|k| [tx.slot_word(k).buf_idx(), rx.slot_word(k).buf_idx()]).collect();
+    for k in 0..30u8 {
+        assert!(rx.free_frame(k.into()).unwrap().write(0, &[k; 60]));
+        rx.set_free(k.into(), 60, 0, None);
+    }
+    rx.deliver(30);
+    let (from, to) = (rx.batch(30), tx.reserve(30));
+    assert_eq!(forward(from, to, 30), Some((30, 30)));
+    assert_eq!((rx.available(), tx.pending()), (0, 30));
+    for k in 0..30u8 {
+        assert_eq!(tx.pending_frame(k.into()).to_vec(), [k; 60]);
+    }
+    let mut now: Vec<u32> = (0..64).flat_map(|k| [tx.slot_word(k).buf_idx(), rx.slot_word(k).buf_idx()]).collect();
+    (all.sort_unstable(), now.sort_unstable());
+    assert_eq!(all, now, "each buffer in one slot");
+}
+
+#[test]
+fn what_is_changed_in_place_is_what_leaves() {
+    let region = region(64, 1);
+    let mut tx = TxRing::new(&region, 0, 64).unwrap();
+    let mut batch = tx.reserve(1);
+    assert!(batch.put(0, &[1; 80]));
+    let mut frame = batch.frame(0);
+    assert_eq!(frame.bytes().unwrap().len(), frame.len());
+    frame.bytes_mut().unwrap()[79] = 7;
+    batch.commit(1);
+    let mut frame = tx.pending_frame(0);
+    assert_eq!((frame.bytes().unwrap()[78..].to_vec(), frame.bytes_mut().unwrap().len()), (vec![1, 7], 80));
+}
+
+/// Slots from the `from`th on: length, flags, metadata and bytes.
+fn pending(ring: &mut TxRing, from: u32) -> Vec<(u16, u16, Option<Meta>, Vec<u8>)> {
+    let all = from..ring.pending();
+    all.map(|i| {
+        let (word, meta) = (ring.pending_word(i), ring.pending_meta(i));
+        (word.len(), word.flags(), meta, ring.pending_frame(i).to_vec())
+    })
+    .collect()
+}
+
+#[test]
+fn what_is_committed_is_carried_to_another_ring_with_its_chains_and_metadata() {
+    let (small, large) = (region(64, 1), Region::new(&RegionConfig { buf_size: 2048, ..config(64, 1) }).unwrap());
+    let (mut to, mut from) = (TxRing::new(&small, 0, 64).unwrap(), TxRing::new(&large, 0, 64).unwrap());
+    let meta = Meta { gso_size: 9, ..Meta::default() };
+    let fits = u16::try_from(to.usable()).unwrap();
+    let slots: [(u16, u16); 9] = [
+        (60, 0),
+        (fits, flags::MOREFRAG),
+        (7, 0),
+        // A frame too long, and a chain of which one slot is.
+        (fits + 1, 0),
+        (20, flags::MOREFRAG),
+        (fits + 1, flags::MOREFRAG),
+        (21, 0),
+        (61, flags::META),
+        // A chain that goes on with what is committed next.
+        (62, flags::MOREFRAG),
+    ];
+    let mut batch = from.reserve(9);
+    for (i, (len, flags)) in (0..).zip(slots) {
+        assert!(batch.put(i, &vec![u8::try_from(i).unwrap(); len.into()]));
+        batch.set(i, len.into(), flags);
+        if flags & flags::META != 0 {
+            batch.set_meta(i, meta);
+        }
+    }
+    batch.commit(9);
+    assert_eq!(to.carry_over(&mut from), 2, "frames that stay behind");
+    assert_eq!((from.pending(), to.pending()), (0, 5));
+    let wanted: Vec<_> = [0, 1, 2, 7, 8]
+        .map(|i: u8| {
+            let (len, flags) = slots[usize::from(i)];
+            (len, flags, (flags & flags::META != 0).then_some(meta), vec![i; len.into()])
+        })
+        .to_vec();
+    assert_eq!(pending(&mut to, 0), wanted);
+
+    // No more than there is room for, in order, and whole.
+    from.complete(9);
+    let mut batch = from.reserve(60);
+    (0..60).for_each(|i| assert!(batch.put(i, &[100; 50])));
+    batch.set(57, 50, flags::MOREFRAG);
+    batch.set(58, 50, flags::MOREFRAG);
+    batch.commit(60);
+    assert_eq!(to.carry_over(&mut from), 1, "the chain has three slots, and one is free");
+    assert_eq!((from.pending(), to.pending()), (0, 62));
+}
+
+#[test]
+fn a_buffer_is_delivered_to_its_own_region_alone() {
+    let (here, there) = (region(64, 1), region(64, 1));
+    let (mut ring, mut other) = (RxRing::new(&here, 0, 64).unwrap(), RxRing::new(&there, 0, 64).unwrap());
+    let (mine, theirs) = (ring.take_buffer().unwrap(), other.take_buffer().unwrap());
+    let theirs = ring.deliver_buffer(theirs, 60, 0, None).expect_err("of another region");
+    let mine = ring.deliver_buffer(mine, ring.usable() + 1, 0, None).expect_err("longer than a buffer");
+    assert!(ring.deliver_buffer(mine, ring.usable(), flags::MOREFRAG, None).is_ok());
+    assert_eq!((ring.available(), ring.slot_word(0).len()), (1, u16::try_from(ring.usable()).unwrap()));
+    assert!(other.deliver_buffer(theirs, 60, 0, None).is_ok());
+}
+
+#[test]
+fn a_region_that_cannot_be_is_refused_by_the_number() {
+    let good = config(64, 2);
+    let refused = |config: RegionConfig| match Region::new(&config) {
+        Err(RegionError::Config { what, got, .. }) => (what, got),
+        other => panic!("{config:?}: {other:?}"),
+    };
+    for buf_size in [0, 256, 511, 513, 131_072] {
+        assert_eq!(refused(RegionConfig { buf_size, ..good }), ("the buffer size", buf_size.into()));
+    }
+    let buffers = u32::MAX / 4 + 1;
+    assert_eq!(refused(RegionConfig { buffers, ..good }), ("the number of buffers", buffers.into()));
+    let ring_bytes = (1 << 34) + 1;
+    assert_eq!(refused(RegionConfig { ring_bytes, ..good }), ("the ring room", ring_bytes as u64));
+}
+
+/// Each waits for the one before: a thread that has closed is there for the next, or makes room for another.
+#[test]
+#[cfg_attr(miri, ignore = "pipes and threads in numbers")]
+fn closes_go_on_however_many_there_were() {
+    for _ in 0..100 {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        drop(Foreign::from(OwnedFd::from(writer)));
+        assert_eq!(reader.read(&mut [0; 1]).unwrap(), 0);
+    }
+}
