@@ -68,6 +68,13 @@ impl Bell {
         }
     }
 
+    /// No other process wakes this sleeper any more, until one is let again.
+    pub fn detach(&self) {
+        if let Kind::Near(inbox) = &*self.0 {
+            inbox.detach();
+        }
+    }
+
     /// The bell of a sleeper in another process, which handed this over.
     ///
     /// # Errors

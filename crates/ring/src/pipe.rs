@@ -122,7 +122,7 @@ impl Pipe {
         (ring.raw.pipe, ring.raw.claim) = (next_id(), claim);
         let far = Raw::new(region.clone(), pair.rx, pair.first_buf);
         if self == Self::Joiner {
-            // The maker may have swapped buffers in an earlier pairing, and takes no others than it knows of.
+            // The maker takes no other buffers than it knows of.
             for k in 0..pair.rx.slots {
                 let buf = far.slot(k).word().buf_idx();
                 if (BUFFERS_RESERVED..region.buffers()).contains(&buf) {
@@ -311,9 +311,10 @@ impl PipeTx {
         i
     }
 
-    /// Takes over from the pipe that this one replaces: the rest of a refused chain stays refused.
-    pub fn inherit(&mut self, from: &Self) {
-        self.refusing = from.refusing;
+    /// Takes over from the pipe that this one replaces: the rest of a refused chain stays refused, and so does that of a
+    /// chain which was left behind (`open`).
+    pub fn inherit(&mut self, from: &Self, open: bool) {
+        self.refusing = from.refusing || open;
     }
 
     /// Whether the consumer sleeps and must be woken now; says so once.
@@ -367,7 +368,8 @@ impl PipeTx {
     }
 
     /// The consumer is gone for good: takes all slots back as they were lent and makes the lines ready for the next
-    /// one. Gives the frames that were on their way, and the cursor from which the next consumer must start. While the
+    /// one over these rings, if there is to be one. Gives the frames that were on their way, and the cursor from which that one
+    /// would start. While the
     /// consumer lives in this process, or if the ring is not this pipe's, nothing is taken back and nothing lost.
     pub fn reset(&mut self, ring: &mut TxRing) -> (u64, u32) {
         if ring.raw.pipe != self.id || !ring.raw.is_alone() {

@@ -110,15 +110,15 @@ impl TxRing {
     }
 
     /// Takes over what is committed and not yet taken in another ring, by copying. Frames beyond this ring's room or its
-    /// buffers stay behind, whole; gives how many frames did. A ring that serves a pipe within a private region keeps its
-    /// own.
-    pub fn carry_over(&mut self, from: &mut Self) -> u32 {
+    /// buffers stay behind, whole; gives how many frames did, and whether the last of them is a chain whose end is still to
+    /// be committed. A ring that serves a pipe within a private region keeps its own.
+    pub fn carry_over(&mut self, from: &mut Self) -> (u32, bool) {
         // In a private region a pipe's ring takes orders of its pipe alone: who else moved its cursor would have the pipe
         // publish slots that it has not written.
         if from.raw.pipe != 0 && !from.raw.shared {
-            return 0;
+            return (0, false);
         }
-        let (mut left, mut at) = (0, 0);
+        let (mut left, mut at, mut open) = (0, 0, false);
         while at < from.pending() {
             let chain = (at..from.pending()).position(|i| !from.pending_word(i).has(flags::MOREFRAG));
             // An unfinished chain goes on here.
@@ -128,12 +128,12 @@ impl TxRing {
             if fits {
                 self.carry(from, at, n);
             } else {
-                left += 1;
+                (left, open) = (left + 1, chain.is_none());
             }
             at += n;
         }
         from.advance(from.pending());
-        left
+        (left, open)
     }
 
     /// Copies `n` pending slots of another ring, which fit.

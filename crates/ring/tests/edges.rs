@@ -65,7 +65,8 @@ fn frames_are_exchanged_across_the_ends_of_both_rings() {
         assert_eq!(tx.pending_frame(k.into()).to_vec(), [k; 60]);
     }
     let mut now: Vec<u32> = (0..64).flat_map(|k| [tx.slot_word(k).buf_idx(), rx.slot_word(k).buf_idx()]).collect();
-    (all.sort_unstable(), now.sort_unstable());
+    all.sort_unstable();
+    now.sort_unstable();
     assert_eq!(all, now, "each buffer in one slot");
 }
 
@@ -121,7 +122,7 @@ fn what_is_committed_is_carried_to_another_ring_with_its_chains_and_metadata() {
         }
     }
     batch.commit(9);
-    assert_eq!(to.carry_over(&mut from), 2, "frames that stay behind");
+    assert_eq!(to.carry_over(&mut from), (2, false), "frames that stay behind");
     assert_eq!((from.pending(), to.pending()), (0, 5));
     let wanted: Vec<_> = [0, 1, 2, 7, 8]
         .map(|i: u8| {
@@ -138,8 +139,13 @@ fn what_is_committed_is_carried_to_another_ring_with_its_chains_and_metadata() {
     batch.set(57, 50, flags::MOREFRAG);
     batch.set(58, 50, flags::MOREFRAG);
     batch.commit(60);
-    assert_eq!(to.carry_over(&mut from), 1, "the chain has three slots, and one is free");
+    assert_eq!(to.carry_over(&mut from), (1, false), "the chain has three slots, and one is free");
     assert_eq!((from.pending(), to.pending()), (0, 62));
+    from.complete(60);
+    let mut batch = from.reserve(2);
+    (0..2).for_each(|i| batch.set(i, 50, flags::MOREFRAG));
+    batch.commit(2);
+    assert_eq!(to.carry_over(&mut from), (1, true), "its end is still to come");
 }
 
 #[test]

@@ -245,7 +245,7 @@ fn a_chain_that_does_not_fit_a_successors_ring_stays_behind_whole() {
     }
     send(&mut old, b"chain", 0);
     send(&mut old, b"short", 0);
-    assert_eq!(tx.carry_over(&mut old), 1);
+    assert_eq!(tx.carry_over(&mut old), (1, false));
     assert_eq!((old.pending(), tx.pending()), (0, 41));
     assert_eq!(a.sync(&mut tx, |_| true).frames, 41);
     b.sync(&mut rx);
@@ -561,6 +561,63 @@ mod another_process {
         drop(handed);
         assert!(!is_rung(&bell), "nobody is left to ring, and nothing is rung");
     }
+
+    /// A bell that sleeps on what another process made, and both ends of it as that one keeps them.
+    fn taken_over() -> (Bell, UnixDatagram, UnixDatagram) {
+        let (bell, (near, far)) = (Bell::between().unwrap(), UnixDatagram::pair().unwrap());
+        bell.take_over(OwnedFd::from(near.try_clone().unwrap()).into()).unwrap();
+        far.send(&[]).unwrap();
+        assert!(is_rung(&bell));
+        bell.clear();
+        assert!(!is_rung(&bell));
+        (bell, near, far)
+    }
+
+    /// Readable for good is what was shut for reading: whoever sleeps there would wake for ever.
+    #[test]
+    fn a_bell_that_its_maker_shuts_falls_silent() {
+        let (bell, near, far) = taken_over();
+        near.shutdown(std::net::Shutdown::Read).unwrap();
+        assert!(is_rung(&bell));
+        bell.clear();
+        assert!(!is_rung(&bell));
+        bell.ring();
+        assert!(is_rung(&bell), "by this process");
+        drop((near, far));
+    }
+
+    #[test]
+    fn a_bell_that_is_detached_is_rung_by_nobody_else() {
+        let (bell, _near, far) = taken_over();
+        far.send(&[]).unwrap();
+        bell.detach();
+        assert!(!is_rung(&bell));
+        let _ = far.send(&[]);
+        assert!(!is_rung(&bell));
+        bell.ring();
+        assert!(is_rung(&bell), "by this process");
+    }
+
+    /// Whoever shares a socket can have each message bring a descriptor of its sender's process (SO_PASSPIDFD).
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn descriptors_of_processes_that_come_with_messages_are_closed() {
+        let (bell, near, far) = taken_over();
+        let on: libc::c_int = 1;
+        // SAFETY: the value is readable for its length.
+        let done = unsafe { libc::setsockopt(near.as_raw_fd(), libc::SOL_SOCKET, 76, (&raw const on).cast(), 4) };
+        if done != 0 {
+            linerate_skip::skip!("this kernel (before Linux 6.5) has no SO_PASSPIDFD");
+            return;
+        }
+        for _ in 0..20 {
+            far.send(&[]).unwrap();
+            bell.clear();
+        }
+        let links =
+            std::fs::read_dir("/proc/self/fd").unwrap().filter_map(|fd| std::fs::read_link(fd.ok()?.path()).ok());
+        assert_eq!(links.filter(|link| link.to_string_lossy().contains("pidfd")).count(), 0);
+    }
 }
 
 /// Regression: the pipe would have published slots that it had not written, and so a buffer that somebody holds.
@@ -570,7 +627,7 @@ fn a_pipes_ring_in_private_memory_is_carried_over_by_nobody_else() {
     let ((mut tx, _), _) = pipe(&region);
     let mut other = TxRing::new(&region, 0, 64).unwrap();
     send(&mut tx, b"the pipe's", 0);
-    assert_eq!(other.carry_over(&mut tx), 0);
+    assert_eq!(other.carry_over(&mut tx), (0, false));
     assert_eq!((tx.pending(), other.pending()), (1, 0), "what was committed stays the pipe's");
 }
 

@@ -331,15 +331,19 @@ const _: () = assert!(BELLS_EACH <= MOST_FDS);
 /// Hands over what a joiner needs of all bells: what it sleeps on, and what it rings this end by; both of its transmit
 /// queues, then of its receive queues, and of this end's. Gives the bells that wake it.
 pub(crate) fn send_bells(peer: &Foreign, side: &Side) -> io::Result<Vec<Bell>> {
-    let own = side.bells();
-    let (far, mut ends): (Vec<_>, Vec<_>) =
-        own.iter().map(|_| Bell::apart()).collect::<io::Result<Vec<_>>>()?.into_iter().unzip();
-    for bell in own {
-        ends.push(bell.hand_over()?);
+    let hand = |ends: io::Result<Vec<OwnedFd>>| {
+        let ends = ends?;
+        let fds: Vec<BorrowedFd<'_>> = ends.iter().map(AsFd::as_fd).collect();
+        socket::send(peer, BELLS, &fds)
+    };
+    // As many descriptors at a time as a message carries: there may be no more to be had.
+    let (own, mut far) = (side.bells(), Vec::new());
+    for some in own.chunks(BELLS_EACH) {
+        let pairs = some.iter().map(|_| Bell::apart()).collect::<io::Result<Vec<_>>>()?;
+        let (bells, ends): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+        far.extend(bells);
+        hand(Ok(ends))?;
     }
-    for some in ends.chunks(BELLS_EACH) {
-        let fds: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
-        socket::send(peer, BELLS, &fds)?;
-    }
+    own.chunks(BELLS_EACH).try_for_each(|some| hand(some.iter().map(Bell::hand_over).collect()))?;
     Ok(far)
 }

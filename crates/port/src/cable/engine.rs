@@ -46,17 +46,16 @@ impl CableTx {
             seat.let_go = true;
         }
         if let Some((ends, wire)) = seat.fresh.ends.take() {
-            let (mut fresh, mut pipe) = *ends;
             self.wire = wire;
-            let left = fresh.carry_over(ring);
-            count.dropped.add(DropReason::TooLong, left.into());
-            pipe.inherit(&self.pipe);
-            (*ring, self.pipe) = (fresh, pipe);
+            change(ring, &mut self.pipe, *ends, count);
         }
         if seat.claimed && !seat.let_go {
             // A pairing came and went between two syncs.
             self.pipe.reset(ring);
             seat.let_go = true;
+        }
+        if let Some(own) = seat.own.take() {
+            change(ring, &mut self.pipe, *own, count);
         }
         if let Some(far) = seat.fresh.far.take() {
             self.far = far;
@@ -85,6 +84,14 @@ impl CableTx {
             }
         }
     }
+}
+
+/// Goes on over other rings, with what is committed and not yet sent.
+fn change(ring: &mut TxRing, pipe: &mut PipeTx, (mut fresh, mut other): (TxRing, PipeTx), count: &mut TxCounters) {
+    let (left, open) = fresh.carry_over(ring);
+    count.dropped.add(DropReason::TooLong, left.into());
+    other.inherit(pipe, open);
+    (*ring, *pipe) = (fresh, other);
 }
 
 impl Drop for CableTx {
@@ -191,10 +198,17 @@ impl CableRx {
         }
         if seat.claimed && !seat.let_go {
             // A pairing came and went between two syncs; what was published in it is delivered nevertheless.
+            let told = Drops::from_numbers(self.pipe.told());
             if self.pipe.reset(ring).is_none() {
                 return false;
             }
+            self.told.merge(&told);
             seat.let_go = true;
+        }
+        if let Some(own) = seat.own.take() {
+            let (mut fresh, pipe) = *own;
+            fresh.inherit(ring);
+            (*ring, self.pipe) = (fresh, pipe);
         }
         if let Some(far) = seat.fresh.far.take() {
             self.far = far;

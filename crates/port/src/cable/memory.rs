@@ -52,7 +52,7 @@ impl Memory {
         let mut ready = Ready { side: side.clone(), tx: Vec::new(), rx: Vec::new() };
         let ends = self.ends(end.left)?;
         for (q, (ring, pipe)) in ends.tx.into_iter().enumerate() {
-            // Until the other end brings its own, the bell is this end's: nobody sleeps on the other side.
+            // Until the other end is there, the bell is this end's: nobody sleeps on the other side.
             let far = far.get(shape.queues as usize + q).cloned().unwrap_or_else(|| side.tx_bell(q));
             ready.tx.push(TxQueue::new(ring, Box::new(CableTx::new(pipe, side, q, far, wire.clone()))));
         }

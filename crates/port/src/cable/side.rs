@@ -3,6 +3,7 @@
 //! A generation is one pairing of two ends. When the other end goes, the link goes down; each queue notices at its next
 //! sync, takes its slots back, and reports. Only when all queues have reported does the watcher pair anew.
 
+use super::memory::Ends;
 use super::wire::Wire;
 use crate::info::Link;
 use linerate_ring::{Bell, PipeRx, PipeTx, RxRing, TxRing};
@@ -17,8 +18,8 @@ pub(super) const NEVER: u32 = u32::MAX - 1;
 /// What a new generation brings a queue: rings of a region of its own, with the rate of the wire that comes with them, and
 /// the bell of the far side.
 #[derive(Default)]
-pub(super) struct Fresh<Ends> {
-    pub(super) ends: Option<(Box<Ends>, Option<Wire>)>,
+pub(super) struct Fresh<Half> {
+    pub(super) ends: Option<(Box<Half>, Option<Wire>)>,
     pub(super) far: Option<Bell>,
 }
 
@@ -26,19 +27,21 @@ pub(super) type FreshTx = Fresh<(TxRing, PipeTx)>;
 pub(super) type FreshRx = Fresh<(RxRing, PipeRx)>;
 
 /// One queue's place at the desk.
-pub(super) struct Seat<Ends> {
+pub(super) struct Seat<Half> {
     /// The queue was synced once.
     pub(super) claimed: bool,
     /// The queue was dropped.
     gone: bool,
     /// The queue has let go of the last pairing.
     pub(super) let_go: bool,
-    pub(super) fresh: Fresh<Ends>,
+    pub(super) fresh: Fresh<Half>,
+    /// Rings that nobody else maps, for when it has let go.
+    pub(super) own: Option<Box<Half>>,
 }
 
-impl<Ends> Seat<Ends> {
+impl<Half> Seat<Half> {
     fn new() -> Self {
-        Self { claimed: false, gone: false, let_go: true, fresh: Fresh { ends: None, far: None } }
+        Self { claimed: false, gone: false, let_go: true, fresh: Fresh { ends: None, far: None }, own: None }
     }
 
     /// Whether somebody syncs this queue.
@@ -185,17 +188,24 @@ impl Side {
 
     /// The other end is gone. Queues in use have to report anew.
     pub(crate) fn down(&self) {
+        self.part(Ends { tx: Vec::new(), rx: Vec::new() });
+    }
+
+    /// The same, with rings over which each queue stands from when it lets go of those that the other end maps.
+    pub(super) fn part(&self, own: Ends) {
         let state = self.state();
         if state & 1 == 0 {
             return;
         }
         let mut desk = self.desk();
-        for seat in desk.tx.iter_mut().filter(|s| s.in_use()) {
-            seat.let_go = false;
+        let (mut tx, mut rx) = (own.tx.into_iter().map(Box::new), own.rx.into_iter().map(Box::new));
+        for seat in &mut desk.tx {
+            (seat.let_go, seat.own) = (!seat.in_use(), tx.next());
         }
-        for seat in desk.rx.iter_mut().filter(|s| s.in_use()) {
-            seat.let_go = false;
+        for seat in &mut desk.rx {
+            (seat.let_go, seat.own) = (!seat.in_use(), rx.next());
         }
+        self.bells.iter().for_each(Bell::detach);
         self.set(state.wrapping_add(1));
     }
 
@@ -204,14 +214,6 @@ impl Side {
         let state = self.state();
         if state & 1 == 0 {
             self.set(state.wrapping_add(1));
-        }
-    }
-
-    /// Still down, with other rings on the desk.
-    pub(super) fn moved(&self) {
-        let state = self.state();
-        if state & 1 == 0 {
-            self.set(state.wrapping_add(2));
         }
     }
 

@@ -68,13 +68,20 @@ impl Watcher {
             let gone =
                 self.peer.as_ref().is_some_and(|peer| socket::poll(&[Some(peer.as_fd())], Some(Duration::ZERO))[0]);
             if self.peer.is_some() && (gone || side.accused()) {
+                let own = Memory::make(&self.meeting.end, &self.shape);
+                let Ok(own) = own.and_then(|own| own.ends(self.meeting.end.left)) else {
+                    // No memory now. Until there is some the queues stay where they are, and the link seems to be up.
+                    drop(side);
+                    std::thread::sleep(Duration::from_millis(100));
+                    continue;
+                };
                 self.peer = None;
                 // Before anybody learns of it, so that the place is not taken by one with other options.
                 let place = if self.listener.is_none() { self.meeting.place() } else { None };
                 if place.is_some() {
                     side.listens_at(Some(&self.meeting.path));
                 }
-                side.down();
+                side.part(own);
                 drop(side);
                 if !self.part(place) {
                     return;
@@ -149,50 +156,29 @@ impl Watcher {
         memory.renew();
         let Ok(ends) = memory.ends(self.meeting.end.left) else { return };
         if let Ok(far) = send_bells(&peer, side) {
-            self.lay_out(side, ends, &far);
+            lay_out(side, ends, self.shape.rate, &far);
             self.visitors.withdraw_offers();
             (self.peer, self.paired) = (Some(peer), Instant::now());
             side.up();
         }
     }
 
-    /// Leaves on the desk what the queues need for the pairing that begins: rings, and the far end's bells (of its transmit
-    /// queues, then of its receive queues; empty before it is there).
-    fn lay_out(&self, side: &Side, ends: Ends, far: &[Bell]) {
-        let (mut desk, wire) = (side.desk(), self.shape.rate.map(Wire::new));
-        let (tx_far, rx_far) = far.split_at(far.len() / 2);
-        for (q, (seat, ends)) in desk.tx.iter_mut().zip(ends.tx).enumerate() {
-            seat.fresh = FreshTx { ends: Some((Box::new(ends), wire.clone())), far: rx_far.get(q).cloned() };
-        }
-        for (q, (seat, ends)) in desk.rx.iter_mut().zip(ends.rx).enumerate() {
-            seat.fresh = FreshRx { ends: Some((Box::new(ends), None)), far: tx_far.get(q).cloned() };
-        }
-    }
-
-    /// The other end is gone: waits until the queues have let go, gives them rings that nobody else maps, then sees to it
-    /// that this end can be paired anew. `place`: this end, once a joiner, listens now. False: this end was closed.
+    /// The other end is gone: waits until the queues have let go, then sees to it that this end can be paired anew. `place`:
+    /// this end, once a joiner, listens now. False: this end was closed.
     fn part(&mut self, mut place: Option<OwnedFd>) -> bool {
         self.visitors.withdraw_offers();
         loop {
             let Some(side) = self.side.upgrade() else { return false };
-            if !side.reports(Duration::from_millis(100)) {
-                continue;
-            }
-            let own = Memory::make(&self.meeting.end, &self.shape);
-            if let Ok(ends) = own.and_then(|own| own.ends(self.meeting.end.left)) {
-                self.lay_out(&side, ends, &[]);
-                side.moved();
+            if side.reports(Duration::from_millis(100)) {
                 break;
             }
-            // No memory now: the link is down until there is some.
-            std::thread::sleep(Duration::from_millis(100));
         }
         // Makers that go as fast as they come shall not keep this thread busy.
         let mut wait = if place.is_none() && self.paired.elapsed() < RETRY { RETRY } else { Duration::ZERO };
         while self.listener.is_none() && self.peer.is_none() {
             std::thread::sleep(std::mem::replace(&mut wait, RETRY));
             let Some(side) = self.side.upgrade() else { return false };
-            // A successor has as many queues; rings and rate may be others, and are the first's.
+            // A successor has as many queues; rings and rate may be others, and are the first's as long as it is there.
             let queues = self.shape.queues;
             let met = match place.take() {
                 Some(listener) => Ok(Met::First(listener)),
@@ -205,8 +191,8 @@ impl Watcher {
                 }
                 Ok(Met::Joined(Joined { peer, memory, shape, far })) => {
                     if let Ok(ends) = memory.ends(self.meeting.end.left) {
-                        (self.shape, self.peer, self.paired) = (shape, Some(peer), Instant::now());
-                        self.lay_out(&side, ends, &far);
+                        (self.peer, self.paired) = (Some(peer), Instant::now());
+                        lay_out(&side, ends, shape.rate, &far);
                         side.up();
                     }
                 }
@@ -214,5 +200,20 @@ impl Watcher {
             }
         }
         true
+    }
+}
+
+/// Leaves on the desk what the queues need for the pairing that begins: rings, and the far end's bells (of its transmit
+/// queues, then of its receive queues; empty before it is there).
+fn lay_out(side: &Side, ends: Ends, rate: Option<u64>, far: &[Bell]) {
+    let (mut desk, wire) = (side.desk(), rate.map(Wire::new));
+    let (tx_far, rx_far) = far.split_at(far.len() / 2);
+    for (q, (seat, ends)) in desk.tx.iter_mut().zip(ends.tx).enumerate() {
+        seat.own = None;
+        seat.fresh = FreshTx { ends: Some((Box::new(ends), wire.clone())), far: rx_far.get(q).cloned() };
+    }
+    for (q, (seat, ends)) in desk.rx.iter_mut().zip(ends.rx).enumerate() {
+        seat.own = None;
+        seat.fresh = FreshRx { ends: Some((Box::new(ends), None)), far: tx_far.get(q).cloned() };
     }
 }

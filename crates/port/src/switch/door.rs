@@ -2,7 +2,7 @@
 //! it, which sleeps unless somebody comes, goes or lies.
 //!
 //! Each who comes gets a region of its own, made here, and is then at the right end of a cable whose left end is the
-//! switch's: what it may write, and what that can do, is as for a cable. It is let in when its bells are here; nothing
+//! switch's: what it may write, and what that can do, is as for a cable. It is let in when it says that it is ready; nothing
 //! that it leaves unsaid makes anybody wait. Who goes, or writes what cannot be, is parted from; the switch then reads
 //! what had been published, and takes the port off.
 

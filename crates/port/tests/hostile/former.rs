@@ -52,3 +52,22 @@ fn who_was_joined_to_a_cable_or_offered_one_before_maps_nothing_of_who_comes_aft
     drop((peer, tx, rx));
     honest.serves_the_next("former joiners");
 }
+
+/// The receiver has not read what the former peer left, and does not let go of its ring: the sender does all the same.
+#[test]
+fn a_queue_leaves_what_a_former_peer_maps_whatever_the_others_do() {
+    let mut honest = Honest::new("left");
+    let first = honest.attacked();
+    first.send(&[1; 60]);
+    honest.rx.sync();
+    assert_eq!(honest.rx.ring.available(), 1);
+    drop(first.socket);
+    until("link down", || (honest.port.link() == Link::Down).then_some(()));
+    honest.tx.sync();
+    honest.rx.sync();
+    assert_eq!(honest.rx.ring.available(), 1, "still to be read");
+    honest.send(SECRET);
+    assert_eq!(honest.tx.ring.pending(), 1);
+    assert!(!first.map.bytes().windows(60).any(|window| window == [SECRET; 60]), "what is for the next is seen");
+    honest.serves_the_next("a receiver that is slow");
+}

@@ -242,7 +242,7 @@ fn that_hand_over_what_is_slow_to_close_hold_up_no_joiner() {
             receive(peer);
             send(peer, &stranger::words(&offer()), fds);
         };
-        let cases: [(&str, Act); 4] = [
+        let cases: [(&str, Act); 6] = [
             ("for memory", Box::new(move |peer| slowly(|slow| offers(peer, &[slow.as_fd()])))),
             (
                 "beside memory",
@@ -264,6 +264,24 @@ fn that_hand_over_what_is_slow_to_close_hold_up_no_joiner() {
                     let [near, far] = doorbell();
                     slowly(|slow| assert!(send(&far, b"", &[slow.as_fd()])));
                     send(peer, b"bells", &[near.as_fd(); 3]);
+                }),
+            ),
+            (
+                "behind a packet without bytes",
+                Box::new(move |peer| {
+                    let [near, far] = packets();
+                    slowly(|slow| assert!(send(&far, b"", &[]) && send(&far, b"", &[slow.as_fd()])));
+                    offers(peer, &[near.as_fd()]);
+                }),
+            ),
+            (
+                "in a connection that nobody has accepted",
+                Box::new(move |peer| {
+                    let dir = tempfile::tempdir().unwrap();
+                    let listener = listen(&dir.path().join("s"));
+                    let far = connect(&dir.path().join("s")).unwrap();
+                    slowly(|slow| assert!(send(&far, b"", &[slow.as_fd()])));
+                    offers(peer, &[listener.as_fd()]);
                 }),
             ),
         ];

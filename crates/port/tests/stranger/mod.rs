@@ -141,6 +141,15 @@ fn socket() -> OwnedFd {
     }
 }
 
+/// Two sockets of packets that are each other's peers.
+pub(crate) fn packets() -> [OwnedFd; 2] {
+    let mut fds = [-1; 2];
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+    // SAFETY: room for two descriptors.
+    check(unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, fds.as_mut_ptr()) }).unwrap();
+    fds.map(own)
+}
+
 fn address(path: &Path) -> (libc::sockaddr_un, u32) {
     // SAFETY: all zeroes is an address.
     let mut address: libc::sockaddr_un = unsafe { zeroed() };
@@ -406,8 +415,12 @@ impl Joiner {
         let (inward, outward) = (Pair::new(&offer[10..16]), Pair::new(&offer[16..22]));
         write(&map, inward, outward);
         send(&socket, b"ready", &[]);
-        let (word, mut own) = receive(&socket);
-        (word == b"bells" && own.len() == 4).then_some(())?;
+        let mut own = Vec::new();
+        while own.len() < 4 {
+            let (word, some) = receive(&socket);
+            (word == b"bells" && !some.is_empty()).then_some(())?;
+            own.extend(some);
+        }
         let bells = own.split_off(2);
         let (buffers, area, buf_size) = (u32::try_from(offer[9]).unwrap(), offer[8], offer[6]);
         Some(Self { socket, map, inward, outward, buffers, area, buf_size, bells, own })

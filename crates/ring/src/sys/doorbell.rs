@@ -59,7 +59,8 @@ impl Inbox {
     /// Forgets what was rung.
     pub fn clear(&self) {
         self.set.quench();
-        if let Some(socket) = &*self.socket.lock().unwrap_or_else(PoisonError::into_inner) {
+        let mut held = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(socket) = &*held {
             for _ in 0..MOST {
                 match message::receive(socket, 0) {
                     Ok(_) => {}
@@ -68,6 +69,18 @@ impl Inbox {
                     Err(_) => break,
                 }
             }
+            if message::is_shut(socket) {
+                // It would wake for good.
+                self.set.unwatch(socket.as_fd());
+                *held = None;
+            }
+        }
+    }
+
+    /// No other process rings it any more.
+    pub fn detach(&self) {
+        if let Some(socket) = self.socket.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            self.set.unwatch(socket.as_fd());
         }
     }
 }
@@ -98,7 +111,8 @@ pub fn check_handed(fd: &Foreign) -> io::Result<()> {
 pub fn ring(fd: &Foreign) {
     for _ in 0..NO_MEMORY_TRIES {
         match message::send(fd, &[], &[]) {
-            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM)) => {
+            // Elsewhere ENOBUFS says that the queue is full.
+            Err(e) if cfg!(target_os = "linux") && matches!(e.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM)) => {
                 std::thread::sleep(Duration::from_millis(1));
             }
             _ => return,

@@ -3,25 +3,32 @@
 use super::check;
 use crate::Foreign;
 use std::io;
-use std::mem::{size_of, zeroed};
+use std::mem::{MaybeUninit, size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// Descriptors that one message carries at the most (`SCM_MAX_FD`). There is room for so many in every receipt: what
 /// finds no room is closed by the kernel within the call, which then takes as long as the sender likes.
 pub const MOST_FDS: usize = 253;
+/// What else may come with a message, if whoever shares the socket asks for it: times, users, labels of security modules.
+const ELSE: usize = 8192;
 /// More messages than a socket's queue holds with the kernel's largest limits on it.
 const MOST_QUEUED: usize = 1 << 16;
+/// Messages without bytes, one after the other, that are still no end: more than fit into a queue of the usual size.
+const MOST_EMPTY: usize = 1 << 12;
 const ROOM: usize = 64 + MOST_FDS * size_of::<libc::c_int>();
 
 #[repr(align(16))]
-struct Control([u8; ROOM]);
+struct Control<const ROOM: usize>([u8; ROOM]);
+
+/// A message that brings a descriptor of the process that sent it (linux/socket.h); other systems have none of this number.
+const SCM_PIDFD: libc::c_int = if cfg!(target_os = "linux") { 4 } else { -1 };
 
 /// Sends one message with its descriptors; never blocks.
 pub fn send(socket: &impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<()> {
     if fds.len() > MOST_FDS {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
-    let mut control = Control([0; ROOM]);
+    let mut control = Control::<ROOM>([0; ROOM]);
     let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     let room = u32::try_from(size_of_val(fds)).unwrap_or(0);
     // SAFETY: the message names one readable part and a control buffer with room for `fds`; CMSG_* compute inside it.
@@ -53,29 +60,33 @@ pub fn send(socket: &impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Res
 /// Receives one message of up to `most` bytes with its descriptors; never blocks. No bytes of a stream of packets: the
 /// other side is gone.
 pub fn receive(socket: &impl AsFd, most: usize) -> io::Result<(Vec<u8>, Vec<Foreign>)> {
-    let mut control = Control([0; ROOM]);
+    let mut control = MaybeUninit::<Control<{ ROOM + ELSE }>>::uninit();
     let mut bytes = vec![0u8; most];
     let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
     let mut fds = Vec::new();
     // SAFETY: the message names one writable part and a control buffer; the kernel writes control messages that CMSG_*
-    // walk, and descriptors in them are new and ours.
+    // walk, as far as it says, and descriptors in them are new and ours.
     let (got, flags) = unsafe {
         let mut message: libc::msghdr = zeroed();
         message.msg_iov = &raw mut part;
         message.msg_iovlen = 1;
-        message.msg_control = control.0.as_mut_ptr().cast();
-        message.msg_controllen = ROOM as _;
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = (ROOM + ELSE) as _;
         let flags = libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT;
         let got = libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut message, flags);
         if got >= 0 {
             let mut head = libc::CMSG_FIRSTHDR(&raw const message);
             while !head.is_null() {
-                if (*head).cmsg_level == libc::SOL_SOCKET && (*head).cmsg_type == libc::SCM_RIGHTS {
-                    let n = ((*head).cmsg_len as usize).saturating_sub(libc::CMSG_LEN(0) as usize) / 4;
-                    let data = libc::CMSG_DATA(head).cast::<libc::c_int>();
+                let socket = (*head).cmsg_level == libc::SOL_SOCKET;
+                let n = ((*head).cmsg_len as usize).saturating_sub(libc::CMSG_LEN(0) as usize) / 4;
+                let data = libc::CMSG_DATA(head).cast::<libc::c_int>();
+                if socket && (*head).cmsg_type == libc::SCM_RIGHTS {
                     for i in 0..n {
                         fds.push(Foreign::from(OwnedFd::from_raw_fd(data.add(i).read_unaligned())));
                     }
+                } else if socket && (*head).cmsg_type == SCM_PIDFD && n > 0 && data.read_unaligned() >= 0 {
+                    // Of the sender, if whoever shares the socket has asked for it.
+                    drop(OwnedFd::from_raw_fd(data.read_unaligned()));
                 }
                 head = libc::CMSG_NXTHDR(&raw const message, head);
             }
@@ -113,21 +124,53 @@ pub(super) fn hear_nothing(socket: &impl AsFd) -> io::Result<()> {
     check(unsafe { libc::shutdown(socket.as_fd().as_raw_fd(), libc::SHUT_RD) }).map(drop)
 }
 
-/// Takes out of a UNIX socket's queue what lies there, so that the close of the socket does not close it: no more comes.
-/// What is no UNIX socket stays as it is.
+/// Takes out of a UNIX socket's queue what lies there, messages or connections, so that the close of the socket does not
+/// close it: no more comes. What is no UNIX socket stays as it is.
 pub(crate) fn empty(fd: &OwnedFd) {
-    if !option(fd.as_fd(), libc::SO_DOMAIN).is_ok_and(|domain| domain == libc::AF_UNIX) {
+    let is = |name, value| option(fd.as_fd(), name).is_ok_and(|found| found == value);
+    if !is(libc::SO_DOMAIN, libc::AF_UNIX) {
         return;
     }
-    let datagrams = is_datagram(fd.as_fd());
-    let _ = hear_nothing(fd);
+    // After this nothing waits for more: who accepts is told that there will be none.
+    if hear_nothing(fd).is_err() {
+        return;
+    }
+    for _ in 0..MOST_QUEUED {
+        // SAFETY: null is allowed for the address; the descriptor that comes back is new and ours.
+        match unsafe { libc::accept(fd.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut()) } {
+            // SAFETY: as above.
+            new if new >= 0 => drop(Foreign::from(unsafe { OwnedFd::from_raw_fd(new) })),
+            _ => break,
+        }
+    }
+    // The end of a stream is no message; that of packets looks like one without bytes, of which there may be some.
+    let most_empty = if is(libc::SO_TYPE, libc::SOCK_STREAM) { 1 } else { MOST_EMPTY };
+    let mut empty = 0;
     for _ in 0..MOST_QUEUED {
         match receive(fd, 4096) {
-            Ok((bytes, fds)) if bytes.is_empty() && fds.is_empty() && !datagrams => return,
-            Ok(_) => {}
+            Ok((bytes, fds)) if bytes.is_empty() && fds.is_empty() => empty += 1,
+            Ok(_) => empty = 0,
             Err(e) if e.kind() == io::ErrorKind::InvalidData => {}
             Err(_) => return,
         }
+        if empty == most_empty {
+            return;
+        }
+    }
+}
+
+/// Whether the socket was shut for reading, by whoever shares it: then it is readable for good.
+pub(super) fn is_shut(socket: &impl AsFd) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        let mut poll = libc::pollfd { fd: socket.as_fd().as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
+        // SAFETY: one writable pollfd.
+        unsafe { libc::poll(&raw mut poll, 1, 0) > 0 }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = socket;
+        false
     }
 }
 
