@@ -367,10 +367,10 @@ impl PipeTx {
         self.lies
     }
 
-    /// The consumer is gone for good: takes all slots back as they were lent and makes the lines ready for the next
-    /// one over these rings, if there is to be one. Gives the frames that were on their way, and the cursor from which that one
-    /// would start. While the
-    /// consumer lives in this process, or if the ring is not this pipe's, nothing is taken back and nothing lost.
+    /// The consumer is gone for good: takes all slots back as they were lent, and makes the lines ready for another one,
+    /// if there is to be one over these rings. Gives the frames that were on their way, and the cursor from which that one
+    /// must start. While the consumer lives in this process, or if the ring is not this pipe's, nothing is taken back and
+    /// nothing lost.
     pub fn reset(&mut self, ring: &mut TxRing) -> (u64, u32) {
         if ring.raw.pipe != self.id || !ring.raw.is_alone() {
             return (0, self.producer.published);

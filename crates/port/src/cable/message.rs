@@ -8,9 +8,8 @@
 //!                                          ◄─  bells of both, up to 128 a message
 //! ```
 //! The maker is bound only by the last step, and gives the joiner nothing before that but the region. It makes the sockets
-//! of all doorbells, and so takes no descriptor from whoever comes. After that the
-//! socket is silent, and its end tells that the other process is gone. All words are little-endian
-//! u64; every word of an offer is checked before it is used.
+//! of all doorbells, and so takes no descriptor from whoever comes. After that the socket is silent, and its end tells that
+//! the other process is gone. All words are little-endian u64; every word of an offer is checked before it is used.
 
 use super::Shape;
 use linerate_ring::{RingPair, RingSpot};

@@ -13,8 +13,8 @@ pub const MOST_FDS: usize = 253;
 const ELSE: usize = 8192;
 /// More messages than a socket's queue holds with the kernel's largest limits on it.
 const MOST_QUEUED: usize = 1 << 16;
-/// Messages without bytes, one after the other, that are still no end: more than fit into a queue of the usual size.
-const MOST_EMPTY: usize = 1 << 12;
+/// Messages without bytes, one after the other, that are still no end: more than fit into a queue of Linux's usual size.
+const MOST_EMPTY: usize = 512;
 const ROOM: usize = 64 + MOST_FDS * size_of::<libc::c_int>();
 
 #[repr(align(16))]
@@ -144,13 +144,14 @@ pub(crate) fn empty(fd: &OwnedFd) {
         }
     }
     // The end of a stream is no message; that of packets looks like one without bytes, of which there may be some.
-    let most_empty = if is(libc::SO_TYPE, libc::SOCK_STREAM) { 1 } else { MOST_EMPTY };
+    let (bytes, most_empty) = if is(libc::SO_TYPE, libc::SOCK_STREAM) { (4096, 1) } else { (0, MOST_EMPTY) };
     let mut empty = 0;
     for _ in 0..MOST_QUEUED {
-        match receive(fd, 4096) {
+        match receive(fd, bytes) {
             Ok((bytes, fds)) if bytes.is_empty() && fds.is_empty() => empty += 1,
             Ok(_) => empty = 0,
-            Err(e) if e.kind() == io::ErrorKind::InvalidData => {}
+            // It was longer than there is room for.
+            Err(e) if e.kind() == io::ErrorKind::InvalidData => empty = 0,
             Err(_) => return,
         }
         if empty == most_empty {
