@@ -1,4 +1,4 @@
-//! What happens at the edges of a ring, of a batch and of what a call accepts.
+//! Tests at the edges of a ring, of a batch and of the arguments that a call accepts.
 
 use linerate_ring::{Foreign, Meta, Region, RegionConfig, RegionError, RxRing, Sharing, TxRing, flags, forward};
 use std::io::Read;
@@ -14,7 +14,7 @@ fn region(slots: u32, rings: u32) -> Arc<Region> {
     Region::new(&config(slots, rings)).unwrap()
 }
 
-/// Where the batch ends is where the ring does, and its other half is at the ring's beginning.
+/// The first run ends where the ring does; the second begins where the ring begins.
 #[test]
 fn the_slots_of_a_batch_lie_in_two_runs_across_the_rings_end() {
     let region = region(64, 2);

@@ -320,7 +320,7 @@ impl Meeting {
     }
 }
 
-/// What a joiner says when it has looked at the offer.
+/// A joiner's word once it has looked at the offer.
 pub(super) const READY: &[u8] = b"ready";
 /// What a message says that brings bells.
 const BELLS: &[u8] = b"bells";

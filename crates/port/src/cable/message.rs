@@ -44,7 +44,7 @@ pub(crate) enum Refusal {
     Vlans,
 }
 
-/// What the maker offers: a region that nobody else has or will have. Cursors start at 0.
+/// The maker's offer: a region that nobody else has or will have. Cursors start at 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(super) shape: Shape,

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The state that a queue has acted on before its first sync: down, and no generation that will come.
 pub(super) const NEVER: u32 = u32::MAX - 1;
 
-/// What a new generation brings a queue: rings of a region of its own, with the rate of the wire that comes with them, and
+/// News for a queue of a new generation: rings of a region of its own, with the rate of the wire that comes with them, and
 /// the bell of the far side.
 #[derive(Default)]
 pub(super) struct Fresh<Half> {

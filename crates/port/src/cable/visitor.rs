@@ -18,7 +18,7 @@ const HELLO: usize = 1024;
 pub(crate) struct Visitor<Offered> {
     pub(crate) socket: Foreign,
     until: Instant,
-    /// What it was offered; None before it has got an offer.
+    /// Its offer; None before it has got one.
     offered: Option<Offered>,
 }
 

@@ -16,7 +16,7 @@ fn offer() -> Vec<u64> {
     words
 }
 
-/// What it does with one who joins.
+/// A maker's dealings with one who joins.
 pub(super) type Act = Box<dyn Fn(&OwnedFd) + Send>;
 
 fn answers(words: Vec<u64>, file: fn() -> Vec<OwnedFd>) -> Act {

@@ -381,7 +381,7 @@ pub(crate) struct Joiner {
     buf_size: u64,
     /// By these the honest end is rung: its transmit queue, its receive queue.
     pub(crate) bells: Vec<OwnedFd>,
-    /// What it would sleep on.
+    /// The bells that it would sleep on.
     pub(crate) own: Vec<OwnedFd>,
 }
 

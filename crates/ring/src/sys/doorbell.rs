@@ -91,7 +91,7 @@ impl AsFd for Inbox {
     }
 }
 
-/// What rings a sleeper of another process, and what that one is to sleep on. Nothing can be sent the other way.
+/// Two ends: one rings a sleeper of another process, which sleeps on the other. Nothing can be sent the other way.
 pub fn pair() -> io::Result<(Foreign, OwnedFd)> {
     let [near, far] = message::datagrams()?;
     message::hear_nothing(&far)?;

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 /// Descriptors that one message carries at the most (`SCM_MAX_FD`). There is room for so many in every receipt: what
 /// finds no room is closed by the kernel within the call, which then takes as long as the sender likes.
 pub const MOST_FDS: usize = 253;
-/// What else may come with a message, if whoever shares the socket asks for it: times, users, labels of security modules.
+/// Bytes for all else that comes with a message if whoever shares the socket asks for it: times, users, security labels.
 const ELSE: usize = 8192;
 /// More messages than a socket's queue holds with the kernel's largest limits on it.
 const MOST_QUEUED: usize = 1 << 16;
@@ -160,7 +160,7 @@ pub(crate) fn empty(fd: &OwnedFd) {
     }
 }
 
-/// Whether the socket was shut for reading, by whoever shares it: then it is readable for good.
+/// True if the socket was shut for reading, by whoever shares it: then it is readable for good.
 pub(super) fn is_shut(socket: &impl AsFd) -> bool {
     #[cfg(target_os = "linux")]
     {
