@@ -160,6 +160,9 @@ impl Watcher {
             self.visitors.withdraw_offers();
             (self.peer, self.paired) = (Some(peer), Instant::now());
             side.up();
+        } else {
+            // It may have got some of them.
+            side.bells().iter().for_each(Bell::detach);
         }
     }
 
