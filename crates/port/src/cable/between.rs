@@ -52,7 +52,7 @@ pub(super) fn open(spec: &Spec, end: &End, shape: &Shape) -> Result<Parts, OpenE
     match meeting.patiently(spec, shape)? {
         (Met::First(listener), side) => {
             let memory = Memory::make(end, shape).map_err(|e| system(spec, &e))?;
-            let ready = memory.ready(end, shape, &side, &[]).map_err(|e| system(spec, &e))?;
+            let ready = memory.ends(end.left).map_err(|e| system(spec, &e))?.ready(&side, shape.rate, &[]);
             side.listens_at(Some(&meeting.path));
             let parts = ready.parts(spec, shape, "cable to another process, over this one's memory".into());
             Watcher::start(&side, meeting, *shape, Some(listener), None).map_err(|e| system(spec, &e))?;
@@ -91,7 +91,8 @@ impl Joined {
     /// The port of an end that has joined.
     fn start(self, spec: &Spec, meeting: Meeting, side: &Arc<Side>, path: String) -> Result<Parts, OpenError> {
         let Self { peer, memory, shape, far } = self;
-        let ready = memory.ready(&meeting.end, &shape, side, &far).map_err(|e| system(spec, &e))?;
+        let ends = memory.ends(meeting.end.left).map_err(|e| system(spec, &e))?;
+        let ready = ends.ready(side, shape.rate, &far);
         side.up();
         let parts = ready.parts(spec, &shape, path);
         Watcher::start(side, meeting, shape, None, Some(peer)).map_err(|e| system(spec, &e))?;

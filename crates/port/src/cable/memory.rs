@@ -11,10 +11,29 @@ use linerate_ring::{PipeRx, PipeTx};
 use std::io;
 use std::sync::Arc;
 
-/// One end's rings and their pipes, a queue each.
-pub(super) struct Ends {
+/// One end's rings and their pipes, a queue each. A maker makes them before the other end may send: their slots are written.
+pub(crate) struct Ends {
     pub(super) tx: Vec<(TxRing, PipeTx)>,
     pub(super) rx: Vec<(RxRing, PipeRx)>,
+}
+
+impl Ends {
+    /// The queues over them. `far`: the other end's bells (of its transmit queues, then of its receive queues); empty
+    /// before it is there.
+    pub(crate) fn ready(self, side: &Arc<Side>, rate: Option<u64>, far: &[Bell]) -> Ready {
+        let (wire, queues) = (rate.map(Wire::new), self.tx.len());
+        let mut ready = Ready { side: side.clone(), tx: Vec::new(), rx: Vec::new() };
+        for (q, (ring, pipe)) in self.tx.into_iter().enumerate() {
+            // Until the other end is there, the bell is this end's: nobody sleeps on the other side.
+            let far = far.get(queues + q).cloned().unwrap_or_else(|| side.tx_bell(q));
+            ready.tx.push(TxQueue::new(ring, Box::new(CableTx::new(pipe, side, q, far, wire.clone()))));
+        }
+        for (q, (ring, pipe)) in self.rx.into_iter().enumerate() {
+            let far = far.get(q).cloned().unwrap_or_else(|| side.rx_bell(q));
+            ready.rx.push(RxQueue::new(ring, Box::new(CableRx::new(pipe, side, q, far))));
+        }
+        ready
+    }
 }
 
 /// The region and where the rings lie in it.
@@ -39,28 +58,10 @@ impl Memory {
     }
 
     /// The rings of one end's queues, and their pipes.
-    pub(super) fn ends(&self, left: bool) -> Result<Ends, RegionError> {
+    pub(crate) fn ends(&self, left: bool) -> Result<Ends, RegionError> {
         let tx = self.pairs.out(left).iter().map(|pair| self.pipe.sender(&self.region, pair, 0));
         let rx = self.pairs.out(!left).iter().map(|pair| self.pipe.receiver(&self.region, pair, 0));
         Ok(Ends { tx: tx.collect::<Result<_, _>>()?, rx: rx.collect::<Result<_, _>>()? })
-    }
-
-    /// The queues of one end. `far`: the other end's bells (of its transmit queues, then of its receive queues); empty
-    /// before it is there.
-    pub(crate) fn ready(&self, end: &End, shape: &Shape, side: &Arc<Side>, far: &[Bell]) -> Result<Ready, RegionError> {
-        let wire = shape.rate.map(Wire::new);
-        let mut ready = Ready { side: side.clone(), tx: Vec::new(), rx: Vec::new() };
-        let ends = self.ends(end.left)?;
-        for (q, (ring, pipe)) in ends.tx.into_iter().enumerate() {
-            // Until the other end is there, the bell is this end's: nobody sleeps on the other side.
-            let far = far.get(shape.queues as usize + q).cloned().unwrap_or_else(|| side.tx_bell(q));
-            ready.tx.push(TxQueue::new(ring, Box::new(CableTx::new(pipe, side, q, far, wire.clone()))));
-        }
-        for (q, (ring, pipe)) in ends.rx.into_iter().enumerate() {
-            let far = far.get(q).cloned().unwrap_or_else(|| side.rx_bell(q));
-            ready.rx.push(RxQueue::new(ring, Box::new(CableRx::new(pipe, side, q, far))));
-        }
-        Ok(ready)
     }
 
     /// Sends the offer of this region.

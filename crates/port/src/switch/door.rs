@@ -360,8 +360,9 @@ impl Porter {
         // It may have written to the region since the offer.
         memory.renew();
         let free = !self.is_taken(&name) && self.residents.len() < MOST_PORTS;
-        let far = free.then(|| send_bells(&peer, &side).ok()).flatten();
-        let ready = far.and_then(|far| memory.ready(&end(&name), &shape, &side, &far).ok());
+        // The rings lie ready before it gets its bells: from then on it may send.
+        let ends = free.then(|| memory.ends(end(&name).left).ok()).flatten();
+        let ready = ends.and_then(|ends| Some(ends.ready(&side, None, &send_bells(&peer, &side).ok()?)));
         let Some(Ready { mut tx, rx, .. }) = ready else { return self.refused(1) };
         let queues = tx.len();
         tx.iter_mut().enumerate().for_each(|(q, tx)| tx.set_classes(classes_of(q, queues)));

@@ -71,3 +71,20 @@ fn a_switch_ports_lines_are_written_anew_before_it_is_paired() {
     drop(joiner);
     host.gone("it left");
 }
+
+/// Who is paired may send before the switch's thread has got its port: the rings, which are many slots to write, must lie
+/// ready before it is told.
+#[test]
+fn what_a_switch_port_publishes_as_soon_as_it_is_paired_comes_in() {
+    let mut host = Host::new("at-once", &[]);
+    let hello = switch_hello("evil", 32768, 2048);
+    for _ in 0..20 {
+        let joiner = until("let in", || Joiner::join_saying(&host.path, &hello));
+        (0..32).for_each(|_| joiner.send(&[0x33; 60]));
+        let count = || host.port("evil").filter(|port| !port.gone).map(|port| port.count);
+        until("all came in", || count().filter(|count| count.received + count.refused.total() == 32));
+        drop(joiner);
+        host.gone("it left");
+    }
+    host.talks("after them");
+}
