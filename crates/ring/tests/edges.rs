@@ -1,6 +1,8 @@
 //! Tests at the edges of a ring, of a batch and of the arguments that a call accepts.
 
-use linerate_ring::{Foreign, Meta, Region, RegionConfig, RegionError, RxRing, Sharing, TxRing, flags, forward};
+use linerate_ring::{
+    Alike, Foreign, Meta, Pipe, Region, RegionConfig, RegionError, RxRing, Sharing, TxRing, flags, forward,
+};
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -68,6 +70,41 @@ fn frames_are_exchanged_across_the_ends_of_both_rings() {
     all.sort_unstable();
     now.sort_unstable();
     assert_eq!(all, now, "each buffer in one slot");
+}
+
+#[test]
+fn a_pipes_sender_gets_the_buffers_that_a_run_was_exchanged_for() {
+    let region = region(64, 3);
+    let pair = region.ring_pair(0, 64).unwrap();
+    let (mut tx, mut a) = Pipe::Within.sender(&region, &pair, 0).unwrap();
+    let (mut rx, mut b) = Pipe::Within.receiver(&region, &pair, 0).unwrap();
+    let mut to = TxRing::new(&region, 1, 64).unwrap();
+    let mut batch = tx.reserve(10);
+    (0..10).for_each(|i| assert!(batch.put(i, &[7; 60])));
+    batch.commit(10);
+    a.sync(&mut tx, |_| true);
+    assert_eq!(b.sync(&mut rx), 10);
+    let (mut batch, mut free) = (rx.batch(10), to.reserve(10));
+    assert_eq!(batch.move_run(0, &mut free, 0, &Alike::new([7; 16], [0xff; 16], 60)), (10, 600));
+    free.commit(10);
+    batch.release(10);
+    b.sync(&mut rx);
+    a.reclaim(&mut tx);
+    assert_eq!(tx.outstanding(), 0);
+    let mut all: Vec<u32> = (0..64).flat_map(|k| [tx.slot_word(k).buf_idx(), to.slot_word(k).buf_idx()]).collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 128, "each buffer in one slot");
+}
+
+/// As many as fill more than is added to a region for its alignment.
+#[test]
+#[cfg_attr(miri, ignore = "a large region")]
+fn as_many_rings_fit_as_room_was_asked_for() {
+    let region = region(8192, 24);
+    let rings: Vec<_> = (0..24).map(|id| TxRing::new(&region, id, 8192)).collect();
+    assert!(rings.iter().all(Result::is_ok));
+    assert!(TxRing::new(&region, 24, 8192).is_err());
 }
 
 #[test]

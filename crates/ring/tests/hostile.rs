@@ -461,6 +461,29 @@ mod another_process {
     }
 
     #[test]
+    fn cannot_say_of_a_region_what_its_file_does_not_hold() {
+        let ring_bytes = Region::ring_room(64);
+        let config = RegionConfig { buf_size: 512, buffers: 16384, ring_bytes, sharing: Sharing::Shared, huge: false };
+        let region = Region::new(&config).unwrap();
+        let (area, buf_size, buffers) = (region.buf_area(), region.buf_size(), region.buffers());
+        let size = File::from(region.file().unwrap().try_clone_to_owned().unwrap()).metadata().unwrap().len();
+        let joins = |area: u64, buf_size: u32, buffers: u64| {
+            let file = region.file().unwrap().try_clone_to_owned().unwrap();
+            Region::join(file.into(), area, buf_size, u32::try_from(buffers).unwrap()).is_ok()
+        };
+        assert!(joins(area, buf_size, buffers.into()));
+        // Up to the file's end, and one buffer more.
+        let room = (size - area) / u64::from(buf_size);
+        assert!(joins(area, buf_size, room) && !joins(area, buf_size, room + 1));
+        assert!(!joins(area, buf_size, u32::MAX.into()));
+        assert!(!joins(area, buf_size, 1), "more is left over than alignment takes");
+        assert!(!joins(0, buf_size, buffers.into()) && !joins(area + 512, buf_size, buffers.into()));
+        for (buf_size, buffers) in [(0, 1), (256, 2 * buffers), (768, buffers), (131_072, buffers / 256)] {
+            assert!(!joins(area, buf_size, buffers.into()), "{buf_size}");
+        }
+    }
+
+    #[test]
     fn cannot_offer_rings_that_overlap_or_stick_out() {
         let region = region(2, Sharing::Shared);
         let good = [region.ring_pair(0, 64).unwrap(), region.ring_pair(1, 64).unwrap()];
@@ -472,7 +495,8 @@ mod another_process {
             pairs
         };
         type Change = fn(&mut RingPair);
-        let changes: [(&str, Change); 13] = [
+        let changes: [(&str, Change); 14] = [
+            ("metadata over metadata", |p| p.tx.meta = p.rx.meta + 512),
             ("a ring for both", |p| p.rx = p.tx),
             ("metadata over slots", |p| p.tx.meta = p.tx.ring),
             ("lines over slots", |p| p.lines = p.rx.ring + 256),
@@ -596,6 +620,32 @@ mod another_process {
         assert!(!is_rung(&bell));
         bell.ring();
         assert!(is_rung(&bell), "by this process");
+    }
+
+    /// Credentials begin with a process's number, which may be that of a descriptor here.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn credentials_that_come_with_messages_are_no_descriptors() {
+        let (bell, near, far) = taken_over();
+        let (on, process) = (1 as libc::c_int, libc::c_int::try_from(std::process::id()).unwrap());
+        let most = libc::rlimit { rlim_cur: 1 << 20, rlim_max: 1 << 20 };
+        // SAFETY: readable limits; the option's value is readable for its length; integers.
+        let there = unsafe {
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const most);
+            let option = (&raw const on).cast();
+            assert_eq!(libc::setsockopt(near.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PASSCRED, option, 4), 0);
+            libc::dup2(far.as_raw_fd(), process) == process
+        };
+        if !there {
+            linerate_skip::skip!("no descriptor can have this process's number: as root more are allowed");
+            return;
+        }
+        for _ in 0..20 {
+            far.send(&[]).unwrap();
+            bell.clear();
+        }
+        // SAFETY: integers.
+        assert_eq!(unsafe { libc::fcntl(process, libc::F_GETFD) }, 0, "still open");
     }
 
     /// Whoever shares a socket can have each message bring a descriptor of its sender's process (SO_PASSPIDFD).

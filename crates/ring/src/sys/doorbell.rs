@@ -111,13 +111,23 @@ pub fn check_handed(fd: &Foreign) -> io::Result<()> {
 pub fn ring(fd: &Foreign) {
     for _ in 0..NO_MEMORY_TRIES {
         match message::send(fd, &[], &[]) {
-            // Elsewhere ENOBUFS says that the queue is full.
-            Err(e) if cfg!(target_os = "linux") && matches!(e.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM)) => {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            Err(e) if is_no_memory(&e) => std::thread::sleep(Duration::from_millis(1)),
             _ => return,
         }
     }
+}
+
+/// Whether the kernel had no memory for a datagram. Elsewhere ENOBUFS says that the queue is full.
+fn is_no_memory(e: &io::Error) -> bool {
+    cfg!(target_os = "linux") && matches!(e.raw_os_error(), Some(libc::ENOBUFS | libc::ENOMEM))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_doorbell_is_rung_again_for_want_of_memory_alone() {
+    let again = [libc::ENOBUFS, libc::ENOMEM, libc::EAGAIN, libc::ECONNREFUSED, libc::EPIPE]
+        .map(|error| is_no_memory(&io::Error::from_raw_os_error(error)));
+    assert_eq!(again, [true, true, false, false, false]);
 }
 
 #[cfg(target_os = "linux")]
