@@ -117,7 +117,36 @@ fn a_joiner_that_closes_is_replaced_by_the_next() {
         rx.sync();
         assert_eq!(tx.counters().dropped.of(DropReason::PeerDied), 3 * (u64::from(round) + 1));
         assert_eq!(tx.ring.free(), 63, "all slots are back");
+        assert_eq!(rx.counters().slots, 2 * (u64::from(round) + 1), "what came after its sender had gone is counted too");
     }
+}
+
+#[test]
+fn what_came_before_the_first_sync_is_read_after_its_sender_has_gone() {
+    let mut a = open(&format!("{},slots=64", name("unsynced", "{"))).unwrap();
+    let (mut tx, mut rx) = queues(&mut a, 0);
+    let visit = |first: u8| {
+        let mut b = open(&name("unsynced", "}")).unwrap();
+        linked(&a, Link::Up);
+        let (mut btx, brx) = queues(&mut b, 0);
+        (0..3).for_each(|i| assert!(send(&mut btx, &[first + i; 20])));
+        drop((b, btx, brx));
+        linked(&a, Link::Down);
+    };
+    visit(0);
+    assert_eq!(receive(&mut rx).as_deref(), Some(&[0; 20][..]));
+    // One more comes and goes while they are read.
+    visit(3);
+    for n in 1..6 {
+        assert_eq!(until("frame", || receive(&mut rx)), [n; 20]);
+    }
+    assert_eq!((receive(&mut rx), rx.counters().slots), (None, 6));
+    let mut b = open(&name("unsynced", "}")).unwrap();
+    linked(&a, Link::Up);
+    let (mut btx, mut brx) = queues(&mut b, 0);
+    assert!(send(&mut btx, &[9; 20]) && send(&mut tx, &[8; 20]));
+    assert_eq!(until("frame", || receive(&mut rx)), [9; 20]);
+    assert_eq!(until("frame", || receive(&mut brx)), [8; 20]);
 }
 
 #[test]

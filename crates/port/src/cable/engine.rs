@@ -49,7 +49,7 @@ impl CableTx {
             self.wire = wire;
             change(ring, &mut self.pipe, *ends, count);
         }
-        if seat.claimed && !seat.let_go {
+        if !entered && seat.own.is_some() {
             // A pairing came and went between two syncs.
             self.pipe.reset(ring);
             seat.let_go = true;
@@ -191,12 +191,16 @@ impl CableRx {
             // From here on the last pairing is left, whatever the rest of this says.
             self.seen = NEVER;
         }
+        if !entered && ring.available() > 0 {
+            // Of a pairing that came and went, as below.
+            return false;
+        }
         if let Some((ends, _)) = seat.fresh.ends.take() {
             let (mut fresh, pipe) = *ends;
             fresh.inherit(ring);
             (*ring, self.pipe) = (fresh, pipe);
         }
-        if seat.claimed && !seat.let_go {
+        if !entered && seat.own.is_some() {
             // A pairing came and went between two syncs; what was published in it is delivered nevertheless.
             let told = Drops::from_numbers(self.pipe.told());
             if self.pipe.reset(ring).is_none() {
@@ -242,8 +246,14 @@ impl Drop for CableRx {
 impl RxEngine for CableRx {
     #[inline]
     fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
-        if self.side.state() != self.seen && !self.follow(ring) {
-            return;
+        if self.side.state() != self.seen {
+            let before = ring.available();
+            let followed = self.follow(ring);
+            // What had been published by one who has gone.
+            count.slots += u64::from(ring.available().saturating_sub(before));
+            if !followed {
+                return;
+            }
         }
         if self.seen & 1 == 0 {
             return;
