@@ -117,7 +117,11 @@ fn a_joiner_that_closes_is_replaced_by_the_next() {
         rx.sync();
         assert_eq!(tx.counters().dropped.of(DropReason::PeerDied), 3 * (u64::from(round) + 1));
         assert_eq!(tx.ring.free(), 63, "all slots are back");
-        assert_eq!(rx.counters().slots, 2 * (u64::from(round) + 1), "what came after its sender had gone is counted too");
+        assert_eq!(
+            rx.counters().slots,
+            2 * (u64::from(round) + 1),
+            "what came after its sender had gone is counted too"
+        );
     }
 }
 

@@ -514,3 +514,21 @@ impl PipeLines {
         self.consumer.released.store(start, Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_bytes_and_the_last_buffer_are_given_out_and_no_more() {
+        let config = RegionConfig { buf_size: 512, buffers: 8, ring_bytes: 0, sharing: Sharing::Private, huge: false };
+        let region = Region::new(&config).unwrap();
+        let left = region.buf_area - LINES;
+        assert!(region.object(left + 1).is_err());
+        assert_eq!(region.object(left).unwrap(), LINES);
+        assert!(region.object(1).is_err());
+        assert!(region.take_buffers(9).is_err());
+        assert_eq!(region.take_buffers(8).unwrap(), BUFFERS_RESERVED);
+        assert!(region.take_buffers(1).is_err());
+    }
+}

@@ -231,6 +231,26 @@ fn a_refused_chain_stays_refused_when_it_comes_in_parts() {
     assert_eq!(got, [b"another"]);
 }
 
+#[test]
+fn the_rest_of_a_chain_that_was_refused_or_left_behind_is_refused_by_the_next_pipe() {
+    for (full, open, first) in [(true, false, "another"), (false, true, "another"), (false, false, "its end")] {
+        let region = region(4, Sharing::Private);
+        let pairs = [region.ring_pair(0, 64).unwrap(), region.ring_pair(1, 64).unwrap()];
+        let [old, new] = pairs.map(|pair| Pipe::Within.sender(&region, &pair, 0).unwrap());
+        let (mut rx, mut b) = Pipe::Within.receiver(&region, &pairs[1], 0).unwrap();
+        let ((mut gone, mut a), (mut tx, mut next)) = (old, new);
+        (0..if full { 63 } else { 1 }).for_each(|_| send(&mut gone, b"x", flags::MOREFRAG));
+        assert_eq!(a.sync(&mut gone, |_| true).too_many_fragments, full.into());
+        next.inherit(&a, open);
+        send(&mut tx, b"its end", 0);
+        send(&mut tx, b"another", 0);
+        next.sync(&mut tx, |_| true);
+        b.sync(&mut rx);
+        let got = std::iter::from_fn(|| (rx.available() > 0).then(|| receive(&mut rx))).flatten().next();
+        assert_eq!(got.as_deref(), Some(first.as_bytes()));
+    }
+}
+
 /// Regression: the part of it that fitted was carried over and went on with the next frame.
 #[test]
 fn a_chain_that_does_not_fit_a_successors_ring_stays_behind_whole() {
