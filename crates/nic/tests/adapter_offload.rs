@@ -105,6 +105,7 @@ fn segments_that_follow_each_other_arrive_merged_and_whole() {
         let mut nics = pair(options, &config(), &config());
         let [mut a, mut b] = queues(&mut nics);
         nics[1].control().change(0, |vi| vi.vlans = vec![7]).unwrap();
+        nics[1].control().set_parameter(0, "rx.rss_queues", "4").unwrap();
         for (kind, tci) in [(Kind::Tcp4, 0), (Kind::Tcp6, 0), (Kind::Tcp4, 7), (Kind::Tcp6, 7)] {
             let (frame, meta) = super_frame(kind, 28_000, 1400);
             assert!(a.tx.send(0, &frame, &[], Some(Meta { vlan_tci: tci, ..meta })));
@@ -118,6 +119,8 @@ fn segments_that_follow_each_other_arrive_merged_and_whole() {
             assert!(merged[headers..] == payload(28_000), "the payload is another");
             assert_eq!((seq(merged, kind), about.checksum), (5000, Verdict::Good));
             assert_eq!((about.request.gso_size, about.vlan.unwrap_or(0)), (1400, tci));
+            // Tag and hash stand beside it.
+            assert!(about.hash.is_some() && (about.request.vlan_tci, about.request.hash) == (0, 0));
             assert_eq!(about.request.gso_type, meta.gso_type);
             // What it says of itself is enough to send it on.
             assert!(b.tx.send(0, merged, &[], Some(about.request)));
@@ -301,4 +304,28 @@ fn flows_are_spread_by_hash_and_sent_to_queues_by_filters() {
     assert!(receive(&mut b, 0).is_empty());
     let count = control.counters(0).unwrap();
     assert_eq!((count.of(Count::RxFiltered), count.arrived()), (1, 4));
+    assert_eq!(count.of(Count::RxBytes), 3 * frame.len() as u64, "without the one that was dropped");
+}
+
+/// Headers of 250 octets, nearly all of them options of IPv6, and a tag.
+#[test]
+fn the_longest_headers_are_segmented_too() {
+    let mut nics = pair("", &config(), &config());
+    let [mut a, mut b] = queues(&mut nics);
+    nics[1].control().set_flag(0, "-lro").unwrap();
+    nics[1].control().change(0, |vi| vi.vlans = vec![5]).unwrap();
+    let (mut frame, meta) = super_frame(Kind::Tcp6, 3000, 1000);
+    // Hop by hop: 176 octets of padding (RFC 8200, section 4.2), then TCP.
+    let mut options = vec![0; 176];
+    options[..4].copy_from_slice(&[6, 176 / 8 - 1, 1, 172]);
+    frame.splice(54..54, options);
+    frame[20] = 0;
+    let len = u16::from_be_bytes([frame[18], frame[19]]) + 176;
+    frame[18..20].copy_from_slice(&len.to_be_bytes());
+    let meta = Meta { csum_start: meta.csum_start + 176, hdr_len: meta.hdr_len + 176, vlan_tci: 5, ..meta };
+    send(&mut a, 0, &frame, &[], Some(meta));
+    let got = receive(&mut b, 0);
+    assert_eq!(got.len(), 3);
+    let whole: Vec<u8> = got.iter().flat_map(|(segment, _)| checked(segment)).collect();
+    assert!(whole == payload(3000) && got.iter().all(|(segment, _)| segment.len() == 1250));
 }

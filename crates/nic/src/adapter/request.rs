@@ -221,3 +221,79 @@ impl<'a> Request<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::AdapterFlags;
+    use linerate_ring::{Region, RegionConfig, Sharing};
+
+    fn interface() -> ViSettings {
+        ViSettings {
+            up: true,
+            mac: [2; 6],
+            addresses: Vec::new(),
+            promiscuous: false,
+            all_multicast: false,
+            vlans: Vec::new(),
+            mtu: 1500,
+            flags: AdapterFlags::new(Flags(u32::MAX)),
+            rate: None,
+            weight: 1,
+            rss: None,
+            steering: None,
+        }
+    }
+
+    fn ring(buf_size: u32) -> TxRing {
+        let ring_bytes = Region::ring_room(256);
+        let config = RegionConfig { buf_size, buffers: 256, ring_bytes, sharing: Sharing::Private, huge: false };
+        TxRing::new(&Region::new(&config).unwrap(), 0, 256).unwrap()
+    }
+
+    /// Ethernet, IPv4 and TCP without options.
+    fn tcp() -> [u8; 54] {
+        let mut head = [0; 54];
+        head[12..15].copy_from_slice(&[0x08, 0x00, 0x45]);
+        head[23] = 6;
+        head[46] = 0x50;
+        head
+    }
+
+    /// The tag is in the frame by then, and what was said of places behind it counts it.
+    #[test]
+    fn what_is_handed_down_is_of_the_frame_as_it_leaves() {
+        let asked =
+            Meta { flags: Meta::NEEDS_CSUM, csum_start: 34, csum_offset: 16, hdr_len: 54, hash: 7, ..Meta::default() };
+        let down = |vlan_tci| Request::new(&tcp(), &[], Meta { vlan_tci, ..asked }).handed_down();
+        assert_eq!(down(0), Meta { hash: 0, ..asked });
+        assert_eq!(down(5), Meta { hash: 0, csum_start: 38, hdr_len: 58, ..asked });
+    }
+
+    /// Slots, frames, octets, and octets on the wire with 24 of framing a frame and at least 84 of each.
+    #[test]
+    fn segments_are_counted_as_they_will_leave() {
+        let (head, body) = (tcp(), [7; 64_000]);
+        for (buf_size, payload, size, tag, slots, wire) in [
+            (2048, 2500, 1000, 0, 3, 2 * 1078 + 578),
+            (2048, 2000, 1000, 0, 2, 2 * 1078),
+            (2048, 1001, 1000, 5, 2, 1082 + 84),
+            (512, 2500, 1000, 0, 5 + 5 + 3, 2 * 1078 + 578),
+            (2048, 1, 1000, 0, 1, 84),
+        ] {
+            let asked =
+                Meta { flags: Meta::NEEDS_CSUM, csum_start: 34, csum_offset: 16, gso_type: TCP_V4, ..Meta::default() };
+            let asked = Meta { gso_size: size, vlan_tci: tag, ..asked };
+            let request = Request::new(&head, &body[..payload], asked);
+            let plan = request.plan(&interface(), &ring(buf_size), 1518, [false; 2]);
+            let Ok(Plan::Segments { slots: took, frames, octets, wire: sent }) = plan else { panic!("{payload}") };
+            let n = payload.div_ceil(size.into()) as u64;
+            let headers = if tag == 0 { 54 } else { 58 };
+            assert_eq!(
+                (took, frames, octets, sent),
+                (slots, n, n * headers + payload as u64, wire),
+                "{payload} {size}"
+            );
+        }
+    }
+}

@@ -127,6 +127,16 @@ mod tests {
     }
 
     #[test]
+    fn one_that_waits_without_credit_holds_nobody_up() {
+        let mut share = Share::new(&[1, 1]);
+        for vi in 0..2 {
+            assert!(share.take(vi, 1 << 20));
+            share.refused(vi);
+        }
+        assert!(share.take(0, 1000), "all that wait are in debt: a new round");
+    }
+
+    #[test]
     fn one_that_has_gone_holds_nobody_up() {
         let mut share = Share::new(&[1, 1]);
         share.refused(1);

@@ -294,3 +294,12 @@ impl Pieces for Chain<'_, '_, '_> {
         }
     }
 }
+
+#[test]
+fn what_the_port_said_is_of_the_frame_without_what_is_passed_over() {
+    let said = Meta { flags: Meta::NEEDS_CSUM, csum_start: 38, csum_offset: 16, hdr_len: 58, ..Meta::default() };
+    let said = Meta { gso_type: 1, gso_size: 1400, vlan_tci: 5, hash: 9, ..said };
+    let plain = Meta { vlan_tci: 0, hash: 0, ..said };
+    assert_eq!(request(said, 0), plain);
+    assert_eq!(request(said, 4), Meta { csum_start: 34, hdr_len: 54, ..plain });
+}

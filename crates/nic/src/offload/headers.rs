@@ -67,16 +67,14 @@ impl Headers {
         Some(headers)
     }
 
-    /// Reads the headers of a template whose length fields are not set yet; `end` is the template's own.
+    /// Reads the headers of a template whose length fields are not set yet; where the packet ends is not known.
     pub(super) fn parse_template(template: &[u8]) -> Option<Self> {
         let mut headers = Self::link(template)?;
-        let at = headers.network;
-        let ip = match headers.ethertype {
-            EtherType::IPV4 => ipv4_header(template, at),
-            EtherType::IPV6 => ipv6_header(template, at, template.len()),
+        headers.ip = match headers.ethertype {
+            EtherType::IPV4 => ipv4_header(template, headers.network),
+            EtherType::IPV6 => ipv6_header(template, headers.network, template.len()),
             _ => None,
         };
-        headers.ip = ip.map(|ip| Ip { end: template.len(), ..ip });
         Some(headers)
     }
 
