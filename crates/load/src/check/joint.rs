@@ -195,6 +195,9 @@ mod tests {
         let again: Vec<u64> = (0..20_000).flat_map(|n| [n, n]).filter(|n| n % 100 != 7).collect();
         let all = dealt(&again, 3, |k| k % 3);
         assert_eq!((all.ours, all.lost, all.duplicates), (19_800, 200, 19_800));
+        let late = [0, 2, 1, 4, 3, 5];
+        assert_eq!(dealt(&late, 1, |_| 0).reordered, 2);
+        assert_eq!(dealt(&late, 2, |k| usize::from(k > 2)).reordered, 2, "of both threads together");
     }
 
     #[test]

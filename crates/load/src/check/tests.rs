@@ -1,5 +1,6 @@
 use super::*;
 use crate::frame::Payload;
+use linerate_port::Planned;
 use proptest::prelude::*;
 use std::collections::HashSet;
 
@@ -224,4 +225,66 @@ fn gaps_are_bounded_and_their_sum_stays_right() {
     assert_eq!(sequence.next(0), Order::Late, "from a gap that was given up");
     assert_eq!(sequence.next(39_998), Order::Late);
     assert_eq!(sequence.lost(), 19_998);
+}
+
+/// Frames as a plan has them sent, and then one that comes otherwise, of each kind.
+#[test]
+fn faults_that_were_planned_are_told_from_others_by_number() {
+    const LEN: usize = 90;
+    let plan = FaultPlan::of("null:,faults=drop:0.1/dup:0.1/corrupt:0.1/seed:3").unwrap();
+    let template = template(0, false, Payload::Marked);
+    let frame = |number: u64| template.frame(LEN, &flow(false), RUN, number, 99);
+    let flipped = |number: u64, bit: usize| {
+        let mut frame = frame(number);
+        frame[bit / 8] ^= 1 << (bit % 8);
+        frame
+    };
+    let fate = |number| plan.fate(template.stream, number, LEN);
+    let last = (1000..).find(|number| fate(*number).copies > 0).unwrap();
+    let first = |copies: u8, flip: bool| {
+        (10..1000).find(|number| (fate(*number).copies, fate(*number).flip.is_some()) == (copies, flip)).unwrap()
+    };
+    // All of them, but for one: what comes in its place.
+    let come = |number: u64, instead: &[Vec<u8>]| {
+        let mut check = told(&template, true, LEN);
+        check.plan(plan);
+        for n in 0..=last {
+            let Planned { copies, flip } = fate(n);
+            let first = flip.map_or_else(|| frame(n), |bit| flipped(n, bit));
+            let sent: Vec<_> =
+                std::iter::once(first).chain((1..copies).map(|_| frame(n))).take(copies.into()).collect();
+            let came = if n == number { instead } else { &sent };
+            came.iter().for_each(|frame| check.bytes(frame));
+        }
+        let got = check.received();
+        assert_eq!(got.foreign, 0);
+        (got, check.come())
+    };
+    let (all, come_all) = come(u64::MAX, &[]);
+    let count = |of: &dyn Fn(Planned) -> bool| (0..=last).filter(|n| of(fate(*n))).count() as u64;
+    let matched = |n| Matched { put_in: n, found: n };
+    let (dropped, doubled) = (count(&|fate| fate.copies == 0), count(&|fate| fate.copies == 2));
+    let damaged = count(&|fate| fate.copies > 0 && fate.flip.is_some());
+    assert!(dropped > 50 && doubled > 50 && damaged > 50);
+    let wanted = Injected { dropped: matched(dropped), doubled: matched(doubled), corrupted: matched(damaged) };
+    assert_eq!((all.injected, all.lost, all.frames), (wanted, dropped, last + 1 - dropped + doubled));
+    assert_eq!((all.unsent, all.mended, all.corrupt, all.spoiled(), come_all), (0, 0, damaged, 0, all.frames));
+
+    let (gone, once, twice, hurt) = (first(0, false), first(1, false), first(2, false), first(1, true));
+    let (bit, both) = (fate(hurt).flip.unwrap(), first(2, true));
+    let other = |bit: usize| (bit + 8) % (8 * LEN);
+    for (what, number, instead, unsent, mended, spoiled, lost) in [
+        ("one that was dropped", gone, vec![frame(gone)], 1, 0, 0, dropped - 1),
+        ("one twice", once, vec![frame(once); 2], 1, 0, 0, dropped),
+        ("one three times", twice, vec![frame(twice); 3], 1, 0, 0, dropped),
+        ("one that is damaged no more", hurt, vec![frame(hurt)], 0, 1, 0, dropped),
+        ("one that is damaged elsewhere", hurt, vec![flipped(hurt, other(bit))], 0, 0, 1, dropped),
+        ("one that is damaged beside the plan", once, vec![flipped(once, 700)], 0, 0, 1, dropped),
+        ("none", once, vec![], 0, 0, 0, dropped + 1),
+        ("the whole one of two alone", both, vec![frame(both)], 0, 0, 0, dropped),
+    ] {
+        let (got, whole) = come(number, &instead);
+        assert_eq!((got.unsent, got.mended, got.spoiled(), got.lost), (unsent, mended, spoiled, lost), "{what}");
+        assert_eq!(whole, got.frames - unsent, "{what}");
+    }
 }
