@@ -1,7 +1,7 @@
 //! Outcomes: what must not be a pass is none, and says why.
 
 use super::*;
-use crate::result::{Outcome, RunResult};
+use crate::result::{Outcome, Role, RunResult};
 use linerate_port::capture::{Record, Writer};
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
@@ -49,6 +49,28 @@ fn past(way: Way, faults: &str, text: &str) -> (String, RunResult) {
 fn failed(result: &RunResult, why: &str) {
     assert_eq!(result.outcome, Outcome::Failed, "{why}: {:?}", result.tests[0].ledger);
     assert!(result.reasons.iter().any(|reason| reason.contains(why)), "{why}: {:?}", result.reasons);
+}
+
+#[test]
+fn a_result_says_what_was_run_and_on_what() {
+    let (_, result) = past(honest, "", "-f tx -n 1000 -l 100 -b 64 -R 500000 -w 0");
+    let [test] = &result.tests[..] else { panic!("one test: {result:?}") };
+    let text = (test.id.as_str(), test.workload.as_str(), test.title.starts_with("pkt-gen -f tx: "));
+    assert_eq!(text, ("pkt-gen-tx", "tx", true), "{}", test.title);
+    let ports: Vec<_> = test
+        .ports
+        .iter()
+        .map(|port| (port.name.starts_with("unix:"), port.path.is_empty(), port.mtu, port.role))
+        .collect();
+    assert_eq!(ports, [(true, false, Some(1500), Role::Tx), (true, false, Some(1500), Role::Rx)]);
+    assert_eq!((test.frame_bytes, test.wire_bytes), (Some(100), Some(104)));
+    let parameters: Vec<_> = test.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    assert_eq!(parameters, ["burst=64", "count=1000", "rate=500000", "sizes=100", "threads=1", "wait=adaptive"]);
+    let [repeat] = &test.repeats[..] else { panic!("one repeat: {test:?}") };
+    assert!(repeat.valid && repeat.why_invalid.is_none() && repeat.seconds.known().is_some());
+    let ledger = test.ledger.as_ref().unwrap();
+    assert_eq!((ledger.sent, ledger.received), (Some(1000), Some(1000)));
+    assert!(!test.counters.is_empty() && !test.cpu.is_empty());
 }
 
 #[test]
