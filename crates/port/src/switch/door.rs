@@ -369,8 +369,7 @@ impl Porter {
         let bell = side.watcher.clone();
         self.residents.push(Resident { name: name.clone(), peer: Some(peer), side: Arc::downgrade(&side), bell });
         let path = "another process of this user".to_owned();
-        let caps = Caps { scatter: true, metadata: true, ..Caps::default() };
-        let life = Some(side);
+        let (caps, life) = (Caps::default(), Some(side));
         let plug = Plug { name, path, policy, caps, largest: shape.mtu + 22, rx, tx, life, keep: None };
         self.shared.arrived().push(plug);
         self.shared.any.store(true, Release);
