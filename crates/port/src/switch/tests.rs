@@ -282,6 +282,21 @@ fn bursts_are_carried_in_order_and_counted_frame_by_frame() {
     b.ledger();
 }
 
+/// What finds no room is told apart by source, VLAN and class as what does.
+#[test]
+fn bursts_to_a_full_port_are_learned_from_and_counted_by_class() {
+    let mut b = Bench::plain(&["a", "b", "c"]);
+    b.send("b", &frame(ALL, mac(2)));
+    b.burst("a", &vec![frame(mac(2), mac(1)); 63]);
+    let sources = (11..19).flat_map(|n| [frame(mac(2), mac(n)), frame(mac(2), mac(n))]);
+    let classes = (1..8).map(|pcp| tagged(mac(2), mac(1), pcp << 13));
+    b.burst("a", &sources.chain(classes).collect::<Vec<_>>());
+    assert_eq!(b.switch.table().known, 2 + 8);
+    let full = b.count("b").classes;
+    assert_eq!((full[0].dropped, full[1..].iter().map(|class| class.dropped).collect::<Vec<_>>()), (16, vec![1; 7]));
+    b.ledger();
+}
+
 #[test]
 fn there_is_a_most_of_ports() {
     let mut b = Bench::plain(&[]);
