@@ -358,6 +358,19 @@ fn a_flood_of_requests_pushes_out_nobody_who_answered_and_is_used() {
 }
 
 #[test]
+fn who_never_answered_grows_no_younger_by_speaking_or_being_sent_to() {
+    let mut table = table();
+    for number in (0..16).chain([0]) {
+        table.learn(number.into(), ip(number), Some(mac(number)), Heard::Solicitation);
+    }
+    assert_eq!(table.len(), 16);
+    found(&mut table, 18, ip(0));
+    table.lookup(20, ip(50));
+    let gone: Vec<_> = (0..16).filter(|number| table.peek(ip(*number)).is_none()).collect();
+    assert_eq!(gone, [0]);
+}
+
+#[test]
 fn a_scan_by_ourselves_pushes_out_only_its_own() {
     // Half of the table answered once and is unused now; a quarter may go to the newcomers.
     let mut table = table();

@@ -158,10 +158,11 @@ fn rfc6946_4_an_atomic_fragment_is_alone() {
 #[test]
 fn rfc8200_4_5_the_headers_before_the_fragment_header_stay() {
     // Destination options, then the fragment header.
-    let fragment = |offset: u8, more: u8, data: &[u8; 8]| {
+    let fragment = |offset: u16, more: u16, data: &[u8; 8]| {
         let ip = Ipv6Repr { payload_len: 24, ..Ipv6Repr::new([1; 16].into(), [2; 16].into(), IpProtocol(60)) };
         let mut octets = vec![0; 64];
-        let headers = [44, 0, 1, 4, 0, 0, 0, 0, 253, 0, 0, offset | more, 0, 0, 0, 1];
+        let [high, low] = (offset | more).to_be_bytes();
+        let headers = [44, 0, 1, 4, 0, 0, 0, 0, 253, 0, high, low, 0, 0, 0, 1];
         ip.emit(&mut octets).unwrap().copy_from_slice(&[&headers[..], data].concat());
         octets
     };
@@ -170,6 +171,9 @@ fn rfc8200_4_5_the_headers_before_the_fragment_header_stay() {
     let packet = complete(push(&mut to, 0, &fragment(0, 1, &[1; 8])));
     assert_eq!(payload(&packet), [[1; 8], [2; 8]].concat());
     assert_eq!((packet.len(), packet[6], packet[40]), (64, 60, 253));
+    // They count: with them no packet may have more than 65535 octets behind its own header.
+    assert_eq!(push(&mut to, 0, &fragment(65512, 0, &[2; 8])), Outcome::Incomplete);
+    assert_eq!(push(&mut to, 0, &fragment(65520, 0, &[2; 8])), DROPPED(Reason::TooLong));
 }
 
 #[test]

@@ -236,7 +236,32 @@ fn rfc1112_6_1_and_rfc3493_5_2_groups_are_one_hop_away() {
         assert_eq!((sent[21], stations(&sent).1), (1, MacAddr([0x33, 0x33, 0, 1, 0, 2])));
         assert_eq!(world.send(v4, (peer4(), 7), b"x")[0][22], 64);
     }
+    // In fragments, which may be cut further: one hop too.
+    let fragments = world.send(v4, (ip("239.1.2.3"), 7), &[7; 4000]);
+    assert_eq!(fragments.len(), 3);
+    assert!(fragments.iter().all(|sent| (sent[22], sent[20] & 0x40) == (1, 0)));
     assert!(world.host.poll_timeout().is_none(), "groups that we are not in are not heard");
+}
+
+#[test]
+fn rfc3927_2_6_2_link_local_addresses_are_asked_for_whatever_the_routes_say() {
+    let mut world = World::new();
+    let via = Some(ip("10.0.0.9"));
+    world.host.set_route(linerate_stack::Route { to: "0.0.0.0/0".parse().unwrap(), via }).unwrap();
+    let id = world.bind(us4(), 7);
+    let asked = world.send(id, (ip("169.254.7.7"), 7), b"x").remove(0);
+    assert_eq!((&asked[12..14], &asked[38..42]), (&[0x08, 0x06][..], &[169, 254, 7, 7][..]));
+    let asked = world.send(id, (ip("192.0.2.1"), 7), b"x").remove(0);
+    assert_eq!((&asked[12..14], &asked[38..42]), (&[0x08, 0x06][..], &[10, 0, 0, 9][..]));
+}
+
+#[test]
+fn a_closed_socket_is_not_connected() {
+    let mut world = World::new();
+    let id = world.bind(us4(), 7);
+    assert!(world.host.udp_connect(id, Some("10.0.0.2:9".parse().unwrap())));
+    assert!(world.host.udp_close(id) && !world.host.udp_close(id));
+    assert!(!world.host.udp_connect(id, None) && world.host.udp_ends(id).is_none());
 }
 
 #[test]
