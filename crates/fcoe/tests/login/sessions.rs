@@ -542,4 +542,10 @@ fn a_full_queue_is_a_lost_frame() {
     scene.ways.full = false;
     assert_eq!(scene.wait(), 8);
     assert_eq!((scene.ways.commands().len(), scene.logins.counters().unsent), (1, 1));
+    // An answer is not sent again by itself: who asked asks again.
+    scene.ways.full = true;
+    let other = neighbour(3, None);
+    let logo = LogoRepr { id: FcId::new(3), port_name: other.wwpn }.octets();
+    scene.frame(other.vn_mac, &request(3, 9, 1), &logo);
+    assert_eq!((scene.ways.commands().len(), scene.logins.counters().unsent), (1, 2));
 }
