@@ -642,28 +642,54 @@ mod another_process {
         assert!(is_rung(&bell), "by this process");
     }
 
-    /// Credentials begin with a process's number, which may be that of a descriptor here.
+    /// Sends a message without octets in a process's name; true if this process may.
+    #[cfg(target_os = "linux")]
+    fn send_as(socket: &UnixDatagram, process: libc::pid_t) -> bool {
+        let mut control = [0u64; 8];
+        // SAFETY: aligned control memory with room for credentials, which are written where CMSG_* says.
+        unsafe {
+            let who = libc::ucred { pid: process, uid: libc::getuid(), gid: libc::getgid() };
+            let mut message: libc::msghdr = std::mem::zeroed();
+            let room = u32::try_from(size_of_val(&who)).unwrap();
+            (message.msg_control, message.msg_controllen) =
+                (control.as_mut_ptr().cast(), libc::CMSG_SPACE(room) as usize);
+            let head = libc::CMSG_FIRSTHDR(&raw const message);
+            ((*head).cmsg_level, (*head).cmsg_type) = (libc::SOL_SOCKET, libc::SCM_CREDENTIALS);
+            (*head).cmsg_len = libc::CMSG_LEN(room) as usize;
+            libc::CMSG_DATA(head).cast::<libc::ucred>().write_unaligned(who);
+            libc::sendmsg(socket.as_raw_fd(), &raw const message, 0) >= 0
+        }
+    }
+
+    /// Credentials begin with a process's number, which may be that of a descriptor here. Root may give any process's.
     #[test]
     #[cfg(target_os = "linux")]
     fn credentials_that_come_with_messages_are_no_descriptors() {
         let (bell, near, far) = taken_over();
-        let (on, process) = (1 as libc::c_int, libc::c_int::try_from(std::process::id()).unwrap());
-        let most = libc::rlimit { rlim_cur: 1 << 20, rlim_max: 1 << 20 };
-        // SAFETY: readable limits; the option's value is readable for its length; integers.
-        let there = unsafe {
-            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const most);
-            let option = (&raw const on).cast();
-            assert_eq!(libc::setsockopt(near.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PASSCRED, option, 4), 0);
-            libc::dup2(far.as_raw_fd(), process) == process
+        let (on, own) = (1 as libc::c_int, std::process::id().cast_signed());
+        // SAFETY: the option's value is readable for its length.
+        let done = unsafe {
+            libc::setsockopt(near.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PASSCRED, (&raw const on).cast(), 4)
         };
-        if !there {
-            linerate_skip::skip!("no descriptor can have this process's number: as root more are allowed");
+        assert_eq!(done, 0);
+        let others =
+            std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let process = std::iter::once(own).chain(others.filter(|process| *process > 200)).find(|process| {
+            // SAFETY: integers. A number that is beyond what is allowed is refused.
+            let there = unsafe {
+                libc::fcntl(*process, libc::F_GETFD) < 0 && libc::dup2(far.as_raw_fd(), *process) == *process
+            };
+            there && send_as(&far, *process)
+        });
+        let Some(process) = process else {
+            linerate_skip::skip!("no process's number is one that a descriptor can have; as root there are more");
             return;
-        }
+        };
         for _ in 0..20 {
-            far.send(&[]).unwrap();
             bell.clear();
+            assert!(send_as(&far, process));
         }
+        bell.clear();
         // SAFETY: integers.
         assert_eq!(unsafe { libc::fcntl(process, libc::F_GETFD) }, 0, "still open");
     }
