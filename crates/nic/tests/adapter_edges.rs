@@ -3,7 +3,7 @@
 mod common;
 
 use common::{A, B, Kind, payload, receive};
-use linerate_nic::{Nic, NicConfig, NicQueue, Verdict};
+use linerate_nic::{Count, Nic, NicConfig, NicQueue, Verdict};
 use linerate_port::{Port, TxQueue, open_all};
 use linerate_ring::{Meta, flags};
 
@@ -83,4 +83,25 @@ fn a_lone_segment_keeps_what_the_port_said_of_it() {
         assert_eq!(got.len(), 1);
         assert_eq!((&got[0].0, got[0].1.request, got[0].1.vlan), (&frame, meta, vlan));
     }
+}
+
+/// Interfaces that have read all are named no more, and the others go on being named; what they leave is counted for them.
+#[test]
+fn those_with_frames_left_are_named_and_no_others() {
+    let (_port, mut tx, nic, mut queue) = bare("ready", "", 3);
+    for k in 0..2 {
+        tell(&mut tx, &Kind::Udp4.frame([0xff; 6], &payload(10), k), Meta::default());
+    }
+    queue.rx.poll(0);
+    let named = |queue: &NicQueue| queue.rx.ready().collect::<Vec<_>>();
+    assert_eq!(named(&queue), [0, 1, 2]);
+    assert_eq!(queue.rx.receive(1, usize::MAX, |_| ()), 2);
+    assert_eq!(named(&queue), [0, 2]);
+    assert_eq!(queue.rx.receive(0, 1, |_| ()), 1);
+    assert_eq!(named(&queue), [0, 2]);
+    assert_eq!(queue.rx.receive(0, 1, |_| ()), 1);
+    assert_eq!(named(&queue), [2]);
+    queue.rx.poll(0);
+    assert_eq!(named(&queue), []);
+    assert_eq!([0, 1, 2].map(|vi| nic.control().counters(vi).unwrap().of(Count::RxUnread)), [0, 0, 2]);
 }

@@ -320,13 +320,20 @@ fn parameters_stand_beside_their_defaults() {
         ("mac", "02:00:00:00:00:09"),
         ("promisc", "1"),
         ("tx.rate", "5M"),
+        ("tx.rate", "64k"),
+        ("tx.rate", "2G"),
         ("rx.rss_queues", "2"),
         ("rx.rss_types", "all"),
         ("rx.rss_types", "none"),
         ("rx.rss_types", "tcpv4+fcoe"),
     ] {
         control.set_parameter(0, name, value).unwrap();
-        let shown = if value == "5M" { "5000000" } else { value };
+        let shown = match value {
+            "5M" => "5000000",
+            "64k" => "64000",
+            "2G" => "2000000000",
+            as_given => as_given,
+        };
         assert_eq!(named(name).1, shown);
     }
     control.set_parameter(0, "rx.rss_queues", "4").unwrap();

@@ -234,11 +234,10 @@ impl Region {
         (self.at(self.buf_area), self.buffers as usize * self.buf_size as usize)
     }
 
-    /// The start of a buffer's data (behind the headroom).
+    /// The start of the first buffer's data (behind the headroom).
     #[inline]
-    pub(crate) fn data(&self, index: u32) -> NonNull<u8> {
-        debug_assert!(index < self.buffers);
-        self.at(self.buf_area + index as usize * self.buf_size as usize + HEADROOM)
+    pub(crate) fn data(&self) -> NonNull<u8> {
+        self.at(self.buf_area + HEADROOM)
     }
 
     #[inline]

@@ -60,7 +60,7 @@ impl Raw {
             mask: spot.slots - 1,
             shared: region.sharing() == Sharing::Shared,
             usable: region.usable(),
-            data: region.data(0),
+            data: region.data(),
             shift: region.buf_size().trailing_zeros(),
             buffers: region.buffers(),
             pipe: 0,

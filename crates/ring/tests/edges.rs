@@ -72,6 +72,39 @@ fn frames_are_exchanged_across_the_ends_of_both_rings() {
     assert_eq!(all, now, "each buffer in one slot");
 }
 
+/// A slot whose buffer was taken out, and that was delivered all the same.
+#[test]
+fn a_slot_without_a_buffer_is_not_forwarded() {
+    let region = region(64, 2);
+    let (mut tx, mut rx) = (TxRing::new(&region, 0, 64).unwrap(), RxRing::new(&region, 1, 64).unwrap());
+    let buffer = rx.take_buffer().unwrap();
+    (0..2).for_each(|k| rx.set_free(k, 60, 0, None));
+    rx.deliver(2);
+    assert_eq!((rx.slot_word(0).buf_idx(), rx.slot_word(0).len()), (0, 60));
+    let (from, to) = (rx.batch(2), tx.reserve(2));
+    assert_eq!(forward(from, to, 2), Some((2, 1)));
+    assert!(tx.slot_word(0).buf_idx() >= 2 && rx.slot_word(0).buf_idx() == 0);
+    drop(buffer);
+}
+
+/// What just fits is copied in, in one slot and in several; the next is not, and nothing of it is seen.
+#[test]
+fn frames_are_copied_in_until_the_last_slot_is_taken() {
+    let region = region(64, 1);
+    let mut rx = RxRing::new(&region, 0, 64).unwrap();
+    let one = usize::from(rx.slot_word(0).len()).max(rx.free_frame(0).unwrap().len());
+    for (frame, slots) in [(vec![1; 60], 60), (vec![2; 2 * one + 1], 3)] {
+        for _ in 0..slots / frame.len().div_ceil(one) {
+            assert!(rx.deliver_copy(&frame, None));
+        }
+    }
+    assert_eq!((rx.room(), rx.available()), (0, 63));
+    assert!(!rx.deliver_copy(&[3; 60], None));
+    rx.batch(2).release(2);
+    assert!(!rx.deliver_copy(&vec![4; 2 * one + 1], None));
+    assert_eq!((rx.room(), rx.available()), (2, 61));
+}
+
 #[test]
 fn a_pipes_sender_gets_the_buffers_that_a_run_was_exchanged_for() {
     let region = region(64, 3);

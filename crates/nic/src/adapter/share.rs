@@ -136,6 +136,15 @@ mod tests {
         assert!(share.take(0, 1000), "all that wait are in debt: a new round");
     }
 
+    /// Credit that is used to the last octet is used up.
+    #[test]
+    fn one_without_an_octet_left_waits_for_who_has_some() {
+        let mut share = Share::new(&[1, 1]);
+        share.refused(1);
+        assert!(share.take(0, QUANTUM.unsigned_abs()));
+        assert!(!share.may(0) && share.may(1));
+    }
+
     #[test]
     fn one_that_has_gone_holds_nobody_up() {
         let mut share = Share::new(&[1, 1]);

@@ -66,13 +66,6 @@ impl NicTx {
         }
     }
 
-    /// The generation of the settings that are in force here: it changes with each change of a setting.
-    #[inline]
-    #[must_use]
-    pub fn generation(&self) -> u64 {
-        self.seen
-    }
-
     /// What is switched on for an interface, as of the last sync.
     ///
     /// # Panics
