@@ -137,12 +137,15 @@ mod tests {
         let mut first = pool.take(512).unwrap();
         assert_eq!((first.len(), first.capacity(), first.bytes().as_ptr() as usize % ALIGN), (512, 4096, 0));
         first.bytes_mut().fill(7);
+        assert_eq!(pool.lent(), 4096);
         let second = pool.take(4096).unwrap();
+        assert_eq!(pool.lent(), 8192);
         assert!(pool.take(1).is_none(), "the limit is reached");
         pool.give(first);
         let again = pool.take(100).unwrap();
         assert_eq!((again.len(), again.bytes()[0]), (100, 7));
         pool.give(second);
+        assert_eq!(pool.lent(), 4096);
         assert!(pool.take(5000).is_none(), "what is free is too little");
         pool.give(again);
         assert!(pool.take(5000).is_some(), "what is free of another size makes room");

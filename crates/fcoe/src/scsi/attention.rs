@@ -9,22 +9,19 @@ pub(super) struct Attentions(u16);
 impl Attentions {
     /// It is new to the unit, or the unit was reset: it knows nothing of what was before.
     pub(super) const RESET: Self = Self(1);
-    /// Its tasks were cleared by another.
-    pub(super) const COMMANDS_CLEARED: Self = Self(1 << 1);
     /// Its reservation was preempted.
-    pub(super) const RESERVATIONS_PREEMPTED: Self = Self(1 << 2);
+    pub(super) const RESERVATIONS_PREEMPTED: Self = Self(1 << 1);
     /// A reservation that was for all who are registered was released.
-    pub(super) const RESERVATIONS_RELEASED: Self = Self(1 << 3);
+    pub(super) const RESERVATIONS_RELEASED: Self = Self(1 << 2);
     /// Its registration was removed by another.
-    pub(super) const REGISTRATIONS_PREEMPTED: Self = Self(1 << 4);
+    pub(super) const REGISTRATIONS_PREEMPTED: Self = Self(1 << 3);
     /// There are other units than before.
-    pub(super) const LUNS_CHANGED: Self = Self(1 << 5);
+    pub(super) const LUNS_CHANGED: Self = Self(1 << 4);
     /// The unit is hidden from it: this is not told.
     pub(super) const HIDDEN: Self = Self(1 << 15);
 
-    const CODES: [(Self, (u8, u8)); 6] = [
+    const CODES: [(Self, (u8, u8)); 5] = [
         (Self::RESET, asc::RESET),
-        (Self::COMMANDS_CLEARED, asc::COMMANDS_CLEARED),
         (Self::RESERVATIONS_PREEMPTED, asc::RESERVATIONS_PREEMPTED),
         (Self::RESERVATIONS_RELEASED, asc::RESERVATIONS_RELEASED),
         (Self::REGISTRATIONS_PREEMPTED, asc::REGISTRATIONS_PREEMPTED),
@@ -79,8 +76,16 @@ mod tests {
         assert!(unit.is_hidden() && !unit.is_quiet());
         unit.hide(false);
         assert!(unit.is_quiet());
-        unit.add(Attentions::COMMANDS_CLEARED);
+        unit.add(Attentions::RESERVATIONS_RELEASED);
         unit.add(Attentions::RESET);
         assert_eq!((unit.take().unwrap().code, unit.take()), (asc::RESET, None), "SAM-5, clause 5.14.1");
+    }
+
+    #[test]
+    fn all_are_told_in_the_order_of_the_table() {
+        let mut unit = Attentions::default();
+        Attentions::CODES.into_iter().rev().for_each(|(bit, _)| unit.0 |= bit.0);
+        let told: Vec<_> = std::iter::from_fn(|| unit.take()).map(|sense| sense.code).collect();
+        assert_eq!(told, Attentions::CODES.map(|(_, code)| code));
     }
 }

@@ -37,6 +37,17 @@ fn a_long_cdb_is_sent_whole() {
     assert_eq!((frame.payload.len(), unit.cdb, unit.data_len), (48, &cdb[..], 512));
 }
 
+/// FCP-4, clause 9.5: a response that overtakes its data is told with what it said, once the data is there.
+#[test]
+fn a_residual_is_told_though_the_data_came_after_it() {
+    let mut world = World::new();
+    let ox_id = world.read(8192);
+    world.feed(&response(ox_id, &FcpResponse { residual: -4096, ..FcpResponse::default() }));
+    world.none_done();
+    data(ox_id, &pattern(4096, 1)).iter().for_each(|frame| world.feed(frame));
+    assert_eq!(world.good().residual, -4096);
+}
+
 #[test]
 fn what_is_not_taken_comes_back() {
     let mut world = World::with(peer(), InitiatorConfig { exchanges: 3, queue_depth: 2, retries: 5 });

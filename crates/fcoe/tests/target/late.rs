@@ -193,6 +193,14 @@ fn of_two_commands_by_one_name_none_is_done() {
     rig.command(0, 7, &FcpCommand { function: fcp_function::LOGICAL_UNIT_RESET, ..plain(&[0; 16]) });
     rig.wire.silent();
     assert_eq!((rig.target.counters().functions, rig.target.counters().replaced), (0, 3));
+    // A response without data that has found no room yet tells nobody anything.
+    rig.wire.room = 0;
+    rig.command(0, 7, &plain(&[0; 16]));
+    rig.read(0, 7, 9, 1);
+    rig.wire.room = 10;
+    rig.poll();
+    rig.wire.silent();
+    assert_eq!((rig.target.exchanges(), rig.target.counters().replaced), (0, 4));
 }
 
 /// Data under our name for an exchange tells that its initiator knows it: the other command is the late one.

@@ -211,6 +211,40 @@ mod tests {
         assert_eq!(all.lost, (pages - 1) * PAGE + 1 - pages - 49);
     }
 
+    /// Pages that are whole are forgotten, and of the others as many are kept as are said to be: what is missing of an older
+    /// one may still come, once.
+    #[test]
+    fn old_pages_are_given_up_with_as_much_as_they_miss() {
+        let (whole, mut cut) = ([u64::MAX; WORDS], [u64::MAX; WORDS]);
+        cut[3] &= !(1 << 9);
+        let mut pages = Pages { first: u64::MAX, ..Pages::default() };
+        (0..2).for_each(|page| pages.add(page, &whole));
+        assert_eq!((pages.closed, pages.full.len()), (2, 0));
+        pages.add(2, &cut);
+        for page in 3..3 + KEPT as u64 {
+            pages.add(page, &whole);
+            assert!(pages.open.len() + pages.full.len() <= KEPT);
+        }
+        assert_eq!((pages.closed, pages.given_up, pages.open.len() + pages.full.len()), (3 + KEPT as u64, 1, 0));
+        let mut late = [0; WORDS];
+        late[3] = 1 << 9;
+        let before = (pages.received, pages.duplicates);
+        pages.add(2, &late);
+        assert_eq!((pages.received, pages.duplicates, pages.given_up), (before.0 + 1, before.1, 0));
+        pages.add(2, &late);
+        assert_eq!((pages.received, pages.duplicates), (before.0 + 1, before.1 + 1));
+    }
+
+    #[test]
+    fn a_thread_knows_the_number_after_its_greatest() {
+        let mut share = Arc::new(Joint::default()).share((1, 0, false));
+        assert_eq!(share.next(), 0);
+        for (number, next) in [(0, 1), (7, 8), (3, 8), (PAGE, PAGE + 1)] {
+            share.note(number);
+            assert_eq!(share.next(), next);
+        }
+    }
+
     proptest! {
         #[test]
         fn it_agrees_with_a_set(dealt_to in prop::collection::vec((5_000u64..30_000, 0usize..4), 1..400)) {

@@ -177,3 +177,25 @@ impl Sequence {
         self.given_up + self.gaps.iter().map(|gap| gap.end - gap.start).sum::<u64>()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each way in which a gap comes to be: ahead of all, before all, and by a number in the middle of one.
+    #[test]
+    fn no_more_gaps_are_kept_than_are_said_to_be() {
+        let many = 2 * (GAPS as u64 + 10);
+        let mut ahead = Sequence::default();
+        (1..many).step_by(2).for_each(|number| _ = ahead.next(number));
+        assert_eq!((ahead.gaps.len(), ahead.given_up, ahead.forgotten), (GAPS, 10, 19));
+        let mut split = Sequence::default();
+        split.next(many);
+        (1..many).step_by(2).for_each(|number| _ = split.next(number));
+        assert_eq!(split.gaps.len(), GAPS);
+        let mut before = Sequence::from(many);
+        before.next(many);
+        (0..many).rev().step_by(2).skip(1).for_each(|number| _ = before.next(number));
+        assert_eq!(before.gaps.len(), GAPS);
+    }
+}

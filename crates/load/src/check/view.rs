@@ -60,3 +60,26 @@ impl View for Frame<'_> {
         (word == !self.read_u64(at + 8)?).then_some(word)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes with no bit in common with what is expected are no more as expected than those that differ in one.
+    #[test]
+    fn bytes_match_when_all_bits_under_the_mask_do() {
+        let expected: [u8; 32] = std::array::from_fn(|k| if k % 2 == 0 { 0x5a } else { 0xa5 });
+        let mut bytes = [&[0xee; 3][..], &expected, &[0xee; 3]].concat();
+        let all = [0xff; 32];
+        assert!(bytes.matches(3, &expected, &all) && bytes.holds(3, &expected) && bytes.holds(4, &expected[1..]));
+        assert!(!bytes.matches(2, &expected, &all) && !bytes.holds(2, &expected));
+        assert!(!bytes.matches(7, &expected, &all) && !bytes.holds(7, &expected), "beyond the end");
+        bytes[3] = !bytes[3];
+        assert!(!bytes.matches(3, &expected, &all) && !bytes.holds(3, &expected));
+        let mut but_the_first = all;
+        but_the_first[0] = 0;
+        assert!(bytes.matches(3, &expected, &but_the_first));
+        bytes[3..35].iter_mut().zip(expected).for_each(|(byte, expected)| *byte = !expected);
+        assert!(!bytes.matches(3, &expected, &all));
+    }
+}

@@ -283,3 +283,18 @@ fn cpu(worked: &Worked) -> Cpu {
         empty_polls: Some(worked.waits.empty_polls),
     }
 }
+
+#[test]
+fn polls_that_found_work_are_those_that_did_not_find_nothing() {
+    let waits = linerate_rt::WaitStats { polls: 10, empty_polls: 3, sleeps: 1 };
+    let worked = Worked {
+        name: "t".to_owned(),
+        core: Some(1),
+        done: super::job::Done::default(),
+        cpu: linerate_rt::ThreadTime::default(),
+        softirq: None,
+        waits,
+    };
+    let cpu = cpu(&worked);
+    assert_eq!((cpu.core, cpu.busy_polls, cpu.empty_polls), (Some(1), Some(7), Some(3)));
+}

@@ -165,4 +165,19 @@ mod tests {
         let twice = PortReport { count: PortCounters { copies: 20, received: 20, ..a.count }, ..a };
         assert_eq!(Ledger::of(&[twice, more, less]).unexplained, 4);
     }
+
+    #[test]
+    fn what_became_of_copies_is_added_up_term_by_term() {
+        let fate = |carried, in_ring, lost: &[(DropReason, u64)]| {
+            let mut fate = Fate { carried, in_ring, ..Fate::default() };
+            lost.iter().for_each(|(reason, n)| fate.lost.add(*reason, *n));
+            fate
+        };
+        let (long, died) = (DropReason::TooLong, DropReason::PeerDied);
+        let mut sum = fate(100, 50, &[(long, 3), (died, 4)]);
+        sum.merge(&fate(20, 7, &[(died, 5), (DropReason::NoRoom, 6)]));
+        assert_eq!(sum, fate(120, 57, &[(long, 3), (died, 9), (DropReason::NoRoom, 6)]));
+        sum.merge(&Fate::default());
+        assert_eq!((sum.carried, sum.in_ring, sum.lost.total()), (120, 57, 18));
+    }
 }

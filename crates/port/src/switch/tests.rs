@@ -1,5 +1,7 @@
 //! The switch with its ports in one process: where frames go, and that each is accounted for.
 
+mod slots;
+
 use super::*;
 use crate::open::open_all;
 use linerate_ring::flags;

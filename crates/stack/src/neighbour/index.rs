@@ -109,6 +109,14 @@ mod tests {
         }
     }
 
+    /// The generator's first numbers from 0, as its authors' program gives them.
+    #[test]
+    fn keys_are_split_mixs() {
+        let mut state = 0;
+        let keys = [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f];
+        assert_eq!([(); 3].map(|()| split_mix(&mut state)), keys);
+    }
+
     #[test]
     fn every_place_is_found_until_it_is_removed() {
         let ip = |place: usize| IpAddr::V4(u32::try_from(place).unwrap().into());

@@ -371,6 +371,11 @@ fn the_oldest_datagram_makes_room() {
     assert_eq!((to.len(), to.counters().evicted), (1, 1));
     assert_eq!(part(2, 1400).push(&mut to, 0), DROPPED(Reason::NoRoom));
     assert_eq!(to.len(), 1);
+    let all = to.bytes;
+    for (bytes, outcome) in [(all, Outcome::Incomplete), (all - 1, DROPPED(Reason::NoRoom))] {
+        let mut to = Reassembly::new(Config { bytes, ..Config::default() });
+        assert_eq!(part(2, 0).push(&mut to, 0), outcome);
+    }
 }
 
 #[test]

@@ -91,6 +91,17 @@ fn what_the_adapter_has_verified_is_not_summed_again() {
         world.host.handle(world.now, &unfilled, meta, &mut world.ring);
         assert_eq!(world.recv(id).is_some(), reaches, "{flags}");
     }
+    // A segment of another protocol is none of a socket's datagrams, whatever its octets look like.
+    for (peer, us) in families() {
+        let id = world.bind(us, 9);
+        let like = datagram(peer, us, 9, b"hello");
+        let header = if us.is_ipv4() { 34 } else { 54 };
+        let meta = Some(Meta { flags: Meta::DATA_VALID, ..Meta::default() });
+        world.host.handle(world.now, &like, meta, &mut world.ring);
+        assert!(world.recv(id).is_some());
+        world.host.handle(world.now, &framed(&packet(peer, us, 6, &like[header..])), meta, &mut world.ring);
+        assert_eq!(world.recv(id), None);
+    }
     // It has seen pieces only.
     for frame in fragments(peer4(), us4(), UDP, &unfilled[34..], 8) {
         let meta = Some(Meta { flags: Meta::DATA_VALID, ..Meta::default() });
