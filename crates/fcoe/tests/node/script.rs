@@ -517,6 +517,10 @@ fn who_is_silent_is_gone_and_logged_out() {
     assert_eq!(scene.only().command(), ElsCommand::LOGO);
     let events = scene.events();
     assert!(matches!(events[..], [NodeEvent::Found(_), NodeEvent::Lost(_), NodeEvent::Down(_, Downfall::Gone)]));
+    scene.discover(Vn2vnKind::ClaimNotification, 3, INITIATOR);
+    scene.beacon();
+    let events = scene.events();
+    assert!(matches!(events[..], [NodeEvent::Found(_)]), "it came back: {events:?}");
 }
 
 #[test]

@@ -1,10 +1,7 @@
 //! What `linerate fcoe target` shows of itself while it works: as lines, and as JSON.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod process;
-
-use process::Process;
+use crate::process::{BINARY, Process, counter};
 use serde_json::Value;
 
 const INITIATOR: &str = "20:00:02:00:00:00:00:01";
@@ -17,12 +14,12 @@ fn under_load(name: &str, more: &[&str]) -> [Process; 2] {
     let name = format!("cable:{name}-{}", std::process::id());
     let (theirs, ours) = (format!("{name}{{1,mtu=2180"), format!("{name}}}1,mtu=2180,faults=corrupt:0.002/seed:1"));
     let target = ["fcoe", "target", "-i", &theirs, "--lun", "0=null:1T", "--status", "1"];
-    let mut command = std::process::Command::new(process::BINARY);
+    let mut command = std::process::Command::new(BINARY);
     let target = Process::start({
         command.args(target).args(more);
         command
     });
-    let mut command = std::process::Command::new(process::BINARY);
+    let mut command = std::process::Command::new(BINARY);
     command.args(["fcoe", "read", "-i", &ours, "--mac", "02:00:00:00:00:01", "/dev/null"]);
     [target, Process::start(command)]
 }
@@ -54,7 +51,7 @@ fn lines_tell_who_is_logged_in_and_what_they_do() {
     drop(initiator);
     target.until("0 logged in, 0 exchanges; ");
     let said = target.stop();
-    assert!(process::counter(&said, "frames_bad_crc") > 0 && process::counter(&said, "commands") > 0, "{said}");
+    assert!(counter(&said, "frames_bad_crc") > 0 && counter(&said, "commands") > 0, "{said}");
 }
 
 #[test]

@@ -2,12 +2,8 @@
 //! went over the wire is read by tshark.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod process;
-mod rig;
-
-use process::{Process, counter};
-use rig::initiator;
+use crate::process::{Process, counter};
+use crate::rig::{self, initiator};
 use std::path::Path;
 use std::process::Command;
 

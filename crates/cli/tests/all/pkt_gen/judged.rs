@@ -1,6 +1,6 @@
 //! Exit codes of runs that are no pass, and the line on standard error that says why.
 
-use crate::output;
+use super::output;
 use linerate_load::result::RunResult;
 use linerate_port::capture::{Record, Writer};
 

@@ -2,12 +2,8 @@
 //! dies, the kernel's initiator with our target that ends and comes back, frames that are lost or damaged.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod process;
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod rig;
-
-use process::counter;
+use crate::process::counter;
+use crate::rig;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};

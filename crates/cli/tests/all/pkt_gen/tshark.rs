@@ -1,7 +1,7 @@
 //! What tshark captured of veth traffic: every frame whole, every checksum right.
 
-use crate::kernel::{namespace, opens, start_in, veth};
-use crate::linerate;
+use super::kernel::{namespace, opens, start_in, veth};
+use super::linerate;
 use crate::process::{Ended, LIMIT, Process};
 use linerate_port::Namespace;
 use std::collections::BTreeMap;

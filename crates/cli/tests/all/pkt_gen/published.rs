@@ -1,7 +1,7 @@
 //! The command that is published for pkt-gen, as it is typed, on two interfaces at once.
 
-use crate::BINARY;
-use crate::kernel::{namespace, opens, start_in, veth};
+use super::BINARY;
+use super::kernel::{namespace, opens, start_in, veth};
 use std::process::{Command, Stdio};
 
 #[test]

@@ -3,17 +3,14 @@
 mod judged;
 #[cfg(target_os = "linux")]
 mod kernel;
-#[allow(dead_code, reason = "each test takes what it needs")]
-#[path = "../process/mod.rs"]
-mod process;
 #[cfg(target_os = "linux")]
 mod published;
 #[cfg(target_os = "linux")]
 mod tshark;
 mod two;
 
+use crate::process::{BINARY, Ended, Process};
 use linerate_load::result::{RunResult, Test};
-use process::{BINARY, Ended, Process};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};

@@ -4,10 +4,7 @@
 //! `LINERATE_FLUSHED_KILLS=n` kills it so often.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod process;
-
-use process::{LIMIT, Process};
+use crate::process::{LIMIT, Process};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, Write};

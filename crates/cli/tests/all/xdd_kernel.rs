@@ -2,12 +2,8 @@
 //! outside, which the kernel's FCoE initiator has found. By /dev/sg and by their block devices.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod process;
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod rig;
-
-use process::{BINARY, counter};
+use crate::process::{BINARY, counter};
+use crate::rig;
 use std::path::Path;
 
 /// What the machine's commands have: a LUN's names, and a run of xdd between two lines.

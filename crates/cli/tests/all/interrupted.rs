@@ -1,9 +1,6 @@
 //! Ctrl-C while something is measured: what was measured so far is a valid result, and the exit code is 130.
 
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod process;
-
-use process::{BINARY, Ended, Process};
+use crate::process::{BINARY, Ended, LIMIT, Process};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -77,7 +74,7 @@ fn whatever_measures_leaves_a_valid_partial_result_when_it_is_interrupted() {
 /// A flood says nothing before its end; that it runs, whoever it is sent to knows.
 fn flooded(words: &[&str], home: &Path) -> Ended {
     let reader = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    reader.set_read_timeout(Some(process::LIMIT)).unwrap();
+    reader.set_read_timeout(Some(LIMIT)).unwrap();
     let to = reader.local_addr().unwrap().to_string();
     let words: Vec<&str> = words.iter().map(|word| if *word == "127.0.0.1:9" { &to } else { *word }).collect();
     let mut command = Command::new(BINARY);

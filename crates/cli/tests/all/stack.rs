@@ -2,15 +2,11 @@
 //! tshark thinks of its frames.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod process;
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod rig;
-
+use crate::process::{BINARY, LIMIT, Process, counter};
+use crate::rig;
 use linerate_port::{Cause, Namespace, Offloads, VethPair, open};
 use linerate_rt::net::{Net, Options};
 use linerate_wire::VlanTag;
-use process::{BINARY, LIMIT, Process, counter};
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -355,7 +351,7 @@ fn the_kernel_talks_with_a_host_in_a_vlan() {
     let folder = Path::new(BINARY).parent().unwrap().display();
     let command = format!(
         "for m in 8021q veth tun; do modprobe $m; done; ln -s /usr/bin/ip /rig/ip; mkdir -p {folder}; ln -s /rig/linerate {BINARY}; \
-         LINERATE_ROLE=1 {name} a_host_in_a_vlan --exact --ignored --nocapture 2>&1; echo ENDED $?"
+         LINERATE_ROLE=1 {name} stack::a_host_in_a_vlan --exact --ignored --nocapture 2>&1; echo ENDED $?"
     );
     let dir = tempfile::tempdir().unwrap();
     let link = ["a", "b"].map(|end| dir.path().join(end).to_str().unwrap().to_owned()).join(":");

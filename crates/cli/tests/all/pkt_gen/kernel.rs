@@ -1,7 +1,7 @@
 //! Two processes over the kernel's interfaces, in network namespaces of their own.
 
+use super::two::carry;
 use crate::process::Process;
-use crate::two::carry;
 use linerate_port::{Cause, Namespace, Offloads, VethPair, open};
 use std::process::Command;
 

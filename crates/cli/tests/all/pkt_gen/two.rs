@@ -1,6 +1,6 @@
 //! `-f tx` in one process, `-f rx` in another: what one half of the ledger says, the other answers for.
 
-use crate::linerate;
+use super::linerate;
 use crate::process::{Ended, Process};
 use linerate_load::result::Ledger;
 use std::process::Command;

@@ -1,11 +1,8 @@
 //! What a command could do that others may not is given up once its ports are open, and the ports go on.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod process;
-
+use crate::process::{BINARY, LIMIT, Process};
 use linerate_port::{Cause, Namespace, VethPair};
-use process::{BINARY, LIMIT, Process};
 use std::net::UdpSocket;
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -1,9 +1,6 @@
 //! `linerate switch` and two pkt-gens on it, as processes.
 
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod process;
-
-use process::{BINARY, Ended, Process};
+use crate::process::{BINARY, Ended, Process};
 use std::process::Command;
 
 fn linerate(arguments: &str) -> Command {

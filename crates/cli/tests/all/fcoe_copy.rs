@@ -2,10 +2,7 @@
 //! take nothing more.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod process;
-
-use process::{BINARY, LIMIT, Process, killed_by};
+use crate::process::{BINARY, LIMIT, Process, killed_by};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Output, Stdio};

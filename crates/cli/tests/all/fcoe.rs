@@ -1,11 +1,8 @@
 //! `linerate fcoe` as the README has it: a target, and one initiator after the other, over a cable between processes.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod process;
-
+use crate::process::{BINARY, LIMIT, Process, counter};
 use linerate_port::{Cause, Namespace, VethPair};
-use process::{BINARY, LIMIT, Process, counter};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};

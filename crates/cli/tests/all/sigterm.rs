@@ -1,10 +1,7 @@
 //! SIGTERM ends every command, whatever it is doing or waiting for, and what measures has its result.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "each test takes what it needs")]
-mod process;
-
-use process::{BINARY, LIMIT, Process, killed_by};
+use crate::process::{BINARY, LIMIT, Process, killed_by};
 use std::io::Read;
 use std::net::TcpListener;
 use std::process::{Command, Stdio};

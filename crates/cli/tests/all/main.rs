@@ -1,0 +1,26 @@
+//! What `linerate` does as a program: each file is a command, or what all of them promise. One program, so that little is
+//! linked and tests that wait let others run.
+
+mod bench;
+mod fcoe;
+mod fcoe_copy;
+mod fcoe_flushed;
+mod fcoe_kernel;
+mod fcoe_rig;
+mod fcoe_status;
+mod help;
+mod interrupted;
+mod names;
+mod nic;
+mod pkt_gen;
+mod privileges;
+mod process;
+mod profile;
+mod rig;
+mod sigterm;
+mod stack;
+mod switch;
+mod terminal;
+mod unwritten;
+mod walls;
+mod xdd_kernel;
