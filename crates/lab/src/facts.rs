@@ -1,6 +1,6 @@
 //! What a result says in a few words: its headline, its verdict, and sums over its tests.
 
-use linerate_load::result::{Counted, Environment, Outcome, PortUsed, Role, RunResult, Summary, Test, unit};
+use linerate_result::{Counted, Environment, Outcome, PortUsed, Role, RunResult, Summary, Test, unit};
 
 use crate::{quantity, sweep};
 
@@ -98,12 +98,9 @@ pub(crate) fn verdict(run: &RunResult) -> String {
     }
 }
 
-/// What is to be known before a figure is trusted, with its test. What is a reason for the outcome is said there.
+/// What is to be known before a figure is trusted, with its test. What failed is among the reasons for the outcome.
 pub(crate) fn warnings(run: &RunResult) -> Vec<(&Test, &String)> {
-    let said =
-        |warning: &str| run.reasons.iter().any(|reason| reason.ends_with(warning.trim_start_matches("failed: ")));
-    let all = run.tests.iter().flat_map(|test| test.warnings.iter().map(move |warning| (test, warning)));
-    all.filter(|(_, warning)| !said(warning)).collect()
+    run.tests.iter().flat_map(|test| test.warnings.iter().map(move |warning| (test, warning))).collect()
 }
 
 /// Unexplained frames over all ledgers; `None` when no test kept one that was counted.
@@ -191,7 +188,7 @@ fn adapters(environment: &Environment) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use linerate_load::result::{PortUsed, Repeat, Role, RunResult, Test, Timestamp, unit};
+    use linerate_result::{PortUsed, Repeat, Role, RunResult, Test, Timestamp, unit};
 
     use super::{first_rate, headline, ports, route, thrown_away};
 

@@ -1,7 +1,8 @@
 //! Plans, comparison with published tables, environment, reports and charts.
 //!
-//! All but [`qualify`] and [`profile`] works on a [`RunResult`](linerate_load::result::RunResult) and never touches a packet: [`environment`]
-//! fills in the machine, [`published`] the figures to stand beside, [`text`] and [`report`] show it, [`store`] keeps it.
+//! All but [`qualify`] and [`profile`] works on a [`RunResult`](linerate_result::RunResult) and never touches a packet:
+//! [`environment`] fills in the machine, [`published`] the figures to stand beside, [`text`] and [`report`] show it,
+//! [`store`] keeps it.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
 //! Times that are the difference of two measurements: how they are told where they are below their noise.
 
-use linerate_load::result::{Stage, Summary};
+use linerate_result::{Stage, Summary};
 
 use crate::quantity::nanoseconds;
 
@@ -76,7 +76,7 @@ pub(crate) fn spread(summary: &Summary, noise: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use linerate_load::result::How;
+    use linerate_result::How;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 #[cfg(target_os = "linux")]
 use linerate_load::profile::Flood;
 use linerate_load::profile::{Order, Source, Way};
-use linerate_load::result::{Agreement, How, Outcome, RunResult, Stage, Test, unit};
+use linerate_result::{Agreement, How, Outcome, RunResult, Stage, Test, unit};
 use linerate_rt::{Stop, monotonic_ns};
 
 use crate::noise::{Time, noise, spread};
@@ -45,13 +45,14 @@ pub fn run(
 pub fn flood(order: &Flood, command: Vec<String>, stop: &Stop) -> std::io::Result<RunResult> {
     let start = monotonic_ns();
     let mut run = qualify::begin(command);
-    let test = linerate_load::profile::flood(order, stop)?;
+    let mut test = linerate_load::profile::flood(order, stop)?;
     let ledger = test.ledger.clone().unwrap_or_default();
     if ledger.sent == Some(0) && ledger.offered > Some(0) {
         let reasons: Vec<&str> = ledger.refused.keys().map(String::as_str).collect();
-        run.reasons.push(format!("{}: nothing was sent: {}", test.id, reasons.join("; ")));
+        test.failures.push(format!("nothing was sent: {}", reasons.join("; ")));
     }
     run.tests.push(test);
+    run.reasons = run.failures().collect();
     Ok(finish(run, start, stop, Outcome::Failed))
 }
 
@@ -257,7 +258,7 @@ fn published(text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use linerate_load::result::{Repeat, Timestamp};
+    use linerate_result::{Repeat, Timestamp};
 
     use super::*;
 

@@ -6,7 +6,7 @@
 
 pub mod fcoe;
 
-use linerate_load::result::{Comparison, Kind, Test, unit};
+use linerate_result::{Comparison, Kind, Test, unit};
 use thiserror::Error;
 
 use crate::noise::{Time, noise};
@@ -250,7 +250,7 @@ pub fn compare_stages(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
 
 #[cfg(test)]
 mod tests {
-    use linerate_load::result::{Number, PortUsed, Role, Summary};
+    use linerate_result::{Number, PortUsed, Role, Summary};
 
     use super::*;
 
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn stages_stand_beside_what_did_the_same_in_2012() {
-        use linerate_load::result::{How, Stage};
+        use linerate_result::{How, Stage};
         let stage = |name: &str, ns: f64| Stage::new(name, How::TimeStamps, "", &[ns]);
         let own = Test {
             id: "own".to_owned(),
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_stage_below_its_noise_is_not_compared() {
-        use linerate_load::result::{How, Stage};
+        use linerate_result::{How, Stage};
         let of = |rounds: &[f64]| Test {
             stages: vec![Stage::new("neighbour, ethernet", How::CutPoint, "", rounds)],
             ..Test::default()

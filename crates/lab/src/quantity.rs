@@ -1,6 +1,6 @@
 //! Quantities as people read them. Every number leaves here with its unit, or as a dash when it is not known.
 
-use linerate_load::result::{Number, unit};
+use linerate_result::{Number, unit};
 
 /// What stands for a number that is not known.
 pub const UNKNOWN: &str = "–";

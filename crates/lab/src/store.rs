@@ -9,7 +9,7 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 
-use linerate_load::result::{LoadError, RunResult};
+use linerate_result::{LoadError, RunResult};
 use thiserror::Error;
 
 use crate::report;
@@ -194,7 +194,7 @@ fn directory_name(run: &RunResult) -> String {
 mod tests {
     use std::path::PathBuf;
 
-    use linerate_load::result::RunResult;
+    use linerate_result::RunResult;
 
     use super::{data_home, directory_name};
 

@@ -1,6 +1,6 @@
 //! The tables of a result, one function each.
 
-use linerate_load::result::{Comparison, Cpu, Kind, Ledger, Number, RunResult, Test};
+use linerate_result::{Comparison, Cpu, Kind, Ledger, Number, RunResult, Test};
 
 use crate::quantity::{UNKNOWN, count, count_if_known, difference, per_cent, range, ratio, seconds, value};
 use crate::sweep::WORKLOAD;

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use linerate_load::result::{Outcome, RunResult, Test};
+use linerate_result::{Outcome, RunResult, Test};
 
 use crate::table::{Cell, Table, Tone};
 use crate::{facts, quantity, sweep, tables};

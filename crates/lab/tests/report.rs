@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use linerate_lab::report;
-use linerate_load::result::{Outcome, RunResult, Timestamp};
+use linerate_result::{Outcome, RunResult, Timestamp};
 use serde_json::Value;
 
 /// Breaks out of an element, an attribute with either quote, a comment, a style sheet and a script, if it is let.
@@ -113,7 +113,7 @@ fn numbers_that_are_not_known_are_dashes() {
     for test in &mut run.tests {
         test.repeats.iter_mut().for_each(|repeat| repeat.value = f64::NAN.into());
         test.summarize("pps");
-        test.latency = test.latency.take().map(|_| linerate_load::result::Latency::default());
+        test.latency = test.latency.take().map(|_| linerate_result::Latency::default());
         test.samples.iter_mut().for_each(|sample| sample.value = f64::INFINITY.into());
     }
     run.elapsed_s = f64::NAN.into();

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use linerate_lab::store::{self, Place, StoreError, Stored};
-use linerate_load::result::RunResult;
+use linerate_result::RunResult;
 
 fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> =

@@ -3,7 +3,7 @@
 mod sample;
 
 use linerate_lab::text;
-use linerate_load::result::{Repeat, RunResult, Test, Timestamp, unit};
+use linerate_result::{Repeat, RunResult, Test, Timestamp, unit};
 
 #[test]
 fn columns_line_up_and_nothing_is_coloured() {

@@ -1,4 +1,4 @@
-//! Workloads and measurement: pkt-gen, ledgers, histograms, CPU, and the result schema.
+//! Workloads and their measurement: pkt-gen, xdd, FCoE loads, benches and profiles.
 
 pub mod bench;
 pub mod bridge;
@@ -7,7 +7,6 @@ pub mod fcoe;
 pub mod frame;
 pub mod pktgen;
 pub mod profile;
-pub mod result;
 pub mod switch;
 pub mod xdd;
 

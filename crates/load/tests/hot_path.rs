@@ -1,8 +1,8 @@
 //! No allocation and no system call per packet: a run of ten times as many frames allocates and calls no more.
 
 use linerate_load::pktgen::{Config, MODES, Output, run};
-use linerate_load::result::Test;
 use linerate_load::xdd;
+use linerate_result::Test;
 use linerate_rt::{Stop, WaitMode};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use clap::Parser;
 use history::History;
 use linerate_lab::progress::{Step, Steps};
 use linerate_load::bench::{BENCHES, Bench, Compared, Missing, Setting, Unit, compare, spread};
-use linerate_load::result::Counted;
+use linerate_result::Counted;
 use linerate_rt::cpus;
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;

@@ -3,8 +3,8 @@
 use crate::print::{self, print};
 use crate::trouble::Trouble;
 use linerate_lab::store::{self, Place, StoreError};
-use linerate_load::result::RunResult;
 use linerate_port::path::from_text;
+use linerate_result::RunResult;
 use linerate_rt::{Capability, Stop, WaitMode, forward_signals, monotonic_ns, pause};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -8,7 +8,7 @@ use crate::trouble::Trouble;
 use clap::Parser;
 use linerate_lab::sweep::{Form, PRESETS, Store, SweepError, sweep};
 use linerate_lab::{store, text};
-use linerate_load::result::{RunResult, Timestamp};
+use linerate_result::{RunResult, Timestamp};
 use std::path::PathBuf;
 use std::process::ExitCode;
 

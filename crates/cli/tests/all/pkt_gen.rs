@@ -10,7 +10,7 @@ mod tshark;
 mod two;
 
 use crate::process::{BINARY, Ended, Process};
-use linerate_load::result::{RunResult, Test};
+use linerate_result::{RunResult, Test};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};

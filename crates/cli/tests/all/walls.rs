@@ -6,6 +6,7 @@ use std::process::Command;
 /// Each crate and what it may know.
 const WALLS: &[(&str, &[&str])] = &[
     ("linerate-skip", &[]),
+    ("linerate-result", &[]),
     ("linerate-sum", &[]),
     ("linerate-wire", &["sum"]),
     ("linerate-ring", &[]),
@@ -14,13 +15,13 @@ const WALLS: &[(&str, &[&str])] = &[
     ("linerate-stack", &["wire", "sum", "ring"]),
     ("linerate-fcoe", &["wire", "sum"]),
     ("linerate-rt", &["wire", "ring", "port", "nic", "stack", "fcoe"]),
-    ("linerate-load", &["wire", "sum", "ring", "port", "nic", "stack", "fcoe", "rt"]),
-    ("linerate-lab", &["port", "nic", "rt", "load"]),
-    ("linerate", &["wire", "ring", "port", "nic", "stack", "fcoe", "rt", "load", "lab"]),
+    ("linerate-load", &["wire", "sum", "ring", "port", "nic", "stack", "fcoe", "rt", "result"]),
+    ("linerate-lab", &["port", "nic", "rt", "result", "load"]),
+    ("linerate", &["wire", "ring", "port", "nic", "stack", "fcoe", "rt", "result", "load", "lab"]),
 ];
 
 /// Crates without any `unsafe`.
-const FORBIDDEN: &[&str] = &["skip", "wire", "nic", "stack", "fcoe", "lab", "cli"];
+const FORBIDDEN: &[&str] = &["skip", "result", "wire", "nic", "stack", "fcoe", "lab", "cli"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use linerate_load::result::Interface;
+use linerate_result::Interface;
 
 use super::interface::is_name;
 

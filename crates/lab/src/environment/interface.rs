@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use linerate_load::result::{Interface, Queues};
+use linerate_result::{Interface, Queues};
 
 use super::{number, text};
 

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use linerate_load::result::{Environment, HugePages};
+use linerate_result::{Environment, HugePages};
 
 /// Reads the facts of this host and of the named interfaces. Interfaces that do not exist are left out.
 #[must_use]
@@ -115,7 +115,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use linerate_load::result::{Environment, HugePages, Queues};
+    use linerate_result::{Environment, HugePages, Queues};
 
     use super::{os_name, read, read_under};
 

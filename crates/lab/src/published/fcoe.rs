@@ -2,7 +2,7 @@
 
 use super::{Published, TableError};
 use crate::sweep::{Mix, WORKLOAD};
-use linerate_load::result::{Comparison, Kind, Test, unit};
+use linerate_result::{Comparison, Kind, Test, unit};
 
 pub(super) const TABLE: Published = Published {
     id: "t5-fcoe",

@@ -1,9 +1,9 @@
 //! The tests that every stage goes through.
 
 use super::Order;
-use super::measure::{FAULT, Probe, add, config, mode, once, repeated, summarize};
+use super::measure::{Probe, add, config, mode, once, repeated, summarize};
 use super::stage::Stage;
-use linerate_load::result::{Number, Repeat, Role, Test, unit};
+use linerate_result::{Number, Repeat, Role, Test, unit};
 use linerate_rt::{Stop, WaitMode};
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ fn received(sent: &Test, shares: &[Option<f64>], stage: &Stage, wire: u32, repea
     // The frames are accounted for in the sender's test, once.
     test.ledger = None;
     test.cpu.retain(|cpu| cpu.thread.starts_with("rx"));
-    test.warnings.clear();
+    (test.failures, test.warnings) = Default::default();
     let first = 1.min(test.ports.len());
     test.ports.rotate_left(first);
     summarize(&mut test, repeats, unit::PPS);
@@ -237,7 +237,7 @@ fn found(test: &mut Test, kind: &str) -> Repeat {
     let dropped: u64 = test.ledger.iter().flat_map(|ledger| ledger.dropped.values()).sum();
     let gone = if kind == "dup" { dropped.min(put_in.saturating_sub(found)) } else { 0 };
     if put_in - gone != found {
-        test.warnings.push(format!("{FAULT}{put_in} faults ({kind}) were put in, {found} were found"));
+        test.failures.push(format!("{put_in} faults ({kind}) were put in, {found} were found"));
     }
     #[expect(clippy::cast_precision_loss, reason = "a share to fifteen digits")]
     let share = found as f64 / (put_in - gone).max(1) as f64;
@@ -247,7 +247,7 @@ fn found(test: &mut Test, kind: &str) -> Repeat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use linerate_load::result::Ledger;
+    use linerate_result::Ledger;
 
     /// The kernel's own drops are neither faults nor findings.
     #[test]
@@ -268,7 +268,7 @@ mod tests {
             let mut test = lossy(kind, put_in, found_, dropped);
             let repeat = found(&mut test, kind);
             assert_eq!((repeat.value.known(), repeat.valid), (share, share.is_some()), "{kind}");
-            assert_eq!(test.warnings.iter().filter(|w| w.starts_with(FAULT)).count(), faults, "{kind}");
+            assert_eq!(test.failures.len(), faults, "{kind}");
         }
     }
 

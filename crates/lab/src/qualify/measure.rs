@@ -3,12 +3,9 @@
 use super::stage::Stage;
 use linerate_load::bench::probe::{round_trip, same_state};
 use linerate_load::pktgen::{Config, Finished, MODES, Mode, Output, Sizes};
-use linerate_load::result::{Number, Repeat, Test};
+use linerate_result::{Number, Repeat, Test};
 use linerate_rt::{Stop, WaitMode, cpus};
 use std::sync::Arc;
-
-/// What a warning starts with that fails the run.
-pub(super) const FAULT: &str = "failed: ";
 
 /// A mode of pkt-gen.
 pub(super) fn mode(name: &str) -> &'static Mode {
@@ -38,7 +35,7 @@ pub(super) fn once(stage: &Stage, config: Config, stop: &Stop) -> Result<Test, S
             (repeat.valid, repeat.why_invalid) = (false, idle.clone());
         }
         let found = result.reasons.iter().filter(|reason| idle.as_ref() != Some(*reason));
-        test.warnings.extend(found.map(|reason| format!("{FAULT}{reason}")));
+        test.failures = found.cloned().collect();
         Ok(test)
     })?
 }
@@ -129,9 +126,11 @@ pub(super) fn add(whole: &mut Test, more: Test) {
         sample.t_s = sample.t_s.known().map_or(Number::UNKNOWN, |t| Number::new(t + offset));
         sample
     }));
-    for warning in more.warnings {
-        if !whole.warnings.contains(&warning) {
-            whole.warnings.push(warning);
+    for (all, more) in [(&mut whole.failures, more.failures), (&mut whole.warnings, more.warnings)] {
+        for line in more {
+            if !all.contains(&line) {
+                all.push(line);
+            }
         }
     }
     if whole.latency.is_none() {

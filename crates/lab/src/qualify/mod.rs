@@ -14,7 +14,7 @@ use crate::progress::{Step, Steps};
 use crate::sweep::{self, Form, Wire, t5_fcoe};
 use crate::{environment, published, quantity};
 use linerate_load::profile::{self, Way};
-use linerate_load::result::{Number, Outcome, RunResult, Test, Timestamp};
+use linerate_result::{Number, Outcome, RunResult, Test, Timestamp};
 use linerate_rt::{Stop, cpus, monotonic_ns};
 use stage::Stage;
 use std::time::Duration;
@@ -77,7 +77,7 @@ pub fn qualify(order: &Order, mut run: RunResult, stop: &Stop, mut tell: impl Fn
 
 /// Says how the run ended: what failed it, else which tests have no value.
 fn conclude(run: &mut RunResult) {
-    let failed: Vec<String> = run.tests.iter().flat_map(faults_of).chain(sweep::faults(&run.tests)).collect();
+    let failed: Vec<String> = run.failures().collect();
     let unsettled: Vec<String> = run.tests.iter().filter_map(measure::unsettled).collect();
     run.outcome = match (run.signal, failed.is_empty(), unsettled.is_empty() && measured(&run.tests)) {
         (Some(_), ..) | (None, true, false) => Outcome::Partial,
@@ -173,11 +173,6 @@ fn storage(plan: &sweep::Plan, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> 
 /// Whether anything was measured at all.
 fn measured(tests: &[Test]) -> bool {
     tests.iter().any(|test| test.skipped.is_none() && test.value.is_some())
-}
-
-/// Why a test fails the run.
-fn faults_of(test: &Test) -> Vec<String> {
-    test.warnings.iter().filter_map(|w| w.strip_prefix(measure::FAULT)).map(|w| format!("{}: {w}", test.id)).collect()
 }
 
 fn interfaces(order: &Order) -> Vec<&str> {

@@ -1,9 +1,9 @@
 //! Where tests play: two ports that reach each other.
 
 use super::Order;
-use linerate_load::result::Test;
 #[cfg(target_os = "linux")]
 use linerate_port::{Namespace, VethPair};
+use linerate_result::Test;
 
 /// Two ports that reach each other, and perhaps a second such pair.
 pub(super) struct Stage {

@@ -103,7 +103,7 @@ fn a_frame_taken_away_behind_the_counters_fails_the_run() {
 /// A speed that cannot settle is null and named, and is no pass.
 #[test]
 fn a_value_that_did_not_settle_is_none_and_is_named() {
-    use linerate_load::result::Repeat;
+    use linerate_result::Repeat;
     let repeat = |valid| Repeat {
         value: 5.0.into(),
         valid,
@@ -136,7 +136,7 @@ fn what_does_not_count_is_measured_again_but_not_for_ever() {
         let test = measure::repeated(3, measure::Probe::No, &stop, || {
             n += 1;
             let valid = good > 0 && n % good == 0;
-            let repeat = linerate_load::result::Repeat { valid, ..Default::default() };
+            let repeat = linerate_result::Repeat { valid, ..Default::default() };
             Ok(Test { repeats: vec![repeat], ..Test::default() })
         });
         let test = test.unwrap();

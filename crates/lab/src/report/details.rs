@@ -1,6 +1,6 @@
 //! Everything about each test, folded away.
 
-use linerate_load::result::{RunResult, Test};
+use linerate_result::{RunResult, Test};
 use maud::{Markup, html};
 
 use super::tables::{pairs, ports, table};
@@ -36,6 +36,7 @@ fn test(index: usize, test: &Test) -> Markup {
                 (pairs(&facts_of(test)))
                 (ports(test.ports.iter()))
                 @if let Some(why) = &test.skipped { p { "Skipped: " (why) } }
+                @for failure in &test.failures { p class="bad" { "Failed: " (failure) } }
                 @for warning in &test.warnings { p class="bad" { (warning) } }
                 @if !test.repeats.is_empty() { h4 { "Repeats" } (table(&tables::repeats(test), "Repeats")) }
                 @if let Some(latency) = &test.latency {

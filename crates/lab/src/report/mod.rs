@@ -9,7 +9,7 @@ mod details;
 mod parts;
 mod tables;
 
-use linerate_load::result::RunResult;
+use linerate_result::RunResult;
 use maud::{DOCTYPE, PreEscaped, html};
 
 pub use chart::{CHARTS, Chart};

@@ -1,6 +1,6 @@
 //! The sections of the page, from the verdict to the command line.
 
-use linerate_load::result::{Interface, Kind, Outcome, RunResult, SCHEMA, Summary, Test, VERSION, unit};
+use linerate_result::{Interface, Kind, Outcome, RunResult, SCHEMA, Summary, Test, VERSION, unit};
 use maud::{Markup, html};
 
 use super::tables::{pairs, ports, table};

@@ -1,6 +1,6 @@
 //! A table in HTML. On a narrow page each row becomes a card, whose cells carry their column's name.
 
-use linerate_load::result::PortUsed;
+use linerate_result::PortUsed;
 use maud::{Markup, html};
 
 use crate::facts;

@@ -2,7 +2,7 @@
 
 use super::{Measured, Mix, Point, PointResult, Runner, Wire};
 use linerate_load::fcoe::{Medium, Setup, measure};
-use linerate_load::result::PortUsed;
+use linerate_result::PortUsed;
 use linerate_rt::{Stop, WaitMode, cpus};
 use std::time::Duration;
 

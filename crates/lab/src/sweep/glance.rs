@@ -4,7 +4,7 @@ use super::table::{Shown, points, published};
 use super::{PLANNED, WORKLOAD, Wire};
 use crate::published::fcoe::t5_fcoe;
 use crate::quantity::ratio;
-use linerate_load::result::{RunResult, Test};
+use linerate_result::{RunResult, Test};
 
 /// What a reader wants first.
 pub(crate) struct Glance {

@@ -18,7 +18,7 @@ pub(crate) use table::{beside, points};
 use crate::progress::{Step, Steps};
 use crate::qualify::{run_id, seconds};
 use crate::{environment, quantity};
-use linerate_load::result::{Latency, Number, Outcome, PortUsed, Repeat, RunResult, Summary, Test, Timestamp, unit};
+use linerate_result::{Latency, Number, Outcome, PortUsed, Repeat, RunResult, Summary, Test, Timestamp, unit};
 use linerate_rt::{Stop, monotonic_ns};
 use std::path::Path;
 
@@ -117,7 +117,7 @@ pub fn sweep(
     run.comparisons = crate::published::fcoe::compare(&run.tests).unwrap_or_default();
     run.elapsed_s = Number::new(seconds(monotonic_ns() - began));
     run.signal = stop.signal();
-    run.reasons = faults(&run.tests);
+    run.reasons = run.failures().collect();
     run.reasons.extend(unwritten.map(|why| why.to_string()));
     let complete = run.tests.len() == plan.points.len() && run.tests.iter().all(|test| test.skipped.is_none());
     run.outcome = match (run.reasons.is_empty(), complete) {
@@ -148,13 +148,6 @@ pub(crate) fn briefly(plan: &Plan, runner: &mut dyn Runner, stop: &Stop, steps: 
     tests
 }
 
-/// Why points fail a run: requests of theirs did.
-pub(crate) fn faults(tests: &[Test]) -> Vec<String> {
-    let points = tests.iter().filter(|test| test.workload == WORKLOAD);
-    let faulty = points.filter_map(|test| Some((test, test.counters.get("errors").filter(|n| **n > 0)?)));
-    faulty.map(|(test, n)| format!("{}: {n} requests failed", test.id)).collect()
-}
-
 fn figures(measured: &Measured) -> String {
     let cpu = measured.cpu_percent.map(|cpu| format!(", {cpu:.0} % CPU")).unwrap_or_default();
     let rate = quantity::value(measured.bytes_per_s.into(), unit::BYTES);
@@ -173,6 +166,7 @@ fn test(plan: &Plan, point: &Point, measured: &Measured) -> Test {
         }],
         latency: measured.latency.clone(),
         ports: measured.ports.clone(),
+        failures: (measured.errors > 0).then(|| format!("{} requests failed", measured.errors)).into_iter().collect(),
         warnings: measured.warnings.clone(),
         ..named(plan, point)
     };

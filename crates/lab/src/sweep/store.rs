@@ -3,7 +3,7 @@
 //! A line that was cut short by the program's end is no line: its point is measured again.
 
 use super::Plan;
-use linerate_load::result::{Test, Timestamp};
+use linerate_result::{Test, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -134,7 +134,7 @@ impl Store {
         if !found.is_of(head) {
             return Err(other(&format!("{} {}, {} version {}", found.preset, found.form, found.schema, found.version)));
         }
-        let tests: Result<Vec<Test>, _> = lines.map(serde_json::from_str).collect();
+        let tests: Result<Vec<Test>, _> = lines.map(Test::from_json).collect();
         let tests = tests.map_err(|e| other(&e.to_string()))?;
         let file = OpenOptions::new().append(true).open(&path).map_err(trouble)?;
         file.set_len(whole as u64).map_err(trouble)?;

@@ -5,7 +5,7 @@ use crate::published::fcoe::{T5Fcoe, t5_fcoe};
 use crate::quantity::UNKNOWN;
 use crate::table::{Cell, Table, Tone};
 use crate::tables;
-use linerate_load::result::{RunResult, Test};
+use linerate_result::{RunResult, Test};
 
 /// What a test of a sweep is about.
 #[derive(Clone, Copy, Debug)]

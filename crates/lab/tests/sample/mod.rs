@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use linerate_lab::published;
-use linerate_load::result::{
+use linerate_result::{
     Comparison, Cpu, Environment, HugePages, Interface, Kind, Latency, Ledger, Number, Outcome, PortUsed, Queues,
     Repeat, Role, RunResult, Sample, Test, unit,
 };

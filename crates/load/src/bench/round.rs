@@ -2,7 +2,7 @@
 
 use super::probe::{round_trip, same_state};
 use super::{Bench, Missing, Peer, Setting, failed};
-use crate::result::Counted;
+use linerate_result::Counted;
 use linerate_rt::{Stop, pause, spawn};
 use std::collections::BTreeMap;
 

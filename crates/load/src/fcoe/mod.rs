@@ -10,9 +10,9 @@ mod load;
 mod pattern;
 mod site;
 
-use crate::result::Latency;
 use hdrhistogram::Histogram;
 use linerate_port::OpenError;
+use linerate_result::Latency;
 use linerate_rt::fc::FcError;
 use linerate_rt::{Stop, WaitMode};
 use std::time::Duration;

@@ -5,8 +5,8 @@ use super::name;
 use super::report::{Progressed, float};
 use super::settle::Facts;
 use crate::check::Received;
-use crate::result::{Ledger, Outcome};
 use linerate_port::DropReason;
+use linerate_result::{Ledger, Outcome};
 
 /// Bytes around each frame on a wire: FCS, preamble, start delimiter, gap.
 const FRAMING: u64 = 24;

@@ -7,9 +7,11 @@ use super::report::{Progressed, float};
 use super::run::teller;
 use super::team::{Common, Worked};
 use crate::check::{Matched, Received};
-use crate::result::{Cpu, Latency, Ledger, Number, PortUsed, Queues, Repeat, RunResult, Sample, Test, Timestamp, unit};
 use hdrhistogram::Histogram;
 use linerate_port::Port;
+use linerate_result::{
+    Cpu, Latency, Ledger, Number, PortUsed, Queues, Repeat, RunResult, Sample, Test, Timestamp, unit,
+};
 use std::collections::BTreeMap;
 
 /// What is known when all threads have ended.
@@ -127,6 +129,7 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
     let mut result = RunResult::new(format!("{:04x}", common.run), facts.command.clone(), facts.start);
     result.elapsed_s = Number::new(float(facts.elapsed) / 1e9);
     result.outcome = verdict.outcome();
+    let failures = verdict.failed.clone();
     result.reasons = [verdict.failed, verdict.partial].concat();
     result.signal = facts.signal;
     // What cannot be true is no result.
@@ -151,6 +154,7 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
         counters: counters(&facts, received.as_ref()),
         cpu: facts.main.iter().chain(facts.far.iter().flatten()).map(cpu).collect(),
         samples: facts.samples.clone(),
+        failures,
         warnings: verdict.notes,
         ..Test::default()
     };
@@ -206,7 +210,7 @@ fn latency_line(latency: &Histogram<u64>) -> String {
 }
 
 fn port_used(port: &Port, k: usize, role: Role) -> PortUsed {
-    use crate::result::Role as Used;
+    use linerate_result::Role as Used;
     let info = port.info();
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     PortUsed {

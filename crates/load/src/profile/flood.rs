@@ -2,7 +2,7 @@
 
 use super::sys::udp::{self, Batch, Errno, To};
 use crate::pktgen::Pace;
-use crate::result::{Ledger, Repeat, Test, unit};
+use linerate_result::{Ledger, Repeat, Test, unit};
 use linerate_rt::{Clock, Stop, ThreadTime};
 use std::collections::BTreeMap;
 use std::io;
@@ -182,7 +182,7 @@ impl<'a> Sender<'a> {
             }],
             ledger: Some(Ledger { offered: Some(self.offered), sent: Some(self.sent), refused, ..Ledger::default() }),
             counters: now.iter().filter_map(since).collect(),
-            cpu: vec![crate::result::Cpu {
+            cpu: vec![linerate_result::Cpu {
                 thread: "flood".to_owned(),
                 user_s: used.user.as_secs_f64().into(),
                 system_s: used.system.as_secs_f64().into(),

@@ -18,7 +18,7 @@ mod sys;
 #[cfg(target_os = "linux")]
 pub use flood::{Flood, flood};
 
-use crate::result::{Repeat, Stage, Test, unit};
+use linerate_result::{Repeat, Stage, Test, unit};
 use linerate_rt::Stop;
 use std::time::Duration;
 

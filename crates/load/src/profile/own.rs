@@ -10,7 +10,7 @@
 //! without such places is told beside it.
 
 use super::{HEADERS, Order, Source, Span, Tell, Way, Whole, column, missing_column};
-use crate::result::{How, Stage as Row, Summary, Test, unit};
+use linerate_result::{How, Stage as Row, Summary, Test, unit};
 use linerate_rt::net::{Node, Options};
 use linerate_rt::{Stop, cpus, monotonic_ns, pin, ticks};
 use linerate_stack::{Path, Probe, STAGES, SendError, Stage, UdpId};

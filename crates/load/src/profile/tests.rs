@@ -1,7 +1,7 @@
 //! The kernel's columns as they come on this host: what was cut is verified, or said to be missing.
 
 use super::*;
-use crate::result::{How, Outcome, RunResult, Timestamp};
+use linerate_result::{How, Outcome, RunResult, Timestamp};
 use linerate_rt::cpus;
 
 fn order(way: Way) -> Order {

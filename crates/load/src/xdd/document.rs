@@ -2,7 +2,7 @@
 
 use super::run::{Facts, combined};
 use super::tally::{Account, float};
-use crate::result::{Cpu, Latency, Number, Outcome, PortUsed, Repeat, RunResult, Summary, Test, unit};
+use linerate_result::{Cpu, Latency, Number, Outcome, PortUsed, Repeat, RunResult, Summary, Test, unit};
 use linerate_rt::monotonic_ns;
 
 pub(super) fn of(facts: &Facts<'_>) -> RunResult {
@@ -17,12 +17,8 @@ pub(super) fn of(facts: &Facts<'_>) -> RunResult {
         let each = facts.accounts.iter().enumerate();
         run.tests.extend(each.map(|(number, account)| one(facts, number, account)));
     }
-    run.reasons.clone_from(&facts.all.told);
-    let errors = facts.all.errors();
-    if errors > 0 && run.reasons.is_empty() {
-        run.reasons.push(format!("{errors} requests failed or miscompared"));
-    }
-    run.outcome = match (errors > 0, facts.signal.is_some() || facts.config.dry) {
+    run.reasons.clone_from(&run.tests[0].failures);
+    run.outcome = match (facts.all.errors() > 0, facts.signal.is_some() || facts.config.dry) {
         (true, _) => Outcome::Failed,
         (false, true) => Outcome::Partial,
         (false, false) => Outcome::Pass,
@@ -46,6 +42,11 @@ fn whole(facts: &Facts<'_>) -> Test {
         ..Cpu::default()
     });
     test.samples.clone_from(&facts.samples);
+    test.failures.clone_from(&facts.all.told);
+    let errors = facts.all.errors();
+    if errors > 0 && test.failures.is_empty() {
+        test.failures.push(format!("{errors} requests failed or miscompared"));
+    }
     test.warnings.clone_from(&facts.notes);
     test.counters.insert("passes".into(), facts.passes);
     if facts.config.dry {

@@ -3,7 +3,7 @@
 use crate::trouble::Trouble;
 use linerate_lab::environment;
 use linerate_load::bench::{Bench, Compared, spread};
-use linerate_load::result::{Environment, Timestamp};
+use linerate_result::{Environment, Timestamp};
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::io::Write;

@@ -1,8 +1,8 @@
 //! Exit codes of runs that are no pass, and the line on standard error that says why.
 
 use super::output;
-use linerate_load::result::RunResult;
 use linerate_port::capture::{Record, Writer};
+use linerate_result::RunResult;
 
 #[test]
 fn what_must_not_be_a_pass_has_its_exit_code_and_a_line_that_says_why() {

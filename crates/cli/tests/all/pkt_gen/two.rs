@@ -2,7 +2,7 @@
 
 use super::linerate;
 use crate::process::{Ended, Process};
-use linerate_load::result::Ledger;
+use linerate_result::Ledger;
 use std::process::Command;
 use std::time::Duration;
 

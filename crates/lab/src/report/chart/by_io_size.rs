@@ -1,6 +1,6 @@
 //! Throughput by I/O size: what a sweep measured without a limit on the wire, beside the published table.
 
-use linerate_load::result::{RunResult, unit};
+use linerate_result::{RunResult, unit};
 use maud::html;
 
 use super::plot::{self, Anchor, Area, Look};

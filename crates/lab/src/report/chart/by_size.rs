@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use linerate_load::result::{Counted, Role, RunResult, Test, unit};
+use linerate_result::{Counted, Role, RunResult, Test, unit};
 use maud::html;
 
 use super::plot::{self, Anchor, Area, Look};
@@ -157,7 +157,7 @@ fn looks(series: &[(String, Vec<Point>)]) -> Vec<Option<Look>> {
 fn point(test: &Test) -> Option<Point> {
     let value = test.value.as_ref().filter(|value| value.unit == unit::PPS)?;
     let median = value.median.known().filter(|&rate| rate > 0.0)?;
-    let positive = |rate: linerate_load::result::Number| rate.known().filter(|&rate| rate > 0.0).unwrap_or(median);
+    let positive = |rate: linerate_result::Number| rate.known().filter(|&rate| rate > 0.0).unwrap_or(median);
     let bytes = f64::from(test.wire_bytes.filter(|&bytes| bytes > 0)?);
     let (counted, repeats) = (test.counted(), counted_cell(test));
     Some(Point { bytes, median, least: positive(value.least), greatest: positive(value.greatest), counted, repeats })

@@ -1,6 +1,6 @@
 //! This run's values beside published and peers' figures: pairs of bars from nought.
 
-use linerate_load::result::{Comparison, RunResult};
+use linerate_result::{Comparison, RunResult};
 use maud::html;
 
 use super::plot::{self, Anchor};

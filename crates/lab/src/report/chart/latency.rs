@@ -1,6 +1,6 @@
 //! Latency by percentile, as HdrHistogram's plots: each step to the right is a tenth of the frames before.
 
-use linerate_load::result::{Latency, RunResult, Test};
+use linerate_result::{Latency, RunResult, Test};
 use maud::html;
 
 use super::plot::{self, Anchor, Area, Look};

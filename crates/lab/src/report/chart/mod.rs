@@ -14,7 +14,7 @@ mod scale;
 mod stages;
 mod wires;
 
-use linerate_load::result::RunResult;
+use linerate_result::RunResult;
 use maud::{Markup, html};
 
 use super::tables::table;

@@ -1,6 +1,6 @@
 //! Each test's value over time: small multiples, each on its own scale from nought.
 
-use linerate_load::result::{RunResult, Sample, Test};
+use linerate_result::{RunResult, Sample, Test};
 use maud::{Markup, html};
 
 use super::plot::{self, Anchor, Area, Look};
@@ -145,7 +145,7 @@ fn unit(test: &Test) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use linerate_load::result::{Number, Sample};
+    use linerate_result::{Number, Sample};
 
     use super::{POINTS, stretches};
 

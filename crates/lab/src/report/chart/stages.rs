@@ -1,7 +1,7 @@
 //! Where each nanosecond goes: a bar a column, its stages one behind the other, all on one scale.
 
 use linerate_load::profile::Way;
-use linerate_load::result::{How, RunResult, Stage, Test};
+use linerate_result::{How, RunResult, Stage, Test};
 use maud::{Markup, html};
 
 use super::plot::{self, Anchor, COLOURS};

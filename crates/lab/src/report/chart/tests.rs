@@ -1,6 +1,6 @@
 //! Every chart on nothing, on few points, and on extremes.
 
-use linerate_load::result::{
+use linerate_result::{
     Comparison, How, Kind, Latency, Number, PortUsed, Repeat, Role, RunResult, Sample, Stage, Test, Timestamp, unit,
 };
 

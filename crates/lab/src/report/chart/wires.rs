@@ -1,6 +1,6 @@
 //! Throughput by I/O size over a wire of 40 Gb/s and over one of 10.
 
-use linerate_load::result::RunResult;
+use linerate_result::RunResult;
 
 use super::by_io_size::{Line, lines_of, measured};
 use super::plot::Look;

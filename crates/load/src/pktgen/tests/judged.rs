@@ -1,8 +1,8 @@
 //! Outcomes: what must not be a pass is none, and says why.
 
 use super::*;
-use crate::result::{Outcome, Role, RunResult};
 use linerate_port::capture::{Record, Writer};
+use linerate_result::{Outcome, Role, RunResult};
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::time::Duration;

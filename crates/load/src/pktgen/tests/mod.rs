@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 struct Left {
     out: String,
     log: String,
-    result: crate::result::RunResult,
+    result: linerate_result::RunResult,
     /// Frames that arrived at the other end, as slots.
     frames: Vec<Vec<Vec<u8>>>,
 }

@@ -1,10 +1,10 @@
 //! The functions: ping and pong, numbered frames, several queues, chains, every port in one process.
 
 use super::*;
-use crate::result::Outcome;
+use linerate_result::Outcome;
 use std::thread;
 
-pub(super) fn run_named(names: &[&str], text: &str) -> (String, String, crate::result::RunResult) {
+pub(super) fn run_named(names: &[&str], text: &str) -> (String, String, linerate_result::RunResult) {
     let (out, log) = (Lines::default(), Lines::default());
     let stop = Stop::new().unwrap();
     let output = Arc::new(Output::new(Box::new(out.clone()), Box::new(log.clone()), false, &stop));
@@ -135,5 +135,5 @@ fn soft_interrupts_are_told_of_a_pinned_threads_core_over_the_run_alone() {
     assert_eq!(softirq.is_some(), told, "where the kernel tells");
     // The kernel counts in ticks; what the core spent since it was started would be far more.
     assert!(softirq.is_none_or(|s| (0.0..=elapsed + 0.1).contains(&s)), "{softirq:?} s of {elapsed} s");
-    assert_eq!(tx("").result.tests[0].cpu[0].softirq_s, crate::result::Number::UNKNOWN);
+    assert_eq!(tx("").result.tests[0].cpu[0].softirq_s, linerate_result::Number::UNKNOWN);
 }

@@ -14,8 +14,8 @@ mod rx;
 mod tx;
 
 use super::{Order, Source, Tell, Way, missing_column};
-use crate::result::Test;
 use linerate_port::{Namespace, OpenError};
+use linerate_result::Test;
 use linerate_rt::{Stop, core_times, pin};
 use road::{Road, travel};
 use std::time::Duration;

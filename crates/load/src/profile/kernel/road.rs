@@ -1,7 +1,7 @@
 //! A road with its cut points, measured in rounds.
 
 use crate::profile::{Order, Span, Whole, column};
-use crate::result::{How, Stage, Summary, Test, unit};
+use linerate_result::{How, Stage, Summary, Test, unit};
 use linerate_rt::{Stop, monotonic_ns};
 use std::collections::BTreeMap;
 

@@ -80,6 +80,7 @@ fn full() -> RunResult {
         counters: BTreeMap::from([("c".to_owned(), u64::MAX)]),
         cpu: vec![Cpu { thread: "tx".to_owned(), core: Some(1), user_s: 0.5.into(), ..Cpu::default() }],
         samples: vec![Sample { t_s: 0.1.into(), value: 0.3.into() }],
+        failures: vec!["f".to_owned()],
         warnings: vec!["w".to_owned()],
         ..Test::default()
     };
@@ -102,6 +103,18 @@ fn a_full_document_comes_back_as_it_was() {
     assert!(json.contains("18446744073709551615"), "counters keep all 64 bits");
     assert!(json.starts_with("{\n  \"schema\": \"linerate.result\",\n  \"version\": 1,\n"));
     assert!(!json.contains("NaN") && !json.contains("inf"));
+}
+
+#[test]
+fn failures_stood_among_the_warnings_of_older_documents() {
+    let mut run = full();
+    run.tests[0].failures.clear();
+    let json = run.to_json().replace("\"failures\": [],", "");
+    let old = json.replacen("\"w\"", "\"w\", \"failed: f\"", 1);
+    assert_ne!(json, old);
+    assert_eq!(RunResult::from_json(&json).unwrap(), run);
+    run.tests[0].failures = vec!["f".to_owned()];
+    assert_eq!(RunResult::from_json(&old).unwrap(), run);
 }
 
 #[test]

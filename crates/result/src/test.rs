@@ -23,6 +23,9 @@ pub mod unit {
     pub const RATIO: &str = "ratio";
 }
 
+/// What a warning of an older document begins with that is a failure.
+const FAILED: &str = "failed: ";
+
 /// One test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -59,6 +62,8 @@ pub struct Test {
     pub cpu: Vec<Cpu>,
     /// The value over time, in the unit of `value`.
     pub samples: Vec<Sample>,
+    /// What failed, a line each: with one the test, and its run, has failed.
+    pub failures: Vec<String>,
     /// Things to know before trusting the figures, a line each.
     pub warnings: Vec<String>,
     /// Why the test did not run; `null` when it ran.
@@ -170,6 +175,25 @@ pub struct Sample {
 }
 
 impl Test {
+    /// Reads a test that stands by itself, as in a sweep's file; of older documents too.
+    ///
+    /// # Errors
+    /// It is not JSON, or a field is of another type.
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        let mut test: Self = serde_json::from_str(text)?;
+        test.renew();
+        Ok(test)
+    }
+
+    /// Brings a test of an older document up to date: what failed stood among the warnings, or was counted only.
+    pub(crate) fn renew(&mut self) {
+        let (failures, warnings) = std::mem::take(&mut self.warnings).into_iter().partition(|w| w.starts_with(FAILED));
+        self.warnings = warnings;
+        self.failures.extend(Vec::into_iter(failures).map(|line| line[FAILED.len()..].to_owned()));
+        let errors = self.counters.get("errors").filter(|n| **n > 0 && self.failures.is_empty());
+        self.failures.extend(errors.map(|n| format!("{n} requests failed")));
+    }
+
     /// Sets `value` from the valid repeats.
     pub fn summarize(&mut self, unit: &str) {
         self.value = Summary::of(&self.repeats, unit);

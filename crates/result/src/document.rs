@@ -85,6 +85,13 @@ impl RunResult {
         self.signal.map_or(self.outcome.exit_code(), |signal| 128u8.saturating_add(signal))
     }
 
+    /// What failed, a line each, its test's id before it.
+    pub fn failures(&self) -> impl Iterator<Item = String> {
+        let of =
+            |test: &Test| test.failures.iter().map(|failure| format!("{}: {failure}", test.id)).collect::<Vec<_>>();
+        self.tests.iter().flat_map(of)
+    }
+
     /// The document as indented JSON with a final newline.
     #[must_use]
     pub fn to_json(&self) -> String {
@@ -110,7 +117,9 @@ impl RunResult {
             let found = found.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(80).collect();
             return Err(LoadError::Schema { found });
         }
-        Ok(serde_json::from_str(text)?)
+        let mut run: Self = serde_json::from_str(text)?;
+        run.tests.iter_mut().for_each(Test::renew);
+        Ok(run)
     }
 }
 

@@ -43,7 +43,7 @@ pub enum LatencyUnit {
 impl Latency {
     /// A distribution's quantiles; none when nothing was timed.
     #[must_use]
-    pub(crate) fn of(histogram: &Histogram<u64>) -> Option<Self> {
+    pub fn of(histogram: &Histogram<u64>) -> Option<Self> {
         if histogram.is_empty() {
             return None;
         }

@@ -8,6 +8,8 @@
 //! The version rises when a field changes its meaning or goes away. New optional fields do not raise it, so a reader
 //! ignores fields it does not know.
 
+#![forbid(unsafe_code)]
+
 mod comparison;
 mod document;
 mod environment;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::test::unit;
 use super::{Number, Summary, Test};
+use crate::unit;
 
 /// One stage of a path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
