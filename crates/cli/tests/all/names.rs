@@ -49,8 +49,9 @@ fn files_are_written_and_read_by_the_very_octets_that_were_typed() {
     ] {
         let out = linerate(dir.path(), words);
         let log = String::from_utf8_lossy(&out.stderr).into_owned();
-        // 3: slower than wanted, as a debug build may be.
-        assert!(matches!(out.status.code(), Some(0 | 3)), "{words:?}: {:?}: {log}", out.status);
+        // 3: slower than wanted, as a debug build may be. 4: too busy a machine for a figure, as one may be that tests.
+        let held = out.status.code().is_some_and(|code| code == 0 || code == 3 || code == 4 && words[0] == "qualify");
+        assert!(held, "{words:?}: {:?}: {log}", out.status);
         assert!(file(made).exists(), "{words:?}: {log}");
     }
     for entry in std::fs::read_dir(dir.path()).unwrap() {
