@@ -247,3 +247,11 @@ fn pages_to_look_at() {
         assert!(fs::metadata(&path).unwrap().len() < 1 << 20, "a page stays under 1 MiB");
     }
 }
+
+#[test]
+fn what_failed_stands_beside_its_test() {
+    let mut run = sample::failed();
+    assert!(!report::render(&run).contains("Failed: "));
+    run.tests[0].failures = vec!["3 frames <of 9> are unexplained".to_owned()];
+    assert!(report::render(&run).contains("Failed: 3 frames &lt;of 9&gt; are unexplained"));
+}
