@@ -115,6 +115,10 @@ fn failures_stood_among_the_warnings_of_older_documents() {
     assert_eq!(RunResult::from_json(&json).unwrap(), run);
     run.tests[0].failures = vec!["f".to_owned()];
     assert_eq!(RunResult::from_json(&old).unwrap(), run);
+    // A sweep's points counted them only.
+    let point = Test::from_json(r#"{"id": "p", "counters": {"errors": 2}}"#).unwrap();
+    assert_eq!(point.failures, ["2 requests failed"]);
+    assert_eq!(Test::from_json(r#"{"id": "p", "counters": {"errors": 0}}"#).unwrap().failures, [""; 0]);
 }
 
 #[test]

@@ -325,3 +325,15 @@ where
 fn unspecified(like: IpAddr) -> IpAddr {
     if like.is_ipv4() { IpAddr::from([0; 4]) } else { IpAddr::from([0; 16]) }
 }
+
+/// Whatever stands where the first fragment would say what the message is.
+#[test]
+fn a_fragment_that_is_not_the_first_is_taken_for_an_error() {
+    for ([high, low], error) in [([0, 0], false), ([0, 1], false), ([0, 8], true), ([1, 0], true), ([0x7f, 1], true)] {
+        let mut whole = [0; 49];
+        (whole[0], whole[6]) = (0x60, IpProtocol::IPV6_FRAGMENT.0);
+        whole[40..44].copy_from_slice(&[IpProtocol::ICMPV6.0, 0, high, low]);
+        whole[48] = 128;
+        assert_eq!(is_error(&whole), error, "{high:#x} {low:#x}");
+    }
+}
