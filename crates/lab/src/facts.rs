@@ -1,6 +1,6 @@
 //! What a result says in a few words: its headline, its verdict, and sums over its tests.
 
-use linerate_result::{Counted, Environment, Outcome, PortUsed, Role, RunResult, Summary, Test, unit};
+use linerate_result::{Counted, Environment, Outcome, PortUsed, Role, RunResult, Summary, Test, Unit};
 
 use crate::{quantity, sweep};
 
@@ -9,7 +9,7 @@ use crate::{quantity, sweep};
 pub(crate) fn first_rate(run: &RunResult) -> Option<(&Test, &Summary)> {
     let rate = |test: &'_ Test| test.workload != "paced" && test.skipped.is_none();
     run.tests.iter().filter(|test| rate(test)).find_map(|test| {
-        let value = test.value.as_ref().filter(|value| value.unit == unit::PPS && value.median.known().is_some())?;
+        let value = test.value.as_ref().filter(|value| value.unit == Unit::Pps && value.median.known().is_some())?;
         Some((test, value))
     })
 }
@@ -54,7 +54,7 @@ pub(crate) fn thrown_away(run: &RunResult) -> Option<String> {
 pub(crate) fn headline(run: &RunResult) -> String {
     match first_rate(run) {
         Some((test, value)) => {
-            let rate = quantity::value(value.median, unit::PPS);
+            let rate = quantity::value(value.median, &Unit::Pps);
             let standing = Some(standing(test)).filter(|text| !text.is_empty()).map(|text| format!(" ({text})"));
             let ports = Some(route(&test.ports)).filter(|text| !text.is_empty()).map(|text| format!(", {text}"));
             format!("{rate}{}{}", standing.unwrap_or_default(), ports.unwrap_or_default())
@@ -170,9 +170,9 @@ fn round_trip(run: &RunResult) -> Option<String> {
     let repeats = run.tests.iter().flat_map(|test| &test.repeats);
     let mut trips: Vec<f64> =
         repeats.flat_map(|repeat| [repeat.rtt_ns_before, repeat.rtt_ns_after]).filter_map(|ns| ns.known()).collect();
-    let all = Summary::of_values(&mut trips, unit::NS)?;
-    let spread = quantity::range(all.least, all.greatest, unit::NS);
-    Some(format!("{} ({spread})", quantity::value(all.median, unit::NS)))
+    let all = Summary::of_values(&mut trips, Unit::Ns)?;
+    let spread = quantity::range(all.least, all.greatest, &Unit::Ns);
+    Some(format!("{} ({spread})", quantity::value(all.median, &Unit::Ns)))
 }
 
 /// The interfaces that the tests used, with what drives them: `eth0: mlx5_core, 100000 Mb/s claimed, firmware 16.35`.
@@ -186,9 +186,14 @@ fn adapters(environment: &Environment) -> Option<String> {
     Some(list.collect::<Vec<_>>().join("; ")).filter(|list| !list.is_empty())
 }
 
+/// The unit of a test's figures; one without a name if no figure counts.
+pub(crate) fn unit(test: &Test) -> Unit {
+    test.value.as_ref().map_or(Unit::Other("".into()), |value| value.unit.clone())
+}
+
 #[cfg(test)]
 mod tests {
-    use linerate_result::{PortUsed, Repeat, Role, RunResult, Test, Timestamp, unit};
+    use linerate_result::{PortUsed, Repeat, Role, RunResult, Test, Timestamp, Unit};
 
     use super::{first_rate, headline, ports, route, thrown_away};
 
@@ -196,7 +201,7 @@ mod tests {
         let repeat = |&(value, valid): &(f64, bool)| Repeat { value: value.into(), valid, ..Repeat::default() };
         let mut test = Test { id: id.to_owned(), workload: "tx".to_owned(), ..Test::default() };
         test.repeats = values.iter().map(repeat).collect();
-        test.summarize(unit::PPS);
+        test.summarize(Unit::Pps);
         test
     }
 

@@ -76,7 +76,7 @@ pub(crate) fn spread(summary: &Summary, noise: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use linerate_result::How;
+    use linerate_result::{How, Unit};
 
     use super::*;
 
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn no_bound_of_a_spread_is_negative() {
-        let of = |values: &[f64]| Summary::of_values(&mut values.to_vec(), "ns").unwrap();
+        let of = |values: &[f64]| Summary::of_values(&mut values.to_vec(), Unit::Ns).unwrap();
         assert_eq!(spread(&of(&[12.0, 14.2, 19.0]), 1.0), "14.2 (12 to 19)");
         assert_eq!(spread(&of(&[-2.0, 4.1, 9.0]), 1.0), "4.1 (up to 9)");
         assert_eq!(spread(&of(&[-9.0, -4.1, 9.0]), 1.0), "under 4.1");

@@ -5,7 +5,7 @@ use std::fmt::Write;
 #[cfg(target_os = "linux")]
 use linerate_load::profile::Flood;
 use linerate_load::profile::{Order, Source, Way};
-use linerate_result::{Agreement, How, Outcome, RunResult, Stage, Test, unit};
+use linerate_result::{Agreement, How, Outcome, RunResult, Stage, Test, Unit};
 use linerate_rt::{Stop, monotonic_ns};
 
 use crate::noise::{Time, noise, spread};
@@ -88,7 +88,7 @@ pub fn text(run: &RunResult) -> String {
     let mut text = String::new();
     let ran: Vec<&Test> = run.tests.iter().filter(|test| test.skipped.is_none()).collect();
     if let Some(first) = ran.first() {
-        let of = |name: &str| first.parameters.get(name).map_or("", String::as_str);
+        let of = |name: &str| first.parameters.get(name).map(ToString::to_string).unwrap_or_default();
         let machine: Vec<String> =
             facts::machine(run).into_iter().map(|(name, value)| format!("{name} {value}")).collect();
         let _ = writeln!(
@@ -120,7 +120,7 @@ pub fn text(run: &RunResult) -> String {
         published(&mut text);
     }
     for one in &run.comparisons {
-        let ns = |number| quantity::value(number, unit::NS);
+        let ns = |number| quantity::value(number, &Unit::Ns);
         let _ = writeln!(text, "  {:20} {} where {} is {}", one.test, ns(one.ours), one.name, ns(one.value));
     }
     text
@@ -148,11 +148,11 @@ pub fn flood_text(run: &RunResult) -> String {
         }
         #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
         let rate = ledger.sent.zip(seconds).map(|(sent, seconds)| sent as f64 / seconds);
-        let rate = quantity::value(rate.into(), unit::PPS);
+        let rate = quantity::value(rate.into(), &Unit::Pps);
         let ns = test.value.as_ref().map_or(quantity::UNKNOWN.to_owned(), |ns| quantity::value(ns.median, &ns.unit));
         let _ = writeln!(text, "  {rate}, {ns} a datagram offered, in the calls");
-        for (name, n) in &test.counters {
-            let _ = writeln!(text, "  {name}: {}", count(*n));
+        for (_, name, n) in test.counters.iter() {
+            let _ = writeln!(text, "  {name}: {}", count(n));
         }
     }
     for reason in &run.reasons {
@@ -270,7 +270,7 @@ mod tests {
             repeats: vec![Repeat { value: whole.into(), valid: true, ..Repeat::default() }],
             ..Test::default()
         };
-        test.summarize(unit::NS);
+        test.summarize(Unit::Ns);
         test
     }
 

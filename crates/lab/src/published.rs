@@ -6,7 +6,7 @@
 
 pub mod fcoe;
 
-use linerate_result::{Comparison, Kind, Test, unit};
+use linerate_result::{Comparison, Kind, Test, Unit};
 use thiserror::Error;
 
 use crate::noise::{Time, noise};
@@ -161,7 +161,7 @@ pub fn compare(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
     let figures = t5_netmap()?;
     let mut comparisons = Vec::new();
     for test in tests.iter().filter(|test| test.workload == "tx" && test.wire_bytes == Some(64)) {
-        let Some(value) = test.value.as_ref().filter(|value| value.unit == unit::PPS) else { continue };
+        let Some(value) = test.value.as_ref().filter(|value| value.unit == Unit::Pps) else { continue };
         for figure in figures.iter().filter(|figure| figure.ports == test.senders()) {
             let name = format!("T5 netmap, {}", figure.configuration);
             let published = figure.pps.into();
@@ -171,7 +171,7 @@ pub fn compare(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
                 &test.id,
                 &name,
                 &figure.source,
-                unit::PPS,
+                Unit::Pps,
                 published,
                 value.median,
             ));
@@ -241,7 +241,7 @@ pub fn compare_stages(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
                 let name = format!("2012: {} / {}", theirs.stage, names.join(" + "));
                 let kind = Kind::Published;
                 let value = theirs.least.into();
-                comparisons.push(Comparison::new(kind, &test.id, &name, &theirs.source, unit::NS, value, ours.into()));
+                comparisons.push(Comparison::new(kind, &test.id, &name, &theirs.source, Unit::Ns, value, ours.into()));
             }
         }
     }
@@ -325,13 +325,7 @@ mod tests {
     #[test]
     fn only_64_byte_transmit_tests_are_compared_and_by_their_senders() {
         let port = |role| PortUsed { role, ..PortUsed::default() };
-        let value = |median: f64| Summary {
-            median: median.into(),
-            least: median.into(),
-            greatest: median.into(),
-            unit: unit::PPS.to_owned(),
-            ..Summary::default()
-        };
+        let value = |median: f64| Summary::once(median, Unit::Pps);
         let one = Test {
             id: "one".to_owned(),
             workload: "tx".to_owned(),

@@ -1,28 +1,27 @@
 //! Quantities as people read them. Every number leaves here with its unit, or as a dash when it is not known.
 
-use linerate_result::{Number, unit};
+use linerate_result::{Number, Scale, Unit};
 
 /// What stands for a number that is not known.
 pub const UNKNOWN: &str = "–";
 
-/// A value in one of the [units](mod@unit) with the prefix that suits it: `44.567 Mpps`, `9.843 Gb/s`, `1.25 µs`.
+/// A value in its unit, with the prefix that suits it: `44.567 Mpps`, `9.843 Gb/s`, `1.25 µs`.
 #[must_use]
-pub fn value(value: Number, unit: &str) -> String {
+pub fn value(value: Number, unit: &Unit) -> String {
     let Some(value) = value.known() else { return UNKNOWN.to_owned() };
-    match unit {
-        unit::PPS => prefixed(value, "pps"),
-        unit::BITS => prefixed(value, "b/s"),
-        unit::BYTES => prefixed(value, "B/s"),
-        unit::IOPS => prefixed(value, "IOPS"),
-        unit::NS => nanoseconds(value),
-        unit::RATIO => format!("{value:.3}"),
-        other => format!("{} {other}", significant(value)),
+    match unit.row().map(|row| row.scale) {
+        Some(Scale::Decimal { symbol, up_to }) => prefixed(value, symbol, up_to),
+        Some(Scale::Time) => nanoseconds(value),
+        Some(Scale::Memory) => binary(value),
+        Some(Scale::Plain) => format!("{value:.3}"),
+        Some(Scale::Symbol(symbol)) => format!("{} {symbol}", significant(value)),
+        None => format!("{} {unit}", significant(value)),
     }
 }
 
 /// A spread in one of the units: `43.2 Mpps to 45.1 Mpps` without the first unit where both have the same.
 #[must_use]
-pub fn range(least: Number, greatest: Number, unit: &str) -> String {
+pub fn range(least: Number, greatest: Number, unit: &Unit) -> String {
     let [least, greatest] = [least, greatest].map(|bound| value(bound, unit));
     match (least.split_once(' '), greatest.split_once(' ')) {
         (Some((number, one)), Some((_, other))) if one == other => format!("{number} to {greatest}"),
@@ -32,13 +31,13 @@ pub fn range(least: Number, greatest: Number, unit: &str) -> String {
 
 /// Three decimals under the prefix that leaves at least a tenth before the point, so that a column of one magnitude lines
 /// up.
-fn prefixed(value: f64, unit: &str) -> String {
+fn prefixed(value: f64, unit: &str, up_to: char) -> String {
     if value.abs() >= 1e15 {
         return format!("{value:.2e} {unit}");
     }
-    for (scale, prefix) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] {
-        // Rates of packets and requests are quoted in millions however many there are.
-        if value.abs() >= scale / 10.0 && !(matches!(unit, "pps" | "IOPS") && prefix == "G") {
+    let prefixes = [(1e9, 'G'), (1e6, 'M'), (1e3, 'k')];
+    for (scale, prefix) in prefixes.into_iter().skip_while(|(_, prefix)| *prefix != up_to) {
+        if value.abs() >= scale / 10.0 {
             return format!("{:.3} {prefix}{unit}", value / scale);
         }
     }
@@ -149,13 +148,18 @@ pub fn difference(value: i64) -> String {
 #[must_use]
 pub fn memory(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-    let value = bytes as f64;
-    for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
-        if bytes >= 1 << shift {
-            return format!("{} {unit}", significant(value / f64::from(shift).exp2()));
+    binary(bytes as f64)
+}
+
+fn binary(bytes: f64) -> String {
+    for (scale, unit) in
+        [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")].map(|(p, unit)| (f64::from(p).exp2(), unit))
+    {
+        if bytes.abs() >= scale {
+            return format!("{} {unit}", significant(bytes / scale));
         }
     }
-    format!("{bytes} B")
+    format!("{bytes:.0} B")
 }
 
 /// Packets per second of a full Ethernet link of `bits_per_second`: `wire_bytes` is the frame with its FCS; preamble,
@@ -172,24 +176,26 @@ mod tests {
     #[test]
     fn values_carry_their_units() {
         for (number, unit, text) in [
-            (44_566_673.0, unit::PPS, "44.567 Mpps"),
-            (148_809_523.8, unit::PPS, "148.810 Mpps"),
-            (1_488_095_238.0, unit::PPS, "1488.095 Mpps"),
-            (812_345.0, unit::PPS, "0.812 Mpps"),
-            (9_999.0, unit::PPS, "9.999 kpps"),
-            (64.0, unit::PPS, "64.0 pps"),
-            (0.0, unit::PPS, "0 pps"),
-            (9_843_000_000.0, unit::BITS, "9.843 Gb/s"),
-            (1.5e6, unit::BYTES, "1.500 MB/s"),
-            (1250.0, unit::NS, "1.25 µs"),
-            (0.5, unit::RATIO, "0.500"),
-            (12.0, unit::IOPS, "12.0 IOPS"),
-            (2_050_764.0, unit::IOPS, "2.051 MIOPS"),
-            (12.0, "furlongs", "12.0 furlongs"),
+            (44_566_673.0, Unit::Pps, "44.567 Mpps"),
+            (148_809_523.8, Unit::Pps, "148.810 Mpps"),
+            (1_488_095_238.0, Unit::Pps, "1488.095 Mpps"),
+            (812_345.0, Unit::Pps, "0.812 Mpps"),
+            (9_999.0, Unit::Pps, "9.999 kpps"),
+            (64.0, Unit::Pps, "64.0 pps"),
+            (0.0, Unit::Pps, "0 pps"),
+            (9_843_000_000.0, Unit::BitsPerSecond, "9.843 Gb/s"),
+            (1.5e6, Unit::BytesPerSecond, "1.500 MB/s"),
+            (1250.0, Unit::Ns, "1.25 µs"),
+            (0.5, Unit::Ratio, "0.500"),
+            (12.0, Unit::Iops, "12.0 IOPS"),
+            (2_050_764.0, Unit::Iops, "2.051 MIOPS"),
+            (12.0, Unit::Other("furlongs".into()), "12.0 furlongs"),
+            (93.12, Unit::PerCent, "93.1 %"),
+            (262_656.0, Unit::Bytes, "256 KiB"),
         ] {
-            assert_eq!(value(number.into(), unit), text);
+            assert_eq!(value(number.into(), &unit), text);
         }
-        assert_eq!(value(Number::UNKNOWN, unit::PPS), UNKNOWN);
+        assert_eq!(value(Number::UNKNOWN, &Unit::Pps), UNKNOWN);
     }
 
     #[test]
@@ -213,13 +219,13 @@ mod tests {
     #[test]
     fn no_time_is_negative() {
         assert_eq!(nanoseconds(-7.0), "under 7.00 ns");
-        assert_eq!(value((-1500.0).into(), unit::NS), "under 1.50 µs");
+        assert_eq!(value((-1500.0).into(), &Unit::Ns), "under 1.50 µs");
         assert_eq!(ratio((-0.46).into()), UNKNOWN);
     }
 
     #[test]
     fn a_spread_names_its_unit_once() {
-        let spread = |least: f64, greatest: f64| range(least.into(), greatest.into(), unit::PPS);
+        let spread = |least: f64, greatest: f64| range(least.into(), greatest.into(), &Unit::Pps);
         assert_eq!(spread(43.2e6, 45.1e6), "43.200 to 45.100 Mpps");
         assert_eq!(spread(59e3, 0.159e6), "59.000 kpps to 0.159 Mpps");
     }

@@ -1,7 +1,8 @@
 //! The tables of a result, one function each.
 
-use linerate_result::{Comparison, Cpu, Kind, Ledger, Number, RunResult, Test};
+use linerate_result::{Comparison, Cpu, Kind, Ledger, Number, RunResult, Test, Unit};
 
+use crate::facts;
 use crate::quantity::{UNKNOWN, count, count_if_known, difference, per_cent, range, ratio, seconds, value};
 use crate::sweep::WORKLOAD;
 use crate::table::{Cell, Table, Tone};
@@ -219,7 +220,7 @@ fn together(list: &[Cpu]) -> Vec<Cpu> {
 
 /// The repeats of one test, the discarded ones too.
 pub(crate) fn repeats(test: &Test) -> Table {
-    let unit = test.value.as_ref().map_or("", |value| value.unit.as_str());
+    let unit = &facts::unit(test);
     let mut table =
         Table::new(&["#Repeat", "#Value", "#Time", "#Core to core before", "#Core to core after", "Counts"]);
     for (index, repeat) in test.repeats.iter().enumerate() {
@@ -232,8 +233,8 @@ pub(crate) fn repeats(test: &Test) -> Table {
             (index + 1).to_string().into(),
             value(repeat.value, unit).into(),
             seconds(repeat.seconds).into(),
-            value(repeat.rtt_ns_before, "ns").into(),
-            value(repeat.rtt_ns_after, "ns").into(),
+            value(repeat.rtt_ns_before, &Unit::Ns).into(),
+            value(repeat.rtt_ns_after, &Unit::Ns).into(),
             counts,
         ]);
     }
@@ -242,9 +243,10 @@ pub(crate) fn repeats(test: &Test) -> Table {
 
 /// The raw counters of one test.
 pub(crate) fn counters(test: &Test) -> Table {
-    let mut table = Table::new(&["Counter", "#Count"]);
-    for (name, frames) in &test.counters {
-        table.row([Cell::from(name.as_str()), count(*frames).into()]);
+    let mut table = Table::new(&["Port", "Counter", "#Count"]);
+    for (port, name, counted) in test.counters.iter() {
+        let port = port.map_or_else(|| Cell::from(UNKNOWN).tone(Tone::Absent), Cell::from);
+        table.row([port, Cell::from(name), count(counted).into()]);
     }
     table
 }

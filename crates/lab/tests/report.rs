@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use linerate_lab::report;
-use linerate_result::{Outcome, RunResult, Timestamp};
+use linerate_result::{Outcome, RunResult, Timestamp, Unit};
 use serde_json::Value;
 
 /// Breaks out of an element, an attribute with either quote, a comment, a style sheet and a script, if it is let.
@@ -27,7 +27,7 @@ fn poison(value: &mut Value, key: &str) {
             for name in &names {
                 poison(&mut map[name], name);
             }
-            if ["parameters", "counters", "refused", "dropped", "interfaces", "offloads"].contains(&key) {
+            if ["parameters", "refused", "dropped", "interfaces", "offloads"].contains(&key) {
                 *map = std::mem::take(map).into_iter().map(|(name, item)| (format!("{name}{HOSTILE}"), item)).collect();
             }
         }
@@ -63,11 +63,11 @@ fn a_hostile_unit_stays_text_too() {
     let mut run = sample::passed();
     for test in &mut run.tests {
         if let Some(value) = &mut test.value {
-            HOSTILE.clone_into(&mut value.unit);
+            value.unit = Unit::named(HOSTILE);
         }
     }
     for comparison in &mut run.comparisons {
-        HOSTILE.clone_into(&mut comparison.unit);
+        comparison.unit = Unit::named(HOSTILE);
     }
     let html = report::render(&run);
     assert!(!html.contains("<script") && html.contains("&lt;script"));
@@ -112,7 +112,7 @@ fn numbers_that_are_not_known_are_dashes() {
     let mut run = sample::passed();
     for test in &mut run.tests {
         test.repeats.iter_mut().for_each(|repeat| repeat.value = f64::NAN.into());
-        test.summarize("pps");
+        test.summarize(Unit::Pps);
         test.latency = test.latency.take().map(|_| linerate_result::Latency::default());
         test.samples.iter_mut().for_each(|sample| sample.value = f64::INFINITY.into());
     }
@@ -160,7 +160,7 @@ fn the_headline_stands_with_its_spread_and_its_repeats() {
     let (_, top) = html.split_once("<h1").unwrap();
     let (top, _) = top.split_once("class=\"verdict").unwrap();
     let value = run.tests[0].value.as_ref().unwrap();
-    assert!(top.contains(&linerate_lab::quantity::value(value.median, "pps")), "{top}");
+    assert!(top.contains(&linerate_lab::quantity::value(value.median, &Unit::Pps)), "{top}");
     assert!(top.contains("median of 4 of 5 repeats, ") && top.contains(" Mpps</p>"), "{top}");
     assert!(!top.contains("doubtful") && !top.contains("5 of 5"), "{top}");
     assert!(run.tests[6].value.as_ref().unwrap().median > value.median, "two ports were faster");
@@ -170,7 +170,7 @@ fn the_headline_stands_with_its_spread_and_its_repeats() {
 fn a_figure_of_few_repeats_is_amber_where_it_stands() {
     let mut run = sample::passed();
     run.tests[0].repeats[..4].iter_mut().for_each(|repeat| repeat.valid = false);
-    run.tests[0].summarize("pps");
+    run.tests[0].summarize(Unit::Pps);
     let html = report::render(&run);
     assert!(
         html.contains("<h1 class=\"doubtful\">")

@@ -84,7 +84,7 @@ fn what_cannot_be_read_is_said_in_one_line() {
     assert!(matches!(store::load(&file).unwrap_err(), StoreError::Read { .. }));
     fs::write(&file, "{\"schema\": \"linerate.result\", \"version\": 9}").unwrap();
     let error = store::load(root.path()).unwrap_err().to_string();
-    assert!(error.contains("version 9") && error.contains("version 1") && !error.contains('\n'), "{error}");
+    assert!(error.contains("version 9") && error.contains("versions 1 to 2") && !error.contains('\n'), "{error}");
     fs::write(&file, [0xff, 0xfe]).unwrap();
     assert!(matches!(store::load(&file).unwrap_err(), StoreError::Read { .. }));
 }

@@ -3,7 +3,7 @@
 mod sample;
 
 use linerate_lab::text;
-use linerate_result::{Repeat, RunResult, Test, Timestamp, unit};
+use linerate_result::{Repeat, RunResult, Test, Timestamp, Unit, parameters};
 
 #[test]
 fn columns_line_up_and_nothing_is_coloured() {
@@ -28,17 +28,18 @@ fn columns_line_up_and_nothing_is_coloured() {
 fn a_sweep_beside_other_tests_has_a_table_of_its_own() {
     let mut run = sample::passed();
     let frames = run.comparisons.len();
-    let parameters = [("io_bytes", "512"), ("op", "read"), ("wire", "unlimited"), ("points", "9")];
+    let asked =
+        [("io_bytes", 512_u32.into()), ("op", "read".into()), ("wire", "unlimited".into()), ("points", 9_u32.into())];
     let mut point = Test {
         id: "fcoe-unlimited-read-512".into(),
         title: "READ of 512 bytes, unlimited wire".into(),
         workload: "fcoe".into(),
-        parameters: parameters.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        parameters: parameters(asked),
         repeats: vec![Repeat { value: 1.2e9.into(), valid: true, ..Repeat::default() }],
         latency: run.tests.iter().find_map(|test| test.latency.clone()),
         ..Test::default()
     };
-    point.summarize(unit::BYTES);
+    point.summarize(Unit::BytesPerSecond);
     run.comparisons.extend(linerate_lab::published::fcoe::compare(std::slice::from_ref(&point)).unwrap());
     run.tests.push(point);
     assert_eq!(run.comparisons.len(), frames + 1);
@@ -86,12 +87,12 @@ fn outsiders_cannot_drive_the_terminal() {
         test.warnings = vec![hostile.to_owned()];
         test.skipped = Some(hostile.to_owned());
         if let Some(value) = &mut test.value {
-            hostile.clone_into(&mut value.unit);
+            value.unit = Unit::named(hostile);
         }
     }
     for comparison in &mut run.comparisons {
         (comparison.name, comparison.source, comparison.unit) =
-            (hostile.to_owned(), hostile.to_owned(), hostile.to_owned());
+            (hostile.to_owned(), hostile.to_owned(), Unit::named(hostile));
     }
     let text = text::render(&run, false);
     assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{text:?}");

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Number;
+use super::{Number, Unit};
 
 /// One value of this run beside a published or a peer's figure of the same unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,8 +17,8 @@ pub struct Comparison {
     pub source: String,
     /// The published or peer figure, in `unit`.
     pub value: Number,
-    /// Unit of `value` and `ours`; see [`mod@super::unit`].
-    pub unit: String,
+    /// Unit of `value` and `ours`.
+    pub unit: Unit,
     /// Our median, in `unit`.
     pub ours: Number,
     /// `ours / value`.
@@ -44,14 +44,14 @@ pub enum Kind {
 impl Comparison {
     /// A figure of `kind` beside `ours`; the ratio is computed here and nowhere else.
     #[must_use]
-    pub fn new(kind: Kind, test: &str, name: &str, source: &str, unit: &str, value: Number, ours: Number) -> Self {
+    pub fn new(kind: Kind, test: &str, name: &str, source: &str, unit: Unit, value: Number, ours: Number) -> Self {
         Self {
             test: test.to_owned(),
             kind,
             name: name.to_owned(),
             source: source.to_owned(),
             value,
-            unit: unit.to_owned(),
+            unit,
             ours,
             ratio: ours.over(value),
             ratio_least: Number::UNKNOWN,

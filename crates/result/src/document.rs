@@ -3,13 +3,13 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use thiserror::Error;
 
-use super::{Comparison, Environment, Number, Outcome, Test, Timestamp};
+use super::{Comparison, Environment, Number, Outcome, Test, Timestamp, migrate};
 
 /// Name of the schema, in the field `schema`.
 pub const SCHEMA: &str = "linerate.result";
 
 /// Version of the schema, in the field `version`.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// One run: the whole of `result.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,7 +49,9 @@ pub struct RunResult {
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// Another schema, or another version of this one.
-    #[error("result is schema {found}, this linerate reads {SCHEMA} version {VERSION}: use the linerate that wrote it")]
+    #[error(
+        "result is schema {found}, this linerate reads {SCHEMA} versions 1 to {VERSION}: use the linerate that wrote it"
+    )]
     Schema {
         /// Schema and version found, printable and short.
         found: String,
@@ -100,26 +102,28 @@ impl RunResult {
         text
     }
 
-    /// Reads a document.
+    /// Reads a document, of an older version too.
     ///
     /// # Errors
     /// [`LoadError::Schema`] names what was found and what is read; [`LoadError::Malformed`] says where the text is wrong.
     pub fn from_json(text: &str) -> Result<Self, LoadError> {
-        #[derive(Deserialize)]
-        struct Header {
-            schema: serde_json::Value,
-            version: serde_json::Value,
+        let mut document: serde_json::Value = serde_json::from_str(text)?;
+        let [schema, version] = ["schema", "version"].map(|name| document.get(name).cloned().unwrap_or_default());
+        match version.as_u64().filter(|_| schema == SCHEMA) {
+            // From the text, so that an error says where it is.
+            Some(version) if version == u64::from(VERSION) => Ok(serde_json::from_str(text)?),
+            Some(1) => {
+                migrate::document(&mut document);
+                document["version"] = VERSION.into();
+                Ok(serde_json::from_value(document)?)
+            }
+            _ => {
+                let schema = schema.as_str().map_or_else(|| schema.to_string(), str::to_owned);
+                let found = format!("{schema} version {version}");
+                let found = found.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(80).collect();
+                Err(LoadError::Schema { found })
+            }
         }
-        let header: Header = serde_json::from_str(text)?;
-        if header.schema != SCHEMA || header.version != VERSION {
-            let schema = header.schema.as_str().map_or_else(|| header.schema.to_string(), str::to_owned);
-            let found = format!("{schema} version {}", header.version);
-            let found = found.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(80).collect();
-            return Err(LoadError::Schema { found });
-        }
-        let mut run: Self = serde_json::from_str(text)?;
-        run.tests.iter_mut().for_each(Test::renew);
-        Ok(run)
     }
 }
 

@@ -5,32 +5,41 @@
 //! never written by hand. Units are in each field's description; times are seconds or nanoseconds by their suffix, counters
 //! are `u64`, and a number that is not known is `null`: [`Number`] cannot hold NaN or an infinity.
 //!
-//! The version rises when a field changes its meaning or goes away. New optional fields do not raise it, so a reader
-//! ignores fields it does not know.
+//! The version rises when a field changes its meaning or goes away, and documents of older versions are still read. New
+//! optional fields do not raise it, so a reader ignores fields it does not know.
 
 #![forbid(unsafe_code)]
 
 mod comparison;
+mod counter;
 mod document;
 mod environment;
 mod latency;
 mod ledger;
+mod migrate;
 mod number;
 mod outcome;
+mod parameter;
 mod stage;
+mod summary;
 mod test;
 mod timestamp;
+mod unit;
 
 pub use comparison::{Comparison, Kind};
+pub use counter::{Counter, Counters};
 pub use document::{LoadError, RunResult, SCHEMA, VERSION};
 pub use environment::{Environment, HugePages, Interface, Queues};
 pub use latency::{Latency, LatencyUnit};
 pub use ledger::{Ledger, Unexplained};
 pub use number::Number;
 pub use outcome::Outcome;
+pub use parameter::{Parameter, Parameters, parameters};
 pub use stage::{Agreement, How, Stage};
-pub use test::{Counted, Cpu, PortUsed, Repeat, Role, Sample, Summary, Test, unit};
+pub use summary::{Counted, Summary};
+pub use test::{Cpu, PortUsed, Repeat, Role, Sample, Test};
 pub use timestamp::{Timestamp, TimestampError};
+pub use unit::{Scale, UNITS, Unit, UnitRow};
 
 #[cfg(test)]
 mod tests;

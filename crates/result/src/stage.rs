@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Number, Summary, Test};
-use crate::unit;
+use super::{Number, Summary, Test, Unit};
 
 /// One stage of a path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -59,9 +58,9 @@ fn noise(values: &[f64]) -> Option<f64> {
     if values.len() < 3 {
         return None;
     }
-    let median = Summary::of_values(&mut values.to_vec(), unit::NS)?.median.known()?;
+    let median = Summary::of_values(&mut values.to_vec(), Unit::Ns)?.median.known()?;
     let mut off: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();
-    let deviation = Summary::of_values(&mut off, unit::NS)?.median.known()? * 1.4826;
+    let deviation = Summary::of_values(&mut off, Unit::Ns)?.median.known()? * 1.4826;
     #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
     let n = values.len() as f64;
     // The median of n normal values spreads by a factor of sqrt(pi / 2) more than their mean.
@@ -89,7 +88,7 @@ impl Stage {
     pub fn new(name: &str, how: How, about: &str, rounds: &[f64]) -> Self {
         let known: Vec<Number> = rounds.iter().map(|ns| Number::new(*ns)).collect();
         let mut values: Vec<f64> = known.iter().filter_map(|ns| ns.known()).collect();
-        let ns = Summary::of_values(&mut values, unit::NS);
+        let ns = Summary::of_values(&mut values, Unit::Ns);
         let noise_ns = noise(&values).into();
         Self { name: name.to_owned(), how, about: about.to_owned(), rounds: known, ns, noise_ns, skipped: None }
     }
@@ -136,7 +135,7 @@ impl Test {
             let holds = (ns - other_ns).abs() <= (0.15 * ns.abs().max(other_ns.abs())).max(3.0);
             all.push(Agreement { what: stage.name.clone(), how: stage.how, ns, other_ns, holds });
         }
-        let whole = self.value.as_ref().filter(|value| value.unit == unit::NS).and_then(|value| value.median.known());
+        let whole = self.value.as_ref().filter(|value| value.unit == Unit::Ns).and_then(|value| value.median.known());
         for how in self.ways() {
             let Some((ns, other_ns)) = self.stage_sum(how).zip(whole) else { continue };
             let holds = (ns - other_ns).abs() <= 0.05 * other_ns.abs();
@@ -155,7 +154,7 @@ mod tests {
         let stages = stages.iter().map(|(name, how, ns)| Stage::new(name, *how, "", &[*ns])).collect();
         let repeats = vec![Repeat { value: whole.into(), valid: true, ..Repeat::default() }];
         let mut test = Test { stages, repeats, ..Test::default() };
-        test.summarize(unit::NS);
+        test.summarize(Unit::Ns);
         test
     }
 

@@ -4,6 +4,12 @@ use std::collections::BTreeMap;
 
 use super::*;
 
+fn counters() -> Counters {
+    let mut all = Counters::from_iter([("check.lost", u64::MAX)]);
+    all.add(Some("cable:a{1"), "tx0.batches", 7);
+    all
+}
+
 /// A document with every field set. All figures are invented.
 fn full() -> RunResult {
     let mut run = RunResult::new(
@@ -58,35 +64,28 @@ fn full() -> RunResult {
         }],
         frame_bytes: Some(60),
         wire_bytes: Some(64),
-        parameters: BTreeMap::from([("burst".to_owned(), "512".to_owned())]),
+        parameters: [("burst", 512_u32.into()), ("sizes", "64".into())]
+            .map(|(k, v): (&str, Parameter)| (k.to_owned(), v))
+            .into(),
         repeats: vec![repeat(1.0 / 3.0, true), repeat(1e7 / 7.0, true), repeat(f64::NAN, false)],
         stages: vec![
             Stage::new("udp", How::TimeStamps, "headers", &[1.0 / 3.0, -2.5, f64::NAN]),
             Stage::new("udp", How::EarlyReturn, "headers", &[0.5]),
             Stage::missing("route", How::CutPoint, "look-up", "no such hook"),
         ],
-        further: BTreeMap::from([(
-            "program".to_owned(),
-            Summary {
-                median: 1.0.into(),
-                least: 1.0.into(),
-                greatest: 1.0.into(),
-                unit: unit::NS.to_owned(),
-                ..Summary::default()
-            },
-        )]),
+        further: BTreeMap::from([("program".to_owned(), Summary::once(1.0, Unit::Ns))]),
         latency: Some(Latency { count: 3, min: 1.0.into(), max: 2.0.into(), ..Latency::default() }),
         ledger: Some(Ledger { offered: Some(u64::MAX), sent: Some(u64::MAX), ..Ledger::default() }),
-        counters: BTreeMap::from([("c".to_owned(), u64::MAX)]),
+        counters: counters(),
         cpu: vec![Cpu { thread: "tx".to_owned(), core: Some(1), user_s: 0.5.into(), ..Cpu::default() }],
         samples: vec![Sample { t_s: 0.1.into(), value: 0.3.into() }],
         failures: vec!["f".to_owned()],
         warnings: vec!["w".to_owned()],
         ..Test::default()
     };
-    test.summarize(unit::PPS);
+    test.summarize(Unit::Pps);
     run.comparisons =
-        vec![Comparison::new(Kind::Peer, "tx-64-1p", "n", "s", unit::PPS, 2.0.into(), 3.0.into()).with_rounds(&[
+        vec![Comparison::new(Kind::Peer, "tx-64-1p", "n", "s", Unit::Pps, 2.0.into(), 3.0.into()).with_rounds(&[
             (3.0.into(), 2.0.into()),
             (1.0.into(), 0.0.into()),
             (3.0.into(), 1.0.into()),
@@ -101,24 +100,80 @@ fn a_full_document_comes_back_as_it_was() {
     let json = run.to_json();
     assert_eq!(RunResult::from_json(&json).unwrap(), run);
     assert!(json.contains("18446744073709551615"), "counters keep all 64 bits");
-    assert!(json.starts_with("{\n  \"schema\": \"linerate.result\",\n  \"version\": 1,\n"));
+    assert!(json.starts_with("{\n  \"schema\": \"linerate.result\",\n  \"version\": 2,\n"));
     assert!(!json.contains("NaN") && !json.contains("inf"));
+}
+
+/// The same document as version 1 wrote it.
+fn version_1(run: &RunResult) -> serde_json::Value {
+    let mut old: serde_json::Value = serde_json::from_str(&run.to_json()).unwrap();
+    old["version"] = 1.into();
+    old["tests"][0]["parameters"] = serde_json::json!({"burst": "512", "sizes": "64-1500"});
+    old["tests"][0]["counters"] = serde_json::json!({
+        "check.lost": 1, "tx0.batches": 2, "cable:a{1.fault_dropped": 3, "far.rx0.batches": 4, "txn": 5,
+    });
+    old["tests"][1]["counters"] = serde_json::json!({});
+    old
+}
+
+#[test]
+fn a_document_of_version_1_is_read() {
+    let mut run = full();
+    run.tests[0].ports.push(PortUsed { name: "cable:a}1".to_owned(), ..PortUsed::default() });
+    let read = RunResult::from_json(&version_1(&run).to_string()).unwrap();
+    let parameters = &read.tests[0].parameters;
+    assert_eq!((parameters["burst"].count(), parameters["sizes"].text()), (Some(512), Some("64-1500")));
+    let list: Vec<_> = read.tests[0].counters.iter().collect();
+    assert_eq!(
+        list,
+        [
+            (None, "check.lost", 1),
+            (None, "txn", 5),
+            (Some("cable:a{1"), "fault_dropped", 3),
+            (Some("cable:a{1"), "tx0.batches", 2),
+            (Some("cable:a}1"), "rx0.batches", 4),
+        ]
+    );
+    // All else is as it was.
+    run.tests[0].parameters.clone_from(parameters);
+    run.tests[0].counters.clone_from(&read.tests[0].counters);
+    run.tests[1].counters = Counters::default();
+    assert_eq!(read, run);
+    // And from here on it is of this version.
+    assert_eq!(RunResult::from_json(&read.to_json()).unwrap(), read);
 }
 
 #[test]
 fn failures_stood_among_the_warnings_of_older_documents() {
-    let mut run = full();
-    run.tests[0].failures.clear();
-    let json = run.to_json().replace("\"failures\": [],", "");
-    let old = json.replacen("\"w\"", "\"w\", \"failed: f\"", 1);
-    assert_ne!(json, old);
-    assert_eq!(RunResult::from_json(&json).unwrap(), run);
-    run.tests[0].failures = vec!["f".to_owned()];
-    assert_eq!(RunResult::from_json(&old).unwrap(), run);
+    let mut old = version_1(&full());
+    let test = old["tests"][0].as_object_mut().unwrap();
+    test.remove("failures");
+    test.insert("warnings".to_owned(), serde_json::json!(["w", "failed: f"]));
+    let read = RunResult::from_json(&old.to_string()).unwrap();
+    assert_eq!(
+        (&read.tests[0].failures[..], &read.tests[0].warnings[..]),
+        (&["f".to_owned()][..], &["w".to_owned()][..])
+    );
     // A sweep's points counted them only.
     let point = Test::from_json(r#"{"id": "p", "counters": {"errors": 2}}"#).unwrap();
-    assert_eq!(point.failures, ["2 requests failed"]);
+    assert_eq!((&point.failures[..], point.counters.total("errors")), (&["2 requests failed".to_owned()][..], Some(2)));
     assert_eq!(Test::from_json(r#"{"id": "p", "counters": {"errors": 0}}"#).unwrap().failures, [""; 0]);
+    // What is of this version already is not looked at again.
+    let now = Test { warnings: vec!["failed: to warn".to_owned()], ..Test::default() };
+    assert_eq!(Test::from_json(&serde_json::to_string(&now).unwrap()).unwrap(), now);
+}
+
+#[test]
+fn whatever_stands_in_an_older_document_is_no_panic() {
+    for odd in ["null", "1", "[1]", "{}", "[[]]", r#"{"errors": "x"}"#, r#"{"errors": 2}"#] {
+        for field in ["ports", "counters", "parameters", "warnings", "failures"] {
+            let text = format!(r#"{{"counters": {{}}, "{field}": {odd}}}"#);
+            let _ = Test::from_json(&text);
+            let _ = RunResult::from_json(&format!(
+                r#"{{"schema": "linerate.result", "version": 1, "tests": [{text}, {odd}]}}"#
+            ));
+        }
+    }
 }
 
 #[test]
@@ -160,9 +215,12 @@ fn exit_codes_follow_the_outcome_and_the_signal() {
 #[test]
 fn another_version_or_schema_is_refused_in_one_line_that_names_both() {
     let json = full().to_json();
-    let newer = json.replacen("\"version\": 1", "\"version\": 2", 1);
+    let newer = json.replacen("\"version\": 2", "\"version\": 3", 1);
     let error = RunResult::from_json(&newer).unwrap_err().to_string();
-    assert!(error.contains("linerate.result version 2") && error.contains("linerate.result version 1"), "{error}");
+    assert!(
+        error.contains("linerate.result version 3") && error.contains("linerate.result versions 1 to 2"),
+        "{error}"
+    );
     for schema in ["\"other\"", "\"a\\nb\"", "[1]", "null"] {
         let other = json.replacen("\"linerate.result\"", schema, 1);
         let error = RunResult::from_json(&other).unwrap_err();
@@ -173,7 +231,7 @@ fn another_version_or_schema_is_refused_in_one_line_that_names_both() {
 
 #[test]
 fn serde_alone_refuses_another_version_too() {
-    let newer = full().to_json().replacen("\"version\": 1", "\"version\": 2", 1);
+    let newer = full().to_json().replacen("\"version\": 2", "\"version\": 3", 1);
     assert!(serde_json::from_str::<RunResult>(&newer).is_err());
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Published, TableError};
 use crate::sweep::{Mix, WORKLOAD};
-use linerate_result::{Comparison, Kind, Test, unit};
+use linerate_result::{Comparison, Kind, Parameter, Test, Unit};
 
 pub(super) const TABLE: Published = Published {
     id: "t5-fcoe",
@@ -62,9 +62,9 @@ pub fn compare(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
     let (rows, setup) = (t5_fcoe()?, setup()?);
     let mut comparisons = Vec::new();
     for test in tests.iter().filter(|test| test.workload == WORKLOAD) {
-        let parameter = |name: &str| test.parameters.get(name).map(String::as_str).unwrap_or_default();
-        let same =
-            |row: &&T5Fcoe| row.mix.word() == parameter("op") && parameter("io_bytes") == row.io_bytes.to_string();
+        let parameter = |name: &str| test.parameters.get(name);
+        let (op, bytes) = (parameter("op").and_then(Parameter::text), parameter("io_bytes").and_then(Parameter::count));
+        let same = |row: &&T5Fcoe| op == Some(row.mix.word()) && bytes == Some(row.io_bytes.into());
         let Some(row) = rows.iter().find(same) else { continue };
         let mut add = |what: &str, unit, published: f64, ours| {
             let name = format!("T5 FCoE, {} of {} bytes, {what}", row.mix.title(), row.io_bytes);
@@ -72,10 +72,10 @@ pub fn compare(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
             comparisons.push(Comparison::new(kind, &test.id, &name, &setup, unit, published.into(), ours));
         };
         if let Some(value) = &test.value {
-            add("throughput", unit::BYTES, row.mb_per_s * 1e6, value.median);
+            add("throughput", Unit::BytesPerSecond, row.mb_per_s * 1e6, value.median);
         }
         if let Some(iops) = test.further.get("iops") {
-            add("IOPS", unit::IOPS, row.iops, iops.median);
+            add("IOPS", Unit::Iops, row.iops, iops.median);
         }
     }
     Ok(comparisons)

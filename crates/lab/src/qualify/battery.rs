@@ -3,7 +3,7 @@
 use super::Order;
 use super::measure::{Probe, add, config, mode, once, repeated, summarize};
 use super::stage::Stage;
-use linerate_result::{Number, Repeat, Role, Test, unit};
+use linerate_result::{Number, Repeat, Role, Test, Unit};
 use linerate_rt::{Stop, WaitMode};
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ fn by_size(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
             Ok(mut test) => {
                 let title = format!("{}: {wire} B, sent", stage.key);
                 test.wire_bytes = Some(wire);
-                summarize(&mut test, order.repeats, unit::PPS);
+                summarize(&mut test, order.repeats, Unit::Pps);
                 tests.push(received(&test, &shares, stage, wire, order.repeats));
                 tests.insert(tests.len() - 1, named(test, stage, row, &id, title));
             }
@@ -105,7 +105,7 @@ fn received(sent: &Test, shares: &[Option<f64>], stage: &Stage, wire: u32, repea
     (test.failures, test.warnings) = Default::default();
     let first = 1.min(test.ports.len());
     test.ports.rotate_left(first);
-    summarize(&mut test, repeats, unit::PPS);
+    summarize(&mut test, repeats, Unit::Pps);
     let row = Row { workload: "rx", title: "", second_pair: false, run: by_size };
     let title = format!("{}: {wire} B, received and checked", stage.key);
     named(test, stage, &row, &format!("rx-{wire}-1p"), title)
@@ -133,7 +133,7 @@ fn two_ports(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> 
     vec![match measured {
         Err(why) => missing(stage, row, id, why),
         Ok(mut test) => {
-            summarize(&mut test, order.repeats, unit::PPS);
+            summarize(&mut test, order.repeats, Unit::Pps);
             test.wire_bytes = Some(64);
             named(test, stage, row, id, format!("{}: 64 B, two ports at once, sent", stage.key))
         }
@@ -171,7 +171,7 @@ fn latency(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
                 repeat.value = median;
             }
             test.ports.iter_mut().for_each(|port| port.role = Role::Both);
-            summarize(&mut test, 1, unit::NS);
+            summarize(&mut test, 1, Unit::Ns);
             test.samples.clear();
             named(test, stage, row, id, format!("{}: ping, median round trip", stage.key))
         }
@@ -190,8 +190,8 @@ fn paced(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
     vec![match measured {
         Err(why) => missing(stage, row, id, why),
         Ok(mut test) => {
-            test.parameters.insert("-R".into(), rate.to_string());
-            summarize(&mut test, 1, unit::PPS);
+            test.parameters.insert("-R".into(), rate.into());
+            summarize(&mut test, 1, Unit::Pps);
             named(test, stage, row, id, format!("{}: paced at {rate} frames/s", stage.key))
         }
     }]
@@ -215,8 +215,8 @@ fn faults(stage: &Stage, row: &Row, _: &Order, stop: &Stop) -> Vec<Test> {
             Ok(mut test) => {
                 test.repeats = vec![found(&mut test, kind)];
                 test.samples.clear();
-                test.parameters.insert("faults".into(), option);
-                summarize(&mut test, 1, unit::RATIO);
+                test.parameters.insert("faults".into(), option.into());
+                summarize(&mut test, 1, Unit::Ratio);
                 named(test, stage, row, &id, format!("{}: faults put in ({kind}), share found", stage.key))
             }
         }
@@ -227,7 +227,7 @@ fn faults(stage: &Stage, row: &Row, _: &Order, stop: &Stop) -> Vec<Test> {
 /// The share of the faults that were found, of those that could be: frame by frame, by number. What was not put in and
 /// was found all the same has failed the run already.
 fn found(test: &mut Test, kind: &str) -> Repeat {
-    let count = |what: &str| test.counters.get(&format!("check.{kind}.{what}")).copied().unwrap_or(0);
+    let count = |what: &str| test.counters.total(&format!("check.{kind}.{what}")).unwrap_or(0);
     let (put_in, found) = (count("put_in"), count("found"));
     if put_in == 0 {
         let why = Some(format!("no faulty frame ({kind}) got as far as the receiver"));
@@ -253,7 +253,10 @@ mod tests {
     #[test]
     fn what_the_kernel_dropped_and_counted_is_no_fault_found() {
         let lossy = |kind: &str, put_in, found, dropped| Test {
-            counters: [("put_in", put_in), ("found", found)].map(|(k, n)| (format!("check.{kind}.{k}"), n)).into(),
+            counters: [("put_in", put_in), ("found", found)]
+                .into_iter()
+                .map(|(k, n)| (format!("check.{kind}.{k}"), n))
+                .collect(),
             ledger: Some(Ledger { dropped: [("no_room".to_owned(), dropped)].into(), ..Ledger::default() }),
             ..Test::default()
         };

@@ -3,7 +3,7 @@
 use super::stage::Stage;
 use linerate_load::bench::probe::{round_trip, same_state};
 use linerate_load::pktgen::{Config, Finished, MODES, Mode, Output, Sizes};
-use linerate_result::{Number, Repeat, Test};
+use linerate_result::{Number, Repeat, Test, Unit};
 use linerate_rt::{Stop, WaitMode, cpus};
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub(super) enum Probe {
 }
 
 /// Sets a test's value, which `wanted` repeats were to count for; none if less than half of them do.
-pub(super) fn summarize(test: &mut Test, wanted: usize, unit: &str) {
+pub(super) fn summarize(test: &mut Test, wanted: usize, unit: Unit) {
     test.summarize(unit);
     if 2 * test.repeats.iter().filter(|repeat| repeat.valid).count() < wanted {
         test.value = None;
@@ -118,9 +118,7 @@ pub(super) fn add(whole: &mut Test, more: Test) {
         (ledger @ None, more) => *ledger = more,
         _ => {}
     }
-    for (name, n) in more.counters {
-        *whole.counters.entry(name).or_default() += n;
-    }
+    whole.counters.append(&more.counters);
     whole.cpu.extend(more.cpu);
     whole.samples.extend(more.samples.into_iter().map(|mut sample| {
         sample.t_s = sample.t_s.known().map_or(Number::UNKNOWN, |t| Number::new(t + offset));

@@ -113,7 +113,7 @@ fn a_value_that_did_not_settle_is_none_and_is_named() {
     let test = |valid: &[bool]| {
         let mut test =
             Test { id: "tx".into(), repeats: valid.iter().map(|valid| repeat(*valid)).collect(), ..Test::default() };
-        measure::summarize(&mut test, 3, "pps");
+        measure::summarize(&mut test, 3, linerate_result::Unit::Pps);
         test
     };
     assert!(test(&[true, false, true]).value.is_some());
@@ -172,6 +172,6 @@ fn storage_is_measured_beside_the_published_table() {
     let tests = storage(&sweep_plan(&order), &stop, &mut Steps::new(vec![1.0; 9], &mut tell));
     let ids: Vec<_> = tests.iter().map(|test| test.id.as_str()).collect();
     assert_eq!(ids, ["fcoe-unlimited-read-512", "fcoe-unlimited-write-512"], "the third was interrupted");
-    assert!(tests.iter().all(|test| test.counters["errors"] == 0 && test.value.is_some()), "{tests:?}");
+    assert!(tests.iter().all(|test| test.counters.total("errors") == Some(0) && test.value.is_some()), "{tests:?}");
     assert_eq!(published::fcoe::compare(&tests).unwrap().len(), 4);
 }

@@ -1,6 +1,6 @@
 //! Everything about each test, folded away.
 
-use linerate_result::{RunResult, Test};
+use linerate_result::{RunResult, Test, Unit};
 use maud::{Markup, html};
 
 use super::tables::{pairs, ports, table};
@@ -43,7 +43,7 @@ fn test(index: usize, test: &Test) -> Markup {
                     @let what = if test.workload == WORKLOAD { "requests" } else { "frames" };
                     h4 { "Latency of " (count(latency.count)) " " (what) }
                     @let quantiles: Vec<_> = latency.quantiles().into_iter().chain([("mean", latency.mean)])
-                        .map(|(name, ns)| (name, value(ns, "ns"))).collect();
+                        .map(|(name, ns)| (name, value(ns, &Unit::Ns))).collect();
                     (pairs(&quantiles))
                 }
                 @if let Some(ledger) = &test.ledger { h4 { "Ledger" } (table(&tables::ledger(ledger), "Ledger")) }
@@ -62,5 +62,5 @@ fn facts_of(test: &Test) -> Vec<(&str, String)> {
         ("Frame with FCS", bytes(test.wire_bytes)),
     ];
     let fixed = fixed.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    fixed.chain(test.parameters.iter().map(|(name, value)| (name.as_str(), value.clone()))).collect()
+    fixed.chain(test.parameters.iter().map(|(name, value)| (name.as_str(), value.to_string()))).collect()
 }

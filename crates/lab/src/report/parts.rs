@@ -1,6 +1,6 @@
 //! The sections of the page, from the verdict to the command line.
 
-use linerate_result::{Interface, Kind, Outcome, RunResult, SCHEMA, Summary, Test, VERSION, unit};
+use linerate_result::{Interface, Kind, Outcome, RunResult, SCHEMA, Summary, Test, Unit, VERSION};
 use maud::{Markup, html};
 
 use super::tables::{pairs, ports, table};
@@ -20,7 +20,7 @@ pub(super) fn header(run: &RunResult) -> Markup {
         @match (facts::first_rate(run), sweep::glance(run)) {
             (Some((test, summary)), _) => {
                 @let doubtful = test.counted().few();
-                h1 class=[doubtful.then_some("doubtful")] { (value(summary.median, unit::PPS)) }
+                h1 class=[doubtful.then_some("doubtful")] { (value(summary.median, &Unit::Pps)) }
                 p class=(if doubtful { "lead doubtful" } else { "lead" }) { (facts::standing(test)) }
                 p class="under" { (about(test)) @if !test.ports.is_empty() { ", " (facts::route(&test.ports)) } }
             },
@@ -95,8 +95,8 @@ pub(super) fn tiles(run: &RunResult) -> Markup {
                 h2 { "Latency, median" }
                 @match latency {
                     Some((test, latency)) => {
-                        p class="figure" { (value(latency.p50, "ns")) }
-                        p { "99 % within " (value(latency.p99, "ns")) ", " (test.id) ", of " (count(latency.count)) " timed" }
+                        p class="figure" { (value(latency.p50, &Unit::Ns)) }
+                        p { "99 % within " (value(latency.p99, &Unit::Ns)) ", " (test.id) ", of " (count(latency.count)) " timed" }
                     },
                     None => { p class="figure quiet" { (UNKNOWN) } p { "not measured" } },
                 }
@@ -197,7 +197,7 @@ pub(super) fn results(run: &RunResult) -> Option<Markup> {
                 "Published for 64-byte frames: "
                 @for (index, figure) in figures.iter().enumerate() {
                     @if index > 0 { ", " }
-                    (figure.configuration) " " (value(figure.pps.into(), unit::PPS))
+                    (figure.configuration) " " (value(figure.pps.into(), &Unit::Pps))
                 }
                 @if let Some(figure) = figures.first() { ". " (figure.source) }
             }

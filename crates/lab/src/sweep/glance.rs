@@ -28,7 +28,7 @@ pub(crate) struct Span {
 /// None if the run has no sweep's points.
 pub(crate) fn glance(run: &RunResult) -> Option<Glance> {
     let of_sweep = || run.tests.iter().filter(|test| test.workload == WORKLOAD);
-    let planned = of_sweep().filter_map(|test| test.parameters.get(PLANNED)?.parse::<usize>().ok()).max();
+    let planned = of_sweep().filter_map(|test| usize::try_from(test.parameters.get(PLANNED)?.count()?).ok()).max();
     let (points, rows) = (points(run), t5_fcoe().unwrap_or_default());
     let ratios = points.iter().filter_map(|point| {
         let theirs = published(&rows, point.mix, point.io_bytes)?;

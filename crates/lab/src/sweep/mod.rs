@@ -18,7 +18,9 @@ pub(crate) use table::{beside, points};
 use crate::progress::{Step, Steps};
 use crate::qualify::{run_id, seconds};
 use crate::{environment, quantity};
-use linerate_result::{Latency, Number, Outcome, PortUsed, Repeat, RunResult, Summary, Test, Timestamp, unit};
+use linerate_result::{
+    Latency, Number, Outcome, PortUsed, Repeat, RunResult, Summary, Test, Timestamp, Unit, parameters,
+};
 use linerate_rt::{Stop, monotonic_ns};
 use std::path::Path;
 
@@ -150,12 +152,11 @@ pub(crate) fn briefly(plan: &Plan, runner: &mut dyn Runner, stop: &Stop, steps: 
 
 fn figures(measured: &Measured) -> String {
     let cpu = measured.cpu_percent.map(|cpu| format!(", {cpu:.0} % CPU")).unwrap_or_default();
-    let rate = quantity::value(measured.bytes_per_s.into(), unit::BYTES);
-    format!("{rate}, {}{cpu}", quantity::value(measured.iops.into(), unit::IOPS))
+    let rate = quantity::value(measured.bytes_per_s.into(), &Unit::BytesPerSecond);
+    format!("{rate}, {}{cpu}", quantity::value(measured.iops.into(), &Unit::Iops))
 }
 
 fn test(plan: &Plan, point: &Point, measured: &Measured) -> Test {
-    let one = |value: f64, unit: &str| Summary::of_values(&mut [value], unit);
     let mut test = Test {
         repeats: vec![Repeat {
             value: measured.bytes_per_s.into(),
@@ -170,10 +171,10 @@ fn test(plan: &Plan, point: &Point, measured: &Measured) -> Test {
         warnings: measured.warnings.clone(),
         ..named(plan, point)
     };
-    test.summarize(unit::BYTES);
-    test.counters.insert("errors".into(), measured.errors);
-    test.further.extend(one(measured.iops, unit::IOPS).map(|summary| ("iops".to_owned(), summary)));
-    let cpu = measured.cpu_percent.and_then(|cpu| one(cpu, "%"));
+    test.summarize(Unit::BytesPerSecond);
+    test.counters.add(None, "errors", measured.errors);
+    test.further.insert("iops".to_owned(), Summary::once(measured.iops, Unit::Iops));
+    let cpu = measured.cpu_percent.map(|cpu| Summary::once(cpu, Unit::PerCent));
     test.further.extend(cpu.map(|summary| ("cpu".to_owned(), summary)));
     test
 }
@@ -183,22 +184,22 @@ fn skipped(plan: &Plan, point: &Point, why: String) -> Test {
 }
 
 fn named(plan: &Plan, point: &Point) -> Test {
-    let parameters = [
-        ("io_bytes", point.io_bytes.to_string()),
-        ("op", point.mix.word().to_owned()),
-        ("wire", point.wire.word().to_owned()),
-        ("queue_depth", point.queue_depth.to_string()),
-        ("initiators", point.initiators.to_string()),
-        ("luns", (point.initiators * point.luns).to_string()),
-        ("mtu", point.mtu.to_string()),
-        ("form", plan.form.word().to_owned()),
-        (PLANNED, plan.points.len().to_string()),
+    let asked = [
+        ("io_bytes", point.io_bytes.into()),
+        ("op", point.mix.word().into()),
+        ("wire", point.wire.word().into()),
+        ("queue_depth", point.queue_depth.into()),
+        ("initiators", point.initiators.into()),
+        ("luns", (point.initiators * point.luns).into()),
+        ("mtu", point.mtu.into()),
+        ("form", plan.form.word().into()),
+        (PLANNED, plan.points.len().into()),
     ];
     Test {
         id: point.id(),
         title: point.title(),
         workload: WORKLOAD.into(),
-        parameters: parameters.map(|(name, value)| (name.to_owned(), value)).into(),
+        parameters: parameters(asked),
         ..Test::default()
     }
 }

@@ -29,9 +29,9 @@ pub(crate) fn points(run: &RunResult) -> Vec<Shown> {
 fn measured(index: usize, test: &Test) -> Option<Shown> {
     let further = |name: &str| test.further.get(name).and_then(|summary| summary.median.known());
     Some(Shown {
-        wire: Wire::parse(test.parameters.get("wire")?)?,
-        mix: Mix::parse(test.parameters.get("op")?)?,
-        io_bytes: test.parameters.get("io_bytes")?.parse().ok().filter(|bytes| *bytes > 0)?,
+        wire: Wire::parse(test.parameters.get("wire")?.text()?)?,
+        mix: Mix::parse(test.parameters.get("op")?.text()?)?,
+        io_bytes: test.parameters.get("io_bytes")?.count()?.try_into().ok().filter(|bytes| *bytes > 0)?,
         bytes_per_s: test.value.as_ref()?.median.known()?,
         index,
         iops: further("iops"),

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 
 use linerate_lab::published;
 use linerate_result::{
-    Comparison, Cpu, Environment, HugePages, Interface, Kind, Latency, Ledger, Number, Outcome, PortUsed, Queues,
-    Repeat, Role, RunResult, Sample, Test, unit,
+    Comparison, Cpu, Environment, HugePages, Interface, Kind, Latency, Ledger, Number, Outcome, Parameters, PortUsed,
+    Queues, Repeat, Role, RunResult, Sample, Test, Unit,
 };
 
-fn words(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-    pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+fn asked(pairs: &[(&str, u32)]) -> Parameters {
+    pairs.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect()
 }
 
 fn frames(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
@@ -71,7 +71,7 @@ fn rate(path: &Path, workload: &str, wire_bytes: u32, senders: usize, pps: f64, 
         ports,
         frame_bytes: Some(wire_bytes - 4),
         wire_bytes: Some(wire_bytes),
-        parameters: words(&[("burst", "512"), ("seconds", "2"), ("repeats", "5"), ("slots", "1024")]),
+        parameters: asked(&[("burst", 512), ("seconds", 2), ("repeats", 5), ("slots", 1024)]),
         repeats,
         ledger: Some(Ledger {
             offered: Some(total + 1311),
@@ -80,12 +80,14 @@ fn rate(path: &Path, workload: &str, wire_bytes: u32, senders: usize, pps: f64, 
             received: Some(total),
             ..Ledger::default()
         }),
-        counters: frames(&[
+        counters: [
             ("tx.doorbells", 412),
             ("tx.syncs", total / 498),
             ("rx.syncs", total / 471),
             ("rx.bytes", total * u64::from(wire_bytes - 4)),
-        ]),
+        ]
+        .into_iter()
+        .collect(),
         cpu: vec![
             Cpu {
                 thread: "sender".to_owned(),
@@ -114,7 +116,7 @@ fn rate(path: &Path, workload: &str, wire_bytes: u32, senders: usize, pps: f64, 
             .collect(),
         ..Test::default()
     };
-    test.summarize(unit::PPS);
+    test.summarize(Unit::Pps);
     test
 }
 
@@ -148,7 +150,7 @@ fn latency() -> Test {
         }),
         ..Test::default()
     };
-    test.summarize(unit::NS);
+    test.summarize(Unit::Ns);
     test
 }
 
@@ -233,7 +235,7 @@ pub(crate) fn passed() -> RunResult {
             "tx-64-1p-xdp",
             "a peer's txonly 1.2",
             "peer -i test0 -z",
-            unit::PPS,
+            Unit::Pps,
             1.9e6.into(),
             ours,
         )

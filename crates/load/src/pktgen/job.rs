@@ -131,7 +131,10 @@ pub(super) struct Done {
     pub(super) ledger: Ledger,
     pub(super) received: Option<Received>,
     pub(super) latency: Option<Histogram<u64>>,
-    pub(super) counters: Vec<(String, u64)>,
+    /// Of its port's queues, by name.
+    pub(super) queues: Vec<(String, u64)>,
+    /// Of its own, by name.
+    pub(super) counters: Vec<(&'static str, u64)>,
     /// Why it did not do all it was asked, a line each.
     pub(super) failures: Vec<String>,
     /// What was left out of it, a line each: the rest is good.
@@ -141,8 +144,13 @@ pub(super) struct Done {
 }
 
 impl Done {
-    pub(super) fn count(&mut self, name: impl Into<String>, n: u64) {
-        self.counters.push((name.into(), n));
+    pub(super) fn count(&mut self, name: &'static str, n: u64) {
+        self.counters.push((name, n));
+    }
+
+    /// Adds what a queue of its port counted: `tx0.batches`.
+    pub(super) fn count_queue(&mut self, direction: &str, index: u16, what: &str, n: u64) {
+        self.queues.push((format!("{direction}{index}.{what}"), n));
     }
 }
 

@@ -102,7 +102,7 @@ fn still(facts: &Facts<'_>, x: &Progressed, ledger: &Ledger) -> Option<String> {
     if ledger.dropped.values().sum::<u64>() >= sent + ledger.doubled {
         return Some(format!("nothing arrived: all frames were dropped ({})", list(&ledger.dropped)));
     }
-    let echoes = facts.main.iter().flat_map(|worked| &worked.done.counters).find(|(name, _)| name == "ping.echoes");
+    let echoes = facts.main.iter().flat_map(|worked| &worked.done.counters).find(|(name, _)| *name == "ping.echoes");
     echoes.filter(|(_, n)| *n == 0).map(|_| format!("none of {sent} pings was answered"))
 }
 

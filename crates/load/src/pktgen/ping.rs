@@ -213,7 +213,7 @@ impl Job for Ping {
         }
         // Echoes are other frames than those sent: they make no ledger with them.
         done.received = echoes.received;
-        done.counters.append(&mut echoes.counters);
+        done.queues.append(&mut echoes.queues);
         done.count("ping.echoes", self.echoed);
         done.count("ping.no_echo", self.sent - self.echoed);
         done.latency = Some(self.all);

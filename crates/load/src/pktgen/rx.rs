@@ -310,6 +310,6 @@ pub(super) fn settle(done: &mut Done, index: u16, mut queue: RxQueue) {
     for i in 0..rest.len() {
         ledger.in_flight += u64::from(rest.frame(i).is_some_and(|(_, slot)| slot & flags::MOREFRAG == 0));
     }
-    done.count(format!("rx{index}.batches"), count.batches);
-    done.count(format!("rx{index}.syscalls"), count.syscalls);
+    done.count_queue("rx", index, "batches", count.batches);
+    done.count_queue("rx", index, "syscalls", count.syscalls);
 }

@@ -1,6 +1,5 @@
 //! What came of a run: the last lines, the ledger and the result document.
 
-use super::job::Done;
 use super::judge::judge;
 use super::modes::Role;
 use super::report::{Progressed, float};
@@ -10,7 +9,8 @@ use crate::check::{Matched, Received};
 use hdrhistogram::Histogram;
 use linerate_port::Port;
 use linerate_result::{
-    Cpu, Latency, Ledger, Number, PortUsed, Queues, Repeat, RunResult, Sample, Test, Timestamp, unit,
+    Counters, Cpu, Latency, Ledger, Number, Parameter, Parameters, PortUsed, Queues, Repeat, RunResult, Sample, Test,
+    Timestamp, Unit, parameters,
 };
 use std::collections::BTreeMap;
 
@@ -141,7 +141,7 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
         ports: ports.iter().enumerate().map(|(k, port)| port_used(port, k, config.mode.role)).collect(),
         frame_bytes: u32::try_from(config.sizes.longest()).ok(),
         wire_bytes: u32::try_from(config.sizes.longest() + 4).ok(),
-        parameters: parameters(common),
+        parameters: asked(common),
         repeats: vec![Repeat {
             value: rate.as_ref().ok().copied().into(),
             seconds: Number::new(float(x.usec) / 1e6),
@@ -158,7 +158,7 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
         warnings: verdict.notes,
         ..Test::default()
     };
-    test.summarize(unit::PPS);
+    test.summarize(Unit::Pps);
     result.tests.push(test);
     Finished { result, received, idle: verdict.idle }
 }
@@ -226,54 +226,52 @@ fn port_used(port: &Port, k: usize, role: Role) -> PortUsed {
     }
 }
 
-fn parameters(common: &Common) -> BTreeMap<String, String> {
+fn asked(common: &Common) -> Parameters {
     let config = &common.config;
-    let mut map = BTreeMap::new();
-    let mut put = |key: &str, value: String| map.insert(key.to_owned(), value);
-    put("burst", config.burst().to_string());
-    put("threads", config.threads.to_string());
-    put("sizes", config.sizes.to_string());
-    put("wait", config.wait.to_string());
+    let mut all: Vec<(&str, Parameter)> = vec![
+        ("burst", config.burst().into()),
+        ("threads", config.threads.into()),
+        ("sizes", config.sizes.to_string().into()),
+        ("wait", config.wait.to_string().into()),
+    ];
     if let Some(path) = config.packet_file.as_ref().or(config.replay.as_ref().map(|replay| &replay.path)) {
-        put("capture", path.display().to_string());
+        all.push(("capture", path.display().to_string().into()));
     }
-    if let Some(rate) = config.rate {
-        put("rate", rate.to_string());
-    }
+    all.extend(config.rate.map(|rate| ("rate", rate.into())));
     if config.count > 0 {
-        put("count", config.count.to_string());
+        all.push(("count", config.count.into()));
     }
     if config.options != 0 {
-        put("options", config.options.to_string());
+        all.push(("options", config.options.into()));
     }
-    map
+    parameters(all)
 }
 
-fn counters(facts: &Facts<'_>, received: Option<&Received>) -> BTreeMap<String, u64> {
-    let mut map = BTreeMap::new();
-    for (prefix, team) in [("", Some(&facts.main)), ("far.", facts.far.as_ref())] {
-        for Worked { done: Done { counters, .. }, .. } in team.into_iter().flatten() {
-            for (name, n) in counters {
-                *map.entry(format!("{prefix}{name}")).or_default() += n;
-            }
+fn counters(facts: &Facts<'_>, received: Option<&Received>) -> Counters {
+    let mut all = Counters::default();
+    let name = |index: usize| facts.ports.get(index).map(|port| port.info().name.as_str());
+    for (port, team) in [(name(0), Some(&facts.main)), (name(1), facts.far.as_ref())] {
+        for Worked { done, .. } in team.into_iter().flatten() {
+            done.queues.iter().for_each(|(name, n)| all.add(port, name, *n));
+            done.counters.iter().for_each(|(name, n)| all.add(None, *name, *n));
         }
     }
     for port in facts.ports {
-        for (name, n) in port.raw_counters() {
-            map.insert(format!("{}.{name}", port.info().name), n);
-        }
+        port.raw_counters().into_iter().for_each(|(name, n)| all.add(Some(&port.info().name), name, n));
     }
     if let Some(r) = received {
-        let counts =
-            [("corrupt", r.corrupt), ("lost", r.lost), ("reordered", r.reordered), ("duplicates", r.duplicates)];
-        map.extend(counts.map(|(name, n)| (format!("check.{name}"), n)));
+        let mut check = |name: &str, n| all.add(None, format!("check.{name}"), n);
+        check("corrupt", r.corrupt);
+        check("lost", r.lost);
+        check("reordered", r.reordered);
+        check("duplicates", r.duplicates);
         let injected = [("drop", r.injected.dropped), ("dup", r.injected.doubled), ("corrupt", r.injected.corrupted)];
         for (kind, Matched { put_in, found }) in injected.into_iter().filter(|(_, matched)| matched.put_in > 0) {
-            map.insert(format!("check.{kind}.put_in"), put_in);
-            map.insert(format!("check.{kind}.found"), found);
+            check(&format!("{kind}.put_in"), put_in);
+            check(&format!("{kind}.found"), found);
         }
     }
-    map
+    all
 }
 
 fn cpu(worked: &Worked) -> Cpu {

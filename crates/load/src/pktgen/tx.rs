@@ -270,8 +270,8 @@ pub(super) fn settle(done: &mut Done, index: u16, queue: &TxQueue, offered: u64)
     if left > 0 {
         *ledger.refused.entry("left_in_ring".into()).or_default() += left;
     }
-    done.count(format!("tx{index}.batches"), count.batches);
-    done.count(format!("tx{index}.syscalls"), count.syscalls);
+    done.count_queue("tx", index, "batches", count.batches);
+    done.count_queue("tx", index, "syscalls", count.syscalls);
 }
 
 /// Whole frames that the port has not taken.

@@ -2,7 +2,7 @@
 
 use super::sys::udp::{self, Batch, Errno, To};
 use crate::pktgen::Pace;
-use linerate_result::{Ledger, Repeat, Test, unit};
+use linerate_result::{Ledger, Repeat, Test, Unit, parameters};
 use linerate_rt::{Clock, Stop, ThreadTime};
 use std::collections::BTreeMap;
 use std::io;
@@ -158,12 +158,12 @@ impl<'a> Sender<'a> {
             (false, true) => "send",
             (false, false) => "sendto",
         };
-        let parameters = [
-            ("to", order.to.to_string()),
-            ("payload", order.payload.to_string()),
-            ("rate", order.rate.to_string()),
-            ("batch", order.batch.to_string()),
-            ("connected", order.connected.to_string()),
+        let asked = [
+            ("to", order.to.to_string().into()),
+            ("payload", order.payload.into()),
+            ("rate", order.rate.into()),
+            ("batch", order.batch.into()),
+            ("connected", order.connected.into()),
         ];
         let refused =
             self.refused.iter().map(|(errno, n)| (io::Error::from_raw_os_error(*errno).to_string(), *n)).collect();
@@ -173,7 +173,7 @@ impl<'a> Sender<'a> {
             id: format!("flood-{how}"),
             title: format!("flood by {how} to {}", order.to),
             workload: "flood".to_owned(),
-            parameters: parameters.map(|(name, value)| (name.to_owned(), value)).into(),
+            parameters: parameters(asked),
             repeats: vec![Repeat {
                 value: ns.into(),
                 seconds: Duration::from_nanos(elapsed).as_secs_f64().into(),
@@ -190,7 +190,7 @@ impl<'a> Sender<'a> {
             }],
             ..Test::default()
         };
-        test.summarize(unit::NS);
+        test.summarize(Unit::Ns);
         test
     }
 }

@@ -18,7 +18,7 @@ mod sys;
 #[cfg(target_os = "linux")]
 pub use flood::{Flood, flood};
 
-use linerate_result::{Repeat, Stage, Test, unit};
+use linerate_result::{Repeat, Stage, Test, Unit, parameters};
 use linerate_rt::Stop;
 use std::time::Duration;
 
@@ -122,7 +122,7 @@ pub fn column(id: &str, title: &str, order: &Order, stages: Vec<Stage>, wholes: 
         ..Repeat::default()
     };
     let mut test = Test { stages, repeats: wholes.iter().map(repeat).collect(), ..empty_column(id, title, order) };
-    test.summarize(unit::NS);
+    test.summarize(Unit::Ns);
     test
 }
 
@@ -133,18 +133,15 @@ pub fn missing_column(id: &str, title: &str, order: &Order, why: &str) -> Test {
 }
 
 fn empty_column(id: &str, title: &str, order: &Order) -> Test {
-    let parameters = [
-        ("size", order.size.to_string()),
-        ("time", order.time.as_millis().to_string()),
-        ("rounds", order.rounds.to_string()),
-    ];
+    let milliseconds = u64::try_from(order.time.as_millis()).unwrap_or(u64::MAX);
+    let asked = [("size", order.size.into()), ("time", milliseconds.into()), ("rounds", order.rounds.into())];
     Test {
         id: id.to_owned(),
         title: title.to_owned(),
         workload: order.way.workload().to_owned(),
         frame_bytes: Some(order.size),
         wire_bytes: Some(order.size + 4),
-        parameters: parameters.map(|(name, value)| (name.to_owned(), value)).into(),
+        parameters: parameters(asked),
         ..Test::default()
     }
 }

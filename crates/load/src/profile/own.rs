@@ -10,7 +10,7 @@
 //! without such places is told beside it.
 
 use super::{HEADERS, Order, Source, Span, Tell, Way, Whole, column, missing_column};
-use linerate_result::{How, Stage as Row, Summary, Test, unit};
+use linerate_result::{How, Stage as Row, Summary, Test, Unit};
 use linerate_rt::net::{Node, Options};
 use linerate_rt::{Stop, cpus, monotonic_ns, pin, ticks};
 use linerate_stack::{Path, Probe, STAGES, SendError, Stage, UdpId};
@@ -133,7 +133,7 @@ fn measure(order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {
             .and_then(|mut bed| bed.column(stages, order, stop));
         tests.push(match measured {
             Ok(Measured { stages, wholes, mut bare }) => {
-                let bare = Summary::of_values(&mut bare, unit::NS).map(|ns| ("without probes".to_owned(), ns));
+                let bare = Summary::of_values(&mut bare, Unit::Ns).map(|ns| ("without probes".to_owned(), ns));
                 Test { further: bare.into_iter().collect(), ..column(id, title, order, stages, &wholes) }
             }
             Err(why) => missing_column(id, title, order, &why),

@@ -24,7 +24,7 @@ fn check(tests: &[Test]) {
         }
         let of = |what: &str| -> Vec<(&str, u64)> {
             let all = test.counters.iter();
-            all.filter_map(|(name, n)| Some((name.strip_suffix(what)?, *n))).collect()
+            all.filter_map(|(_, name, n)| Some((name.strip_suffix(what)?, n))).collect()
         };
         assert!(!of(": calls").is_empty() && of(": calls").iter().all(|(_, n)| *n > 0));
         assert_eq!(of(": calls"), of(": counted there"), "{}", test.id);

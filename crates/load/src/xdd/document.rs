@@ -2,7 +2,7 @@
 
 use super::run::{Facts, combined};
 use super::tally::{Account, float};
-use linerate_result::{Cpu, Latency, Number, Outcome, PortUsed, Repeat, RunResult, Summary, Test, unit};
+use linerate_result::{Cpu, Latency, Number, Outcome, PortUsed, Repeat, RunResult, Summary, Test, Unit, parameters};
 use linerate_rt::monotonic_ns;
 
 pub(super) fn of(facts: &Facts<'_>) -> RunResult {
@@ -33,7 +33,7 @@ fn whole(facts: &Facts<'_>) -> Test {
     test.title = format!("{} targets, {} under way at once", row.target, row.depth);
     test.ports = (0..facts.config.targets.len()).map(|number| port(facts, number)).collect();
     if facts.all.elapsed_ns > 0 {
-        test.further.insert("cpu".into(), summary(row.cpu, "%"));
+        test.further.insert("cpu".into(), Summary::once(row.cpu, Unit::PerCent));
     }
     test.cpu.push(Cpu {
         thread: "process".into(),
@@ -48,7 +48,7 @@ fn whole(facts: &Facts<'_>) -> Test {
         test.failures.push(format!("{errors} requests failed or miscompared"));
     }
     test.warnings.clone_from(&facts.notes);
-    test.counters.insert("passes".into(), facts.passes);
+    test.counters.add(None, "passes", facts.passes);
     if facts.config.dry {
         test.skipped = Some("-dryrun".into());
     }
@@ -74,16 +74,16 @@ fn test(facts: &Facts<'_>, account: &Account, id: String) -> Test {
         valid: account.ops() > 0,
         ..Repeat::default()
     }];
-    test.summarize(unit::IOPS);
-    let mut further = |name: &str, value: Number, unit: &str| {
+    test.summarize(Unit::Iops);
+    let mut further = |name: &str, value: Number, unit: Unit| {
         if let Some(value) = value.known() {
-            test.further.insert(name.into(), summary(value, unit));
+            test.further.insert(name.into(), Summary::once(value, unit));
         }
     };
-    further("throughput", per_second(account.bytes()), unit::BYTES);
+    further("throughput", per_second(account.bytes()), Unit::BytesPerSecond);
     if account.reads.ops > 0 && account.writes.ops > 0 {
-        further("reads", per_second(account.reads.ops), unit::IOPS);
-        further("writes", per_second(account.writes.ops), unit::IOPS);
+        further("reads", per_second(account.reads.ops), Unit::Iops);
+        further("writes", per_second(account.writes.ops), Unit::Iops);
     }
     test.latency = Latency::of(&account.latency());
     let counters = [
@@ -96,25 +96,14 @@ fn test(facts: &Facts<'_>, account: &Account, id: String) -> Test {
         ("miscompares", account.miscompares),
         ("lost", account.lost),
     ];
-    test.counters.extend(counters.map(|(name, n)| (name.to_owned(), n)));
-    let parameters = [
-        ("reqsize", target.request_blocks.to_string()),
-        ("blocksize", target.block_size.to_string()),
-        ("queuedepth", target.depth.to_string()),
-        ("rwratio", (f64::from(target.reads) / 100.0).to_string()),
-    ];
-    test.parameters.extend(parameters.map(|(name, value)| (name.to_owned(), value)));
+    test.counters = counters.into_iter().collect();
+    test.parameters = parameters([
+        ("reqsize", target.request_blocks.into()),
+        ("blocksize", target.block_size.into()),
+        ("queuedepth", target.depth.into()),
+        ("rwratio", (f64::from(target.reads) / 100.0).into()),
+    ]);
     test
-}
-
-fn summary(value: f64, unit: &str) -> Summary {
-    Summary {
-        median: value.into(),
-        least: value.into(),
-        greatest: value.into(),
-        unit: unit.into(),
-        ..Summary::default()
-    }
 }
 
 fn port(facts: &Facts<'_>, number: usize) -> PortUsed {

@@ -1,6 +1,6 @@
 //! Throughput by I/O size: what a sweep measured without a limit on the wire, beside the published table.
 
-use linerate_result::{RunResult, unit};
+use linerate_result::{RunResult, Unit};
 use maud::html;
 
 use super::plot::{self, Anchor, Area, Look};
@@ -74,7 +74,7 @@ pub(super) fn lines_of(lines: &[Line], page: Page) -> Option<Drawing> {
     sizes.dedup();
     let marks: Vec<_> = sizes.iter().map(|&bytes| (x.at(bytes), format!("{bytes}"))).collect();
 
-    let rate = |bytes: f64| value(bytes.into(), unit::BYTES);
+    let rate = |bytes: f64| value(bytes.into(), &Unit::BytesPerSecond);
     let mut table = Table::new(&["Line", "#I/O", "#Throughput"]);
     for line in lines {
         for (bytes, throughput) in &line.points {

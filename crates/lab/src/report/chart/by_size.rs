@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use linerate_result::{Counted, Role, RunResult, Test, unit};
+use linerate_result::{Counted, Role, RunResult, Test, Unit};
 use maud::html;
 
 use super::plot::{self, Anchor, Area, Look};
@@ -57,13 +57,13 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
 
     let mut table =
         Table::new(&["Series", "#Frame", "#Median", "#Spread", "#Repeats", "#Of 10 GbE", "#Of 40 GbE", "#Of 100 GbE"]);
-    let pps = |rate: f64| value(rate.into(), unit::PPS);
+    let pps = |rate: f64| value(rate.into(), &Unit::Pps);
     for (name, points) in &series {
         for point in points {
             let share = |link: f64| per_cent((point.median / line_rate_pps(link, point.bytes)).into()).into();
             let [ten, forty, hundred] = LINKS.map(|(_, bits)| share(bits));
             let frame = format!("{} B", point.bytes).into();
-            let spread = range(point.least.into(), point.greatest.into(), unit::PPS).into();
+            let spread = range(point.least.into(), point.greatest.into(), &Unit::Pps).into();
             let repeats = point.repeats.clone();
             table.row([name.as_str().into(), frame, pps(point.median).into(), spread, repeats, ten, forty, hundred]);
         }
@@ -155,7 +155,7 @@ fn looks(series: &[(String, Vec<Point>)]) -> Vec<Option<Look>> {
 }
 
 fn point(test: &Test) -> Option<Point> {
-    let value = test.value.as_ref().filter(|value| value.unit == unit::PPS)?;
+    let value = test.value.as_ref().filter(|value| value.unit == Unit::Pps)?;
     let median = value.median.known().filter(|&rate| rate > 0.0)?;
     let positive = |rate: linerate_result::Number| rate.known().filter(|&rate| rate > 0.0).unwrap_or(median);
     let bytes = f64::from(test.wire_bytes.filter(|&bytes| bytes > 0)?);

@@ -1,6 +1,6 @@
 //! Latency by percentile, as HdrHistogram's plots: each step to the right is a tenth of the frames before.
 
-use linerate_result::{Latency, RunResult, Test};
+use linerate_result::{Latency, RunResult, Test, Unit};
 use maud::html;
 
 use super::plot::{self, Anchor, Area, Look};
@@ -53,8 +53,8 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     let mut table =
         Table::new(&["Test", "#Count", "#Min", "#50 %", "#90 %", "#99 %", "#99.9 %", "#99.99 %", "#Max", "#Mean"]);
     for (name, latency) in &series {
-        let [min, p50, p90, p99, p99_9, p99_99, max] = latency.quantiles().map(|(_, ns)| value(ns, "ns").into());
-        let mean = value(latency.mean, "ns").into();
+        let [min, p50, p90, p99, p99_9, p99_99, max] = latency.quantiles().map(|(_, ns)| value(ns, &Unit::Ns).into());
+        let mean = value(latency.mean, &Unit::Ns).into();
         table.row([name.as_str().into(), count(latency.count).into(), min, p50, p90, p99, p99_9, p99_99, max, mean]);
     }
 

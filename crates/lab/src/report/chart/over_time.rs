@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::plot::{self, Anchor, Area, Look};
 use super::scale::{LARGEST, Scale};
 use super::{Chart, Drawing, Page, Paper};
+use crate::facts;
 use crate::quantity::value;
 use crate::table::Table;
 
@@ -51,7 +52,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     let panel_height = 150.0;
     let mut table = Table::new(&["Test", "#Samples", "#Last at", "#Mean", "#Least", "#Greatest"]);
     for (test, list) in &series {
-        let unit = unit(test);
+        let unit = &facts::unit(test);
         let [mean, least, greatest] = [
             list.iter().map(|stretch| stretch.mean / length(list.len())).sum::<f64>(),
             list.iter().map(|stretch| stretch.least).fold(f64::MAX, f64::min),
@@ -97,8 +98,8 @@ fn panel(test: &Test, list: &[Stretch], area: Area, top: f64) -> Markup {
     let median = test.value.as_ref().and_then(|value| value.median.known());
     html! {
         (plot::label(area.left, top + 14.0, Anchor::Start, "panel", &plot::fit(name(test), area.right - area.left)))
-        (plot::label(area.left, top + 32.0, Anchor::Start, "tick", &median.map_or_else(String::new, |median| format!("median {}", value(median.into(), unit(test))))))
-        (plot::label(area.right, top + 32.0, Anchor::End, "tick", &format!("max {}", value(highest.into(), unit(test)))))
+        (plot::label(area.left, top + 32.0, Anchor::Start, "tick", &median.map_or_else(String::new, |median| format!("median {}", value(median.into(), &facts::unit(test))))))
+        (plot::label(area.right, top + 32.0, Anchor::End, "tick", &format!("max {}", value(highest.into(), &facts::unit(test)))))
         (plot::line((area.left, area.bottom), (area.right, area.bottom), "axis"))
         (plot::label(area.left, area.bottom + 17.0, Anchor::Start, "tick", "0"))
         (plot::label(area.right, area.bottom + 17.0, Anchor::End, "tick", &format!("{end:.1} s")))
@@ -137,10 +138,6 @@ fn length(count: usize) -> f64 {
 
 fn name(test: &Test) -> &str {
     if test.title.is_empty() { &test.id } else { &test.title }
-}
-
-fn unit(test: &Test) -> &str {
-    test.value.as_ref().map_or("", |value| value.unit.as_str())
 }
 
 #[cfg(test)]

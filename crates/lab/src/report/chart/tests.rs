@@ -1,7 +1,8 @@
 //! Every chart on nothing, on few points, and on extremes.
 
 use linerate_result::{
-    Comparison, How, Kind, Latency, Number, PortUsed, Repeat, Role, RunResult, Sample, Stage, Test, Timestamp, unit,
+    Comparison, How, Kind, Latency, Number, Parameter, PortUsed, Repeat, Role, RunResult, Sample, Stage, Test,
+    Timestamp, Unit, parameters,
 };
 
 use super::CHARTS;
@@ -23,20 +24,20 @@ fn run(values: &[f64]) -> RunResult {
             samples: vec![Sample { t_s: number, value: number }],
             ..Test::default()
         };
-        test.summarize(unit::PPS);
-        run.comparisons.push(Comparison::new(Kind::Peer, &test.id, "n", "s", unit::PPS, 1.0.into(), number));
+        test.summarize(Unit::Pps);
+        run.comparisons.push(Comparison::new(Kind::Peer, &test.id, "n", "s", Unit::Pps, 1.0.into(), number));
         run.tests.push(test);
         for wire in ["unlimited", "40G", "10G"] {
-            let words =
-                [("io_bytes", ["512", "4096", "4294967295", "0", "x"][index % 5]), ("op", "read"), ("wire", wire)];
+            let bytes: [Parameter; 5] = ["512".into(), 4096_u32.into(), u32::MAX.into(), 0_u32.into(), 512_u32.into()];
+            let words = [("io_bytes", bytes[index % 5].clone()), ("op", "read".into()), ("wire", wire.into())];
             let mut point = Test {
                 id: format!("f{index}-{wire}"),
                 workload: "fcoe".to_owned(),
-                parameters: words.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+                parameters: parameters(words),
                 repeats: vec![Repeat { value: number, valid: true, ..Repeat::default() }],
                 ..Test::default()
             };
-            point.summarize(unit::BYTES);
+            point.summarize(Unit::BytesPerSecond);
             run.tests.push(point);
         }
     }
@@ -68,9 +69,9 @@ fn fewer_than_four_points_are_no_chart() {
             test.wire_bytes = Some(bytes);
         }
         for wire in ["unlimited", "40G", "10G"] {
-            let points = run.tests.iter_mut().filter(|test| test.parameters.get("wire").is_some_and(|w| w == wire));
-            for (point, bytes) in points.zip(["512", "1024", "2048", "4096"]) {
-                point.parameters.insert("io_bytes".to_owned(), bytes.to_owned());
+            let points = run.tests.iter_mut().filter(|test| test.parameters.get("wire") == Some(&wire.into()));
+            for (point, bytes) in points.zip([512_u32, 1024, 2048, 4096]) {
+                point.parameters.insert("io_bytes".to_owned(), bytes.into());
             }
         }
         run
@@ -118,7 +119,7 @@ fn what_was_received_is_drawn_beside_what_was_sent() {
                     Test { workload: (*workload).to_owned(), wire_bytes: Some(wire_bytes), ..Test::default() };
                 test.ports = vec![port(Role::Tx); sending];
                 test.repeats = vec![Repeat { value: 1e6.into(), valid: true, ..Repeat::default() }];
-                test.summarize(unit::PPS);
+                test.summarize(Unit::Pps);
                 run.tests.push(test);
             }
         }

@@ -70,7 +70,10 @@ fn a_result_says_what_was_run_and_on_what() {
     assert!(repeat.valid && repeat.why_invalid.is_none() && repeat.seconds.known().is_some());
     let ledger = test.ledger.as_ref().unwrap();
     assert_eq!((ledger.sent, ledger.received), (Some(1000), Some(1000)));
-    assert!(!test.counters.is_empty() && !test.cpu.is_empty());
+    let counted = |port: usize, name: &str| test.counters.get(Some(&test.ports[port].name), name);
+    assert!(counted(0, "tx0.batches") > Some(0) && counted(1, "rx0.batches") > Some(0), "{:?}", test.counters);
+    assert_eq!((counted(0, "rx0.batches"), test.counters.get(None, "check.lost")), (None, Some(0)));
+    assert!(!test.cpu.is_empty());
 }
 
 #[test]
@@ -115,7 +118,8 @@ fn faults_put_in_on_purpose_are_matched_by_number_and_pass() {
         let (said, result) = past(honest, &format!(",faults={kind}:0.1/seed:7"), &format!("-f tx -n 2000 {text}"));
         let test = &result.tests[0];
         assert_eq!(result.outcome, Outcome::Pass, "{kind}: {said}");
-        let [put_in, found] = ["put_in", "found"].map(|what| test.counters[&format!("check.{kind}.{what}")]);
+        let [put_in, found] =
+            ["put_in", "found"].map(|what| test.counters.total(&format!("check.{kind}.{what}")).unwrap());
         assert!(put_in == found && (150..250).contains(&put_in), "{kind}: {found} of {put_in}");
     }
     let (said, result) = past(honest, ",faults=drop:0.1/dup:0.1/corrupt:0.1/reorder:0.1/seed:7", "-f tx -n 2000");
@@ -233,7 +237,10 @@ fn a_capture_that_is_cut_or_was_cut_is_said_to_be_by_pcap_as_by_the_port() {
     // Cut when it was captured: sent so, and said.
     std::fs::write(&path, &whole).unwrap();
     let left = run_with("", &format!("-f tx --pcap {shown} --speed 0"), &[]).unwrap();
-    assert_eq!((left.result.outcome, left.result.tests[0].counters["capture_truncated"]), (Outcome::Pass, 1));
+    assert_eq!(
+        (left.result.outcome, left.result.tests[0].counters.total("capture_truncated").unwrap()),
+        (Outcome::Pass, 1)
+    );
     assert!(left.log.contains("note: 1 frames were captured shorter than they were"), "{}", left.log);
 }
 
@@ -256,7 +263,7 @@ fn frames_of_other_link_types_are_skipped_and_said_or_an_interface_is_chosen() {
     for (chosen, sent, skipped) in [("", 2, 1), (",if=2", 1, 2)] {
         let left = run_with("", &format!("-f tx --pcap {}{chosen} --speed 0", path.display()), &[]).unwrap();
         assert_eq!((left.frames.len(), left.result.outcome), (sent, Outcome::Pass), "{}", left.log);
-        assert_eq!(left.result.tests[0].counters["capture_other_interfaces"], skipped);
+        assert_eq!(left.result.tests[0].counters.total("capture_other_interfaces").unwrap(), skipped);
         let said = format!("note: {skipped} frames of the capture are of other interfaces or link types");
         assert!(left.log.contains(&said), "{}", left.log);
     }

@@ -73,10 +73,10 @@ fn ping_hears_pong() {
         stop.ask(0);
         let echoed = pong.join().unwrap().result;
         let n = result.tests[0].ledger.as_ref().unwrap().sent.unwrap();
-        assert_eq!(result.tests[0].counters["ping.echoes"], n, "{text}: {}", lines.1.text());
+        assert_eq!(result.tests[0].counters.total("ping.echoes").unwrap(), n, "{text}: {}", lines.1.text());
         assert_eq!(result.tests[0].latency.as_ref().unwrap().count, n);
         assert_eq!(echoed.tests[0].ledger.as_ref().unwrap().sent, Some(n));
-        assert!(result.outcome == Outcome::Pass && result.tests[0].counters["check.corrupt"] == 0);
+        assert!(result.outcome == Outcome::Pass && result.tests[0].counters.total("check.corrupt").unwrap() == 0);
         let log = lines.1.text();
         let rtt = log.lines().find(|l| l.contains("RTT over")).unwrap();
         assert!(rtt.contains(&format!("RTT over {n} packets: min ")) && !rtt.contains("-1"), "{rtt}");

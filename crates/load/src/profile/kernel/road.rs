@@ -1,7 +1,7 @@
 //! A road with its cut points, measured in rounds.
 
 use crate::profile::{Order, Span, Whole, column};
-use linerate_result::{How, Stage, Summary, Test, unit};
+use linerate_result::{Counters, How, Stage, Summary, Test, Unit};
 use linerate_rt::{Stop, monotonic_ns};
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ pub(super) fn travel(id: &str, title: &str, road: &mut dyn Road, order: &Order, 
     let points = road.points();
     let whole = points.iter().find(|point| point.kind == Kind::Whole).map_or("", |point| point.name);
     let mut rounds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    let mut counters: BTreeMap<String, u64> = BTreeMap::new();
+    let mut counters = Counters::default();
     let mut wrong: BTreeMap<&str, String> = BTreeMap::new();
     // The whole is measured twice a round, half a round apart: as the last stage's end, and as what the sum must be.
     let mut plan: Vec<(&str, &str)> = points.iter().map(|point| (point.name, point.name)).collect();
@@ -78,9 +78,9 @@ pub(super) fn travel(id: &str, title: &str, road: &mut dyn Road, order: &Order, 
             match measured {
                 Ok(measured) => {
                     rounds.entry(name).or_default().push(measured.ns);
-                    *counters.entry(format!("{name}: calls")).or_default() += measured.calls;
-                    *counters.entry(format!("{name}: counted there")).or_default() += measured.counted;
-                    *counters.entry(format!("{name}: seen behind")).or_default() += measured.behind;
+                    counters.add(None, format!("{name}: calls"), measured.calls);
+                    counters.add(None, format!("{name}: counted there"), measured.counted);
+                    counters.add(None, format!("{name}: seen behind"), measured.behind);
                 }
                 Err(why) => {
                     wrong.insert(point, why);
@@ -129,7 +129,7 @@ fn settle(
     let toll = |name: Option<&str>| name.map(|name| less(of(name), of(whole))).filter(|toll| !toll.is_empty());
     let mut further = BTreeMap::new();
     let mut tell = |name: String, mut values: Vec<f64>| {
-        further.extend(Summary::of_values(&mut values, unit::NS).map(|summary| (name, summary)));
+        further.extend(Summary::of_values(&mut values, Unit::Ns).map(|summary| (name, summary)));
     };
     let mut stages = Vec::new();
     let mut before = vec![0.0; of(whole).len()];
@@ -191,7 +191,7 @@ pub(super) fn time_calls(time: Span<'_>, mut call: impl FnMut() -> Result<(), St
         last = now;
     }
     let calls = stretches.len() as u64 * u64::from(CALLS) + u64::from(WARM);
-    let median = Summary::of_values(&mut stretches, unit::NS).and_then(|summary| summary.median.known());
+    let median = Summary::of_values(&mut stretches, Unit::Ns).and_then(|summary| summary.median.known());
     median.map(|ns| (ns, calls)).ok_or_else(|| "no time to measure".to_owned())
 }
 

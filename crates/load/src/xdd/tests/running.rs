@@ -31,11 +31,12 @@ fn the_documents_say_what_the_table_says() {
     let read = RunResult::from_json(&text).unwrap();
     assert_eq!(read, left.result);
     let test = &read.tests[0];
-    assert_eq!((test.counters["reads"], test.counters["writes"], test.counters["read_bytes"]), (25, 75, 25 * 512));
-    assert_eq!(test.value.as_ref().unwrap().unit, "IOPS");
+    let counted = ["reads", "writes", "read_bytes"].map(|name| test.counters.total(name));
+    assert_eq!(counted, [Some(25), Some(75), Some(25 * 512)]);
+    assert_eq!(test.value.as_ref().unwrap().unit, linerate_result::Unit::Iops);
     assert_eq!(test.ports[0].path, "memory of a test");
     assert_eq!(test.latency.as_ref().unwrap().count, 100);
-    assert_eq!(test.parameters["rwratio"], "25");
+    assert_eq!(test.parameters["rwratio"], 25.0.into());
     let job = &left.fio["jobs"][0];
     assert_eq!((job["jobname"].as_str(), job["error"].as_u64()), (Some("lab"), Some(0)));
     assert_eq!((job["read"]["total_ios"].as_u64(), job["write"]["total_ios"].as_u64()), (Some(25), Some(75)));

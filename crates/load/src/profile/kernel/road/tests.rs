@@ -59,7 +59,7 @@ fn stages_are_differences_less_what_the_programs_cost() {
     assert_eq!(test.value.as_ref().unwrap().median.known(), Some(500.0));
     assert_eq!((test.stages[1].rounds.len(), test.repeats.len()), (4, 4), "raw rounds are kept");
     assert!(test.warnings.is_empty() && test.agreements().iter().all(|one| one.holds));
-    assert_eq!(test.counters["udp: counted there"], 4 * SENT);
+    assert_eq!(test.counters.total("udp: counted there").unwrap(), 4 * SENT);
 }
 
 #[test]

@@ -1,0 +1,140 @@
+//! Median and spread of repeats, and how many of them counted.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Number, Repeat, Unit};
+
+/// Median and spread of a test's valid repeats, in `unit`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The median; of an even number of repeats, the mean of the middle two.
+    pub median: Number,
+    /// The smallest.
+    pub least: Number,
+    /// The greatest.
+    pub greatest: Number,
+    /// Unit of the three.
+    pub unit: Unit,
+    /// Repeats that the median is of; `null` in documents that do not tell.
+    #[serde(default)]
+    pub counted: Option<usize>,
+    /// Repeats that were made, those too that do not count; `null` in documents that do not tell.
+    #[serde(default)]
+    pub made: Option<usize>,
+}
+
+/// Repeats that counted, of those that were made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Repeats that the figure is of.
+    pub counted: usize,
+    /// All of them.
+    pub made: usize,
+}
+
+impl Summary {
+    /// Median, least and greatest of the repeats that are valid and have a value; `None` when there is none.
+    #[must_use]
+    pub fn of(repeats: &[Repeat], unit: Unit) -> Option<Self> {
+        let mut values: Vec<f64> =
+            repeats.iter().filter(|repeat| repeat.valid).filter_map(|repeat| repeat.value.known()).collect();
+        Some(Self { made: Some(repeats.len()), ..Self::of_values(&mut values, unit)? })
+    }
+
+    /// Median, least and greatest of numbers, which are sorted by it; `None` of none.
+    pub fn of_values(values: &mut [f64], unit: Unit) -> Option<Self> {
+        values.sort_by(f64::total_cmp);
+        let (&least, &greatest) = (values.first()?, values.last()?);
+        let upper = values[values.len() / 2];
+        let lower = values[(values.len() - 1) / 2];
+        // Halved before they are added, so that two huge values do not overflow.
+        let median = if values.len() % 2 == 1 { upper } else { lower / 2.0 + upper / 2.0 };
+        let number = Some(values.len());
+        Some(Self {
+            median: median.into(),
+            least: least.into(),
+            greatest: greatest.into(),
+            unit,
+            counted: number,
+            made: number,
+        })
+    }
+
+    /// Summary of a value that was measured once.
+    #[must_use]
+    pub fn once(value: f64, unit: Unit) -> Self {
+        let value = Number::new(value);
+        Self { median: value, least: value, greatest: value, unit, counted: Some(1), made: Some(1) }
+    }
+}
+
+impl Counted {
+    /// Whether so many were thrown away that the figure is doubtful: fewer than three or fewer than half are left. One
+    /// that was measured once or twice on purpose, and kept, is not.
+    #[must_use]
+    pub fn few(self) -> bool {
+        self.counted < self.made && (self.counted < 3 || 2 * self.counted < self.made)
+    }
+}
+
+impl fmt::Display for Counted {
+    /// `3 of 5`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{} of {}", self.counted, self.made))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Test;
+    use super::*;
+
+    fn repeats(values: &[f64]) -> Vec<Repeat> {
+        values.iter().map(|&value| Repeat { value: value.into(), valid: true, ..Repeat::default() }).collect()
+    }
+
+    #[test]
+    fn the_summary_is_of_valid_repeats_only() {
+        let mut list = repeats(&[5.0, 1.0, 4.0, 1000.0]);
+        list[3].valid = false;
+        let summary = Summary::of(&list, Unit::Pps).unwrap();
+        assert_eq!(summary.median, Number::new(4.0));
+        assert_eq!((summary.least, summary.greatest), (Number::new(1.0), Number::new(5.0)));
+    }
+
+    #[test]
+    fn a_figure_says_how_many_repeats_counted_of_how_many_made() {
+        let mut test = Test { repeats: repeats(&[5.0, 1.0, f64::NAN, 1000.0]), ..Test::default() };
+        test.repeats[3].valid = false;
+        test.summarize(Unit::Pps);
+        assert_eq!(test.counted(), Counted { counted: 2, made: 4 });
+        assert_eq!(test.counted().to_string(), "2 of 4");
+        let document = serde_json::to_value(&test).unwrap();
+        assert_eq!((&document["value"]["counted"], &document["value"]["made"]), (&2.into(), &4.into()));
+        // A document of before.
+        let old = r#"{"median": 1.0, "least": 1.0, "greatest": 1.0, "unit": "pps"}"#;
+        let old: Summary = serde_json::from_str(old).unwrap();
+        assert_eq!((old.counted, old.made), (None, None));
+    }
+
+    #[test]
+    fn a_figure_is_doubtful_when_few_repeats_are_left() {
+        let few = |counted, made| Counted { counted, made }.few();
+        assert!(few(1, 3) && few(2, 3) && few(0, 1) && few(4, 9) && few(3, 7));
+        assert!(!few(3, 5) && !few(3, 3) && !few(1, 1) && !few(2, 2) && !few(5, 10) && !few(0, 0));
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_is_the_mean_of_the_middle() {
+        assert_eq!(Summary::of(&repeats(&[4.0, 1.0, 2.0, 9.0]), Unit::Pps).unwrap().median, Number::new(3.0));
+        assert_eq!(Summary::of(&repeats(&[f64::MAX, f64::MAX]), Unit::Pps).unwrap().median, Number::new(f64::MAX));
+    }
+
+    #[test]
+    fn without_a_known_value_there_is_no_summary() {
+        assert_eq!(Summary::of(&[], Unit::Pps), None);
+        assert_eq!(Summary::of(&repeats(&[f64::NAN]), Unit::Pps), None);
+    }
+}

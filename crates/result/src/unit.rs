@@ -1,0 +1,157 @@
+//! The table of units: how a unit is written in a document, how it is read, and which way is better.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Unit of a value. Values are written in the unit itself; prefixes (Mpps) are the reader's. JSON: its name in [`UNITS`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Packets per second, summed over the test's sending ports.
+    Pps,
+    /// Bits per second.
+    BitsPerSecond,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Requests to a storage device per second.
+    Iops,
+    /// Nanoseconds.
+    Ns,
+    /// Bytes of memory.
+    Bytes,
+    /// Parts of one.
+    Ratio,
+    /// Parts of a hundred.
+    PerCent,
+    /// A unit that this version does not know, by its name.
+    Other(Box<str>),
+}
+
+/// One row of [`UNITS`].
+#[derive(Debug)]
+pub struct UnitRow {
+    /// The unit.
+    pub unit: Unit,
+    /// Its name in documents.
+    pub name: &'static str,
+    /// How values of it are shown.
+    pub scale: Scale,
+    /// Whether more of it is better.
+    pub more_is_better: bool,
+}
+
+/// How values of a unit are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// With a decimal prefix, up to this one, before the symbol.
+    Decimal {
+        /// As it is quoted in the field: `b/s`, where documents have `bit/s`.
+        symbol: &'static str,
+        /// The greatest prefix: rates of packets and requests are quoted in millions however many there are.
+        up_to: char,
+    },
+    /// As a time, in ns, µs, ms or s.
+    Time,
+    /// In powers of 1024: KiB, MiB, GiB.
+    Memory,
+    /// As a number of three decimals without a symbol.
+    Plain,
+    /// As a number with a symbol that takes no prefix.
+    Symbol(&'static str),
+}
+
+/// All units that have a meaning.
+pub static UNITS: &[UnitRow] = &[
+    row(Unit::Pps, "pps", Scale::Decimal { symbol: "pps", up_to: 'M' }, true),
+    row(Unit::BitsPerSecond, "bit/s", Scale::Decimal { symbol: "b/s", up_to: 'G' }, true),
+    row(Unit::BytesPerSecond, "B/s", Scale::Decimal { symbol: "B/s", up_to: 'G' }, true),
+    row(Unit::Iops, "IOPS", Scale::Decimal { symbol: "IOPS", up_to: 'M' }, true),
+    row(Unit::Ns, "ns", Scale::Time, false),
+    row(Unit::Bytes, "B", Scale::Memory, false),
+    row(Unit::Ratio, "ratio", Scale::Plain, true),
+    row(Unit::PerCent, "%", Scale::Symbol("%"), false),
+];
+
+const fn row(unit: Unit, name: &'static str, scale: Scale, more_is_better: bool) -> UnitRow {
+    UnitRow { unit, name, scale, more_is_better }
+}
+
+impl Unit {
+    /// The unit of that name in a document.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        UNITS.iter().find(|row| row.name == name).map_or_else(|| Self::Other(name.into()), |row| row.unit.clone())
+    }
+
+    /// Its row; `None` of a unit that this version does not know.
+    #[must_use]
+    pub fn row(&self) -> Option<&'static UnitRow> {
+        UNITS.iter().find(|row| row.unit == *self)
+    }
+
+    /// Whether more of it is better, as of a rate; of a unit that is not known it is taken to be.
+    #[must_use]
+    pub fn more_is_better(&self) -> bool {
+        self.row().is_none_or(|row| row.more_is_better)
+    }
+
+    /// Its name in documents.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Other(name) => name,
+            known => known.row().map_or("", |row| row.name),
+        }
+    }
+}
+
+/// Its name in documents.
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Serialize for Unit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Unit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|name| Self::named(&name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_unit_has_a_row_and_every_name_is_its_own() {
+        let all = [
+            Unit::Pps,
+            Unit::BitsPerSecond,
+            Unit::BytesPerSecond,
+            Unit::Iops,
+            Unit::Ns,
+            Unit::Bytes,
+            Unit::Ratio,
+            Unit::PerCent,
+        ];
+        assert_eq!(all.len(), UNITS.len());
+        for unit in all {
+            assert_eq!(Unit::named(unit.name()), unit, "{unit}");
+            assert_eq!(unit.row().unwrap().unit, unit);
+        }
+    }
+
+    #[test]
+    fn a_unit_of_a_later_writer_keeps_its_name() {
+        let unit: Unit = serde_json::from_str("\"furlongs\"").unwrap();
+        assert_eq!((unit.name(), unit.row().is_none()), ("furlongs", true));
+        assert_eq!(serde_json::to_string(&unit).unwrap(), "\"furlongs\"");
+        assert!(unit.more_is_better() && Unit::Pps.more_is_better() && !Unit::Ns.more_is_better());
+    }
+}
