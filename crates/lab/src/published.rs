@@ -248,6 +248,13 @@ pub fn compare_stages(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
     Ok(comparisons)
 }
 
+/// Whatever was published beside the tests' figures, of all tables.
+#[must_use]
+pub fn beside(tests: &[Test]) -> Vec<Comparison> {
+    let tables = [compare(tests), compare_stages(tests), fcoe::compare(tests)];
+    tables.into_iter().flat_map(Result::unwrap_or_default).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use linerate_result::{Number, PortUsed, Role, Summary};

@@ -14,3 +14,6 @@ pub mod xdd;
 mod lines;
 mod sys;
 mod words;
+mod workload;
+
+pub use workload::{ParameterRow, WORKLOADS, Workload};

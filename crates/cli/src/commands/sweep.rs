@@ -6,7 +6,7 @@ use crate::print::colours;
 use crate::progress::Progress;
 use crate::trouble::Trouble;
 use clap::Parser;
-use linerate_lab::sweep::{Form, PRESETS, Store, SweepError, sweep};
+use linerate_lab::sweep::{Form, PRESETS, Store, SweepError, measure, sweep};
 use linerate_lab::{store, text};
 use linerate_result::{RunResult, Timestamp};
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
         let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
         Trouble::usage(format!("there is no preset '{}'; there are: {}", parsed.preset, names.join(", ")))
     })?;
-    let plan = (preset.plan)(if parsed.full { Form::Full } else { Form::Quick });
+    let plan = preset.plan(if parsed.full { Form::Full } else { Form::Quick });
     let stop = stop_at_signals()?;
     let command = typed(COMMAND.name, arguments);
     let fresh = RunResult::new(preset.name.into(), Vec::new(), Timestamp::now());
@@ -64,9 +64,9 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     // What is refused is refused before anything is made.
     Store::look(&directory, parsed.resume).map_err(refused)?;
     let place = place(Some(&directory), &fresh)?;
-    let mut runner = (preset.runner)().map_err(Trouble::usage)?;
+    plan.needs().map_err(Trouble::usage)?;
     let mut progress = Progress::new();
-    let run = sweep(&plan, &mut *runner, &directory, parsed.resume, command, &stop, |step| progress.step(step));
+    let run = sweep(&plan, &mut measure, &directory, parsed.resume, command, &stop, |step| progress.step(step));
     progress.clear();
     let run = run.map_err(refused)?;
     conclude(&run, &text::render(&run, colours()), Some(place), parsed.json)

@@ -1,7 +1,8 @@
 //! The published FCoE table: throughput, IOPS and the target's processor time by I/O size.
 
 use super::{Published, TableError};
-use crate::sweep::{Mix, WORKLOAD};
+use crate::sweep::WORKLOAD;
+use linerate_load::fcoe::Mix;
 use linerate_result::{Comparison, Kind, Parameter, Test, Unit};
 
 pub(super) const TABLE: Published = Published {

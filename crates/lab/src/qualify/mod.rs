@@ -11,8 +11,9 @@ pub use battery::BATTERY;
 pub use stage::STAGES;
 
 use crate::progress::{Step, Steps};
-use crate::sweep::{self, Form, Wire, t5_fcoe};
+use crate::sweep::{self, Form};
 use crate::{environment, published, quantity};
+use linerate_load::fcoe::Wire;
 use linerate_load::profile::{self, Way};
 use linerate_result::{Number, Outcome, RunResult, Test, Timestamp};
 use linerate_rt::{Stop, cpus, monotonic_ns};
@@ -67,9 +68,7 @@ pub fn qualify(order: &Order, mut run: RunResult, stop: &Stop, mut tell: impl Fn
         run.tests.extend(storage(&plan, stop, &mut steps));
     }
     run.elapsed_s = Number::new(seconds(monotonic_ns() - began));
-    run.comparisons = published::compare(&run.tests).unwrap_or_default();
-    run.comparisons.extend(published::compare_stages(&run.tests).unwrap_or_default());
-    run.comparisons.extend(published::fcoe::compare(&run.tests).unwrap_or_default());
+    run.comparisons = published::beside(&run.tests);
     run.signal = stop.signal();
     conclude(&mut run);
     run
@@ -154,12 +153,13 @@ fn profiled(order: &Order, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> {
 
 /// The quick form of the FCoE sweep, over an unlimited wire: there the programs are the limit. Each point is measured once.
 fn sweep_plan(order: &Order) -> sweep::Plan {
-    t5_fcoe(Form::Quick).over(Wire::Unlimited, order.time)
+    let form = Form::Quick;
+    sweep::Plan { preset: "t5-fcoe", form, points: sweep::fcoe(form, Wire::Unlimited, order.time) }
 }
 
 fn storage(plan: &sweep::Plan, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> {
-    match sweep::fcoe_runner() {
-        Ok(mut runner) => sweep::briefly(plan, &mut *runner, stop, steps),
+    match plan.needs() {
+        Ok(()) => sweep::briefly(plan, &mut sweep::measure, stop, steps),
         Err(why) => vec![Test {
             id: sweep::WORKLOAD.into(),
             title: "FCoE: a target, a switch and four initiators".into(),

@@ -1,144 +1,21 @@
-//! What a sweep measures.
+//! What a sweep measures: points, each a workload's parameters.
 
+use linerate_load::Workload;
+use linerate_load::fcoe::{Mix, WORKLOAD, Wire};
+use linerate_result::{Parameters, parameters};
 use std::time::Duration;
 
-/// What the requests of a point do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mix {
-    /// All read.
-    Read,
-    /// All write.
-    Write,
-    /// Half of them read.
-    ReadWrite,
-}
-
-impl Mix {
-    /// In the order of the published table.
-    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::ReadWrite];
-
-    /// As the published table calls it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::ReadWrite => "readwrite",
-        }
-    }
-
-    /// For people.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Read => "READ",
-            Self::Write => "WRITE",
-            Self::ReadWrite => "50/50",
-        }
-    }
-
-    /// Requests of a hundred that read.
-    #[must_use]
-    pub fn reads(self) -> u32 {
-        match self {
-            Self::Read => 100,
-            Self::Write => 0,
-            Self::ReadWrite => 50,
-        }
-    }
-
-    /// From its word.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mix| mix.word() == word)
-    }
-}
-
-/// How fast the wire between the target and the switch is, each way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
-    /// As fast as memory.
-    Unlimited,
-    /// 10 Gb/s.
-    TenGigabit,
-    /// 40 Gb/s, the published port's.
-    FortyGigabit,
-}
-
-impl Wire {
-    /// All.
-    pub const ALL: [Self; 3] = [Self::Unlimited, Self::TenGigabit, Self::FortyGigabit];
-
-    /// As ports call it: the value of `rate=`, or `unlimited`.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Unlimited => "unlimited",
-            Self::TenGigabit => "10G",
-            Self::FortyGigabit => "40G",
-        }
-    }
-
-    /// For people.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Unlimited => "unlimited wire",
-            Self::TenGigabit => "wire of 10 Gb/s",
-            Self::FortyGigabit => "wire of 40 Gb/s",
-        }
-    }
-
-    /// Bits a second, if there is a limit.
-    #[must_use]
-    pub fn bits_per_s(self) -> Option<u64> {
-        match self {
-            Self::Unlimited => None,
-            Self::TenGigabit => Some(10_000_000_000),
-            Self::FortyGigabit => Some(40_000_000_000),
-        }
-    }
-
-    /// From its word.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|wire| wire.word() == word)
-    }
-}
-
 /// One measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Point {
-    /// Octets of a request.
-    pub io_bytes: u32,
-    /// What requests do.
-    pub mix: Mix,
-    /// The target's wire.
-    pub wire: Wire,
-    /// Requests under way at once on each LUN.
-    pub queue_depth: u32,
-    /// Initiators that work at once.
-    pub initiators: u32,
-    /// LUNs of each.
-    pub luns: u32,
-    /// The largest layer 3 packet, octets.
-    pub mtu: u32,
-    /// How long is measured.
-    pub time: Duration,
-}
-
-impl Point {
     /// Short and unique in the plan: `fcoe-40G-read-512`.
-    #[must_use]
-    pub fn id(&self) -> String {
-        format!("{}-{}-{}-{}", super::WORKLOAD, self.wire.word(), self.mix.word(), self.io_bytes)
-    }
-
+    pub id: String,
     /// A line for people.
-    #[must_use]
-    pub fn title(&self) -> String {
-        format!("{} of {} bytes, {}", self.mix.title(), self.io_bytes, self.wire.title())
-    }
+    pub title: String,
+    /// The workload that measures it.
+    pub workload: &'static Workload,
+    /// What is asked of it.
+    pub parameters: Parameters,
 }
 
 /// How thorough a sweep is.
@@ -162,7 +39,7 @@ impl Form {
 }
 
 /// A plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Plan {
     /// Its name.
     pub preset: &'static str,
@@ -173,12 +50,33 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The points over a wire, each measured for so long.
+    /// Says what a workload of it needs and this machine has not.
+    ///
+    /// # Errors
+    /// The first need that is not met.
+    pub fn needs(&self) -> Result<(), String> {
+        self.points.iter().try_for_each(|point| (point.workload.needs)())
+    }
+}
+
+/// A plan by its name.
+pub struct Preset {
+    /// What is typed.
+    pub name: &'static str,
+    /// What it measures.
+    pub about: &'static str,
+    /// All its points.
+    pub plan: fn(Form) -> Vec<Point>,
+}
+
+/// All presets: one row each.
+pub const PRESETS: &[Preset] = &[Preset { name: "t5-fcoe", about: "the published FCoE measurements", plan: t5_fcoe }];
+
+impl Preset {
+    /// Its plan.
     #[must_use]
-    pub fn over(mut self, wire: Wire, time: Duration) -> Self {
-        self.points.retain(|point| point.wire == wire);
-        self.points.iter_mut().for_each(|point| point.time = time);
-        self
+    pub fn plan(&self, form: Form) -> Plan {
+        Plan { preset: self.name, form, points: (self.plan)(form) }
     }
 }
 
@@ -188,26 +86,35 @@ const QUICK: [u32; 3] = [512, 4096, 32768];
 
 /// The published FCoE table: one target with 48 LUNs, 4 initiators with 12 of them each, queue depth 16, MTU 2180; at each
 /// speed of the wire all sizes, of each size READ, WRITE and 50/50.
-#[must_use]
-pub fn t5_fcoe(form: Form) -> Plan {
-    let (sizes, time) = match form {
-        Form::Quick => (&QUICK[..], Duration::from_millis(500)),
-        Form::Full => (&SIZES[..], Duration::from_secs(3)),
+fn t5_fcoe(form: Form) -> Vec<Point> {
+    let time = match form {
+        Form::Quick => Duration::from_millis(500),
+        Form::Full => Duration::from_secs(3),
     };
-    let mut points = Vec::new();
-    for wire in Wire::ALL {
-        for &io_bytes in sizes {
-            points.extend(Mix::ALL.map(|mix| Point {
-                io_bytes,
-                mix,
-                wire,
-                queue_depth: 16,
-                initiators: 4,
-                luns: 12,
-                mtu: 2180,
-                time,
-            }));
-        }
-    }
-    Plan { preset: "t5-fcoe", form, points }
+    Wire::ALL.into_iter().flat_map(|wire| fcoe(form, wire, time)).collect()
+}
+
+/// The points of the published FCoE table over one wire, each measured for so long.
+pub(crate) fn fcoe(form: Form, wire: Wire, time: Duration) -> Vec<Point> {
+    let sizes = match form {
+        Form::Quick => &QUICK[..],
+        Form::Full => &SIZES[..],
+    };
+    let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let point = |io_bytes: u32, mix: Mix| Point {
+        id: format!("fcoe-{}-{}-{io_bytes}", wire.word(), mix.word()),
+        title: format!("{} of {io_bytes} bytes, {}", mix.title(), wire.title()),
+        workload: &WORKLOAD,
+        parameters: parameters([
+            ("io_bytes", io_bytes.into()),
+            ("op", mix.word().into()),
+            ("wire", wire.word().into()),
+            ("queue_depth", 16_u32.into()),
+            ("initiators", 4_u32.into()),
+            ("luns", 48_u32.into()),
+            ("mtu", 2180_u32.into()),
+            ("time_ms", milliseconds.into()),
+        ]),
+    };
+    sizes.iter().flat_map(|&size| Mix::ALL.map(|mix| point(size, mix))).collect()
 }

@@ -1,10 +1,11 @@
 //! The sweep's figures beside the published ones.
 
-use super::{Mix, WORKLOAD, Wire};
+use super::WORKLOAD;
 use crate::published::fcoe::{T5Fcoe, t5_fcoe};
 use crate::quantity::UNKNOWN;
 use crate::table::{Cell, Table, Tone};
 use crate::tables;
+use linerate_load::fcoe::{Mix, Wire};
 use linerate_result::{RunResult, Test};
 
 /// What a test of a sweep is about.

@@ -1,7 +1,9 @@
-//! Sweeps by a runner that makes its figures up.
+//! Sweeps whose figures are made up.
 
 use super::*;
 use crate::report;
+use linerate_load::fcoe::Wire;
+use linerate_result::{Repeat, Unit};
 use std::time::Duration;
 
 /// Makes up figures by rule, and counts what it was asked.
@@ -15,9 +17,9 @@ struct Made {
     wrong: Option<String>,
 }
 
-impl Runner for Made {
-    fn run(&mut self, point: &Point, stop: &Stop) -> PointResult {
-        let id = point.id();
+impl Made {
+    fn measure(&mut self, point: &Point, stop: &Stop) -> Result<Test, String> {
+        let id = point.id.clone();
         self.asked.push(id.clone());
         if self.until == Some(self.asked.len()) {
             stop.ask(2);
@@ -26,21 +28,42 @@ impl Runner for Made {
         if self.fails.as_ref() == Some(&id) {
             return Err("no such port; give another".into());
         }
-        let (iops, bytes) = (1_000_000.0, f64::from(point.io_bytes));
-        Ok(Measured {
-            bytes_per_s: iops * bytes,
-            iops,
-            cpu_percent: Some(50.0),
-            seconds: 1.0,
-            errors: u64::from(self.wrong.as_ref() == Some(&id)),
-            ..Measured::default()
-        })
+        let iops = 1_000_000.0;
+        let value = (iops * f64::from(io_bytes(point))).into();
+        let wrong = self.wrong.as_ref() == Some(&id);
+        let further = [("iops", iops, Unit::Iops), ("cpu", 50.0, Unit::PerCent)];
+        let mut test = Test {
+            workload: WORKLOAD.to_owned(),
+            repeats: vec![Repeat { value, seconds: 1.0.into(), valid: true, ..Repeat::default() }],
+            failures: wrong.then(|| "1 requests failed".to_owned()).into_iter().collect(),
+            further: further.map(|(name, value, unit)| (name.to_owned(), Summary::once(value, unit))).into(),
+            ..Test::default()
+        };
+        test.summarize(Unit::BytesPerSecond);
+        Ok(test)
     }
 }
 
+fn io_bytes(point: &Point) -> u32 {
+    point.parameters["io_bytes"].count().unwrap().try_into().unwrap()
+}
+
+fn word<'a>(point: &'a Point, name: &str) -> &'a str {
+    point.parameters[name].text().unwrap()
+}
+
+fn t5_fcoe(form: Form) -> Plan {
+    PRESETS.iter().find(|preset| preset.name == "t5-fcoe").unwrap().plan(form)
+}
+
 fn go(made: &mut Made, directory: &Path, resume: bool) -> Result<RunResult, SweepError> {
-    let (stop, plan) = (Stop::new().unwrap(), t5_fcoe(Form::Quick));
-    sweep(&plan, made, directory, resume, vec!["sweep".into()], &stop, |_| {})
+    go_over(&t5_fcoe(Form::Quick), made, directory, resume)
+}
+
+fn go_over(plan: &Plan, made: &mut Made, directory: &Path, resume: bool) -> Result<RunResult, SweepError> {
+    let stop = Stop::new().unwrap();
+    let mut measure = |point: &Point, stop: &Stop| made.measure(point, stop);
+    sweep(plan, &mut measure, directory, resume, vec!["sweep".into()], &stop, |_| {})
 }
 
 #[test]
@@ -50,12 +73,15 @@ fn the_full_plan_has_every_published_row_at_each_wire() {
     let rows = crate::published::fcoe::t5_fcoe().unwrap();
     for (wire, of) in Wire::ALL.iter().zip(plan.points.chunks(21)) {
         for (point, row) in of.iter().zip(&rows) {
-            assert_eq!((point.wire, point.io_bytes, point.mix), (*wire, row.io_bytes, row.mix));
-            assert_eq!((point.queue_depth, point.initiators * point.luns, point.mtu), (16, 48, 2180));
+            let asked = (word(point, "wire"), io_bytes(point), word(point, "op"));
+            assert_eq!(asked, (wire.word(), row.io_bytes, row.mix.word()));
+            let counts = ["queue_depth", "initiators", "luns", "mtu", "time_ms"];
+            let counts = counts.map(|name| point.parameters[name].count().unwrap());
+            assert_eq!(counts, [16, 4, 48, 2180, 3000]);
         }
     }
     let quick = t5_fcoe(Form::Quick);
-    let ids: std::collections::BTreeSet<_> = quick.points.iter().map(Point::id).collect();
+    let ids: std::collections::BTreeSet<_> = quick.points.iter().map(|point| point.id.clone()).collect();
     assert_eq!((quick.points.len(), ids.len()), (27, 27));
 }
 
@@ -75,7 +101,7 @@ fn a_sweep_that_was_stopped_goes_on_where_it_was() {
     assert_eq!((second.asked.len(), whole.tests.len(), whole.outcome), (22, 27, Outcome::Pass));
     assert_eq!((whole.run_id.clone(), whole.start), (run.run_id, run.start), "it is the same sweep");
     let ids: Vec<_> = whole.tests.iter().map(|test| test.id.clone()).collect();
-    assert_eq!(ids, t5_fcoe(Form::Quick).points.iter().map(Point::id).collect::<Vec<_>>());
+    assert_eq!(ids, t5_fcoe(Form::Quick).points.iter().map(|point| point.id.clone()).collect::<Vec<_>>());
     let mut third = Made::default();
     assert_eq!(go(&mut third, dir.path(), true).unwrap().tests, whole.tests);
     assert!(third.asked.is_empty());
@@ -104,8 +130,7 @@ fn another_sweeps_file_is_left_alone() {
     }
     let dir = tempfile::tempdir().unwrap();
     go(&mut Made::default(), dir.path(), false).unwrap();
-    let (stop, plan) = (Stop::new().unwrap(), t5_fcoe(Form::Full));
-    let error = sweep(&plan, &mut Made::default(), dir.path(), true, Vec::new(), &stop, |_| {}).unwrap_err();
+    let error = go_over(&t5_fcoe(Form::Full), &mut Made::default(), dir.path(), true).unwrap_err();
     assert!(error.to_string().contains("t5-fcoe quick"), "{error}");
 }
 
@@ -142,9 +167,8 @@ fn the_table_and_the_charts_have_ours_beside_theirs() {
     }
     // Three sizes are no chart; the full form has seven.
     assert!(!html.contains("<svg class=\"chart"));
-    let (stop, dir) = (Stop::new().unwrap(), tempfile::tempdir().unwrap());
-    let plan = t5_fcoe(Form::Full);
-    let run = sweep(&plan, &mut Made::default(), dir.path(), false, Vec::new(), &stop, |_| {}).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let run = go_over(&t5_fcoe(Form::Full), &mut Made::default(), dir.path(), false).unwrap();
     let html = report::render(&run);
     for part in ["id=\"throughput-by-io-size\"", "id=\"throughput-40g-10g\"", "READ, published", "WRITE, 10Gb/s"] {
         assert!(html.contains(part), "{part}");
@@ -191,13 +215,15 @@ fn the_first_words_are_how_far_it_is_and_how_much_of_it_is_done() {
 #[test]
 fn briefly_it_goes_over_some_points_and_keeps_no_file() {
     let (stop, time) = (Stop::new().unwrap(), Duration::from_millis(7));
-    let plan = t5_fcoe(Form::Quick).over(Wire::Unlimited, time);
-    assert!(plan.points.len() == 9 && plan.points.iter().all(|p| p.time == time && p.wire == Wire::Unlimited));
+    let plan = Plan { points: fcoe(Form::Quick, Wire::Unlimited, time), ..t5_fcoe(Form::Quick) };
+    let brief = |p: &Point| p.parameters["time_ms"].count() == Some(7) && word(p, "wire") == "unlimited";
+    assert!(plan.points.len() == 9 && plan.points.iter().all(brief));
     let [fails, wrong] = ["fcoe-unlimited-read-512", "fcoe-unlimited-write-4096"].map(str::to_owned);
     let mut made = Made { fails: Some(fails), wrong: Some(wrong.clone()), until: Some(9), ..Made::default() };
     let mut told = Vec::new();
     let mut tell = |step: &Step| told.push(step.clone());
-    let tests = briefly(&plan, &mut made, &stop, &mut Steps::new(vec![1.0; 9], &mut tell));
+    let mut measure = |point: &Point, stop: &Stop| made.measure(point, stop);
+    let tests = briefly(&plan, &mut measure, &stop, &mut Steps::new(vec![1.0; 9], &mut tell));
     assert_eq!((tests.len(), told.len()), (8, 9), "the ninth was interrupted");
     assert_eq!(tests[0].skipped.as_deref(), Some("no such port; give another"));
     let failed: Vec<_> =

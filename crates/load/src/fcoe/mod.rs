@@ -7,8 +7,15 @@
 //! What this module refuses to do: it compares nothing and prints nothing.
 
 mod load;
+mod mix;
 mod pattern;
 mod site;
+mod wire;
+mod workload;
+
+pub use mix::Mix;
+pub use wire::Wire;
+pub use workload::WORKLOAD;
 
 use hdrhistogram::Histogram;
 use linerate_port::OpenError;

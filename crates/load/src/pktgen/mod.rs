@@ -27,6 +27,7 @@ mod source;
 mod team;
 mod tx;
 mod txseq;
+mod workload;
 
 pub use captured::ReplayConfig;
 pub use config::{Config, Style, options};
@@ -39,6 +40,7 @@ pub use report::{Progressed, Teller};
 pub use run::{Refusal, run, run_after};
 pub use settle::Finished;
 pub use sizes::{LIMITS, Sizes};
+pub use workload::WORKLOAD;
 
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,7 @@ mod streams;
 mod sys;
 mod table;
 mod tally;
+mod workload;
 
 pub use config::{Amount, Config, Document, Seek, Target, Throttle, Verify, WHOLE, Way};
 pub use flags::{Command, FLAGS, Flag, help};
@@ -25,6 +26,7 @@ pub use pattern::{Base, Pattern, Prefix};
 pub use run::{Finished, Refusal, run};
 pub use streams::Streams;
 pub use tally::{Account, Tally};
+pub use workload::WORKLOAD;
 
 #[cfg(test)]
 mod tests;

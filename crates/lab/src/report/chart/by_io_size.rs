@@ -1,5 +1,6 @@
 //! Throughput by I/O size: what a sweep measured without a limit on the wire, beside the published table.
 
+use linerate_load::fcoe::{Mix, Wire};
 use linerate_result::{RunResult, Unit};
 use maud::html;
 
@@ -8,7 +9,7 @@ use super::scale::Scale;
 use super::{Chart, Drawing, LEAST_POINTS, Page, Paper};
 use crate::published::fcoe::t5_fcoe;
 use crate::quantity::value;
-use crate::sweep::{Mix, Wire, points};
+use crate::sweep::points;
 use crate::table::Table;
 
 pub(super) const CHART: Chart = Chart {

@@ -5,7 +5,7 @@ use linerate_result::RunResult;
 use super::by_io_size::{Line, lines_of, measured};
 use super::plot::Look;
 use super::{Chart, Drawing, Page, Paper};
-use crate::sweep::{Mix, Wire};
+use linerate_load::fcoe::{Mix, Wire};
 
 pub(super) const CHART: Chart = Chart {
     id: "throughput-40g-10g",

@@ -1,0 +1,53 @@
+//! Speed of the target's wire.
+
+/// Speed of the wire between the target and the switch, each way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    /// As fast as memory.
+    Unlimited,
+    /// 10 Gb/s.
+    TenGigabit,
+    /// 40 Gb/s, the published port's.
+    FortyGigabit,
+}
+
+impl Wire {
+    /// All.
+    pub const ALL: [Self; 3] = [Self::Unlimited, Self::TenGigabit, Self::FortyGigabit];
+
+    /// As ports call it: the value of `rate=`, or `unlimited`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unlimited => "unlimited",
+            Self::TenGigabit => "10G",
+            Self::FortyGigabit => "40G",
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Unlimited => "unlimited wire",
+            Self::TenGigabit => "wire of 10 Gb/s",
+            Self::FortyGigabit => "wire of 40 Gb/s",
+        }
+    }
+
+    /// Bits a second, if there is a limit.
+    #[must_use]
+    pub fn bits_per_s(self) -> Option<u64> {
+        match self {
+            Self::Unlimited => None,
+            Self::TenGigabit => Some(10_000_000_000),
+            Self::FortyGigabit => Some(40_000_000_000),
+        }
+    }
+
+    /// From its word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|wire| wire.word() == word)
+    }
+}

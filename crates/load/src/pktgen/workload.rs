@@ -1,0 +1,40 @@
+//! pkt-gen's row in the table of workloads.
+
+use super::flags::Takes;
+use super::{Command, Config, FLAGS, Output, run};
+use crate::workload::{ParameterRow, Workload, command_line, nothing_needed};
+use linerate_result::{Parameters, Test, Unit};
+use linerate_rt::Stop;
+use std::sync::Arc;
+
+/// pkt-gen, by its flags.
+pub const WORKLOAD: Workload = Workload::new(
+    ("pkt-gen", "frames sent, received or echoed on a port, each accounted for"),
+    parameters,
+    nothing_needed,
+    &[("rate", Unit::Pps)],
+    measure,
+);
+
+fn parameters() -> Vec<ParameterRow> {
+    let row = |flag: &super::Flag| {
+        let value = match flag.takes {
+            Takes::Nothing => "",
+            Takes::Value(value) | Takes::Maybe(value) => value,
+        };
+        ParameterRow { name: flag.name(), value: value.to_owned(), about: flag.about.to_owned() }
+    };
+    FLAGS.iter().map(row).collect()
+}
+
+fn measure(all: &Parameters, stop: &Stop) -> Result<Test, String> {
+    let words = command_line(all);
+    let Command::Run(config) = Config::parse(&words)? else {
+        return Err("-h: measures nothing; leave it out".to_owned());
+    };
+    let silent = || Box::new(std::io::sink());
+    let output = Arc::new(Output::new(silent(), silent(), false, stop));
+    let command = std::iter::once(WORKLOAD.name.to_owned()).chain(words).collect();
+    let finished = run(*config, command, stop, &output).map_err(|refusal| refusal.to_string())?;
+    finished.result.tests.into_iter().next().ok_or_else(|| "nothing was measured".to_owned())
+}

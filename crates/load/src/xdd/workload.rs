@@ -1,0 +1,46 @@
+//! xdd's row in the table of workloads.
+
+use super::{Command, Config, FLAGS, Flag, Refusal, Streams, engine, run};
+use crate::workload::{ParameterRow, Workload, command_line, nothing_needed};
+use linerate_result::{Parameters, Test, Unit};
+use linerate_rt::Stop;
+
+/// xdd, by those of its flags that take one value or none.
+pub const WORKLOAD: Workload = Workload::new(
+    ("xdd", "block I/O on files, devices, NBD exports and LUNs"),
+    parameters,
+    nothing_needed,
+    &[
+        ("requests", Unit::Iops),
+        ("throughput", Unit::BytesPerSecond),
+        ("reads", Unit::Iops),
+        ("writes", Unit::Iops),
+        ("cpu", Unit::PerCent),
+    ],
+    measure,
+);
+
+fn parameters() -> Vec<ParameterRow> {
+    let single = |flag: &&Flag| !flag.takes.contains(' ');
+    let row = |flag: &Flag| ParameterRow {
+        name: format!("-{}", flag.name),
+        value: flag.takes.to_owned(),
+        about: flag.about.to_owned(),
+    };
+    FLAGS.iter().filter(single).map(row).collect()
+}
+
+fn measure(all: &Parameters, stop: &Stop) -> Result<Test, String> {
+    let words = command_line(all);
+    let Command::Run(config) = Config::parse(&words)? else {
+        return Err("-help and -version measure nothing; leave them out".to_owned());
+    };
+    let silent = || Box::new(std::io::sink());
+    let mut streams = Streams::open(&config, silent(), silent(), stop)?;
+    let command = std::iter::once(WORKLOAD.name.to_owned()).chain(words).collect();
+    let finished = run(&config, engine::open, command, stop, &mut streams).map_err(|refusal| match refusal {
+        Refusal::Stopped => "stopped".to_owned(),
+        other => other.to_string(),
+    })?;
+    finished.result.tests.into_iter().next().ok_or_else(|| "nothing was measured".to_owned())
+}
