@@ -7,9 +7,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use linerate_block::{Buffer, Tag};
 use linerate_fcoe::{
-    Buffer, Command, Completed, Data, Initiator, InitiatorConfig, Link, Lun, Outcome, Peer, PeerId, Role, Sequence,
-    Tag, TaskAttribute, Transmit,
+    Command, Completed, Data, Initiator, InitiatorConfig, Link, Lun, Outcome, Peer, PeerId, Role, Sequence,
+    TaskAttribute, Transmit,
 };
 use linerate_wire::*;
 use std::collections::HashMap;

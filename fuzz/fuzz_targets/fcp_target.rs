@@ -7,6 +7,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use linerate_block::{Buffer, Memory, Tag};
 use linerate_fcoe::*;
 use linerate_wire::*;
 use std::collections::BTreeMap;

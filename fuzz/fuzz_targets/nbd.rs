@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use linerate_fcoe::Geometry;
+use linerate_block::Geometry;
 use linerate_rt::block::nbd::wire::{Go, Greeting, Info, OptionHeader, OptionReply, Reply, Request};
 use linerate_rt::block::nbd::{Export, NbdUri, Offer, Verdict, negotiate};
 use std::io::{self, Read, Write};

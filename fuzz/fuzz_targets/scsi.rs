@@ -3,6 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use linerate_block::{Backend, Completion, Geometry, Null, Operation, Ram, Tag};
 use linerate_fcoe::*;
 use linerate_wire::Wwn;
 use linerate_wire::scsi::*;

@@ -2,15 +2,13 @@
 //! and SCSI disks.
 //!
 //! Sans-IO: frames and times are passed in, frames are handed out through [`Transmit`], blocks are read and written
-//! through [`Backend`], and nothing in between waits.
+//! through [`linerate_block::Backend`], and nothing in between waits.
 //!
 //! What this crate refuses to do: it makes no system call, reads no clock, starts no thread, draws no random number, and
 //! knows no port.
 
 #![forbid(unsafe_code)]
 
-mod backend;
-mod buffer;
 mod fip;
 mod initiator;
 mod link;
@@ -21,8 +19,6 @@ mod scsi;
 mod target;
 mod transmit;
 
-pub use backend::{Backend, BackendError, Completion, Geometry, GeometryError, Memory, Null, Operation, Ram, Tag};
-pub use buffer::{Buffer, Pool};
 pub use fip::{FipConfig, FipCounters, FipDrop, FipEvent, FipMode, Neighbour, Vn2vn};
 pub use initiator::{
     Command, Completed, Data, Event as InitiatorEvent, Initiator, InitiatorConfig, InitiatorCounters, Outcome, Refused,

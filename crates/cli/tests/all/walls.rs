@@ -9,19 +9,20 @@ const WALLS: &[(&str, &[&str])] = &[
     ("linerate-result", &[]),
     ("linerate-sum", &[]),
     ("linerate-wire", &["sum"]),
+    ("linerate-block", &[]),
     ("linerate-ring", &[]),
     ("linerate-port", &["ring"]),
     ("linerate-nic", &["wire", "sum", "ring", "port"]),
     ("linerate-stack", &["wire", "sum", "ring"]),
-    ("linerate-fcoe", &["wire", "sum"]),
-    ("linerate-rt", &["wire", "ring", "port", "nic", "stack", "fcoe"]),
-    ("linerate-load", &["wire", "sum", "ring", "port", "nic", "stack", "fcoe", "rt", "result"]),
+    ("linerate-fcoe", &["wire", "sum", "block"]),
+    ("linerate-rt", &["wire", "block", "ring", "port", "nic", "stack", "fcoe"]),
+    ("linerate-load", &["wire", "sum", "block", "ring", "port", "nic", "stack", "fcoe", "rt", "result"]),
     ("linerate-lab", &["port", "nic", "rt", "result", "load"]),
-    ("linerate", &["wire", "ring", "port", "nic", "stack", "fcoe", "rt", "result", "load", "lab"]),
+    ("linerate", &["wire", "block", "ring", "port", "nic", "stack", "fcoe", "rt", "result", "load", "lab"]),
 ];
 
 /// Crates without any `unsafe`.
-const FORBIDDEN: &[&str] = &["skip", "result", "wire", "nic", "stack", "fcoe", "lab", "cli"];
+const FORBIDDEN: &[&str] = &["skip", "result", "wire", "block", "nic", "stack", "fcoe", "lab", "cli"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

@@ -1,6 +1,7 @@
 //! What is asked of an initiator, and what it answers.
 
-use crate::{Buffer, Lun, PeerId, Tag, TaskAttribute};
+use crate::{Lun, PeerId, TaskAttribute};
+use linerate_block::{Buffer, Tag};
 use thiserror::Error;
 
 /// Data of a command, and where it goes; FCP_DL is the buffer's length.

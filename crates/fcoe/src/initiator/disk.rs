@@ -1,10 +1,11 @@
 //! A disk behind a LUN: what a scan found, and the commands that read and write it.
 
 use super::command::{Command, Data};
-use crate::{Buffer, Lun, Tag, TaskAttribute};
+use crate::{Lun, TaskAttribute};
+use linerate_block::{Buffer, Tag};
 use linerate_wire::scsi::{Cdb, Transfer, UnmapRange, Width, put_unmap};
 
-/// Octets of a transfer, at most, to a unit that says no limit: what the largest buffer of a [`Pool`](crate::Pool) holds.
+/// Octets of a transfer, at most, to a unit that says no limit: what the largest buffer of a [`Pool`](linerate_block::Pool) holds.
 const TRANSFER: u32 = 16 << 20;
 
 /// A direct access block device (SBC-3) that a [`LunScan`](super::LunScan) has found. Numbers of blocks are of logical

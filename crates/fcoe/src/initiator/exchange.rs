@@ -1,7 +1,8 @@
 //! One exchange of ours: a command, what has come and gone of its data, and what is to be sent for it.
 
 use super::ranges::Ranges;
-use crate::{Buffer, Lun, PeerId, Tag, TaskAttribute};
+use crate::{Lun, PeerId, TaskAttribute};
+use linerate_block::{Buffer, Tag};
 use linerate_wire::scsi::opcode;
 use linerate_wire::{FcHeader, Sof, f_ctl};
 

@@ -30,9 +30,10 @@ pub use command::{
 pub use disk::FoundLun;
 pub use scan::{LunScan, ScanError, Skipped};
 
-use crate::{Lun, Peer, PeerId, Tag, TaskAttribute, Transmit};
+use crate::{Lun, Peer, PeerId, TaskAttribute, Transmit};
 use exchange::{Burst, Direction, Exchange, Phase, want};
 use ids::{Ids, Resting, Services};
+use linerate_block::Tag;
 use linerate_wire::{FcHeader, FcpResponse};
 use peer::Target;
 use std::collections::VecDeque;

@@ -2,7 +2,8 @@
 
 use super::command::{Command, Completed, Data, Outcome};
 use super::disk::{FoundLun, command};
-use crate::{Buffer, Lun, Tag};
+use crate::Lun;
+use linerate_block::{Buffer, Tag};
 use linerate_wire::scsi::{
     BlockCharacteristics, BlockLimits, BlockProvisioning, Capacity, Cdb, Designator, Inquiry, ModePage, Qualifier,
     Sense, SenseKey, VpdPage, parse_luns, parse_mode,

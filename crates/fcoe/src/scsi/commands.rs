@@ -8,7 +8,7 @@ use super::transfer::STOPPED;
 use super::unit::options_field;
 use super::work::{Flush, Work};
 use super::{Response, Step, Task, inquiry, mode, opcodes};
-use crate::Buffer;
+use linerate_block::Buffer;
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{Cdb, ReserveParameters, Sense, SenseKey, asc, lun_octets, put_luns};
 

@@ -5,7 +5,7 @@
 //! blocks before that has ended: otherwise it would undo what its initiator, which was told that the task is no more, has
 //! written since (SAM-5, clause 7.2).
 
-use crate::{Operation, Tag};
+use linerate_block::{Operation, Tag};
 use std::collections::VecDeque;
 
 /// Blocks, from one to before another.

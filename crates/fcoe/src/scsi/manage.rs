@@ -4,7 +4,8 @@ use super::attention::Attentions;
 use super::disks::Disks;
 use super::task::Stage;
 use super::{Function, FunctionResponse, Lun};
-use crate::{PeerId, Tag};
+use crate::PeerId;
+use linerate_block::Tag;
 
 impl Disks {
     pub(super) fn function(

@@ -1,7 +1,7 @@
 //! In which order the tasks of a unit are done (SAM-5, clause 8).
 
 use super::TaskAttribute;
-use crate::Tag;
+use linerate_block::Tag;
 use std::collections::VecDeque;
 
 /// A task set: which tasks run and which wait. A task runs from when it is admitted until its last step is handed out.

@@ -1,7 +1,7 @@
 //! How commands end.
 
 use super::Response;
-use crate::BackendError;
+use linerate_block::BackendError;
 use linerate_wire::scsi::{Cdb, CdbError, Sense, SenseKey, asc};
 
 impl Response {

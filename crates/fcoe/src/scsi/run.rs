@@ -6,7 +6,8 @@ use super::hold::{Hold, Span};
 use super::task::Stage;
 use super::work::{Next, Outcome, Tools, Work};
 use super::{Response, Step};
-use crate::{Operation, PeerId, Tag};
+use crate::PeerId;
+use linerate_block::{Operation, Tag};
 use linerate_wire::scsi::Cdb;
 
 /// The place of a tag in the table of tasks.
@@ -120,7 +121,7 @@ impl Disks {
         }
     }
 
-    fn ended(&mut self, index: u16, ended: crate::Completion) {
+    fn ended(&mut self, index: u16, ended: linerate_block::Completion) {
         let unit = &mut self.units[usize::from(index)];
         // Whatever a back end says, only what it was asked for has ended.
         let Some(running) = self.operations.end(ended.tag.0, index) else {

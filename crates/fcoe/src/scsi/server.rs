@@ -1,6 +1,7 @@
 //! What a transport asks of a device server, and what a device server asks of its transport.
 
-use crate::{Buffer, Memory, PeerId, Tag};
+use crate::PeerId;
+use linerate_block::{Buffer, Memory, Tag};
 use linerate_wire::Wwn;
 
 /// A logical unit number: the 8 octets of FCP_CMND (SAM-5, clause 4.7).

@@ -3,7 +3,8 @@
 use super::TaskAttribute;
 use super::hold::{Hold, Span};
 use super::work::Work;
-use crate::{PeerId, Tag};
+use crate::PeerId;
+use linerate_block::Tag;
 use linerate_wire::scsi::Cdb;
 
 /// Where a task is.

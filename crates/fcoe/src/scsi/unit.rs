@@ -4,7 +4,8 @@ use super::Response;
 use super::hold::Holds;
 use super::order::Order;
 use super::reserve::Reservations;
-use crate::{Backend, Geometry, Guard, Protection, ProtectionType};
+use crate::{Guard, Protection, ProtectionType};
+use linerate_block::{Backend, Geometry};
 use linerate_wire::scsi::{Capacity, Provisioning, Transfer, Width, asc};
 
 /// Octets that one command moves at most.
@@ -135,7 +136,7 @@ impl Unit {
     /// Whether it can be written.
     pub(super) fn writable(&self) -> Result<(), Response> {
         if self.geometry.read_only {
-            return Err(super::response::failure(crate::BackendError::ReadOnly, true, 0));
+            return Err(super::response::failure(linerate_block::BackendError::ReadOnly, true, 0));
         }
         Ok(())
     }

@@ -9,9 +9,8 @@ pub(super) use provision::{Same, SameStage, Unmap};
 use super::hold::{Hold, Span};
 use super::response::failure;
 use super::{Response, Step};
-use crate::{
-    BackendError, Buffer, Geometry, Operation, Pool, Protection, ProtectionChecks, ProtectionError, ProtectionType,
-};
+use crate::{Protection, ProtectionChecks, ProtectionError, ProtectionType};
+use linerate_block::{BackendError, Buffer, Geometry, Operation, Pool};
 use linerate_wire::scsi::{ProtectionTags, Sense, SenseKey, Transfer, Width, asc};
 
 /// Octets that one operation of a longer series moves.

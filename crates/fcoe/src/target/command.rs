@@ -2,7 +2,8 @@
 
 use super::exchange::{Answering, Place, Receiving, Said, State, Which};
 use super::{Target, TargetDrop};
-use crate::{DeviceServer, Function, FunctionResponse, Lun, Peer, Response, Step, Tag, Task, TaskAttribute};
+use crate::{DeviceServer, Function, FunctionResponse, Lun, Peer, Response, Step, Task, TaskAttribute};
+use linerate_block::Tag;
 use linerate_wire::{FcHeader, FcoeFrame, FcpCommand, FcpResponse, f_ctl, fcp_attribute, fcp_code, fcp_function};
 
 /// BUSY (SAM-5, clause 5.3.1): there is no room for the command, and the initiator has none that could end.

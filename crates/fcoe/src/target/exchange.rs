@@ -1,6 +1,7 @@
 //! An FCP exchange as its responder sees it.
 
-use crate::{Buffer, Lun, PeerId, Response};
+use crate::{Lun, PeerId, Response};
+use linerate_block::Buffer;
 use linerate_wire::FcHeader;
 
 /// None, where the place of an exchange is expected.

@@ -16,9 +16,10 @@ mod table;
 pub use counters::{TargetCounters, TargetDrop};
 pub(crate) use inquiry::FIRST_OX_ID;
 
-use crate::{DeviceServer, Peer, PeerId, Step, Tag, Transmit};
+use crate::{DeviceServer, Peer, PeerId, Step, Transmit};
 use exchange::{Place, Said, State, Which};
 use inquiry::Inquiries;
+use linerate_block::Tag;
 use linerate_wire::{Eof, FcType, FcoeFrame, f_ctl, r_ctl};
 use reply::Replies;
 use table::Table;

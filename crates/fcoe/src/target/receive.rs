@@ -2,7 +2,8 @@
 
 use super::exchange::{Place, Receiving, State, Which};
 use super::{Target, TargetDrop};
-use crate::{DeviceServer, Peer, Tag};
+use crate::{DeviceServer, Peer};
+use linerate_block::Tag;
 use linerate_wire::{FcHeader, FcoeFrame, Sof, f_ctl};
 
 impl<S: DeviceServer> Target<S> {

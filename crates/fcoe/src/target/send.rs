@@ -2,7 +2,8 @@
 
 use super::Target;
 use super::exchange::{Exchange, Place, State, Which};
-use crate::{DeviceServer, Memory, Peer, Sequence, Tag, Transmit};
+use crate::{DeviceServer, Peer, Sequence, Transmit};
+use linerate_block::{Memory, Tag};
 use linerate_wire::{FcHeader, FcType, FcpResponse, FcpTransferReady, f_ctl, r_ctl};
 
 /// Pieces of memory that go out with one call.

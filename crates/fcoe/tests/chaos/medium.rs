@@ -2,7 +2,7 @@
 //! restart loses what was not put on stable storage.
 
 use crate::chance::Chance;
-use linerate_fcoe::{Backend, Buffer, Completion, Geometry, Operation, Ram, Tag};
+use linerate_block::{Backend, Buffer, Completion, Geometry, Operation, Ram, Tag};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;

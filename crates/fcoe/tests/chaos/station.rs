@@ -4,6 +4,7 @@ use crate::chance::Chance;
 use crate::medium::{BLOCK, Medium, Slow};
 use crate::model::BLOCKS;
 use crate::network::Out;
+use linerate_block::{Memory, Ram, Tag};
 use linerate_fcoe::*;
 use linerate_wire::scsi::lun_octets;
 use linerate_wire::{MacAddr, Wwn};

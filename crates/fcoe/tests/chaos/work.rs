@@ -4,7 +4,8 @@ use crate::chance::Chance;
 use crate::medium::BLOCK;
 use crate::model::{BLOCKS, Kind, Model, Op, SLOW, octets};
 use crate::station::lun;
-use linerate_fcoe::{Buffer, Command, Completed, Data, Outcome, Tag, TaskAttribute, TransportError};
+use linerate_block::{Buffer, Tag};
+use linerate_fcoe::{Command, Completed, Data, Outcome, TaskAttribute, TransportError};
 use linerate_wire::scsi::{Cdb, Transfer, UnmapRange, Width, put_unmap};
 
 const CHECK_CONDITION: u8 = 0x02;

@@ -1,7 +1,8 @@
 //! Whose frames count, and when they do.
 
 use crate::world::*;
-use linerate_fcoe::{Buffer, Data, InitiatorConfig, Outcome, Peer, PeerId};
+use linerate_block::Buffer;
+use linerate_fcoe::{Data, InitiatorConfig, Outcome, Peer, PeerId};
 use linerate_wire::*;
 
 const WORKS: u32 = e_stat::SEQUENCE_INITIATIVE;

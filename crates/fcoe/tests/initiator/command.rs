@@ -1,7 +1,8 @@
 //! What FCP_CMND says, and what is done twice.
 
 use crate::world::*;
-use linerate_fcoe::{Buffer, Data, Lun, Outcome, Peer, PeerId, Refused, Tag, TaskAttribute, TransportError};
+use linerate_block::{Buffer, Tag};
+use linerate_fcoe::{Data, Lun, Outcome, Peer, PeerId, Refused, TaskAttribute, TransportError};
 use linerate_wire::*;
 
 /// FCP-4, clause 9.2.2: the task attribute.

@@ -5,7 +5,8 @@
 mod capture;
 
 use crate::world::*;
-use linerate_fcoe::{Buffer, Completed, Data, InitiatorConfig, Lun, Outcome, Peer, Tag, TransportError};
+use linerate_block::{Buffer, Tag};
+use linerate_fcoe::{Completed, Data, InitiatorConfig, Lun, Outcome, Peer, TransportError};
 use linerate_wire::*;
 use std::collections::VecDeque;
 

@@ -2,7 +2,8 @@
 
 use crate::model::{Dice, Faults, Manner, Path, Target};
 use crate::world::*;
-use linerate_fcoe::{Buffer, Completed, Data, Initiator, InitiatorConfig, InitiatorEvent, Outcome, Tag};
+use linerate_block::{Buffer, Tag};
+use linerate_fcoe::{Completed, Data, Initiator, InitiatorConfig, InitiatorEvent, Outcome};
 use linerate_wire::FcoeFrame;
 use proptest::prelude::*;
 

@@ -1,7 +1,8 @@
 //! Commands that go well, and frames that do not fit.
 
 use crate::world::*;
-use linerate_fcoe::{Buffer, Data, InitiatorConfig, Outcome, PeerId, Refused, Tag, TaskAttribute, TransportError};
+use linerate_block::{Buffer, Tag};
+use linerate_fcoe::{Data, InitiatorConfig, Outcome, PeerId, Refused, TaskAttribute, TransportError};
 use linerate_wire::*;
 
 /// FCP-4, clause 9.2: FCP_CMND, one frame, the exchange's first sequence; RX_ID is not known.

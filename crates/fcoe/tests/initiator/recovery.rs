@@ -1,7 +1,8 @@
 //! What is done when something was lost: each path of FCP-4, clause 12, that this initiator goes.
 
 use crate::world::*;
-use linerate_fcoe::{Buffer, Data, InitiatorConfig, InitiatorEvent, Outcome, Peer, Tag, TransportError};
+use linerate_block::{Buffer, Tag};
+use linerate_fcoe::{Data, InitiatorConfig, InitiatorEvent, Outcome, Peer, TransportError};
 use linerate_wire::*;
 
 /// The status of a target that has the exchange and works on it.

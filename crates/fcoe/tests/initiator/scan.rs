@@ -2,7 +2,8 @@
 
 use crate::golden::Script;
 use crate::world::*;
-use linerate_fcoe::{FoundLun, LunScan, ScanError, Skipped, Tag};
+use linerate_block::Tag;
+use linerate_fcoe::{FoundLun, LunScan, ScanError, Skipped};
 use linerate_wire::*;
 use proptest::prelude::*;
 
@@ -75,7 +76,7 @@ fn the_kernels_disk_is_found() {
     // It says 4294967288, which is more than a transfer can have.
     assert_eq!(disk.optimal, disk.max_transfer);
     assert_eq!(disk.designator.first().map(|octet| octet >> 4), Some(6), "NAA 6");
-    assert!(disk.max_transfer > 0 && disk.read(Tag(0), 0, linerate_fcoe::Buffer::new(4096), 1).is_some());
+    assert!(disk.max_transfer > 0 && disk.read(Tag(0), 0, linerate_block::Buffer::new(4096), 1).is_some());
     for code in [0xa0, 0x12, 0x00, 0x9e, 0x1a] {
         assert!(seen.contains(&code), "{code:02x}");
     }

@@ -1,8 +1,9 @@
 //! An initiator, the peer that a test plays, and the frames between them.
 
+use linerate_block::{Buffer, Tag};
 use linerate_fcoe::{
-    Buffer, Command, Completed, Data, Initiator, InitiatorConfig, Link, Lun, Outcome, Peer, PeerId, Role, Sequence,
-    Tag, TaskAttribute, Transmit,
+    Command, Completed, Data, Initiator, InitiatorConfig, Link, Lun, Outcome, Peer, PeerId, Role, Sequence,
+    TaskAttribute, Transmit,
 };
 use linerate_wire::*;
 

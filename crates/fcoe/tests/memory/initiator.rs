@@ -1,6 +1,7 @@
 //! An initiator, and a target with real disks, on a line that allocates nothing itself.
 
 use crate::counting::held;
+use linerate_block::{Buffer, Ram, Tag};
 use linerate_fcoe::*;
 use linerate_wire::*;
 use std::collections::VecDeque;

@@ -1,6 +1,7 @@
 //! What a target allocates: all of it when it is made, within bounds, and nothing for a command.
 
 use crate::counting::held;
+use linerate_block::{Buffer, Memory, Tag};
 use linerate_fcoe::*;
 use linerate_wire::*;
 /// One memory for all units: WRITE(10) and READ(10) of one block.

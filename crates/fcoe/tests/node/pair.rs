@@ -1,6 +1,7 @@
 //! Two nodes: what one does, the other must bear.
 
 use crate::wire::*;
+use linerate_block::{Buffer, Tag};
 use linerate_fcoe::*;
 use linerate_wire::*;
 

@@ -1,6 +1,7 @@
 //! A node and a neighbour that the test plays, frame by frame (FC-BB-6, clause 7, VN2VN; FC-LS-3; FCP-4).
 
 use crate::wire::*;
+use linerate_block::Tag;
 use linerate_fcoe::*;
 use linerate_wire::*;
 

@@ -1,5 +1,6 @@
 //! Nodes, frames they sent, and frames written by hand.
 
+use linerate_block::Ram;
 use linerate_fcoe::*;
 use linerate_wire::*;
 

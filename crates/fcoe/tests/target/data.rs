@@ -313,14 +313,14 @@ fn a_step_that_comes_later_is_done() {
     let then = good(512);
     rig.device()
         .later
-        .push_back((linerate_fcoe::Tag(1), linerate_fcoe::Step::SendMemory { offset: 512, len: 512, then }));
+        .push_back((linerate_block::Tag(1), linerate_fcoe::Step::SendMemory { offset: 512, len: 512, then }));
     rig.poll();
     assert_eq!(rig.wire.expect(r_ctl::DATA).payload, (512..1024).map(pattern).collect::<Vec<u8>>());
     assert_eq!(rig.response(2), (0, 0, None));
     // A tag of none: it is counted, and its buffer goes back.
     rig.device().away += 1;
-    let buffer = linerate_fcoe::Buffer::new(512);
-    rig.device().later.push_back((linerate_fcoe::Tag(99_999), linerate_fcoe::Step::Send { buffer, then }));
+    let buffer = linerate_block::Buffer::new(512);
+    rig.device().later.push_back((linerate_block::Tag(99_999), linerate_fcoe::Step::Send { buffer, then }));
     rig.poll();
     assert_eq!((rig.target.counters().failed_steps, rig.device().away), (1, 0));
     rig.wire.silent();
@@ -335,7 +335,7 @@ fn a_step_that_comes_too_early_is_not_done() {
     rig.write(0, 1, 0, 1);
     let (rx_id, _, _) = rig.ready();
     let task = rig.device().open[&0];
-    rig.device().later.push_back((linerate_fcoe::Tag(0), linerate_fcoe::Step::End(good(512))));
+    rig.device().later.push_back((linerate_block::Tag(0), linerate_fcoe::Step::End(good(512))));
     rig.poll();
     rig.wire.silent();
     assert_eq!(rig.target.counters().failed_steps, 1);

@@ -2,7 +2,8 @@
 
 use crate::mock::{Event, Plan, good, pattern};
 use crate::rig::{OURS, Rig, SECOND, cdb, plain, rig};
-use linerate_fcoe::{Step, Tag, TargetConfig, TargetDrop};
+use linerate_block::Tag;
+use linerate_fcoe::{Step, TargetConfig, TargetDrop};
 use linerate_wire::{
     ElsAccept, ElsReply, ExchangeRepr, FcHeader, FcType, FcpCommand, LsRjtRepr, RecAccRepr, e_stat, fcp_function, r_ctl,
 };

@@ -1,6 +1,7 @@
 //! A device server that does what a test says, and otherwise reads and writes blocks of one memory.
 
-use linerate_fcoe::{Buffer, DeviceServer, Function, FunctionResponse, Lun, Memory, PeerId, Response, Step, Tag, Task};
+use linerate_block::{Buffer, Memory, Tag};
+use linerate_fcoe::{DeviceServer, Function, FunctionResponse, Lun, PeerId, Response, Step, Task};
 use linerate_wire::Wwn;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

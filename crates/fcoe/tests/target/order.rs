@@ -1,7 +1,8 @@
 //! Task attributes, as frames show them: real disks behind the target.
 
 use crate::rig::{Rig, SECOND, cdb, plain};
-use linerate_fcoe::{Disks, DisksConfig, Memory, Peer, Ram, TargetConfig};
+use linerate_block::{Memory, Ram};
+use linerate_fcoe::{Disks, DisksConfig, Peer, TargetConfig};
 use linerate_wire::{FcpCommand, FcpResponse, Wwn, fcp_attribute, fcp_function, r_ctl};
 
 /// A rig with one disk in memory whose octets are 0x11, and two initiators that know that they are new.

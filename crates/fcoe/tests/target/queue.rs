@@ -2,7 +2,8 @@
 
 use crate::mock::{Event, Plan, good};
 use crate::rig::{Rig, SECOND, cdb, peer, plain, rig};
-use linerate_fcoe::{Function, FunctionResponse, Lun, Peer, PeerId, Role, Step, Tag, Target, TargetConfig, TargetDrop};
+use linerate_block::Tag;
+use linerate_fcoe::{Function, FunctionResponse, Lun, Peer, PeerId, Role, Step, Target, TargetConfig, TargetDrop};
 use linerate_wire::{FcHeader, FcpCommand, FcpResponse, fcp_function, r_ctl};
 
 /// SAM-5, clause 5.3.1: TASK SET FULL for who has tasks that can end, BUSY for who has none. The device server never hears

@@ -2,7 +2,8 @@
 
 use crate::mock::{Event, Plan, check, good, pattern};
 use crate::rig::{Rig, SECOND, plain, rig};
-use linerate_fcoe::{Peer, Step, Tag, TargetConfig, TargetDrop};
+use linerate_block::Tag;
+use linerate_fcoe::{Peer, Step, TargetConfig, TargetDrop};
 use linerate_wire::{FcHeader, FcType, FcpResponse, FcpSrr, FcpSrrReply, r_ctl};
 
 /// A target whose initiators retry (SRR).

@@ -4,9 +4,9 @@ use super::pattern::{Pattern, SECTOR};
 use super::site::share;
 use super::{Medium, Setup};
 use hdrhistogram::Histogram;
+use linerate_block::{Buffer, Tag};
 use linerate_fcoe::{
-    Buffer, Command, Completed, Data, Disks, Initiator, Logins, Lun, Node, NodeEvent, Outcome, PeerId, Tag,
-    TaskAttribute,
+    Command, Completed, Data, Disks, Initiator, Logins, Lun, Node, NodeEvent, Outcome, PeerId, TaskAttribute,
 };
 use linerate_rt::fc::Watcher;
 use linerate_rt::{Sleeper, ThreadTime};

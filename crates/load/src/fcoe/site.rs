@@ -3,9 +3,8 @@
 use super::load::{Load, positions};
 use super::pattern::Pattern;
 use super::{FcoeError, Measured, Medium, Setup, Thread};
-use linerate_fcoe::{
-    Backend, Disks, DisksConfig, InitiatorConfig, Memory, Node, NodeConfig, NodeEvent, Null, Ram, TargetConfig,
-};
+use linerate_block::{Backend, Memory, Null, Ram};
+use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent, TargetConfig};
 use linerate_port::switch::{Policy, Switch, Waiting};
 use linerate_port::{Port, open_all};
 use linerate_rt::fc::{FcNode, FcOptions, FcPort, Watcher};

@@ -4,7 +4,7 @@ use super::config::{Target, Throttle, Verify};
 use super::engine::{Ended, Engine};
 use super::order::{Order, Request};
 use super::tally::{Account, float};
-use linerate_fcoe::{Buffer, Operation, Tag};
+use linerate_block::{Buffer, Operation, Tag};
 use linerate_rt::{Clock, Progress, Sleeper};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

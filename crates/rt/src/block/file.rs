@@ -11,7 +11,7 @@ pub use open::FileOptions;
 use super::Device;
 use crate::sys::uring::{Ended, Ring};
 use crate::wait::Sleeper;
-use linerate_fcoe::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Tag};
+use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Tag};
 use linerate_port::Interest;
 use plan::{Next, Plan};
 use std::collections::VecDeque;

@@ -10,7 +10,7 @@
 use super::kinds::{KINDS, Kind};
 use super::shared::Waits;
 use super::{DeviceError, serial};
-use linerate_fcoe::Backend;
+use linerate_block::Backend;
 use std::collections::BTreeMap;
 use std::fmt;
 

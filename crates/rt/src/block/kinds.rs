@@ -4,7 +4,7 @@ use super::grammar::{DeviceSpec, Opened};
 use super::nbd::{NbdBackend, NbdOptions, NbdUri};
 use super::shared::share;
 use super::{Device, DeviceError, FileBackend, FileOptions, Protected};
-use linerate_fcoe::{Geometry, GeometryError, Null, Ram};
+use linerate_block::{Geometry, GeometryError, Null, Ram};
 use linerate_port::OptionRow;
 use linerate_port::path::from_text;
 use std::os::unix::fs::FileTypeExt;

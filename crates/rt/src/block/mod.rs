@@ -1,6 +1,6 @@
 //! Block devices: what LUNs live on beyond memory, and block devices handed to others over NBD.
 //!
-//! A [`Device`] is an `fcoe` [`Backend`] with a place in a thread's loop. Its operations are begun and taken without
+//! A [`Device`] is a [`Backend`] with a place in a thread's loop. Its operations are begun and taken without
 //! waiting; while there are none to take, the thread sleeps on what [`Device::waits_for`] shows.
 //!
 //! What this module refuses to do: it knows no SCSI, interprets no data, and keeps no cache.
@@ -22,7 +22,7 @@ pub use protected::Protected;
 pub use shared::Waits;
 
 use crate::wait::Sleeper;
-use linerate_fcoe::Backend;
+use linerate_block::Backend;
 
 /// A back end in a thread's loop.
 pub trait Device: Backend + Send {

@@ -9,7 +9,7 @@
 
 use super::{Device, DeviceError, FileBackend, FileOptions};
 use crate::wait::Sleeper;
-use linerate_fcoe::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Pool, Tag};
+use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Pool, Tag};
 use std::collections::{HashMap, VecDeque};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};

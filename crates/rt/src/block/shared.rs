@@ -5,7 +5,7 @@
 
 use super::Device;
 use crate::wait::Sleeper;
-use linerate_fcoe::{Backend, Completion, Geometry, Operation, Tag};
+use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The hand that submits.

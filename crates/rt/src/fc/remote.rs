@@ -4,10 +4,8 @@
 mod job;
 
 use job::{Job, Next};
-use linerate_fcoe::{
-    BackendError, Completed, Completion, FoundLun, Initiator, Logins, LunScan, NodeEvent, Operation, Peer, PeerId,
-    ScanError, Tag,
-};
+use linerate_block::{BackendError, Completion, Operation, Tag};
+use linerate_fcoe::{Completed, FoundLun, Initiator, Logins, LunScan, NodeEvent, Peer, PeerId, ScanError};
 use linerate_wire::Wwn;
 use std::collections::VecDeque;
 

@@ -5,7 +5,7 @@
 
 use io_uring::types::{Fd, FsyncFlags};
 use io_uring::{IoUring, opcode};
-use linerate_fcoe::Buffer;
+use linerate_block::Buffer;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};

@@ -2,7 +2,7 @@
 
 use super::file::{file, open};
 use super::model::{Dice, read, wait};
-use linerate_fcoe::{Backend, Buffer, Operation, Tag};
+use linerate_block::{Backend, Buffer, Operation, Tag};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Files: every operation, with the page cache and past it.
 
 use super::model::{against_model, one, read, wait, write};
-use linerate_fcoe::{Backend, BackendError, Buffer, Operation, Tag};
+use linerate_block::{Backend, BackendError, Buffer, Operation, Tag};
 use linerate_rt::block::{Device, FileBackend, FileOptions, Protected};
 use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
 use std::os::unix::fs::MetadataExt;

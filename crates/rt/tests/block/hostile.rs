@@ -2,7 +2,7 @@
 
 use super::model::{BOUND, wait};
 use super::nbd::{Serving, connect};
-use linerate_fcoe::{Backend, BackendError, Buffer, Operation, Tag};
+use linerate_block::{Backend, BackendError, Buffer, Operation, Tag};
 use linerate_rt::block::nbd::wire::{
     CHUNK_MAGIC, Go, Greeting, OptionHeader, OptionReply, Reply, Request, SIMPLE_MAGIC, chunk, command, option, reply,
 };

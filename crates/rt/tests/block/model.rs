@@ -1,6 +1,6 @@
 //! Random operations on a device, compared with what a plain array says.
 
-use linerate_fcoe::{Buffer, Completion, Operation, Tag};
+use linerate_block::{Buffer, Completion, Operation, Tag};
 use linerate_rt::block::Device;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

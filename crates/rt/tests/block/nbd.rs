@@ -2,7 +2,7 @@
 
 use super::file::{file, open};
 use super::model::{BOUND, against_model, one, read, write};
-use linerate_fcoe::{Backend, BackendError, Buffer, Operation, Tag};
+use linerate_block::{Backend, BackendError, Buffer, Operation, Tag};
 use linerate_rt::block::nbd::{Address, BlockService, Exported, NbdBackend, NbdOptions, NbdServer, NbdUri};
 use linerate_rt::block::{Device, FileBackend};
 use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};

@@ -4,7 +4,7 @@
 use super::file::file;
 use super::model::{BOUND, Dice, against_model, one, read, write};
 use super::nbd::{Serving, connect};
-use linerate_fcoe::{Backend, BackendError, Buffer, Operation};
+use linerate_block::{Backend, BackendError, Buffer, Operation};
 use linerate_rt::block::Device;
 use linerate_rt::block::nbd::{NbdBackend, NbdOptions, NbdUri};
 use std::io::Read;
@@ -274,7 +274,7 @@ fn a_server_that_dies_under_load_ends_all() {
     let Some(server) = Server::nbdkit(&["--filter=delay", "memory", "1M", "rdelay=30"]) else { return };
     let mut client = connect(&server.uri(""));
     for i in 0..200 {
-        client.submit(linerate_fcoe::Tag(i), Operation::Read { lba: 0, buffer: Buffer::new(4096) });
+        client.submit(linerate_block::Tag(i), Operation::Read { lba: 0, buffer: Buffer::new(4096) });
     }
     client.flush();
     drop(server);

@@ -8,7 +8,7 @@ use crate::commands::shared::ended;
 use crate::print::{self, print};
 use crate::trouble::Trouble;
 use clap::Args;
-use linerate_fcoe::{Buffer, Operation, Tag};
+use linerate_block::{Buffer, Operation, Tag};
 use linerate_rt::Sleeper;
 use linerate_rt::block::size;
 use linerate_rt::fc::{Remote, RemoteCompletion};

@@ -5,9 +5,8 @@ use super::common::{NO_ADDRESS, NodeArguments, introduce, over};
 use crate::commands::shared::{confine, ended, stop_after, stop_at_signals};
 use crate::trouble::{Trouble, print};
 use clap::Args;
-use linerate_fcoe::{
-    Completion, Disks, DisksConfig, Geometry, InitiatorConfig, Node, NodeConfig, NodeEvent, Operation, Tag,
-};
+use linerate_block::{Completion, Geometry, Operation, Tag};
+use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent};
 use linerate_rt::block::nbd::{Address, BlockService, Export, NbdServer};
 use linerate_rt::fc::{Remote, RemoteUnit, Watcher};
 use linerate_rt::{Sleeper, Waiter, run as run_machine};

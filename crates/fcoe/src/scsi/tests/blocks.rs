@@ -3,6 +3,7 @@
 use super::slow::{Diary, Slow};
 use super::support::*;
 use crate::*;
+use linerate_block::{BackendError, Null, Ram};
 use linerate_wire::scsi::{Cdb, Transfer, UnmapRange, Width, asc, put_unmap};
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -3,6 +3,7 @@
 use super::slow::Slow;
 use super::support::*;
 use crate::*;
+use linerate_block::{BackendError, GeometryError, Null, Ram};
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{
     BlockCharacteristics, BlockLimits, BlockProvisioning, Capacity, Cdb, Designator, ExtendedInquiry, FORMS, Inquiry,

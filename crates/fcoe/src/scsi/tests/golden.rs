@@ -2,6 +2,7 @@
 
 use super::support::*;
 use crate::*;
+use linerate_block::Ram;
 use linerate_wire::scsi::{BlockLimits, Capacity, Designator, Inquiry, Qualifier, VpdPage, parse_mode};
 use linerate_wire::{EthernetFrame, FcoeFrame};
 

@@ -3,6 +3,7 @@
 use super::slow::Slow;
 use super::support::*;
 use crate::*;
+use linerate_block::{Ram, Tag};
 use linerate_wire::scsi::{Cdb, Transfer, UnmapRange, Width, put_unmap};
 use proptest::prelude::*;
 

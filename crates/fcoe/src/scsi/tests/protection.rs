@@ -3,6 +3,7 @@
 use super::slow::Slow;
 use super::support::*;
 use crate::*;
+use linerate_block::Ram;
 use linerate_wire::scsi::{Capacity, Cdb, ExtendedInquiry, Inquiry, ProtectionTags, Transfer, VpdPage, Width, asc};
 
 /// A disk of 1 MiB in memory with protection information of that type.

@@ -1,6 +1,6 @@
 //! A back end that takes its time: operations end in any order, some fail, and what happened is written down.
 
-use crate::*;
+use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Ram, Tag};
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -1,6 +1,7 @@
 //! A transport that does every step at once.
 
 use crate::*;
+use linerate_block::{Backend, Ram, Tag};
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{Cdb, Sense, lun_octets};
 

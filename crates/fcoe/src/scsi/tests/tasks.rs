@@ -3,6 +3,7 @@
 use super::slow::{Diary, Slow};
 use super::support::*;
 use crate::*;
+use linerate_block::{Buffer, Null, Ram, Tag};
 use linerate_wire::scsi::{Cdb, CdbOctets, Transfer, asc};
 use std::cell::RefCell;
 use std::rc::Rc;

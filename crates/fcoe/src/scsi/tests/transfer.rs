@@ -3,6 +3,7 @@
 use super::slow::{Diary, Slow};
 use super::support::*;
 use crate::*;
+use linerate_block::{BackendError, Null, Ram};
 use linerate_wire::scsi::{Cdb, Transfer, Width, asc};
 use std::cell::RefCell;
 use std::rc::Rc;

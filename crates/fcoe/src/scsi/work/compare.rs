@@ -3,7 +3,8 @@
 use super::{Guarded, Next, Outcome, Tools, Work, Write};
 use crate::scsi::Response;
 use crate::scsi::response::failure;
-use crate::{Buffer, Operation, Protection, ProtectionTuple};
+use crate::{Protection, ProtectionTuple};
+use linerate_block::{Buffer, Operation};
 use linerate_wire::scsi::{Sense, SenseKey, asc};
 
 /// VERIFY (SBC-3, clause 5.29), and the second half of WRITE AND VERIFY.

@@ -1,10 +1,11 @@
 //! WRITE SAME and UNMAP: many blocks for little data.
 
 use super::{Guarded, Next, Outcome, Tools};
+use crate::ProtectionTuple;
 use crate::scsi::Response;
 use crate::scsi::response::failure;
 use crate::scsi::unit::{MAX_RANGES, MAX_SPAN};
-use crate::{BackendError, Buffer, Operation, ProtectionTuple};
+use linerate_block::{BackendError, Buffer, Operation};
 use linerate_wire::scsi::{Sense, asc, parse_unmap};
 
 /// WRITE SAME (SBC-3, clause 5.43).

@@ -1,7 +1,7 @@
 //! A block device of the FCoE target, driven directly: what a LUN lives on, without a network in between.
 
 use super::{Blind, Ended, Engine, Shape};
-use linerate_fcoe::{Backend, Operation, Tag};
+use linerate_block::{Backend, Operation, Tag};
 use linerate_rt::Sleeper;
 
 /// An engine over any [`Backend`].

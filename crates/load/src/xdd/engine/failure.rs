@@ -1,6 +1,6 @@
 //! How operations end, and why some fail: in the words of whoever refused them.
 
-use linerate_fcoe::{BackendError, Buffer, Completion, Tag};
+use linerate_block::{BackendError, Buffer, Completion, Tag};
 use linerate_wire::scsi::Sense;
 use std::fmt;
 use std::io;

@@ -1,7 +1,8 @@
 //! LUNs of an FCoE target on a port: one node for all of them, which the thread that opened it drives.
 
 use super::{Ended, Engine, Failure, Opened, Request, Shape};
-use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent, Operation, Tag};
+use linerate_block::{Operation, Tag};
+use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent};
 use linerate_rt::fc::{FcNode, FcOptions, FcPort, Remote, RemoteCompletion, RemoteUnit, Watcher};
 use linerate_rt::{Clock, Machine, Progress, Sleeper, WaitMode, Waiter};
 use linerate_wire::Wwn;

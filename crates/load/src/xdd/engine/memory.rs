@@ -1,7 +1,7 @@
 //! Devices that are memory of this process, or nothing at all.
 
 use super::{Blocks, Engine, Opened, Request};
-use linerate_fcoe::{Backend, Null, Ram};
+use linerate_block::{Backend, Null, Ram};
 
 /// Octets of a block.
 const BLOCK: u32 = 512;

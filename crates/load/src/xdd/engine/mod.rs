@@ -13,7 +13,7 @@ pub use failure::{Ended, Failure};
 pub use kinds::{KINDS, Kind, Open, Request, kind_of, open};
 pub use sg::{Generic, Outcome, ScsiGeneric, Transfer};
 
-use linerate_fcoe::{Operation, Tag};
+use linerate_block::{Operation, Tag};
 use linerate_port::Interest;
 use linerate_rt::Sleeper;
 use std::os::fd::BorrowedFd;

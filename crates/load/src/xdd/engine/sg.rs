@@ -4,7 +4,7 @@ mod node;
 
 use super::{Ended, Engine, Failure, Opened, Request, Shape};
 use crate::xdd::sys;
-use linerate_fcoe::{BackendError, Buffer, Operation, Tag};
+use linerate_block::{BackendError, Buffer, Operation, Tag};
 use linerate_port::Interest;
 use linerate_port::path::from_text;
 use linerate_ring::Bell;

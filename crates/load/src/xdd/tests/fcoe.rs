@@ -1,7 +1,8 @@
 //! LUNs of a target on a cable.
 
 use super::*;
-use linerate_fcoe::{Disks, DisksConfig, Node, NodeConfig, NodeEvent, Ram, TargetConfig};
+use linerate_block::Ram;
+use linerate_fcoe::{Disks, DisksConfig, Node, NodeConfig, NodeEvent, TargetConfig};
 use linerate_rt::fc::{FcOptions, FcPort, Watcher};
 use linerate_rt::{Sleeper, WaitMode, Waiter};
 use linerate_wire::Wwn;

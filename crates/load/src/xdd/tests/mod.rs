@@ -7,7 +7,7 @@ mod running;
 use super::engine::{Blocks, Engine, Request};
 use super::*;
 use crate::lines::Lines;
-use linerate_fcoe::{Backend, BackendError, Completion, Geometry, Operation, Tag};
+use linerate_block::{Backend, BackendError, Completion, Geometry, Operation, Tag};
 use linerate_result::RunResult;
 use linerate_rt::Stop;
 use std::collections::{BTreeMap, VecDeque};

@@ -3,7 +3,7 @@
 use super::{DEPTH, FileBackend};
 use crate::block::{DeviceError, serial};
 use crate::sys::uring::Ring;
-use linerate_fcoe::{Buffer, Geometry};
+use linerate_block::{Buffer, Geometry};
 use std::collections::VecDeque;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Seek, SeekFrom};

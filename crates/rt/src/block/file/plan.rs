@@ -1,7 +1,7 @@
 //! Which requests an operation takes, one after the other, and how it ends.
 
 use crate::sys::uring::Request;
-use linerate_fcoe::{BackendError, Buffer, Operation};
+use linerate_block::{BackendError, Buffer, Operation};
 use std::io;
 
 /// Octets of zeros that are written at once where a file has no holes.

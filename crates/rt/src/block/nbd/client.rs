@@ -15,7 +15,7 @@ use super::reconnect::{Reconnect, connect};
 use super::uri::NbdUri;
 use super::wire::export;
 use crate::wait::Sleeper;
-use linerate_fcoe::{Backend, BackendError, Completion, Geometry, Operation, Tag};
+use linerate_block::{Backend, BackendError, Completion, Geometry, Operation, Tag};
 use linerate_port::Interest;
 use link::{Job, Link, Lost};
 use std::collections::VecDeque;

@@ -3,7 +3,7 @@
 //! A client that asks for more than it takes fills its own part and what it may borrow; all others go on with theirs.
 
 use super::service::LONGEST;
-use linerate_fcoe::{Buffer, Pool};
+use linerate_block::{Buffer, Pool};
 
 /// Octets that each client can have whatever others do: its longest request.
 pub(super) const OWN: usize = LONGEST as usize;

@@ -2,7 +2,7 @@
 
 use super::negotiate::Agreed;
 use super::wire::{command, error, export};
-use linerate_fcoe::{BackendError, Buffer, Operation};
+use linerate_block::{BackendError, Buffer, Operation};
 
 /// Octets that one TRIM or WRITE_ZEROES is about at most.
 const LONGEST: u64 = 1 << 30;

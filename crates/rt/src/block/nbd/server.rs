@@ -15,7 +15,7 @@ use super::stream::{Listener, Peer, Stream};
 use super::uri::Address;
 use crate::sys::socket::listen_alone;
 use crate::wait::Sleeper;
-use linerate_fcoe::{Completion, Operation, Tag};
+use linerate_block::{Completion, Operation, Tag};
 use linerate_port::Interest;
 use std::cmp::Reverse;
 use std::io::{self, ErrorKind};

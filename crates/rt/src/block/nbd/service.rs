@@ -2,7 +2,7 @@
 
 use super::info::{ExportInfo, Sizes};
 use super::wire::export;
-use linerate_fcoe::{Backend, Completion, Geometry, Operation, Tag};
+use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
 
 /// Octets of the longest READ or WRITE that is taken.
 pub(super) const LONGEST: u32 = 4 << 20;

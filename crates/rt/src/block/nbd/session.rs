@@ -7,7 +7,7 @@ use super::service::{Export, LONGEST};
 use super::stream::{Peer, Stream};
 use super::wire::{Reply, Request, chunk, command, error};
 use crate::wait::Sleeper;
-use linerate_fcoe::{BackendError, Buffer, Operation};
+use linerate_block::{BackendError, Buffer, Operation};
 use linerate_port::Interest;
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, Read, Write};
@@ -513,7 +513,7 @@ fn number(error: BackendError) -> u32 {
 mod tests {
     use super::super::wire::{OptionHeader, option};
     use super::*;
-    use linerate_fcoe::{Backend, Null};
+    use linerate_block::{Backend, Null};
     use std::os::unix::net::UnixStream;
 
     #[test]

@@ -1,8 +1,7 @@
 //! An operation on a remote disk: one SCSI command, or several after each other.
 
-use linerate_fcoe::{
-    BackendError, Buffer, Command, Completed, Completion, Data, FoundLun, Operation, Outcome, PeerId, Tag,
-};
+use linerate_block::{BackendError, Buffer, Completion, Operation, Tag};
+use linerate_fcoe::{Command, Completed, Data, FoundLun, Outcome, PeerId};
 use linerate_wire::scsi::{Sense, SenseKey};
 
 /// How often a command is given again that the target says it could not do now.

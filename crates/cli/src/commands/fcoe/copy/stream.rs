@@ -1,7 +1,7 @@
 //! The file of a copy, read or written by a thread of its own: pipes and disks may make it wait as long as they like, the
 //! node goes on with its beacons, and a signal ends the copy.
 
-use linerate_fcoe::Buffer;
+use linerate_block::Buffer;
 use linerate_port::Interest;
 use linerate_rt::{Sleeper, spawn};
 use std::fs::File;

@@ -5,7 +5,7 @@ use super::super::plan::{Part, Plan};
 use super::super::stream::Stream;
 use super::super::wire::{Reply, Request, chunk, command};
 use super::NbdOptions;
-use linerate_fcoe::{BackendError, Buffer, Completion, Tag};
+use linerate_block::{BackendError, Buffer, Completion, Tag};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};

@@ -4,7 +4,7 @@ use super::super::session::{PATIENCE, STALL};
 use super::super::wire::{Go, Greeting, OptionHeader, OptionReply, Reply, Request, command, option, reply};
 use super::super::{BlockService, Export, Exported};
 use super::*;
-use linerate_fcoe::Ram;
+use linerate_block::Ram;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use tempfile::TempDir;

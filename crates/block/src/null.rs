@@ -1,6 +1,6 @@
 //! A device that keeps nothing: what remains of an I/O when the medium costs nothing.
 
-use super::{Backend, Completion, Geometry, GeometryError, Memory, Operation, Tag};
+use crate::{Backend, Completion, Geometry, GeometryError, Memory, Operation, Tag};
 use std::collections::VecDeque;
 
 /// What is read.

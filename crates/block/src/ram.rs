@@ -1,6 +1,6 @@
 //! Blocks in memory.
 
-use super::{Backend, BackendError, Completion, Geometry, GeometryError, Memory, Operation, Tag};
+use crate::{Backend, BackendError, Completion, Geometry, GeometryError, Memory, Operation, Tag};
 use std::collections::VecDeque;
 
 /// A disk of memory that is zeros until it is written, and again when it is discarded.
