@@ -64,8 +64,8 @@ fn requests(target: &str, count: u64) -> u64 {
 
 /// A pair in a namespace of its own; None, and why on standard output, if the privilege is missing.
 #[cfg(target_os = "linux")]
-fn veth() -> Option<(linerate_port::VethPair, linerate_port::Namespace)> {
-    use linerate_port::{Cause, Namespace, VethPair};
+fn veth() -> Option<(linerate_host::VethPair, linerate_host::Namespace)> {
+    use linerate_host::{Cause, Namespace, VethPair};
     match Namespace::new() {
         Err(e) if e.cause == Cause::Capability => {
             linerate_skip::skip!("{e}");

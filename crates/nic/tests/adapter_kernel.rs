@@ -4,8 +4,9 @@
 mod common;
 
 use common::{Kind, payload};
+use linerate_host::{Namespace, Offloads, VethPair};
 use linerate_nic::{Count, Nic, NicConfig};
-use linerate_port::{Cause, Namespace, Offloads, RxQueue, VethPair, open};
+use linerate_port::{Cause, RxQueue, open};
 use linerate_ring::{Meta, flags};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ fn veth() -> Option<(Namespace, VethPair)> {
         Ok((ns, pair))
     });
     match made {
-        Err(e) if e.cause == Cause::Capability => {
+        Err(e) if e.cause == linerate_host::Cause::Capability => {
             linerate_skip::skip!("{e}");
             None
         }

@@ -9,11 +9,12 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use linerate_host::{Namespace, Offloads, VethPair};
 use linerate_nic::{
     Headers, Lro, LroConfig, Merged, Piece, Pushed, Received, Segments, Verdict, complete_checksum, header_len,
     insert_tag, pseudo_header, verify_checksums,
 };
-use linerate_port::{Cause, Namespace, Offloads, Port, RxQueue, TxQueue, VethPair, open};
+use linerate_port::{Cause, Port, RxQueue, TxQueue, open};
 use linerate_ring::{Meta, flags};
 use linerate_wire::*;
 
@@ -99,7 +100,7 @@ impl Shape {
 /// A namespace whose new interfaces are silent; None, and why on standard output, if the privilege is missing.
 fn namespace() -> Option<Namespace> {
     match Namespace::new() {
-        Err(e) if e.cause == Cause::Capability => {
+        Err(e) if e.cause == linerate_host::Cause::Capability => {
             linerate_skip::skip!("{e}");
             None
         }

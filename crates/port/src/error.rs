@@ -42,13 +42,41 @@ impl OpenError {
         Self { port: line(&port), what: line(&what), mend: line(&mend), cause }
     }
 
+    /// What the machine below said, about a port.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn below(port: impl fmt::Display, error: linerate_host::Error) -> Self {
+        let Self { what, mend, cause, .. } = error.into();
+        Self::new(port, cause, what, mend)
+    }
+
     pub(crate) fn usage(port: impl fmt::Display, what: impl fmt::Display, mend: impl fmt::Display) -> Self {
         Self::new(port, Cause::Usage, what, mend)
     }
 }
 
+impl From<linerate_host::Error> for OpenError {
+    fn from(error: linerate_host::Error) -> Self {
+        let cause = match error.cause {
+            linerate_host::Cause::Usage => Cause::Usage,
+            linerate_host::Cause::Missing => Cause::Missing,
+            linerate_host::Cause::Capability => Cause::Capability,
+            linerate_host::Cause::Busy => Cause::Busy,
+            linerate_host::Cause::System => Cause::System,
+        };
+        Self { port: error.subject, what: error.what, mend: error.mend, cause }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_machine_says_comes_through_whole() {
+        let host = linerate_host::Error::new("eth0", linerate_host::Cause::Missing, "it is gone", "look for it");
+        let error = OpenError::from(host);
+        assert_eq!((error.to_string().as_str(), error.cause), ("eth0: it is gone; look for it", Cause::Missing));
+    }
 
     /// Found by fuzzing `grammar`: a name with a tab or a line break came back in the error as it was.
     #[test]

@@ -33,8 +33,6 @@ mod frames;
 pub mod fuzz;
 mod hint;
 mod info;
-#[cfg(target_os = "linux")]
-mod kernel;
 mod kinds;
 #[cfg(target_os = "linux")]
 mod memberships;
@@ -55,8 +53,6 @@ mod tap;
 #[cfg(target_os = "linux")]
 mod unix;
 #[cfg(target_os = "linux")]
-mod veth;
-#[cfg(target_os = "linux")]
 mod vnet;
 mod wrap;
 #[cfg(target_os = "linux")]
@@ -66,13 +62,9 @@ pub use class::CLASSES;
 pub use counters::{DropReason, Drops, RxCounters, TxCounters};
 pub use error::{Cause, OpenError};
 pub use info::{Caps, Filter, Info, Link};
-#[cfg(target_os = "linux")]
-pub use kernel::{Cut, Place, Rtnetlink};
 pub use kinds::{KINDS, Kind, OptionRow};
 pub use open::{Demand, Port, open, open_all};
 pub use pcap::capture;
 pub use queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
 pub use spec::{COMMON, Spec, option_rows};
-#[cfg(target_os = "linux")]
-pub use veth::{LinkState, LinkStats, Namespace, Offloads, VethPair};
 pub use wrap::{FaultPlan, Planned, WRAPPERS, Wrapper};

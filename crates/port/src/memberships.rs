@@ -1,8 +1,7 @@
 //! What a port on an interface of the system was told to receive, and whether the interface could do just that.
 
 use crate::info::Filter;
-use crate::sys::interface::{Control, Membership};
-use crate::sys::netlink::Netlink;
+use linerate_host::{Control, Membership, Rtnetlink};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What was asked of an interface; it ends with the control socket.
@@ -26,7 +25,7 @@ impl Memberships {
         &self,
         filter: &Filter,
         control: &Control,
-        (links, name): (&Mutex<Netlink>, &str),
+        (links, name): (&Mutex<Rtnetlink>, &str),
     ) -> Result<(), String> {
         let mut wanted: Vec<_> = filter.addresses.iter().copied().map(Membership::Address).collect();
         wanted.extend(filter.promiscuous.then_some(Membership::Promiscuous));

@@ -17,10 +17,10 @@ use crate::open::{Context, Demand, Device, Parts};
 use crate::packet::{find, raw_counters};
 use crate::queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
 use crate::spec::Spec;
-use crate::sys::netlink::{LinkChange, LinkState, Netlink};
 use crate::sys::socket::MOST;
 use crate::sys::tap::TapQueue;
 use crate::vnet::segments_udp;
+use linerate_host::{LinkState, Rtnetlink};
 use linerate_ring::{RxRing, TxRing, flags};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -77,7 +77,7 @@ fn slots_per_frame(largest: usize, buf_size: u32) -> u32 {
 fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let (wanted, slots, gso) = (queues(spec)?, spec.slots()?, gso(spec)?);
     let oops = |e: io::Error| trouble(spec, &e);
-    let mut links = Netlink::open().map_err(oops)?;
+    let mut links = Rtnetlink::open().map_err(|e| OpenError::below(spec, e))?;
     let there = match find(spec, &mut links) {
         Ok(link) => Some(link),
         Err(e) if e.cause == Cause::Missing && spec.name.len() < libc::IFNAMSIZ => None,
@@ -163,15 +163,15 @@ fn attach(spec: &Spec, wanted: u32, there: Option<&LinkState>) -> Result<Vec<Tap
 /// Sets MTU and state of the interface; says what was found or made.
 fn finish(
     spec: &Spec,
-    links: &mut Netlink,
+    links: &mut Rtnetlink,
     there: Option<LinkState>,
     notes: &mut Vec<String>,
 ) -> Result<(LinkState, &'static str), OpenError> {
     let Some(link) = there else {
         let link = find(spec, links)?;
-        let mtu = u32::try_from(spec.mtu()?).ok();
-        let change = LinkChange { up: Some(true), mtu, ..LinkChange::default() };
-        links.change(link.index, change).map_err(|e| trouble(spec, &e))?;
+        let mtu = u32::try_from(spec.mtu()?).unwrap_or(u32::MAX);
+        let set = links.set_mtu(&link.name, mtu).and_then(|()| links.set_up(&link.name, true));
+        set.map_err(|e| OpenError::below(spec, e))?;
         return Ok((find(spec, links)?, "made, goes with this program"));
     };
     if spec.option("mtu").is_some() && spec.mtu()? != link.mtu as usize {
@@ -179,7 +179,7 @@ fn finish(
         let mend = format!("leave it out, or set the interface's: ip link set {} mtu {}", link.name, spec.mtu()?);
         return Err(spec.oops(what, mend));
     }
-    if !link.up && links.change(link.index, LinkChange { up: Some(true), ..LinkChange::default() }).is_err() {
+    if !link.up && links.set_up(&link.name, true).is_err() {
         notes.push(format!("the interface is switched off: ip link set {} up", link.name));
     }
     Ok((find(spec, links)?, "found as it was"))
@@ -213,7 +213,7 @@ fn trouble(spec: &Spec, error: &io::Error) -> OpenError {
 /// The interface, as all queues see it.
 struct Watch {
     name: String,
-    links: Mutex<Netlink>,
+    links: Mutex<Rtnetlink>,
 }
 
 impl Watch {

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::process::{BINARY, LIMIT, Process, counter};
-use linerate_port::{Cause, Namespace, VethPair};
+use linerate_host::{Cause, Namespace, VethPair};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::process::{BINARY, LIMIT, Process};
-use linerate_port::{Cause, Namespace, VethPair};
+use linerate_host::{Cause, Namespace, VethPair};
 use std::net::UdpSocket;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -123,7 +123,7 @@ fn a_port_goes_on_without_privileges() {
     for kind in ["packet", "xdp"] {
         let Some((pair, ns)) = namespace(1) else { return };
         ip(&ns, "addr add 10.9.0.1/24 dev va");
-        pair.set_offloads("va", linerate_port::Offloads { tx_checksum: false, tso: false, gso: false, gro: false })
+        pair.set_offloads("va", linerate_host::Offloads { tx_checksum: false, tso: false, gso: false, gro: false })
             .unwrap();
         let port = format!("{kind}:vb");
         let host = ["stack", "up", "-i", &port, "--addr", "10.9.0.2/24", "--mac", "02:00:00:00:00:02"];

@@ -4,7 +4,8 @@
 
 use crate::process::{BINARY, LIMIT, Process, counter};
 use crate::rig;
-use linerate_port::{Cause, Namespace, Offloads, VethPair, open};
+use linerate_host::{Namespace, Offloads, VethPair};
+use linerate_port::{Cause, open};
 use linerate_rt::net::{Net, Options};
 use linerate_wire::VlanTag;
 use std::fmt::Write as _;
@@ -44,7 +45,7 @@ fn link(kind: &str, kernel_fills: bool) -> Option<Link> {
         return None;
     }
     let ns = match Namespace::new() {
-        Err(e) if e.cause == Cause::Capability => {
+        Err(e) if e.cause == linerate_host::Cause::Capability => {
             linerate_skip::skip!("{e}");
             return None;
         }

@@ -2,7 +2,7 @@
 
 use super::Order;
 #[cfg(target_os = "linux")]
-use linerate_port::{Namespace, VethPair};
+use linerate_host::{Namespace, VethPair};
 use linerate_result::Test;
 
 /// Two ports that reach each other, and perhaps a second such pair.

@@ -1,7 +1,7 @@
 //! Kernel interfaces: a veth pair in a network namespace of its own, linerate at both ends.
 
 use super::{Bench, How, Missing, Peer, Setting, Unit, config, quietly, rate_and_frames, sent_and_checked};
-use linerate_port::{Namespace, VethPair};
+use linerate_host::{Namespace, VethPair};
 
 pub(super) const PACKET: Bench = Bench {
     name: "packet-veth",
@@ -41,7 +41,7 @@ pub(super) const XDP: Bench = Bench {
 };
 
 fn over(setting: &Setting, kind: &str) -> Result<f64, Missing> {
-    let skipped = |e: linerate_port::OpenError| Missing::Skipped(e.to_string());
+    let skipped = |e: linerate_host::Error| Missing::Skipped(e.to_string());
     let space = Namespace::new().map_err(skipped)?;
     let measured = space.run_in(|| {
         let _pair = VethPair::new(["v0", "v1"], 1, 1500).map_err(skipped)?;
@@ -55,7 +55,7 @@ fn over(setting: &Setting, kind: &str) -> Result<f64, Missing> {
 
 /// What the far interface counted, over the time of sending, as the peers' script counts.
 fn sent_only(setting: &Setting) -> Result<f64, Missing> {
-    let skipped = |e: linerate_port::OpenError| Missing::Skipped(e.to_string());
+    let skipped = |e: linerate_host::Error| Missing::Skipped(e.to_string());
     let space = Namespace::new().map_err(skipped)?;
     let measured = space.run_in(|| {
         let pair = VethPair::new(["v0", "v1"], 1, 1500).map_err(skipped)?;

@@ -21,15 +21,12 @@ use crate::memberships::Memberships;
 use crate::open::{Context, Demand, Device, Parts};
 use crate::queue::{RxQueue, TxQueue};
 use crate::spec::Spec;
-use crate::sys::ethtool;
-use crate::sys::interface::Control;
-use crate::sys::netlink::{LinkState, Netlink};
 use crate::sys::packet::{self, BlockRing, Fanout};
 use crate::vnet::segments_udp;
 use engine::{PacketRx, PacketTx};
+use linerate_host::{Control, Ethtool, LinkState, Rtnetlink};
 use linerate_ring::{RxRing, TxRing};
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) const KIND: Kind = Kind {
@@ -71,7 +68,7 @@ fn demand(spec: &Spec) -> Result<Demand, OpenError> {
 fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let (queues, slots, fanout) = (queues(spec)?, spec.slots()?, fanout(spec)?);
     let oops = |e: io::Error| trouble(spec, &e);
-    let mut links = Netlink::open().map_err(oops)?;
+    let mut links = Rtnetlink::open().map_err(|e| OpenError::below(spec, e))?;
     let link = find(spec, &mut links)?;
     if !link.up {
         let mend = format!("switch it on: ip link set {} up", link.name);
@@ -94,7 +91,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         rx.push(RxQueue::new(ring, Box::new(PacketRx::new(blocks, &control))));
     }
     let mut notes = Vec::new();
-    if ethtool::offloads(links.as_fd(), &link.name).is_ok_and(|offloads| offloads.gro) {
+    if Ethtool::open().and_then(|ethtool| ethtool.offloads(&link.name)).is_ok_and(|offloads| offloads.gro) {
         notes.push(format!("the kernel joins received frames: ethtool -K {} gro off keeps them apart", link.name));
     }
     let spread = if queues > 1 { format!(", {queues} queues by fanout") } else { String::new() };
@@ -124,14 +121,11 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
 }
 
 /// The interface that a port names.
-pub(crate) fn find(spec: &Spec, links: &mut Netlink) -> Result<LinkState, OpenError> {
+pub(crate) fn find(spec: &Spec, links: &mut Rtnetlink) -> Result<LinkState, OpenError> {
     let missing = || OpenError::new(spec, Cause::Missing, "there is no such interface", "see the names in 'ip link'");
-    if spec.name.len() >= libc::IFNAMSIZ {
-        return Err(missing());
-    }
-    links.link(&spec.name).map_err(|e| match e.raw_os_error() {
-        Some(libc::ENODEV) => missing(),
-        _ => trouble(spec, &e),
+    links.link(&spec.name).map_err(|e| match e.cause {
+        linerate_host::Cause::Missing => missing(),
+        _ => OpenError::below(spec, e),
     })
 }
 
@@ -169,7 +163,7 @@ struct Packet {
     control: Arc<Control>,
     memberships: Memberships,
     name: String,
-    links: Mutex<Netlink>,
+    links: Mutex<Rtnetlink>,
 }
 
 /// An interface that cannot be asked is gone.
@@ -196,7 +190,7 @@ impl Device for Packet {
 }
 
 /// What the kernel counts of an interface; nothing if it is gone.
-pub(crate) fn raw_counters(links: &Mutex<Netlink>, name: &str) -> Vec<(String, u64)> {
+pub(crate) fn raw_counters(links: &Mutex<Rtnetlink>, name: &str) -> Vec<(String, u64)> {
     let state = links.lock().unwrap_or_else(PoisonError::into_inner).link(name);
     state.map_or_else(|_| Vec::new(), |link| link.stats.rows().map(|(key, n)| (format!("link_{key}"), n)).into())
 }

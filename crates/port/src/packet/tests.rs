@@ -1,4 +1,5 @@
-use crate::{Cause, DropReason, Filter, Link, Namespace, Port, RxQueue, TxQueue, VethPair, open, open_all};
+use crate::{DropReason, Filter, Link, Port, RxQueue, TxQueue, open, open_all};
+use linerate_host::{Cause, Namespace, Offloads, VethPair};
 use linerate_ring::{Meta, flags};
 use std::time::{Duration, Instant};
 
@@ -122,7 +123,7 @@ fn an_open_checksum_arrives_with_its_request_or_is_filled_in() {
     send(&mut tx, &tagged, Some(Meta { csum_start: 38, ..OPEN }));
     let (bytes, meta) = receive(&mut rx);
     assert_eq!((bytes, meta), (tagged, Some(Meta { csum_start: 38, ..OPEN })));
-    let off = crate::Offloads { tx_checksum: false, tso: false, gso: false, gro: false };
+    let off = Offloads { tx_checksum: false, tso: false, gso: false, gro: false };
     pair.set_offloads("va", off).unwrap();
     send(&mut tx, &tcp(101), Some(OPEN));
     let (bytes, meta) = receive(&mut rx);
@@ -141,7 +142,7 @@ fn super_frames_go_out_whole_or_are_cut_by_the_kernel() {
     assert_eq!(bytes, tcp(20_000), "a veth pair carries it whole");
     let meta = meta.unwrap();
     assert_eq!((meta.gso_type, meta.gso_size, meta.csum_start), (1, 1000, 34));
-    let off = crate::Offloads { tx_checksum: false, tso: false, gso: false, gro: false };
+    let off = Offloads { tx_checksum: false, tso: false, gso: false, gro: false };
     pair.set_offloads("va", off).unwrap();
     send(&mut tx, &tcp(20_000), Some(ask));
     let whole = tcp(20_000);

@@ -1,23 +1,7 @@
 //! System calls of ports. `unsafe` of this crate stands here and nowhere else.
 
 #[cfg(target_os = "linux")]
-pub(crate) mod bpf;
-#[cfg(target_os = "linux")]
-pub(crate) mod count;
-#[cfg(target_os = "linux")]
-pub(crate) mod ethtool;
-#[cfg(target_os = "linux")]
-pub(crate) mod interface;
-#[cfg(target_os = "linux")]
-pub(crate) mod netdev;
-#[cfg(target_os = "linux")]
-pub(crate) mod netlink;
-#[cfg(target_os = "linux")]
-pub(crate) mod netns;
-#[cfg(target_os = "linux")]
 pub(crate) mod packet;
-#[cfg(target_os = "linux")]
-pub(crate) mod route;
 pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
 pub(crate) mod socket;

@@ -1,6 +1,6 @@
 use crate::packet::tests::{OPEN, frame, receive, send, sum, tcp};
-use crate::sys::netlink::{LinkChange, Netlink};
-use crate::{Cause, DropReason, Link, Namespace, Port, open};
+use crate::{DropReason, Link, Port, open};
+use linerate_host::{Cause, Namespace, Rtnetlink};
 use linerate_ring::Meta;
 use std::time::{Duration, Instant};
 
@@ -40,13 +40,13 @@ fn an_interface_is_made_or_found_and_says_so() {
     assert!(made.info().path.contains("made"), "{}", made.info().path);
     assert_eq!((made.info().largest, made.info().tx_queues), (2202, 2));
     link_is(&made, Link::Up);
-    assert_eq!(ns.run_in(|| Netlink::open().unwrap().link("t0").unwrap().mtu).unwrap(), 2180);
+    assert_eq!(ns.run_in(|| Rtnetlink::open().unwrap().link("t0").unwrap().mtu).unwrap(), 2180);
     // The same interface, made with several queues, has one more.
     let found = port(&ns, "tap:t0");
     assert!(found.info().path.contains("found"), "{}", found.info().path);
     assert_eq!(found.info().largest, 2202, "the interface's MTU");
     drop((made, found));
-    assert!(ns.run_in(|| Netlink::open().unwrap().link("t0").is_err()).unwrap(), "it went with the port");
+    assert!(ns.run_in(|| Rtnetlink::open().unwrap().link("t0").is_err()).unwrap(), "it went with the port");
 }
 
 #[test]
@@ -104,11 +104,9 @@ fn what_cannot_be_carried_is_counted() {
     // A nonsensical request is the kernel's to refuse.
     send(&mut tx, &frame([0x88, 0xb5], 60), Some(Meta { csum_start: 1000, ..OPEN }));
     assert_eq!(tx.counters().dropped.of(DropReason::Refused), 1);
-    let change = LinkChange { up: Some(false), ..LinkChange::default() };
     ns.run_in(|| {
-        let mut links = Netlink::open().unwrap();
-        let index = links.link("t0").unwrap().index;
-        links.change(index, change).unwrap();
+        let mut links = Rtnetlink::open().unwrap();
+        links.set_up("t0", false).unwrap();
     })
     .unwrap();
     link_is(&tap, Link::Down);

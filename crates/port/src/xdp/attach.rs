@@ -5,11 +5,11 @@ use super::host::{Host, denied};
 use super::tx::Shape;
 use crate::error::{Cause, OpenError};
 use crate::spec::Spec;
-use crate::sys::bpf::{Attached, Redirect, SocketMap};
 use crate::sys::umem::Umem;
 use crate::sys::xsk::{Binding, Rings, Xsk};
+use linerate_host::bpf::{At, Attached, Insn, Map};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
@@ -42,17 +42,36 @@ pub(super) fn wanted_mode(spec: &Spec) -> Result<Option<Mode>, OpenError> {
 /// The program at an interface, and where it finds the sockets.
 #[derive(Debug)]
 pub(super) struct Attachment {
-    map: SocketMap,
+    map: Map,
     _attached: Attached,
     driver: bool,
     fragments: bool,
 }
 
+/// A program that redirects each frame to its queue's socket, and passes it to the network stack if there is none.
+fn redirect(map: &Map) -> [Insn; 6] {
+    [
+        // r2 = context->rx_queue_index                (struct xdp_md, byte 16)
+        Insn::new(0x61, 0x12, 16, 0),
+        // r1 = the map                                (two words; source 1 says: a descriptor)
+        Insn::new(0x18, 0x11, 0, map.as_fd().as_raw_fd()),
+        Insn::new(0, 0, 0, 0),
+        // r3 = XDP_PASS                               (what to do without a socket)
+        Insn::new(0xb7, 0x03, 0, 2),
+        // r0 = bpf_redirect_map(r1, r2, r3)
+        Insn::new(0x85, 0, 0, 51),
+        // return r0
+        Insn::new(0x95, 0, 0, 0),
+    ]
+}
+
 impl Attachment {
     fn new(interface: u32, queues: u32, driver: bool) -> io::Result<Self> {
-        let map = SocketMap::new(queues.max(1))?;
+        let map = Map::sockets(queues.max(1))?;
         let attach = |fragments| {
-            retry_while_busy(|| Redirect::load(&map, fragments)?.attach(interface, driver)).map(|a| (a, fragments))
+            let at = At::Xdp { interface, driver, fragments };
+            retry_while_busy(|| Attached::new(at, "linerate_xsk", &redirect(&map)))
+                .map(|attached| (attached, fragments))
         };
         let (attached, fragments) = attach(true).or_else(|e| if is_hopeless(&e) { Err(e) } else { attach(false) })?;
         Ok(Self { map, _attached: attached, driver, fragments })
@@ -60,7 +79,7 @@ impl Attachment {
 
     /// Has a queue's frames go to a socket from now on.
     pub(super) fn steer(&self, spec: &Spec, queue: u16, socket: &Xsk) -> Result<(), OpenError> {
-        self.map.set(queue.into(), socket.as_fd()).map_err(|e| {
+        self.map.set_socket(queue.into(), socket.as_fd()).map_err(|e| {
             let what = format!("steering queue {queue} to its socket: {e}");
             OpenError::new(spec, Cause::System, what, "see what the kernel logged")
         })

@@ -4,8 +4,7 @@
 
 use super::host::Host;
 use crate::release;
-use crate::sys::{ethtool, netdev};
-use std::os::fd::AsFd;
+use linerate_host::{Ethtool, XSK_TX_CHECKSUM, xsk_features};
 
 /// What the user is told when the kernel takes no requests, from which it can be seen too.
 pub(super) const REFUSED: &str =
@@ -19,8 +18,8 @@ pub(super) const REFUSED: &str =
 pub(super) fn who(host: &Host, zero_copy: bool) -> Result<(), String> {
     let name = host.link.name.as_str();
     if zero_copy {
-        let features = netdev::xsk_features(host.link.index).unwrap_or(0);
-        return if features & netdev::XSK_TX_CHECKSUM != 0 {
+        let features = xsk_features(host.link.index).unwrap_or(0);
+        return if features & XSK_TX_CHECKSUM != 0 {
             Ok(())
         } else {
             Err(format!("checksums of frames that are sent are completed by linerate: {name}'s driver does not"))
@@ -31,7 +30,7 @@ pub(super) fn who(host: &Host, zero_copy: bool) -> Result<(), String> {
     }
     // The far end would see them as they are, and an XDP program there has nobody to complete them.
     if host.link.kind == "veth"
-        && ethtool::offloads(host.netlink.as_fd(), name).map_or(true, |offloads| offloads.tx_checksum)
+        && Ethtool::open().and_then(|ethtool| ethtool.offloads(name)).map_or(true, |offloads| offloads.tx_checksum)
     {
         return Err(format!(
             "checksums of frames that are sent are completed by linerate: a veth whose transmit checksum offload is on \

@@ -3,9 +3,8 @@
 use crate::info::{Filter, Link};
 use crate::memberships::Memberships;
 use crate::open::Device;
-use crate::sys::interface::Control;
-use crate::sys::netlink::{LinkState, Netlink};
 use crate::sys::xsk::Xsk;
+use linerate_host::{Control, LinkState, Rtnetlink};
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -78,14 +77,19 @@ impl Socket {
 pub(super) struct XdpDevice {
     interface: Arc<Interface>,
     sockets: Vec<Arc<Socket>>,
-    netlink: Mutex<Netlink>,
+    netlink: Mutex<Rtnetlink>,
     memberships: Memberships,
     name: String,
     index: u32,
 }
 
 impl XdpDevice {
-    pub(super) fn new(interface: Arc<Interface>, sockets: Vec<Arc<Socket>>, netlink: Netlink, link: LinkState) -> Self {
+    pub(super) fn new(
+        interface: Arc<Interface>,
+        sockets: Vec<Arc<Socket>>,
+        netlink: Rtnetlink,
+        link: LinkState,
+    ) -> Self {
         let (name, index) = (link.name, link.index);
         Self { interface, sockets, netlink: Mutex::new(netlink), memberships: Memberships::default(), name, index }
     }

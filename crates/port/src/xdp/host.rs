@@ -2,12 +2,9 @@
 
 use crate::error::{Cause, OpenError};
 use crate::spec::Spec;
-use crate::sys::ethtool;
-use crate::sys::interface::Control;
-use crate::sys::netlink::{LinkState, Netlink};
+use linerate_host::{Control, Ethtool, LinkState, Rtnetlink};
 use linerate_ring::{HEADROOM, Region};
 use std::io;
-use std::os::fd::AsFd;
 
 /// Bytes of Ethernet's header and two tags.
 const ETHERNET: usize = 22;
@@ -18,7 +15,7 @@ const MOST_BUFFER: u32 = 4096;
 pub(super) struct Host {
     pub(super) link: LinkState,
     pub(super) control: Control,
-    pub(super) netlink: Netlink,
+    pub(super) netlink: Rtnetlink,
     /// The queues to use.
     pub(super) queues: Vec<u16>,
     /// Bytes of a buffer that suit.
@@ -31,7 +28,7 @@ impl Host {
     pub(super) fn look(spec: &Spec) -> Result<Self, OpenError> {
         let name = spec.name.as_str();
         let system = |e: io::Error| OpenError::new(spec, Cause::System, e, "see what the kernel logged");
-        let mut netlink = Netlink::open().map_err(system)?;
+        let mut netlink = Rtnetlink::open().map_err(|e| OpenError::below(spec, e))?;
         let link = netlink.link(name).map_err(|_| {
             OpenError::new(
                 spec,
@@ -48,7 +45,7 @@ impl Host {
         if !link.up {
             notes.push(format!("{name} is off: nothing passes until you type 'ip link set {name} up'"));
         }
-        let queues = queues(spec, &link, &control, &mut notes)?;
+        let queues = queues(spec, &link, &mut notes)?;
         let mtu = match spec.option("mtu") {
             None => link.mtu as usize,
             Some(_) => spec.mtu()?,
@@ -120,7 +117,7 @@ impl Host {
             ));
             return;
         };
-        if ethtool::offloads(self.netlink.as_fd(), &peer.name).is_ok_and(|offloads| offloads.tx_checksum) {
+        if Ethtool::open().and_then(|ethtool| ethtool.offloads(&peer.name)).is_ok_and(|offloads| offloads.tx_checksum) {
             self.notes.push(format!(
                 "{0}'s transmit checksum offload is on: frames that its stack sends arrive with unfilled checksums; type \
                  'ethtool -K {0} tx off'",
@@ -140,8 +137,8 @@ pub(super) fn denied(spec: &Spec) -> OpenError {
     )
 }
 
-fn queues(spec: &Spec, link: &LinkState, control: &Control, notes: &mut Vec<String>) -> Result<Vec<u16>, OpenError> {
-    let channels = control.channels().ok();
+fn queues(spec: &Spec, link: &LinkState, notes: &mut Vec<String>) -> Result<Vec<u16>, OpenError> {
+    let channels = Ethtool::open().and_then(|ethtool| ethtool.channels(&link.name)).ok();
     let told = channels.map(|channels| channels.combined + channels.rx.min(channels.tx));
     let limit = u16::try_from(link.rx_queues.min(link.tx_queues)).unwrap_or(u16::MAX).max(1);
     let (have, known) = match told.and_then(|n| u16::try_from(n).ok()) {

@@ -5,10 +5,10 @@ use super::rx::XdpRx;
 use super::tx::{Shape, XdpTx};
 use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::queue::{RxEngine, TxEngine};
-use crate::sys::interface::Control;
 use crate::sys::umem::Umem;
 use crate::sys::xsk::Xsk;
 use crate::sys::xsk_ring::{Consumer, Desc, Producer, ring};
+use linerate_host::Control;
 use linerate_ring::layout::SLOTS_OFFSET;
 use linerate_ring::{HEADROOM, Meta, Region, RegionConfig, RxRing, Sharing, TxRing, flags};
 use std::fs::File;
@@ -30,7 +30,7 @@ fn region_for(sharing: Sharing) -> Arc<Region> {
 }
 
 fn socket() -> Arc<Socket> {
-    let interface = Arc::new(Interface::new(Control::nowhere(), Arc::new(())));
+    let interface = Arc::new(Interface::new(Control::nowhere().unwrap(), Arc::new(())));
     Arc::new(Socket::new(0, Xsk::nowhere(), interface))
 }
 

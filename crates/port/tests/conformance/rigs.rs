@@ -84,7 +84,8 @@ pub(crate) static RIGS: &[(&str, Setup)] = &[
 ];
 
 /// Skips what lacks a privilege; anything else is a failure.
-fn skip_or_panic(error: OpenError) -> Skipped {
+fn skip_or_panic(error: impl Into<OpenError>) -> Skipped {
+    let error = error.into();
     assert_eq!(error.cause, Cause::Capability, "{error}");
     Skipped(error.to_string())
 }
@@ -155,19 +156,19 @@ fn pcap(shape: &Shape) -> Result<Rig, Skipped> {
 #[cfg(target_os = "linux")]
 mod linux {
     use super::*;
-    use linerate_port::{Namespace, Offloads, VethPair};
+    use linerate_host::{Namespace, Offloads, VethPair};
     use std::sync::Arc;
 
     pub(super) fn packet(shape: &Shape) -> Result<Rig, Skipped> {
         let ns = Arc::new(Namespace::new().map_err(skip_or_panic)?);
-        let inside = |e: OpenError| skip_or_panic(e);
-        let pair = ns.run_in(|| VethPair::new(["va", "vb"], 1, shape.mtu)).and_then(|pair| pair).map_err(inside)?;
+        let pair =
+            ns.run_in(|| VethPair::new(["va", "vb"], 1, shape.mtu)).and_then(|pair| pair).map_err(skip_or_panic)?;
         let names = ["va", "vb"].map(|name| format!("packet:{name}{}", shape.options()));
-        let [mut a, mut b] = ns.run_in(|| both(names.clone())).map_err(inside)??;
+        let [mut a, mut b] = ns.run_in(|| both(names.clone())).map_err(skip_or_panic)??;
         // The kernel drops what a packet socket has no room for.
         let ways = ways(&mut a, &mut b, [false; 2]);
         let again_in = ns.clone();
-        let open = move || again_in.run_in(|| open_all(&[&names[0]])).and_then(|ports| ports);
+        let open = move || again_in.run_in(|| open_all(&[&names[0]]))?;
         let again = Some(Again { open: Box::new(open), must_fail: false });
         let cut = Box::new(move || pair.set_up("vb", false).unwrap());
         Ok(Rig { ways, again, cut: Some(cut), keep: vec![Box::new((a, b, ns))], ..Rig::default() })
@@ -186,7 +187,7 @@ mod linux {
         let [mut a, mut b] = ns.run_in(|| both(names.clone())).map_err(skip_or_panic)??;
         let ways = ways(&mut a, &mut b, [false; 2]);
         let again_in = ns.clone();
-        let open = move || again_in.run_in(|| open_all(&[&names[0]])).and_then(|ports| ports);
+        let open = move || again_in.run_in(|| open_all(&[&names[0]]))?;
         let again = Some(Again { open: Box::new(open), must_fail: true });
         let cut = Box::new(move || pair.set_up("vb", false).unwrap());
         Ok(Rig { ways, again, cut: Some(cut), keep: vec![Box::new((a, b, ns))], ..Rig::default() })
@@ -205,7 +206,7 @@ mod linux {
         // The interface's queue tells its sender that it is full; the packet socket drops.
         let ways = ways(&mut a, &mut b, [false, true]);
         let again_in = ns.clone();
-        let open = move || again_in.run_in(|| open_all(&[&names[0]])).and_then(|ports| ports);
+        let open = move || again_in.run_in(|| open_all(&[&names[0]]))?;
         let again = Some(Again { open: Box::new(open), must_fail: true });
         Ok(Rig { ways, again, keep: vec![Box::new((a, b, ns))], ..Rig::default() })
     }

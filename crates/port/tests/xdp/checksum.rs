@@ -2,7 +2,7 @@
 
 use crate::sys::Packets;
 use crate::*;
-use linerate_port::Rtnetlink;
+use linerate_host::Rtnetlink;
 use linerate_ring::Meta;
 use std::net::UdpSocket;
 

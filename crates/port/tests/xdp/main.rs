@@ -8,7 +8,8 @@ mod checksum;
 mod life;
 mod sys;
 
-use linerate_port::{Cause, DropReason, Filter, Namespace, Offloads, Port, RxQueue, TxQueue, VethPair, open, open_all};
+use linerate_host::{Namespace, Offloads, VethPair};
+use linerate_port::{Cause, DropReason, Filter, Port, RxQueue, TxQueue, open, open_all};
 use linerate_ring::flags;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ pub(crate) const OFF: Offloads = Offloads { tx_checksum: false, tso: false, gso:
 pub(crate) fn namespace() -> Option<Namespace> {
     let ns = match Namespace::new() {
         Ok(ns) => ns,
-        Err(e) if e.cause == Cause::Capability => {
+        Err(e) if e.cause == linerate_host::Cause::Capability => {
             linerate_skip::skip!("{e}");
             return None;
         }

@@ -2,7 +2,8 @@
 
 use super::two::carry;
 use crate::process::Process;
-use linerate_port::{Cause, Namespace, Offloads, VethPair, open};
+use linerate_host::{Namespace, Offloads, VethPair};
+use linerate_port::{Cause, open};
 use std::process::Command;
 
 /// Frames per second of tests that must lose none: slow enough for a kernel whose cores have other things to do.
@@ -11,7 +12,7 @@ const RATE: &str = "-R 50000";
 /// A namespace whose new interfaces are silent; None, and why on standard output, if the privilege is missing.
 pub(crate) fn namespace() -> Option<Namespace> {
     match Namespace::new() {
-        Err(e) if e.cause == Cause::Capability => {
+        Err(e) if e.cause == linerate_host::Cause::Capability => {
             linerate_skip::skip!("{e}");
             None
         }

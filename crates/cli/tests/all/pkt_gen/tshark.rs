@@ -3,7 +3,7 @@
 use super::kernel::{namespace, opens, start_in, veth};
 use super::linerate;
 use crate::process::{Ended, LIMIT, Process};
-use linerate_port::Namespace;
+use linerate_host::Namespace;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,7 +1,7 @@
 //! The little network in which the kernel's path is measured.
 
 use crate::profile::sys::udp;
-use linerate_port::{Cut, LinkStats, Namespace, OpenError, Place, Rtnetlink, VethPair};
+use linerate_host::{Cause, Cut, Error, LinkStats, Namespace, Place, Rtnetlink, VethPair};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ pub(super) struct Lan {
 
 impl Lan {
     /// An interface that drops what is sent.
-    pub(super) fn sink() -> Result<Self, OpenError> {
+    pub(super) fn sink() -> Result<Self, Error> {
         let mut net = Rtnetlink::open()?;
         net.make_sink(NEAR)?;
         net.add_address(NEAR, HERE, 24)?;
@@ -33,13 +33,13 @@ impl Lan {
     }
 
     /// A veth pair, its far end in another namespace.
-    pub(super) fn veth() -> Result<Self, OpenError> {
+    pub(super) fn veth() -> Result<Self, Error> {
         let mut net = Rtnetlink::open()?;
         let far = Namespace::new()?;
         let pair = VethPair::new([NEAR, FAR], 1, 1500)?;
         let mac = pair.link(FAR)?.mac.unwrap_or_default();
         net.move_to(FAR, &far)?;
-        far.run_in(|| -> Result<(), OpenError> {
+        far.run_in(|| -> Result<(), Error> {
             let mut net = Rtnetlink::open()?;
             net.set_up(FAR, true)?;
             net.add_address(FAR, THERE, 24)
@@ -61,7 +61,7 @@ impl Lan {
     }
 
     /// Runs it where the far end is; here if there is none.
-    pub(super) fn at_far<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T, OpenError> {
+    pub(super) fn at_far<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T, Error> {
         match &self.far {
             Some((far, _)) => far.run_in(run),
             None => Ok(run()),
@@ -69,18 +69,18 @@ impl Lan {
     }
 
     /// A program at the far end.
-    pub(super) fn cut_at_far(&self, place: Place<'static>, pass: bool) -> Result<Cut, OpenError> {
+    pub(super) fn cut_at_far(&self, place: Place<'static>, pass: bool) -> Result<Cut, Error> {
         self.at_far(|| if pass { Cut::pass_at(place) } else { Cut::drop_at(place) })?
     }
 
     /// The near interface's counters.
-    pub(super) fn stats(&mut self) -> Result<LinkStats, OpenError> {
+    pub(super) fn stats(&mut self) -> Result<LinkStats, Error> {
         self.net.link(NEAR).map(|link| link.stats)
     }
 }
 
 /// A socket that sends, connected or not, with room for what is on its way.
-pub(super) fn sender(connected: bool) -> Result<UdpSocket, OpenError> {
+pub(super) fn sender(connected: bool) -> Result<UdpSocket, Error> {
     let open = || {
         let socket = UdpSocket::bind(SocketAddr::from((HERE, 0)))?;
         if connected {
@@ -90,6 +90,6 @@ pub(super) fn sender(connected: bool) -> Result<UdpSocket, OpenError> {
         Ok(socket)
     };
     open().map_err(|e: std::io::Error| {
-        OpenError::new("UDP socket", linerate_port::Cause::System, e, "see what the kernel logged, and try again")
+        Error::new("UDP socket", Cause::System, e, "see what the kernel logged, and try again")
     })
 }

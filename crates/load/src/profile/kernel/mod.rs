@@ -14,7 +14,7 @@ mod rx;
 mod tx;
 
 use super::{Order, Source, Tell, Way, missing_column};
-use linerate_port::{Namespace, OpenError};
+use linerate_host::{Error, Namespace};
 use linerate_result::Test;
 use linerate_rt::{Stop, core_times, pin};
 use road::{Road, travel};
@@ -26,7 +26,7 @@ pub(super) const SOURCE: Source = Source { name: "kernel", kernel: true, ways: &
 struct Row {
     id: &'static str,
     title: &'static str,
-    build: fn(&Order) -> Result<Box<dyn Road>, OpenError>,
+    build: fn(&Order) -> Result<Box<dyn Road>, Error>,
 }
 
 fn measure(order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {

@@ -7,7 +7,7 @@ use super::lan::{FAR, Lan, NEAR, PORT, THERE, sender};
 use super::road::{Kind, Measured, Point, Road, time_calls};
 use crate::profile::sys::udp;
 use crate::profile::{HEADERS, Order, Span};
-use linerate_port::{Cut, OpenError, Place};
+use linerate_host::{Cut, Error, Place};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ struct In {
 }
 
 impl In {
-    fn build(order: &Order, reads: bool) -> Result<Box<dyn Road>, OpenError> {
+    fn build(order: &Order, reads: bool) -> Result<Box<dyn Road>, Error> {
         let lan = Lan::veth()?;
         let payload = order.size.saturating_sub(HEADERS) as usize;
         Ok(Box::new(Self { socket: sender(true)?, lan, data: vec![0x55; payload], reads }))
@@ -72,7 +72,7 @@ impl In {
 
     /// Sends to where a program drops.
     fn dropped_by(&mut self, cut: &Cut, time: Span<'_>) -> Result<Measured, String> {
-        let text = |e: OpenError| e.to_string();
+        let text = |e: Error| e.to_string();
         // What is not dropped goes into this socket, or does not fit into it.
         let reader = self.receiver()?;
         let before = self.refused()?;
@@ -184,7 +184,7 @@ impl Road for In {
     }
 
     fn measure(&mut self, point: &str, time: Span<'_>) -> Result<Measured, String> {
-        let text = |e: OpenError| e.to_string();
+        let text = |e: Error| e.to_string();
         match point {
             SENDING => {
                 let cut = Cut::drop_at(Self::place(point)).map_err(text)?;

@@ -5,7 +5,7 @@ use super::lan::{FAR, Lan, NEAR, NOWHERE, PORT, THERE, sender};
 use super::road::{Kind, Measured, Point, Road, time_calls};
 use crate::profile::sys::udp::{self, Errno, To};
 use crate::profile::{HEADERS, Order, Span};
-use linerate_port::{Cut, OpenError, Place};
+use linerate_host::{Cut, Error, Place};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ struct Out {
 }
 
 impl Out {
-    fn build(order: &Order, connected: bool, lan: Lan) -> Result<Box<dyn Road>, OpenError> {
+    fn build(order: &Order, connected: bool, lan: Lan) -> Result<Box<dyn Road>, Error> {
         let far = if lan.has_far() { Some(lan.cut_at_far(Place::Xdp(FAR), false)?) } else { None };
         let payload = order.size.saturating_sub(HEADERS) as usize;
         Ok(Box::new(Self { socket: sender(connected)?, lan, connected, data: vec![0x55; payload], far }))
@@ -139,7 +139,7 @@ impl Road for Out {
     }
 
     fn measure(&mut self, point: &str, time: Span<'_>) -> Result<Measured, String> {
-        let text = |e: OpenError| e.to_string();
+        let text = |e: Error| e.to_string();
         let refused = |(ns, calls), behind| Measured { ns, calls, counted: calls, behind };
         let before = self.reached()?;
         match point {

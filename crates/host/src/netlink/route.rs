@@ -1,7 +1,8 @@
-//! rtnetlink, above links: addresses, neighbours, routes to nowhere, and the queueing discipline that drops everything.
+//! Above links: addresses, neighbours, routes to nowhere, and the queueing discipline that drops everything.
 //! IPv4 only.
 
-use super::netlink::{MAKES, Message, Netlink, attributes, bad_answer, word};
+use super::message::{MAKES, Message, attribute, word};
+use super::{Netlink, bad_answer};
 use std::io;
 use std::net::Ipv4Addr;
 
@@ -71,15 +72,10 @@ impl Netlink {
     pub(crate) fn queue_drops(&mut self, index: u32) -> io::Result<u32> {
         // The answer is a notification, which comes to who asks for an echo.
         let request = Message::about(libc::RTM_GETQDISC, ECHO, &about_root(index));
-        let answer = self.ask(request)?.ok_or_else(bad_answer)?;
-        let mut drops = None;
-        attributes(answer.get(TC_HEADER..).unwrap_or_default(), |kind, value| {
-            // struct tc_stats: 64 bits of bytes, packets, drops
-            if kind == TCA_STATS && value.len() >= 16 {
-                drops = Some(word(value, 12));
-            }
-        });
-        drops.ok_or_else(bad_answer)
+        let answer = self.answer(request)?;
+        // struct tc_stats: 64 bits of bytes, packets, drops
+        let stats = attribute(answer.get(TC_HEADER..).unwrap_or_default(), TCA_STATS).filter(|stats| stats.len() >= 16);
+        stats.map(|stats| word(stats, 12)).ok_or_else(bad_answer)
     }
 }
 

@@ -1,4 +1,4 @@
-//! An interface by its control socket: whether it runs, how many queues it uses, and which addresses it receives.
+//! An interface by its control socket: whether it runs, and which addresses it receives.
 //!
 //! The socket is an AF_PACKET one of no protocol, which receives nothing. What it asks of the interface (promiscuous
 //! mode, addresses) ends with it, however the process ends (`packet(7)`, PACKET_ADD_MEMBERSHIP).
@@ -7,13 +7,12 @@ use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-const ETHTOOL_GCHANNELS: u32 = 0x3c;
 const PACKET_ADD_MEMBERSHIP: libc::c_int = 1;
 const PACKET_DROP_MEMBERSHIP: libc::c_int = 2;
 
 /// What to receive besides frames to the interface's own address and broadcasts (`linux/if_packet.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Membership {
+pub enum Membership {
     /// Everything.
     Promiscuous,
     /// All multicasts.
@@ -22,20 +21,9 @@ pub(crate) enum Membership {
     Address([u8; 6]),
 }
 
-/// Queues in use (`struct ethtool_channels`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Channels {
-    /// For receive alone.
-    pub(crate) rx: u32,
-    /// For transmit alone.
-    pub(crate) tx: u32,
-    /// For both.
-    pub(crate) combined: u32,
-}
-
 /// A control socket.
 #[derive(Debug)]
-pub(crate) struct Control {
+pub struct Control {
     fd: OwnedFd,
     name: [u8; libc::IFNAMSIZ],
     index: u32,
@@ -47,7 +35,7 @@ fn check(result: libc::c_int) -> io::Result<()> {
 
 impl Control {
     /// For an interface of the calling thread's network namespace. Needs CAP_NET_RAW.
-    pub(crate) fn open(interface: &str, index: u32) -> io::Result<Self> {
+    pub fn open(interface: &str, index: u32) -> io::Result<Self> {
         // SAFETY: no pointers; the descriptor that comes back is new and ours.
         let fd = unsafe {
             match libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) {
@@ -62,14 +50,13 @@ impl Control {
         Ok(Self { fd, name, index })
     }
 
-    /// Of no interface: every call on it fails.
-    #[cfg(test)]
-    pub(crate) fn nowhere() -> Self {
-        Self { fd: std::fs::File::open("/dev/null").unwrap().into(), name: [0; libc::IFNAMSIZ], index: 0 }
+    /// Of no interface: every call on it fails. For those who play the kernel.
+    pub fn nowhere() -> io::Result<Self> {
+        Ok(Self { fd: std::fs::File::open("/dev/null")?.into(), name: [0; libc::IFNAMSIZ], index: 0 })
     }
 
     /// Whether the interface is switched on and has a carrier.
-    pub(crate) fn running(&self) -> io::Result<bool> {
+    pub fn running(&self) -> io::Result<bool> {
         #[repr(C)]
         struct Request {
             name: [u8; libc::IFNAMSIZ],
@@ -83,30 +70,13 @@ impl Control {
         Ok(i32::from(request.flags) & wanted == wanted)
     }
 
-    /// The queues that the interface uses; an error if its driver does not say.
-    pub(crate) fn channels(&self) -> io::Result<Channels> {
-        // Command; greatest rx, tx, other, combined; then those in use in the same order.
-        let mut numbers = [0u32; 9];
-        numbers[0] = ETHTOOL_GCHANNELS;
-        #[repr(C)]
-        struct Request {
-            name: [u8; libc::IFNAMSIZ],
-            data: *mut u32,
-            rest: [u8; 16],
-        }
-        let mut request = Request { name: self.name, data: numbers.as_mut_ptr(), rest: [0; 16] };
-        // SAFETY: the request is as large as an `ifreq`, and the numbers as `struct ethtool_channels`; both outlive it.
-        check(unsafe { libc::ioctl(self.fd.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) })?;
-        Ok(Channels { rx: numbers[5], tx: numbers[6], combined: numbers[8] })
-    }
-
     /// Has the interface receive more, until [`Control::leave`] or the end of this socket.
-    pub(crate) fn join(&self, membership: Membership) -> io::Result<()> {
+    pub fn join(&self, membership: Membership) -> io::Result<()> {
         self.member(PACKET_ADD_MEMBERSHIP, membership)
     }
 
     /// Takes back what was joined.
-    pub(crate) fn leave(&self, membership: Membership) -> io::Result<()> {
+    pub fn leave(&self, membership: Membership) -> io::Result<()> {
         self.member(PACKET_DROP_MEMBERSHIP, membership)
     }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::{Namespace, Rtnetlink};
 use std::net::UdpSocket;
 
 /// Runs it in a namespace of its own; says why if that cannot be.

@@ -1,63 +1,13 @@
-//! Network namespaces without names, and pairs of virtual Ethernet interfaces in them: where the kernel's ports can be
-//! tried and measured without touching the host's network, and without `ip` or `ethtool`.
-//!
-//! ```no_run
-//! use linerate_port::{Namespace, VethPair, open};
-//! let ns = Namespace::new()?;
-//! let pair = ns.run_in(|| VethPair::new(["left", "right"], 1, 1500))??;
-//! let port = ns.run_in(|| open("packet:left"))?;
-//! println!("{:?}", pair.link("left")?.stats);
-//! # Ok::<(), linerate_port::OpenError>(())
-//! ```
+//! Pairs of virtual Ethernet interfaces, made and set without `ip` or `ethtool`.
 
-use crate::error::{Cause, OpenError};
-pub use crate::sys::ethtool::Offloads;
-use crate::sys::netlink::{LinkChange, Netlink};
-pub use crate::sys::netlink::{LinkState, LinkStats};
-use crate::sys::{ethtool, netns};
+use crate::error::{Cause, Error};
+use crate::ethtool::{Ethtool, Offloads};
+use crate::netlink::Netlink;
+use crate::netlink::link::{LinkChange, LinkState};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::panic::resume_unwind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// A network namespace of its own, its loopback up. It has no name anywhere: the kernel ends it when this value and all
-/// sockets and threads in it are gone, whatever became of the process.
-#[derive(Debug)]
-pub struct Namespace {
-    fd: OwnedFd,
-}
-
-impl Namespace {
-    /// Makes one. Needs CAP_SYS_ADMIN.
-    pub fn new() -> Result<Self, OpenError> {
-        // Only a thread's namespace can be changed, so one makes it and ends.
-        let made = thread::spawn(|| -> io::Result<Self> {
-            netns::unshare()?;
-            let mut links = Netlink::open()?;
-            let lo = links.link("lo")?;
-            links.change(lo.index, LinkChange { up: Some(true), ..LinkChange::default() })?;
-            Ok(Self { fd: netns::current()? })
-        });
-        let made = made.join().unwrap_or_else(|panic| resume_unwind(panic));
-        made.map_err(|e| oops("network namespace", "making one", &e))
-    }
-
-    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
-    }
-
-    /// Runs a closure in it, on a thread of its own. Sockets and ports opened there, and threads started there, stay in
-    /// the namespace; they can be used from anywhere.
-    pub fn run_in<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T, OpenError> {
-        thread::scope(|scope| {
-            let inside = scope.spawn(|| netns::enter(self.fd.as_fd()).map(|()| run()));
-            inside.join().unwrap_or_else(|panic| resume_unwind(panic))
-        })
-        .map_err(|e| oops("network namespace", "entering it", &e))
-    }
-}
 
 /// Two interfaces that are each other's far ends. Both go when this value does.
 ///
@@ -67,6 +17,7 @@ pub struct VethPair {
     names: [String; 2],
     index: u32,
     links: Mutex<Netlink>,
+    ethtool: Ethtool,
 }
 
 impl VethPair {
@@ -75,7 +26,7 @@ impl VethPair {
     /// They get no addresses and send nothing by themselves. Needs CAP_NET_ADMIN.
     ///
     /// `mtu` is in bytes, 68 to 65535; names have 1 to 15 bytes.
-    pub fn new(names: [&str; 2], queues: u32, mtu: u32) -> Result<Self, OpenError> {
+    pub fn new(names: [&str; 2], queues: u32, mtu: u32) -> Result<Self, Error> {
         let subject = format!("veth pair {} {}", names[0], names[1]);
         for name in names {
             if name.is_empty()
@@ -83,8 +34,9 @@ impl VethPair {
                 || name.contains(['/', ':', '\0'])
                 || name.contains(char::is_whitespace)
             {
-                return Err(OpenError::usage(
+                return Err(Error::new(
                     subject,
+                    Cause::Usage,
                     "that is no interface's name",
                     "give 1 to 15 letters and digits",
                 ));
@@ -92,22 +44,19 @@ impl VethPair {
         }
         if !(1..=4096).contains(&queues) || !(68..=65535).contains(&mtu) {
             let what = format!("queues={queues} mtu={mtu} will not do");
-            return Err(OpenError::usage(subject, what, "give 1 to 4096 queues and an MTU from 68 to 65535"));
+            return Err(Error::new(subject, Cause::Usage, what, "give 1 to 4096 queues and an MTU from 68 to 65535"));
         }
+        let ethtool = Ethtool::open()?;
         let make = || -> io::Result<Self> {
             let mut links = Netlink::open()?;
             links.make_veth(names, queues, mtu)?;
             let index = links.link(names[0])?.index;
             // From here on the pair goes by itself if a step fails.
-            let pair = Self { names: names.map(str::to_owned), index, links: Mutex::new(links) };
+            let pair = Self { names: names.map(str::to_owned), index, links: Mutex::new(links), ethtool };
             for name in names {
                 let mut links = pair.links();
                 let index = links.link(name)?.index;
-                // A kernel without IPv6 does not know what is asked, and does not need it.
-                match links.change(index, LinkChange { no_ipv6_address: true, ..LinkChange::default() }) {
-                    Err(e) if e.raw_os_error() != Some(libc::EAFNOSUPPORT) => return Err(e),
-                    _ => links.change(index, LinkChange { up: Some(true), ..LinkChange::default() })?,
-                }
+                links.start_quietly(index)?;
             }
             // The kernel says so a little later.
             let until = Instant::now() + Duration::from_secs(5);
@@ -119,7 +68,7 @@ impl VethPair {
             }
             Ok(pair)
         };
-        make().map_err(|e| oops(&subject, "making it", &e))
+        make().map_err(|e| Error::of(&subject, "making it", &e))
     }
 
     /// The two names.
@@ -129,27 +78,27 @@ impl VethPair {
     }
 
     /// What one end (or any other link of the namespace) is now, with the kernel's counters.
-    pub fn link(&self, name: &str) -> Result<LinkState, OpenError> {
-        self.links().link(name).map_err(|e| oops(name, "reading its state", &e))
+    pub fn link(&self, name: &str) -> Result<LinkState, Error> {
+        self.links().link(name).map_err(|e| Error::of(name, "reading its state", &e))
     }
 
     /// Switches one end on or off. Off at one end takes the carrier from the other, which the kernel may be up to a
     /// second late to say.
-    pub fn set_up(&self, name: &str, up: bool) -> Result<(), OpenError> {
+    pub fn set_up(&self, name: &str, up: bool) -> Result<(), Error> {
         let mut links = self.links();
         let change = LinkChange { up: Some(up), ..LinkChange::default() };
         let done = links.link(name).and_then(|link| links.change(link.index, change));
-        done.map_err(|e| oops(name, "switching it", &e))
+        done.map_err(|e| Error::of(name, "switching it", &e))
     }
 
     /// One end's offloads.
-    pub fn offloads(&self, name: &str) -> Result<Offloads, OpenError> {
-        ethtool::offloads(self.links().as_fd(), name).map_err(|e| oops(name, "reading its offloads", &e))
+    pub fn offloads(&self, name: &str) -> Result<Offloads, Error> {
+        self.ethtool.offloads(name)
     }
 
     /// Sets one end's offloads; gives what it then has, because some need others (TSO needs checksums).
-    pub fn set_offloads(&self, name: &str, offloads: Offloads) -> Result<Offloads, OpenError> {
-        ethtool::set_offloads(self.links().as_fd(), name, offloads).map_err(|e| oops(name, "setting its offloads", &e))
+    pub fn set_offloads(&self, name: &str, offloads: Offloads) -> Result<Offloads, Error> {
+        self.ethtool.set_offloads(name, offloads)
     }
 
     fn links(&self) -> MutexGuard<'_, Netlink> {
@@ -164,26 +113,11 @@ impl Drop for VethPair {
     }
 }
 
-pub(crate) fn oops(subject: &str, doing: &str, error: &io::Error) -> OpenError {
-    let (cause, why, mend) = match error.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => (
-            Cause::Capability,
-            "not permitted (it takes CAP_SYS_ADMIN and CAP_NET_ADMIN)".into(),
-            "run as root, or under 'unshare --map-root-user --net'",
-        ),
-        Some(libc::EEXIST) => (Cause::Busy, "the name is taken".into(), "choose another name"),
-        Some(libc::ENODEV) => (Cause::Missing, "there is no such interface".into(), "see the names in 'ip link'"),
-        Some(libc::EOPNOTSUPP) => {
-            (Cause::Capability, "the kernel has no such thing".into(), "load the module 'veth', or use cable: ports")
-        }
-        _ => (Cause::System, error.to_string(), "see what the kernel logged, and try again"),
-    };
-    OpenError::new(subject, cause, format!("{doing}: {why}"), mend)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Namespace;
+    use crate::netlink::link::LinkStats;
 
     /// None, and why on standard output, if the privilege is missing.
     fn namespace() -> Option<Namespace> {

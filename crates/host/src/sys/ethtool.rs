@@ -1,4 +1,4 @@
-//! Offloads of an interface by the ethtool ioctl (`linux/ethtool.h`, the commands with one value).
+//! Offloads and queues of an interface by the ethtool ioctl (`linux/ethtool.h`).
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -16,6 +16,7 @@ pub struct Offloads {
     pub gro: bool,
 }
 
+const GET_CHANNELS: u32 = 0x3c;
 const GET_TX_CHECKSUM: u32 = 0x16;
 const SET_TX_CHECKSUM: u32 = 0x17;
 const GET_TSO: u32 = 0x1e;
@@ -24,6 +25,17 @@ const GET_GSO: u32 = 0x23;
 const SET_GSO: u32 = 0x24;
 const GET_GRO: u32 = 0x2b;
 const SET_GRO: u32 = 0x2c;
+
+/// Queues in use (`struct ethtool_channels`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Channels {
+    /// For receive alone.
+    pub rx: u32,
+    /// For transmit alone.
+    pub tx: u32,
+    /// For both.
+    pub combined: u32,
+}
 
 /// `struct ethtool_value`.
 #[repr(C)]
@@ -73,4 +85,26 @@ pub(crate) fn set_offloads(socket: BorrowedFd<'_>, interface: &str, wanted: Offl
         }
     }
     offloads(socket, interface)
+}
+
+/// The queues that an interface uses; an error if its driver does not say.
+pub(crate) fn channels(socket: BorrowedFd<'_>, interface: &str) -> io::Result<Channels> {
+    // Command; greatest rx, tx, other, combined; then those in use in the same order.
+    let mut numbers = [0u32; 9];
+    numbers[0] = GET_CHANNELS;
+    #[repr(C)]
+    struct Request {
+        name: [u8; libc::IFNAMSIZ],
+        data: *mut u32,
+        rest: [u8; 16],
+    }
+    let mut request = Request { name: [0; libc::IFNAMSIZ], data: numbers.as_mut_ptr(), rest: [0; 16] };
+    for (to, from) in request.name.iter_mut().zip(interface.bytes().take(libc::IFNAMSIZ - 1)) {
+        *to = from;
+    }
+    // SAFETY: the request is as large as an `ifreq`, and the numbers as `struct ethtool_channels`; both outlive it.
+    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(Channels { rx: numbers[5], tx: numbers[6], combined: numbers[8] }),
+    }
 }

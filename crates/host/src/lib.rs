@@ -1,0 +1,47 @@
+//! The machine below the ports: its interfaces, namespaces and places for programs, asked and set without other programs.
+//!
+//! ```no_run
+//! use linerate_host::{Namespace, VethPair};
+//! let ns = Namespace::new()?;
+//! let pair = ns.run_in(|| VethPair::new(["left", "right"], 1, 1500))??;
+//! println!("{:?}", pair.link("left")?.stats);
+//! # Ok::<(), linerate_host::Error>(())
+//! ```
+//!
+//! What this crate refuses to do: it knows no port and has no policy. What is on Linux alone is missing elsewhere.
+
+#[cfg(target_os = "linux")]
+pub mod bpf;
+#[cfg(target_os = "linux")]
+mod cut;
+mod error;
+#[cfg(target_os = "linux")]
+mod ethtool;
+#[cfg(target_os = "linux")]
+mod namespace;
+#[cfg(target_os = "linux")]
+mod netlink;
+#[cfg(target_os = "linux")]
+mod rtnetlink;
+#[cfg(target_os = "linux")]
+mod sys;
+#[cfg(target_os = "linux")]
+mod veth;
+
+#[cfg(target_os = "linux")]
+pub use cut::{Cut, Place};
+pub use error::{Cause, Error};
+#[cfg(target_os = "linux")]
+pub use ethtool::{Channels, Ethtool, Offloads};
+#[cfg(target_os = "linux")]
+pub use namespace::Namespace;
+#[cfg(target_os = "linux")]
+pub use netlink::link::{LinkState, LinkStats};
+#[cfg(target_os = "linux")]
+pub use netlink::netdev::{XSK_TX_CHECKSUM, xsk_features};
+#[cfg(target_os = "linux")]
+pub use rtnetlink::Rtnetlink;
+#[cfg(target_os = "linux")]
+pub use sys::interface::{Control, Membership};
+#[cfg(target_os = "linux")]
+pub use veth::VethPair;

@@ -1,0 +1,165 @@
+//! Messages: how a request is built, and how an answer is taken apart without trusting any length in it.
+
+use std::iter::from_fn;
+
+/// Bytes of `struct nlmsghdr`.
+pub(super) const HEADER: usize = 16;
+/// Flags of a request that wants an answer, and of one that makes something new.
+const ACKED: u16 = 0x1 | 0x4;
+pub(crate) const MAKES: u16 = 0x200 | 0x400;
+
+/// A request, as it grows.
+pub(crate) struct Message {
+    bytes: Vec<u8>,
+}
+
+impl Message {
+    /// A request; `header` is the structure that such requests begin with.
+    pub(crate) fn about(kind: u16, flags: u16, header: &[u8]) -> Self {
+        let mut bytes = Vec::with_capacity(256);
+        bytes.extend([0; 4]);
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend((ACKED | flags).to_ne_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend(header);
+        Self { bytes }
+    }
+
+    /// Bytes as they are.
+    pub(super) fn raw(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+    }
+
+    /// An attribute.
+    pub(crate) fn attribute(&mut self, kind: u16, value: &[u8]) {
+        self.nest(kind, |message| message.raw(value));
+    }
+
+    /// An attribute that is a text, with the zero behind it.
+    pub(crate) fn text(&mut self, kind: u16, text: &str) {
+        self.nest(kind, |message| {
+            message.raw(text.as_bytes());
+            message.raw(&[0]);
+        });
+    }
+
+    /// An attribute whose value is made of attributes.
+    pub(crate) fn nest(&mut self, kind: u16, fill: impl FnOnce(&mut Self)) {
+        let at = self.bytes.len();
+        self.bytes.extend([0; 2]);
+        self.bytes.extend(kind.to_ne_bytes());
+        fill(self);
+        let len = u16::try_from(self.bytes.len() - at).expect("requests are short");
+        self.bytes[at..at + 2].copy_from_slice(&len.to_ne_bytes());
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    }
+
+    /// What stands behind the header.
+    #[cfg(test)]
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.bytes[HEADER..]
+    }
+
+    pub(super) fn finish(mut self, sequence: u32) -> Vec<u8> {
+        let len = u32::try_from(self.bytes.len()).expect("requests are short");
+        self.bytes[..4].copy_from_slice(&len.to_ne_bytes());
+        self.bytes[8..12].copy_from_slice(&sequence.to_ne_bytes());
+        self.bytes
+    }
+}
+
+/// The messages of a datagram: kind, sequence number, body. What is cut off ends it.
+pub(super) fn messages(mut rest: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
+    from_fn(move || {
+        let len = usize::try_from(word(rest, 0)).ok()?;
+        let message = rest.get(..len)?;
+        let body = message.get(HEADER..)?;
+        rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
+        Some((half(message, 4), word(message, 8), body))
+    })
+}
+
+/// Kind and value of every attribute. What is cut off ends it.
+pub(crate) fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    from_fn(move || {
+        let len = usize::from(half(rest, 0));
+        let (kind, value) = (half(rest, 2), rest.get(4..len)?);
+        rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
+        // The two high bits mark nesting and byte order.
+        Some((kind & 0x3fff, value))
+    })
+}
+
+/// The value of the first attribute of a kind.
+pub(crate) fn attribute(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+    attributes(bytes).find_map(|(kind, value)| (kind == wanted).then_some(value))
+}
+
+/// A number of 16 bits; 0 where there are not so many bytes.
+pub(super) fn half(bytes: &[u8], at: usize) -> u16 {
+    bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u16::from_ne_bytes(*b))
+}
+
+/// A number of 32 bits.
+pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_ne_bytes(*b))
+}
+
+/// A number of 64 bits.
+pub(super) fn long(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_ne_bytes(*b))
+}
+
+/// The text up to the zero behind it.
+pub(crate) fn text(value: &[u8]) -> String {
+    let end = value.iter().position(|b| *b == 0).unwrap_or(value.len());
+    String::from_utf8_lossy(&value[..end]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Message {
+        let mut message = Message::about(7, 0, &[]);
+        message.attribute(1, &5u32.to_ne_bytes());
+        message.nest(2 | 0x8000, |inner| inner.text(3, "name"));
+        message.attribute(4, &[]);
+        message
+    }
+
+    #[test]
+    fn what_is_built_is_found() {
+        let message = sample();
+        let found: Vec<_> = attributes(message.body()).map(|(kind, value)| (kind, value.len())).collect();
+        assert_eq!(found, [(1, 4), (2, 12), (4, 0)]);
+        assert_eq!(attribute(message.body(), 1).map(|value| word(value, 0)), Some(5));
+        assert_eq!(
+            attribute(message.body(), 2).and_then(|inner| attribute(inner, 3)).map(text).as_deref(),
+            Some("name")
+        );
+        assert_eq!(attribute(message.body(), 9), None);
+        let bytes = message.finish(11);
+        let all: Vec<_> = messages(&bytes).map(|(kind, sequence, body)| (kind, sequence, body.len())).collect();
+        assert_eq!(all, [(7, 11, bytes.len() - HEADER)]);
+    }
+
+    /// Whatever the lengths say, nothing beyond the bytes is read and every walk ends.
+    #[test]
+    fn lengths_that_lie_end_the_walk() {
+        let bytes = sample().finish(1);
+        for end in 0..bytes.len() {
+            assert_eq!(messages(&bytes[..end]).count(), 0, "a message cut at {end}");
+            let seen: usize = attributes(&bytes[HEADER.min(end)..end]).map(|(_, value)| value.len()).sum();
+            assert!(seen < end.max(1));
+        }
+        for at in 0..bytes.len() {
+            for value in [0, 1, 3, 4, 5, 0x7f, 0xff] {
+                let mut bent = bytes.clone();
+                bent[at] = value;
+                assert!(messages(&bent).map(|(_, _, body)| attributes(body).count()).sum::<usize>() <= bytes.len() / 4);
+            }
+        }
+        assert_eq!((half(&[1], 0), word(&[1; 3], 0), word(&[1; 8], 6), long(&[], 9)), (0, 0, 0, 0));
+    }
+}

@@ -1,0 +1,93 @@
+//! What `ip` and `tc` do: links, addresses, neighbours, routes and queueing disciplines, set and looked at.
+
+use crate::Namespace;
+use crate::error::Error;
+use crate::netlink::Netlink;
+use crate::netlink::link::{LinkChange, LinkState};
+use std::io;
+use std::net::Ipv4Addr;
+
+/// What `ip` and `tc` do, for the network namespace of the thread that opened it. Needs CAP_NET_ADMIN to change a thing.
+pub struct Rtnetlink(Netlink);
+
+impl Rtnetlink {
+    /// For the calling thread's network namespace.
+    pub fn open() -> Result<Self, Error> {
+        Netlink::open().map(Self).map_err(|e| Error::of("rtnetlink", "opening a socket", &e))
+    }
+
+    /// What a link is now, with the kernel's counters.
+    pub fn link(&mut self, name: &str) -> Result<LinkState, Error> {
+        self.0.link(name).map_err(|e| Error::of(name, "reading its state", &e))
+    }
+
+    /// What the link of a number is now, with the kernel's counters.
+    pub fn link_at(&mut self, index: u32) -> Result<LinkState, Error> {
+        self.0.link_at(index).map_err(|e| Error::of(format!("interface {index}"), "reading its state", &e))
+    }
+
+    /// Makes an interface that drops all that is sent out of it, in its transmit function, and counts it as `rx_dropped`
+    /// (an `ifb` that nothing is redirected to). It is switched on.
+    pub fn make_sink(&mut self, name: &str) -> Result<(), Error> {
+        let make = |net: &mut Netlink| -> io::Result<()> {
+            net.make_ifb(name)?;
+            let index = net.link(name)?.index;
+            net.start_quietly(index)
+        };
+        make(&mut self.0).map_err(|e| Error::of(name, "making an ifb", &e))
+    }
+
+    /// Gives an interface an address, and the network around it a route.
+    pub fn add_address(&mut self, name: &str, address: Ipv4Addr, prefix: u8) -> Result<(), Error> {
+        self.of(name, "giving it an address", |net, index| net.add_address(index, address, prefix))
+    }
+
+    /// Says for good at which MAC address a neighbour is, so that nobody asks.
+    pub fn add_neighbour(&mut self, name: &str, address: Ipv4Addr, mac: [u8; 6]) -> Result<(), Error> {
+        self.of(name, "adding a neighbour", |net, index| net.add_neighbour(index, address, mac))
+    }
+
+    /// Adds a route on which sending fails with EHOSTUNREACH.
+    pub fn add_unreachable(&mut self, network: Ipv4Addr, prefix: u8) -> Result<(), Error> {
+        let route = format!("route {network}/{prefix}");
+        self.0.add_unreachable(network, prefix).map_err(|e| Error::of(route, "adding it", &e))
+    }
+
+    /// Has an interface drop everything in its queueing discipline (`tc qdisc replace dev NAME root blackhole`), or not
+    /// any more.
+    pub fn blackhole(&mut self, name: &str, on: bool) -> Result<(), Error> {
+        self.of(name, "setting its queueing discipline", |net, index| net.blackhole(index, on))
+    }
+
+    /// Packets that an interface's queueing discipline has dropped. The kernel counts them in 32 bits.
+    pub fn queue_drops(&mut self, name: &str) -> Result<u32, Error> {
+        self.of(name, "reading its queueing discipline", Netlink::queue_drops)
+    }
+
+    /// Moves a link into another network namespace, where it is switched off and has no addresses.
+    pub fn move_to(&mut self, name: &str, namespace: &Namespace) -> Result<(), Error> {
+        self.of(name, "moving it", |net, index| net.move_to(index, namespace.as_fd()))
+    }
+
+    /// Switches a link on or off.
+    pub fn set_up(&mut self, name: &str, up: bool) -> Result<(), Error> {
+        let change = LinkChange { up: Some(up), ..LinkChange::default() };
+        self.of(name, "switching it", |net, index| net.change(index, change))
+    }
+
+    /// Sets the largest payload of a link's frames.
+    pub fn set_mtu(&mut self, name: &str, mtu: u32) -> Result<(), Error> {
+        let change = LinkChange { mtu: Some(mtu), ..LinkChange::default() };
+        self.of(name, "setting its MTU", |net, index| net.change(index, change))
+    }
+
+    fn of<T>(
+        &mut self,
+        name: &str,
+        doing: &str,
+        ask: impl FnOnce(&mut Netlink, u32) -> io::Result<T>,
+    ) -> Result<T, Error> {
+        let asked = self.0.link(name).and_then(|link| ask(&mut self.0, link.index));
+        asked.map_err(|e| Error::of(name, doing, &e))
+    }
+}
