@@ -53,12 +53,3 @@ impl From<Refusal> for Trouble {
         }
     }
 }
-
-/// clap's errors say more than a line; the first says what is wrong.
-impl From<clap::Error> for Trouble {
-    fn from(error: clap::Error) -> Self {
-        let text = error.to_string();
-        let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        Self::usage(format!("{what}; --help lists what there is"))
-    }
-}

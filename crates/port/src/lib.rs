@@ -61,6 +61,7 @@ mod xdp;
 pub use class::CLASSES;
 pub use counters::{DropReason, Drops, RxCounters, TxCounters};
 pub use error::{Cause, OpenError};
+pub use hint::nearest;
 pub use info::{Caps, Filter, Info, Link};
 pub use kinds::{KINDS, Kind, OptionRow};
 pub use open::{Demand, Port, open, open_all};

@@ -3,11 +3,12 @@
 mod history;
 
 use super::shared::{ended, file, stop_at_signals};
-use super::{Command, parse};
+use super::{Command, parsed};
 use crate::print::print;
 use crate::progress::Progress;
 use crate::trouble::Trouble;
-use clap::Parser;
+use clap::builder::PossibleValuesParser;
+use clap::{CommandFactory, Parser};
 use history::History;
 use linerate_lab::progress::{Step, Steps};
 use linerate_load::bench::{BENCHES, Bench, Compared, Missing, Setting, Unit, compare, spread};
@@ -19,11 +20,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-pub(super) const COMMAND: Command =
-    Command { name: "bench", about: "linerate against the machine's roof and its peers, as ratios", alone: false, run };
+pub(super) const COMMAND: Command = Command::by_clap("bench", Arguments::command, |matches, _| run(parsed(matches)?));
 
-/// Measure linerate and its peers in turns; a round counts only if the cores' state stays the same. Without names: all.
-/// Ctrl-C ends it early, with the rounds that were measured.
+/// Measure linerate against the machine's roof and its peers, as ratios.
+///
+/// They are measured in turns; a round counts only if the cores' state stays the same. Without names: all. Ctrl-C ends it
+/// early, with the rounds that were measured.
 #[derive(Parser)]
 #[command(
     after_help = "Exit codes: 0 measured, 1 a measurement failed or the history could not be written, 2 wrong on the \
@@ -31,7 +33,7 @@ pub(super) const COMMAND: Command =
 )]
 struct Arguments {
     /// Which benches; `linerate bench list` lists them.
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = known())]
     names: Vec<String>,
     /// Milliseconds that each measurement of linerate takes, 50 to 60000.
     #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(50..=60_000))]
@@ -50,17 +52,15 @@ struct Arguments {
     history: Option<PathBuf>,
 }
 
-fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
-    let Some(parsed) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
-    if parsed.names == ["list"] {
+/// Every bench, and `list`.
+fn known() -> PossibleValuesParser {
+    PossibleValuesParser::new(BENCHES.iter().map(|bench| bench.name).chain(["list"]))
+}
+
+fn run(parsed: Arguments) -> Result<ExitCode, Trouble> {
+    if parsed.names.iter().any(|name| name == "list") {
         print(&BENCHES.iter().map(|b| format!("{:12} {}\n", b.name, b.about)).collect::<String>());
         return Ok(ExitCode::SUCCESS);
-    }
-    for name in &parsed.names {
-        if !BENCHES.iter().any(|bench| bench.name == name) {
-            let names: Vec<_> = BENCHES.iter().map(|bench| bench.name).collect();
-            return Err(Trouble::usage(format!("there is no bench '{name}'; give some of {}", names.join(", "))));
-        }
     }
     let mut history = parsed.history.as_deref().map(History::open).transpose()?;
     let cores = cpus().first_chunk::<2>().copied().unwrap_or([0, 0]);

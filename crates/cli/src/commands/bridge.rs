@@ -1,10 +1,10 @@
 //! `linerate bridge`.
 
 use super::shared::{confine, ended, stop_at_signals, wait};
-use super::{Command, parse};
+use super::{Command, parsed};
 use crate::print;
 use crate::trouble::Trouble;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use linerate_load::bridge::{BridgeConfig, bridge};
 use linerate_load::pktgen::resolve;
 use linerate_port::{Link, open_all};
@@ -12,8 +12,7 @@ use linerate_rt::{WaitMode, monotonic_ns, pause};
 use std::process::ExitCode;
 use std::time::Duration;
 
-pub(super) const COMMAND: Command =
-    Command { name: "bridge", about: "forward all frames between two ports", alone: false, run };
+pub(super) const COMMAND: Command = Command::by_clap("bridge", Arguments::command, |matches, _| run(&parsed(matches)?));
 
 /// Forward all frames between two ports, both ways, until Ctrl-C.
 #[derive(Parser)]
@@ -30,13 +29,12 @@ struct Arguments {
     /// Print a line each way so often, in milliseconds; 0 is never.
     #[arg(short = 'T', value_name = "MS", default_value_t = 0)]
     report: u64,
-    /// How the thread waits: busy, adaptive or sleep.
-    #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait)]
+    /// How the thread waits.
+    #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait())]
     wait: WaitMode,
 }
 
-fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
-    let Some(arguments) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
+fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let [a, b] = &arguments.i[..] else {
         let n = arguments.i.len();
         return Err(Trouble::usage(format!("-i: {n} ports, a bridge has two; give -i A -i B")));

@@ -8,19 +8,14 @@ mod initiator;
 mod list;
 mod target;
 
-use super::{Command, parse};
+use super::{Command, parsed};
 use crate::trouble::Trouble;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
-pub(super) const COMMAND: Command = Command {
-    name: "fcoe",
-    about: "Fibre Channel over Ethernet without a switch (VN2VN): targets, initiators, who is there",
-    alone: false,
-    run,
-};
+pub(super) const COMMAND: Command = Command::by_clap("fcoe", Arguments::command, |matches, _| run(parsed(matches)?));
 
-/// Fibre Channel over Ethernet without a Fibre Channel switch (FC-BB-6, VN2VN).
+/// Fibre Channel over Ethernet without a Fibre Channel switch (FC-BB-6, VN2VN): targets, initiators, who is there.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -45,8 +40,7 @@ enum What {
     Write(copy::Arguments),
 }
 
-fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
-    let Some(arguments) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
+fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     match arguments.what {
         What::Target(arguments) => target::run(arguments),
         What::Discover(arguments) => discover::run(&arguments),

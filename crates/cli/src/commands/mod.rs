@@ -1,4 +1,4 @@
-//! The commands: one file and one row each.
+//! The commands: one file and one row each. The one command line that they make is [`root`](crate::root)'s.
 
 mod bench;
 mod bridge;
@@ -14,35 +14,42 @@ mod sweep;
 mod switch;
 mod xdd;
 
-use crate::trouble::{Trouble, print};
-use clap::Parser;
-use clap::error::ErrorKind;
+use crate::trouble::Trouble;
+use clap::{ArgMatches, FromArgMatches};
 use std::process::ExitCode;
+
+/// How a command ends.
+pub(crate) type Outcome = Result<ExitCode, Trouble>;
 
 /// One command.
 pub(crate) struct Command {
     /// What it is called.
     pub(crate) name: &'static str,
-    /// What it does.
-    pub(crate) about: &'static str,
-    /// Whether a link to the binary by this name runs it.
-    pub(crate) alone: bool,
-    /// Does it.
-    pub(crate) run: fn(&[String]) -> Result<ExitCode, Trouble>,
+    /// Who reads its words.
+    pub(crate) reader: Reader,
 }
 
-/// Exit codes of all commands, for `linerate help`; a command whose own codes need more words says them in its help.
-pub(crate) const ENDS: &str = "\
-Exit codes
-  0      all that was asked for was done, and held
-  1      something failed, or a result could not be written
-  2      wrong on the command line: one line says what, and the mend
-  3      measured, but a figure is worse than wanted, or two ways of measuring disagree (bench, profile)
-  4      what was measured is good, but not all could be measured (qualify, sweep, profile)
-  128+n  ended early by signal n, with what was measured so far; 130 is Ctrl-C, 141 a reader of the output that is gone
-";
+/// Who reads the words of a command.
+pub(crate) enum Reader {
+    /// clap.
+    Clap {
+        /// Its arguments and subcommands, and what they are for.
+        syntax: fn() -> clap::Command,
+        /// Does it; the words are those of the whole command line.
+        run: fn(&ArgMatches, &[String]) -> Outcome,
+    },
+    /// The command itself, as the program does that it stands in for: a link to the binary by its name behaves as that one.
+    Itself {
+        /// What it does, in a line.
+        about: &'static str,
+        /// All its help.
+        help: fn() -> String,
+        /// Does it; the words are those behind its name.
+        run: fn(&[String]) -> Outcome,
+    },
+}
 
-/// All commands.
+/// All commands, in the order of help.
 pub(crate) static COMMANDS: &[Command] = &[
     qualify::COMMAND,
     pkt_gen::COMMAND,
@@ -58,15 +65,28 @@ pub(crate) static COMMANDS: &[Command] = &[
     bench::COMMAND,
 ];
 
-/// Parses arguments; None if help was asked for, and printed.
-fn parse<P: Parser>(name: &str, arguments: &[String]) -> Result<Option<P>, Trouble> {
-    let words = std::iter::once(format!("linerate {name}")).chain(arguments.iter().cloned());
-    match P::try_parse_from(words) {
-        Ok(parsed) => Ok(Some(parsed)),
-        Err(help) if matches!(help.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            print(&help.to_string());
-            Ok(None)
-        }
-        Err(error) => Err(error.into()),
+impl Command {
+    /// A command whose words clap reads.
+    const fn by_clap(
+        name: &'static str,
+        syntax: fn() -> clap::Command,
+        run: fn(&ArgMatches, &[String]) -> Outcome,
+    ) -> Self {
+        Self { name, reader: Reader::Clap { syntax, run } }
     }
+
+    /// What the root has of it.
+    pub(crate) fn syntax(&self) -> clap::Command {
+        match &self.reader {
+            Reader::Clap { syntax, .. } => syntax().name(self.name),
+            Reader::Itself { about, help, .. } => {
+                clap::Command::new(self.name).about(*about).override_help(help()).disable_help_flag(true)
+            }
+        }
+    }
+}
+
+/// The arguments that clap has found. Their type has made the syntax as well, so nothing of it is missing.
+fn parsed<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Trouble> {
+    A::from_arg_matches(matches).map_err(|e| Trouble::usage(e.to_string()))
 }

@@ -3,19 +3,18 @@
 mod saved;
 mod show;
 
-use super::{Command, parse};
+use super::{Command, parsed};
 use crate::trouble::{Trouble, print};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use linerate_load::pktgen::resolve;
 use linerate_nic::{Control, FlagError, Nic, NicConfig, NicError, ViSettings};
 use linerate_port::open;
 use saved::Saved;
 use std::process::ExitCode;
 
-pub(super) const COMMAND: Command =
-    Command { name: "nic", about: "adapters: capabilities, settings, parameters", alone: false, run };
+pub(super) const COMMAND: Command = Command::by_clap("nic", Arguments::command, |matches, _| run(parsed(matches)?));
 
-/// linerate's adapters: what they can do, what is switched on, and where it is done.
+/// Adapters: what they can do, what is switched on, and where it is done.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -61,8 +60,7 @@ struct Set {
     words: Vec<String>,
 }
 
-fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
-    let Some(arguments) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
+fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     match arguments.what {
         What::List(List { json }) => print(&show::list(&Saved::load()?, json)),
         What::Show(Show { i, json }) => {

@@ -1,7 +1,7 @@
 //! `linerate pkt-gen`, and `pkt-gen`.
 
-use super::Command;
 use super::shared::{confine, stop_at_signals};
+use super::{Command, Reader};
 use crate::print::{self, print};
 use crate::trouble::Trouble;
 use linerate_lab::environment;
@@ -10,14 +10,16 @@ use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command {
     name: "pkt-gen",
-    about: "netmap's packet generator and receiver, flag for flag, with every frame accounted for",
-    alone: true,
-    run: pkt_gen,
+    reader: Reader::Itself {
+        about: "netmap's packet generator and receiver, flag for flag, with every frame accounted for",
+        help: pktgen::help,
+        run: pkt_gen,
+    },
 };
 
 fn pkt_gen(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let config = match Config::parse(arguments).map_err(Trouble::usage)? {
-        pktgen::Command::Help(text) => {
+        pktgen::Command::Print(text) => {
             print(&text);
             return Ok(ExitCode::SUCCESS);
         }

@@ -1,24 +1,19 @@
 //! `linerate ports`.
 
-use super::{Command, parse};
-use crate::trouble::{Trouble, print};
-use clap::Parser;
+use super::Command;
+use crate::trouble::print;
+use clap::{CommandFactory, Parser};
 use linerate_port::{COMMON, KINDS, OptionRow, WRAPPERS};
 use std::process::ExitCode;
 
-pub(super) const COMMAND: Command =
-    Command { name: "ports", about: "the kinds of ports, how they are written, and their options", alone: false, run };
+pub(super) const COMMAND: Command = Command::by_clap("ports", Arguments::command, |_, _| {
+    print(&list());
+    Ok(ExitCode::SUCCESS)
+});
 
 /// List the kinds of ports, how they are written, and their options.
 #[derive(Parser)]
 struct Arguments {}
-
-fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
-    if parse::<Arguments>(COMMAND.name, arguments)?.is_some() {
-        print(&list());
-    }
-    Ok(ExitCode::SUCCESS)
-}
 
 fn list() -> String {
     let mut text = String::from("A port is KIND:NAME, then options as ,key=value.\n");

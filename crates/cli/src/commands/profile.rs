@@ -1,10 +1,10 @@
 //! `linerate profile`.
 
 use super::shared::{conclude, file, place, stop_at_signals, typed};
-use super::{Command, parse};
+use super::{Command, parsed};
 use crate::progress::Progress;
 use crate::trouble::Trouble;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use linerate_lab::{profile, qualify};
 #[cfg(target_os = "linux")]
 use linerate_load::profile::Flood;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 pub(super) const COMMAND: Command =
-    Command { name: "profile", about: "where each nanosecond of a packet goes, stage by stage", alone: false, run };
+    Command::by_clap("profile", Arguments::command, |matches, words| run(parsed(matches)?, words));
 
 /// Where each nanosecond of a UDP packet goes, stage by stage.
 #[derive(Parser)]
@@ -49,7 +49,7 @@ enum What {
 #[cfg(target_os = "linux")]
 #[derive(clap::Args)]
 struct Flooding {
-    /// Where to.
+    /// Where to, as 10.0.0.1:9.
     #[arg(value_name = "ADDR:PORT")]
     to: SocketAddr,
     /// Bytes of payload of a datagram, 0 to 65507; 22 makes a frame of 64 bytes.
@@ -99,10 +99,9 @@ fn size(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|size| SIZES.contains(size)).ok_or_else(|| format!("give {least} to {most}"))
 }
 
-fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
-    let Some(parsed) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
+fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     let stop = stop_at_signals()?;
-    let command = typed(COMMAND.name, arguments);
+    let command = typed(words);
     match parsed.what {
         What::Tx(measuring) => stages(Way::Tx, &measuring, command, &stop),
         What::Rx(measuring) => stages(Way::Rx, &measuring, command, &stop),

@@ -1,26 +1,24 @@
 //! `linerate qualify`.
 
 use super::shared::{conclude, file, place, stop_at_signals, typed};
-use super::{Command, parse};
+use super::{Command, parsed};
 use crate::print::colours;
 use crate::progress::Progress;
 use crate::trouble::Trouble;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use linerate_lab::qualify::{Order, begin, qualify};
 use linerate_lab::text;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-pub(super) const COMMAND: Command = Command {
-    name: "qualify",
-    about: "the main job: a battery of tests on a pair of ports, a table and a report",
-    alone: false,
-    run,
-};
+pub(super) const COMMAND: Command =
+    Command::by_clap("qualify", Arguments::command, |matches, words| run(parsed(matches)?, words));
 
-/// Test a pair of ports that reach each other: rates by frame size, round trips, pacing, faults; every frame accounted
-/// for. Without ports: a virtual cable within this process, and, as root, packet: and xdp: on veth pairs; then where the
+/// The main job: a battery of tests on a pair of ports, a table and a report.
+///
+/// It tests two ports that reach each other: rates by frame size, round trips, pacing, faults; every frame accounted for.
+/// Without ports: a virtual cable within this process, and, as root, packet: and xdp: on veth pairs; then where the
 /// nanoseconds of a datagram go, and FCoE with the quick sweep's requests over an unlimited wire, each measured once.
 /// Ctrl-C ends it early, with what was measured so far.
 #[derive(Parser)]
@@ -49,8 +47,7 @@ struct Arguments {
     json: bool,
 }
 
-fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
-    let Some(parsed) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
+fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     let ports = parsed.port.zip(parsed.peer).map(|(port, peer)| [port, peer]);
     if let Some(ports) = &ports {
         // What is wrong with a name is said before anything is measured.
@@ -60,7 +57,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
     }
     let order = Order { ports, time: Duration::from_millis(parsed.time), repeats: parsed.repeats.into() };
     let stop = stop_at_signals()?;
-    let run = begin(typed(COMMAND.name, arguments));
+    let run = begin(typed(words));
     let place = place(parsed.out.as_deref(), &run)?;
     let mut progress = Progress::new();
     let run = qualify(&order, run, &stop, |step| progress.step(step));

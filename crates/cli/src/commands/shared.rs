@@ -2,6 +2,7 @@
 
 use crate::print::{self, print};
 use crate::trouble::Trouble;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use linerate_lab::store::{self, Place, StoreError};
 use linerate_port::path::from_text;
 use linerate_result::RunResult;
@@ -10,9 +11,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// How a thread waits, by its name.
-pub(super) fn wait(text: &str) -> Result<WaitMode, String> {
-    let mode = WaitMode::ALL.iter().find(|(name, _)| *name == text);
-    mode.map(|(_, mode)| *mode).ok_or_else(|| "give busy, adaptive or sleep".to_owned())
+pub(super) fn wait() -> impl TypedValueParser<Value = WaitMode> {
+    one_of(WaitMode::ALL)
+}
+
+/// What a table has by a name: help, completions and errors list the names.
+pub(super) fn one_of<T: Copy + Send + Sync + 'static>(
+    rows: impl IntoIterator<Item = (&'static str, T)>,
+) -> impl TypedValueParser<Value = T> {
+    let rows: Vec<_> = rows.into_iter().collect();
+    let names = PossibleValuesParser::new(rows.iter().map(|(name, _)| *name));
+    names.try_map(move |typed| rows.iter().find(|(name, _)| *name == typed).map(|(_, row)| *row).ok_or("give another"))
 }
 
 /// The file or directory that a word names, in any octets.
@@ -54,8 +63,8 @@ pub(super) fn ended(stop: &Stop) -> ExitCode {
 }
 
 /// The whole command line.
-pub(super) fn typed(name: &str, arguments: &[String]) -> Vec<String> {
-    ["linerate".to_owned(), name.to_owned()].into_iter().chain(arguments.iter().cloned()).collect()
+pub(super) fn typed(words: &[String]) -> Vec<String> {
+    std::iter::once("linerate".to_owned()).chain(words.iter().cloned()).collect()
 }
 
 /// Prints a result, stores it in its place if it has one, and says where. What could not be stored is printed all the same.

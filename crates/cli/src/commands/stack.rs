@@ -1,9 +1,9 @@
 //! `linerate stack`.
 
-use super::shared::{confine, ended, stop_after, stop_at_signals, wait};
-use super::{Command, parse};
+use super::shared::{confine, ended, one_of, stop_after, stop_at_signals, wait};
+use super::{Command, parsed};
 use crate::trouble::{Trouble, print};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use linerate_load::pktgen::resolve;
 use linerate_port::Link;
 use linerate_rt::net::{NetError, Node, Options, SERVICES, Service, Serving};
@@ -14,10 +14,9 @@ use serde_json::{Map, Value, json};
 use std::net::IpAddr;
 use std::process::ExitCode;
 
-pub(super) const COMMAND: Command =
-    Command { name: "stack", about: "an IP host on a port: ping, echo, discard, chargen", alone: false, run };
+pub(super) const COMMAND: Command = Command::by_clap("stack", Arguments::command, |matches, _| run(parsed(matches)?));
 
-/// linerate's own IP stack.
+/// An IP host on a port: ping, echo, discard, chargen.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -33,11 +32,11 @@ enum What {
 
 #[derive(Args)]
 struct Up {
-    /// The port (KIND:NAME; a bare name is xdp:NAME); always needed.
-    #[arg(short, value_name = "PORT", default_value = "", hide_default_value = true)]
+    /// The port (KIND:NAME; a bare name is xdp:NAME), as tap:tap0.
+    #[arg(short, value_name = "PORT")]
     i: String,
-    /// An address with its network, as 10.0.0.2/24 or fd00::2/64; always needed, and may be given again.
-    #[arg(long, value_name = "CIDR")]
+    /// An address with its network, as 10.0.0.2/24 or fd00::2/64; may be given again.
+    #[arg(long, value_name = "CIDR", required = true)]
     addr: Vec<Cidr>,
     /// A route, as 0.0.0.0/0=10.0.0.1; may be given again.
     #[arg(long, value_name = "CIDR=ROUTER", value_parser = route)]
@@ -52,7 +51,7 @@ struct Up {
     #[arg(long, value_name = "VID", value_parser = vlan)]
     vlan: Option<VlanTag>,
     /// Services to offer, with commas between.
-    #[arg(long, value_name = "NAMES", default_value = "echo,discard,chargen", value_delimiter = ',', value_parser = service)]
+    #[arg(long, value_name = "NAMES", default_value = "echo,discard,chargen", value_delimiter = ',', value_parser = one_of(SERVICES.iter().map(|row| (row.name, row))))]
     services: Vec<&'static Service>,
     /// Make and verify all checksums here, whatever the port could do.
     #[arg(long)]
@@ -61,8 +60,8 @@ struct Up {
     /// --nic=). Without it there is one if settings for the port were saved.
     #[arg(long, value_name = "WORDS", value_delimiter = ',', allow_hyphen_values = true, require_equals = true)]
     nic: Option<Vec<String>>,
-    /// How the thread waits: busy, adaptive or sleep.
-    #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait)]
+    /// How the thread waits.
+    #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait())]
     wait: WaitMode,
     /// End after so many seconds; otherwise at Ctrl-C.
     #[arg(long, value_name = "N")]
@@ -75,13 +74,6 @@ struct Up {
 fn vlan(text: &str) -> Result<VlanTag, String> {
     let vid = text.parse().ok().filter(|vid| (1..=4094).contains(vid));
     vid.and_then(|vid| VlanTag::new(0, false, vid).ok()).ok_or_else(|| "give 1 to 4094".to_owned())
-}
-
-fn service(text: &str) -> Result<&'static Service, String> {
-    SERVICES.iter().find(|service| service.name == text).ok_or_else(|| {
-        let names: Vec<_> = SERVICES.iter().map(|service| service.name).collect();
-        format!("give some of {}", names.join(","))
-    })
 }
 
 fn route(text: &str) -> Result<Route, String> {
@@ -100,17 +92,13 @@ impl From<NetError> for Trouble {
     }
 }
 
-fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
-    let Some(arguments) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
+fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     match arguments.what {
         What::Up(arguments) => up(arguments),
     }
 }
 
 fn up(arguments: Up) -> Result<ExitCode, Trouble> {
-    if arguments.i.is_empty() || arguments.addr.is_empty() {
-        return Err(Trouble::usage("a host needs a port and an address: stack up -i tap:tap0 --addr 10.0.0.2/24"));
-    }
     let stop = stop_at_signals()?;
     let (name, remark) = resolve(&arguments.i);
     let options =

@@ -1,35 +1,32 @@
 //! `linerate sweep`.
 
-use super::shared::{conclude, file, place, stop_at_signals, typed};
-use super::{Command, parse};
+use super::shared::{conclude, file, one_of, place, stop_at_signals, typed};
+use super::{Command, parsed};
 use crate::print::colours;
 use crate::progress::Progress;
 use crate::trouble::Trouble;
-use clap::Parser;
-use linerate_lab::sweep::{Form, PRESETS, Store, SweepError, measure, sweep};
+use clap::{CommandFactory, Parser};
+use linerate_lab::sweep::{Form, PRESETS, Preset, Store, SweepError, measure, sweep};
 use linerate_lab::{store, text};
 use linerate_result::{RunResult, Timestamp};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub(super) const COMMAND: Command = Command {
-    name: "sweep",
-    about: "a plan of many measurements, which goes on where it was stopped; a table and a report",
-    alone: false,
-    run,
-};
+pub(super) const COMMAND: Command =
+    Command::by_clap("sweep", Arguments::command, |matches, words| run(parsed(matches)?, words));
 
-/// Measure a preset's points one after the other. Each is written down when it is done; Ctrl-C ends it early, and --resume
-/// goes on with it.
+/// Measure a preset's points one after the other, and go on where it was stopped; a table and a report.
+///
+/// Each point is written down when it is done; Ctrl-C ends it early, and --resume goes on with it.
 #[derive(Parser)]
 #[command(
     after_help = "Exit codes: 0 all points were measured, 1 requests of one failed or it could not be written down, 2 \
                         wrong on the command line, 4 a point could not be measured, 128+n ended early by signal n"
 )]
 struct Arguments {
-    /// Which preset; there is t5-fcoe: the published FCoE measurements.
-    #[arg(value_name = "PRESET")]
-    preset: String,
+    /// Which points; t5-fcoe: those of the published FCoE measurements.
+    #[arg(value_name = "PRESET", value_parser = one_of(PRESETS.iter().map(|row| (row.name, row))))]
+    preset: &'static Preset,
     /// Some points: three sizes of a request, each way, at each speed of the wire (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
@@ -47,15 +44,11 @@ struct Arguments {
     json: bool,
 }
 
-fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
-    let Some(parsed) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
-    let preset = PRESETS.iter().find(|preset| preset.name == parsed.preset).ok_or_else(|| {
-        let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-        Trouble::usage(format!("there is no preset '{}'; there are: {}", parsed.preset, names.join(", ")))
-    })?;
+fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
+    let preset = parsed.preset;
     let plan = preset.plan(if parsed.full { Form::Full } else { Form::Quick });
     let stop = stop_at_signals()?;
-    let command = typed(COMMAND.name, arguments);
+    let command = typed(words);
     let fresh = RunResult::new(preset.name.into(), Vec::new(), Timestamp::now());
     let directory = match parsed.out {
         Some(directory) => directory,

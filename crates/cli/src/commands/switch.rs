@@ -3,10 +3,10 @@
 mod show;
 
 use super::shared::{confine, ended, stop_at_signals, wait};
-use super::{Command, parse};
+use super::{Command, parsed};
 use crate::print;
 use crate::trouble::Trouble;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use linerate_load::pktgen::resolve;
 use linerate_load::switch::{SwitchJob, serve};
 use linerate_port::switch::{Direction, Door, Policy, Switch};
@@ -15,14 +15,9 @@ use linerate_rt::WaitMode;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-pub(super) const COMMAND: Command = Command {
-    name: "switch",
-    about: "a learning switch that other processes attach to as vale:SW:PORT",
-    alone: false,
-    run,
-};
+pub(super) const COMMAND: Command = Command::by_clap("switch", Arguments::command, |matches, _| run(parsed(matches)?));
 
-/// Run a learning switch until Ctrl-C; other programs of this user attach to it as vale:SW:PORT.
+/// Run a learning switch until Ctrl-C, that other programs of this user attach to as vale:SW:PORT.
 ///
 /// Frames for a port that has no room are dropped and counted, unless that port has a pause (--ports): a sender that
 /// outruns its receiver loses most of them. The last lines tell port by port where all frames went.
@@ -62,8 +57,8 @@ struct Arguments {
     /// Stop after so many seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     seconds: Option<u64>,
-    /// How the thread waits: busy, adaptive or sleep.
-    #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait)]
+    /// How the thread waits.
+    #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait())]
     wait: WaitMode,
     /// Print the final counters as a JSON document.
     #[arg(long)]
@@ -86,8 +81,7 @@ Examples:
   What a sends, shown to watch:
     linerate switch lab --ports a,b,watch --mirror a:watch:in";
 
-fn run(arguments: &[String]) -> Result<ExitCode, Trouble> {
-    let Some(arguments) = parse::<Arguments>(COMMAND.name, arguments)? else { return Ok(ExitCode::SUCCESS) };
+fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     let mirrors = arguments.mirror.iter().map(|text| mirror(text)).collect::<Result<Vec<_>, _>>()?;
     let guests = arguments.ports.as_deref().map(|ports| granted("ports", ports)).transpose()?;
     let hosts = granted("host", &arguments.host)?;

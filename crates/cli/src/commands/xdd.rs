@@ -1,7 +1,7 @@
 //! `linerate xdd`, and `xdd`.
 
-use super::Command;
 use super::shared::{ended, stop_at_signals};
+use super::{Command, Reader};
 use crate::print::{Stdout, print};
 use crate::trouble::Trouble;
 use linerate_lab::environment;
@@ -11,9 +11,11 @@ use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command {
     name: "xdd",
-    about: "xdd's block I/O, flag for flag: files, disks, SCSI devices, LUNs found on a port",
-    alone: true,
-    run: xdd,
+    reader: Reader::Itself {
+        about: "xdd's block I/O, flag for flag: files, disks, SCSI devices, LUNs found on a port",
+        help: xdd::help,
+        run: xdd,
+    },
 };
 
 fn xdd(arguments: &[String]) -> Result<ExitCode, Trouble> {

@@ -1,5 +1,6 @@
-//! Help: how commands end is said where it can be looked up.
+//! Help and version, wherever they are asked for; how commands end is said where it can be looked up.
 
+use std::os::unix::fs::symlink;
 use std::process::Command;
 
 fn help(words: &[&str]) -> String {
@@ -39,7 +40,73 @@ fn exit_codes_3_and_4_stand_in_help_where_they_occur_and_in_the_readme() {
 fn every_preset_stands_in_the_help_of_sweep() {
     let out = Command::new(env!("CARGO_BIN_EXE_linerate")).args(["sweep", "none"]).output().unwrap();
     let line = String::from_utf8(out.stderr).unwrap();
-    let (_, presets) = line.trim().split_once("there are: ").unwrap();
+    let (_, presets) = line.trim().split_once("give one of ").unwrap();
     let text = help(&["sweep", "--help"]);
     assert!(presets.split(", ").all(|preset| text.contains(preset)), "{presets}: {text}");
+}
+
+/// Every command with its subcommands, as its help lists them.
+fn commands() -> Vec<Vec<String>> {
+    let mut all = vec![Vec::new()];
+    let mut at = 0;
+    while at < all.len() {
+        let path = all[at].clone();
+        let text = help(&[path.iter().map(String::as_str).collect::<Vec<_>>(), vec!["--help"]].concat());
+        let list = text.split_once("Commands:\n").map_or("", |(_, list)| list);
+        for line in list.lines().take_while(|line| !line.is_empty()) {
+            let name = line.strip_prefix("  ").and_then(|line| line.split(' ').next()).unwrap_or_default();
+            if !matches!(name, "" | "help") {
+                all.push([&path[..], &[name.to_owned()]].concat());
+            }
+        }
+        at += 1;
+    }
+    all
+}
+
+#[test]
+fn help_and_version_are_there_at_every_command_and_subcommand() {
+    let all = commands();
+    for path in ["fcoe target", "stack up", "nic set", "profile tx", "pkt-gen", "xdd", "bench"] {
+        assert!(all.iter().any(|known| known.join(" ") == path), "{path}: {all:?}");
+    }
+    for path in all {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let long = help(&[&path[..], &["--help"]].concat());
+        assert!(long.contains("Usage: "), "{path:?}: {long}");
+        assert!(help(&[&path[..], &["-h"]].concat()).contains("Usage: "), "{path:?}");
+        assert_eq!(help(&[&["help"], &path[..]].concat()), long, "help {path:?}");
+        for asked in ["-V", "--version"] {
+            let version = help(&[&path[..], &[asked]].concat());
+            assert!(version.contains(&format!("linerate {}", env!("CARGO_PKG_VERSION"))), "{path:?}: {version}");
+            assert_eq!(version.lines().count(), 1, "{path:?}");
+        }
+    }
+    assert_eq!(help(&[]), help(&["-h"]), "no words ask for help");
+    assert_eq!(help(&["fcoe", "help", "target"]), help(&["help", "fcoe", "target"]));
+}
+
+#[test]
+fn a_program_that_is_stood_in_for_has_help_and_version_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["pkt-gen", "xdd"] {
+        let link = dir.path().join(name);
+        symlink(env!("CARGO_BIN_EXE_linerate"), &link).unwrap();
+        let said = |word: &str| {
+            let out = Command::new(&link).arg(word).output().unwrap();
+            assert_eq!((out.status.code(), out.stderr.len()), (Some(0), 0), "{name} {word}");
+            String::from_utf8(out.stdout).unwrap()
+        };
+        for word in ["-h", "--help", "help"] {
+            assert_eq!(said(word), help(&[name, "--help"]), "{name} {word}");
+        }
+        assert!(said("-h").starts_with(&format!("Usage: {name} ")));
+        for word in ["-V", "--version"] {
+            assert_eq!(said(word), format!("{name} (linerate {})\n", env!("CARGO_PKG_VERSION")));
+        }
+        let wrong = Command::new(&link).arg("--bogus").output().unwrap();
+        let line = String::from_utf8(wrong.stderr).unwrap();
+        assert_eq!((wrong.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+        assert!(line.starts_with(&format!("{name}: --bogus: ")), "{line}");
+    }
 }

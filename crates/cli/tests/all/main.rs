@@ -23,4 +23,5 @@ mod switch;
 mod terminal;
 mod unwritten;
 mod walls;
+mod wrong;
 mod xdd_kernel;

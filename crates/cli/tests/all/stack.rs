@@ -417,7 +417,7 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
         ("-i null: --addr fd00::2/64 --mtu 1279", "1279"),
         ("-i null: --addr 10.0.0.2/24 --vlan 0", "1 to 4094"),
         ("-i null: --addr 10.0.0.2/24 --vlan 4095", "1 to 4094"),
-        ("-i null: --addr 10.0.0.2/24 --services ftp", "echo,discard,chargen"),
+        ("-i null: --addr 10.0.0.2/24 --services ftp", "echo, discard, chargen"),
         ("-i null: --addr 10.0.0.2/24 --services echo,echo", "name each service once"),
         ("-i null: --addr 10.0.0.2/24 --wait long", "adaptive"),
         ("-i null: --addr 10.0.0.2/24 --seconds -1", "-1"),

@@ -16,7 +16,7 @@ fn json(text: &str) -> serde_json::Value {
 #[test]
 fn wrong_usage_is_one_line_and_exit_code_2() {
     for (arguments, contains) in [
-        ("switch", "required"),
+        ("switch", "SW is missing"),
         ("switch a/b", "no name"),
         ("switch x --mirror a", "--mirror a"),
         ("switch x --mirror a:a", "two ports"),

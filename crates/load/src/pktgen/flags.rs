@@ -90,8 +90,8 @@ struct Parse {
 pub enum Command {
     /// To run; what was left out of it is among its remarks.
     Run(Box<Config>),
-    /// Help.
-    Help(String),
+    /// Help, or the version.
+    Print(String),
 }
 
 const fn flag(
@@ -114,12 +114,18 @@ const fn long(
     Flag { short: None, long: Some(long), takes, about, scope, set }
 }
 
+/// A flag that ends the command line, and is asked for in either way.
+const fn both(short: char, long: &'static str, about: &'static str) -> Flag {
+    Flag { short: Some(short), long: Some(long), takes: Nothing, about, scope: All, set: |_, _| Ok(()) }
+}
+
 use Scope::{All, Lengths, Makes, Marks, Never, Receives, Sends, Streams, Threads};
 use Takes::{Maybe, Nothing, Value};
 
 /// All flags, in the order of help.
 pub static FLAGS: &[Flag] = &[
-    flag('h', Nothing, All, "show this and exit", |_, _| Ok(())),
+    both('h', "help", "show this and exit"),
+    both('V', "version", "show the version and exit"),
     flag('i', Value("port"), All, "port: KIND:NAME (see `linerate ports`); a bare name is xdp:NAME", |p, v| {
         let (port, line) = resolve(v);
         p.config.remarks.extend(line);
@@ -346,11 +352,16 @@ impl Config {
     /// # Errors
     /// One line that names the flag and the mend.
     pub fn parse(arguments: &[String]) -> Result<Command, String> {
+        if arguments == ["help"] {
+            return Ok(Command::Print(help()));
+        }
         let mut words = Words { arguments, at: 0, cluster: "" };
         let mut given = Vec::new();
         while let Some((flag, value)) = words.next()? {
-            if flag.short == Some('h') {
-                return Ok(Command::Help(help()));
+            match flag.long {
+                Some("help") => return Ok(Command::Print(help())),
+                Some("version") => return Ok(Command::Print(version())),
+                _ => {}
             }
             given.push((flag, value));
         }
@@ -616,6 +627,10 @@ fn mix(text: &str) -> Result<Vec<(usize, usize)>, String> {
     list.filter(|list| list.len() <= 64).ok_or_else(|| "give lengths and weights, as 60:7,590:4,1514:1".into())
 }
 
+fn version() -> String {
+    concat!("pkt-gen (linerate ", env!("CARGO_PKG_VERSION"), ")\n").into()
+}
+
 /// The text of `-h`.
 #[must_use]
 pub fn help() -> String {
@@ -626,7 +641,8 @@ pub fn help() -> String {
             Value(v) => format!(" {v}"),
             Maybe(v) => format!(" [{v}]"),
         };
-        let _ = writeln!(text, "  {}{value}", flag.name());
+        let long = flag.long.filter(|_| flag.short.is_some()).map(|long| format!(", --{long}")).unwrap_or_default();
+        let _ = writeln!(text, "  {}{long}{value}", flag.name());
         for line in wrapped(flag.about, 88) {
             let _ = writeln!(text, "          {line}");
         }

@@ -34,8 +34,8 @@ pub(super) struct NodeArguments {
     /// Expect one other port only, and fall back to any number when there are more.
     #[arg(long)]
     point_to_point: bool,
-    /// How the thread waits: busy, adaptive or sleep.
-    #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait)]
+    /// How the thread waits.
+    #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait())]
     pub(super) wait: WaitMode,
 }
 
@@ -60,7 +60,7 @@ impl NodeArguments {
     /// Opens the port.
     pub(super) fn port(&self, example: &str) -> Result<FcPort, Trouble> {
         if self.i.is_empty() {
-            return Err(Trouble::usage(format!("a node needs a port: {example}")));
+            return Err(Trouble::usage(format!("-i is missing: a node needs a port; give one, as {example}")));
         }
         let (name, _) = resolve(&self.i);
         let options = FcOptions {

@@ -63,7 +63,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
         }
     }
     if arguments.lun.is_empty() {
-        return Err(Trouble::usage(format!("a target needs a LUN: {EXAMPLE}")));
+        return Err(Trouble::usage(format!("--lun is missing: a target needs a LUN; give one, as {EXAMPLE}")));
     }
     let port = arguments.node.port(EXAMPLE)?;
     let config = port.config();

@@ -35,7 +35,16 @@ type Case = (&'static str, fn());
 
 /// Flag by flag.
 const CASES: &[Case] = &[
-    ("-h", || assert!(config("-h").unwrap_err().starts_with("Usage: pkt-gen"))),
+    ("-h", || {
+        for asked in ["-h", "--help", "-i null --help", "help"] {
+            assert!(config(asked).unwrap_err().starts_with("Usage: pkt-gen"), "{asked}");
+        }
+    }),
+    ("-V", || {
+        for asked in ["-V", "--version", "-i null -V"] {
+            assert!(config(asked).unwrap_err().starts_with("pkt-gen (linerate "), "{asked}");
+        }
+    }),
     ("-i", || {
         let bare = config("-i eth7").unwrap();
         assert_eq!((bare.port.as_str(), bare.remarks[0].as_str()), ("xdp:eth7", "eth7 is opened as xdp:eth7"));

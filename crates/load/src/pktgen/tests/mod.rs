@@ -34,7 +34,7 @@ fn config(text: &str) -> Result<Config, String> {
     let arguments: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     match Config::parse(&arguments)? {
         Command::Run(config) => Ok(*config),
-        Command::Help(text) => Err(text),
+        Command::Print(text) => Err(text),
     }
 }
 

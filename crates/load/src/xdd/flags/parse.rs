@@ -82,14 +82,16 @@ impl Config {
     /// # Errors
     /// One line that names the flag and the mend.
     pub fn parse(arguments: &[String]) -> Result<Command, String> {
+        if arguments == ["help"] {
+            return Ok(Command::Print(help()));
+        }
         let (mut config, mut named, mut said) = (Self::default(), Named::default(), Vec::<Said>::new());
         let mut words = Words { words: arguments.to_vec(), at: 0, takes: "" };
         let mut nested = 0;
         while words.at < words.words.len() {
             let word = words.value()?;
             let name = word.strip_prefix('-').unwrap_or_default();
-            let flag = FLAGS.iter().find(|flag| flag.name == name || flag.short == Some(name));
-            let flag = flag.ok_or_else(|| unknown(&word))?;
+            let flag = FLAGS.iter().find(|flag| flag.is(name)).ok_or_else(|| unknown(&word))?;
             words.takes = flag.takes;
             let begin = words.at;
             let trouble = |words: &Words, why: String| {
@@ -177,6 +179,14 @@ impl Config {
             return Err("-passdelay: there is one pass; give -passes, or leave it out".into());
         }
         Ok(())
+    }
+}
+
+impl Flag {
+    /// Whether it is called so, after the dash. Help and version, which other programs have after two, may be here too.
+    fn is(&self, name: &str) -> bool {
+        let twice = matches!(self.set, Set::Help | Set::Version) && name.strip_prefix('-') == Some(self.name);
+        self.name == name || self.short == Some(name) || twice
     }
 }
 

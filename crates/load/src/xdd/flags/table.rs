@@ -52,9 +52,10 @@ const BLOCKS: u64 = 1 << 48;
 
 /// All flags.
 pub static FLAGS: &[Flag] = &[
-    row("help", Some("h"), "", "show this and exit", Set::Help),
+    row("help", Some("h"), "", "show this and exit, as --help does", Set::Help),
     row("fullhelp", Some("exthelp"), "", "the same", Set::Help),
-    row("version", Some("ver"), "", "show the version and exit", Set::Version),
+    row("version", Some("ver"), "", "show the version and exit, as --version does", Set::Version),
+    row("V", None, "", "the same", Set::Version),
     row("setup", None, "FILE", "the words in this file stand here", Set::Setup),
     names(
         "targets",

@@ -24,9 +24,18 @@ fn kinds(text: &str) -> String {
 
 /// Flag by flag.
 const CASES: &[Case] = &[
-    ("help", || assert!(config("-h").unwrap_err().starts_with("Usage: xdd"))),
+    ("help", || {
+        for asked in ["-h", "-help", "--help", "-nr 1 --help", "help"] {
+            assert!(config(asked).unwrap_err().starts_with("Usage: xdd"), "{asked}");
+        }
+    }),
     ("fullhelp", || assert!(config("-exthelp").unwrap_err().contains("-queuedepth, -qd"))),
-    ("version", || assert!(config("-version").unwrap_err().starts_with("xdd (linerate "))),
+    ("version", || {
+        for asked in ["-version", "-ver", "--version"] {
+            assert!(config(asked).unwrap_err().starts_with("xdd (linerate "), "{asked}");
+        }
+    }),
+    ("V", || assert!(config("-V").unwrap_err().starts_with("xdd (linerate "))),
     ("setup", || {
         let (_dir, path) = file("more");
         std::fs::write(&path, "-numreqs 3\n-op write").unwrap();
