@@ -2,7 +2,9 @@
 
 mod bench;
 mod bridge;
+mod completions;
 mod fcoe;
+mod man;
 mod nic;
 mod pkt_gen;
 mod ports;
@@ -15,7 +17,7 @@ mod switch;
 mod xdd;
 
 use crate::trouble::Trouble;
-use clap::{ArgMatches, FromArgMatches};
+use clap::{Arg, ArgMatches, FromArgMatches};
 use std::process::ExitCode;
 
 /// How a command ends.
@@ -44,6 +46,8 @@ pub(crate) enum Reader {
         about: &'static str,
         /// All its help.
         help: fn() -> String,
+        /// Those of its flags that clap has a form for, so that shells complete them.
+        flags: fn() -> Vec<Arg>,
         /// Does it; the words are those behind its name.
         run: fn(&[String]) -> Outcome,
     },
@@ -63,6 +67,8 @@ pub(crate) static COMMANDS: &[Command] = &[
     xdd::COMMAND,
     sweep::COMMAND,
     bench::COMMAND,
+    completions::COMMAND,
+    man::COMMAND,
 ];
 
 impl Command {
@@ -79,9 +85,12 @@ impl Command {
     pub(crate) fn syntax(&self) -> clap::Command {
         match &self.reader {
             Reader::Clap { syntax, .. } => syntax().name(self.name),
-            Reader::Itself { about, help, .. } => {
-                clap::Command::new(self.name).about(*about).override_help(help()).disable_help_flag(true)
-            }
+            Reader::Itself { about, help, flags, .. } => clap::Command::new(self.name)
+                .about(*about)
+                .override_help(help())
+                .disable_help_flag(true)
+                .disable_version_flag(true)
+                .args(flags()),
         }
     }
 }

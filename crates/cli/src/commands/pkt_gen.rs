@@ -4,8 +4,9 @@ use super::shared::{confine, stop_at_signals};
 use super::{Command, Reader};
 use crate::print::{self, print};
 use crate::trouble::Trouble;
+use clap::{Arg, ArgAction};
 use linerate_lab::environment;
-use linerate_load::pktgen::{self, Config, run_after};
+use linerate_load::pktgen::{self, Config, FLAGS, Flag, Takes, run_after};
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command {
@@ -13,9 +14,29 @@ pub(super) const COMMAND: Command = Command {
     reader: Reader::Itself {
         about: "netmap's packet generator and receiver, flag for flag, with every frame accounted for",
         help: pktgen::help,
+        flags,
         run: pkt_gen,
     },
 };
+
+fn flags() -> Vec<Arg> {
+    let arg = |flag: &Flag| {
+        // Its id is a static text that no other flag has.
+        let mut arg = Arg::new(flag.about).help(flag.about);
+        if let Some(short) = flag.short {
+            arg = arg.short(short);
+        }
+        if let Some(long) = flag.long {
+            arg = arg.long(long);
+        }
+        match flag.takes {
+            Takes::Nothing => arg.action(ArgAction::SetTrue),
+            Takes::Value(value) => arg.value_name(value),
+            Takes::Maybe(value) => arg.value_name(value).num_args(0..=1),
+        }
+    };
+    FLAGS.iter().map(arg).collect()
+}
 
 fn pkt_gen(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let config = match Config::parse(arguments).map_err(Trouble::usage)? {

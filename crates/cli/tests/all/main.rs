@@ -10,6 +10,7 @@ mod fcoe_rig;
 mod fcoe_status;
 mod help;
 mod interrupted;
+mod made;
 mod names;
 mod nic;
 mod pkt_gen;

@@ -47,6 +47,8 @@ const COMMANDS: &[&[&str]] = &[
     &["bench", "list"],
     &["bench", "null", "--time", "50", "--rounds", "1"],
     &["bench", "null", "--time", "50", "--rounds", "1", "--json"],
+    &["completions", "bash"],
+    &["man", "DIR/man"],
 ];
 
 fn linerate(words: &[&str], home: &Path) -> Command {

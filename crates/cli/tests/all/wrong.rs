@@ -81,6 +81,11 @@ const LINES: &[(&str, &str, &str)] = &[
     ("sweep t5-fcoe --resume", "linerate sweep: --out is missing", "give --out <DIR>: where"),
     ("bench chksum", "linerate bench: NAME chksum: ", "did you mean checksum?"),
     ("bench frob", "linerate bench: NAME frob: ", "give one of cable, "),
+    ("completions", "linerate completions: SHELL is missing", "give <SHELL>: the shell"),
+    ("completions bsh", "linerate completions: SHELL bsh: ", "did you mean bash?"),
+    ("completions nushell", "linerate completions: SHELL nushell: ", "give one of bash, "),
+    ("man", "linerate man: DIR is missing", "give <DIR>: where they go"),
+    ("man /dev/null/man", "linerate man: /dev/null/man: ", "give a directory"),
     ("bench --rounds 0", "linerate bench: --rounds 0: ", "give a number from 1 to 100"),
 ];
 

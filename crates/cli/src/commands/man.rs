@@ -1,0 +1,109 @@
+//! `linerate man`.
+
+use super::shared::file;
+use super::{COMMANDS, Command, Reader, parsed};
+use crate::print::print;
+use crate::root::root;
+use crate::trouble::Trouble;
+use clap::{CommandFactory, Parser};
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub(super) const COMMAND: Command = Command::by_clap("man", Arguments::command, |matches, _| run(&parsed(matches)?));
+
+/// Write man pages, one for linerate and one for each command and subcommand.
+#[derive(Parser)]
+#[command(after_help = EXAMPLES)]
+struct Arguments {
+    /// Where they go; it is made if it is not there.
+    #[arg(value_name = "DIR", value_parser = file)]
+    directory: PathBuf,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  linerate man ~/.local/share/man/man1
+  man linerate-fcoe-target";
+
+fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
+    let directory = &arguments.directory;
+    std::fs::create_dir_all(directory)
+        .map_err(|e| Trouble::usage(format!("{}: {e}; give a directory that can be made", directory.display())))?;
+    let mut root = without_help(root());
+    root.build();
+    let mut pages = Vec::new();
+    write(&root, &mut pages).map_err(|e| Trouble::failed(format!("a page: {e}; try again")))?;
+    for (name, page) in pages {
+        let path = directory.join(name);
+        std::fs::write(&path, page)
+            .map_err(|e| Trouble::failed(format!("{}: {e}; give a directory that can be written", path.display())))?;
+        print(&format!("{}\n", path.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `help` has no page.
+fn without_help(command: clap::Command) -> clap::Command {
+    command.disable_help_subcommand(true).mut_subcommands(without_help)
+}
+
+/// A file's name and what is in it.
+type Page = (String, Vec<u8>);
+
+/// The pages of a command and its subcommands.
+fn write(command: &clap::Command, pages: &mut Vec<Page>) -> io::Result<()> {
+    let version = concat!("linerate ", env!("CARGO_PKG_VERSION"));
+    // A date of nothing would have the version in its place.
+    let man = Man::new(command.clone()).source(version).manual("linerate").date(" ");
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    match help_of_its_own(command.get_name()) {
+        Some(help) => {
+            let (usage, options) = help.split_once("\n\n").unwrap_or(("", &help));
+            section("SYNOPSIS", usage.trim_start_matches("Usage: "), &mut page)?;
+            section("OPTIONS", options, &mut page)?;
+        }
+        None => {
+            man.render_synopsis_section(&mut page)?;
+            man.render_description_section(&mut page)?;
+            man.render_options_section(&mut page)?;
+            if command.has_subcommands() {
+                man.render_subcommands_section(&mut page)?;
+            }
+            if let Some(notes) = command.get_after_help() {
+                section("NOTES", &notes.to_string(), &mut page)?;
+            }
+        }
+    }
+    pages.push((man.get_filename(), page));
+    command.get_subcommands().try_for_each(|subcommand| write(subcommand, pages))
+}
+
+/// The help of a command that reads its words itself.
+fn help_of_its_own(name: &str) -> Option<String> {
+    COMMANDS.iter().find(|command| command.name == name).and_then(|command| match command.reader {
+        Reader::Itself { help, .. } => Some(help()),
+        Reader::Clap { .. } => None,
+    })
+}
+
+/// A section in the lines that its text has, if it has several.
+fn section(heading: &str, text: &str, page: &mut Vec<u8>) -> io::Result<()> {
+    let mut roff = Roff::new();
+    roff.control("SH", [heading]);
+    let as_it_stands = text.trim().contains('\n');
+    if as_it_stands {
+        roff.control("nf", []);
+    }
+    for line in text.lines() {
+        roff.text([roman(line)]);
+    }
+    if as_it_stands {
+        roff.control("fi", []);
+    }
+    roff.to_writer(page)
+}
