@@ -12,7 +12,9 @@ pub mod xdd;
 
 #[cfg(test)]
 mod lines;
+mod sampler;
 mod sys;
+mod team;
 mod words;
 mod workload;
 

@@ -3,14 +3,13 @@
 use super::load::{Load, positions};
 use super::pattern::Pattern;
 use super::{FcoeError, Measured, Medium, Setup, Thread};
+use crate::team::{Member, Team};
 use linerate_block::{Backend, Memory, Null, Ram};
 use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent, TargetConfig};
 use linerate_port::switch::{Policy, Switch, Waiting};
 use linerate_port::{Port, open_all};
 use linerate_rt::fc::{FcNode, FcOptions, FcPort, Watcher};
-use linerate_rt::{
-    Machine, Progress, Sleeper, Stop, ThreadTime, WaitMode, WaitStats, Waiter, run as run_machine, spawn,
-};
+use linerate_rt::{Machine, Progress, Sleeper, Stop, ThreadTime, Waiter};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU16;
 use std::time::Duration;
@@ -26,16 +25,27 @@ pub(super) fn nanoseconds(time: Duration) -> u64 {
 /// Runs both sides until the initiators are done.
 pub(super) fn run(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
     let (target_port, near) = ports(setup)?;
-    let target_stop = Stop::new()?;
-    let (theirs, asked) = (setup.clone(), target_stop.clone());
-    let target = spawn("fcoe-target", &[setup.cores[0]], move || target(&theirs, target_port, &asked))?;
+    let mut team = Team::new()?;
+    let theirs = setup.clone();
+    team.add("fcoe-target", &[setup.cores[0]], move |member| target(&theirs, target_port, member).map(Side::Target))?;
     let (ours, asked) = (setup.clone(), stop.clone());
-    let initiators = spawn("fcoe-initiators", &[setup.cores[1]], move || initiators(&ours, near, &asked));
-    const PANICKED: FcoeError = FcoeError::Stuck("a thread panicked: this is a bug");
-    let initiators = initiators.map(|thread| thread.join());
-    target_stop.ask(0);
-    let target = target.join().map_err(|_| PANICKED)??;
-    let (loads, thread) = initiators?.map_err(|_| PANICKED)??;
+    team.add("fcoe-initiators", &[setup.cores[1]], move |member| {
+        let done = initiators(&ours, near, member, &asked);
+        // The target ends after those whom it serves.
+        member.stop.ask(0);
+        done.map(|(loads, thread)| Side::Initiators(loads, thread))
+    })?;
+    let (mut sides, mut loads) = (Vec::new(), Vec::new());
+    for worked in team.join() {
+        match worked.done? {
+            Side::Target(thread) => sides.push(thread),
+            Side::Initiators(all, thread) => {
+                loads = all;
+                sides.push(thread);
+            }
+        }
+    }
+    let [target, thread] = sides[..] else { unreachable!("two threads, two sides") };
     if let Some(why) = loads.iter().find_map(|load| load.stuck) {
         return Err(FcoeError::Stuck(why));
     }
@@ -57,6 +67,12 @@ pub(super) fn run(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
         target,
         initiators: thread,
     })
+}
+
+/// What a thread leaves.
+enum Side {
+    Target(Thread),
+    Initiators(Vec<Load>, Thread),
 }
 
 /// What is on the initiators' side of the target's wire.
@@ -94,13 +110,15 @@ fn ports(setup: &Setup) -> Result<(Port, Near), FcoeError> {
 }
 
 /// The target's thread.
-fn target(setup: &Setup, port: Port, stop: &Stop) -> Result<Thread, FcoeError> {
+fn target(setup: &Setup, port: Port, member: &mut Member) -> Result<Thread, FcoeError> {
     let port = FcPort::over(port, &FcOptions::default())?;
     let limits = TargetConfig { max_queue: 64 * 256, ..TargetConfig::default() };
     let config = NodeConfig { target: Some(limits), ..port.config() };
     let disks = disks(setup, &config)?;
     let mut node = port.node(&config, disks, Meter::default())?;
-    let busy = shared(setup.wait, |waiter| run_machine(&mut node, waiter, stop));
+    let stop = member.stop.clone();
+    member.run(&mut node, &mut Waiter::new(setup.wait), &stop);
+    let busy = member.busy_share();
     Ok(Thread { cpu: node.watcher().0.cpu(), busy, frames: node.lines().0.counters().frames })
 }
 
@@ -130,7 +148,7 @@ fn disks(setup: &Setup, config: &NodeConfig) -> Result<Disks, FcoeError> {
 }
 
 /// The initiators' thread.
-fn initiators(setup: &Setup, near: Near, stop: &Stop) -> Result<(Vec<Load>, Thread), FcoeError> {
+fn initiators(setup: &Setup, near: Near, member: &mut Member, stop: &Stop) -> Result<(Vec<Load>, Thread), FcoeError> {
     let mut switch = Switch::new();
     let all = Policy { pause: 0xff, ..Policy::default() };
     let several = !near.switch.is_empty();
@@ -145,21 +163,16 @@ fn initiators(setup: &Setup, near: Near, stop: &Stop) -> Result<(Vec<Load>, Thre
         let limits = InitiatorConfig { exchanges: usize::from(requests) + 16, queue_depth: requests, retries: 5 };
         let config = NodeConfig { initiator: Some(limits), ..port.config() };
         let none = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
-        nodes.push(Member { node: port.node(&config, none, Load::new(setup, number, &missing))?, done: false });
+        nodes.push(Attached { node: port.node(&config, none, Load::new(setup, number, &missing))?, done: false });
     }
-    let mut side = Side { switch: several.then_some(switch), nodes };
-    let busy = shared(setup.wait, |waiter| run_machine(&mut side, waiter, stop));
+    let mut side = Initiators { switch: several.then_some(switch), nodes };
+    member.run(&mut side, &mut Waiter::new(setup.wait), stop);
+    let busy = member.busy_share();
     let frames = side.nodes.iter().map(|member| member.node.lines().0.counters().frames).sum();
     let loads: Vec<Load> = side.nodes.into_iter().map(|member| member.node.into_watcher()).collect();
     // They are all in one thread.
     let cpu = loads.first().map_or(0.0, |load| load.cpu);
     Ok((loads, Thread { cpu, busy, frames }))
-}
-
-/// Runs, and tells the share of polls that found work.
-fn shared(wait: WaitMode, run: impl FnOnce(&mut Waiter) -> WaitStats) -> f64 {
-    let stats = run(&mut Waiter::new(wait));
-    1.0 - stats.empty_polls as f64 / stats.polls.max(1) as f64
 }
 
 /// Looks at the processor time of the target's thread while commands come.
@@ -219,18 +232,18 @@ impl Watcher<Disks> for Meter {
     }
 }
 
-struct Member {
+struct Attached {
     node: FcNode<Disks, Load>,
     done: bool,
 }
 
 /// Several initiators and their switch in turn; done when they are.
-struct Side {
+struct Initiators {
     switch: Option<Switch>,
-    nodes: Vec<Member>,
+    nodes: Vec<Attached>,
 }
 
-impl Machine for Side {
+impl Machine for Initiators {
     fn handle(&mut self, now: u64) -> Progress {
         let mut worked = self.switch.as_mut().is_some_and(|switch| switch.poll(now));
         for member in self.nodes.iter_mut().filter(|member| !member.done) {

@@ -12,8 +12,9 @@ use super::settle::{Facts, Finished, settle};
 use super::sizes::Sizes;
 use super::team::{Common, Sent, Team};
 use crate::frame::{FlowRange, Layout, Payload, Template};
+use crate::sampler::Sampler;
 use linerate_port::{FaultPlan, Link, OpenError, Port, open_all};
-use linerate_result::{Number, Sample, Timestamp};
+use linerate_result::{Sample, Timestamp};
 use linerate_rt::{Stop, Timers, monotonic_ns, pause};
 use linerate_wire::MacAddr;
 use std::sync::{Arc, Mutex};
@@ -147,7 +148,7 @@ pub(super) fn run_on(
     let samples = Watch::new(&common).until_ended(&main, &ports, stop);
     if let Some(far) = &far {
         drain(&main, far);
-        far.stop.ask(0);
+        far.threads.stop.ask(0);
     }
     let (main, far) = (main.join(), far.map(Team::join));
     let elapsed = monotonic_ns() - began;
@@ -273,11 +274,11 @@ fn drain(sender: &Team, receiver: &Team) {
     let reading = receiver.read();
     let (mut since, mut frames, mut come) = (start, reading.frames, reading.come);
     while come < sent && monotonic_ns() < start + DRAIN_NS {
-        pause(&[&receiver.ended], Some(monotonic_ns() + MS));
+        pause(&[&receiver.threads.ended], Some(monotonic_ns() + MS));
         let (now, reading) = (monotonic_ns(), receiver.read());
         if reading.frames != frames {
             (since, frames, come) = (now, reading.frames, reading.come);
-        } else if now > since + QUIET_NS || receiver.ended.asked() {
+        } else if now > since + QUIET_NS || receiver.threads.ended.asked() {
             return;
         }
     }
@@ -295,19 +296,16 @@ enum Task {
 struct Watch<'a> {
     common: &'a Common,
     teller: Teller,
-    samples: Vec<Sample>,
+    sampler: Sampler,
     began: u64,
     last: (u64, Reading),
 }
-
-/// Most samples kept: more than a day's at one a second.
-const SAMPLES: usize = 100_000;
 
 impl<'a> Watch<'a> {
     fn new(common: &'a Common) -> Self {
         let now = monotonic_ns();
         let teller = teller(&common.config);
-        Self { common, teller, samples: Vec::new(), began: now, last: (now, Reading::default()) }
+        Self { common, teller, sampler: Sampler::new(now), began: now, last: (now, Reading::default()) }
     }
 
     /// Until all threads have ended. When the time is over, or somebody asks, they are told to end.
@@ -320,12 +318,12 @@ impl<'a> Watch<'a> {
         if let Some(seconds) = config.seconds {
             timers.add(self.began + u64::try_from(seconds.as_nanos()).unwrap_or(u64::MAX / 2), Task::End);
         }
-        while !team.ended.asked() {
-            if stop.asked() && !team.stop.asked() {
+        while !team.threads.ended.asked() {
+            if stop.asked() && !team.threads.stop.asked() {
                 self.common.output.remark("sigint_h", 2400, "asked to stop");
-                team.stop.ask(0);
+                team.threads.stop.ask(0);
             }
-            let both = [&team.ended, stop];
+            let both = [&team.threads.ended, stop];
             // Once it has been asked, the stop would end each pause at once.
             pause(if stop.asked() { &both[..1] } else { &both }, timers.next());
             let now = monotonic_ns();
@@ -340,12 +338,12 @@ impl<'a> Watch<'a> {
                         // Reports that were missed are not made up for.
                         timers.add(at + every * ((now - at) / every + 1), Task::Report);
                     }
-                    Task::End => team.stop.ask(0),
+                    Task::End => team.threads.stop.ask(0),
                 }
             }
         }
         self.report(team, monotonic_ns());
-        self.samples
+        self.sampler.into_samples()
     }
 
     fn report(&mut self, team: &Team, now: u64) {
@@ -366,16 +364,12 @@ impl<'a> Watch<'a> {
         self.last = (now, reading);
         let (line, text) = self.teller.periodic(&x);
         self.common.output.remark("main_thread", line, &text);
-        let t_s = float((now - self.began) / 1000) / 1e6;
-        let pps = float(x.frames) * 1e6 / float(usec);
-        if self.samples.len() < SAMPLES {
-            self.samples.push(Sample { t_s: Number::new(t_s), value: Number::new(pps) });
-        }
+        let sample = self.sampler.take(now, reading.frames);
         if self.common.config.ndjson {
             let bits = float(x.bytes) * 8e6 / float(usec);
             let event = serde_json::json!({
-                "event": "report", "t_s": t_s, "usec": usec, "frames": x.frames, "bytes": x.bytes, "events": x.events,
-                "min_space": x.min_space, "pps": pps, "bit_s": bits,
+                "event": "report", "t_s": sample.t_s, "usec": usec, "frames": x.frames, "bytes": x.bytes, "events": x.events,
+                "min_space": x.min_space, "pps": sample.value, "bit_s": bits,
             });
             self.common.output.document(&event.to_string());
         }

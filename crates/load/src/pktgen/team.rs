@@ -10,13 +10,10 @@ use super::run::Refusal;
 use super::source::Cut;
 use crate::check::Joint;
 use crate::frame::Template;
+use crate::team;
 use linerate_port::{FaultPlan, Port};
-use linerate_rt::{CoreTime, Stop, ThreadTime, WaitStats, Waiter, core_times, run, spawn};
-use std::sync::atomic::{AtomicUsize, Ordering::AcqRel};
-use std::sync::mpsc::channel;
+use linerate_rt::Waiter;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// What all threads of a run have in common.
 pub(super) struct Common {
@@ -42,32 +39,16 @@ pub(super) struct Sent {
     pub(super) plan: Option<FaultPlan>,
 }
 
-/// The threads, and how they are stopped.
+/// The threads that work on a port, and what they have done so far.
 pub(super) struct Team {
-    workers: Vec<Worker>,
+    pub(super) threads: team::Team<Done>,
+    tallies: Vec<Arc<Tally>>,
     /// What several receivers' shares of each stream came to.
     joint: Option<Arc<Joint>>,
-    /// Asks them to end.
-    pub(super) stop: Stop,
-    /// Asked when the last one has ended.
-    pub(super) ended: Stop,
-}
-
-struct Worker {
-    tally: Arc<Tally>,
-    thread: JoinHandle<Worked>,
 }
 
 /// What a thread leaves.
-pub(super) struct Worked {
-    pub(super) name: String,
-    pub(super) core: Option<usize>,
-    pub(super) done: Done,
-    pub(super) cpu: ThreadTime,
-    /// In soft interrupts on that core, if the thread had one for itself.
-    pub(super) softirq: Option<Duration>,
-    pub(super) waits: WaitStats,
-}
+pub(super) type Worked = team::Worked<Done>;
 
 impl Team {
     /// Queues that so many threads use: one thread serves them all, more have one each.
@@ -86,16 +67,11 @@ impl Team {
         sender: Option<Sent>,
     ) -> Result<Self, Refusal> {
         let system = |source| Refusal::System { what: "threads", source };
-        let (stop, ended) = (Stop::new().map_err(system)?, Stop::new().map_err(system)?);
-        let running = Arc::new(AtomicUsize::new(threads));
         let queues = Self::queues(mode, threads, port);
-        // Dropped on an error, it ends the threads that run already.
         let joint = (mode.receives() && threads > 1).then(Arc::default);
         let streams = sender.as_ref().map(|sender| sender.streams);
-        let mut team = Self { workers: Vec::new(), joint, stop, ended };
-        // A thread drops its end when it begins: what it prepares (the kernel takes long to close a socket that is not
-        // wanted) is not of the time that was asked for.
-        let (preparing, begun) = channel::<()>();
+        // Dropped on an error, it ends the threads that run already.
+        let mut team = Self { threads: team::Team::new().map_err(system)?, tallies: Vec::new(), joint };
         for k in 0..threads {
             let lanes = (k..queues).step_by(threads).map(|q| Lane {
                 index: u16::try_from(q).unwrap_or(u16::MAX),
@@ -127,38 +103,25 @@ impl Team {
             };
             let name = format!("{}{k}", mode.name);
             let on = places.get(k).cloned().unwrap_or_default();
-            let (asked, wait) = (team.stop.clone(), common.config.wait);
-            let (running, ended) = (running.clone(), team.ended.clone());
-            let preparing = preparing.clone();
-            let thread = {
-                let (name, core) = (name.clone(), on.first().copied().filter(|_| on.len() == 1));
-                spawn(&name.clone(), &on, move || {
-                    let _last = Last { running, ended };
-                    let mut job = (mode.job)(&setup, lanes);
-                    let around = core.and_then(time_of);
-                    drop(preparing);
-                    let before = ThreadTime::of_this_thread();
-                    let waits = run(&mut *job, &mut Waiter::new(wait), &asked);
-                    let cpu = ThreadTime::of_this_thread().since(before);
-                    let around = around.zip(core.and_then(time_of));
-                    let softirq = around.map(|(before, after)| after.since(before).softirq);
-                    Worked { name, core, done: job.finish(), cpu, softirq, waits }
-                })
-                .map_err(system)?
+            let wait = common.config.wait;
+            let body = move |member: &mut team::Member| {
+                let mut job = (mode.job)(&setup, lanes);
+                let stop = member.stop.clone();
+                member.run(&mut *job, &mut Waiter::new(wait), &stop);
+                job.finish()
             };
-            team.workers.push(Worker { tally, thread });
+            team.threads.add(&name, &on, body).map_err(system)?;
+            team.tallies.push(tally);
         }
-        drop(preparing);
-        // Nothing is ever sent: it ends with the last sender.
-        let _ = begun.recv();
+        team.threads.begun();
         Ok(team)
     }
 
     /// What they did so far; the least room since the last reading.
     pub(super) fn read(&self) -> Reading {
         let mut sum = Reading::default();
-        for worker in &self.workers {
-            let one = worker.tally.read();
+        for tally in &self.tallies {
+            let one = tally.read();
             sum.frames += one.frames;
             sum.bytes += one.bytes;
             sum.events += one.events;
@@ -169,9 +132,8 @@ impl Team {
     }
 
     /// What each did; waits for their end.
-    pub(super) fn join(mut self) -> Vec<Worked> {
-        let join = |worker: Worker| worker.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let mut all: Vec<Worked> = std::mem::take(&mut self.workers).into_iter().map(join).collect();
+    pub(super) fn join(self) -> Vec<Worked> {
+        let mut all = self.threads.join();
         if let (Some(joint), Some(Worked { done, .. })) = (&self.joint, all.first_mut()) {
             let received = joint.received();
             *done.ledger.received.get_or_insert(0) += received.ours;
@@ -180,31 +142,6 @@ impl Team {
         }
         all
     }
-}
-
-impl Drop for Team {
-    fn drop(&mut self) {
-        self.stop.ask(0);
-    }
-}
-
-/// Tells when the last thread ends, however it ends.
-struct Last {
-    running: Arc<AtomicUsize>,
-    ended: Stop,
-}
-
-impl Drop for Last {
-    fn drop(&mut self) {
-        if self.running.fetch_sub(1, AcqRel) == 1 {
-            self.ended.ask(0);
-        }
-    }
-}
-
-/// How a core has spent its time so far, if the kernel tells.
-fn time_of(core: usize) -> Option<CoreTime> {
-    core_times().into_iter().find(|time| usize::try_from(time.core) == Ok(core))
 }
 
 /// The `k`th of `n` shares: as even as can be, and all of it. 0, no limit, stays 0.
@@ -218,6 +155,7 @@ mod tests {
     use super::super::tx;
     use super::*;
     use crate::frame::{Layout, Payload};
+    use linerate_rt::Stop;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     #[test]
@@ -232,7 +170,7 @@ mod tests {
         static PREPARED: AtomicUsize = AtomicUsize::new(0);
         static SLOW: Mode = Mode {
             job: |setup, lanes| {
-                std::thread::sleep(Duration::from_millis(50));
+                std::thread::sleep(std::time::Duration::from_millis(50));
                 PREPARED.fetch_add(1, Relaxed);
                 (tx::MODE.job)(setup, lanes)
             },

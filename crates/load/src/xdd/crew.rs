@@ -5,7 +5,8 @@ use super::engine::{Engine, Open, Request};
 use super::lane::{Lane, Shared};
 use super::sys;
 use super::tally::Account;
-use linerate_rt::{Clock, Machine, Progress, Sleeper, Stop, WaitMode, Waiter, pin, run};
+use crate::team::Member;
+use linerate_rt::{Clock, Machine, Progress, Sleeper, Stop, WaitMode, Waiter, pin};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -48,7 +49,7 @@ pub(super) enum Report {
 }
 
 /// A thread's whole life: opens its targets, does passes as long as it is told to.
-pub(super) fn work(orders: Orders, passes: &Receiver<Pass>, reports: &Sender<Report>) {
+pub(super) fn work(orders: Orders, member: &mut Member, passes: &Receiver<Pass>, reports: &Sender<Report>) {
     let mut notes = Vec::new();
     if let Some(cpu) = orders.cpu
         && let Err(e) = pin(&[cpu])
@@ -74,7 +75,7 @@ pub(super) fn work(orders: Orders, passes: &Receiver<Pass>, reports: &Sender<Rep
     }
     while let Ok(pass) = passes.recv() {
         crew.lanes.iter_mut().for_each(|lane| lane.begin(pass.number, pass.from, pass.until));
-        run(&mut crew, &mut waiter, &orders.stop);
+        member.run(&mut crew, &mut waiter, &orders.stop);
         let accounts = crew.lanes.iter().map(|lane| (lane.number, lane.account.clone())).collect();
         if reports.send(Report::Done(accounts)).is_err() {
             return;

@@ -8,14 +8,15 @@ use super::streams::Streams;
 use super::table::{CSV_HEADER, HEADER, Row, percentiles};
 use super::tally::{Account, float};
 use super::{document, fio, sys};
+use crate::sampler::Sampler;
+use crate::team::{Member, Team};
 use linerate_port::path::from_text;
-use linerate_result::{Number, RunResult, Sample, Timestamp};
-use linerate_rt::{Stop, cpus, monotonic_ns, pause, spawn};
+use linerate_result::{RunResult, Sample, Timestamp};
+use linerate_rt::{Stop, cpus, monotonic_ns, pause};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -78,9 +79,8 @@ impl Facts<'_> {
 
 /// How often a thread that waits for others looks around.
 const LOOK: Duration = Duration::from_millis(50);
-/// Samples are taken so often, and no more than so many.
+/// Samples are taken so often.
 const SAMPLE: Duration = Duration::from_secs(1);
-const SAMPLES: usize = 100_000;
 
 /// Runs what was asked for to its end. `open` opens targets, on the threads that will drive them.
 ///
@@ -95,8 +95,16 @@ pub fn run(
 ) -> Result<Finished, Refusal> {
     introduce(config, streams);
     let (start, began) = (Timestamp::now(), monotonic_ns());
-    let mut team = Team::start(config, open, stop)?;
-    let (devices, mut notes) = team.ready(stop)?;
+    let crews = Crews::start(config, open, stop)?;
+    let (devices, mut notes) = match crews.ready(stop) {
+        Ok(ready) => ready,
+        // What still waits for a server is left to the end of the process.
+        Err(Refusal::Stopped) => return Err(Refusal::Stopped),
+        Err(refusal) => {
+            crews.end();
+            return Err(refusal);
+        }
+    };
     if config.lock
         && let Err(e) = sys::lock_memory()
     {
@@ -123,9 +131,9 @@ pub fn run(
         notes,
     };
     if !config.dry {
-        passes(&mut facts, &team, stop, streams);
+        passes(&mut facts, &crews, stop, streams);
     }
-    team.end();
+    crews.end();
     for target in config.targets.iter().filter(|target| target.delete && !config.dry) {
         if let Err(e) = std::fs::remove_file(from_text(&target.name)) {
             streams.error(&format!("{}: {e}; it was not deleted", target.name));
@@ -160,21 +168,21 @@ fn introduce(config: &Config, streams: &mut Streams) {
 }
 
 /// Does all passes.
-fn passes(facts: &mut Facts<'_>, team: &Team, stop: &Stop, streams: &mut Streams) {
+fn passes(facts: &mut Facts<'_>, crews: &Crews, stop: &Stop, streams: &mut Streams) {
     let config = facts.config;
     streams.line(HEADER);
     streams.csv(CSV_HEADER);
     let began = monotonic_ns();
     let end = config.runtime.map_or(u64::MAX, |runtime| began.saturating_add(nanos(runtime)));
-    let mut watch = Watch { began, last: (began, 0), beat: began, samples: Vec::new() };
+    let mut watch = Watch { began, sampler: Sampler::new(began), beat: began };
     for pass in 0.. {
         let from = monotonic_ns();
         let enough = config.runtime.map_or(pass >= config.passes, |_| from >= end);
-        if enough || stop.asked() || team.shared.over.load(Relaxed) {
+        if enough || stop.asked() || crews.shared.over.load(Relaxed) {
             break;
         }
         let before = sys::process_time();
-        let done = team.pass(Pass { number: pass, from, until: end }, || watch.look(config, &team.shared, streams));
+        let done = crews.pass(Pass { number: pass, from, until: end }, || watch.look(config, &crews.shared, streams));
         let after = sys::process_time();
         let spent = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
         facts.cpu = (facts.cpu.0 + spent.0, facts.cpu.1 + spent.1);
@@ -198,7 +206,7 @@ fn passes(facts: &mut Facts<'_>, team: &Team, stop: &Stop, streams: &mut Streams
             pause(&[stop], Some(monotonic_ns().saturating_add(nanos(config.pass_delay)).min(end)));
         }
     }
-    facts.samples = watch.samples;
+    facts.samples = watch.sampler.into_samples();
 }
 
 /// The lines at the end.
@@ -248,18 +256,20 @@ fn percent(spent: Duration, ns: u64) -> f64 {
     if ns == 0 { 0.0 } else { spent.as_secs_f64() * 100.0 / (float(ns) / 1e9) }
 }
 
-/// The threads of a run.
-struct Team {
-    threads: Vec<(Sender<Pass>, Receiver<Report>, JoinHandle<()>)>,
+/// The threads of a run, each with what it is told by and what it tells by.
+struct Crews {
+    team: Team<()>,
+    ends: Vec<(Sender<Pass>, Receiver<Report>)>,
     shared: Arc<Shared>,
 }
 
-impl Team {
+impl Crews {
     fn start(config: &Config, open: Open, stop: &Stop) -> Result<Self, Refusal> {
         let enough = if config.stop_on_error { 1 } else { config.max_errors.unwrap_or(u64::MAX) };
         let live = config.targets.iter().map(|_| Live::default()).collect();
         let shared = Arc::new(Shared { errors: AtomicU64::new(0), enough, over: AtomicBool::new(false), live });
-        let mut threads = Vec::new();
+        let system = |source| Refusal::System { what: "a thread", source };
+        let (mut team, mut ends) = (Team::new().map_err(system)?, Vec::new());
         for (n, (cpu, targets)) in crews(&config.targets).into_iter().enumerate() {
             let orders = Orders {
                 targets,
@@ -272,18 +282,18 @@ impl Team {
             };
             let (pass, passes) = channel();
             let (report, reports) = channel();
-            let thread = spawn(&format!("xdd {n}"), &[], move || work(orders, &passes, &report));
-            let thread = thread.map_err(|source| Refusal::System { what: "a thread", source })?;
-            threads.push((pass, reports, thread));
+            let body = move |member: &mut Member| work(orders, member, &passes, &report);
+            team.add(&format!("xdd {n}"), &[], body).map_err(system)?;
+            ends.push((pass, reports));
         }
-        Ok(Self { threads, shared })
+        Ok(Self { team, ends, shared })
     }
 
     /// Waits until all targets are open; gives them in order, and remarks. Threads that still wait for a server or a login
     /// when it is told to stop are left to the end of the process.
-    fn ready(&mut self, stop: &Stop) -> Result<(Vec<Device>, Vec<String>), Refusal> {
+    fn ready(&self, stop: &Stop) -> Result<(Vec<Device>, Vec<String>), Refusal> {
         let (mut devices, mut notes, mut refused) = (Vec::new(), Vec::new(), None);
-        for (_, reports, _) in &self.threads {
+        for (_, reports) in &self.ends {
             let report = loop {
                 match reports.recv_timeout(LOOK) {
                     Err(RecvTimeoutError::Timeout) if stop.asked() => return Err(Refusal::Stopped),
@@ -305,21 +315,18 @@ impl Team {
                 devices.sort_by_key(|device| device.number);
                 Ok((devices, notes))
             }
-            Some(line) => {
-                self.end();
-                Err(Refusal::Usage(line))
-            }
+            Some(line) => Err(Refusal::Usage(line)),
         }
     }
 
     /// Has a pass done; what each target did in it. `look` is called now and then.
     fn pass(&self, pass: Pass, mut look: impl FnMut()) -> BTreeMap<usize, Account> {
-        for (passes, ..) in &self.threads {
+        for (passes, _) in &self.ends {
             // A thread that has gone is missed when its report is.
             let _ = passes.send(pass);
         }
         let mut done = BTreeMap::new();
-        for (_, reports, _) in &self.threads {
+        for (_, reports) in &self.ends {
             loop {
                 match reports.recv_timeout(LOOK) {
                     Ok(Report::Done(list)) => {
@@ -337,12 +344,10 @@ impl Team {
         done
     }
 
-    /// Lets all threads end.
-    fn end(&mut self) {
-        for (passes, reports, thread) in self.threads.drain(..) {
-            drop((passes, reports));
-            let _ = thread.join();
-        }
+    /// Lets all threads end, and waits for that.
+    fn end(self) {
+        drop(self.ends);
+        self.team.join();
     }
 }
 
@@ -375,23 +380,17 @@ fn crews(targets: &[Target]) -> Vec<(Option<usize>, Numbered)> {
 /// Looks at a pass while it lasts.
 struct Watch {
     began: u64,
-    /// When the last sample was taken, and how many requests were done by then.
-    last: (u64, u64),
+    /// Of requests.
+    sampler: Sampler,
     beat: u64,
-    samples: Vec<Sample>,
 }
 
 impl Watch {
     fn look(&mut self, config: &Config, shared: &Shared, streams: &mut Streams) {
         let now = monotonic_ns();
         let sum = |of: fn(&Live) -> &AtomicU64| shared.live.iter().map(|live| of(live).load(Relaxed)).sum::<u64>();
-        let passed = now - self.last.0;
-        if passed >= nanos(SAMPLE) && self.samples.len() < SAMPLES {
-            let ops = sum(|live| &live.ops);
-            let value = float(ops - self.last.1.min(ops)) * 1e9 / float(passed);
-            let t_s = Number::new(float(now - self.began) / 1e9);
-            self.samples.push(Sample { t_s, value: Number::new(value) });
-            self.last = (now, ops);
+        if self.sampler.since(now) >= nanos(SAMPLE) {
+            self.sampler.take(now, sum(|live| &live.ops));
         }
         let Some(every) = config.heartbeat else { return };
         if now - self.beat >= nanos(every) {
