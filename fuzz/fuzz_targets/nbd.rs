@@ -3,70 +3,127 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use linerate_block::Geometry;
-use linerate_rt::block::nbd::wire::{Go, Greeting, Info, OptionHeader, OptionReply, Reply, Request};
-use linerate_rt::block::nbd::{Export, NbdUri, Offer, Verdict, negotiate};
-use std::io::{self, Read, Write};
+use linerate_block::{Buffer, Operation, Ram, Tag};
+use linerate_nbd::wire::{Go, Greeting, Info, OptionHeader, OptionReply, Reply, Request};
+use linerate_nbd::{
+    Agreed, BlockService, CLIENT_SLICES, Client, ClientOptions, Exported, Negotiation, SERVER_SLICES, Server,
+};
+use linerate_rt::block::nbd::NbdUri;
+use std::cell::RefCell;
+use std::io::IoSlice;
+use std::sync::LazyLock;
+use std::time::Instant;
 
-/// A server that says this, whatever it is told.
-struct Says<'a>(&'a [u8]);
+/// When all of it happens.
+static NOW: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-impl Read for Says<'_> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        self.0.read(to)
-    }
+thread_local! {
+    /// One for all: whatever a client leaves behind, the next one finds a server as it was at first.
+    static SERVER: RefCell<Server<u8>> = RefCell::new(Server::new());
 }
 
-impl Write for Says<'_> {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        Ok(octets.len())
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-fn exports() -> [Export; 2] {
-    let geometry = Geometry {
-        block_size: 512,
-        blocks: 2048,
-        physical_exponent: 3,
-        read_only: false,
-        volatile: true,
-        discards: true,
-        discard_zeroes: true,
-        protection: false,
-        product: "ram",
-        serial: 1,
-    };
-    ["a", "b"].map(|name| Export { name: name.into(), description: "disk".into(), geometry: geometry.clone() })
-}
-
-/// A client says this to a server, in pieces.
-fn to_server(octets: &[u8], piece: usize) {
-    let (exports, mut out, mut from) = (exports(), Vec::new(), 0);
-    let mut offer = Offer::new(&mut out);
-    for end in (0..octets.len()).step_by(piece).chain([octets.len()]) {
+/// A client says this to a server, in pieces, and takes what it is answered or does not.
+fn to_server(server: &mut Server<u8>, octets: &[u8], piece: usize, takes: bool) {
+    let mut disk = Exported::new("a", Ram::new(1 << 16, 512, false, 1).unwrap());
+    let mut heard = 0;
+    server.enter(0, 0, *NOW);
+    for mut part in octets.chunks(piece) {
         loop {
-            let (used, verdict) = offer.handle(&octets[from..end.max(from)], &exports, &mut out);
-            from += used;
-            assert!(from <= octets.len() && out.len() < 1 << 20);
-            match verdict {
-                Verdict::More if used > 0 => {}
-                Verdict::More => break,
-                Verdict::Begin(place) => {
-                    assert!(place < exports.len());
-                    for request in octets[from..].chunks_exact(Request::LEN) {
-                        if let Ok(request) = Request::parse(request.try_into().unwrap()) {
-                            assert_eq!(Request::parse(&request.emit()), Ok(request));
-                        }
-                    }
-                    return;
+            loop {
+                match server.next(0, *NOW, disk.exports()) {
+                    Ok(Some((export, tag, operation))) => disk.submit(export, tag, operation),
+                    Ok(None) => break,
+                    Err(_) => return over(server),
                 }
-                Verdict::End => return,
             }
+            while let Some(completion) = disk.complete() {
+                let tag = completion.tag;
+                if let Some(export) = server.completed(completion) {
+                    disk.submit(export, tag, Operation::Flush);
+                }
+            }
+            while takes {
+                let mut slices = [IoSlice::new(&[]); SERVER_SLICES];
+                let n = server.output(0, *NOW, &mut slices);
+                let some = slices[..n].iter().map(|slice| slice.len()).sum::<usize>().min(4 * piece);
+                if some == 0 {
+                    break;
+                }
+                heard += some;
+                server.sent(0, *NOW, some);
+            }
+            if part.is_empty() || !server.wants_input(0) {
+                break;
+            }
+            let room = server.room(0);
+            let n = room.len().min(part.len());
+            assert!(n > 0);
+            room[..n].copy_from_slice(&part[..n]);
+            part = &part[n..];
+            server.received(0, n);
         }
     }
+    assert!(heard < octets.len() << 16 | 1 << 20);
+    over(server);
+}
+
+fn over(server: &mut Server<u8>) {
+    server.leave(0);
+    assert!(server.is_done() && server.left_behind() == 0);
+}
+
+/// A server says this to a client, whatever it is asked: up to the first request, and then to two of them.
+fn to_client(octets: &[u8]) {
+    let (mut negotiation, mut left) = (Negotiation::new("a"), octets);
+    loop {
+        let room = negotiation.room();
+        let n = room.len().min(left.len());
+        if n == 0 {
+            return drop(negotiation.hung_up());
+        }
+        room[..n].copy_from_slice(&left[..n]);
+        left = &left[n..];
+        match negotiation.received(n) {
+            Ok(None) => assert!(negotiation.output().len() < 1 << 16),
+            Ok(Some(agreed)) => return requests(agreed, left),
+            Err(_) => return,
+        }
+    }
+}
+
+/// Replies to a READ and a WRITE.
+fn requests(agreed: Agreed, mut left: &[u8]) {
+    let Ok(mut client) = Client::new(agreed, ClientOptions::default(), 1, *NOW) else { return };
+    let len = usize::try_from(client.geometry().block_size).unwrap();
+    client.submit(Tag(0), Operation::Read { lba: 0, buffer: Buffer::new(2 * len) });
+    client.submit(Tag(1), Operation::Write { lba: 1, buffer: Buffer::new(len), fua: true });
+    loop {
+        client.begin(*NOW);
+        while client.has_output() {
+            let mut slices = [IoSlice::new(&[]); CLIENT_SLICES];
+            let n = client.output(&mut slices);
+            let all = slices[..n].iter().map(|slice| slice.len()).sum();
+            client.sent(all);
+        }
+        match client.advance() {
+            Ok(true) => continue,
+            Ok(false) if client.expects(*NOW) == Ok(true) && !left.is_empty() => {}
+            Ok(false) | Err(_) => break,
+        }
+        let room = client.room();
+        let n = room.len().min(left.len());
+        assert!(n > 0);
+        room[..n].copy_from_slice(&left[..n]);
+        left = &left[n..];
+        client.received(n, *NOW);
+    }
+    client.lose();
+    let mut ends = 0;
+    while let Some(end) = client.complete() {
+        assert!(end.buffer.is_some());
+        ends += 1;
+    }
+    assert_eq!(ends, 2, "each operation ends once");
 }
 
 /// Single messages: what is read is written again as it was.
@@ -85,6 +142,11 @@ fn messages(octets: &[u8]) {
         && let Ok(reply) = OptionReply::parse(head)
     {
         assert_eq!(reply.emit(), *head);
+    }
+    if let Some(head) = octets.first_chunk()
+        && let Ok(request) = Request::parse(head)
+    {
+        assert_eq!(request.emit(), *head);
     }
     if let Ok(go) = Go::parse(octets) {
         assert_eq!(go.emit(), octets);
@@ -105,8 +167,8 @@ fn messages(octets: &[u8]) {
 fuzz_target!(|octets: &[u8]| {
     let [which, octets @ ..] = octets else { return };
     match which % 4 {
-        0 => to_server(octets, 1 + usize::from(which / 4)),
-        1 => drop(negotiate(&mut Says(octets), "a")),
+        0 => SERVER.with_borrow_mut(|server| to_server(server, octets, 1 + usize::from(which / 4), which & 4 == 0)),
+        1 => to_client(octets),
         2 => messages(octets),
         _ => {
             if let Ok(text) = std::str::from_utf8(octets)

@@ -16,14 +16,18 @@ const WALLS: &[(&str, &[&str])] = &[
     ("linerate-nic", &["wire", "sum", "ring", "port"]),
     ("linerate-stack", &["wire", "sum", "ring"]),
     ("linerate-fcoe", &["wire", "sum", "block"]),
-    ("linerate-rt", &["wire", "block", "ring", "port", "nic", "stack", "fcoe"]),
-    ("linerate-load", &["host", "wire", "sum", "block", "ring", "port", "nic", "stack", "fcoe", "rt", "result"]),
+    ("linerate-nbd", &["block"]),
+    ("linerate-rt", &["wire", "block", "ring", "port", "nic", "stack", "fcoe", "nbd"]),
+    ("linerate-load", &["host", "wire", "sum", "block", "ring", "port", "nic", "stack", "fcoe", "nbd", "rt", "result"]),
     ("linerate-lab", &["host", "port", "nic", "rt", "result", "load"]),
-    ("linerate", &["host", "wire", "block", "ring", "port", "nic", "stack", "fcoe", "rt", "result", "load", "lab"]),
+    (
+        "linerate",
+        &["host", "wire", "block", "ring", "port", "nic", "stack", "fcoe", "nbd", "rt", "result", "load", "lab"],
+    ),
 ];
 
 /// Crates without any `unsafe`.
-const FORBIDDEN: &[&str] = &["skip", "result", "wire", "block", "nic", "stack", "fcoe", "lab", "cli"];
+const FORBIDDEN: &[&str] = &["skip", "result", "wire", "block", "nic", "stack", "fcoe", "nbd", "lab", "cli"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

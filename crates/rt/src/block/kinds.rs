@@ -1,10 +1,11 @@
 //! The table of block device kinds. A kind is one row.
 
 use super::grammar::{DeviceSpec, Opened};
-use super::nbd::{NbdBackend, NbdOptions, NbdUri};
+use super::nbd::{NbdBackend, NbdUri};
 use super::shared::share;
 use super::{Device, DeviceError, FileBackend, FileOptions, Protected};
 use linerate_block::{Geometry, GeometryError, Null, Ram};
+use linerate_nbd::ClientOptions;
 use linerate_port::OptionRow;
 use linerate_port::path::from_text;
 use std::os::unix::fs::FileTypeExt;
@@ -149,7 +150,7 @@ fn check_nbd(spec: &DeviceSpec) -> Result<(), DeviceError> {
 
 fn open_nbd(spec: &DeviceSpec, serial: u64) -> Result<Opened, DeviceError> {
     let uri = NbdUri::parse(&spec.to_string())?;
-    Ok(shared(NbdBackend::open(&uri, NbdOptions::default())?, serial, 0))
+    Ok(shared(NbdBackend::open(&uri, ClientOptions::default())?, serial, 0))
 }
 
 fn shared(device: impl Device + 'static, serial: u64, protection: u8) -> Opened {

@@ -3,10 +3,11 @@
 use super::model::{BOUND, wait};
 use super::nbd::{Serving, connect};
 use linerate_block::{Backend, BackendError, Buffer, Operation, Tag};
-use linerate_rt::block::nbd::wire::{
+use linerate_nbd::wire::{
     CHUNK_MAGIC, Go, Greeting, OptionHeader, OptionReply, Reply, Request, SIMPLE_MAGIC, chunk, command, option, reply,
 };
-use linerate_rt::block::nbd::{ExportInfo, NbdBackend, NbdOptions, NbdUri, wire};
+use linerate_nbd::{ClientOptions, ExportInfo, wire};
+use linerate_rt::block::nbd::{NbdBackend, NbdUri};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
@@ -27,15 +28,16 @@ fn server(script: impl FnOnce(&mut UnixStream) + Send + 'static) -> (tempfile::T
 }
 
 /// For servers whose silence is what is wrong with them; all others have their 10 seconds.
-const SHORT: NbdOptions = NbdOptions { timeout: Duration::from_secs(2), patience: BOUND };
+const SHORT: ClientOptions = ClientOptions { timeout: Duration::from_secs(2), patience: BOUND };
 /// For servers that lie: whoever believes them waits until the test fails.
-const ENDLESS: NbdOptions = NbdOptions { timeout: Duration::from_secs(3600), patience: Duration::from_secs(3600) };
+const ENDLESS: ClientOptions =
+    ClientOptions { timeout: Duration::from_secs(3600), patience: Duration::from_secs(3600) };
 
 const UNREACHABLE: &str = "cannot be reached";
 
 fn refused(script: impl FnOnce(&mut UnixStream) + Send + 'static, word: &str) {
     let (_dir, uri) = server(script);
-    let options = if word == UNREACHABLE { SHORT } else { NbdOptions::default() };
+    let options = if word == UNREACHABLE { SHORT } else { ClientOptions::default() };
     let line = NbdBackend::open(&uri, options).err().expect("no server at all").to_string();
     assert!(line.contains(word) && line.contains("; ") && !line.contains('\n'), "{line}");
 }
@@ -246,7 +248,7 @@ fn a_reply_that_drips_ends_after_the_time_of_one_request() {
             std::thread::sleep(Duration::from_millis(100));
         }
     });
-    let options = NbdOptions { timeout: Duration::from_secs(3600), patience: Duration::from_secs(2) };
+    let options = ClientOptions { timeout: Duration::from_secs(3600), patience: Duration::from_secs(2) };
     let mut client = NbdBackend::open(&uri, options).unwrap();
     let read = Operation::Read { lba: 0, buffer: Buffer::new(4096) };
     assert_eq!(super::model::one(&mut client, read).result, Err(BackendError::Gone));
@@ -268,7 +270,7 @@ fn errors_in_chunks_and_pieces_in_any_order_are_right() {
         let body = [&28u32.to_be_bytes()[..], &5u16.to_be_bytes(), b"full!"].concat();
         say(s, &piece(1, chunk::ERROR | 1, second, 11, &body));
     });
-    let mut client = NbdBackend::open(&uri, NbdOptions::default()).unwrap();
+    let mut client = NbdBackend::open(&uri, ClientOptions::default()).unwrap();
     let octets = super::model::read(&mut client, 8, 4096);
     assert!(octets.iter().enumerate().all(|(at, octet)| *octet == if (512..1024).contains(&at) { 0 } else { 5 }));
     let end = super::model::one(&mut client, Operation::Read { lba: 8, buffer: Buffer::new(4096) });

@@ -3,7 +3,8 @@
 use super::file::{file, open};
 use super::model::{BOUND, against_model, one, read, write};
 use linerate_block::{Backend, BackendError, Buffer, Operation, Tag};
-use linerate_rt::block::nbd::{Address, BlockService, Exported, NbdBackend, NbdOptions, NbdServer, NbdUri};
+use linerate_nbd::{BlockService, ClientOptions, Exported};
+use linerate_rt::block::nbd::{Address, NbdBackend, NbdServer, NbdUri};
 use linerate_rt::block::{Device, FileBackend};
 use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
 use std::thread::JoinHandle;
@@ -84,7 +85,7 @@ impl Drop for Serving {
 }
 
 pub(crate) fn connect(uri: &str) -> NbdBackend {
-    NbdBackend::open(&NbdUri::parse(uri).unwrap(), NbdOptions::default()).unwrap_or_else(|e| panic!("{e}"))
+    NbdBackend::open(&NbdUri::parse(uri).unwrap(), ClientOptions::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[test]
@@ -130,7 +131,7 @@ fn several_clients_see_what_each_other_wrote() {
 fn what_the_server_refuses_is_an_error_that_says_so() {
     let serving = Serving::new(1 << 20, 512);
     let uri = NbdUri::parse(&serving.uri("nothing")).unwrap();
-    let line = NbdBackend::open(&uri, NbdOptions::default()).err().unwrap().to_string();
+    let line = NbdBackend::open(&uri, ClientOptions::default()).err().unwrap().to_string();
     assert!(line.contains("no such export") && line.contains("; "), "{line}");
     let mut client = connect(&serving.uri("disk"));
     let beyond = Operation::Read { lba: 2047, buffer: Buffer::new(1024) };
@@ -149,7 +150,7 @@ fn a_lost_server_ends_all_and_comes_back() {
     let uri = NbdUri::parse(&format!("nbd+unix:///?socket={}", dir.path().join("s").display())).unwrap();
     let mut service = Exported::new("x", open(file.path(), 512, true));
     let mut server = NbdServer::listen(std::slice::from_ref(&address), false).unwrap();
-    let opening = std::thread::spawn(move || NbdBackend::open(&uri, NbdOptions::default()).unwrap());
+    let opening = std::thread::spawn(move || NbdBackend::open(&uri, ClientOptions::default()).unwrap());
     let until = Instant::now() + BOUND;
     while !opening.is_finished() {
         server.handle(&mut service);

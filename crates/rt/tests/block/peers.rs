@@ -5,8 +5,9 @@ use super::file::file;
 use super::model::{BOUND, Dice, against_model, one, read, write};
 use super::nbd::{Serving, connect};
 use linerate_block::{Backend, BackendError, Buffer, Operation};
+use linerate_nbd::ClientOptions;
 use linerate_rt::block::Device;
-use linerate_rt::block::nbd::{NbdBackend, NbdOptions, NbdUri};
+use linerate_rt::block::nbd::{NbdBackend, NbdUri};
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -131,7 +132,7 @@ fn a_read_only_server_and_one_of_the_old_days() {
     assert_eq!(one(&mut client, Operation::Discard { lba: 0, blocks: 1 }).result, Err(BackendError::ReadOnly));
     let Some(server) = Server::nbdkit(&["-o", "memory", "1M"]) else { return };
     let uri = NbdUri::parse(&server.uri("")).unwrap();
-    let line = NbdBackend::open(&uri, NbdOptions::default()).err().unwrap().to_string();
+    let line = NbdBackend::open(&uri, ClientOptions::default()).err().unwrap().to_string();
     assert!(line.contains("oldstyle") && line.contains("; "), "{line}");
 }
 

@@ -2,8 +2,9 @@
 
 use super::{Blocks, Engine, Opened, Request};
 use crate::xdd::config::Target;
+use linerate_nbd::ClientOptions;
 use linerate_port::path::from_text;
-use linerate_rt::block::nbd::{NbdBackend, NbdOptions, NbdUri};
+use linerate_rt::block::nbd::{NbdBackend, NbdUri};
 use linerate_rt::block::{Device, DeviceError, FileBackend, FileOptions};
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -34,7 +35,7 @@ pub(super) fn open_file(request: &Request<'_>) -> Opened {
 /// An export of an NBD server.
 pub(super) fn open_nbd(request: &Request<'_>) -> Opened {
     let uri = NbdUri::parse(&request.target.name).map_err(told)?;
-    let backend = NbdBackend::open(&uri, NbdOptions::default()).map_err(told)?;
+    let backend = NbdBackend::open(&uri, ClientOptions::default()).map_err(told)?;
     Ok(engine(backend))
 }
 

@@ -1,24 +1,15 @@
-//! The server: listeners, clients, and the operations that they have under way in a [`BlockService`].
-//!
-//! NBD has no authentication, so whoever reaches a listener is a client, and clients are kept from each other: each has
-//! memory of its own, a number of requests, and a time for its greeting, its data and its answers. When all places are
-//! taken and one more comes, an idle client goes: of whoever has the most of them the one that has been idle longest, and
-//! before all one that has never asked for anything.
-//! Where none is idle, whoever has more than half of the places loses one to others.
+//! The server: listeners, the connections of its clients, and the [`BlockService`] that does what they ask for.
 
 use super::super::DeviceError;
 use super::super::watch::Watch;
-use super::memory::Memory;
-use super::service::BlockService;
-use super::session::{Asked, DEPTH, Gone, Session};
 use super::stream::{Listener, Peer, Stream};
 use super::uri::Address;
 use crate::sys::socket::listen_alone;
 use crate::wait::Sleeper;
-use linerate_block::{Completion, Operation, Tag};
+use linerate_block::{Operation, Tag};
+use linerate_nbd::{BlockService, CLIENTS, Export, Gone, SERVER_SLICES, Server};
 use linerate_port::Interest;
-use std::cmp::Reverse;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -26,12 +17,11 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Clients at once.
-const CLIENTS: usize = 64;
-/// Operations under way of clients that have left, with which one more is still let in.
-const LEFT_BEHIND: usize = 8 * DEPTH;
 /// Requests that one client is heard for before the next one's turn.
 const TURN: usize = 32;
+/// Times that a client is read from for one request. Data of refused WRITEs is read for nothing: others have their turn
+/// meanwhile.
+const READS: usize = 64;
 /// How long a server that stops waits for its clients.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// When to accept again after the system could not.
@@ -42,15 +32,9 @@ pub struct NbdServer {
     listeners: Vec<Listener>,
     /// UNIX sockets that are ours to remove: device and inode.
     paths: Vec<(PathBuf, (u64, u64))>,
-    clients: Vec<Option<(u64, Session)>>,
-    /// Who came when: a client's number is never used again.
-    number: u64,
-    /// Operations under way by tag: of which client, by place and number.
-    asked: Vec<Option<(usize, u64, Asked)>>,
-    free: Vec<u32>,
-    memory: Memory,
-    /// Operations under way whose clients have left.
-    left_behind: usize,
+    server: Server<Peer>,
+    /// The connections of its clients, by their places.
+    streams: Vec<Option<Stream>>,
     /// Who has come and has no place yet.
     at_door: Option<(Stream, Peer)>,
     not_before: Option<Instant>,
@@ -65,16 +49,11 @@ impl NbdServer {
     /// # Errors
     /// An address is in use, or not ours to use, or other hosts reach it.
     pub fn listen(addresses: &[Address], insecure: bool) -> Result<Self, DeviceError> {
-        let most = u32::try_from(CLIENTS * DEPTH + LEFT_BEHIND).unwrap_or(0);
         let mut server = Self {
             listeners: Vec::new(),
             paths: Vec::new(),
-            clients: (0..CLIENTS).map(|_| None).collect(),
-            number: 0,
-            asked: (0..most).map(|_| None).collect(),
-            free: (0..most).rev().collect(),
-            memory: Memory::new(CLIENTS),
-            left_behind: 0,
+            server: Server::new(),
+            streams: (0..CLIENTS).map(|_| None).collect(),
             at_door: None,
             not_before: None,
             leave_at: None,
@@ -120,7 +99,7 @@ impl NbdServer {
     /// Clients there are.
     #[must_use]
     pub fn clients(&self) -> usize {
-        self.clients.iter().flatten().count()
+        self.server.clients()
     }
 
     /// Takes no more clients and no more requests; what is under way is answered, to clients that take it within 2 seconds.
@@ -129,13 +108,13 @@ impl NbdServer {
         self.listeners.clear();
         self.at_door = None;
         self.remove_paths();
-        self.clients.iter_mut().flatten().for_each(|(_, client)| client.close());
+        self.server.close();
     }
 
     /// Whether nothing is under way any more, after [`NbdServer::stop`].
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.listeners.is_empty() && self.clients() == 0 && self.free.len() == self.asked.len()
+        self.listeners.is_empty() && self.server.is_done()
     }
 
     /// Does what can be done now: hears clients, hands their operations to the service, and sends what has ended. True if
@@ -146,21 +125,24 @@ impl NbdServer {
 
     fn handle_at<S: BlockService + ?Sized>(&mut self, now: Instant, service: &mut S) -> bool {
         let mut worked = self.accept(now);
-        for place in 0..self.clients.len() {
+        for place in 0..CLIENTS {
             worked |= self.hear(now, place, service);
         }
         service.flush();
         while let Some(completion) = service.complete() {
             worked = true;
-            self.completed(service, completion);
+            let tag = completion.tag;
+            if let Some(export) = self.server.completed(completion) {
+                service.submit(export, tag, Operation::Flush);
+            }
         }
         // Flushes that follow.
         service.flush();
-        for place in 0..self.clients.len() {
-            let Some((_, client)) = &mut self.clients[place] else { continue };
-            let sent = client.send(now, &mut self.memory);
-            worked |= sent.as_ref().is_ok_and(|sent| *sent);
-            if sent.is_err() || client.is_over(now) || self.leave_at.is_some_and(|at| at <= now) {
+        for place in 0..CLIENTS {
+            let sent = self.send(now, place);
+            worked |= sent == Ok(true);
+            let is_over = self.server.is_over(place, now) || self.leave_at.is_some_and(|at| at <= now);
+            if self.streams[place].is_some() && (sent.is_err() || is_over) {
                 self.leave(place);
                 worked = true;
             }
@@ -174,7 +156,17 @@ impl NbdServer {
         for listener in self.listeners.iter().filter(|_| open) {
             visit(&mut Watch::new(listener.as_fd(), Interest::Readable));
         }
-        self.clients.iter().flatten().for_each(|(_, client)| client.waits_for(visit));
+        for (place, stream) in self.streams.iter().enumerate() {
+            let Some(stream) = stream else { continue };
+            let mut watch =
+                |interest| visit(&mut Watch::new(stream.as_fd(), interest).until(self.server.deadline(place)));
+            if self.server.wants_input(place) {
+                watch(Interest::Readable);
+            }
+            if self.server.has_output(place) {
+                watch(Interest::Writable);
+            }
+        }
     }
 
     /// When to be asked again although nothing happens.
@@ -193,13 +185,12 @@ impl NbdServer {
             let Some((stream, peer)) = self.at_door.take().or_else(|| self.next_client(now)) else {
                 return accepted > 0;
             };
-            let Some(place) = self.place_for(peer) else {
+            let Some(place) = self.server.place_for(peer) else {
                 self.at_door = Some((stream, peer));
                 return accepted > 0;
             };
-            self.leave(place);
-            self.number += 1;
-            self.clients[place] = Some((self.number, Session::new(stream, peer, now)));
+            self.server.enter(place, peer, now);
+            self.streams[place] = Some(stream);
         }
         true
     }
@@ -223,38 +214,11 @@ impl NbdServer {
         None
     }
 
-    /// A place for one more: a free one, or that of a client who gives way; none for now if all have something under way.
-    fn place_for(&self, comer: Peer) -> Option<usize> {
-        if !self.memory.has_room() || self.left_behind > LEFT_BEHIND {
-            return None;
-        }
-        if let Some(free) = self.clients.iter().position(Option::is_none) {
-            return Some(free);
-        }
-        let clients = || self.clients.iter().enumerate().filter_map(|(at, place)| Some((at, &place.as_ref()?.1)));
-        let of = |peer| clients().filter(|(_, client)| client.peer() == peer).count();
-        let idle = clients()
-            .filter(|(_, client)| client.is_idle())
-            .max_by_key(|(_, client)| (of(client.peer()), !client.has_asked(), Reverse(client.heard())));
-        let excess = || {
-            clients()
-                .filter(|(_, client)| client.peer() != comer && of(client.peer()) > CLIENTS / 2)
-                .min_by_key(|(_, client)| client.heard())
-        };
-        idle.or_else(excess).map(|(at, _)| at)
-    }
-
     /// Takes requests of a client.
     fn hear<S: BlockService + ?Sized>(&mut self, now: Instant, place: usize, service: &mut S) -> bool {
         for heard in 0..TURN {
-            let Some((number, client)) = &mut self.clients[place] else { return heard > 0 };
-            let Some(tag) = self.free.last().copied() else { return heard > 0 };
-            match client.next(now, service.exports(), &mut self.memory) {
-                Ok(Some((asked, operation))) => {
-                    self.free.pop();
-                    self.asked[tag as usize] = Some((place, *number, asked));
-                    service.submit(asked.export, Tag(tag), operation);
-                }
+            match self.next(now, place, service.exports()) {
+                Ok(Some((export, tag, operation))) => service.submit(export, tag, operation),
                 Ok(None) => return heard > 0,
                 Err(Gone) => {
                     self.leave(place);
@@ -265,35 +229,54 @@ impl NbdServer {
         true
     }
 
-    /// An operation has ended: its client is answered, if it is still the one who asked.
-    fn completed<S: BlockService + ?Sized>(&mut self, service: &mut S, completion: Completion) {
-        let Completion { tag, buffer, result } = completion;
-        let slot = usize::try_from(tag.0).ok().and_then(|tag| self.asked.get_mut(tag));
-        let Some((slot, (place, number, mut asked))) = slot.and_then(|slot| slot.take().map(|asked| (slot, asked)))
-        else {
-            return;
-        };
-        if asked.then_flush && result.is_ok() {
-            asked.then_flush = false;
-            *slot = Some((place, number, asked));
-            service.submit(asked.export, tag, Operation::Flush);
-            return;
-        }
-        self.free.push(tag.0);
-        match &mut self.clients[place] {
-            Some((now, client)) if *now == number => client.answer(asked, result, buffer, &mut self.memory),
-            _ => {
-                self.left_behind = self.left_behind.saturating_sub(1);
-                self.memory.give_after_leave(asked.memory, buffer);
+    /// The next operation that a client asks for; none if nothing more has come.
+    fn next(
+        &mut self,
+        now: Instant,
+        place: usize,
+        exports: &[Export],
+    ) -> Result<Option<(usize, Tag, Operation)>, Gone> {
+        let Some(stream) = &mut self.streams[place] else { return Ok(None) };
+        for _ in 0..READS {
+            let next = self.server.next(place, now, exports)?;
+            if next.is_some() || !self.server.wants_input(place) {
+                return Ok(next);
             }
+            match stream.read(self.server.room(place)) {
+                Ok(0) => return Err(Gone),
+                Ok(octets) => self.server.received(place, octets),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(None),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return Err(Gone),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Sends a client its answers until all have left or the socket is full. True if something left.
+    fn send(&mut self, now: Instant, place: usize) -> Result<bool, Gone> {
+        let Some(stream) = &mut self.streams[place] else { return Ok(false) };
+        let mut worked = false;
+        loop {
+            let mut slices = [IoSlice::new(&[]); SERVER_SLICES];
+            let n = self.server.output(place, now, &mut slices);
+            if n == 0 {
+                return Ok(worked);
+            }
+            match stream.write_vectored(&slices[..n]) {
+                Ok(0) => return Err(Gone),
+                Ok(octets) => self.server.sent(place, now, octets),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(worked),
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return Err(Gone),
+            }
+            worked = true;
         }
     }
 
     fn leave(&mut self, place: usize) {
-        if let Some((_, client)) = self.clients[place].take() {
-            self.left_behind += client.under_way();
-            client.end(&mut self.memory);
-        }
+        self.streams[place] = None;
+        self.server.leave(place);
     }
 
     fn remove_paths(&mut self) {

@@ -7,7 +7,7 @@
 //! HOST may be an IPv6 address in brackets; `%XX` stands for any octet of EXPORT and PATH.
 
 use super::super::DeviceError;
-use super::wire::LONGEST_NAME;
+use linerate_nbd::wire::LONGEST_NAME;
 use linerate_port::path::from_text;
 use std::ffi::OsString;
 use std::fmt;

@@ -1,10 +1,9 @@
 //! Clients that would have what is others', at times that the test says.
 
-use super::super::session::{PATIENCE, STALL};
-use super::super::wire::{Go, Greeting, OptionHeader, OptionReply, Reply, Request, command, option, reply};
-use super::super::{BlockService, Export, Exported};
 use super::*;
-use linerate_block::Ram;
+use linerate_block::{Completion, Ram};
+use linerate_nbd::wire::{Go, Greeting, OptionHeader, OptionReply, Reply, Request, command, option, reply};
+use linerate_nbd::{Exported, PATIENCE, STALL};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use tempfile::TempDir;
@@ -285,7 +284,7 @@ fn where_all_have_something_under_way_one_process_cannot_keep_all_places() {
     rig.service.keeps = false;
     assert!(rig.reads(&mut other, 4096));
     assert!(rig.hear(&mut busy[1], Reply::SIMPLE_LEN + 4096).is_some(), "the others are answered");
-    assert_eq!(rig.server.left_behind, 0);
+    assert_eq!(rig.server.server.left_behind(), 0);
 }
 
 #[test]

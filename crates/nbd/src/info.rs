@@ -1,6 +1,6 @@
 //! What an export is, as NBD tells it.
 
-use super::wire::export;
+use crate::wire::export;
 
 /// Size and flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

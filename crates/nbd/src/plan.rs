@@ -1,7 +1,7 @@
 //! Which requests an operation takes, one after the other: servers limit how long a request may be.
 
-use super::negotiate::Agreed;
-use super::wire::{command, error, export};
+use crate::negotiation::Agreed;
+use crate::wire::{command, error, export};
 use linerate_block::{BackendError, Buffer, Operation};
 
 /// Octets that one TRIM or WRITE_ZEROES is about at most.
@@ -11,7 +11,7 @@ const ZEROS: u64 = 1 << 20;
 
 /// An operation: octets of the export from `offset` on, of which `done` are.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     kind: u16,
     flags: u16,
     offset: u64,
@@ -27,25 +27,25 @@ pub(super) struct Plan {
 
 /// A request without its cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) kind: u16,
-    pub(super) flags: u16,
-    pub(super) offset: u64,
-    pub(super) len: u32,
+pub(crate) struct Part {
+    pub(crate) kind: u16,
+    pub(crate) flags: u16,
+    pub(crate) offset: u64,
+    pub(crate) len: u32,
     /// Where its data lies in the buffer.
-    pub(super) from: usize,
+    pub(crate) from: usize,
 }
 
 impl Part {
     /// Octets that it is about.
-    pub(super) fn octets(&self) -> usize {
+    pub(crate) fn octets(&self) -> usize {
         usize::try_from(self.len).unwrap_or(usize::MAX)
     }
 }
 
 /// How an operation begins.
 #[derive(Debug)]
-pub(super) enum Start {
+pub(crate) enum Start {
     /// With a request, and this buffer.
     Plan(Plan, Option<Buffer>),
     /// It has ended.
@@ -54,7 +54,7 @@ pub(super) enum Start {
 
 /// What follows a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(crate) enum Next {
     /// This one.
     Part(Part),
     /// Nothing: so it ended.
@@ -63,7 +63,7 @@ pub(super) enum Next {
 
 impl Plan {
     /// The plan of an operation on blocks of so many octets.
-    pub(super) fn start(operation: Operation, block: u32, agreed: &Agreed) -> Start {
+    pub(crate) fn start(operation: Operation, block: u32, agreed: &Agreed) -> Start {
         let block = u64::from(block);
         let has = |flag| agreed.info.has(flag);
         let octets = |buffer: &Buffer| u64::try_from(buffer.len()).ok();
@@ -126,12 +126,12 @@ impl Plan {
     }
 
     /// Whether its buffer is that of the one who asked.
-    pub(super) fn is_transfer(&self) -> bool {
+    pub(crate) fn is_transfer(&self) -> bool {
         !self.fills
     }
 
     /// The request that is next.
-    pub(super) fn part(&self) -> Part {
+    pub(crate) fn part(&self) -> Part {
         let len = (self.len - self.done).min(self.most);
         Part {
             kind: self.kind,
@@ -143,7 +143,7 @@ impl Plan {
     }
 
     /// The last request has ended with this error number, 0 for none.
-    pub(super) fn advance(&mut self, number: u32) -> Next {
+    pub(crate) fn advance(&mut self, number: u32) -> Next {
         if number != 0 {
             return Next::End(Err(meaning(number)));
         }
@@ -173,8 +173,8 @@ fn meaning(number: u32) -> BackendError {
 
 #[cfg(test)]
 mod tests {
-    use super::super::info::{ExportInfo, Sizes};
     use super::*;
+    use crate::info::{ExportInfo, Sizes};
 
     fn agreed(flags: u16) -> Agreed {
         let sizes = Sizes { least: 512, preferred: 4096, most: 4096 };

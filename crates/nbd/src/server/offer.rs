@@ -1,7 +1,7 @@
 //! The server's side of the negotiation, octets in and octets out.
 
-use super::service::Export;
-use super::wire::{
+use crate::service::Export;
+use crate::wire::{
     Go, Greeting, Info, LONGEST_NAME, LONGEST_OPTION, OptionHeader, OptionReply, WireError, handshake, info, option,
     reply,
 };
@@ -11,7 +11,7 @@ const OPTIONS: u32 = 100;
 
 /// What follows from what a client said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(super) enum Verdict {
     /// More must come first.
     More,
     /// It has chosen the export at this place: requests follow.
@@ -22,7 +22,7 @@ pub enum Verdict {
 
 /// A negotiation.
 #[derive(Debug)]
-pub struct Offer {
+pub(super) struct Offer {
     /// The client's flags, once they have come.
     flags: Option<u32>,
     structured: bool,
@@ -31,20 +31,18 @@ pub struct Offer {
 
 impl Offer {
     /// Begins one: writes the greeting.
-    #[must_use]
-    pub fn new(out: &mut Vec<u8>) -> Self {
+    pub(super) fn new(out: &mut Vec<u8>) -> Self {
         out.extend_from_slice(&Greeting { flags: handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES }.emit());
         Self { flags: None, structured: false, asked: 0 }
     }
 
     /// Whether reads are to be answered in chunks.
-    #[must_use]
-    pub fn is_structured(&self) -> bool {
+    pub(super) fn is_structured(&self) -> bool {
         self.structured
     }
 
     /// Takes what has come; gives how many octets it used, and what follows. Answers go to `out`.
-    pub fn handle(&mut self, input: &[u8], exports: &[Export], out: &mut Vec<u8>) -> (usize, Verdict) {
+    pub(super) fn handle(&mut self, input: &[u8], exports: &[Export], out: &mut Vec<u8>) -> (usize, Verdict) {
         let Some(flags) = self.flags else {
             let Some(octets) = input.first_chunk() else { return (0, Verdict::More) };
             let flags = u32::from_be_bytes(*octets);

@@ -1,28 +1,22 @@
 //! A connection in the transmission phase: requests under way, octets that leave, octets that come.
 
-use super::super::coverage::Coverage;
-use super::super::plan::{Part, Plan};
-use super::super::stream::Stream;
-use super::super::wire::{Reply, Request, chunk, command};
-use super::NbdOptions;
+use super::{CLIENT_SLICES, ClientOptions, Lost};
+use crate::coverage::Coverage;
+use crate::plan::{Part, Plan};
+use crate::wire::{Reply, Request, chunk, command};
 use linerate_block::{BackendError, Buffer, Completion, Tag};
 use std::collections::VecDeque;
-use std::io::{ErrorKind, IoSlice, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::IoSlice;
 use std::time::Instant;
 
 /// Requests under way at once.
 const DEPTH: u32 = 128;
 /// Octets received at once that do not go straight to where they belong.
 const INPUT: usize = 64 << 10;
-/// Requests that leave in one system call.
-const BATCH: usize = 16;
+/// Requests that leave at once.
+pub(super) const BATCH: usize = 16;
 /// Errors that one reply may tell of.
 const ERRORS: u32 = 256;
-
-/// The server is gone, or not to be trusted.
-#[derive(Debug)]
-pub(super) struct Lost;
 
 /// An operation, and the request of it that is under way.
 #[derive(Debug)]
@@ -67,8 +61,9 @@ enum Expect {
     Message { index: usize, left: usize, last: bool },
 }
 
+/// A connection to a server that has agreed on an export.
+#[derive(Debug)]
 pub(super) struct Link {
-    stream: Stream,
     jobs: Vec<Option<Job>>,
     /// How often each place was used: a part of its cookie, so that a reply that comes twice meets nobody.
     uses: Vec<u32>,
@@ -89,10 +84,9 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(stream: Stream) -> Self {
-        let (depth, now) = (DEPTH as usize, Instant::now());
+    pub(super) fn new(now: Instant) -> Self {
+        let depth = DEPTH as usize;
         Self {
-            stream,
             jobs: (0..depth).map(|_| None).collect(),
             uses: vec![0; depth],
             free: (0..depth).rev().collect(),
@@ -113,7 +107,7 @@ impl Link {
         !self.free.is_empty()
     }
 
-    pub(super) fn has_to_send(&self) -> bool {
+    pub(super) fn has_output(&self) -> bool {
         !self.sending.is_empty()
     }
 
@@ -126,18 +120,23 @@ impl Link {
         self.jobs.iter_mut().filter_map(Option::take)
     }
 
-    /// The next [`Link::receive`] asks the socket although no reply is due: the server may have hung up.
+    /// Whether nothing is due, and nobody wants to know whether the server has hung up.
+    pub(super) fn expects_nothing(&self) -> bool {
+        self.is_idle() && !self.look
+    }
+
+    /// The connection is to be asked although no reply is due: the server may have hung up.
     pub(super) fn look(&mut self) {
         self.look = true;
     }
 
     /// When the server's silence will have been too long, or a request may have taken too long.
-    pub(super) fn due(&self, options: &NbdOptions) -> Option<Instant> {
+    pub(super) fn due(&self, options: &ClientOptions) -> Option<Instant> {
         (!self.is_idle()).then(|| (self.heard + options.timeout).min(self.oldest + options.patience))
     }
 
     /// Whether a request has taken too long.
-    fn is_late(&mut self, options: &NbdOptions, now: Instant) -> bool {
+    pub(super) fn is_late(&mut self, options: &ClientOptions, now: Instant) -> bool {
         if self.is_idle() || now < self.oldest + options.patience {
             return false;
         }
@@ -147,8 +146,7 @@ impl Link {
     }
 
     /// Begins a request. There must be room.
-    pub(super) fn begin(&mut self, mut job: Job) {
-        let now = Instant::now();
+    pub(super) fn begin(&mut self, mut job: Job, now: Instant) {
         if self.is_idle() {
             (self.heard, self.oldest) = (now, now);
         }
@@ -163,82 +161,73 @@ impl Link {
         self.sending.push_back((index, Request { flags, kind, cookie, offset, len }.emit()));
     }
 
-    /// Sends requests until all have left or the socket is full.
-    pub(super) fn send(&mut self) -> Result<(), Lost> {
-        while !self.sending.is_empty() {
-            let mut slices = [IoSlice::new(&[]); 2 * BATCH];
-            let (mut n, mut skip) = (0, self.sent);
-            for (index, head) in self.sending.iter().take(BATCH) {
-                for octets in [&head[..], payload(self.jobs[*index].as_ref())] {
-                    let skipped = skip.min(octets.len());
-                    skip -= skipped;
-                    slices[n] = IoSlice::new(&octets[skipped..]);
-                    n += 1;
-                }
-            }
-            match self.stream.write_vectored(&slices[..n]) {
-                Ok(0) => return Err(Lost),
-                Ok(sent) => self.sent += sent,
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return Err(Lost),
-            }
-            while let Some((index, head)) = self.sending.front() {
-                let len = head.len() + payload(self.jobs[*index].as_ref()).len();
-                if self.sent < len {
-                    break;
-                }
-                self.sent -= len;
-                self.sending.pop_front();
+    /// Shows the octets that are to be sent next, and gives how many slices there are.
+    pub(super) fn output<'a>(&'a self, slices: &mut [IoSlice<'a>; CLIENT_SLICES]) -> usize {
+        let (mut n, mut skip) = (0, self.sent);
+        for (index, head) in self.sending.iter().take(BATCH) {
+            for octets in [&head[..], payload(self.jobs[*index].as_ref())] {
+                let skipped = skip.min(octets.len());
+                skip -= skipped;
+                slices[n] = IoSlice::new(&octets[skipped..]);
+                n += 1;
             }
         }
-        Ok(())
+        n
     }
 
-    /// Receives up to the end of a reply, and gives its operation and error number; none if that has not come yet.
-    pub(super) fn receive(&mut self, options: &NbdOptions, now: Instant) -> Result<Option<(Job, u32)>, Lost> {
-        if self.is_idle() && !self.look {
-            return Ok(None);
-        }
-        if self.is_late(options, now) {
-            return Err(Lost);
-        }
-        loop {
-            if let Some(index) = self.step()? {
-                self.free.push(index);
-                let job = self.jobs[index].take().ok_or(Lost)?;
-                let number = job.error;
-                return Ok(Some((job, number)));
+    /// So many of them have been sent.
+    pub(super) fn sent(&mut self, octets: usize) {
+        self.sent += octets;
+        while let Some((index, head)) = self.sending.front() {
+            let len = head.len() + payload(self.jobs[*index].as_ref()).len();
+            if self.sent < len {
+                break;
             }
-            match self.read() {
-                Ok(0) => return Err(Lost),
-                Ok(_) => self.heard = now,
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                    self.look = false;
-                    let silent = !self.is_idle() && now.saturating_duration_since(self.heard) >= options.timeout;
-                    return if silent { Err(Lost) } else { Ok(None) };
-                }
-                Err(_) => return Err(Lost),
+            self.sent -= len;
+            self.sending.pop_front();
+        }
+    }
+
+    /// Uses octets that have come up to the end of a reply, and gives its operation and error number; none if that has not
+    /// come yet.
+    pub(super) fn next(&mut self) -> Result<Option<(Job, u32)>, Lost> {
+        let Some(index) = self.step()? else { return Ok(None) };
+        self.free.push(index);
+        let job = self.jobs[index].take().ok_or(Lost)?;
+        let number = job.error;
+        Ok(Some((job, number)))
+    }
+
+    /// Where the next octets belong: in the buffer of a read if that is known, else in our own.
+    pub(super) fn room(&mut self) -> &mut [u8] {
+        match self.expect {
+            Expect::Data { index, at, left, .. } if self.start == self.end => {
+                self.jobs[index].as_mut().and_then(|job| job.data(at, left)).unwrap_or_default()
+            }
+            _ => {
+                self.input.copy_within(self.start..self.end, 0);
+                (self.start, self.end) = (0, self.end - self.start);
+                &mut self.input[self.end..]
             }
         }
     }
 
-    /// Reads into the buffer that the next octets belong to, if that is known, else into our own.
-    fn read(&mut self) -> std::io::Result<usize> {
-        if let Expect::Data { index, at, left, .. } = &mut self.expect
-            && self.start == self.end
-            && let Some(to) = self.jobs[*index].as_mut().and_then(|job| job.data(*at, *left))
-        {
-            let n = self.stream.read(to)?;
-            (*at, *left) = (*at + n, *left - n);
-            return Ok(n);
+    /// So many octets have come there.
+    pub(super) fn received(&mut self, octets: usize, now: Instant) {
+        self.heard = now;
+        match &mut self.expect {
+            Expect::Data { at, left, .. } if self.start == self.end => {
+                let octets = octets.min(*left);
+                (*at, *left) = (*at + octets, *left - octets);
+            }
+            _ => self.end = self.end.saturating_add(octets).min(self.input.len()),
         }
-        self.input.copy_within(self.start..self.end, 0);
-        (self.start, self.end) = (0, self.end - self.start);
-        let n = self.stream.read(&mut self.input[self.end..])?;
-        self.end += n;
-        Ok(n)
+    }
+
+    /// Nothing more has come: whether the server has been silent for too long.
+    pub(super) fn is_silent(&mut self, options: &ClientOptions, now: Instant) -> bool {
+        self.look = false;
+        !self.is_idle() && now.saturating_duration_since(self.heard) >= options.timeout
     }
 
     /// Uses octets that have come; gives the place whose reply is over, or none if more must come first.
@@ -370,10 +359,4 @@ fn place(job: &mut Job, offset: u64, len: usize) -> Result<usize, Lost> {
     let at = offset.checked_sub(job.part.offset).and_then(|at| usize::try_from(at).ok()).ok_or(Lost)?;
     let end = at.checked_add(len).filter(|end| len > 0 && *end <= job.part.octets()).ok_or(Lost)?;
     if job.coverage.add(at..end) { Ok(at) } else { Err(Lost) }
-}
-
-impl AsFd for Link {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
-    }
 }

@@ -1,12 +1,13 @@
 //! Connecting to a server in a thread of its own, since names, connections and negotiations may take their time; again
 //! and again while there is no server, at growing distances.
 
-use super::negotiate::{Agreed, NegotiateError, negotiate};
 use super::stream::{Stream, Until};
 use super::uri::NbdUri;
-use std::io::ErrorKind;
+use linerate_nbd::{Agreed, NegotiateError, Negotiation};
+use std::io::{self, ErrorKind, Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
+use thiserror::Error;
 
 /// Between the first two attempts, and doubled each time.
 const FIRST: Duration = Duration::from_millis(100);
@@ -15,18 +16,29 @@ const LAST: Duration = Duration::from_secs(5);
 /// How often one looks whether an attempt has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
-type Outcome = Result<(Stream, Agreed), NegotiateError>;
+/// Why there is no connection to an export.
+#[derive(Debug, Error)]
+pub(super) enum ConnectError {
+    /// The connection failed, or the time was over.
+    #[error("the server cannot be reached ({0})")]
+    Unreachable(#[from] io::Error),
+    /// The server has said something else than was hoped for.
+    #[error(transparent)]
+    Negotiate(#[from] NegotiateError),
+}
+
+type Outcome = Result<(Stream, Agreed), ConnectError>;
 
 /// Connects and negotiates; ends within `timeout`.
 pub(super) fn connect(uri: &NbdUri, timeout: Duration) -> Outcome {
     attempt(uri, timeout)?.recv_timeout(timeout).unwrap_or_else(|e| match e {
-        RecvTimeoutError::Timeout => Err(std::io::Error::from(ErrorKind::TimedOut).into()),
-        RecvTimeoutError::Disconnected => Err(std::io::Error::from(ErrorKind::ConnectionAborted).into()),
+        RecvTimeoutError::Timeout => Err(io::Error::from(ErrorKind::TimedOut).into()),
+        RecvTimeoutError::Disconnected => Err(io::Error::from(ErrorKind::ConnectionAborted).into()),
     })
 }
 
 /// A connection under way. Whoever does not wait for it lets it end by itself.
-fn attempt(uri: &NbdUri, timeout: Duration) -> std::io::Result<Receiver<Outcome>> {
+fn attempt(uri: &NbdUri, timeout: Duration) -> io::Result<Receiver<Outcome>> {
     let (tx, rx) = sync_channel(1);
     let uri = uri.clone();
     std::thread::Builder::new().name("nbd-connect".into()).spawn(move || {
@@ -41,6 +53,24 @@ fn attempt(uri: &NbdUri, timeout: Duration) -> std::io::Result<Receiver<Outcome>
         let _ = tx.send(connected());
     })?;
     Ok(rx)
+}
+
+/// Negotiates over a fresh connection, up to the first request.
+fn negotiate(stream: &mut Until<'_>, export: &str) -> Result<Agreed, ConnectError> {
+    let mut negotiation = Negotiation::new(export);
+    loop {
+        match stream.read(negotiation.room()) {
+            Ok(0) => return Err(negotiation.hung_up().into()),
+            Ok(octets) => {
+                if let Some(agreed) = negotiation.received(octets)? {
+                    return Ok(agreed);
+                }
+            }
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e.into()),
+        }
+        stream.write_all(&negotiation.output())?;
+    }
 }
 
 /// Attempts to get a lost server back.

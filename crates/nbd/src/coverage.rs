@@ -7,7 +7,7 @@ const PIECES: usize = 256;
 
 /// Octets that have come, from 0 on.
 #[derive(Debug, Default)]
-pub(super) struct Coverage {
+pub(crate) struct Coverage {
     /// All before this have come.
     whole: usize,
     /// Those beyond, which neither overlap nor touch `whole`.
@@ -16,14 +16,14 @@ pub(super) struct Coverage {
 
 impl Coverage {
     /// Nothing has come.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.whole = 0;
         self.pieces.clear();
     }
 
     /// Adds a piece; false if some of it had come, or there are too many pieces.
     #[must_use]
-    pub(super) fn add(&mut self, piece: Range<usize>) -> bool {
+    pub(crate) fn add(&mut self, piece: Range<usize>) -> bool {
         let overlaps = |other: &Range<usize>| piece.start < other.end && other.start < piece.end;
         if piece.start < self.whole || self.pieces.iter().any(overlaps) || self.pieces.len() >= PIECES {
             return false;
@@ -36,7 +36,7 @@ impl Coverage {
     }
 
     /// Whether all of `len` octets have come.
-    pub(super) fn is_whole(&self, len: usize) -> bool {
+    pub(crate) fn is_whole(&self, len: usize) -> bool {
         self.whole == len
     }
 }

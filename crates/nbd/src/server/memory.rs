@@ -2,7 +2,7 @@
 //!
 //! A client that asks for more than it takes fills its own part and what it may borrow; all others go on with theirs.
 
-use super::service::LONGEST;
+use crate::service::LONGEST;
 use linerate_block::{Buffer, Pool};
 
 /// Octets that each client can have whatever others do: its longest request.
@@ -13,6 +13,7 @@ const MOST: usize = 32 << 20;
 const COMMON: usize = 128 << 20;
 
 /// The memory of a server.
+#[derive(Debug)]
 pub(super) struct Memory {
     pool: Pool,
     /// Octets that can still be lent; fewer than none when clients have left with much under way.

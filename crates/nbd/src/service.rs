@@ -1,11 +1,11 @@
 //! What a server serves.
 
-use super::info::{ExportInfo, Sizes};
-use super::wire::export;
+use crate::info::{ExportInfo, Sizes};
+use crate::wire::export;
 use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
 
 /// Octets of the longest READ or WRITE that is taken.
-pub(super) const LONGEST: u32 = 4 << 20;
+pub(crate) const LONGEST: u32 = 4 << 20;
 
 /// One device that clients can choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Export {
 
 impl Export {
     /// Size and flags as NBD has them. All connections lead to one device, so that a flush on one is a flush for all.
-    pub(super) fn info(&self) -> ExportInfo {
+    pub(crate) fn info(&self) -> ExportInfo {
         let (g, mut flags) = (&self.geometry, export::HAS_FLAGS | export::CAN_MULTI_CONN | export::SEND_FLUSH);
         if g.read_only {
             flags |= export::READ_ONLY;
@@ -31,7 +31,7 @@ impl Export {
     }
 
     /// Which requests it takes.
-    pub(super) fn sizes(&self) -> Sizes {
+    pub(crate) fn sizes(&self) -> Sizes {
         let least = self.geometry.block_size;
         let preferred = least.checked_shl(self.geometry.physical_exponent.into()).unwrap_or(least).clamp(4096, LONGEST);
         Sizes { least, preferred: preferred.max(least), most: LONGEST }

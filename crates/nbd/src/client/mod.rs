@@ -1,0 +1,262 @@
+//! The client of an export: operations in, requests out, replies in, ends out. Whoever has the connection moves the octets.
+//!
+//! When the server is lost, or says what it may not, all operations end with [`BackendError::Gone`], and so do new ones
+//! until it is back; it must come back as large as it was. A server that is silent for [`ClientOptions::timeout`] while it
+//! owes a reply is lost, and so is one that has not done a request within [`ClientOptions::patience`], however much it says
+//! meanwhile.
+
+mod link;
+
+use crate::negotiation::Agreed;
+use crate::plan::{Next, Plan, Start};
+use crate::wire::export;
+use linerate_block::{BackendError, Completion, Geometry, Operation, Tag};
+use link::{Job, Link};
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// How long a server may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientOptions {
+    /// How long it may take to connect and negotiate, and to give a sign of life while a reply is due.
+    pub timeout: Duration,
+    /// How long one request may take from its beginning to the end of its reply.
+    pub patience: Duration,
+}
+
+impl Default for ClientOptions {
+    /// 10 seconds, and a minute.
+    fn default() -> Self {
+        Self { timeout: Duration::from_secs(10), patience: Duration::from_secs(60) }
+    }
+}
+
+/// An export that is of no use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Unfit {
+    /// Its blocks would be too large.
+    #[error("it wants requests of {0} octets at least")]
+    BlockSize(u32),
+    /// It is empty.
+    #[error("it holds not one block")]
+    Empty,
+}
+
+/// The server is gone, or not to be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the server is lost")]
+pub struct Lost;
+
+/// Slices of octets that leave at once, at most: requests, and the data of each.
+pub const CLIENT_SLICES: usize = 2 * link::BATCH;
+
+/// An export on a server. Blocks are as large as the least request that the server takes, 512 octets or more.
+///
+/// To send: [`begin`](Self::begin), then [`output`](Self::output) and [`sent`](Self::sent) until there is no more. To
+/// receive, if [`expects`](Self::expects) says so: [`advance`](Self::advance) until it says that nothing has ended, then
+/// fill [`room`](Self::room), tell it by [`received`](Self::received), and again.
+#[derive(Debug)]
+pub struct Client {
+    options: ClientOptions,
+    geometry: Geometry,
+    agreed: Agreed,
+    /// None while the server is lost.
+    link: Option<Link>,
+    /// Operations that wait for room among the requests under way.
+    waiting: VecDeque<Job>,
+    done: VecDeque<Completion>,
+}
+
+impl Client {
+    /// The client of an export that was agreed on; its device is told from others by the serial number.
+    ///
+    /// # Errors
+    /// The export is empty or wants requests of more than 4096 octets.
+    pub fn new(agreed: Agreed, options: ClientOptions, serial: u64, now: Instant) -> Result<Self, Unfit> {
+        let block_size = agreed.sizes.least.max(512);
+        if block_size > 4096 {
+            return Err(Unfit::BlockSize(block_size));
+        }
+        let geometry = geometry(&agreed, block_size, serial);
+        if geometry.blocks == 0 {
+            return Err(Unfit::Empty);
+        }
+        let (waiting, done) = (VecDeque::new(), VecDeque::new());
+        Ok(Self { options, geometry, agreed, link: Some(Link::new(now)), waiting, done })
+    }
+
+    /// What the device is.
+    #[must_use]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Whether reads are answered in chunks.
+    #[must_use]
+    pub fn is_structured(&self) -> bool {
+        self.agreed.structured
+    }
+
+    /// Whether there is a server now.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.link.is_some()
+    }
+
+    /// The server is lost: all operations have ended.
+    pub fn lose(&mut self) {
+        let Some(mut link) = self.link.take() else { return };
+        let all = link.abandon().chain(self.waiting.drain(..));
+        self.done.extend(all.map(|job| job.end(Err(BackendError::Gone))));
+    }
+
+    /// There is a new connection to a server; false if what it serves is not what was lost.
+    pub fn renew(&mut self, agreed: Agreed, now: Instant) -> bool {
+        let same = agreed.info == self.agreed.info && agreed.sizes.least <= self.geometry.block_size;
+        if same {
+            (self.agreed, self.link) = (agreed, Some(Link::new(now)));
+        }
+        same
+    }
+
+    /// Takes an operation. It leaves with the next [`Client::begin`].
+    pub fn submit(&mut self, tag: Tag, operation: Operation) {
+        let (result, buffer) = match Plan::start(operation, self.geometry.block_size, &self.agreed) {
+            Start::Plan(plan, buffer) if self.is_up() => {
+                self.waiting.push_back(Job::new(tag, plan, buffer));
+                return;
+            }
+            Start::Plan(plan, buffer) => (Err(BackendError::Gone), buffer.filter(|_| plan.is_transfer())),
+            Start::End(end, buffer) => (end, buffer),
+        };
+        self.done.push_back(Completion { tag, buffer, result });
+    }
+
+    /// Whether an operation has ended.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    /// Takes an operation that has ended.
+    pub fn complete(&mut self) -> Option<Completion> {
+        self.done.pop_front()
+    }
+
+    /// Whether [`Client::begin`] has something to do.
+    #[must_use]
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty() && self.link.as_ref().is_some_and(Link::has_room)
+    }
+
+    /// Begins the requests that there is room for.
+    pub fn begin(&mut self, now: Instant) {
+        let Some(link) = &mut self.link else { return };
+        while link.has_room() {
+            let Some(job) = self.waiting.pop_front() else { break };
+            link.begin(job, now);
+        }
+    }
+
+    /// Whether something is to be sent.
+    #[must_use]
+    pub fn has_output(&self) -> bool {
+        self.link.as_ref().is_some_and(Link::has_output)
+    }
+
+    /// Shows the octets that are to be sent next, a WRITE's data where it lies; gives how many slices there are.
+    pub fn output<'a>(&'a self, slices: &mut [IoSlice<'a>; CLIENT_SLICES]) -> usize {
+        self.link.as_ref().map_or(0, |link| link.output(slices))
+    }
+
+    /// So many of the octets that [`Client::output`] showed have been sent.
+    pub fn sent(&mut self, octets: usize) {
+        if let Some(link) = &mut self.link {
+            link.sent(octets);
+        }
+    }
+
+    /// Whether there is something to receive: a reply is due, or [`Client::look`] wants to know.
+    ///
+    /// # Errors
+    /// A request has taken too long.
+    pub fn expects(&mut self, now: Instant) -> Result<bool, Lost> {
+        let Some(link) = &mut self.link else { return Ok(false) };
+        if link.expects_nothing() {
+            return Ok(false);
+        }
+        if link.is_late(&self.options, now) { Err(Lost) } else { Ok(true) }
+    }
+
+    /// The connection is to be asked although no reply is due: the server may have hung up.
+    pub fn look(&mut self) {
+        if let Some(link) = &mut self.link {
+            link.look();
+        }
+    }
+
+    /// Uses octets that have come, up to the end of a reply; true if one has ended.
+    ///
+    /// # Errors
+    /// The server said what it may not.
+    pub fn advance(&mut self) -> Result<bool, Lost> {
+        let Some(link) = &mut self.link else { return Ok(false) };
+        let Some((mut job, number)) = link.next()? else { return Ok(false) };
+        match job.plan.advance(number) {
+            Next::Part(part) => {
+                job.part = part;
+                // It was begun before all that wait.
+                self.waiting.push_front(job);
+            }
+            Next::End(result) => self.done.push_back(job.end(result)),
+        }
+        Ok(true)
+    }
+
+    /// Where the next octets received belong: a READ's data in its buffer, all else in a buffer of the client's. There is
+    /// room after [`Client::advance`] has said that nothing has ended.
+    pub fn room(&mut self) -> &mut [u8] {
+        self.link.as_mut().map_or(&mut [], Link::room)
+    }
+
+    /// Takes the first `octets` of [`Client::room`], which have been received.
+    pub fn received(&mut self, octets: usize, now: Instant) {
+        if let Some(link) = &mut self.link {
+            link.received(octets, now);
+        }
+    }
+
+    /// Nothing more has come for now.
+    ///
+    /// # Errors
+    /// The server has been silent for too long.
+    pub fn nothing_came(&mut self, now: Instant) -> Result<(), Lost> {
+        let silent = self.link.as_mut().is_some_and(|link| link.is_silent(&self.options, now));
+        if silent { Err(Lost) } else { Ok(()) }
+    }
+
+    /// When the server's silence will have been too long, or a request may have taken too long.
+    #[must_use]
+    pub fn due(&self) -> Option<Instant> {
+        self.link.as_ref()?.due(&self.options)
+    }
+}
+
+fn geometry(agreed: &Agreed, block_size: u32, serial: u64) -> Geometry {
+    let physical = agreed.sizes.preferred.clamp(block_size, 4096);
+    let has = |flag| agreed.info.has(flag);
+    Geometry {
+        block_size,
+        blocks: agreed.info.size / u64::from(block_size),
+        physical_exponent: u8::try_from((physical / block_size).max(1).ilog2()).unwrap_or(0),
+        read_only: has(export::READ_ONLY),
+        volatile: has(export::SEND_FLUSH),
+        discards: has(export::SEND_TRIM) && !has(export::READ_ONLY),
+        discard_zeroes: false,
+        protection: false,
+        product: "nbd",
+        serial,
+    }
+}

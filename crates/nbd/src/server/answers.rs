@@ -1,0 +1,144 @@
+//! What is to leave for a client: the answers of the negotiation, and replies, whose data leaves from where it was read to.
+
+use super::SERVER_SLICES;
+use crate::wire::{Reply, chunk};
+use linerate_block::Buffer;
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::time::Instant;
+
+/// Octets of the longest head of a reply.
+const HEAD: usize = Reply::CHUNK_LEN + 8;
+/// Replies that leave at once.
+pub(super) const BATCH: usize = 16;
+
+/// Answers that have not left.
+#[derive(Debug)]
+pub(super) struct Answers {
+    /// The answers of the negotiation.
+    early: Vec<u8>,
+    replies: VecDeque<Outgoing>,
+    /// Octets of the first reply that have left.
+    sent: usize,
+    /// Since when the first of the answers has been there to be taken.
+    since: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Outgoing {
+    head: [u8; HEAD],
+    len: usize,
+    data: Option<Buffer>,
+}
+
+impl Outgoing {
+    fn parts(&self) -> [&[u8]; 2] {
+        [&self.head[..self.len], self.data.as_ref().map_or(&[], |data| data.bytes())]
+    }
+}
+
+impl Answers {
+    /// None but a greeting, with room for so many replies.
+    pub(super) fn new(early: Vec<u8>, depth: usize, now: Instant) -> Self {
+        Self { early, replies: VecDeque::with_capacity(depth), sent: 0, since: Some(now) }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.early.is_empty() && self.replies.is_empty()
+    }
+
+    /// The answers of the negotiation.
+    pub(super) fn early(&mut self) -> &mut Vec<u8> {
+        &mut self.early
+    }
+
+    /// Octets of them.
+    pub(super) fn early_len(&self) -> usize {
+        self.early.len()
+    }
+
+    /// Replies there are.
+    pub(super) fn replies(&self) -> usize {
+        self.replies.len()
+    }
+
+    /// Since when the first of them has been there to be taken.
+    pub(super) fn since(&self) -> Option<Instant> {
+        self.since
+    }
+
+    /// A simple reply, with the data of a READ if that has succeeded.
+    pub(super) fn simple(&mut self, cookie: u64, error: u32, data: Option<Buffer>) {
+        self.push(Reply::Simple { error, cookie }, &[], data.filter(|_| error == 0));
+    }
+
+    /// The data of a READ as the one chunk of its reply.
+    pub(super) fn chunk(&mut self, cookie: u64, offset: u64, data: Buffer) {
+        let len = u32::try_from(data.len()).unwrap_or(0).saturating_add(8);
+        let head = Reply::Chunk { flags: chunk::FLAG_DONE, kind: chunk::OFFSET_DATA, cookie, len };
+        self.push(head, &offset.to_be_bytes(), Some(data));
+    }
+
+    /// The error of a READ as the one chunk of its reply: a number, and a message without octets.
+    pub(super) fn error_chunk(&mut self, cookie: u64, error: u32) {
+        let [a, b, c, d] = error.to_be_bytes();
+        let head = Reply::Chunk { flags: chunk::FLAG_DONE, kind: chunk::ERROR | 1, cookie, len: 6 };
+        self.push(head, &[a, b, c, d, 0, 0], None);
+    }
+
+    fn push(&mut self, reply: Reply, more: &[u8], data: Option<Buffer>) {
+        let mut first = [0; Reply::CHUNK_LEN];
+        let len = reply.emit(&mut first);
+        let mut head = [0; HEAD];
+        head[..len].copy_from_slice(&first[..len]);
+        head[len..len + more.len()].copy_from_slice(more);
+        self.replies.push_back(Outgoing { head, len: len + more.len(), data });
+    }
+
+    /// Shows what is to leave next, and gives how many slices there are.
+    pub(super) fn output<'a>(&'a mut self, now: Instant, slices: &mut [IoSlice<'a>; SERVER_SLICES]) -> usize {
+        if self.is_empty() {
+            self.since = None;
+            return 0;
+        }
+        self.since.get_or_insert(now);
+        slices[0] = IoSlice::new(&self.early);
+        let (mut n, mut skip) = (1, self.sent);
+        for part in self.replies.iter().take(BATCH).flat_map(Outgoing::parts) {
+            let skipped = skip.min(part.len());
+            skip -= skipped;
+            slices[n] = IoSlice::new(&part[skipped..]);
+            n += 1;
+        }
+        n
+    }
+
+    /// So many octets of it have left; gives back the data of replies that have left whole.
+    pub(super) fn sent(&mut self, now: Instant, octets: usize, mut give: impl FnMut(Buffer)) {
+        let mut left = octets;
+        if !self.early.is_empty() {
+            left -= self.early.drain(..left.min(self.early.len())).count();
+            if self.early.is_empty() {
+                self.since = Some(now);
+            }
+        }
+        self.sent += left;
+        while let Some(first) = self.replies.front() {
+            let len = first.parts().iter().map(|part| part.len()).sum();
+            if self.sent < len {
+                break;
+            }
+            self.sent -= len;
+            self.since = Some(now);
+            if let Some(buffer) = self.replies.pop_front().and_then(|gone| gone.data) {
+                give(buffer);
+            }
+        }
+        self.since = self.since.filter(|_| !self.is_empty());
+    }
+
+    /// The data of all replies.
+    pub(super) fn into_buffers(self) -> impl Iterator<Item = Buffer> {
+        self.replies.into_iter().filter_map(|reply| reply.data)
+    }
+}

@@ -1,0 +1,125 @@
+//! Messages of the transmission phase.
+
+use super::{CHUNK_MAGIC, REQUEST_MAGIC, SIMPLE_MAGIC, WireError, join, u16_at, u32_at, u64_at};
+
+/// A request; the data of a WRITE follows.
+///
+/// ```text
+///   0x25609513 (4)   flags (2)   type (2)   cookie (8)   offset (8)   length (4)
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// See [`super::command`].
+    pub flags: u16,
+    /// See [`super::command`].
+    pub kind: u16,
+    /// Comes back with the reply.
+    pub cookie: u64,
+    /// The first octet.
+    pub offset: u64,
+    /// How many.
+    pub len: u32,
+}
+
+impl Request {
+    /// Octets it has.
+    pub const LEN: usize = 28;
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// It does not begin as one does.
+    pub fn parse(octets: &[u8; Self::LEN]) -> Result<Self, WireError> {
+        if u32_at(octets, 0) != REQUEST_MAGIC {
+            return Err(WireError::Magic);
+        }
+        Ok(Self {
+            flags: u16_at(octets, 4),
+            kind: u16_at(octets, 6),
+            cookie: u64_at(octets, 8),
+            offset: u64_at(octets, 16),
+            len: u32_at(octets, 24),
+        })
+    }
+
+    /// Writes it.
+    #[must_use]
+    pub fn emit(&self) -> [u8; Self::LEN] {
+        let [flags, kind] = [self.flags.to_be_bytes(), self.kind.to_be_bytes()];
+        let [cookie, offset] = [self.cookie.to_be_bytes(), self.offset.to_be_bytes()];
+        join(&[&REQUEST_MAGIC.to_be_bytes(), &flags, &kind, &cookie, &offset, &self.len.to_be_bytes()])
+    }
+}
+
+/// The head of a reply: a simple one, behind which the data of a READ follows if there was no error, or a chunk of a
+/// structured one, behind which `len` octets follow.
+///
+/// ```text
+///   0x67446698 (4)   error (4)   cookie (8)
+///   0x668e33ef (4)   flags (2)   type (2)   cookie (8)   length (4)
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// All of it.
+    Simple {
+        /// 0, or one of [`super::error`].
+        error: u32,
+        /// The request's.
+        cookie: u64,
+    },
+    /// A part of it.
+    Chunk {
+        /// See [`super::chunk`].
+        flags: u16,
+        /// See [`super::chunk`].
+        kind: u16,
+        /// The request's.
+        cookie: u64,
+        /// Octets of this chunk.
+        len: u32,
+    },
+}
+
+impl Reply {
+    /// Octets of a simple one.
+    pub const SIMPLE_LEN: usize = 16;
+    /// Octets of a chunk's head.
+    pub const CHUNK_LEN: usize = 20;
+
+    /// Reads one from the start of what has come: none if that is too little yet, otherwise with the octets it took.
+    ///
+    /// # Errors
+    /// It does not begin as one does.
+    pub fn parse(octets: &[u8]) -> Result<Option<(Self, usize)>, WireError> {
+        let Some(magic) = octets.first_chunk() else { return Ok(None) };
+        match (u32::from_be_bytes(*magic), octets.len()) {
+            (SIMPLE_MAGIC, Self::SIMPLE_LEN..) => {
+                Ok(Some((Self::Simple { error: u32_at(octets, 4), cookie: u64_at(octets, 8) }, Self::SIMPLE_LEN)))
+            }
+            (CHUNK_MAGIC, Self::CHUNK_LEN..) => {
+                let (flags, kind) = (u16_at(octets, 4), u16_at(octets, 6));
+                let (cookie, len) = (u64_at(octets, 8), u32_at(octets, 16));
+                Ok(Some((Self::Chunk { flags, kind, cookie, len }, Self::CHUNK_LEN)))
+            }
+            (SIMPLE_MAGIC | CHUNK_MAGIC, _) => Ok(None),
+            _ => Err(WireError::Magic),
+        }
+    }
+
+    /// Writes it; gives how many octets it has.
+    pub fn emit(&self, to: &mut [u8; Self::CHUNK_LEN]) -> usize {
+        match self {
+            Self::Simple { error, cookie } => {
+                let parts: [u8; Self::SIMPLE_LEN] =
+                    join(&[&SIMPLE_MAGIC.to_be_bytes(), &error.to_be_bytes(), &cookie.to_be_bytes()]);
+                to[..Self::SIMPLE_LEN].copy_from_slice(&parts);
+                Self::SIMPLE_LEN
+            }
+            Self::Chunk { flags, kind, cookie, len } => {
+                let [flags, kind] = [flags.to_be_bytes(), kind.to_be_bytes()];
+                *to = join(&[&CHUNK_MAGIC.to_be_bytes(), &flags, &kind, &cookie.to_be_bytes(), &len.to_be_bytes()]);
+                Self::CHUNK_LEN
+            }
+        }
+    }
+}

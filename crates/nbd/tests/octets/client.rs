@@ -1,0 +1,218 @@
+//! The client: operations and a server's octets in, requests and ends out.
+
+use super::rig::{chunk, joined, simple};
+use linerate_block::{BackendError, Buffer, Completion, Operation, Tag};
+use linerate_nbd::wire::{Reply, Request, chunk as kind_of, command, error, export};
+use linerate_nbd::{Agreed, CLIENT_SLICES, Client, ClientOptions, ExportInfo, Lost, Sizes, Unfit};
+use std::io::IoSlice;
+use std::time::{Duration, Instant};
+
+const ALL: u16 = export::HAS_FLAGS | export::SEND_FLUSH | export::SEND_FUA | export::SEND_TRIM;
+
+fn agreed(structured: bool) -> Agreed {
+    let info = ExportInfo { size: 1 << 20, flags: ALL };
+    Agreed { info, sizes: Sizes { least: 1, preferred: 4096, most: 1 << 20 }, structured }
+}
+
+fn client(now: Instant) -> Client {
+    Client::new(agreed(true), ClientOptions::default(), 1, now).unwrap()
+}
+
+/// Begins what there is, and takes the octets that leave, so many at once.
+fn sent(client: &mut Client, now: Instant, at_once: usize) -> Vec<u8> {
+    client.begin(now);
+    let mut all = Vec::new();
+    while client.has_output() {
+        let mut slices = [IoSlice::new(&[]); CLIENT_SLICES];
+        let n = client.output(&mut slices);
+        let some = joined(&slices[..n], at_once);
+        client.sent(some.len());
+        all.extend(some);
+    }
+    all
+}
+
+/// Receives octets.
+fn hear(client: &mut Client, now: Instant, octets: &[u8]) -> Result<(), Lost> {
+    let mut left = octets;
+    loop {
+        if !client.expects(now)? {
+            assert!(left.is_empty(), "they are left in the socket");
+            return Ok(());
+        }
+        while client.advance()? {}
+        if left.is_empty() {
+            return client.nothing_came(now);
+        }
+        let room = client.room();
+        let n = room.len().min(left.len());
+        assert!(n > 0, "it expects octets, and has no room for them");
+        room[..n].copy_from_slice(&left[..n]);
+        left = &left[n..];
+        client.received(n, now);
+    }
+}
+
+fn request(octets: &[u8]) -> Request {
+    Request::parse(octets.first_chunk().unwrap()).unwrap()
+}
+
+/// A READ of blocks 8 to 15, a WRITE of block 0 and a flush; and the octets that they send.
+fn three(client: &mut Client, now: Instant, at_once: usize) -> (Vec<u8>, [u64; 3]) {
+    let mut buffer = Buffer::new(512);
+    buffer.bytes_mut().fill(3);
+    client.submit(Tag(1), Operation::Read { lba: 8, buffer: Buffer::new(4096) });
+    client.submit(Tag(2), Operation::Write { lba: 0, buffer, fua: true });
+    client.submit(Tag(3), Operation::Flush);
+    let octets = sent(client, now, at_once);
+    let [read, write, flush] = [0, Request::LEN, 2 * Request::LEN + 512].map(|at| request(&octets[at..]));
+    assert_eq!((read.kind, read.flags, read.offset, read.len), (command::READ, 0, 4096, 4096));
+    assert_eq!((write.kind, write.flags, write.offset, write.len), (command::WRITE, command::FLAG_FUA, 0, 512));
+    assert_eq!((flush.kind, flush.len, octets.len()), (command::FLUSH, 0, 3 * Request::LEN + 512));
+    assert!(octets[2 * Request::LEN..][..512] == [3; 512]);
+    (octets, [read, write, flush].map(|request| request.cookie))
+}
+
+/// Replies to those, the flush's first: the READ in pieces, one of them a hole, and a WRITE that found no room.
+fn answers([read, write, flush]: [u64; 3]) -> Vec<u8> {
+    let data = |offset: u64, len| [&offset.to_be_bytes()[..], &vec![5; len]].concat();
+    let hole = [&(4096u64 + 512).to_be_bytes()[..], &512u32.to_be_bytes()].concat();
+    let full = [&error::ENOSPC.to_be_bytes()[..], &5u16.to_be_bytes(), b"full!"].concat();
+    [
+        simple(flush, 0),
+        chunk(0, kind_of::OFFSET_DATA, read, &data(4096 + 1024, 3072)),
+        chunk(0, kind_of::OFFSET_HOLE, read, &hole),
+        chunk(1, kind_of::ERROR | 1, write, &full),
+        chunk(0, kind_of::OFFSET_DATA, read, &data(4096, 512)),
+        chunk(1, kind_of::NONE, read, &[]),
+    ]
+    .concat()
+}
+
+fn ends(client: &mut Client) -> Vec<Completion> {
+    std::iter::from_fn(|| client.complete()).collect()
+}
+
+#[test]
+fn replies_are_understood_wherever_they_are_cut() {
+    let now = Instant::now();
+    let (mut first, mut again) = (client(now), client(now));
+    let (octets, cookies) = three(&mut first, now, usize::MAX);
+    assert_eq!(three(&mut again, now, 1).0, octets, "whatever the socket takes at once");
+    let replies = answers(cookies);
+    for cut in 0..=replies.len() {
+        let mut client = client(now);
+        three(&mut client, now, usize::MAX);
+        hear(&mut client, now, &replies[..cut]).unwrap();
+        if client.expects(now).unwrap() {
+            hear(&mut client, now, &replies[cut..]).unwrap();
+        }
+        let ends = ends(&mut client);
+        let how: Vec<_> = ends.iter().map(|end| (end.tag, end.result)).collect();
+        assert_eq!(how, [(Tag(3), Ok(())), (Tag(2), Err(BackendError::NoSpace)), (Tag(1), Ok(()))], "cut at {cut}");
+        let data = ends[2].buffer.as_ref().unwrap().bytes();
+        assert!(data.iter().enumerate().all(|(at, octet)| *octet == if (512..1024).contains(&at) { 0 } else { 5 }));
+        assert!(client.due().is_none() && client.is_up());
+    }
+}
+
+#[test]
+fn data_is_sent_and_received_where_it_lies() {
+    let now = Instant::now();
+    let mut client = client(now);
+    let (write, read) = (Buffer::new(4096), Buffer::new(4096));
+    let [from, to] = [&write, &read].map(|buffer| buffer.bytes().as_ptr());
+    client.submit(Tag(1), Operation::Write { lba: 0, buffer: write, fua: false });
+    client.submit(Tag(2), Operation::Read { lba: 0, buffer: read });
+    client.begin(now);
+    let mut slices = [IoSlice::new(&[]); CLIENT_SLICES];
+    let n = client.output(&mut slices);
+    assert!(slices[..n].iter().any(|slice| slice.as_ptr() == from && slice.len() == 4096));
+    let octets = sent(&mut client, now, usize::MAX);
+    let cookie = request(&octets[Request::LEN + 4096..]).cookie;
+    let whole = chunk(1, kind_of::OFFSET_DATA, cookie, &[0; 8 + 4096]);
+    hear(&mut client, now, &whole[..Reply::CHUNK_LEN + 8]).unwrap();
+    assert!(client.room().as_ptr() == to && client.room().len() == 4096);
+}
+
+#[test]
+fn replies_that_cannot_be_lose_the_server() {
+    let now = Instant::now();
+    let data = |offset: u64, len| [&offset.to_be_bytes()[..], &vec![5; len]].concat();
+    let head = |kind, cookie, len| {
+        let mut head = [0; Reply::CHUNK_LEN];
+        Reply::Chunk { flags: 1, kind, cookie, len }.emit(&mut head);
+        [&head[..], &[0; 64]].concat()
+    };
+    type Wrong<'a> = &'a dyn Fn(u64) -> Vec<u8>;
+    let wrong: [(&str, Wrong<'_>); 9] = [
+        ("another magic", &|_| vec![0xff; 16]),
+        ("a cookie of nobody's", &|read| simple(read ^ 1 << 40, 0)),
+        ("a place that is not there", &|_| simple(u64::MAX, 0)),
+        ("more data than was asked for", &|read| chunk(1, kind_of::OFFSET_DATA, read, &data(4096, 4608))),
+        ("data without end", &|read| head(kind_of::OFFSET_DATA, read, u32::MAX)),
+        ("an error without end", &|read| head(kind_of::ERROR | 1, read, u32::MAX)),
+        ("no data", &|read| chunk(1, kind_of::NONE, read, &[])),
+        ("half of the data", &|read| chunk(1, kind_of::OFFSET_DATA, read, &data(4096, 2048))),
+        ("data twice", &|read| chunk(0, kind_of::OFFSET_DATA, read, &data(4096, 512)).repeat(2)),
+    ];
+    for (what, octets) in wrong {
+        let mut client = client(now);
+        let (_, [read, ..]) = three(&mut client, now, usize::MAX);
+        assert_eq!(hear(&mut client, now, &octets(read)), Err(Lost), "{what}");
+        client.lose();
+        let ends = ends(&mut client);
+        assert!(ends.len() == 3 && ends.iter().all(|end| end.result == Err(BackendError::Gone)), "{what}");
+    }
+}
+
+#[test]
+fn silence_and_slowness_have_their_bounds() {
+    let now = Instant::now();
+    let ClientOptions { timeout, patience } = ClientOptions::default();
+    let little = Duration::from_millis(1);
+    let mut silent = client(now);
+    assert_eq!((silent.due(), silent.expects(now + patience)), (None, Ok(false)), "nothing is owed");
+    let (_, cookies) = three(&mut silent, now, usize::MAX);
+    assert_eq!(silent.due(), Some(now + timeout));
+    assert_eq!(silent.nothing_came(now + timeout - little), Ok(()));
+    assert_eq!(silent.nothing_came(now + timeout), Err(Lost));
+    // An octet now and then is a sign of life, but a request has its time.
+    let mut dripping = client(now);
+    three(&mut dripping, now, usize::MAX);
+    let replies = answers(cookies);
+    let mut at = now;
+    for octet in &replies[16..] {
+        at += timeout - little;
+        if at >= now + patience {
+            break;
+        }
+        hear(&mut dripping, at, &[*octet]).unwrap();
+    }
+    assert_eq!(dripping.expects(now + patience - little), Ok(true));
+    assert_eq!(dripping.expects(now + patience), Err(Lost));
+}
+
+#[test]
+fn only_an_export_of_the_same_size_and_flags_is_taken_back() {
+    let now = Instant::now();
+    let mut client = client(now);
+    client.lose();
+    client.submit(Tag(1), Operation::Read { lba: 0, buffer: Buffer::new(512) });
+    let end = client.complete().unwrap();
+    assert!(end.result == Err(BackendError::Gone) && end.buffer.is_some() && !client.is_up());
+    let same = agreed(false);
+    let larger = Agreed { info: ExportInfo { size: 2 << 20, ..same.info }, ..same };
+    let sealed = Agreed { info: ExportInfo { flags: ALL | export::READ_ONLY, ..same.info }, ..same };
+    let coarser = Agreed { sizes: Sizes { least: 1024, ..same.sizes }, ..same };
+    assert!([larger, sealed, coarser].iter().all(|other| !client.renew(*other, now)) && !client.is_up());
+    assert!(client.renew(same, now) && client.is_up() && !client.is_structured());
+    let (_, [read, ..]) = three(&mut client, now, usize::MAX);
+    hear(&mut client, now, &[simple(read, 0), vec![1; 4096]].concat()).unwrap();
+    assert_eq!(client.complete().map(|end| (end.tag, end.result)), Some((Tag(1), Ok(()))));
+    let unfit = |least, size| {
+        let agreed = Agreed { info: ExportInfo { size, ..same.info }, sizes: Sizes { least, ..same.sizes }, ..same };
+        Client::new(agreed, ClientOptions::default(), 1, now).err()
+    };
+    assert_eq!((unfit(8192, 1 << 20), unfit(512, 511)), (Some(Unfit::BlockSize(8192)), Some(Unfit::Empty)));
+}

@@ -1,0 +1,227 @@
+//! The server: a client's octets in, answers out.
+
+use super::rig::{Rig, SIZE, ask, begin, chunk, replies, request, simple};
+use linerate_block::{Backend, Operation};
+use linerate_nbd::wire::{Go, Greeting, OptionHeader, chunk as kind_of, command, error, info, option, reply};
+use linerate_nbd::{BlockService, CLIENTS, Gone, PATIENCE, SERVER_SLICES, STALL};
+use std::io::IoSlice;
+use std::time::Duration;
+
+/// Options that are haggled over, then all kinds of requests, then goodbye.
+fn session() -> Vec<u8> {
+    let data: Vec<u8> = (0..1024u32).map(|i| u8::try_from(i % 251).unwrap()).collect();
+    let go = Go { name: "disk".into(), wanted: vec![info::NAME, info::DESCRIPTION] }.emit();
+    [
+        3u32.to_be_bytes().to_vec(),
+        ask(99, b"what nobody knows"),
+        ask(option::LIST, &[]),
+        ask(option::LIST, b"x"),
+        ask(option::INFO, &Go { name: "tape".into(), wanted: vec![] }.emit()),
+        ask(option::GO, b"no lengths"),
+        ask(option::STRUCTURED_REPLY, &[]),
+        ask(option::INFO, &go),
+        ask(option::GO, &go),
+        request(command::WRITE, command::FLAG_FUA, 1, 512, 1024),
+        data,
+        request(command::READ, 0, 2, 512, 1024),
+        request(command::WRITE, 0, 3, SIZE, 512),
+        vec![7; 512],
+        request(command::READ, 0, 4, 1, 512),
+        request(command::TRIM, command::FLAG_FUA, 5, 512, 512),
+        request(command::WRITE_ZEROES, 0, 6, 1024, 512),
+        request(command::FLUSH, 0, 7, 0, 0),
+        request(command::READ, 0, 8, 512, 1024),
+        request(99, 0, 9, 0, 0),
+        request(command::DISC, 0, 10, 0, 0),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_session_is_answered_from_greeting_to_goodbye() {
+    let mut rig = Rig::new();
+    rig.say(&session()).unwrap();
+    let all = rig.hear(usize::MAX);
+    let (greeting, rest) = all.split_first_chunk().unwrap();
+    assert_eq!(Greeting::parse(greeting), Ok(Greeting { flags: 3 }));
+    let (answers, rest) = replies(rest);
+    let said: Vec<_> = answers.iter().map(|head| (head.option, head.kind)).collect();
+    let (info, go, list) = (option::INFO, option::GO, option::LIST);
+    let [told, told_go] = [(info, reply::INFO), (go, reply::INFO)];
+    let expected = [
+        &[(99, reply::ERR_UNSUP), (list, reply::SERVER), (list, reply::ACK), (list, reply::ERR_INVALID)][..],
+        &[(info, reply::ERR_UNKNOWN), (go, reply::ERR_INVALID), (option::STRUCTURED_REPLY, reply::ACK)],
+        &[told, told, told, told, (info, reply::ACK), told_go, told_go, told_go, told_go, (go, reply::ACK)],
+    ];
+    assert_eq!(said, expected.concat());
+    let data: Vec<u8> = (0..1024u32).map(|i| u8::try_from(i % 251).unwrap()).collect();
+    let offset = 512u64.to_be_bytes();
+    let failed =
+        |cookie, number: u32| chunk(1, kind_of::ERROR | 1, cookie, &[&number.to_be_bytes()[..], &[0, 0]].concat());
+    let expected = [
+        simple(1, 0),
+        chunk(1, kind_of::OFFSET_DATA, 2, &[&offset[..], &data].concat()),
+        simple(3, error::ENOSPC),
+        failed(4, error::EINVAL),
+        simple(5, 0),
+        simple(6, 0),
+        simple(7, 0),
+        chunk(1, kind_of::OFFSET_DATA, 8, &[&offset[..], &[0; 1024]].concat()),
+        simple(9, error::EINVAL),
+    ];
+    assert!(rest == expected.concat());
+    assert!(rig.server.is_over(0, rig.now), "it has said goodbye, and has all its answers");
+}
+
+#[test]
+fn it_makes_no_difference_where_the_octets_are_cut() {
+    let octets = session();
+    let mut whole = Rig::new();
+    whole.say(&octets).unwrap();
+    let expected = whole.hear(usize::MAX);
+    for cut in 0..=octets.len() {
+        let mut rig = Rig::new();
+        for part in [&octets[..cut], &octets[cut..]] {
+            assert_eq!(rig.say(part), Ok(part.len()), "cut at {cut}");
+        }
+        assert!(rig.hear(usize::MAX) == expected && rig.server.is_over(0, rig.now), "cut at {cut}");
+    }
+    for piece in [1, 2, 3, 7, 27, 28, 29, 511, 513] {
+        let (mut rig, mut all) = (Rig::new(), Vec::new());
+        for part in octets.chunks(piece) {
+            assert_eq!(rig.say(part), Ok(part.len()), "pieces of {piece}");
+            all.extend(rig.hear(piece));
+        }
+        assert!(all == expected && rig.server.is_over(0, rig.now), "pieces of {piece}");
+    }
+}
+
+#[test]
+fn data_is_received_and_sent_where_it_lies() {
+    let mut rig = Rig::new();
+    rig.say(&[begin(false), request(command::WRITE, 0, 1, 0, 4096)].concat()).unwrap();
+    let room = rig.server.room(0);
+    assert_eq!(room.len(), 4096, "the buffer of the WRITE and nothing else");
+    let place = room.as_ptr();
+    rig.keeps = true;
+    rig.say(&[5; 4096]).unwrap();
+    let (tag, operation) = rig.kept.pop().unwrap();
+    let Operation::Write { buffer, .. } = &operation else { panic!("{operation:?}") };
+    assert_eq!((buffer.bytes().as_ptr(), buffer.bytes()), (place, &[5; 4096][..]));
+    rig.disk.submit(0, tag, operation);
+    rig.end();
+    rig.hear(usize::MAX);
+    rig.say(&request(command::READ, 0, 2, 0, 4096)).unwrap();
+    let (tag, operation) = rig.kept.pop().unwrap();
+    let Operation::Read { buffer, .. } = &operation else { panic!("{operation:?}") };
+    let place = buffer.bytes().as_ptr();
+    rig.disk.submit(0, tag, operation);
+    rig.end();
+    let mut slices = [IoSlice::new(&[]); SERVER_SLICES];
+    let n = rig.server.output(0, rig.now, &mut slices);
+    assert!(slices[..n].iter().any(|slice| slice.as_ptr() == place && slice.len() == 4096));
+}
+
+#[test]
+fn lengths_that_nothing_has_end_the_client() {
+    let go = |len| OptionHeader { option: option::GO, len }.emit();
+    for octets in [
+        [&3u32.to_be_bytes()[..], &go(u32::MAX)].concat(),
+        [&3u32.to_be_bytes()[..], &go(65537)].concat(),
+        [&4u32.to_be_bytes()[..], &[0; 16]].concat(),
+        [&3u32.to_be_bytes()[..], &[0; 16]].concat(),
+        [begin(true), request(command::WRITE, 0, 1, 0, u32::MAX)].concat(),
+        [begin(true), request(command::WRITE, 0, 1, 0, (64 << 20) + 1)].concat(),
+        [begin(true), vec![0; 28]].concat(),
+    ] {
+        let mut rig = Rig::new();
+        rig.hear(usize::MAX);
+        assert_eq!(rig.say(&octets).err(), Some(Gone));
+    }
+    // The data of what could still be meant is thrown away.
+    let mut rig = Rig::new();
+    rig.say(&begin(false)).unwrap();
+    rig.hear(usize::MAX);
+    rig.say(&request(command::WRITE, 0, 1, 0, 8 << 20)).unwrap();
+    for _ in 0..8 {
+        assert_eq!(rig.say(&vec![1; 1 << 20]), Ok(1 << 20));
+    }
+    rig.say(&request(command::READ, 0, 2, 0, u32::MAX)).unwrap();
+    assert!(rig.hear(usize::MAX) == [simple(1, error::EINVAL), simple(2, error::EINVAL)].concat());
+    assert_eq!(rig.disk.backend().geometry().blocks, SIZE / 512);
+}
+
+#[test]
+fn unknown_options_are_refused_one_by_one_but_not_for_ever() {
+    let mut rig = Rig::new();
+    rig.say(&3u32.to_be_bytes()).unwrap();
+    rig.hear(usize::MAX);
+    for n in 0..100 {
+        assert!(rig.say(&ask(1000 + n, &[1; 9])).is_ok());
+        let (said, _) = (replies(&rig.hear(usize::MAX)).0, ());
+        assert_eq!((said.len(), said[0].option, said[0].kind), (1, 1000 + n, reply::ERR_UNSUP));
+    }
+    assert_eq!(rig.say(&ask(7, &[])), Err(Gone));
+}
+
+#[test]
+fn an_option_that_never_ends_has_its_time_and_no_more() {
+    let mut rig = Rig::new();
+    rig.hear(usize::MAX);
+    let whole = [&3u32.to_be_bytes()[..], &ask(option::GO, &[0; 1000])].concat();
+    rig.say(&whole[..whole.len() - 1]).unwrap();
+    assert!(rig.hear(usize::MAX).is_empty(), "nothing is answered before it is there");
+    assert_eq!(rig.server.deadline(0), Some(rig.now + PATIENCE));
+    assert!(!rig.server.is_over(0, rig.now + PATIENCE - Duration::from_millis(1)));
+    assert!(rig.server.is_over(0, rig.now + PATIENCE));
+}
+
+#[test]
+fn data_and_answers_have_their_time() {
+    let mut rig = Rig::new();
+    rig.say(&[begin(false), request(command::WRITE, 0, 1, 0, 512), vec![0; 511]].concat()).unwrap();
+    rig.hear(usize::MAX);
+    assert!(!rig.server.is_over(0, rig.now + STALL - Duration::from_millis(1)));
+    assert!(rig.server.is_over(0, rig.now + STALL));
+    rig.say(&[0]).unwrap();
+    assert_eq!(rig.server.deadline(0), None, "nobody has asked for its answer yet");
+    let mut slices = [IoSlice::new(&[]); SERVER_SLICES];
+    assert!(rig.server.output(0, rig.now, &mut slices) > 0);
+    assert_eq!(rig.server.deadline(0), Some(rig.now + STALL));
+    rig.hear(usize::MAX);
+    assert_eq!(rig.server.deadline(0), None, "an idle client has all time");
+}
+
+#[test]
+fn a_client_has_128_requests_and_what_it_leaves_under_way_is_counted_until_it_ends() {
+    let mut rig = Rig::new();
+    rig.keeps = true;
+    rig.say(&begin(false)).unwrap();
+    rig.hear(usize::MAX);
+    rig.say(&request(command::READ, 0, 1, 0, 512).repeat(200)).unwrap();
+    assert_eq!((rig.kept.len(), rig.server.wants_input(0)), (128, false));
+    rig.server.leave(0);
+    assert_eq!((rig.server.clients(), rig.server.left_behind(), rig.server.is_done()), (0, 128, false));
+    rig.server.enter(0, 0, rig.now);
+    for (tag, operation) in rig.kept.drain(..) {
+        rig.disk.submit(0, tag, operation);
+    }
+    rig.end();
+    assert_eq!(rig.server.left_behind(), 0);
+    let greeting = rig.hear(usize::MAX);
+    assert_eq!(greeting.len(), Greeting::LEN, "whoever has the place now gets no answers of another's");
+    rig.server.leave(0);
+    assert!(rig.server.is_done());
+}
+
+#[test]
+fn an_idle_client_of_whoever_has_the_most_gives_way() {
+    let mut rig = Rig::new();
+    for place in 1..CLIENTS {
+        assert_eq!(rig.server.place_for(1), Some(place), "a free one");
+        rig.server.enter(place, 1, rig.now + Duration::from_secs(place as u64));
+    }
+    assert_eq!(rig.server.place_for(0), Some(1), "the one that has been idle longest, of the many");
+    rig.server.leave(40);
+    assert_eq!(rig.server.place_for(0), Some(40));
+}
