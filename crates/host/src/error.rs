@@ -19,7 +19,7 @@ pub enum Cause {
 }
 
 /// A thing that could not be read, made or changed.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, Error)]
 #[error("{subject}: {what}; {mend}")]
 pub struct Error {
     /// The thing: an interface by its name, a namespace, a place of the kernel's path.

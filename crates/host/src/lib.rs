@@ -17,6 +17,7 @@ mod cut;
 mod error;
 #[cfg(target_os = "linux")]
 mod ethtool;
+mod facts;
 #[cfg(target_os = "linux")]
 mod namespace;
 #[cfg(target_os = "linux")]
@@ -32,7 +33,8 @@ mod veth;
 pub use cut::{Cut, Place};
 pub use error::{Cause, Error};
 #[cfg(target_os = "linux")]
-pub use ethtool::{Channels, Ethtool, Offloads};
+pub use ethtool::{Channels, Driver, Ethtool, Feature, Features, Offloads};
+pub use facts::{Facts, is_name};
 #[cfg(target_os = "linux")]
 pub use namespace::Namespace;
 #[cfg(target_os = "linux")]
@@ -42,6 +44,6 @@ pub use netlink::netdev::{XSK_TX_CHECKSUM, xsk_features};
 #[cfg(target_os = "linux")]
 pub use rtnetlink::Rtnetlink;
 #[cfg(target_os = "linux")]
-pub use sys::interface::{Control, Membership};
+pub use sys::control::{Control, Membership};
 #[cfg(target_os = "linux")]
 pub use veth::VethPair;

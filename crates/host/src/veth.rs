@@ -2,6 +2,7 @@
 
 use crate::error::{Cause, Error};
 use crate::ethtool::{Ethtool, Offloads};
+use crate::facts::is_name;
 use crate::netlink::Netlink;
 use crate::netlink::link::{LinkChange, LinkState};
 use std::io;
@@ -17,7 +18,8 @@ pub struct VethPair {
     names: [String; 2],
     index: u32,
     links: Mutex<Netlink>,
-    ethtool: Ethtool,
+    /// Or why this kernel has none.
+    ethtool: Result<Mutex<Ethtool>, Error>,
 }
 
 impl VethPair {
@@ -29,11 +31,7 @@ impl VethPair {
     pub fn new(names: [&str; 2], queues: u32, mtu: u32) -> Result<Self, Error> {
         let subject = format!("veth pair {} {}", names[0], names[1]);
         for name in names {
-            if name.is_empty()
-                || name.len() > 15
-                || name.contains(['/', ':', '\0'])
-                || name.contains(char::is_whitespace)
-            {
+            if !is_name(name) {
                 return Err(Error::new(
                     subject,
                     Cause::Usage,
@@ -46,7 +44,7 @@ impl VethPair {
             let what = format!("queues={queues} mtu={mtu} will not do");
             return Err(Error::new(subject, Cause::Usage, what, "give 1 to 4096 queues and an MTU from 68 to 65535"));
         }
-        let ethtool = Ethtool::open()?;
+        let ethtool = Ethtool::open().map(Mutex::new);
         let make = || -> io::Result<Self> {
             let mut links = Netlink::open()?;
             links.make_veth(names, queues, mtu)?;
@@ -93,12 +91,17 @@ impl VethPair {
 
     /// One end's offloads.
     pub fn offloads(&self, name: &str) -> Result<Offloads, Error> {
-        self.ethtool.offloads(name)
+        self.ethtool()?.offloads(name)
     }
 
     /// Sets one end's offloads; gives what it then has, because some need others (TSO needs checksums).
     pub fn set_offloads(&self, name: &str, offloads: Offloads) -> Result<Offloads, Error> {
-        self.ethtool.set_offloads(name, offloads)
+        self.ethtool()?.set_offloads(name, offloads)
+    }
+
+    fn ethtool(&self) -> Result<MutexGuard<'_, Ethtool>, Error> {
+        let ethtool = self.ethtool.as_ref().map_err(Error::clone)?;
+        Ok(ethtool.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn links(&self) -> MutexGuard<'_, Netlink> {

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// A socket of one protocol, in the network namespace of the thread that opened it.
 pub(crate) struct Socket(OwnedFd);
@@ -43,11 +43,5 @@ impl Socket {
             return Ok(&[]);
         }
         buffer.get(..got).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "an answer beyond the buffer"))
-    }
-}
-
-impl AsFd for Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
     }
 }

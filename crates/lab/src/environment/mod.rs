@@ -1,9 +1,8 @@
 //! This host's facts, read from `/proc`, `/sys` and `/etc`. What is missing or unreadable is `None`; nothing is guessed.
 //!
-//! On systems without those trees the result holds what the standard library tells. No kernel interface that needs
-//! `unsafe` is used; firmware and offloads, which sysfs does not show, come from the `ethtool` program if there is one.
+//! On systems without those trees the result holds what the standard library tells. Interfaces are asked by
+//! `linerate_host`: sysfs, and ethtool for firmware and offloads, which sysfs does not show.
 
-mod ethtool;
 mod interface;
 
 use std::fs::File;
@@ -21,7 +20,7 @@ pub fn read(interfaces: &[&str]) -> Environment {
         .or_else(|| std::thread::available_parallelism().ok().and_then(|count| u32::try_from(count.get()).ok()));
     environment.os = environment.os.or_else(|| Some(std::env::consts::OS.to_owned()));
     for (name, interface) in &mut environment.interfaces {
-        ethtool::complete(name, interface);
+        interface::complete(name, interface);
     }
     environment
 }
@@ -181,6 +180,18 @@ mod tests {
         assert_eq!((found.memory_bytes, found.cpu, found.cores), (None, None, None));
         assert_eq!(found.hypervisor.as_deref(), Some("none"), "flags without `hypervisor` are bare metal");
         assert_eq!(os_name("PRETTY_NAME='A \\$ OS'").as_deref(), Some("A $ OS"));
+    }
+
+    /// Offloads stand in the document under the names that the `ethtool` program has for them.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn an_interface_of_this_host_has_offloads() {
+        let found = read(&["lo"]);
+        let Some(lo) = found.interfaces.get("lo") else { return linerate_skip::skip!("there is no loopback here") };
+        match linerate_host::Ethtool::open() {
+            Ok(_) => assert!(lo.offloads.as_ref().is_some_and(|map| map.contains_key("tx-checksumming")), "{lo:?}"),
+            Err(e) => linerate_skip::skip!("{e}"),
+        }
     }
 
     #[test]

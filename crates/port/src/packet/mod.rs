@@ -91,7 +91,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         rx.push(RxQueue::new(ring, Box::new(PacketRx::new(blocks, &control))));
     }
     let mut notes = Vec::new();
-    if Ethtool::open().and_then(|ethtool| ethtool.offloads(&link.name)).is_ok_and(|offloads| offloads.gro) {
+    if Ethtool::open().and_then(|mut ethtool| ethtool.offloads(&link.name)).is_ok_and(|offloads| offloads.gro) {
         notes.push(format!("the kernel joins received frames: ethtool -K {} gro off keeps them apart", link.name));
     }
     let spread = if queues > 1 { format!(", {queues} queues by fanout") } else { String::new() };

@@ -30,7 +30,7 @@ pub(super) fn who(host: &Host, zero_copy: bool) -> Result<(), String> {
     }
     // The far end would see them as they are, and an XDP program there has nobody to complete them.
     if host.link.kind == "veth"
-        && Ethtool::open().and_then(|ethtool| ethtool.offloads(name)).map_or(true, |offloads| offloads.tx_checksum)
+        && Ethtool::open().and_then(|mut ethtool| ethtool.offloads(name)).map_or(true, |offloads| offloads.tx_checksum)
     {
         return Err(format!(
             "checksums of frames that are sent are completed by linerate: a veth whose transmit checksum offload is on \

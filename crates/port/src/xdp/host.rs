@@ -117,13 +117,19 @@ impl Host {
             ));
             return;
         };
-        if Ethtool::open().and_then(|ethtool| ethtool.offloads(&peer.name)).is_ok_and(|offloads| offloads.tx_checksum) {
-            self.notes.push(format!(
+        let note = match Ethtool::open().and_then(|mut ethtool| ethtool.offloads(&peer.name)) {
+            Ok(offloads) if !offloads.tx_checksum => return,
+            Ok(_) => format!(
                 "{0}'s transmit checksum offload is on: frames that its stack sends arrive with unfilled checksums; type \
                  'ethtool -K {0} tx off'",
                 peer.name
-            ));
-        }
+            ),
+            Err(e) => format!(
+                "whether frames that {}'s stack sends arrive with unfilled checksums is unknown: {e}",
+                peer.name
+            ),
+        };
+        self.notes.push(note);
     }
 }
 
@@ -138,7 +144,8 @@ pub(super) fn denied(spec: &Spec) -> OpenError {
 }
 
 fn queues(spec: &Spec, link: &LinkState, notes: &mut Vec<String>) -> Result<Vec<u16>, OpenError> {
-    let channels = Ethtool::open().and_then(|ethtool| ethtool.channels(&link.name)).ok();
+    let answer = Ethtool::open().and_then(|mut ethtool| ethtool.channels(&link.name));
+    let channels = answer.as_ref().ok();
     let told = channels.map(|channels| channels.combined + channels.rx.min(channels.tx));
     let limit = u16::try_from(link.rx_queues.min(link.tx_queues)).unwrap_or(u16::MAX).max(1);
     let (have, known) = match told.and_then(|n| u16::try_from(n).ok()) {
@@ -162,7 +169,9 @@ fn queues(spec: &Spec, link: &LinkState, notes: &mut Vec<String>) -> Result<Vec<
         }
         (None, None) if known => Ok((0..have).collect()),
         (None, None) => {
-            notes.push(format!("{} does not tell how many queues it uses: one is taken; give queues=N", link.name));
+            let why = answer.err().map_or_else(String::new, |e| format!(" ({})", e.what));
+            let name = &link.name;
+            notes.push(format!("{name} does not tell how many queues it uses{why}: one is taken; give queues=N"));
             Ok(vec![0])
         }
     }

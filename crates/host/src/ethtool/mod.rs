@@ -1,0 +1,134 @@
+//! ethtool, spoken one way: the kernel's `ethtool` family of generic netlink
+//! (Documentation/networking/ethtool-netlink.rst), without the program and without ioctls.
+//!
+//! One question has no message there, driver and firmware version; [`Driver`] asks it by ioctl.
+
+mod bitset;
+mod driver;
+mod features;
+mod offloads;
+#[cfg(test)]
+mod tests;
+
+use crate::error::{Cause, Error};
+use crate::netlink::generic::Family;
+use crate::netlink::message::{Message, attribute, word};
+use std::io;
+
+pub use driver::Driver;
+pub use features::{Feature, Features};
+pub use offloads::Offloads;
+
+// linux/ethtool_netlink.h
+const ETHTOOL_MSG_CHANNELS_GET: u8 = 17;
+const ETHTOOL_A_HEADER: u16 = 1;
+const ETHTOOL_A_HEADER_DEV_NAME: u16 = 2;
+const ETHTOOL_A_CHANNELS_RX_COUNT: u16 = 6;
+const ETHTOOL_A_CHANNELS_TX_COUNT: u16 = 7;
+const ETHTOOL_A_CHANNELS_COMBINED_COUNT: u16 = 9;
+
+/// What `ethtool` does, for the network namespace of the thread that opened it. Needs CAP_NET_ADMIN to change a thing.
+pub struct Ethtool(Family);
+
+/// Queues that an interface uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Channels {
+    /// For receive alone.
+    pub rx: u32,
+    /// For transmit alone.
+    pub tx: u32,
+    /// For both.
+    pub combined: u32,
+}
+
+impl Ethtool {
+    /// For the calling thread's network namespace.
+    pub fn open() -> Result<Self, Error> {
+        Family::open("ethtool").map(Self).map_err(|e| match e.raw_os_error() {
+            Some(libc::ENOENT) => Error::new(
+                "ethtool",
+                Cause::Capability,
+                "this kernel does not speak it by netlink",
+                "use Linux 5.8 or newer, with CONFIG_ETHTOOL_NETLINK",
+            ),
+            _ => Error::of("ethtool", "opening a socket", &e),
+        })
+    }
+
+    /// All features of an interface.
+    pub fn features(&mut self, name: &str) -> Result<Features, Error> {
+        self.ask(name, features::get).map_err(|e| oops(name, "reading its offloads", &e))
+    }
+
+    /// Asks for features to be on or off, by the kernel's names (`tx-checksum-ip-generic`). What the driver has fixed
+    /// stays as it is; a name that the kernel does not know is an error.
+    pub fn set_features(&mut self, name: &str, wanted: &[(&str, bool)]) -> Result<(), Error> {
+        let set = |this: &mut Self, name: &str| features::set(this, name, wanted);
+        self.ask(name, set).map_err(|e| oops(name, "setting its offloads", &e))
+    }
+
+    /// The offloads that matter to who reads an interface's frames, each of them some features.
+    pub fn offloads(&mut self, name: &str) -> Result<Offloads, Error> {
+        self.features(name).map(|features| Offloads::of(&features))
+    }
+
+    /// Sets them; gives what the interface then has, because some need others (TSO needs checksums).
+    pub fn set_offloads(&mut self, name: &str, offloads: Offloads) -> Result<Offloads, Error> {
+        let now = self.features(name)?;
+        let changes = offloads.changes(&now);
+        if !changes.is_empty() {
+            self.set_features(name, &changes)?;
+        }
+        self.offloads(name)
+    }
+
+    /// The queues that an interface uses; an error if its driver does not say.
+    pub fn channels(&mut self, name: &str) -> Result<Channels, Error> {
+        let get = |this: &mut Self, name: &str| {
+            let message = this.request(ETHTOOL_MSG_CHANNELS_GET, name);
+            Ok(Channels::parse(&this.0.ask(message)?))
+        };
+        self.ask(name, get).map_err(|e| oops(name, "reading its queues", &e))
+    }
+
+    fn ask<T>(&mut self, name: &str, ask: impl FnOnce(&mut Self, &str) -> io::Result<T>) -> io::Result<T> {
+        // No interface has so long a name (IFNAMSIZ), and the kernel would call it a wrong request.
+        if name.is_empty() || name.len() >= libc::IFNAMSIZ {
+            return Err(io::Error::from_raw_os_error(libc::ENODEV));
+        }
+        ask(self, name)
+    }
+
+    /// A request about an interface.
+    fn request(&self, command: u8, name: &str) -> Message {
+        let mut message = self.0.request(command);
+        message.nest(ETHTOOL_A_HEADER | NESTED, |header| header.text(ETHTOOL_A_HEADER_DEV_NAME, name));
+        message
+    }
+}
+
+fn oops(name: &str, doing: &str, error: &io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(libc::EOPNOTSUPP) => Error::new(
+            name,
+            Cause::Capability,
+            format!("{doing}: its driver, or this kernel, does not know that"),
+            "do without, or take an interface whose driver does",
+        ),
+        _ => Error::of(name, doing, error),
+    }
+}
+
+/// The kernel takes attributes of attributes only where they are marked (NLA_F_NESTED).
+const NESTED: u16 = 0x8000;
+
+impl Channels {
+    fn parse(answer: &[u8]) -> Self {
+        let number = |kind| attribute(answer, kind).map_or(0, |value| word(value, 0));
+        Self {
+            rx: number(ETHTOOL_A_CHANNELS_RX_COUNT),
+            tx: number(ETHTOOL_A_CHANNELS_TX_COUNT),
+            combined: number(ETHTOOL_A_CHANNELS_COMBINED_COUNT),
+        }
+    }
+}
