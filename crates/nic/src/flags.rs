@@ -1,6 +1,8 @@
 //! An adapter's capabilities and what of them is enabled: FreeBSD's `IFCAP_` names and bits (`net/if.h`), ethtool's names
 //! as aliases, and the rules of the published adapter's manual (Emulex, FreeBSD application note, table 1).
 
+mod meant;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -190,7 +192,7 @@ const NAMES: [&str; 32] = [
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FlagError {
     /// No flag has this name.
-    #[error("{0}: no such flag: give one of {known}, with - before it to disable", known = known_words())]
+    #[error("{0}: no such flag: {mend}", mend = meant::mend(.0))]
     Unknown(String),
     /// The adapter does not have it.
     #[error("{0}: the adapter has no such capability: see its line capabilities=")]
@@ -222,10 +224,6 @@ pub enum FlagError {
         /// The set that the number says.
         expected: Flags,
     },
-}
-
-fn known_words() -> String {
-    FLAGS.iter().map(|flag| flag.words[0]).collect::<Vec<_>>().join(", ")
 }
 
 impl Flags {

@@ -36,7 +36,9 @@ pub(crate) fn of(text: &str) -> Option<String> {
         if let Some(switch) = kind.strip_prefix("vale").filter(|switch| !switch.is_empty()) {
             return write(format!("vale:{switch}:{rest}"));
         }
-        let (_, ours) = KINDS.iter().find(|(theirs, _)| text.to_ascii_lowercase().starts_with(theirs))?;
+        let Some((_, ours)) = KINDS.iter().find(|(theirs, _)| text.to_ascii_lowercase().starts_with(theirs)) else {
+            return write(format!("{}:{rest}", nearest(kind, crate::KINDS.iter().map(|kind| kind.name))?));
+        };
         return match *ours {
             "xdp:" => interface(rest),
             "tap:" | "packet:" => write(format!("{ours}{}", queue(rest))),
@@ -149,6 +151,9 @@ mod tests {
             ("valeXY:p", "vale:XY:p"),
             ("tun:tap3", "tap:tap3"),
             ("null", "null:"),
+            ("cabel:lab{1,rate=1G", "cable:lab{1,rate=1G"),
+            ("xpd:eth0", "xdp:eth0"),
+            ("Packet:eth0", "packet:eth0"),
         ] {
             let line = Spec::parse(typed).unwrap_err().to_string();
             let (_, mend) = line.rsplit_once("; ").unwrap();

@@ -10,6 +10,7 @@ use super::modes::MODES;
 use super::name::resolve;
 use super::sizes::{LIMITS, Sizes};
 use crate::words::{number, tidy, wrapped};
+use linerate_port::nearest;
 use linerate_port::path::from_text;
 use linerate_rt::WaitMode;
 use linerate_wire::MacAddr;
@@ -444,7 +445,11 @@ impl<'a> Words<'a> {
 
 /// Why a flag is not taken.
 fn unknown(name: &str) -> String {
-    format!("{}: no such flag; -h lists them", tidy(name))
+    let longs = || FLAGS.iter().filter_map(|flag| flag.long);
+    match name.strip_prefix("--").and_then(|long| nearest(long, longs())) {
+        Some(meant) => format!("{}: no such flag; did you mean --{meant}?", tidy(name)),
+        None => format!("{}: no such flag; -h lists them", tidy(name)),
+    }
 }
 
 /// Bits of netmap's that say how frames are handed over, which linerate does in one way.

@@ -4,8 +4,9 @@ use super::batch::SLOTS;
 use super::control::{Control, NicError};
 use super::rx::LRO;
 use super::settings::ViSettings;
+use crate::flags::FLAGS;
 use crate::offload::{HashTypes, Rss, SYMMETRIC_KEY};
-use linerate_port::Info;
+use linerate_port::{Info, nearest};
 use std::sync::Arc;
 
 /// A parameter of an interface.
@@ -193,12 +194,15 @@ impl Control {
     pub fn set_parameter(&self, vi: usize, name: &str, value: &str) -> Result<(), NicError> {
         let refuse = |why: String| Err(NicError::Parameter(why));
         let Some(row) = PARAMETERS.iter().find(|row| row.name == name) else {
-            let names: Vec<_> = PARAMETERS.iter().filter(|row| row.can_be_set()).map(|row| row.name).collect();
-            return refuse(format!(
-                "{}: no such parameter; those that can be set are {}",
-                tidy(name),
-                names.join(", ")
-            ));
+            let names = PARAMETERS.iter().filter(|row| row.can_be_set()).map(|row| row.name);
+            let mend = if FLAGS.iter().any(|flag| flag.words.contains(&name)) {
+                format!("it is a flag: write {name}, or -{name} to disable it")
+            } else if let Some(meant) = nearest(name, names.clone()) {
+                format!("did you mean {meant}?")
+            } else {
+                format!("those that can be set are {}", names.collect::<Vec<_>>().join(", "))
+            };
+            return refuse(format!("{}: no such parameter; {mend}", tidy(name)));
         };
         let Some(set) = row.set else {
             return refuse(format!("{name} cannot be set here; it is: {}", row.about));

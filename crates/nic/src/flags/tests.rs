@@ -91,6 +91,34 @@ fn every_row_of_the_published_table_is_obeyed() {
     assert_eq!(adapter().apply("lso"), Err(FlagError::Unknown("lso".into())));
 }
 
+/// The mend of a word that is no flag.
+#[test]
+fn words_with_typing_errors_and_of_other_systems_have_a_meaning() {
+    for (word, mend) in [
+        ("rxcsun", "did you mean rxcsum?"),
+        ("-vlanhwtsu", "did you mean -vlanhwtso?"),
+        ("vlan_hwtso", "did you mean VLAN_HWTSO?"),
+        ("vlanhwtagg", "did you mean vlanhwtag?"),
+        ("tos6", "did you mean tso6?"),
+        ("LRO4", "did you mean lro?"),
+        ("lso", "did you mean tso or lro?"),
+        ("-lso", "did you mean -tso or -lro?"),
+        ("gso", "did you mean tso?"),
+        ("rsc", "did you mean lro?"),
+        ("checksum", "did you mean rxcsum or txcsum?"),
+        ("vlan", "did you mean vlanhwtag?"),
+        ("jumbo", "did you mean mtu=9000, or less?"),
+        ("fast", "give one of rxcsum, txcsum, vlanmtu, "),
+    ] {
+        let line = adapter().apply(word).unwrap_err().to_string();
+        assert!(line.starts_with(&format!("{word}: no such flag: {mend}")), "{line}");
+    }
+    // What is suggested is there.
+    for word in ["VLAN_HWTSO", "tso", "lro", "rxcsum", "txcsum", "vlanhwtag"] {
+        assert!(adapter().apply(word).is_ok(), "{word}");
+    }
+}
+
 #[test]
 fn segmentation_comes_back_only_after_checksums() {
     let mut flags = adapter();

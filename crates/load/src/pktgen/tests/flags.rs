@@ -309,6 +309,8 @@ fn what_is_wrong_is_named() {
         ("-i", "-i", "no value"),
         ("-i null -Q", "-Q", "no such flag"),
         ("-i null --bogus", "--bogus", "no such flag"),
+        ("-i null --latancy", "--latancy", "did you mean --latency?"),
+        ("-i null --imx=60:1", "--imx", "did you mean --imix?"),
         ("-i null -e 5", "-e", "no such flag"),
         ("-i null extra", "extra", "not a flag"),
         ("-i null -f fly", "-f fly", "rx, tx"),

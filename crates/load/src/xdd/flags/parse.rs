@@ -5,6 +5,7 @@ use crate::words::{tidy, wrapped};
 use crate::xdd::config::{Amount, Config, Target, Verify, Way};
 use crate::xdd::engine::{KINDS, kind_of};
 use crate::xdd::pattern::Base;
+use linerate_port::nearest;
 use linerate_port::path::{from_text, to_text};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -246,6 +247,9 @@ fn setup(path: &Path, nested: usize) -> Result<Vec<String>, String> {
 /// Why a flag that xdd knows, or nobody knows, is not taken.
 fn unknown(word: &str) -> String {
     let name = word.strip_prefix('-').unwrap_or_default();
+    let names = FLAGS.iter().flat_map(|flag| std::iter::once(flag.name).chain(flag.short));
+    let meant = nearest(word.trim_start_matches('-'), names);
+    let meant = meant.map(|meant| format!("no such flag; did you mean -{meant}?"));
     let why = match name {
         "endtoend" | "e2e" | "targetin" | "targetout" | "restart" | "rst" | "readafterwrite" | "writeafterread" => {
             "no copies between machines are made here; leave it out"
@@ -260,6 +264,7 @@ fn unknown(word: &str) -> String {
             "targets are opened once; leave it out"
         }
         "memalign" | "mal" | "sharedmemory" | "shm" => "buffers begin at multiples of 4096; leave it out",
+        _ if meant.is_some() => meant.as_deref().unwrap_or_default(),
         _ if !word.starts_with('-') => "not a flag; flags begin with a dash, -h lists them",
         _ => "no such flag; -h lists them",
     };
