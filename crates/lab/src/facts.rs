@@ -2,7 +2,7 @@
 
 use linerate_result::{Counted, Environment, Outcome, PortUsed, Role, RunResult, Summary, Test, Unit};
 
-use crate::{quantity, sweep};
+use crate::{fcoe, quantity};
 
 /// The packet rate that stands for the run: the first test of one in the order of the plan. It is chosen by its place, not
 /// by its value: the greatest of many medians is a stroke of luck. A rate that was asked for says nothing.
@@ -59,7 +59,7 @@ pub(crate) fn headline(run: &RunResult) -> String {
             let ports = Some(route(&test.ports)).filter(|text| !text.is_empty()).map(|text| format!(", {text}"));
             format!("{rate}{}{}", standing.unwrap_or_default(), ports.unwrap_or_default())
         }
-        None if let Some(glance) = sweep::glance(run).filter(|glance| glance.done > 0) => {
+        None if let Some(glance) = fcoe::glance(run).filter(|glance| glance.done > 0) => {
             glance.range().into_iter().chain([glance.about()]).collect::<Vec<_>>().join(" ")
         }
         None if run.tests.iter().any(|test| !test.stages.is_empty()) => "Nanoseconds, stage by stage".to_owned(),

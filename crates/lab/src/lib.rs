@@ -18,6 +18,8 @@ pub mod sweep;
 pub mod text;
 
 mod facts;
+mod fcoe;
 mod noise;
+mod run;
 mod table;
 mod tables;

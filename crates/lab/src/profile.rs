@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 #[cfg(target_os = "linux")]
+use crate::run::seconds;
 use linerate_load::profile::Flood;
 use linerate_load::profile::{Order, Source, Way};
 use linerate_result::{Agreement, How, Outcome, RunResult, Stage, Test, Unit};
@@ -59,7 +60,7 @@ pub fn flood(order: &Flood, command: Vec<String>, stop: &Stop) -> std::io::Resul
 /// Fills in what is known at the end. With reasons, the outcome is `wrong`.
 fn finish(mut run: RunResult, start: u64, stop: &Stop, wrong: Outcome) -> RunResult {
     run.environment = environment::read(&[]);
-    run.elapsed_s = (qualify::seconds(monotonic_ns() - start)).into();
+    run.elapsed_s = seconds(monotonic_ns() - start).into();
     run.signal = stop.signal();
     let whole = !run.tests.is_empty() && run.tests.iter().all(|test| test.value.is_some());
     run.outcome = match (run.signal, whole, run.reasons.is_empty()) {

@@ -1,5 +1,10 @@
 //! A table before it has a look: the report and the terminal draw the same ones.
 
+/// The anchor of a test's details in the report.
+pub(crate) fn anchor(index: usize) -> String {
+    format!("test-{}", index + 1)
+}
+
 /// A table. Every row is as long as `columns`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {

@@ -3,14 +3,9 @@
 use linerate_result::{Comparison, Cpu, Kind, Ledger, Number, RunResult, Test, Unit};
 
 use crate::facts;
+use crate::fcoe::WORKLOAD;
 use crate::quantity::{UNKNOWN, count, count_if_known, difference, per_cent, range, ratio, seconds, value};
-use crate::sweep::WORKLOAD;
-use crate::table::{Cell, Table, Tone};
-
-/// The anchor of a test's details in the report.
-pub(crate) fn anchor(index: usize) -> String {
-    format!("test-{}", index + 1)
-}
+use crate::table::{Cell, Table, Tone, anchor};
 
 fn test_cell(index: usize, test: &Test) -> Cell {
     let title = if test.title.is_empty() { &test.id } else { &test.title };

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use linerate_result::{Outcome, RunResult, Test};
 
 use crate::table::{Cell, Table, Tone};
-use crate::{facts, quantity, sweep, tables};
+use crate::{facts, fcoe, quantity, tables};
 
 const GREEN: &str = "32";
 const RED: &str = "31";
@@ -55,9 +55,9 @@ pub fn render(run: &RunResult, colour: bool) -> String {
     }
 
     section(&mut lines, "", &tables::summary(run), colour);
-    section(&mut lines, "FCoE, beside the published table", &sweep::beside(run), colour);
+    section(&mut lines, "FCoE, beside the published table", &fcoe::beside(run), colour);
     // A sweep's stand in its own table.
-    section(&mut lines, "Compared", &tables::comparisons(run, |test| test.workload != sweep::WORKLOAD), colour);
+    section(&mut lines, "Compared", &tables::comparisons(run, |test| test.workload != fcoe::WORKLOAD), colour);
     if facts::unexplained(run).is_some_and(|frames| frames > 0) {
         section(&mut lines, "Ledgers", &tables::ledgers(run), colour);
     }

@@ -17,5 +17,7 @@ mod sys;
 mod team;
 mod words;
 mod workload;
+mod workloads;
 
-pub use workload::{ParameterRow, WORKLOADS, Workload};
+pub use workload::{ParameterRow, Workload};
+pub use workloads::WORKLOADS;

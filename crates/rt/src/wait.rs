@@ -5,13 +5,13 @@
 //! machine with no more cores than spinning threads it would burn the peer's: so it gives its core away now and then.
 
 use crate::clock::Clock;
-use crate::event::Machine;
+use crate::machine::Machine;
 use crate::signal::Stop;
 use crate::sys::poll::PollSet;
 use crate::thread::cpus;
-use linerate_port::{Interest, RxQueue, TxQueue};
+use linerate_port::Interest;
 use std::fmt;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -39,39 +39,6 @@ impl fmt::Display for WaitMode {
         f.write_str(name)
     }
 }
-
-/// Something that can be slept on; see `linerate_port`'s queues.
-pub trait Sleeper {
-    /// Last look before the sleep: false if there is something to do after all.
-    fn fall_asleep(&mut self) -> bool;
-    /// The sleep is over.
-    fn wake_up(&mut self);
-    /// What to sleep on.
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)>;
-    /// When there is something to do although nothing happens meanwhile.
-    fn due(&self) -> Option<Instant>;
-}
-
-macro_rules! sleeper {
-    ($queue:ty) => {
-        impl Sleeper for $queue {
-            fn fall_asleep(&mut self) -> bool {
-                <$queue>::fall_asleep(self)
-            }
-            fn wake_up(&mut self) {
-                <$queue>::wake_up(self);
-            }
-            fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-                <$queue>::waits_on(self)
-            }
-            fn due(&self) -> Option<Instant> {
-                <$queue>::due(self)
-            }
-        }
-    };
-}
-sleeper!(TxQueue);
-sleeper!(RxQueue);
 
 /// How a thread has waited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! The published FCoE table: throughput, IOPS and the target's processor time by I/O size.
 
 use super::{Published, TableError};
-use crate::sweep::WORKLOAD;
-use linerate_load::fcoe::Mix;
+use linerate_load::fcoe::{Mix, WORKLOAD};
 use linerate_result::{Comparison, Kind, Parameter, Test, Unit};
 
 pub(super) const TABLE: Published = Published {
@@ -62,7 +61,7 @@ pub fn setup() -> Result<String, TableError> {
 pub fn compare(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
     let (rows, setup) = (t5_fcoe()?, setup()?);
     let mut comparisons = Vec::new();
-    for test in tests.iter().filter(|test| test.workload == WORKLOAD) {
+    for test in tests.iter().filter(|test| test.workload == WORKLOAD.name) {
         let parameter = |name: &str| test.parameters.get(name);
         let (op, bytes) = (parameter("op").and_then(Parameter::text), parameter("io_bytes").and_then(Parameter::count));
         let same = |row: &&T5Fcoe| op == Some(row.mix.word()) && bytes == Some(row.io_bytes.into());

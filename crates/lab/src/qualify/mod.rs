@@ -11,9 +11,10 @@ pub use battery::BATTERY;
 pub use stage::STAGES;
 
 use crate::progress::{Step, Steps};
+use crate::run::{run_id, seconds};
 use crate::sweep::{self, Form};
 use crate::{environment, published, quantity};
-use linerate_load::fcoe::Wire;
+use linerate_load::fcoe::{self, Wire};
 use linerate_load::profile::{self, Way};
 use linerate_result::{Number, Outcome, RunResult, Test, Timestamp};
 use linerate_rt::{Stop, cpus, monotonic_ns};
@@ -161,9 +162,9 @@ fn storage(plan: &sweep::Plan, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> 
     match plan.needs() {
         Ok(()) => sweep::briefly(plan, &mut sweep::measure, stop, steps),
         Err(why) => vec![Test {
-            id: sweep::WORKLOAD.into(),
+            id: fcoe::WORKLOAD.name.into(),
             title: "FCoE: a target, a switch and four initiators".into(),
-            workload: sweep::WORKLOAD.into(),
+            workload: fcoe::WORKLOAD.name.into(),
             skipped: Some(why),
             ..Test::default()
         }],
@@ -181,17 +182,6 @@ fn interfaces(order: &Order) -> Vec<&str> {
         .filter_map(|port| port.split_once(':'))
         .map(|(_, name)| name.split([',', '@']).next().unwrap_or(name))
         .collect()
-}
-
-pub(crate) fn run_id() -> String {
-    use std::hash::{BuildHasher, Hasher};
-    // The standard library's hasher is seeded at random.
-    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
-    format!("{:08x}", random & 0xffff_ffff)
-}
-
-pub(crate) fn seconds(ns: u64) -> f64 {
-    Duration::from_nanos(ns).as_secs_f64()
 }
 
 #[cfg(test)]

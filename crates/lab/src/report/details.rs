@@ -5,8 +5,9 @@ use maud::{Markup, html};
 
 use super::tables::{pairs, ports, table};
 use crate::facts;
+use crate::fcoe::WORKLOAD;
 use crate::quantity::{count, value};
-use crate::sweep::WORKLOAD;
+use crate::table::anchor;
 use crate::tables;
 
 /// The tests, one below the other.
@@ -32,7 +33,7 @@ fn test(index: usize, test: &Test) -> Markup {
                 }
             }
             // The anchor stands inside, so that following it opens the test.
-            div id=(tables::anchor(index)) {
+            div id=(anchor(index)) {
                 (pairs(&facts_of(test)))
                 (ports(test.ports.iter()))
                 @if let Some(why) = &test.skipped { p { "Skipped: " (why) } }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::tables::{pairs, ports, table};
 use crate::quantity::{UNKNOWN, count, duration, ratio, value};
-use crate::{facts, published, sweep, tables};
+use crate::{facts, fcoe, published, tables};
 
 /// Headline and verdict.
 pub(super) fn header(run: &RunResult) -> Markup {
@@ -17,7 +17,7 @@ pub(super) fn header(run: &RunResult) -> Markup {
     };
     html! {
         p class="eyebrow" { "linerate" span { (run.start.readable()) } span { (duration(run.elapsed_s)) } span { "run " (run.run_id) } }
-        @match (facts::first_rate(run), sweep::glance(run)) {
+        @match (facts::first_rate(run), fcoe::glance(run)) {
             (Some((test, summary)), _) => {
                 @let doubtful = test.counted().few();
                 h1 class=[doubtful.then_some("doubtful")] { (value(summary.median, &Unit::Pps)) }
@@ -64,7 +64,7 @@ pub(super) fn tiles(run: &RunResult) -> Markup {
     let first = facts::first_rate(run);
     let of = |(test, _): (&Test, &Summary)| run.comparisons.iter().find(|comparison| comparison.test == test.id);
     let compared = first.map_or(run.comparisons.first(), of);
-    let sweep = sweep::glance(run).filter(|_| first.is_none());
+    let sweep = fcoe::glance(run).filter(|_| first.is_none());
     let latency = run.tests.iter().find_map(|test| Some((test, test.latency.as_ref()?)));
     let left = facts::unexplained(run);
     let ran = run.tests.iter().filter(|test| test.skipped.is_none()).count();
@@ -171,7 +171,7 @@ fn offloads(interface: &Interface) -> Markup {
 
 /// A sweep's points beside the published ones.
 pub(super) fn sweep(run: &RunResult) -> Option<Markup> {
-    let beside = sweep::beside(run);
+    let beside = fcoe::beside(run);
     (!beside.rows.is_empty()).then(|| html! {
         p class="reading" {
             "MB/s (10⁶ bytes a second) and IOPS are all initiators' together, 50/50 counts both directions. CPU is the \

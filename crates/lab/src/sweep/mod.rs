@@ -3,28 +3,22 @@
 //!
 //! This module knows what is to be measured and what became of it; a [workload](linerate_load::WORKLOADS) measures.
 
-mod glance;
 mod plan;
 mod store;
-mod table;
 
-pub(crate) use glance::glance;
 pub(crate) use plan::fcoe;
 pub use plan::{Form, PRESETS, Plan, Point, Preset};
 pub use store::{Head, POINTS, Store, SweepError};
-pub(crate) use table::{beside, points};
 
 use crate::progress::{Step, Steps};
-use crate::qualify::{run_id, seconds};
+use crate::run::{run_id, seconds};
 use crate::{environment, published, quantity};
 use linerate_result::{Number, Outcome, RunResult, Summary, Test, Timestamp};
 use linerate_rt::{Stop, monotonic_ns};
 use std::path::Path;
 
-/// The workload of the FCoE points in the result document.
-pub(crate) const WORKLOAD: &str = linerate_load::fcoe::WORKLOAD.name;
 /// The parameter of each test that says how many points the plan has.
-const PLANNED: &str = "points";
+pub(crate) const PLANNED: &str = "points";
 
 /// Measures a point; the error says why that cannot be.
 pub type Measure<'a> = dyn FnMut(&Point, &Stop) -> Result<Test, String> + 'a;

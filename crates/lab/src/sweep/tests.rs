@@ -1,6 +1,7 @@
 //! Sweeps whose figures are made up.
 
 use super::*;
+use crate::fcoe::{WORKLOAD, beside};
 use crate::report;
 use linerate_load::fcoe::Wire;
 use linerate_result::{Repeat, Unit};

@@ -15,7 +15,7 @@ use crate::frame::{FlowRange, Layout, Payload, Template};
 use crate::sampler::Sampler;
 use linerate_port::{FaultPlan, Link, OpenError, Port, open_all};
 use linerate_result::{Sample, Timestamp};
-use linerate_rt::{Stop, Timers, monotonic_ns, pause};
+use linerate_rt::{Stop, Timers, monotonic_ns, pause, random};
 use linerate_wire::MacAddr;
 use std::sync::{Arc, Mutex};
 use thiserror::Error;
@@ -157,12 +157,9 @@ pub(super) fn run_on(
     Ok(settle(facts))
 }
 
-/// A number that tells this run's frames from all others'.
+/// A number that tells this run's frames from all others'. 0 would make the first mark all zeros and all ones.
 fn random_run() -> u16 {
-    use std::hash::{BuildHasher, Hasher};
-    // The standard library's hasher is seeded at random. 0 would make the first mark all zeros and all ones.
-    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
-    u16::try_from(random % 0xffff).unwrap_or(0) + 1
+    u16::try_from(random() % 0xffff).unwrap_or(0) + 1
 }
 
 fn template(config: &Config, port: &Port) -> Template {

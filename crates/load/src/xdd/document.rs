@@ -3,13 +3,10 @@
 use super::run::{Facts, combined};
 use super::tally::{Account, float};
 use linerate_result::{Cpu, Latency, Number, Outcome, PortUsed, Repeat, RunResult, Summary, Test, Unit, parameters};
-use linerate_rt::monotonic_ns;
+use linerate_rt::random;
 
 pub(super) fn of(facts: &Facts<'_>) -> RunResult {
-    use std::hash::{BuildHasher, Hasher};
-    // The standard library's hasher is seeded at random.
-    let random = std::collections::hash_map::RandomState::new().build_hasher().finish() ^ monotonic_ns();
-    let mut run = RunResult::new(format!("{:08x}", random & 0xffff_ffff), facts.command.clone(), facts.start);
+    let mut run = RunResult::new(format!("{:08x}", random() & 0xffff_ffff), facts.command.clone(), facts.start);
     run.elapsed_s = Number::new(float(facts.elapsed) / 1e9);
     run.signal = facts.signal;
     run.tests.push(whole(facts));

@@ -9,8 +9,8 @@ mod plan;
 pub use open::FileOptions;
 
 use super::Device;
+use crate::machine::Sleeper;
 use crate::sys::uring::{Ended, Ring};
-use crate::wait::Sleeper;
 use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Tag};
 use linerate_port::Interest;
 use plan::{Next, Plan};

@@ -21,7 +21,7 @@ pub use kinds::{KINDS, Kind};
 pub use protected::Protected;
 pub use shared::Waits;
 
-use crate::wait::Sleeper;
+use crate::machine::Sleeper;
 use linerate_block::Backend;
 
 /// A back end in a thread's loop.

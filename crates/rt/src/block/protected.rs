@@ -8,7 +8,7 @@
 //! fail its check. One that was acknowledged and flushed does not.
 
 use super::{Device, DeviceError, FileBackend, FileOptions};
-use crate::wait::Sleeper;
+use crate::machine::Sleeper;
 use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Pool, Tag};
 use std::collections::{HashMap, VecDeque};
 use std::fs::OpenOptions;

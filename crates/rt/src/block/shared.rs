@@ -4,7 +4,7 @@
 //! are in one thread, so the lock between them never waits.
 
 use super::Device;
-use crate::wait::Sleeper;
+use crate::machine::Sleeper;
 use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

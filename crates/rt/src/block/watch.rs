@@ -1,6 +1,6 @@
 //! Something to sleep on that is no more than a descriptor.
 
-use crate::wait::Sleeper;
+use crate::machine::Sleeper;
 use linerate_port::Interest;
 use std::os::fd::BorrowedFd;
 use std::time::Instant;

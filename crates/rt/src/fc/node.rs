@@ -1,12 +1,12 @@
 //! A Fibre Channel node on a port, in one thread.
 
 use super::{FcRx, FcTx};
-use crate::event::{Machine, Progress};
-use crate::wait::Sleeper;
+use crate::machine::Sleeper;
+use crate::machine::{Machine, Progress};
+use crate::random::random;
 use linerate_fcoe::{DeviceServer, FipMode, Node, NodeConfig, NodeEvent};
 use linerate_port::{Filter, Info, Link, OpenError, Port, Spec};
 use linerate_wire::{FipFrame, MacAddr, VlanTag, Wwn};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use thiserror::Error;
 
 /// Frames taken between two looks at everything else. With more, both ends of a cable would work in turns: one has nothing
@@ -119,7 +119,7 @@ impl FcPort {
         if mtu > info.mtu || mtu < LEAST {
             return Err(FcError::Mtu(mtu, info.name, info.mtu));
         }
-        let seed = RandomState::new().build_hasher().finish();
+        let seed = random();
         let mac = options.mac.or(info.mac.map(MacAddr)).unwrap_or_else(|| random_mac(seed));
         if mac.is_multicast() {
             return Err(FcError::Group(mac));

@@ -1,8 +1,8 @@
 //! Sequences over cables, and frames from hand-made rings.
 
 use super::*;
-use crate::event::{Machine, Progress};
-use crate::wait::Sleeper;
+use crate::machine::Sleeper;
+use crate::machine::{Machine, Progress};
 use linerate_fcoe::{Disks, DisksConfig, Link, Node, NodeEvent, Sequence, Transmit};
 use linerate_nic::Verdict;
 use linerate_port::{RxCounters, RxEngine, RxQueue, open_all};

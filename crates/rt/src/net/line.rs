@@ -1,6 +1,6 @@
 //! What carries a host's frames: a port's queue itself, or an adapter's over it.
 
-use crate::wait::Sleeper;
+use crate::machine::Sleeper;
 use linerate_nic::{NicRx, NicTx};
 use linerate_port::{Link, RxQueue, TxCounters, TxQueue};
 use linerate_ring::{Frame, Meta, TxRing};

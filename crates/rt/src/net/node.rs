@@ -1,14 +1,14 @@
 //! A host on a port, in one thread.
 
 use super::line::{INTERFACE, Rx, Tx};
-use crate::wait::Sleeper;
+use crate::machine::Sleeper;
+use crate::random::random;
 use linerate_nic::{Control, Flags, Nic, NicError, RxFrame, Verdict};
 use linerate_port::{Filter, Info, Link, OpenError, Port, open_all};
 use linerate_ring::layout::MAX_FRAGS;
 use linerate_ring::{Frame, Meta, flags};
 use linerate_stack::{Cidr, Config, ConfigError, Fills, Host};
 use linerate_wire::{MacAddr, VlanTag};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use thiserror::Error;
 
 /// Slots looked at between two polls of the time.
@@ -121,7 +121,7 @@ impl Node {
         if let Some(mtu) = options.mtu.filter(|mtu| *mtu > port.info().mtu) {
             return Err(NetError::Mtu(mtu, port.info().name.clone(), port.info().mtu));
         }
-        let seed = RandomState::new().build_hasher().finish();
+        let seed = random();
         let mac = options.mac.or(port.info().mac.map(MacAddr)).unwrap_or_else(|| random_mac(seed));
         let mut config = Config::new(mac, seed);
         config.mtu = options.mtu.unwrap_or(port.info().mtu);
@@ -155,7 +155,7 @@ impl Node {
             vi.mtu = options.mtu.unwrap_or(vi.mtu);
             vi.vlans.extend(options.vlan.map(VlanTag::vid));
         })?;
-        let (seed, settings) = (RandomState::new().build_hasher().finish(), control.settings(INTERFACE)?);
+        let (seed, settings) = (random(), control.settings(INTERFACE)?);
         let mut config = Config::new(MacAddr(settings.mac), seed);
         config.mtu = settings.mtu;
         config.vlan = options.vlan;

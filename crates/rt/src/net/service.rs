@@ -1,8 +1,8 @@
 //! The small services that every host once had, to try a stack with: a table, and a machine that runs them on a node.
 
 use super::node::Node;
-use crate::event::{Machine, Progress};
-use crate::wait::Sleeper;
+use crate::machine::Sleeper;
+use crate::machine::{Machine, Progress};
 use linerate_stack::{BindError, SendError, UdpId};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 

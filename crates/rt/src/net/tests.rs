@@ -1,7 +1,7 @@
 //! Nodes and sockets over cables, stepped by hand or by their own threads.
 
 use super::*;
-use crate::event::Machine;
+use crate::machine::Machine;
 use linerate_stack::{Cidr, UdpId};
 use std::io::ErrorKind;
 use std::net::SocketAddr;

@@ -1,9 +1,11 @@
 //! Sockets for many threads: one thread runs the host, the others share it under a lock.
 
 use super::node::{NetError, Node, Options};
-use crate::event::{Machine, Progress, run};
+use crate::event::run;
+use crate::machine::Sleeper;
+use crate::machine::{Machine, Progress};
 use crate::signal::Stop;
-use crate::wait::{Sleeper, WaitMode, Waiter};
+use crate::wait::{WaitMode, Waiter};
 use crate::{monotonic_ns, spawn};
 use linerate_port::Interest;
 use linerate_ring::Bell;

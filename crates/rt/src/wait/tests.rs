@@ -1,6 +1,7 @@
 use super::*;
-use crate::event::{Progress, run};
-use linerate_port::{Port, open_all};
+use crate::event::run;
+use crate::machine::{Progress, Sleeper};
+use linerate_port::{Port, RxQueue, open_all};
 
 /// Receives until it has so many frames.
 struct Receive {

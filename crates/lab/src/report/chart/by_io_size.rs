@@ -7,9 +7,9 @@ use maud::html;
 use super::plot::{self, Anchor, Area, Look};
 use super::scale::Scale;
 use super::{Chart, Drawing, LEAST_POINTS, Page, Paper};
+use crate::fcoe::points;
 use crate::published::fcoe::t5_fcoe;
 use crate::quantity::value;
-use crate::sweep::points;
 use crate::table::Table;
 
 pub(super) const CHART: Chart = Chart {

@@ -6,8 +6,8 @@ use maud::html;
 use super::plot::{self, Anchor};
 use super::scale::Scale;
 use super::{Chart, Drawing, Page, Paper};
+use crate::fcoe::WORKLOAD;
 use crate::quantity::{ratio, value};
-use crate::sweep::WORKLOAD;
 use crate::tables;
 
 pub(super) const CHART: Chart = Chart {

@@ -6,8 +6,8 @@ use maud::html;
 use super::plot::{self, Anchor, Area, Look};
 use super::scale::Scale;
 use super::{Chart, Drawing, LEAST_POINTS, Page, Paper};
+use crate::fcoe::WORKLOAD;
 use crate::quantity::{count, nanoseconds, value};
-use crate::sweep::WORKLOAD;
 use crate::table::Table;
 
 pub(super) const CHART: Chart = Chart {

@@ -8,7 +8,7 @@ use super::super::{Device, DeviceError, serial};
 use super::connect::{ConnectError, Reconnect, connect};
 use super::stream::Stream;
 use super::uri::NbdUri;
-use crate::wait::Sleeper;
+use crate::machine::Sleeper;
 use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
 use linerate_nbd::{CLIENT_SLICES, Client, ClientOptions, Lost, NegotiateError, Unfit};
 use linerate_port::Interest;

@@ -3,8 +3,7 @@
 use super::WORKLOAD;
 use crate::published::fcoe::{T5Fcoe, t5_fcoe};
 use crate::quantity::UNKNOWN;
-use crate::table::{Cell, Table, Tone};
-use crate::tables;
+use crate::table::{Cell, Table, Tone, anchor};
 use linerate_load::fcoe::{Mix, Wire};
 use linerate_result::{RunResult, Test};
 
@@ -69,7 +68,7 @@ pub(crate) fn beside(run: &RunResult) -> Table {
         let megabytes = point.bytes_per_s / 1e6;
         let ratio = theirs.map(|theirs| format!("×{:.2}", megabytes / theirs.mb_per_s));
         table.row([
-            Cell::from(point.wire.word()).anchor(tables::anchor(point.index)),
+            Cell::from(point.wire.word()).anchor(anchor(point.index)),
             format!("{} B", point.io_bytes).into(),
             point.mix.title().into(),
             number(Some(megabytes)),

@@ -1,9 +1,10 @@
 //! A sweep in a few words: how much of it is done, and how far from the published figures it is at each speed of the wire.
 
-use super::table::{Shown, points, published};
-use super::{PLANNED, WORKLOAD};
+use super::WORKLOAD;
+use super::beside::{Shown, points, published};
 use crate::published::fcoe::t5_fcoe;
 use crate::quantity::ratio;
+use crate::sweep::PLANNED;
 use linerate_load::fcoe::Wire;
 use linerate_result::{RunResult, Test};
 

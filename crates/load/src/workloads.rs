@@ -1,0 +1,96 @@
+//! The table of workloads: what a plan can name.
+//!
+//! A workload is one row and one function: parameters in, a test out. pkt-gen's and xdd's parameters are their flags, so that
+//! a point of a plan reads as a command line does.
+
+use crate::workload::Workload;
+use crate::{fcoe, pktgen, xdd};
+
+/// All workloads.
+pub const WORKLOADS: &[Workload] = &[pktgen::WORKLOAD, xdd::WORKLOAD, fcoe::WORKLOAD];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::command_line;
+    use linerate_result::{Parameter, Parameters, parameters};
+    use linerate_rt::Stop;
+
+    fn asked(list: &[(&str, &str)]) -> Parameters {
+        parameters(list.iter().map(|(name, value)| (*name, Parameter::from(*value))))
+    }
+
+    /// One measurement of each, which reports what its row says.
+    #[test]
+    fn each_workload_reports_what_its_row_says() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(1 << 20).unwrap();
+        let path = file.path().to_str().unwrap();
+        let few = [
+            parameters([
+                ("-i", "cable:w{1".into()),
+                ("--to", "cable:w}1".into()),
+                ("-f", "tx".into()),
+                ("-n", 5000_u32.into()),
+                ("-R", 1_000_000_u32.into()),
+                ("-4", true.into()),
+                ("-6", false.into()),
+            ]),
+            parameters([("-target", path.into()), ("-numreqs", 20_u32.into()), ("-reqsize", 4_u32.into())]),
+            parameters([("io_bytes", 4096_u32.into()), ("op", "read".into()), ("time_ms", 50_u32.into())]),
+        ];
+        assert_eq!(few.len(), WORKLOADS.len());
+        let stop = Stop::new().unwrap();
+        for (workload, parameters) in WORKLOADS.iter().zip(few) {
+            if let Err(why) = (workload.needs)() {
+                linerate_skip::skip!("{}: {why}", workload.name);
+                continue;
+            }
+            let test = workload.measure(&parameters, &stop).unwrap_or_else(|why| panic!("{}: {why}", workload.name));
+            assert_eq!(test.failures, [""; 0], "{}", workload.name);
+            let value = test.value.unwrap();
+            assert_eq!(value.unit, workload.reports[0].1, "{}", workload.name);
+            assert!(value.median.known() > Some(0.0));
+            for (name, summary) in &test.further {
+                let row = workload.reports.iter().find(|(reported, _)| reported == name);
+                assert_eq!(row.map(|row| &row.1), Some(&summary.unit), "{}: {name}", workload.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_workload_has_not_is_named() {
+        let stop = Stop::new().unwrap();
+        for workload in WORKLOADS {
+            let error = workload.measure(&asked(&[("colour", "red")]), &stop).unwrap_err();
+            assert!(error.starts_with(&format!("{} has no parameter 'colour'; it has ", workload.name)), "{error}");
+        }
+        let [pkt_gen, xdd, fcoe] = WORKLOADS else { panic!("three rows") };
+        for (workload, list, told) in [
+            (pkt_gen, &[("-f", "tx")][..], "-i"),
+            (pkt_gen, &[("-i", "null:"), ("-l", "x")], "-l"),
+            (xdd, &[("-target", "/nonexistent/x")], "/nonexistent/x"),
+            (fcoe, &[("op", "read")], "io_bytes"),
+            (fcoe, &[("io_bytes", "many"), ("op", "read")], "io_bytes: give a number"),
+            (fcoe, &[("op", "erase")], "op: give one of read, write, readwrite"),
+        ] {
+            let error = workload.measure(&asked(list), &stop).unwrap_err();
+            assert!(error.contains(told) && !error.contains('\n'), "{told}: {error}");
+        }
+    }
+
+    #[test]
+    fn half_a_measurement_is_none() {
+        let stop = Stop::new().unwrap();
+        stop.ask(2);
+        let asked = asked(&[("-i", "null:"), ("-f", "tx")]);
+        assert_eq!(WORKLOADS[0].measure(&asked, &stop), Err("stopped".to_owned()));
+    }
+
+    #[test]
+    fn parameters_are_a_command_line() {
+        let all =
+            parameters([("-b", 64_u32.into()), ("-f", "tx".into()), ("--imix", true.into()), ("-X", false.into())]);
+        assert_eq!(command_line(&all), ["--imix", "-b", "64", "-f", "tx"]);
+    }
+}
