@@ -37,3 +37,27 @@ pub trait Backend {
     /// Takes an operation that has ended.
     fn complete(&mut self) -> Option<Completion>;
 }
+
+impl<B: Backend + ?Sized> Backend for Box<B> {
+    fn geometry(&self) -> &Geometry {
+        (**self).geometry()
+    }
+
+    fn memory(&mut self) -> Option<&mut dyn Memory> {
+        (**self).memory()
+    }
+
+    #[inline]
+    fn submit(&mut self, tag: Tag, operation: Operation) {
+        (**self).submit(tag, operation);
+    }
+
+    fn flush(&mut self) {
+        (**self).flush();
+    }
+
+    #[inline]
+    fn complete(&mut self) -> Option<Completion> {
+        (**self).complete()
+    }
+}

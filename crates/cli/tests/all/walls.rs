@@ -18,7 +18,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("linerate-fcoe", &["wire", "sum", "block"]),
     ("linerate-nbd", &["block"]),
     ("linerate-rt", &["wire", "block", "ring", "port", "nic", "stack", "fcoe", "nbd"]),
-    ("linerate-load", &["host", "wire", "sum", "block", "ring", "port", "nic", "stack", "fcoe", "nbd", "rt", "result"]),
+    ("linerate-load", &["host", "wire", "sum", "block", "ring", "port", "nic", "stack", "fcoe", "rt", "result"]),
     ("linerate-lab", &["host", "port", "nic", "rt", "result", "load"]),
     (
         "linerate",

@@ -2,7 +2,7 @@
 
 use super::config::{Config, Target, WHOLE};
 use super::crew::{Device, Orders, Pass, Report, work};
-use super::engine::Open;
+use super::engine::{Open, path_of};
 use super::lane::{Live, Shared, nanos};
 use super::streams::Streams;
 use super::table::{CSV_HEADER, HEADER, Row, percentiles};
@@ -10,7 +10,6 @@ use super::tally::{Account, float};
 use super::{document, fio, sys};
 use crate::sampler::Sampler;
 use crate::team::{Member, Team};
-use linerate_port::path::from_text;
 use linerate_result::{RunResult, Sample, Timestamp};
 use linerate_rt::{Stop, cpus, monotonic_ns, pause};
 use std::collections::BTreeMap;
@@ -135,7 +134,7 @@ pub fn run(
     }
     crews.end();
     for target in config.targets.iter().filter(|target| target.delete && !config.dry) {
-        if let Err(e) = std::fs::remove_file(from_text(&target.name)) {
+        if let Some(Err(e)) = path_of(&target.name).map(std::fs::remove_file) {
             streams.error(&format!("{}: {e}; it was not deleted", target.name));
         }
     }

@@ -13,6 +13,17 @@ pub struct DeviceError {
     pub what: String,
     /// What to do about it.
     pub mend: String,
+    /// What of [`Access`](super::Access) would have to be otherwise, where that is the mend.
+    pub want: Option<Want>,
+}
+
+/// What would let a device be opened: whoever asks for it in words of its own tells so in those.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// That nothing is written.
+    ReadOnly,
+    /// That the page cache is used.
+    PageCache,
 }
 
 impl DeviceError {
@@ -22,6 +33,12 @@ impl DeviceError {
         let line = |part: &dyn fmt::Display| -> String {
             part.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).take(400).collect()
         };
-        Self { device: line(&device), what: line(&what), mend: line(&mend) }
+        Self { device: line(&device), what: line(&what), mend: line(&mend), want: None }
+    }
+
+    /// The same, with what would mend it.
+    #[must_use]
+    pub fn wanting(self, want: Want) -> Self {
+        Self { want: Some(want), ..self }
     }
 }

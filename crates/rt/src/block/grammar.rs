@@ -7,9 +7,10 @@
 //! ```
 //! Sizes take K, M, G, T, which are binary: `ram:64M` has 67108864 octets. A URI has no options.
 
-use super::kinds::{KINDS, Kind};
-use super::shared::Waits;
-use super::{DeviceError, serial};
+use super::access::Access;
+use super::kinds::{KINDS, Kind, Naming};
+use super::shared::{Waits, share};
+use super::{Device, DeviceError, serial};
 use linerate_block::Backend;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,7 +29,7 @@ pub struct DeviceSpec {
     options: BTreeMap<&'static str, String>,
 }
 
-/// A block device that was opened.
+/// A block device that was opened to be a LUN.
 pub struct Opened {
     /// What operations are submitted to.
     pub backend: Box<dyn Backend + Send>,
@@ -71,7 +72,7 @@ impl DeviceSpec {
             return Err(oops(&what, &format!("there are {}", kind_names())));
         };
         let (name, list) = match rest.split_once(',') {
-            Some((name, list)) if !kind.is_uri => (name, Some(list)),
+            Some((name, list)) if kind.naming != Naming::Uri => (name, Some(list)),
             _ => (rest, None),
         };
         if name.is_empty() {
@@ -106,14 +107,39 @@ impl DeviceSpec {
         Ok(spec)
     }
 
-    /// Opens it. Devices of different seeds are told from each other by their serial numbers even if they are called the
-    /// same: give what is nobody else's, such as a WWPN and a LUN.
+    /// A device of a kind by what follows the colon, in which a comma begins no option; checks it as [`Self::parse`] does.
+    ///
+    /// # Errors
+    /// The name is wrong.
+    pub fn new(kind: &'static Kind, name: &str) -> Result<Self, DeviceError> {
+        let text = format!("{}:{name}", kind.name);
+        let spec = Self { kind, name: name.to_owned(), text, options: BTreeMap::new() };
+        (kind.check)(&spec)?;
+        Ok(spec)
+    }
+
+    /// Opens it, to be driven by the thread that opens it.
+    ///
+    /// # Errors
+    /// It is not there, not permitted, in use, or not what it was said to be.
+    pub fn device(&self, access: &Access) -> Result<Box<dyn Device>, DeviceError> {
+        (self.kind.open)(self, access, serial(self.text.as_bytes()))
+    }
+
+    /// Opens it to be a LUN. Devices of different seeds are told from each other by their serial numbers even if they are
+    /// called the same: give what is nobody else's, such as a WWPN and a LUN.
     ///
     /// # Errors
     /// It is not there, not permitted, in use, or not what it was said to be.
     pub fn open(&self, seed: u64) -> Result<Opened, DeviceError> {
         let serial = serial(&[&seed.to_be_bytes()[..], self.text.as_bytes()].concat());
-        (self.kind.open)(self, serial)
+        let mut device = (self.kind.open)(self, &Access::default(), serial)?;
+        let (path, protection) = (device.path(), self.protection()?);
+        if device.memory().is_some() {
+            return Ok(Opened { backend: device, waits: None, path, protection });
+        }
+        let (backend, waits) = share(device, serial);
+        Ok(Opened { backend: Box::new(backend), waits: Some(waits), path, protection })
     }
 
     /// Whether a flag was given.

@@ -5,6 +5,7 @@
 //!
 //! What this module refuses to do: it knows no SCSI, interprets no data, and keeps no cache.
 
+mod access;
 mod error;
 mod file;
 mod grammar;
@@ -14,10 +15,11 @@ mod protected;
 mod shared;
 mod watch;
 
-pub use error::DeviceError;
+pub use access::{Access, Cache};
+pub use error::{DeviceError, Want};
 pub use file::{FileBackend, FileOptions};
 pub use grammar::{DeviceSpec, Opened, size};
-pub use kinds::{KINDS, Kind};
+pub use kinds::{KINDS, Kind, Naming};
 pub use protected::Protected;
 pub use shared::Waits;
 

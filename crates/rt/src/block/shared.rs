@@ -11,21 +11,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The hand that submits.
 pub(super) struct Shared {
     geometry: Geometry,
-    device: Arc<Mutex<dyn Device>>,
+    device: Arc<Mutex<Box<dyn Device>>>,
 }
 
 /// What a device that was opened is slept on.
 #[derive(Clone)]
-pub struct Waits(Arc<Mutex<dyn Device>>);
+pub struct Waits(Arc<Mutex<Box<dyn Device>>>);
 
 /// Shares a device, which is told from others by this serial number.
-pub(super) fn share(device: impl Device + 'static, serial: u64) -> (Shared, Waits) {
+pub(super) fn share(device: Box<dyn Device>, serial: u64) -> (Shared, Waits) {
     let geometry = Geometry { serial, ..device.geometry().clone() };
-    let device: Arc<Mutex<dyn Device>> = Arc::new(Mutex::new(device));
+    let device = Arc::new(Mutex::new(device));
     (Shared { geometry, device: device.clone() }, Waits(device))
 }
 
-fn lock<'a>(device: &'a Mutex<dyn Device + 'static>) -> MutexGuard<'a, dyn Device + 'static> {
+fn lock(device: &Mutex<Box<dyn Device>>) -> MutexGuard<'_, Box<dyn Device>> {
     device.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

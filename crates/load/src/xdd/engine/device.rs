@@ -1,47 +1,67 @@
-//! Files and block devices through io_uring, and NBD exports: the FCoE target's back ends, driven directly.
+//! Block devices of the table that LUNs live on too, driven directly: memory, nothing, files, NBD exports.
 
 use super::{Blocks, Engine, Opened, Request};
 use crate::xdd::config::Target;
-use linerate_nbd::ClientOptions;
 use linerate_port::path::from_text;
-use linerate_rt::block::nbd::{NbdBackend, NbdUri};
-use linerate_rt::block::{Device, DeviceError, FileBackend, FileOptions};
+use linerate_rt::block::{Access, Cache, DeviceError, DeviceSpec, KINDS, Kind, Naming, Want, size};
 use std::fs::{File, OpenOptions};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// A file or a block device by its path.
-pub(super) fn open_file(request: &Request<'_>) -> Opened {
+/// The kind of device that a name without a kind means: `PATH` is `file:PATH`.
+const BARE: &str = "file";
+/// How such a name is written, and what it is.
+pub(super) const EXAMPLE: &str = "PATH";
+pub(super) const ABOUT: &str = "a file or block device by io_uring; with -dio past the page cache";
+
+/// The largest size that is written in a name, octets.
+const LARGEST: u64 = 1 << 50;
+/// The largest memory, octets.
+const MEMORY: u64 = 64 << 30;
+
+/// Names of devices and what they are, but for those that are a path.
+pub(super) fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
+    KINDS.iter().filter(|kind| kind.name != BARE).map(|kind| (kind.example, kind.about))
+}
+
+/// The path that a target's name is; none if it is something else.
+pub fn path_of(name: &str) -> Option<PathBuf> {
+    let (kind, name) = device(name);
+    (kind.naming == Naming::Path).then(|| from_text(name))
+}
+
+/// A device by its name.
+pub(super) fn open(request: &Request<'_>) -> Opened {
     let target = request.target;
-    let path = &from_text(target.name.strip_prefix("file:").unwrap_or(&target.name));
-    if target.writes() {
-        make(path, target)?;
+    let (kind, name) = device(&target.name);
+    match kind.naming {
+        Naming::Size => checked(name)?,
+        Naming::Path if target.writes() => make(&from_text(name), target)?,
+        Naming::Path | Naming::Uri => {}
     }
-    let with = |block_size, direct| {
-        let options = FileOptions { read_only: !target.writes(), block_size, direct };
-        FileBackend::open(path, &options).map_err(told)
+    let cache = if target.direct { Cache::Bypassed } else { Cache::Used };
+    let access = Access { read_only: !target.writes(), cache, memory: MEMORY };
+    let spec = DeviceSpec::new(kind, name).map_err(told)?;
+    let mut device = spec.device(&access).map_err(told)?;
+    let (path, is_memory) = (device.path(), device.memory().is_some());
+    let blocks = Blocks::new(device, path);
+    let engine: Box<dyn Engine> = if is_memory {
+        Box::new(blocks)
+    } else {
+        Box::new(blocks.waiting_for(|device, visit| device.waits_for(visit)))
     };
-    let mut file = with(512, target.direct)?;
-    if target.direct && !file.is_direct() {
-        // A device with larger sectors. The first descriptor holds a lock.
-        drop(file);
-        file = with(4096, true)?;
-        if !file.is_direct() {
-            return Err("there is no O_DIRECT on its file system; leave out -dio, or give another".into());
-        }
-    }
-    Ok(engine(file))
+    Ok(vec![engine])
 }
 
-/// An export of an NBD server.
-pub(super) fn open_nbd(request: &Request<'_>) -> Opened {
-    let uri = NbdUri::parse(&request.target.name).map_err(told)?;
-    let backend = NbdBackend::open(&uri, ClientOptions::default()).map_err(told)?;
-    Ok(engine(backend))
+/// The kind of device that a target's name means, and its name there. Nothing in it is an option: a path may have commas.
+fn device(name: &str) -> (&'static Kind, &str) {
+    let named = KINDS.iter().find_map(|kind| Some((kind, kind.name_in(name)?)));
+    named.unwrap_or_else(|| (KINDS.iter().find(|kind| kind.name == BARE).expect("a row of the table"), name))
 }
 
-fn engine<D: Device + 'static>(device: D) -> Vec<Box<dyn Engine>> {
-    let path = device.path();
-    vec![Box::new(Blocks::new(device, path).waiting_for(D::waits_for))]
+/// A size must be one, and not too large.
+fn checked(name: &str) -> Result<(), String> {
+    let good = size(name).is_some_and(|size| (1..=LARGEST).contains(&size));
+    if good { Ok(()) } else { Err("no size; give one up to 1024T, as null:1G".into()) }
 }
 
 /// A file that is written is made, and as large as a pass needs it, as xdd's is by its writing.
@@ -55,13 +75,46 @@ fn make(path: &Path, target: &Target) -> Result<(), String> {
     made.map_err(|e| format!("{e}; give a file or device that can be written, or -op read"))
 }
 
-/// What is wrong, without the device's name, which is said by whoever asked.
+/// What is wrong, without the device's name, which is said by whoever asked; and what to do in xdd's words.
 fn told(error: DeviceError) -> String {
-    // Options behind a comma are of another command.
-    let mend = if error.mend.contains("',ro'") {
-        "give -op read, or a target that is free to be written"
-    } else {
-        &error.mend
+    let mend = match error.want {
+        Some(Want::ReadOnly) => "give -op read, or a target that is free to be written",
+        Some(Want::PageCache) => "leave out -dio, or give another",
+        None => &error.mend,
     };
     format!("{}; {mend}", error.what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_powers_of_1024() {
+        for name in ["512", "64M", "1g", "1024T"] {
+            assert_eq!(checked(name), Ok(()), "{name}");
+        }
+        for name in ["", "M", "-1", "1X", "99999999999T", "0", "1\u{e9}", "2048T"] {
+            assert!(checked(name).unwrap_err().contains("as null:1G"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_without_a_kind_is_a_path_and_nothing_in_it_is_an_option() {
+        for (name, kind, rest) in [
+            ("disk", "file", "disk"),
+            ("file:a,ro", "file", "a,ro"),
+            ("/dev/sdb", "file", "/dev/sdb"),
+            ("tape:x", "file", "tape:x"),
+            ("nbd:x", "file", "nbd:x"),
+            ("nbd://h/a,b", "nbd", "//h/a,b"),
+            ("nbd+unix:///?socket=s", "nbd+unix", "///?socket=s"),
+            ("ram:64M", "ram", "64M"),
+            ("null:", "null", ""),
+        ] {
+            let (found, name) = device(name);
+            assert_eq!((found.name, name), (kind, rest));
+        }
+        assert_eq!((path_of("file:a"), path_of("a"), path_of("ram:1M")), (Some("a".into()), Some("a".into()), None));
+    }
 }

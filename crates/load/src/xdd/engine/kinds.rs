@@ -1,6 +1,7 @@
-//! The kinds of targets: one row each. What a target is called says which.
+//! The kinds of targets. What a target is called says which: one of xdd's own, one row each, or a block device of the
+//! table that LUNs live on too ([`linerate_rt::block::KINDS`]).
 
-use super::{Opened, device, fcoe, memory, sg};
+use super::{Opened, device, fcoe, sg};
 use crate::xdd::config::Target;
 
 /// What is to be opened.
@@ -15,7 +16,7 @@ pub struct Request<'a> {
 /// What opens targets.
 pub type Open = fn(&Request<'_>) -> Opened;
 
-/// A kind of target.
+/// A kind of target of xdd's own.
 pub struct Kind {
     /// What its name begins with.
     pub prefix: &'static str,
@@ -30,8 +31,8 @@ pub struct Kind {
     pub open: Open,
 }
 
-/// All kinds. The first whose prefix fits is meant, unless `-sgio` says otherwise.
-pub const KINDS: &[Kind] = &[SG, NULL, RAM, NBD, NBD_UNIX, FCOE, FILE];
+/// All kinds of xdd's own.
+const OWN: &[Kind] = &[SG, FCOE];
 
 const SG: Kind = Kind {
     prefix: "/dev/sg",
@@ -39,38 +40,6 @@ const SG: Kind = Kind {
     about: "a SCSI device by SG_IO (with -sgio, any SCSI device)",
     several: false,
     open: sg::open,
-};
-
-const NULL: Kind = Kind {
-    prefix: "null:",
-    example: "null:1G",
-    about: "nothing: reads zeros, forgets what is written, to measure the load itself",
-    several: false,
-    open: memory::open_null,
-};
-
-const RAM: Kind = Kind {
-    prefix: "ram:",
-    example: "ram:64M",
-    about: "memory of this process, zeros at first",
-    several: false,
-    open: memory::open_ram,
-};
-
-const NBD: Kind = Kind {
-    prefix: "nbd://",
-    example: "nbd://HOST[:PORT]/EXPORT",
-    about: "an export of an NBD server",
-    several: false,
-    open: device::open_nbd,
-};
-
-const NBD_UNIX: Kind = Kind {
-    prefix: "nbd+unix://",
-    example: "nbd+unix:///EXPORT?socket=PATH",
-    about: "the same through a UNIX socket",
-    several: false,
-    open: device::open_nbd,
 };
 
 const FCOE: Kind = Kind {
@@ -81,22 +50,29 @@ const FCOE: Kind = Kind {
     open: fcoe::open,
 };
 
-/// What has no prefix is a path.
-const FILE: Kind = Kind {
-    prefix: "",
-    example: "PATH",
-    about: "a file or block device by io_uring; with -dio past the page cache",
-    several: false,
-    open: device::open_file,
-};
+/// Any block device, by the table of devices.
+const DEVICE: Kind =
+    Kind { prefix: "", example: device::EXAMPLE, about: device::ABOUT, several: false, open: device::open };
 
-/// The kind of target that a name means.
+/// The kind of target that a name means. The first whose prefix fits is meant, unless `-sgio` says otherwise.
 #[must_use]
-pub fn kind_of(name: &str, sg: bool) -> Option<&'static Kind> {
+pub fn kind_of(name: &str, sg: bool) -> &'static Kind {
     if sg && name.starts_with('/') {
-        return Some(&SG);
+        return &SG;
     }
-    KINDS.iter().find(|kind| name.starts_with(kind.prefix))
+    OWN.iter().find(|kind| name.starts_with(kind.prefix)).unwrap_or(&DEVICE)
+}
+
+/// Whether a target is a file: it can be made and deleted, and has a page cache.
+#[must_use]
+pub fn is_file(target: &Target) -> bool {
+    !target.sg && kind_of(&target.name, false).prefix.is_empty() && device::path_of(&target.name).is_some()
+}
+
+/// Examples of names and what they are, for help.
+pub fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let own = OWN.iter().chain([&DEVICE]).map(|kind| (kind.example, kind.about));
+    device::examples().chain(own)
 }
 
 /// Opens a target by its kind.
@@ -104,10 +80,5 @@ pub fn kind_of(name: &str, sg: bool) -> Option<&'static Kind> {
 /// # Errors
 /// What is wrong, and the mend.
 pub fn open(request: &Request<'_>) -> Opened {
-    let target = request.target;
-    let Some(kind) = kind_of(&target.name, target.sg) else {
-        let examples: Vec<_> = KINDS.iter().map(|kind| kind.example).collect();
-        return Err(format!("there is no such kind of target; give one as {}", examples.join(", ")));
-    };
-    (kind.open)(request)
+    (kind_of(&request.target.name, request.target.sg).open)(request)
 }

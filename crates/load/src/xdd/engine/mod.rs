@@ -5,12 +5,12 @@ mod device;
 mod failure;
 mod fcoe;
 mod kinds;
-mod memory;
 mod sg;
 
 pub use blocks::Blocks;
+pub use device::path_of;
 pub use failure::{Ended, Failure};
-pub use kinds::{KINDS, Kind, Open, Request, kind_of, open};
+pub use kinds::{Kind, Open, Request, examples, is_file, kind_of, open};
 pub use sg::{Generic, Outcome, ScsiGeneric, Transfer};
 
 use linerate_block::{Operation, Tag};

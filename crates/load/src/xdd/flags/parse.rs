@@ -3,7 +3,7 @@
 use super::{FLAGS, Flag, Named, Set};
 use crate::words::{tidy, wrapped};
 use crate::xdd::config::{Amount, Config, Target, Verify, Way};
-use crate::xdd::engine::{KINDS, kind_of};
+use crate::xdd::engine::{examples, is_file, kind_of};
 use crate::xdd::pattern::Base;
 use linerate_port::nearest;
 use linerate_port::path::{from_text, to_text};
@@ -57,7 +57,7 @@ impl Words {
         let n = digits.parse::<usize>().ok().filter(|n| good && (1..=most - targets.len().min(most)).contains(n));
         let n = n.ok_or_else(|| format!("give how many, {most} at most in all, and their names"))?;
         let first = self.value()?;
-        if kind_of(&first, false).is_some_and(|kind| kind.several) {
+        if kind_of(&first, false).several {
             targets.extend((0..n).map(|unit| (first.clone(), unit)));
         } else if repeated {
             targets.extend((0..n).map(|_| (first.clone(), 0)));
@@ -191,11 +191,6 @@ impl Flag {
     }
 }
 
-/// Whether a target is named by a path and not by a kind of its own.
-fn is_file(target: &Target) -> bool {
-    !target.sg && kind_of(&target.name, false).is_some_and(|kind| kind.prefix.is_empty())
-}
-
 /// The targets as they are after all flags, in order.
 fn targets(named: Named, said: &[Said]) -> Result<Vec<Target>, String> {
     let cpus = linerate_rt::cpus();
@@ -285,8 +280,8 @@ pub fn help() -> String {
         }
     }
     text.push_str("\nTargets\n");
-    for kind in KINDS {
-        let _ = writeln!(text, "  {:24} {}", kind.example, kind.about);
+    for (example, about) in examples() {
+        let _ = writeln!(text, "  {example:24} {about}");
     }
     text.push_str(
         "\nExit codes: 0 done, 1 a request failed or a file of results could not be written, 2 wrong on the command line, \

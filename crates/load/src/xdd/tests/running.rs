@@ -160,4 +160,10 @@ fn a_file_is_made_written_and_verified() {
     let bad = go("-kbytes 256 -startoffset 8 -verify contents").unwrap();
     assert_eq!((bad.all.miscompares, bad.result.exit_code()), (1, 1));
     assert!(bad.result.reasons[0].contains("(block 195)"), "{:?}", bad.result.reasons);
+    // The same by its kind's name.
+    let deleted = config(&format!("-targets 1 file:{name} -bs 512 -nr 1 -deletefile")).unwrap();
+    let stop = Stop::new().unwrap();
+    let mut streams = Streams::open(&deleted, Box::new(std::io::sink()), Box::new(std::io::sink()), &stop).unwrap();
+    run(&deleted, engine::open, Vec::new(), &stop, &mut streams).unwrap();
+    assert!(!path.exists());
 }

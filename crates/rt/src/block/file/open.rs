@@ -1,6 +1,7 @@
 //! Opening a file: how large it is, whether the page cache can be bypassed, whether somebody else writes to it.
 
 use super::{DEPTH, FileBackend};
+use crate::block::error::Want;
 use crate::block::{DeviceError, serial};
 use crate::sys::uring::Ring;
 use linerate_block::{Buffer, Geometry};
@@ -144,6 +145,7 @@ fn trouble(path: &Path, error: &io::Error, options: &FileOptions) -> DeviceError
         }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem if !options.read_only => {
             DeviceError::new(&named, "not permitted to write it", format!("add ',ro', or: chmod u+w {named}"))
+                .wanting(Want::ReadOnly)
         }
         ErrorKind::PermissionDenied => {
             DeviceError::new(&named, "not permitted to read it", format!("allow it: chmod u+r {named}"))
@@ -152,7 +154,8 @@ fn trouble(path: &Path, error: &io::Error, options: &FileOptions) -> DeviceError
             named,
             "it is in use",
             "unmount it, end the program that has it, or add ',ro' if nobody writes it",
-        ),
+        )
+        .wanting(Want::ReadOnly),
         _ => DeviceError::new(&named, error, "give the path of a file or block device that can be opened"),
     }
 }

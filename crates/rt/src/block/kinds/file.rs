@@ -1,0 +1,61 @@
+//! `file:PATH`: a regular file or a block device of the kernel's.
+
+use super::{BLOCK, Kind, Naming, READ_ONLY};
+use crate::block::access::{Access, Cache};
+use crate::block::error::Want;
+use crate::block::grammar::DeviceSpec;
+use crate::block::{Device, DeviceError, FileBackend, FileOptions, Protected};
+use linerate_port::OptionRow;
+use linerate_port::path::from_text;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+const PROTECTION: OptionRow = OptionRow {
+    key: "pi",
+    value: "1|2|3",
+    about: "protection information of this type, kept in PATH.pi; a file must be regular for it (none)",
+};
+
+pub(super) const KIND: Kind = Kind {
+    name: "file",
+    about: "a regular file or block device, through io_uring, past the page cache where it can",
+    example: "file:disk.img",
+    naming: Naming::Path,
+    options: &[READ_ONLY, BLOCK, PROTECTION],
+    check,
+    open,
+};
+
+fn check(spec: &DeviceSpec) -> Result<(), DeviceError> {
+    spec.block_size()?;
+    spec.protection().map(drop)
+}
+
+fn open(spec: &DeviceSpec, access: &Access, _: u64) -> Result<Box<dyn Device>, DeviceError> {
+    let (path, protection) = (from_text(&spec.name), spec.protection()?);
+    if protection > 0 && std::fs::metadata(&path).is_ok_and(|file| file.file_type().is_block_device()) {
+        let mend = "use a regular file on it, or leave out 'pi='";
+        return Err(spec.oops("a block device has no place beside it for protection information", mend));
+    }
+    let file = opened(spec, access, &path)?;
+    Ok(match protection {
+        0 => Box::new(file),
+        _ => Box::new(Protected::open(file, &Protected::<FileBackend>::side_of(&path))?),
+    })
+}
+
+fn opened(spec: &DeviceSpec, access: &Access, path: &Path) -> Result<FileBackend, DeviceError> {
+    let (read_only, direct) = (access.read_only || spec.flag("ro"), access.cache != Cache::Used);
+    let with = |block_size| FileBackend::open(path, &FileOptions { read_only, block_size, direct });
+    let mut file = with(spec.block_size()?)?;
+    if access.cache == Cache::Bypassed && !file.is_direct() {
+        // A device with larger sectors. The first descriptor holds a lock.
+        drop(file);
+        file = with(4096)?;
+        if !file.is_direct() {
+            let what = "there is no O_DIRECT on its file system";
+            return Err(spec.oops(what, "use the page cache, or give another").wanting(Want::PageCache));
+        }
+    }
+    Ok(file)
+}
