@@ -216,3 +216,19 @@ fn only_an_export_of_the_same_size_and_flags_is_taken_back() {
     };
     assert_eq!((unfit(8192, 1 << 20), unfit(512, 511)), (Some(Unfit::BlockSize(8192)), Some(Unfit::Empty)));
 }
+
+#[test]
+fn the_parts_of_an_operation_come_before_operations_that_wait() {
+    let now = Instant::now();
+    let small = Agreed { sizes: Sizes { most: 4096, ..agreed(false).sizes }, ..agreed(false) };
+    let mut client = Client::new(small, ClientOptions::default(), 1, now).unwrap();
+    client.submit(Tag(0), Operation::Read { lba: 0, buffer: Buffer::new(8192) });
+    for i in 1..200 {
+        client.submit(Tag(i), Operation::Read { lba: 100, buffer: Buffer::new(512) });
+    }
+    let octets = sent(&mut client, now, usize::MAX);
+    assert_eq!((octets.len(), client.has_waiting()), (128 * Request::LEN, false), "no more at once");
+    hear(&mut client, now, &[simple(request(&octets).cookie, 0), vec![1; 4096]].concat()).unwrap();
+    let octets = sent(&mut client, now, usize::MAX);
+    assert_eq!((octets.len(), request(&octets).offset, request(&octets).len), (Request::LEN, 4096, 4096));
+}

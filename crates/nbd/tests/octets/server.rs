@@ -225,3 +225,22 @@ fn an_idle_client_of_whoever_has_the_most_gives_way() {
     rig.server.leave(40);
     assert_eq!(rig.server.place_for(0), Some(40));
 }
+
+#[test]
+fn where_no_number_is_left_for_an_operation_nothing_is_read() {
+    let mut rig = Rig::new();
+    rig.keeps = true;
+    let asks = [begin(false), request(command::READ, 0, 1, 0, 512).repeat(128)].concat();
+    while rig.kept.len() < 64 * 128 + 8 * 128 {
+        assert_eq!(rig.say(&asks), Ok(asks.len()));
+        rig.server.leave(0);
+        rig.server.enter(0, 0, rig.now);
+    }
+    assert_eq!(rig.say(&asks), Ok(0));
+    let (tag, operation) = rig.kept.pop().unwrap();
+    rig.disk.submit(0, tag, operation);
+    rig.end();
+    assert!(rig.server.wants_input(0));
+    rig.say(&asks).unwrap();
+    assert_eq!(rig.kept.len(), 64 * 128 + 8 * 128, "one more and no other");
+}
