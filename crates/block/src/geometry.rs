@@ -15,12 +15,12 @@ pub struct Geometry {
     pub read_only: bool,
     /// What was written may be lost with the power until it is flushed.
     pub volatile: bool,
-    /// Blocks can be given back ([`Operation::Discard`]).
+    /// Blocks can be given back ([`Operation::Discard`](crate::Operation::Discard)).
     pub discards: bool,
     /// Blocks that were given back read as zeros.
     pub discard_zeroes: bool,
-    /// It keeps 8 octets of protection information for each block ([`Memory::protection`], or interleaved behind each block
-    /// in buffers of block_size + 8).
+    /// It keeps 8 octets of protection information for each block ([`Memory::protection`](crate::Memory::protection), or
+    /// interleaved behind each block in buffers of block_size + 8).
     pub protection: bool,
     /// What the product is called in INQUIRY: "ram", "file".
     pub product: &'static str,
