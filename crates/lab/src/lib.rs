@@ -2,11 +2,12 @@
 //!
 //! All but [`qualify`] and [`profile`] works on a [`RunResult`](linerate_result::RunResult) and never touches a packet:
 //! [`environment`] fills in the machine, [`published`] the figures to stand beside, [`text`] and [`report`] show it,
-//! [`store`] keeps it.
+//! [`store`] keeps it. [`history`] adds the bench's figures to a file.
 
 #![forbid(unsafe_code)]
 
 pub mod environment;
+pub mod history;
 pub mod profile;
 pub mod progress;
 pub mod published;

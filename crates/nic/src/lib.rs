@@ -30,6 +30,7 @@
 mod adapter;
 mod flags;
 mod offload;
+mod saved;
 
 pub use adapter::{
     Control, Count, FRAMING, MAX_INTERFACES, MAX_MTU, MIN_MTU, Nic, NicConfig, NicError, NicQueue, NicRx, NicTx,
@@ -37,3 +38,4 @@ pub use adapter::{
 };
 pub use flags::{AdapterFlags, Change, FLAGS, Flag, FlagError, Flags, PUBLISHED};
 pub use offload::*;
+pub use saved::{Saved, SavedError};

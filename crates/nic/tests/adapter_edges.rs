@@ -102,6 +102,6 @@ fn those_with_frames_left_are_named_and_no_others() {
     assert_eq!(queue.rx.receive(0, 1, |_| ()), 1);
     assert_eq!(named(&queue), [2]);
     queue.rx.poll(0);
-    assert_eq!(named(&queue), []);
+    assert!(named(&queue).is_empty());
     assert_eq!([0, 1, 2].map(|vi| nic.control().counters(vi).unwrap().of(Count::RxUnread)), [0, 0, 2]);
 }

@@ -1,7 +1,5 @@
 //! `linerate bench`.
 
-mod history;
-
 use super::shared::{ended, file, stop_at_signals};
 use super::{Command, parsed};
 use crate::print::print;
@@ -9,7 +7,7 @@ use crate::progress::Progress;
 use crate::trouble::Trouble;
 use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory, Parser};
-use history::History;
+use linerate_lab::history::{History, HistoryError};
 use linerate_lab::progress::{Step, Steps};
 use linerate_load::bench::{BENCHES, Bench, Compared, Missing, Setting, Unit, compare, spread};
 use linerate_result::Counted;
@@ -110,7 +108,7 @@ fn run(parsed: Arguments) -> Result<ExitCode, Trouble> {
         print(&format!("\n{partial}\n"));
     }
     if let Some(trouble) = unwritten {
-        return Err(trouble);
+        return Err(trouble.into());
     }
     Ok(match (stop.asked(), failed, missed) {
         (true, ..) => ended(&stop),
@@ -118,6 +116,15 @@ fn run(parsed: Arguments) -> Result<ExitCode, Trouble> {
         (false, false, true) => ExitCode::from(3),
         (false, false, false) => ExitCode::SUCCESS,
     })
+}
+
+impl From<HistoryError> for Trouble {
+    fn from(error: HistoryError) -> Self {
+        match error {
+            HistoryError::Open { .. } => Self::usage(error.to_string()),
+            HistoryError::Write { .. } => Self::failed(error.to_string()),
+        }
+    }
 }
 
 /// linerate's figure in a few words.

@@ -1,16 +1,17 @@
 //! `linerate fcoe`: Fibre Channel over Ethernet, VN2VN.
 
-mod client;
 mod common;
 mod copy;
 mod discover;
 mod initiator;
 mod list;
 mod target;
+mod which;
 
 use super::{Command, parsed};
 use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser, Subcommand};
+use linerate_load::fcoe::Way;
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("fcoe", Arguments::command, |matches, _| run(parsed(matches)?));
@@ -47,7 +48,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
         What::Initiator(arguments) => initiator::run(&arguments),
         What::Ls(arguments) => list::run(&arguments, false),
         What::Inq(arguments) => list::run(&arguments, true),
-        What::Read(arguments) => copy::run(&arguments, copy::Way::Read),
-        What::Write(arguments) => copy::run(&arguments, copy::Way::Write),
+        What::Read(arguments) => copy::run(arguments, Way::Read),
+        What::Write(arguments) => copy::run(arguments, Way::Write),
     }
 }

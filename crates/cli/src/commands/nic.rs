@@ -1,15 +1,13 @@
 //! `linerate nic`.
 
-mod saved;
 mod show;
 
 use super::{Command, parsed};
 use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use linerate_load::pktgen::resolve;
-use linerate_nic::{Control, FlagError, Nic, NicConfig, NicError, ViSettings};
+use linerate_nic::{Control, FlagError, Nic, NicConfig, NicError, Saved, SavedError, ViSettings};
 use linerate_port::open;
-use saved::Saved;
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("nic", Arguments::command, |matches, _| run(parsed(matches)?));
@@ -150,7 +148,7 @@ fn set(port: &str, words: &[String]) -> Result<String, Trouble> {
         text += "nothing changed: it is so already\n";
     }
     let what = if kept.is_empty() { "nothing but defaults".to_owned() } else { kept.join(" ") };
-    let key = saved::key(port);
+    let key = Saved::key(port);
     Ok(text
         + &format!(
             "saved for {key}: {what}\nin {path}; hosts on this port (stack up) begin with it; those that run already keep what they have\n"
@@ -191,6 +189,15 @@ fn state(control: &Control) -> State {
 impl From<NicError> for Trouble {
     fn from(error: NicError) -> Self {
         Self::usage(error.to_string())
+    }
+}
+
+impl From<SavedError> for Trouble {
+    fn from(error: SavedError) -> Self {
+        match error {
+            SavedError::NoHome => Self::usage(error.to_string()),
+            other => Self::failed(other.to_string()),
+        }
     }
 }
 

@@ -4,15 +4,22 @@
 //! One initiator is on a plain cable. Several are behind a switch that pauses, which the initiators' thread runs, so that
 //! no more than two threads are ever busy.
 //!
+//! Beside it, an initiator for a while ([`Visit`]): it finds the disks of targets on a port, or [copies](copy) one.
+//!
 //! What this module refuses to do: it compares nothing and prints nothing.
 
+mod client;
+mod copy;
 mod load;
 mod mix;
 mod pattern;
 mod site;
+mod stream;
 mod wire;
 mod workload;
 
+pub use client::{Found, Visit, number};
+pub use copy::{Copied, Opened, Order, Way, copy};
 pub use mix::Mix;
 pub use wire::Wire;
 pub use workload::WORKLOAD;

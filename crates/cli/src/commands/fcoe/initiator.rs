@@ -1,12 +1,12 @@
 //! `linerate fcoe initiator`: LUNs of targets, handed on over NBD.
 
-use super::client::number;
 use super::common::{NO_ADDRESS, NodeArguments, introduce, over};
 use crate::commands::shared::{confine, ended, stop_after, stop_at_signals};
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_block::{Completion, Geometry, Operation, Tag};
 use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent};
+use linerate_load::fcoe::number;
 use linerate_nbd::{BlockService, Export};
 use linerate_rt::block::nbd::{Address, NbdServer};
 use linerate_rt::fc::{Remote, RemoteUnit, Watcher};

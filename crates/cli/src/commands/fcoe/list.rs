@@ -1,10 +1,11 @@
 //! `linerate fcoe ls` and `linerate fcoe inq`.
 
-use super::client::{Which, number};
 use super::common::stopper;
+use super::which::Which;
 use crate::commands::shared::ended;
 use crate::trouble::{Trouble, print};
 use clap::Args;
+use linerate_load::fcoe::{Found, number};
 use linerate_rt::fc::RemoteUnit;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -25,7 +26,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments, long: bool) -> Result<ExitCode, Trouble> {
     let example = if long { "fcoe inq -i xdp:eth1 --lun 0" } else { "fcoe ls -i xdp:eth1" };
     let stop = stopper(None)?;
-    let (mut units, mut failures) = arguments.which.find(example, &stop)?;
+    let Found { mut units, mut failures } = arguments.which.visit(example, &stop)?.find()?;
     if stop.signal().is_some() {
         return Ok(ended(&stop));
     }

@@ -1,7 +1,6 @@
 //! What `nic show` and `nic list` print.
 
-use super::saved::Saved;
-use linerate_nic::{Nic, ViSettings};
+use linerate_nic::{Nic, Saved, ViSettings};
 use linerate_port::{KINDS, Link};
 use serde_json::{Map, Value, json};
 use std::fs;

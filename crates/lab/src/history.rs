@@ -1,16 +1,16 @@
 //! The history of the bench: a file to which each figure is added as one line of JSON.
 
-use crate::trouble::Trouble;
-use linerate_lab::environment;
+use crate::environment;
 use linerate_load::bench::{Bench, Compared, spread};
 use linerate_result::{Environment, Timestamp};
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// The open file, and what all its new lines have in common.
-pub(super) struct History {
+pub struct History {
     path: PathBuf,
     file: File,
     date: String,
@@ -18,24 +18,48 @@ pub(super) struct History {
     kernel: Value,
 }
 
+/// Why a history cannot be kept.
+#[derive(Debug, Error)]
+pub enum HistoryError {
+    /// The file could not be opened or made.
+    #[error("--history {}: {why}; give a file that can be written", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        why: io::Error,
+    },
+    /// A line could not be added.
+    #[error("--history {}: {why}; free some space", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        why: io::Error,
+    },
+}
+
 impl History {
     /// Opens the file, or makes it; nothing in it is changed.
-    pub(super) fn open(path: &Path) -> Result<Self, Trouble> {
-        let file = OpenOptions::new().append(true).create(true).open(path).map_err(|e| {
-            Trouble::usage(format!("--history {}: {e}; give a file that can be written", path.display()))
-        })?;
+    ///
+    /// # Errors
+    /// [`HistoryError::Open`].
+    pub fn open(path: &Path) -> Result<Self, HistoryError> {
+        let opened = OpenOptions::new().append(true).create(true).open(path);
+        let file = opened.map_err(|why| HistoryError::Open { path: path.to_owned(), why })?;
         let host = environment::read(&[]);
         let date = Timestamp::now().to_string().chars().take("2026-03-05".len()).collect();
         Ok(Self { path: path.to_owned(), file, date, cpu: cpu(&host), kernel: kernel(&host) })
     }
 
     /// Adds a bench's line; none if it gave no figure.
-    pub(super) fn add(&mut self, bench: &Bench, compared: &Compared) -> Result<(), Trouble> {
+    ///
+    /// # Errors
+    /// [`HistoryError::Write`].
+    pub fn add(&mut self, bench: &Bench, compared: &Compared) -> Result<(), HistoryError> {
         let Some(line) = self.line(bench, compared) else { return Ok(()) };
         // In one piece, so that two benches that write to one file do not mix their lines.
-        self.file
-            .write_all(line.as_bytes())
-            .map_err(|e| Trouble::failed(format!("--history {}: {e}; free some space", self.path.display())))
+        self.file.write_all(line.as_bytes()).map_err(|why| HistoryError::Write { path: self.path.clone(), why })
     }
 
     fn line(&self, bench: &Bench, compared: &Compared) -> Option<String> {

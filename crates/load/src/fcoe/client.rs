@@ -1,30 +1,38 @@
 //! An initiator for a while: finds disks, does something with them, and goes.
 
-use super::common::NodeArguments;
-use crate::commands::shared::confine;
-use crate::trouble::Trouble;
-use clap::Args;
 use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent};
 use linerate_port::Link;
-use linerate_rt::fc::{Remote, RemoteUnit, Watcher};
-use linerate_rt::{Sleeper, Stop, Waiter, run as run_machine};
+use linerate_rt::fc::{FcError, FcPort, Remote, RemoteUnit, Watcher};
+use linerate_rt::{Sleeper, Stop, WaitMode, Waiter, run as run_machine};
 use linerate_wire::{Wwn, scsi};
 
 const SECOND: u64 = 1_000_000_000;
 /// How long it is quiet before nobody else is expected: beacons come at the latest 400 ms after each other at the start.
 const QUIET: u64 = SECOND;
 
-/// Which disks.
-#[derive(Args)]
-pub(super) struct Which {
-    #[command(flatten)]
-    pub(super) node: NodeArguments,
+/// A port from which disks are looked for, and whose.
+pub struct Visit<'a> {
+    /// The port.
+    pub port: FcPort,
     /// The target's port name; otherwise all targets are looked at.
-    #[arg(long, value_name = "WWPN")]
-    pub(super) target: Option<Wwn>,
-    /// How many seconds to look for targets.
-    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub(super) timeout: u64,
+    pub target: Option<Wwn>,
+    /// How many seconds targets are looked for.
+    pub timeout: u64,
+    /// How the thread waits.
+    pub wait: WaitMode,
+    /// Ends it early.
+    pub stop: &'a Stop,
+    /// Done once all is open that takes privileges.
+    pub opened: fn(),
+}
+
+/// The disks that were found, and what went wrong.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The disks.
+    pub units: Vec<RemoteUnit>,
+    /// A line for each target that gave none, and why.
+    pub failures: Vec<String>,
 }
 
 /// What is to be done after a turn.
@@ -97,35 +105,38 @@ impl Watcher<Disks> for Client<'_> {
     }
 }
 
-impl Which {
-    /// Runs some work, a turn at a time, until it is done or `stop` is asked. Gives what to add to what went wrong, if
+impl Visit<'_> {
+    /// Does some work, a turn at a time, until it is done or the stop is asked for. Gives what to add to what went wrong, if
     /// the link is down.
-    pub(super) fn run(&self, example: &str, stop: &Stop, work: &mut dyn Work) -> Result<&'static str, Trouble> {
-        let port = self.node.port(example)?;
+    pub(super) fn work(self, work: &mut dyn Work) -> Result<&'static str, FcError> {
+        let port = self.port;
         let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
         let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
         let client = Client { remote: Remote::new(self.target), work, until: None, done: false };
         let mut node = port.node(&config, disks, client)?;
-        confine(&[]);
-        run_machine(&mut node, &mut Waiter::new(self.node.wait), stop);
+        (self.opened)();
+        run_machine(&mut node, &mut Waiter::new(self.wait), self.stop);
         Ok(if node.link() == Link::Down { " The link is down: nobody is at its other end." } else { "" })
     }
 
-    /// The disks that are there, when nobody else is expected, and what went wrong.
-    pub(super) fn find(&self, example: &str, stop: &Stop) -> Result<(Vec<RemoteUnit>, Vec<String>), Trouble> {
-        let (mut search, mut units, mut failures) = (Search::new(self), Vec::new(), Vec::new());
-        let remark = self.run(example, stop, &mut |now: u64, remote: &mut Remote| {
+    /// The disks that are there, when nobody else is expected.
+    ///
+    /// # Errors
+    /// [`FcError`] when there can be no node on the port.
+    pub fn find(self) -> Result<Found, FcError> {
+        let (mut search, mut found, timeout) = (Search::new(&self), Found::default(), self.timeout);
+        let remark = self.work(&mut |now: u64, remote: &mut Remote| {
             let turn = search.turn(now, remote);
             if matches!(turn, Turn::Done) {
-                failures.extend(remote.failures().iter().map(|(wwpn, error)| format!("{wwpn}: {error}")));
-                units = remote.units().to_vec();
+                found.failures.extend(remote.failures().iter().map(|(wwpn, error)| format!("{wwpn}: {error}")));
+                found.units = remote.units().to_vec();
             }
             turn
         })?;
-        if units.is_empty() && failures.is_empty() {
-            failures.push(nothing("LUN", self.timeout) + remark);
+        if found.units.is_empty() && found.failures.is_empty() {
+            found.failures.push(nothing("LUN", timeout) + remark);
         }
-        Ok((units, failures))
+        Ok(found)
     }
 }
 
@@ -144,8 +155,8 @@ pub(super) struct Search {
 }
 
 impl Search {
-    pub(super) fn new(which: &Which) -> Self {
-        Self { named: which.target.is_some(), timeout: which.timeout * SECOND, until: None, quiet: None }
+    pub(super) fn new(visit: &Visit<'_>) -> Self {
+        Self { named: visit.target.is_some(), timeout: visit.timeout * SECOND, until: None, quiet: None }
     }
 
     /// Done when the target that was named has been looked at, or when for a while no other has come; and when the time is
@@ -169,7 +180,8 @@ impl Search {
 }
 
 /// The number of a LUN, as targets and people count them.
-pub(super) fn number(unit: &RemoteUnit) -> String {
+#[must_use]
+pub fn number(unit: &RemoteUnit) -> String {
     scsi::lun_number(unit.lun.lun.0).map_or_else(
         || unit.lun.lun.0.iter().map(|octet| format!("{octet:02x}")).collect(),
         |number| number.to_string(),

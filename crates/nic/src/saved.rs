@@ -1,39 +1,70 @@
 //! Settings that are kept for adapters to be made: words by port, in one JSON file of the user's configuration directory.
 
-use crate::trouble::Trouble;
 use linerate_port::Spec;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// The version of the file's form.
 const SCHEMA: u64 = 1;
 
 /// What is kept.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Saved {
+pub struct Saved {
     path: PathBuf,
     ports: BTreeMap<String, Vec<String>>,
 }
 
-/// What a port is known by: kind and name, without options.
-pub(super) fn key(port: &str) -> String {
-    Spec::parse(port).map_or_else(|_| port.to_owned(), |spec| format!("{}:{}", spec.kind.name, spec.name))
+/// Why settings cannot be kept, or had back.
+#[derive(Debug, Error)]
+pub enum SavedError {
+    /// Nothing says where a user's settings are.
+    #[error("neither XDG_CONFIG_HOME nor HOME is an absolute path; set one, to have a place for settings")]
+    NoHome,
+    /// The file is there and cannot be read.
+    #[error("{}: {why}; make it readable or move it away", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        why: io::Error,
+    },
+    /// What stands in the file is not what is written here.
+    #[error("{}: {what}; mend it or move it away", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The file cannot be written.
+    #[error("{}: {why}; make its directory writable", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        why: io::Error,
+    },
 }
 
 impl Saved {
     /// What the user's file says; nothing if there is none.
-    pub(super) fn load() -> Result<Self, Trouble> {
+    ///
+    /// # Errors
+    /// [`SavedError`], if there is a file and it cannot be had, or nothing says where it is.
+    pub fn load() -> Result<Self, SavedError> {
         let path = path()?;
         match std::fs::read_to_string(&path) {
             Ok(text) => Self::parse(&path, &text),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Self { path, ports: BTreeMap::new() }),
-            Err(e) => Err(Trouble::failed(format!("{}: {e}; make it readable or move it away", path.display()))),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Self { path, ports: BTreeMap::new() }),
+            Err(why) => Err(SavedError::Read { path, why }),
         }
     }
 
-    fn parse(path: &Path, text: &str) -> Result<Self, Trouble> {
-        let oops = |what: &str| Trouble::failed(format!("{}: {what}; mend it or move it away", path.display()));
+    fn parse(path: &Path, text: &str) -> Result<Self, SavedError> {
+        let oops = |what: &str| SavedError::Damaged { path: path.to_owned(), what: what.to_owned() };
         let document: Value = serde_json::from_str(text).map_err(|e| oops(&format!("no JSON ({e})")))?;
         if document["schema"].as_u64() != Some(SCHEMA) {
             return Err(oops(&format!("its schema is not {SCHEMA}")));
@@ -46,27 +77,37 @@ impl Saved {
         Ok(Self { path: path.to_owned(), ports: ports.ok_or_else(|| oops("a port's words are no list of words"))? })
     }
 
+    /// What a port is known by here: kind and name, without options.
+    #[must_use]
+    pub fn key(port: &str) -> String {
+        Spec::parse(port).map_or_else(|_| port.to_owned(), |spec| format!("{}:{}", spec.kind.name, spec.name))
+    }
+
     /// The words kept for a port.
-    pub(super) fn words(&self, port: &str) -> &[String] {
-        self.ports.get(&key(port)).map_or(&[], Vec::as_slice)
+    #[must_use]
+    pub fn words(&self, port: &str) -> &[String] {
+        self.ports.get(&Self::key(port)).map_or(&[], Vec::as_slice)
     }
 
     /// All ports that words are kept for.
-    pub(super) fn ports(&self) -> impl Iterator<Item = (&String, &Vec<String>)> {
+    pub fn ports(&self) -> impl Iterator<Item = (&String, &Vec<String>)> {
         self.ports.iter()
     }
 
     /// Keeps words for a port in place of those that were.
-    pub(super) fn put(&mut self, port: &str, words: Vec<String>) {
+    pub fn put(&mut self, port: &str, words: Vec<String>) {
         if words.is_empty() {
-            self.ports.remove(&key(port));
+            self.ports.remove(&Self::key(port));
         } else {
-            self.ports.insert(key(port), words);
+            self.ports.insert(Self::key(port), words);
         }
     }
 
     /// Writes the file, whole or not at all; says where it is.
-    pub(super) fn store(&self) -> Result<&Path, Trouble> {
+    ///
+    /// # Errors
+    /// [`SavedError::Write`].
+    pub fn store(&self) -> Result<&Path, SavedError> {
         let text = format!("{:#}\n", json!({ "schema": SCHEMA, "ports": self.ports }));
         let new = self.path.with_extension(format!("new{}", std::process::id()));
         let write = || {
@@ -76,19 +117,16 @@ impl Saved {
         };
         match write() {
             Ok(()) => Ok(&self.path),
-            Err(e) => Err(Trouble::failed(format!("{}: {e}; make its directory writable", self.path.display()))),
+            Err(why) => Err(SavedError::Write { path: self.path.clone(), why }),
         }
     }
 }
 
 /// `linerate/nic.json` in `$XDG_CONFIG_HOME`, or in `~/.config` (XDG Base Directory Specification).
-fn path() -> Result<PathBuf, Trouble> {
+fn path() -> Result<PathBuf, SavedError> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
-    let config = config.ok_or_else(|| {
-        Trouble::usage("neither XDG_CONFIG_HOME nor HOME is an absolute path; set one, to have a place for settings")
-    })?;
-    Ok(config.join("linerate").join("nic.json"))
+    Ok(config.ok_or(SavedError::NoHome)?.join("linerate").join("nic.json"))
 }
 
 #[cfg(test)]

@@ -1,0 +1,36 @@
+//! Which disks a command is about.
+
+use super::common::NodeArguments;
+use crate::commands::shared::confine;
+use crate::trouble::Trouble;
+use clap::Args;
+use linerate_load::fcoe::Visit;
+use linerate_rt::Stop;
+use linerate_wire::Wwn;
+
+/// The node, and whose disks.
+#[derive(Args)]
+pub(super) struct Which {
+    #[command(flatten)]
+    node: NodeArguments,
+    /// The target's port name; otherwise all targets are looked at.
+    #[arg(long, value_name = "WWPN")]
+    target: Option<Wwn>,
+    /// How many seconds to look for targets.
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    timeout: u64,
+}
+
+impl Which {
+    /// Opens the port.
+    pub(super) fn visit<'a>(&self, example: &str, stop: &'a Stop) -> Result<Visit<'a>, Trouble> {
+        Ok(Visit {
+            port: self.node.port(example)?,
+            target: self.target,
+            timeout: self.timeout,
+            wait: self.node.wait,
+            stop,
+            opened: || confine(&[]),
+        })
+    }
+}

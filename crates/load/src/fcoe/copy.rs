@@ -1,0 +1,355 @@
+//! Copies between a LUN and a file or pipe.
+
+use super::client::{Search, Turn, Visit, Work, nothing, number};
+use super::stream::{Sink, Source, Taken};
+use linerate_block::{Buffer, Operation, Tag};
+use linerate_rt::Sleeper;
+use linerate_rt::fc::{FcError, Remote, RemoteCompletion};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
+use std::path::PathBuf;
+
+/// What is copied from where to where.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// Which way.
+    pub way: Way,
+    /// The LUN.
+    pub lun: u16,
+    /// Where on the LUN the copy begins: a multiple of its block size.
+    pub offset: u64,
+    /// How much: likewise; otherwise to the end of the LUN, or of the file that is written to it.
+    pub bytes: Option<u64>,
+    /// The file; none is standard output or input.
+    pub file: Option<PathBuf>,
+}
+
+/// What came of a copy.
+#[derive(Debug)]
+pub struct Copied {
+    /// Octets that have been copied.
+    pub octets: u64,
+    /// Nobody reads standard output any more.
+    pub unread: bool,
+    /// Why it failed, in a line.
+    pub result: Result<(), String>,
+}
+
+/// Octets of a request, and requests at once.
+const PIECE: u64 = 512 << 10;
+const DEPTH: usize = 16;
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the LUN.
+    Read,
+    /// To the LUN.
+    Write,
+}
+
+/// A copy under way.
+struct Copy<'a> {
+    order: &'a Order,
+    /// The file until the copy begins, and whoever reads or writes it from then on.
+    file: Option<File>,
+    source: Option<Source>,
+    sink: Option<Sink>,
+    /// Octets of an input whose length is known.
+    length: Option<u64>,
+    search: Search,
+    /// Seconds that targets are looked for.
+    timeout: u64,
+    /// The disk's place and its block size.
+    disk: Option<(usize, u64)>,
+    /// The next octet of the LUN, and where the copy ends at the latest.
+    at: u64,
+    end: u64,
+    /// No more requests follow.
+    all_begun: bool,
+    /// Requests under way, oldest first, each with its buffer once it has ended.
+    under_way: VecDeque<(u32, Option<Buffer>)>,
+    next_tag: u32,
+    moved: u64,
+    flushing: bool,
+    /// What is wrong with the input, told when what came before is written.
+    fault: Option<&'static str>,
+    unread: bool,
+    result: Option<Result<(), String>>,
+}
+
+/// The file of a copy, open.
+pub struct Opened {
+    file: File,
+    /// Its length, if it is an input that has one: pipes and terminals have none.
+    length: Option<u64>,
+}
+
+impl Order {
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// A line that names it and the mend.
+    pub fn open(&self) -> Result<Opened, String> {
+        let opened = match (self.way, &self.file) {
+            (Way::Read, None) => std::io::stdout().as_fd().try_clone_to_owned().map(|fd| (File::from(fd), None)),
+            // What it has stays until there is something to be written.
+            (Way::Read, Some(path)) => {
+                let file = File::options().write(true).create(true).truncate(false).open(path);
+                file.map(|file| (file, None))
+            }
+            (Way::Write, None) => std::io::stdin().as_fd().try_clone_to_owned().map(|fd| (File::from(fd), None)),
+            (Way::Write, Some(path)) => File::open(path).and_then(|mut file| {
+                let kind = file.metadata()?.file_type();
+                if !kind.is_file() && !kind.is_block_device() {
+                    return Ok((file, None));
+                }
+                let length = file.seek(SeekFrom::End(0))?;
+                file.rewind()?;
+                Ok((file, Some(length)))
+            }),
+        };
+        let opened = opened.map(|(file, length)| Opened { file, length });
+        opened.map_err(|e| format!("{}: {e}; give a file, or - for a pipe", self.name()))
+    }
+
+    /// What the file is called.
+    fn name(&self) -> String {
+        match (&self.file, self.way) {
+            (Some(path), _) => path.display().to_string(),
+            (None, Way::Read) => "standard output".to_owned(),
+            (None, Way::Write) => "standard input".to_owned(),
+        }
+    }
+}
+
+/// Copies, until all is done or the visit's stop is asked for.
+///
+/// # Errors
+/// [`FcError`] when there can be no node on the port; what goes wrong later is in [`Copied`].
+pub fn copy(order: &Order, Opened { file, length }: Opened, visit: Visit<'_>) -> Result<Copied, FcError> {
+    let mut copy = Copy {
+        order,
+        file: Some(file),
+        source: None,
+        sink: None,
+        length,
+        search: Search::new(&visit),
+        timeout: visit.timeout,
+        disk: None,
+        at: order.offset,
+        end: match order.bytes.or(length) {
+            Some(bytes) => order.offset.saturating_add(bytes),
+            None => u64::MAX,
+        },
+        all_begun: false,
+        under_way: VecDeque::new(),
+        next_tag: 0,
+        moved: 0,
+        flushing: false,
+        fault: None,
+        unread: false,
+        result: None,
+    };
+    let remark = visit.work(&mut copy)?;
+    let result = copy.result.unwrap_or_else(|| Err("the copy did not end; try again".to_owned()));
+    Ok(Copied { octets: copy.moved, unread: copy.unread, result: result.map_err(|why| why + remark) })
+}
+
+impl Work for Copy<'_> {
+    fn turn(&mut self, now: u64, remote: &mut Remote) -> Turn {
+        match self.go(now, remote) {
+            Ok(turn) => {
+                if matches!(turn, Turn::Done) {
+                    self.result = Some(Ok(()));
+                }
+                turn
+            }
+            Err(why) => {
+                self.result = Some(Err(why));
+                Turn::Done
+            }
+        }
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        // While there is no room for more, the input is not waited for.
+        if let Some(source) = self.source.as_mut().filter(|_| !self.all_begun && self.under_way.len() < DEPTH) {
+            visit(source.bell());
+        }
+        if let Some(sink) = &mut self.sink {
+            visit(sink.bell());
+        }
+    }
+}
+
+impl Copy<'_> {
+    fn go(&mut self, now: u64, remote: &mut Remote) -> Result<Turn, String> {
+        let Some((unit, block)) = self.disk else { return self.find(now, remote) };
+        let ended = self.take_ended(remote)?;
+        let begun = match self.order.way {
+            Way::Read => self.begin_reads(unit, block, remote),
+            Way::Write => self.begin_writes(unit, block, remote)?,
+        };
+        let behind = self.sink.as_ref().map_or(0, Sink::behind);
+        if !self.under_way.is_empty() || behind > 0 || !self.all_begun {
+            return Ok(if ended || begun { Turn::Worked } else { Turn::Wait(None) });
+        }
+        if self.order.way == Way::Write && !self.flushing {
+            self.flushing = true;
+            let tag = self.tag();
+            remote.submit(unit, tag, Operation::Flush);
+            return Ok(Turn::Worked);
+        }
+        match self.fault {
+            Some(fault) => Err(format!("{}: {fault}; {} bytes were written", self.order.name(), self.moved)),
+            None => Ok(Turn::Done),
+        }
+    }
+
+    /// Takes what has ended: on the LUN, and in the file.
+    fn take_ended(&mut self, remote: &mut Remote) -> Result<bool, String> {
+        let mut worked = false;
+        while let Some(RemoteCompletion { completion, trouble, .. }) = remote.complete() {
+            worked = true;
+            completion.result.map_err(|e| {
+                let why = trouble.unwrap_or(e.to_string());
+                format!("LUN {}: {why}; {} bytes were copied", self.order.lun, self.moved)
+            })?;
+            let Tag(tag) = completion.tag;
+            if let Some(entry) = self.under_way.iter_mut().find(|(known, _)| *known == tag) {
+                entry.1 = completion.buffer.or_else(|| Some(Buffer::new(0)));
+            }
+        }
+        // In order, whatever order they ended in.
+        while let Some((_, Some(_))) = self.under_way.front() {
+            let Some((_, Some(buffer))) = self.under_way.pop_front() else { break };
+            match &mut self.sink {
+                Some(sink) => sink.give(buffer),
+                None => self.moved += buffer.len() as u64,
+            }
+        }
+        while let Some(sink) = &mut self.sink {
+            match sink.written() {
+                Ok(Some(n)) => (worked, self.moved) = (true, self.moved + n as u64),
+                Ok(None) => break,
+                Err(e) => {
+                    self.unread = self.order.file.is_none() && e.kind() == std::io::ErrorKind::BrokenPipe;
+                    return Err(format!("{}: {e}; {} bytes were copied", self.order.name(), self.moved));
+                }
+            }
+        }
+        Ok(worked)
+    }
+
+    fn tag(&mut self) -> Tag {
+        self.next_tag = self.next_tag.wrapping_add(1);
+        self.under_way.push_back((self.next_tag, None));
+        Tag(self.next_tag)
+    }
+
+    /// Asks for what follows, no faster than the file takes it.
+    fn begin_reads(&mut self, unit: usize, block: u64, remote: &mut Remote) -> bool {
+        let before = self.at;
+        while self.at < self.end && self.under_way.len() + self.sink.as_ref().map_or(0, Sink::behind) < DEPTH {
+            let buffer = Buffer::new(usize::try_from(PIECE.min(self.end - self.at)).unwrap_or(0));
+            let lba = self.at / block;
+            self.at += buffer.len() as u64;
+            let tag = self.tag();
+            remote.submit(unit, tag, Operation::Read { lba, buffer });
+        }
+        self.all_begun = self.at >= self.end;
+        self.at > before
+    }
+
+    /// Writes what the input has now.
+    fn begin_writes(&mut self, unit: usize, block: u64, remote: &mut Remote) -> Result<bool, String> {
+        let mut worked = false;
+        while !self.all_begun && self.under_way.len() < DEPTH {
+            let Some(source) = &mut self.source else { break };
+            let taken = source.take();
+            let mut buffer =
+                match taken.map_err(|e| format!("{}: {e}; {} bytes were written", self.order.name(), self.moved))? {
+                    Taken::Nothing => break,
+                    Taken::Piece(buffer) => buffer,
+                    Taken::End => {
+                        (worked, self.all_begun) = (true, true);
+                        if self.at < self.end && self.order.bytes.or(self.length).is_some() {
+                            self.fault = Some("the input ended before as much had come as was to be written");
+                        }
+                        break;
+                    }
+                };
+            worked = true;
+            let (whole, room) = (buffer.len() as u64, self.end - self.at);
+            let fits = whole.min(room) / block * block;
+            if whole > room {
+                (self.fault, self.all_begun) = (Some("the input is longer than the LUN's room for it"), true);
+            } else if fits < whole {
+                self.fault = Some("the input's length is no multiple of the LUN's block size: pad it");
+                self.all_begun = true;
+            }
+            if fits > 0 {
+                buffer.resize(usize::try_from(fits).unwrap_or(0));
+                let lba = self.at / block;
+                self.at += fits;
+                let tag = self.tag();
+                remote.submit(unit, tag, Operation::Write { lba, buffer, fua: false });
+            }
+        }
+        Ok(worked)
+    }
+
+    /// Begins to read or write the file. What an output had is forgotten; what is no regular file forgets nothing.
+    fn begin_file(&mut self) -> std::io::Result<()> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        if self.order.way == Way::Write {
+            let limit = self.order.bytes.or(self.length);
+            self.source = Some(Source::begin(file, usize::try_from(PIECE).unwrap_or(0), limit)?);
+            return Ok(());
+        }
+        if self.order.file.is_some() && file.metadata()?.is_file() {
+            file.set_len(0)?;
+        }
+        self.sink = Some(Sink::begin(file, DEPTH)?);
+        Ok(())
+    }
+
+    /// Waits for the disk, and checks that the copy fits it.
+    fn find(&mut self, now: u64, remote: &Remote) -> Result<Turn, String> {
+        let wanted = self.order.lun.to_string();
+        let turn = self.search.turn(now, remote);
+        let there: Vec<usize> = (0..remote.units().len()).filter(|i| number(&remote.units()[*i]) == wanted).collect();
+        let scanned = remote.scanned().is_some_and(|scanned| scanned > 0) && matches!(turn, Turn::Done);
+        match (&there[..], &turn) {
+            ([unit], _) if scanned => {
+                let lun = &remote.units()[*unit].lun;
+                let block = u64::from(lun.block_size);
+                let size = lun.blocks.saturating_mul(block);
+                let (at, end) = (self.at, if self.end == u64::MAX { size } else { self.end });
+                if !at.is_multiple_of(block) || !end.is_multiple_of(block) {
+                    return Err(format!("offset and length must be multiples of the LUN's {block} bytes a block"));
+                }
+                if end > size || at > end {
+                    return Err(format!("{at} to {end} is beyond the LUN's {size} bytes: give less"));
+                }
+                if self.order.way == Way::Write && lun.read_only {
+                    return Err(format!("LUN {wanted} is read-only"));
+                }
+                self.end = end;
+                self.disk = Some((*unit, block));
+                self.begin_file().map_err(|e| format!("{}: {e}", self.order.name()))?;
+                Ok(Turn::Worked)
+            }
+            ([_, _, ..], Turn::Done) => {
+                Err(format!("several targets have a LUN {wanted}: choose one by --target WWPN (fcoe ls shows them)"))
+            }
+            (_, Turn::Done) if remote.scanned().unwrap_or(0) == 0 => Err(nothing("target", self.timeout)),
+            (_, Turn::Done) => Err(format!("no LUN {wanted} was found: fcoe ls shows what there is")),
+            _ => Ok(turn),
+        }
+    }
+}
