@@ -25,6 +25,8 @@ mod netlink;
 #[cfg(target_os = "linux")]
 mod rtnetlink;
 #[cfg(target_os = "linux")]
+pub mod settings;
+#[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
 mod veth;

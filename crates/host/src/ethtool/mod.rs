@@ -21,6 +21,7 @@ pub use offloads::Offloads;
 
 // linux/ethtool_netlink.h
 const ETHTOOL_MSG_CHANNELS_GET: u8 = 17;
+const ETHTOOL_MSG_CHANNELS_SET: u8 = 18;
 const ETHTOOL_A_HEADER: u16 = 1;
 const ETHTOOL_A_HEADER_DEV_NAME: u16 = 2;
 const ETHTOOL_A_CHANNELS_RX_COUNT: u16 = 6;
@@ -89,6 +90,26 @@ impl Ethtool {
             Ok(Channels::parse(&this.0.ask(message)?))
         };
         self.ask(name, get).map_err(|e| oops(name, "reading its queues", &e))
+    }
+
+    /// Sets the queues that an interface uses.
+    pub fn set_channels(&mut self, name: &str, channels: Channels) -> Result<(), Error> {
+        let set = |this: &mut Self, name: &str| {
+            let mut message = this.request(ETHTOOL_MSG_CHANNELS_SET, name);
+            // What an interface has none of (most have no queue for one way alone) may not be named.
+            let now = Channels::parse(&this.0.ask(this.request(ETHTOOL_MSG_CHANNELS_GET, name))?);
+            for (kind, count, now) in [
+                (ETHTOOL_A_CHANNELS_RX_COUNT, channels.rx, now.rx),
+                (ETHTOOL_A_CHANNELS_TX_COUNT, channels.tx, now.tx),
+                (ETHTOOL_A_CHANNELS_COMBINED_COUNT, channels.combined, now.combined),
+            ] {
+                if count != now {
+                    message.attribute(kind, &count.to_ne_bytes());
+                }
+            }
+            this.0.ask(message).map(drop)
+        };
+        self.ask(name, set).map_err(|e| oops(name, "setting its queues", &e))
     }
 
     fn ask<T>(&mut self, name: &str, ask: impl FnOnce(&mut Self, &str) -> io::Result<T>) -> io::Result<T> {

@@ -27,7 +27,7 @@ struct Request {
 
 /// The texts of driver and firmware version, as they stand in their fields.
 pub(crate) fn driver_and_firmware(interface: &str) -> io::Result<([u8; 32], [u8; 32])> {
-    const { assert!(size_of::<Info>() == 196 && size_of::<Request>() >= 40) };
+    const { assert!(size_of::<Info>() == 196 && size_of::<Request>() >= size_of::<libc::ifreq>()) };
     if interface.len() >= libc::IFNAMSIZ {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));
     }
@@ -36,7 +36,7 @@ pub(crate) fn driver_and_firmware(interface: &str) -> io::Result<([u8; 32], [u8;
     request.name[..interface.len()].copy_from_slice(interface.as_bytes());
     // Any socket is asked; it belongs to the calling thread's network namespace.
     let socket = UnixDatagram::unbound()?;
-    // SAFETY: the request is as large as an `ifreq` (40 bytes) or larger, its data as `struct ethtool_drvinfo`, and both
+    // SAFETY: the request is as large as an `ifreq` or larger, its data as `struct ethtool_drvinfo`, and both
     // outlive the call.
     match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) } {
         -1 => Err(io::Error::last_os_error()),
