@@ -1,8 +1,8 @@
 //! The history of the bench: a file to which each figure is added as one line of JSON.
 
-use crate::environment;
-use linerate_load::bench::{Bench, Compared, spread};
-use linerate_result::{Environment, Timestamp};
+use crate::{bench, environment};
+use linerate_load::bench::Compared;
+use linerate_result::{Environment, Kind, Number, Timestamp};
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -56,50 +56,47 @@ impl History {
     ///
     /// # Errors
     /// [`HistoryError::Write`].
-    pub fn add(&mut self, bench: &Bench, compared: &Compared) -> Result<(), HistoryError> {
-        let Some(line) = self.line(bench, compared) else { return Ok(()) };
+    pub fn add(&mut self, compared: &Compared) -> Result<(), HistoryError> {
+        let Some(line) = self.line(compared) else { return Ok(()) };
         // In one piece, so that two benches that write to one file do not mix their lines.
         self.file.write_all(line.as_bytes()).map_err(|why| HistoryError::Write { path: self.path.clone(), why })
     }
 
-    fn line(&self, bench: &Bench, compared: &Compared) -> Option<String> {
-        let [value, least, greatest] = compared.own_spread()?;
-        let counted = compared.counted();
-        let trips: Vec<f64> = compared.own.iter().filter_map(|figure| figure.round_trips).flatten().collect();
-        let trip = spread(&trips).map_or_else(|| "null".to_owned(), |[median, ..]| format!("{median:.0}"));
-        // A ratio to a roof that cannot be right is none.
-        let valid = || bench.peers.iter().filter(|peer| compared.is_valid(peer));
-        let ratios = valid().filter_map(|peer| {
-            let [ratio, ..] = compared.ratio_of(peer)?;
-            Some((peer.name, json!(rounded(ratio, 3)).to_string()))
-        });
-        let beside = bench.peers.iter().filter_map(|peer| {
-            let ratio = compared.ratio_of(peer)?;
-            let [ratio, least, greatest] = ratio.map(|ratio| json!(rounded(ratio, 3)).to_string());
-            let counted = compared.counted_of(peer);
-            let variant = compared.variant_of(peer).map(|name| ("variant", json!(name).to_string()));
-            let valid = peer.is_roof().then(|| ("valid", json!(compared.is_valid(peer)).to_string()));
+    fn line(&self, Compared { test, comparisons }: &Compared) -> Option<String> {
+        let value = test.value.as_ref()?;
+        let counted = test.counted();
+        let trip = bench::round_trips(test).and_then(|trips| trips.median.known());
+        let trip = trip.map_or_else(|| "null".to_owned(), |median| format!("{median:.0}"));
+        let number = |number: Number, digits| number.known().map(|n| json!(rounded(n, digits)).to_string());
+        let beside = comparisons.iter().filter_map(|all| {
+            let [ratio, least, greatest] = all.times_better().map(|times| number(times, 3));
+            let (ratio, counted) = (ratio?, all.rounds()?);
+            let variant = all.variant.as_ref().map(|name| ("variant", json!(name).to_string()));
+            let valid = (all.kind == Kind::Roof).then(|| ("valid", json!(all.is_valid()).to_string()));
             let always = [
                 ("ratio", ratio),
-                ("least", least),
-                ("greatest", greatest),
+                ("least", least?),
+                ("greatest", greatest?),
                 ("counted", counted.counted.to_string()),
                 ("made", counted.made.to_string()),
             ];
-            Some((peer.name, object(always.into_iter().chain(variant).chain(valid))))
+            Some((all.name.as_str(), object(always.into_iter().chain(variant).chain(valid))))
         });
+        // A ratio to a roof that cannot be right is none.
+        let valid = comparisons.iter().filter(|all| all.is_valid());
+        let ratios = valid.filter_map(|all| Some((all.name.as_str(), number(all.times_better()[0], 3)?)));
         let line = object([
             ("date", json!(self.date).to_string()),
             ("cpu", self.cpu.to_string()),
             ("kernel", self.kernel.to_string()),
-            ("bench", json!(bench.name).to_string()),
-            ("value", json!(rounded(value, 4)).to_string()),
-            ("unit", json!(bench.unit.name()).to_string()),
+            ("bench", json!(test.id).to_string()),
+            ("value", number(value.median, 4)?),
+            ("unit", json!(value.unit.name()).to_string()),
             ("round_trip_ns", trip),
             ("ratios", object(ratios)),
             // Lines of before end here.
-            ("least", json!(rounded(least, 4)).to_string()),
-            ("greatest", json!(rounded(greatest, 4)).to_string()),
+            ("least", number(value.least, 4)?),
+            ("greatest", number(value.greatest, 4)?),
             ("counted", counted.counted.to_string()),
             ("made", counted.made.to_string()),
             ("beside", object(beside)),
@@ -137,39 +134,36 @@ fn kernel(host: &Environment) -> Value {
 #[cfg(test)]
 mod tests {
     use super::{History, object, rounded};
-    use linerate_load::bench::{Bench, Compared, Figure, How, Peer, Unit};
+    use linerate_load::bench::Compared;
+    use linerate_result::{Comparison, Kind, Repeat, Test, Unit};
     use serde_json::Value;
 
     /// The ratio 9.35 to a copy stands in a line of before, as if it were one.
     #[test]
     fn a_line_names_the_roofs_variant_and_leaves_out_ratios_that_are_not_valid() {
-        const BENCH: Bench = Bench {
-            name: "b",
-            about: "",
-            unit: Unit::BytesPerSecond,
-            two_cores: false,
-            bound: None,
-            run: |_| Ok(1.0),
-            peers: &[
-                Peer { name: "passed", how: How::Best(Vec::new), wanted: None },
-                Peer { name: "roof", how: How::Best(Vec::new), wanted: None },
-                Peer { name: "peer", how: How::Own(|_| Ok(1.0)), wanted: None },
-            ],
+        let repeat = |value: Option<f64>| Repeat { value: value.into(), valid: value.is_some(), ..Repeat::default() };
+        let repeats = [Some(3.0), Some(1.0), Some(2.0), None].map(repeat).into();
+        let mut test = Test { id: "b".to_owned(), repeats, ..Test::default() };
+        test.summarize(Unit::BytesPerSecond);
+        let beside = |kind, name, ratios: &[f64], made| {
+            let all = Comparison::new(kind, "b", name, "", Unit::BytesPerSecond, 1.0.into(), 1.0.into());
+            let rounds: Vec<_> = ratios.iter().map(|ratio| ((*ratio).into(), 1.0.into())).collect();
+            all.with_rounds(&rounds, made)
         };
-        let compared = Compared {
-            own: [3.0, 1.0, 2.0].map(|value| Figure { value, round_trips: None }).into(),
-            made: 4,
-            ratios: [("passed", vec![9.35]), ("roof", vec![0.7, 0.5, 0.6]), ("peer", vec![9.35])].into(),
-            peers_made: [("passed", 1), ("roof", 3), ("peer", 2)].into(),
-            variants: [("roof", vec!["wide".to_owned()])].into(),
-            ..Compared::default()
-        };
+        let roof = beside(Kind::Roof, "roof", &[0.7, 0.5, 0.6], 3);
+        let comparisons = vec![
+            beside(Kind::Roof, "passed", &[9.35], 1),
+            Comparison { variant: Some("wide".to_owned()), ..roof },
+            beside(Kind::Peer, "peer", &[9.35], 2),
+            beside(Kind::Peer, "missing", &[], 0),
+        ];
+        let compared = Compared { test, comparisons };
         let file = std::fs::File::open("/dev/null").unwrap();
         let history =
             History { path: "h".into(), file, date: "2001-02-03".into(), cpu: Value::Null, kernel: Value::Null };
-        let line = history.line(&BENCH, &compared).unwrap();
+        let line = history.line(&compared).unwrap();
         for part in [
-            r#""value": 2.0, "unit": "bytes/s", "round_trip_ns": null, "ratios": {"roof": 0.6, "peer": 9.35}, "#,
+            r#""value": 2.0, "unit": "B/s", "round_trip_ns": null, "ratios": {"roof": 0.6, "peer": 9.35}, "#,
             r#""least": 1.0, "greatest": 3.0, "counted": 3, "made": 4, "beside": {"#,
             r#""passed": {"ratio": 9.35, "least": 9.35, "greatest": 9.35, "counted": 1, "made": 1, "valid": false}"#,
             r#""roof": {"ratio": 0.6, "least": 0.5, "greatest": 0.7, "counted": 3, "made": 3, "variant": "wide", "valid": true}"#,

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod environment;
 pub mod history;
 pub mod profile;
@@ -14,6 +15,7 @@ pub mod published;
 pub mod qualify;
 pub mod quantity;
 pub mod report;
+pub mod run;
 pub mod store;
 pub mod sweep;
 pub mod text;
@@ -21,6 +23,5 @@ pub mod text;
 mod facts;
 mod fcoe;
 mod noise;
-mod run;
 mod table;
 mod tables;

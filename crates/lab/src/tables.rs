@@ -100,7 +100,9 @@ fn ratio_cell(comparison: &Comparison) -> Cell {
     let cell = Cell::from(ratio(comparison.ratio));
     match comparison.kind {
         Kind::Published => cell.note("published"),
-        Kind::Peer => cell.note(format!("{} to {}", ratio(comparison.ratio_least), ratio(comparison.ratio_greatest))),
+        Kind::Peer | Kind::Roof => {
+            cell.note(format!("{} to {}", ratio(comparison.ratio_least), ratio(comparison.ratio_greatest)))
+        }
     }
 }
 

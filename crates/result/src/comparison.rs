@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Number, Unit};
+use super::{Counted, Number, Summary, Unit};
 
 /// One value of this run beside a published or a peer's figure of the same unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ pub struct Comparison {
     pub kind: Kind,
     /// The figure's name as published, or the peer's name and version.
     pub name: String,
-    /// Where the figure comes from: the paper and its set-up, or the peer's command line.
+    /// Where the figure comes from: the paper and its set-up, or how the peer was measured.
     pub source: String,
     /// The published or peer figure, in `unit`.
     pub value: Number,
@@ -21,7 +21,7 @@ pub struct Comparison {
     pub unit: Unit,
     /// Our median, in `unit`.
     pub ours: Number,
-    /// `ours / value`.
+    /// `ours / value`; of rounds, the median of the rounds' ratios.
     pub ratio: Number,
     /// Smallest ratio of one interleaved round; `null` for a published figure.
     #[serde(default)]
@@ -29,9 +29,24 @@ pub struct Comparison {
     /// Greatest ratio of one interleaved round; `null` for a published figure.
     #[serde(default)]
     pub ratio_greatest: Number,
+    /// Rounds that the ratio is of; `null` for a published figure.
+    #[serde(default)]
+    pub counted: Option<usize>,
+    /// Rounds that were made, those too that do not count; `null` for a published figure.
+    #[serde(default)]
+    pub made: Option<usize>,
+    /// How many times better than the figure ours is wanted to be, if that is wanted; see [`Comparison::times_better`].
+    #[serde(default)]
+    pub wanted: Number,
+    /// Which of several ways to measure a roof was the best one.
+    #[serde(default)]
+    pub variant: Option<String>,
+    /// Why the figure is not there; `null` when it is.
+    #[serde(default)]
+    pub missing: Option<String>,
 }
 
-/// Where a [`Comparison`]'s figure comes from. JSON: `published` or `peer`.
+/// Where a [`Comparison`]'s figure comes from. JSON: `published`, `peer` or `roof`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -39,7 +54,12 @@ pub enum Kind {
     Published,
     /// Measured in interleaved rounds of this run, on this machine.
     Peer,
+    /// Measured in the same way, and what this machine can do at best.
+    Roof,
 }
+
+/// How much more than a roof may come out before the roof cannot be right.
+const TOO_MUCH: f64 = 1.1;
 
 impl Comparison {
     /// A figure of `kind` beside `ours`; the ratio is computed here and nowhere else.
@@ -56,16 +76,100 @@ impl Comparison {
             ratio: ours.over(value),
             ratio_least: Number::UNKNOWN,
             ratio_greatest: Number::UNKNOWN,
+            counted: None,
+            made: None,
+            wanted: Number::UNKNOWN,
+            variant: None,
+            missing: None,
         }
     }
 
-    /// The same with the spread of the ratio over interleaved `rounds` of (ours, peer's); rounds with an unknown ratio
-    /// say nothing.
+    /// The same measured in interleaved `rounds` of (ours, peer's), of which so many were `made`; rounds with an unknown
+    /// ratio say nothing.
     #[must_use]
-    pub fn with_rounds(mut self, rounds: &[(Number, Number)]) -> Self {
-        let ratios = || rounds.iter().filter_map(|(ours, peers)| ours.over(*peers).known());
-        self.ratio_least = ratios().reduce(f64::min).into();
-        self.ratio_greatest = ratios().reduce(f64::max).into();
-        self
+    pub fn with_rounds(self, rounds: &[(Number, Number)], made: usize) -> Self {
+        let mut ratios: Vec<f64> = rounds.iter().filter_map(|(ours, peers)| ours.over(*peers).known()).collect();
+        let [ratio, ratio_least, ratio_greatest] = Summary::of_values(&mut ratios, Unit::Ratio)
+            .map_or([Number::UNKNOWN; 3], |of| [of.median, of.least, of.greatest]);
+        Self { ratio, ratio_least, ratio_greatest, counted: Some(ratios.len()), made: Some(made), ..self }
+    }
+
+    /// How many rounds the ratio is of; `None` of a published figure.
+    #[must_use]
+    pub fn rounds(&self) -> Option<Counted> {
+        self.counted.zip(self.made).map(|(counted, made)| Counted { counted, made })
+    }
+
+    /// How many times better than the figure ours is, the least and the most of one round: more is better for us, whichever
+    /// way the unit counts.
+    #[must_use]
+    pub fn times_better(&self) -> [Number; 3] {
+        let ratios = [self.ratio, self.ratio_least, self.ratio_greatest];
+        if self.unit.more_is_better() {
+            return ratios;
+        }
+        let [ratio, least, greatest] = ratios.map(|ratio| Number::new(1.0).over(ratio));
+        [ratio, greatest, least]
+    }
+
+    /// Whether the figure can be believed: nothing passes a roof.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.kind != Kind::Roof || self.times_better()[0].known().is_none_or(|times| times <= TOO_MUCH)
+    }
+
+    /// Whether ours is as good as wanted; a figure that is not there asks for nothing.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        let low = self.times_better()[0].known().zip(self.wanted.known()).is_some_and(|(times, wanted)| times < wanted);
+        self.is_valid() && !low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(kind: Kind, unit: Unit, rounds: &[(f64, f64)]) -> Comparison {
+        let rounds: Vec<_> = rounds.iter().map(|(ours, theirs)| (Number::new(*ours), Number::new(*theirs))).collect();
+        let first = rounds[0];
+        Comparison::new(kind, "t", "n", "s", unit, first.1, first.0).with_rounds(&rounds, 4)
+    }
+
+    fn times(comparison: &Comparison) -> [f64; 3] {
+        comparison.times_better().map(|times| times.known().unwrap())
+    }
+
+    #[test]
+    fn better_is_more_whichever_way_the_unit_counts() {
+        let rounds = [(2.0, 1.0), (4.0, 1.0), (1.0, 1.0)];
+        assert_eq!(times(&of(Kind::Peer, Unit::Pps, &rounds)), [2.0, 1.0, 4.0]);
+        assert_eq!(times(&of(Kind::Peer, Unit::Ns, &rounds)), [0.5, 0.25, 1.0]);
+        let all = of(Kind::Peer, Unit::Pps, &rounds);
+        assert_eq!(all.rounds(), Some(Counted { counted: 3, made: 4 }));
+    }
+
+    /// A ratio of 9.35 to a copy once passed as a good one.
+    #[test]
+    fn a_ratio_above_a_roof_is_no_pass() {
+        for (kind, ratio, valid) in
+            [(Kind::Roof, 9.35, false), (Kind::Roof, 1.1, true), (Kind::Roof, 1.11, false), (Kind::Peer, 9.35, true)]
+        {
+            let comparison = of(kind, Unit::Pps, &[(ratio, 1.0)]);
+            assert_eq!((comparison.is_valid(), comparison.holds()), (valid, valid), "{kind:?} {ratio}");
+        }
+        assert!(!of(Kind::Roof, Unit::Ns, &[(1.0, 1.2)]).is_valid(), "faster than a roof in ns");
+    }
+
+    #[test]
+    fn what_is_wanted_is_held_against_the_median() {
+        for (unit, ratio, holds) in
+            [(Unit::Pps, 0.6, true), (Unit::Pps, 0.59, false), (Unit::Ns, 1.0 / 0.61, true), (Unit::Ns, 1.7, false)]
+        {
+            let comparison = Comparison { wanted: 0.6.into(), ..of(Kind::Peer, unit, &[(ratio, 1.0)]) };
+            assert_eq!(comparison.holds(), holds, "{ratio}");
+        }
+        let none = Comparison::new(Kind::Peer, "t", "n", "s", Unit::Pps, Number::UNKNOWN, 1.0.into());
+        assert!(Comparison { wanted: 0.6.into(), ..none }.holds());
     }
 }

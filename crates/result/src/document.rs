@@ -102,6 +102,14 @@ impl RunResult {
         text
     }
 
+    /// The document as one line of JSON with a final newline.
+    #[must_use]
+    pub fn to_line(&self) -> String {
+        let mut text = serde_json::to_string(self).expect("maps have string keys and no serializer here fails");
+        text.push('\n');
+        text
+    }
+
     /// Reads a document, of an older version too.
     ///
     /// # Errors

@@ -28,6 +28,8 @@ pub struct Test {
     pub repeats: Vec<Repeat>,
     /// Median and spread of the valid repeats; `null` when there is none.
     pub value: Option<Summary>,
+    /// The value that is wanted: at least so much where more is better, at most where less is; `null` if none is.
+    pub wanted: Number,
     /// Where the time of a packet goes, stage by stage, in the order of the path; empty when that was not measured.
     pub stages: Vec<Stage>,
     /// Figures beside the value, by name.
@@ -149,6 +151,14 @@ impl Test {
         Counted { counted, made: self.repeats.len() }
     }
 
+    /// Whether the value is as good as wanted; one that is not there asks for nothing.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        let Some(value) = &self.value else { return true };
+        let worse = |(wanted, value): (f64, f64), more: bool| if more { value < wanted } else { value > wanted };
+        !self.wanted.known().zip(value.median.known()).is_some_and(|both| worse(both, value.unit.more_is_better()))
+    }
+
     /// How many ports sent.
     #[must_use]
     pub fn senders(&self) -> usize {
@@ -168,7 +178,22 @@ impl Cpu {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cpu, Number};
+    use super::{Cpu, Number, Summary, Test, Unit};
+
+    #[test]
+    fn the_value_is_held_against_what_is_wanted() {
+        for (value, unit, wanted, holds) in [
+            (5.0, Unit::Pps, 5.0, true),
+            (4.9, Unit::Pps, 5.0, false),
+            (5.0, Unit::Ns, 5.0, true),
+            (5.1, Unit::Ns, 5.0, false),
+            (5.1, Unit::Ns, f64::NAN, true),
+        ] {
+            let test = Test { value: Some(Summary::once(value, unit)), wanted: wanted.into(), ..Test::default() };
+            assert_eq!(test.holds(), holds, "{value} {wanted}");
+        }
+        assert!(Test { wanted: 5.0.into(), ..Test::default() }.holds());
+    }
 
     #[test]
     fn the_busy_share_needs_counted_polls() {

@@ -84,12 +84,10 @@ fn full() -> RunResult {
         ..Test::default()
     };
     test.summarize(Unit::Pps);
-    run.comparisons =
-        vec![Comparison::new(Kind::Peer, "tx-64-1p", "n", "s", Unit::Pps, 2.0.into(), 3.0.into()).with_rounds(&[
-            (3.0.into(), 2.0.into()),
-            (1.0.into(), 0.0.into()),
-            (3.0.into(), 1.0.into()),
-        ])];
+    run.comparisons = vec![
+        Comparison::new(Kind::Peer, "tx-64-1p", "n", "s", Unit::Pps, 2.0.into(), 3.0.into())
+            .with_rounds(&[(3.0.into(), 2.0.into()), (1.0.into(), 0.0.into()), (3.0.into(), 1.0.into())], 4),
+    ];
     run.tests = vec![test, Test { id: "rx".to_owned(), skipped: Some("no port".to_owned()), ..Test::default() }];
     run
 }
@@ -195,7 +193,7 @@ fn every_finite_number_comes_back_to_the_bit() {
 #[test]
 fn ratios_and_their_spread_are_computed() {
     let comparison = full().comparisons.remove(0);
-    assert_eq!(comparison.ratio, Number::new(1.5));
+    assert_eq!(comparison.ratio, Number::new(2.25));
     assert_eq!(comparison.ratio_least, Number::new(1.5));
     assert_eq!(comparison.ratio_greatest, Number::new(3.0));
 }

@@ -1,5 +1,6 @@
 //! `linerate bench`, as small as it gets: what it prints and what it writes, not how fast it is.
 
+use linerate_result::{RunResult, Unit};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -21,9 +22,15 @@ fn without_a_history_no_file_is_written() {
     let out = bench(dir.path(), &["--json"]);
     // 3: slower than wanted, as a debug build may be.
     assert!(matches!(out.status.code(), Some(0 | 3)), "{out:?}");
-    let document: Value = serde_json::from_slice(&out.stdout).unwrap();
-    assert_eq!((&document["schema"], &document["name"]), (&json!("linerate.bench"), &json!("null")));
-    assert!(document["value"].as_f64().is_some_and(|ns| ns > 0.0), "{document}");
+    let text = String::from_utf8(out.stdout).unwrap();
+    let run = RunResult::from_json(text.lines().last().unwrap()).unwrap();
+    let test = &run.tests[0];
+    assert_eq!(
+        (test.id.as_str(), test.workload.as_str(), run.exit_code().into()),
+        ("null", "bench", out.status.code().unwrap())
+    );
+    let value = test.value.as_ref().unwrap();
+    assert!(value.median.known() > Some(0.0) && value.unit == Unit::Ns && run.environment.cores.is_some(), "{text}");
     assert_eq!(files(dir.path()), 0);
 }
 

@@ -32,10 +32,11 @@ fn a_bench_that_is_interrupted_prints_the_rounds_that_were_measured() {
     assert_eq!(history, "", "a bench that was cut short is not added");
     let ended = interrupted(&[&words[..7], &["--json"]].concat(), dir.path(), "round 3");
     let document = document(&ended);
-    assert_eq!((&document["schema"], &document["signal"]), (&"linerate.bench".into(), &2.into()));
-    let benches = document["benches"].as_array().unwrap();
-    assert_eq!(benches.len(), 1);
-    assert!(benches[0]["rounds"].as_u64() >= Some(2) && benches[0]["value"].as_f64() > Some(0.0), "{document}");
+    assert_eq!((&document["schema"], &document["signal"]), (&"linerate.result".into(), &2.into()));
+    let tests = document["tests"].as_array().unwrap();
+    assert_eq!(tests.len(), 1);
+    let value = &tests[0]["value"];
+    assert!(value["counted"].as_u64() >= Some(2) && value["median"].as_f64() > Some(0.0), "{document}");
 }
 
 /// One measurement of it takes a minute: it is not waited for.

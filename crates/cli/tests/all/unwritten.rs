@@ -341,7 +341,7 @@ fn a_history_that_cannot_be_written_costs_neither_table_nor_document() {
     let ended = run(piped(linerate(&words, dir.path())), None);
     assert_eq!(ended.status.code(), Some(1), "{}", log(&ended));
     assert!(log(&ended).contains("--history /dev/full: No space left"), "{}", log(&ended));
-    assert_eq!(serde_json::from_str::<Value>(&printed(&ended)).unwrap()["name"], "null");
+    assert_eq!(serde_json::from_str::<Value>(&printed(&ended)).unwrap()["tests"][0]["id"], "null");
 }
 
 /// It ended with 141, as if somebody had stopped reading, and said nothing.

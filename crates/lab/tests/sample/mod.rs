@@ -239,7 +239,7 @@ pub(crate) fn passed() -> RunResult {
             1.9e6.into(),
             ours,
         )
-        .with_rounds(&[(1.80e6.into(), 1.92e6.into()), (1.86e6.into(), 1.88e6.into())]),
+        .with_rounds(&[(1.80e6.into(), 1.92e6.into()), (1.86e6.into(), 1.88e6.into())], 2),
     );
     run
 }

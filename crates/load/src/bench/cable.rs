@@ -1,7 +1,8 @@
 //! A cable between two threads, and between two processes.
 
 use super::roof;
-use super::{Bench, How, Missing, Peer, Setting, Unit, config, quietly, rate_and_frames, sent_and_checked};
+use super::{Bench, How, Missing, Peer, Setting, config, quietly, rate_and_frames, sent_and_checked};
+use linerate_result::Unit;
 use std::process::{Command, Stdio};
 
 pub(super) const TWO_THREADS: Bench = Bench {

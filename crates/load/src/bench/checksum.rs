@@ -2,7 +2,8 @@
 
 use super::alone::{each_ns, on_core};
 use super::sys::read::{Form, forms};
-use super::{Bench, How, Missing, Peer, Setting, Unit, Variant, failed};
+use super::{Bench, How, Missing, Peer, Setting, Variant, failed};
+use linerate_result::Unit;
 use std::hint::black_box;
 use std::time::Duration;
 

@@ -2,9 +2,10 @@
 
 use super::alone::on_core;
 use super::copied::{SIZE, copies, copy_apart, timed};
-use super::{Bench, How, Missing, Peer, Setting, Unit, failed};
+use super::{Bench, How, Missing, Peer, Setting, failed};
 use linerate_nic::{FcSegments, SlotWriter, Verdict, verify_fc_crc};
 use linerate_port::open;
+use linerate_result::Unit;
 use linerate_wire::{
     Eof, EtherType, EthernetFrame, EthernetRepr, FcHeader, FcId, FcType, FcoeFrame, MacAddr, Sof, f_ctl, r_ctl,
 };

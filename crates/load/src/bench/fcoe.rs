@@ -1,7 +1,8 @@
 //! A target and an initiator on a core each: disks over a cable, beside others' over what they have.
 
-use super::{Bench, How, Missing, Peer, Setting, Unit, failed};
+use super::{Bench, How, Missing, Peer, Setting, failed};
 use crate::fcoe::{Medium, Setup, measure};
+use linerate_result::Unit;
 use linerate_rt::Stop;
 
 /// Octets of each of the four disks.

@@ -2,8 +2,9 @@
 
 use super::alone::{nanoseconds, on_core};
 use super::traffic::{BATCH, Traffic};
-use super::{Bench, Missing, Setting, Unit, failed};
+use super::{Bench, Missing, Setting, failed};
 use linerate_port::open_all;
+use linerate_result::Unit;
 use linerate_ring::forward;
 use linerate_rt::Clock;
 

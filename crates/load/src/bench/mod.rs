@@ -23,14 +23,17 @@ mod traffic;
 mod tso;
 mod udp_flood;
 mod udp_tx;
+mod verdict;
 #[cfg(target_os = "linux")]
 mod veth;
 mod vi;
 
 pub use peer::{How, Peer, Variant};
-pub use round::{Compared, Figure, compare, spread};
+pub use round::{Compared, compare};
+pub use verdict::conclude;
 
 use crate::pktgen::{Config, Finished, MODES, Output, Sizes};
+use linerate_result::Unit;
 use linerate_rt::{Stop, WaitMode};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -59,41 +62,6 @@ pub enum Missing {
     /// It ran and came out wrong.
     #[error("{0}")]
     Failed(String),
-}
-
-/// What a figure counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Frames per second; more is better.
-    Pps,
-    /// Nanoseconds a frame; less is better.
-    Ns,
-    /// Bytes; less is better.
-    Bytes,
-    /// Bytes per second; more is better.
-    BytesPerSecond,
-    /// Requests per second; more is better.
-    Iops,
-}
-
-impl Unit {
-    /// As it is written.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pps => "packets/s",
-            Self::Ns => "ns",
-            Self::Bytes => "bytes",
-            Self::BytesPerSecond => "bytes/s",
-            Self::Iops => "requests/s",
-        }
-    }
-
-    /// Whether more of it is better.
-    #[must_use]
-    pub fn is_rate(self) -> bool {
-        matches!(self, Self::Pps | Self::BytesPerSecond | Self::Iops)
-    }
 }
 
 /// One bench.

@@ -1,8 +1,9 @@
 //! What a frame costs its sender beside its bytes: reserve, set, commit and sync on a port that swallows all.
 
 use super::alone::{each_ns, on_core};
-use super::{Bench, Missing, Setting, Unit, failed};
+use super::{Bench, Missing, Setting, failed};
 use linerate_port::open_all;
+use linerate_result::Unit;
 use std::time::Duration;
 
 pub(super) const BENCH: Bench = Bench {

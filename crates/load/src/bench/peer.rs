@@ -41,24 +41,10 @@ pub(super) struct Measured {
     pub(super) variant: Option<String>,
 }
 
-/// How much more than a roof may come out before the roof cannot be right.
-const TOO_MUCH: f64 = 1.1;
 /// Of the time of a measurement, the least that a variant gets.
 const LEAST: Duration = Duration::from_millis(20);
 
 impl Peer {
-    /// Whether nothing can be faster than it.
-    #[must_use]
-    pub fn is_roof(&self) -> bool {
-        matches!(self.how, How::Best(_))
-    }
-
-    /// Whether a ratio linerate : peer can be believed: nothing passes a roof.
-    #[must_use]
-    pub fn believes(&self, ratio: f64) -> bool {
-        !self.is_roof() || ratio <= TOO_MUCH
-    }
-
     /// Its figure, in the bench's unit, of which more or less is better.
     pub(super) fn measure(&self, setting: &Setting, more_is_better: bool) -> Result<Measured, Missing> {
         let alone = |value| Measured { value, variant: None };
@@ -177,13 +163,5 @@ mod tests {
         assert_eq!(best(&all[1..], &setting(), true), Err(Missing::Skipped("no such unit".into())));
         all.push(Variant::new("c", |_: &Setting| Err(Missing::Failed("wrong".into()))));
         assert_eq!(best(&all, &setting(), true), Err(Missing::Failed("c: wrong".into())));
-    }
-
-    #[test]
-    fn nothing_passes_a_roof_by_more_than_a_tenth() {
-        let roof = Peer { name: "roof", how: How::Best(Vec::new), wanted: None };
-        assert!(roof.believes(0.5) && roof.believes(1.1) && !roof.believes(1.11) && !roof.believes(9.35));
-        let peer = Peer { name: "peer", how: How::Own(|_| Ok(1.0)), wanted: None };
-        assert!(peer.believes(9.35));
     }
 }

@@ -1,156 +1,144 @@
 //! Rounds: one figure of linerate and one of each peer, in one state of the machine.
 
+use super::peer::{How, Peer};
 use super::probe::{round_trip, same_state};
-use super::{Bench, Missing, Peer, Setting, failed};
-use linerate_result::Counted;
-use linerate_rt::{Stop, pause, spawn};
-use std::collections::BTreeMap;
+use super::{Bench, Missing, Setting, failed};
+use linerate_result::{Comparison, Kind, Number, Repeat, Summary, Test, parameters};
+use linerate_rt::{Stop, monotonic_ns, pause, spawn};
 
-/// One figure with the core-to-core round trips around it.
-#[derive(Clone, Debug)]
-pub struct Figure {
-    /// The figure.
-    pub value: f64,
-    /// Nanoseconds before and after; none where one core works alone.
-    pub round_trips: Option<[f64; 2]>,
-}
-
-/// What comparing gave.
+/// What comparing gave: linerate's figure with all its rounds, and what stands beside it.
 #[derive(Clone, Debug, Default)]
 pub struct Compared {
-    /// linerate's figures in rounds that count.
-    pub own: Vec<Figure>,
-    /// Each peer's ratios linerate : peer, one a round that counts for it; for less-is-better units inverted, so more is
-    /// always better for linerate.
-    pub ratios: BTreeMap<&'static str, Vec<f64>>,
-    /// Each peer's figures.
-    pub peers: BTreeMap<&'static str, Vec<f64>>,
-    /// Each roof's best variant, one a round that counts for it.
-    pub variants: BTreeMap<&'static str, Vec<String>>,
-    /// Rounds of linerate that were made.
-    pub made: usize,
-    /// Rounds of each peer that were made.
-    pub peers_made: BTreeMap<&'static str, usize>,
-    /// Why something is missing, by peer or bench.
-    pub missing: BTreeMap<&'static str, Missing>,
-    /// Measurements thrown away because the cores changed state meanwhile.
-    pub discarded: usize,
+    /// linerate's.
+    pub test: Test,
+    /// One a peer of which anything can be said.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// A peer's rounds.
+#[derive(Default)]
+struct Beside {
+    /// linerate's figure and the peer's, of each round that counts.
+    rounds: Vec<(Number, Number)>,
+    /// A roof's best variant in each of them.
+    variants: Vec<String>,
+    made: usize,
+    missing: Option<Missing>,
 }
 
 /// Measures a bench and its peers in rounds. Up to twice the rounds are tried. When the stop is asked for, what was measured
 /// so far is all there is.
 #[must_use]
 pub fn compare(bench: &Bench, setting: &Setting, stop: &Stop, mut progress: impl FnMut(&str)) -> Compared {
-    let mut all = Compared::default();
+    let mut test = test(bench, setting);
+    let mut beside: Vec<Beside> = bench.peers.iter().map(|_| Beside::default()).collect();
     for round in 0..2 * setting.rounds {
-        if all.own.len() >= setting.rounds && all.ratios.values().all(|r| r.len() >= setting.rounds) {
+        let enough = |beside: &Beside| beside.rounds.is_empty() || beside.rounds.len() >= setting.rounds;
+        if test.counted().counted >= setting.rounds && beside.iter().all(enough) {
             break;
         }
         progress(&format!("{}: round {}", bench.name, round + 1));
+        let began = monotonic_ns();
         let measured = figure(bench, setting, stop, bench.run);
         if stop.asked() && !matches!(measured, Ok(Some(_))) {
-            return all;
+            break;
         }
-        all.made += 1;
-        let own = match measured {
-            Ok(Some((value, round_trips))) => Figure { value, round_trips },
+        let seconds = Number::new((monotonic_ns() - began) as f64 / 1e9);
+        let (value, trips) = match measured {
+            Ok(Some(own)) => own,
             Ok(None) => {
-                all.discarded += 1;
+                let why_invalid = Some("the cores changed state".to_owned());
+                test.repeats.push(Repeat { seconds, why_invalid, ..Repeat::default() });
                 continue;
             }
-            Err(why) => {
-                all.missing.insert(bench.name, why);
-                return all;
+            Err(Missing::Skipped(why)) => {
+                test.skipped = Some(why);
+                break;
+            }
+            Err(Missing::Failed(why)) => {
+                test.failures.push(why);
+                break;
             }
         };
-        for peer in bench.peers {
-            if matches!(all.missing.get(peer.name), Some(Missing::Skipped(_))) {
+        for (peer, beside) in bench.peers.iter().zip(&mut beside) {
+            if matches!(beside.missing, Some(Missing::Skipped(_))) {
                 continue;
             }
             progress(&format!("{}: round {}, {}", bench.name, round + 1, peer.name));
-            let rate = bench.unit.is_rate();
-            let measured = figure(bench, setting, stop, move |setting| peer.measure(setting, rate));
+            let more = bench.unit.more_is_better();
+            let measured = figure(bench, setting, stop, move |setting| peer.measure(setting, more));
             if stop.asked() {
                 break;
             }
-            if !matches!(measured, Err(Missing::Skipped(_))) {
-                *all.peers_made.entry(peer.name).or_default() += 1;
-            }
+            beside.made += usize::from(!matches!(measured, Err(Missing::Skipped(_))));
             match measured {
-                Ok(Some((theirs, round_trips))) if one_state(own.round_trips, round_trips) => {
-                    let ratio = if bench.unit.is_rate() { own.value / theirs.value } else { theirs.value / own.value };
-                    all.ratios.entry(peer.name).or_default().push(ratio);
-                    all.peers.entry(peer.name).or_default().push(theirs.value);
-                    if let Some(variant) = theirs.variant {
-                        all.variants.entry(peer.name).or_default().push(variant);
-                    }
-                    all.missing.remove(peer.name);
+                Ok(Some((theirs, theirs_trips))) if one_state(trips, theirs_trips) => {
+                    beside.rounds.push((value.into(), theirs.value.into()));
+                    beside.variants.extend(theirs.variant);
+                    beside.missing = None;
                 }
-                Ok(_) => all.discarded += 1,
-                Err(why) => {
-                    all.missing.insert(peer.name, why);
-                }
+                Ok(_) => test.counters.add(None, "discarded", 1),
+                Err(why) => beside.missing = Some(why),
             }
         }
-        all.own.push(own);
+        let [rtt_ns_before, rtt_ns_after] = trips.map_or([Number::UNKNOWN; 2], |trips| trips.map(Number::new));
+        let value = value.into();
+        test.repeats.push(Repeat { value, seconds, rtt_ns_before, rtt_ns_after, valid: true, why_invalid: None });
         if stop.asked() {
             break;
         }
     }
-    all
+    test.summarize(bench.unit.clone());
+    let ours = test.value.as_ref().map_or(Number::UNKNOWN, |value| value.median);
+    let mut comparisons = Vec::new();
+    for (peer, beside) in bench.peers.iter().zip(beside) {
+        if let Some(Missing::Failed(why)) = &beside.missing {
+            test.failures.push(format!("{}: {why}", peer.name));
+        }
+        comparisons.extend(beside.comparison(bench, peer, ours));
+    }
+    Compared { test, comparisons }
 }
 
-impl Compared {
-    /// How many of linerate's rounds count.
-    #[must_use]
-    pub fn counted(&self) -> Counted {
-        Counted { counted: self.own.len(), made: self.made }
+fn test(bench: &Bench, setting: &Setting) -> Test {
+    let milliseconds = u64::try_from(setting.time.as_millis()).unwrap_or(u64::MAX);
+    let [first, second] = setting.cores;
+    Test {
+        id: bench.name.to_owned(),
+        title: bench.about.to_owned(),
+        workload: "bench".to_owned(),
+        parameters: parameters([
+            ("time_ms", milliseconds.into()),
+            ("rounds", setting.rounds.into()),
+            ("cores", format!("{first},{second}").into()),
+        ]),
+        wanted: bench.bound.into(),
+        ..Test::default()
     }
+}
 
-    /// How many of a peer's rounds count.
-    #[must_use]
-    pub fn counted_of(&self, peer: &Peer) -> Counted {
-        Counted {
-            counted: self.ratios.get(peer.name).map_or(0, Vec::len),
-            made: self.peers_made.get(peer.name).copied().unwrap_or(0),
+impl Beside {
+    /// None if there was no time for the peer.
+    fn comparison(self, bench: &Bench, peer: &Peer, ours: Number) -> Option<Comparison> {
+        if self.made == 0 && self.missing.is_none() {
+            return None;
         }
-    }
-
-    /// Median, least and greatest of linerate's figures.
-    #[must_use]
-    pub fn own_spread(&self) -> Option<[f64; 3]> {
-        spread(&self.own.iter().map(|figure| figure.value).collect::<Vec<_>>())
-    }
-
-    /// Median, least and greatest of the ratios linerate : peer.
-    #[must_use]
-    pub fn ratio_of(&self, peer: &Peer) -> Option<[f64; 3]> {
-        spread(self.ratios.get(peer.name)?)
-    }
-
-    /// Whether a peer that was measured can be believed; one that was not says nothing.
-    #[must_use]
-    pub fn is_valid(&self, peer: &Peer) -> bool {
-        self.ratio_of(peer).is_none_or(|[ratio, ..]| peer.believes(ratio))
-    }
-
-    /// The variant of a roof that was the best in most of its rounds.
-    #[must_use]
-    pub fn variant_of(&self, peer: &Peer) -> Option<&str> {
-        let all = self.variants.get(peer.name)?;
-        all.iter().map(String::as_str).max_by_key(|name| all.iter().filter(|other| other == name).count())
-    }
-
-    /// Whether something is worse than wanted, or compared with a roof that cannot be right.
-    #[must_use]
-    pub fn misses(&self, bench: &Bench) -> bool {
-        let worse = |bound: f64, median: f64| if bench.unit.is_rate() { median < bound } else { median > bound };
-        let bound = bench.bound.zip(self.own_spread()).is_some_and(|(bound, [median, ..])| worse(bound, median));
-        bound
-            || bench.peers.iter().any(|peer| {
-                let low = |[ratio, ..]: [f64; 3]| peer.wanted.is_some_and(|wanted| ratio < wanted);
-                !self.is_valid(peer) || self.ratio_of(peer).is_some_and(low)
-            })
+        let (kind, source) = match peer.how {
+            How::Script(words) => (Kind::Peer, format!("peer {}", words.join(" "))),
+            How::Own(_) => (Kind::Peer, "measured by linerate itself".to_owned()),
+            How::Best(_) => (Kind::Roof, "the best of its variants, measured by linerate itself".to_owned()),
+        };
+        let mut values: Vec<f64> = self.rounds.iter().filter_map(|(_, theirs)| theirs.known()).collect();
+        let value = Summary::of_values(&mut values, bench.unit.clone()).map_or(Number::UNKNOWN, |of| of.median);
+        let won = |name: &&String| self.variants.iter().filter(|other| other == name).count();
+        let variant = self.variants.iter().max_by_key(won).cloned();
+        let all = Comparison::new(kind, bench.name, peer.name, &source, bench.unit.clone(), value, ours);
+        Some(Comparison {
+            wanted: peer.wanted.into(),
+            variant,
+            missing: self.missing.map(|why| why.to_string()),
+            ..all.with_rounds(&self.rounds, self.made)
+        })
     }
 }
 
@@ -212,22 +200,11 @@ fn one_state(a: Trips, b: Trips) -> bool {
     same_state(&[a, b].into_iter().flatten().flatten().collect::<Vec<f64>>())
 }
 
-/// The middle one, the least and the greatest; None of nothing.
-#[must_use]
-pub fn spread(values: &[f64]) -> Option<[f64; 3]> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (least, most) = (*sorted.first()?, *sorted.last()?);
-    let middle = sorted.len() / 2;
-    let median =
-        if sorted.len().is_multiple_of(2) { (sorted[middle - 1] + sorted[middle]) / 2.0 } else { sorted[middle] };
-    Some([median, least, most])
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::{How, Unit, Variant};
+    use super::super::Variant;
     use super::*;
+    use linerate_result::Unit;
     use std::time::Duration;
 
     fn setting() -> Setting {
@@ -241,12 +218,12 @@ mod tests {
     #[test]
     fn a_ratio_says_how_much_better_linerate_is() {
         const PEERS: &[Peer] = &[Peer { name: "p", how: How::Own(|_| Ok(100.0)), wanted: None }];
-        assert_eq!(compare(&bench(Unit::Pps, PEERS), &setting(), &Stop::new().unwrap(), |_| ()).ratios["p"], [2.0; 3]);
-        assert_eq!(
-            compare(&bench(Unit::BytesPerSecond, PEERS), &setting(), &Stop::new().unwrap(), |_| ()).ratios["p"],
-            [2.0; 3]
-        );
-        assert_eq!(compare(&bench(Unit::Ns, PEERS), &setting(), &Stop::new().unwrap(), |_| ()).ratios["p"], [0.5; 3]);
+        for (unit, times) in [(Unit::Pps, 2.0), (Unit::BytesPerSecond, 2.0), (Unit::Ns, 0.5)] {
+            let all = compare(&bench(unit, PEERS), &setting(), &Stop::new().unwrap(), |_| ());
+            let comparison = &all.comparisons[0];
+            assert_eq!(comparison.times_better(), [Number::new(times); 3]);
+            assert_eq!((comparison.ratio, comparison.value), (Number::new(2.0), Number::new(100.0)));
+        }
     }
 
     /// Both in every round, and the roof of a round is its best variant.
@@ -262,35 +239,20 @@ mod tests {
         let mut told = Vec::new();
         let all = compare(&bench, &setting(), &Stop::new().unwrap(), |line| told.push(line.to_owned()));
         assert_eq!(told, [1, 2, 3].map(|n| [format!("b: round {n}"), format!("b: round {n}, roof")]).concat());
-        assert_eq!((&all.ratios["roof"], all.variant_of(&PEERS[0])), (&vec![0.5; 3], Some("fast")));
-        assert!(all.is_valid(&PEERS[0]) && !all.misses(&bench));
-        assert_eq!(
-            (all.counted().to_string(), all.counted_of(&PEERS[0]).to_string()),
-            ("3 of 3".into(), "3 of 3".into())
-        );
-    }
-
-    /// A ratio of 9.35 to a copy once passed as a good one.
-    #[test]
-    fn a_ratio_above_a_roof_is_no_pass() {
-        fn variants() -> Vec<Variant> {
-            vec![Variant::new("slow", |_: &Setting| Ok(150.0))]
-        }
-        const ROOF: &[Peer] = &[Peer { name: "roof", how: How::Best(variants), wanted: Some(0.6) }];
-        const PEER: &[Peer] = &[Peer { name: "peer", how: How::Own(|_| Ok(150.0)), wanted: Some(0.6) }];
-        let [above, peer] = [ROOF, PEER].map(|peers| bench(Unit::Pps, peers));
-        let all = compare(&above, &setting(), &Stop::new().unwrap(), |_| ());
-        assert!(!all.is_valid(&ROOF[0]) && all.misses(&above));
-        let all = compare(&peer, &setting(), &Stop::new().unwrap(), |_| ());
-        assert!(all.is_valid(&PEER[0]) && !all.misses(&peer));
+        let roof = &all.comparisons[0];
+        assert_eq!((roof.kind, roof.ratio, roof.variant.as_deref()), (Kind::Roof, Number::new(0.5), Some("fast")));
+        assert!(roof.is_valid() && roof.holds() && all.test.holds());
+        let counted = [Some(all.test.counted()), roof.rounds()].map(|counted| counted.unwrap().to_string());
+        assert_eq!(counted, ["3 of 3", "3 of 3"]);
     }
 
     #[test]
     fn the_variant_that_is_named_won_most_rounds() {
         let names = ["a", "b", "b", "c", "b"].map(str::to_owned).to_vec();
-        let all = Compared { variants: [("roof", names)].into(), ..Compared::default() };
+        let beside = Beside { variants: names, made: 5, ..Beside::default() };
         let roof = Peer { name: "roof", how: How::Best(Vec::new), wanted: None };
-        assert_eq!(all.variant_of(&roof), Some("b"));
+        let comparison = beside.comparison(&bench(Unit::Pps, &[]), &roof, Number::UNKNOWN).unwrap();
+        assert_eq!(comparison.variant.as_deref(), Some("b"));
     }
 
     #[test]
@@ -300,10 +262,11 @@ mod tests {
             Peer { name: "broken", how: How::Own(|_| Err(Missing::Failed("no".into()))), wanted: None },
         ];
         let all = compare(&bench(Unit::Pps, PEERS), &setting(), &Stop::new().unwrap(), |_| ());
-        assert!(all.ratios.is_empty());
-        assert!(matches!(all.missing["scripted"], Missing::Skipped(_)));
-        assert_eq!(all.missing["broken"], Missing::Failed("no".into()));
-        assert_eq!(all.own.len(), 3);
+        let [scripted, broken] = &all.comparisons[..] else { panic!("{all:?}") };
+        assert_eq!((scripted.ratio, broken.ratio), (Number::UNKNOWN, Number::UNKNOWN));
+        assert!(scripted.missing.as_ref().unwrap().starts_with("skipped: "), "{scripted:?}");
+        assert_eq!((broken.missing.as_deref(), &all.test.failures[..]), (Some("no"), &["broken: no".to_owned()][..]));
+        assert_eq!(all.test.counted().counted, 3);
     }
 
     #[test]
@@ -325,14 +288,8 @@ mod tests {
                 std::thread::spawn(move || stop.ask(2));
             }
         });
-        assert_eq!((all.own.len(), all.ratios["p"].len()), (1, 1));
-        assert!(all.missing.is_empty() && !all.ratios.contains_key("endless"), "{all:?}");
-    }
-
-    #[test]
-    fn spreads() {
-        assert_eq!(spread(&[3.0, 1.0, 2.0]), Some([2.0, 1.0, 3.0]));
-        assert_eq!(spread(&[4.0, 1.0]), Some([2.5, 1.0, 4.0]));
-        assert_eq!(spread(&[]), None);
+        assert_eq!((all.test.counted().counted, all.comparisons.len()), (1, 1));
+        assert_eq!((all.comparisons[0].name.as_str(), all.comparisons[0].counted), ("p", Some(1)));
+        assert!(all.comparisons[0].missing.is_none() && all.test.failures.is_empty(), "{all:?}");
     }
 }

@@ -2,10 +2,11 @@
 
 use super::alone::{Stretches, nanoseconds, on_core};
 use super::traffic::{Traffic, station};
-use super::{Bench, How, Missing, Peer, Setting, Unit, failed};
+use super::{Bench, How, Missing, Peer, Setting, failed};
 use crate::check::{Check, Received};
 use linerate_port::switch::{Door, Ledger, Policy, Switch};
 use linerate_port::{RxQueue, TxQueue, open_all};
+use linerate_result::Unit;
 use linerate_rt::{Clock, spawn};
 use std::process::{Command, Stdio};
 use std::sync::Arc;

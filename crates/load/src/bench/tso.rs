@@ -3,9 +3,10 @@
 use super::alone::on_core;
 use super::copied::{SIZE, copies, copy_apart, timed};
 use super::tcp::{HEADERS, MSS, Segment, payload};
-use super::{Bench, How, Missing, Peer, Setting, Unit, failed};
+use super::{Bench, How, Missing, Peer, Setting, failed};
 use linerate_nic::{Nic, NicConfig, Segments};
 use linerate_port::open;
+use linerate_result::Unit;
 use linerate_ring::Meta;
 use linerate_wire::TcpFlags;
 use std::hint::black_box;

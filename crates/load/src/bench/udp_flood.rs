@@ -1,7 +1,8 @@
 //! A flood of UDP datagrams over a cable, from one host's socket to another's.
 
 use super::alone::nanoseconds;
-use super::{Bench, Missing, Setting, Unit, failed};
+use super::{Bench, Missing, Setting, failed};
+use linerate_result::Unit;
 use linerate_rt::net::{Node, Options};
 use linerate_rt::{Clock, spawn};
 use linerate_stack::{Cidr, SendError, UdpId};

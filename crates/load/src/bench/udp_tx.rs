@@ -1,7 +1,8 @@
 //! What a UDP datagram costs its sender, from the send call to the ring.
 
 use super::alone::{each_ns, on_core};
-use super::{Bench, How, Missing, Peer, Setting, Unit, failed};
+use super::{Bench, How, Missing, Peer, Setting, failed};
+use linerate_result::Unit;
 use linerate_rt::Clock;
 use linerate_rt::net::{Node, Options};
 use linerate_stack::{Path, UdpId};

@@ -1,7 +1,8 @@
 //! Kernel interfaces: a veth pair in a network namespace of its own, linerate at both ends.
 
-use super::{Bench, How, Missing, Peer, Setting, Unit, config, quietly, rate_and_frames, sent_and_checked};
+use super::{Bench, How, Missing, Peer, Setting, config, quietly, rate_and_frames, sent_and_checked};
 use linerate_host::{Namespace, VethPair};
+use linerate_result::Unit;
 
 pub(super) const PACKET: Bench = Bench {
     name: "packet-veth",

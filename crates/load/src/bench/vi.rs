@@ -1,9 +1,10 @@
 //! Virtual interfaces of an adapter: what it costs to divide what arrives among many of them.
 
 use super::alone::{Stretches, nanoseconds, on_core};
-use super::{Bench, How, Missing, Peer, Setting, Unit, failed};
+use super::{Bench, How, Missing, Peer, Setting, failed};
 use linerate_nic::{Count, Nic, NicConfig, NicRx, RxFrame, Verdict, fill_checksums};
 use linerate_port::{TxQueue, open_all};
+use linerate_result::Unit;
 use linerate_rt::Clock;
 
 pub(super) const BENCH: Bench = Bench {
