@@ -54,6 +54,11 @@ impl OpenError {
     }
 }
 
+/// User text fit for one line of a terminal.
+pub(crate) fn tidy(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(40).collect()
+}
+
 impl From<linerate_host::Error> for OpenError {
     fn from(error: linerate_host::Error) -> Self {
         let cause = match error.cause {

@@ -1,6 +1,6 @@
 //! What fuzz targets reach that users do not. No part of the crate's interface.
 
-use crate::spec::Spec;
+use crate::kind::Spec;
 
 /// Parses a name, reads all its values and makes its demand; gives the errors' lines.
 pub fn grammar(text: &str) -> Vec<String> {

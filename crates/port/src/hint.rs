@@ -27,8 +27,8 @@ const KINDS: &[(&str, &str)] = &[
     ("switch:", "vale:"),
 ];
 
-/// The name to write instead of one that has no kind of this program; None if nothing tells.
-pub(crate) fn of(text: &str) -> Option<String> {
+/// The name to write instead of one that has none of these kinds of this program; None if nothing tells.
+pub(crate) fn of(text: &str, kinds: impl IntoIterator<Item = &'static str>) -> Option<String> {
     let shown = |name: String| name.chars().filter(|c| !c.is_control()).take(80).collect::<String>();
     let write = |name: String| Some(format!("write {}", shown(name)));
     if let Some((kind, rest)) = text.split_once(':') {
@@ -37,7 +37,7 @@ pub(crate) fn of(text: &str) -> Option<String> {
             return write(format!("vale:{switch}:{rest}"));
         }
         let Some((_, ours)) = KINDS.iter().find(|(theirs, _)| text.to_ascii_lowercase().starts_with(theirs)) else {
-            return write(format!("{}:{rest}", nearest(kind, crate::KINDS.iter().map(|kind| kind.name))?));
+            return write(format!("{}:{rest}", nearest(kind, kinds)?));
         };
         return match *ours {
             "xdp:" => interface(rest),

@@ -23,6 +23,8 @@
 //! that watches a cable between processes, and never sleeps inside a sync.
 
 mod cable;
+pub mod capture;
+mod chain;
 mod class;
 mod counters;
 mod error;
@@ -31,8 +33,12 @@ mod frames;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
+mod grammar;
 mod hint;
 mod info;
+#[cfg(target_os = "linux")]
+mod interface;
+mod kind;
 mod kinds;
 #[cfg(target_os = "linux")]
 mod memberships;
@@ -42,10 +48,10 @@ mod open;
 mod packet;
 pub mod path;
 mod pcap;
+mod port;
 mod queue;
 #[cfg(target_os = "linux")]
 mod release;
-mod spec;
 pub mod switch;
 pub mod sys;
 #[cfg(target_os = "linux")]
@@ -61,11 +67,12 @@ mod xdp;
 pub use class::CLASSES;
 pub use counters::{DropReason, Drops, RxCounters, TxCounters};
 pub use error::{Cause, OpenError};
+pub use grammar::{COMMON, option_rows};
 pub use hint::nearest;
 pub use info::{Caps, Filter, Info, Link};
-pub use kinds::{KINDS, Kind, OptionRow};
-pub use open::{Demand, Port, open, open_all};
-pub use pcap::capture;
+pub use kind::{Demand, Kind, OptionRow, Spec};
+pub use kinds::KINDS;
+pub use open::{open, open_all};
+pub use port::Port;
 pub use queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
-pub use spec::{COMMON, Spec, option_rows};
 pub use wrap::{FaultPlan, Planned, WRAPPERS, Wrapper};

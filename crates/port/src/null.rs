@@ -3,10 +3,9 @@
 use crate::counters::{RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};
 use crate::info::{Caps, Info};
-use crate::kinds::{Kind, OptionRow};
-use crate::open::{Context, Demand, Device, Parts};
+use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
+use crate::port::{Device, Parts};
 use crate::queue::{RxEngine, RxQueue, TxEngine, TxQueue};
-use crate::spec::Spec;
 use linerate_ring::{RxRing, TxRing, flags};
 
 pub(crate) const KIND: Kind = Kind {

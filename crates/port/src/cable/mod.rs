@@ -15,10 +15,9 @@ mod wire;
 
 use crate::error::{Cause, OpenError};
 use crate::info::{Caps, Info, Link};
-use crate::kinds::{Kind, OptionRow};
-use crate::open::{Context, Demand, Device, Parts};
+use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
+use crate::port::{Device, Parts};
 use crate::queue::{RxQueue, TxQueue};
-use crate::spec::Spec;
 pub(crate) use between::{Trouble, check_user, join, knock, send_bells};
 use engine::{CableRx, CableTx};
 use linerate_ring::{Bell, Pipe, Region, RegionError, RingPair, RingSpot};

@@ -16,18 +16,18 @@ mod engine;
 
 use crate::error::{Cause, OpenError};
 use crate::info::{Caps, Filter, Info, Link};
-use crate::kinds::{Kind, OptionRow};
+use crate::interface::{find, raw_counters};
+use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
 use crate::memberships::Memberships;
-use crate::open::{Context, Demand, Device, Parts};
+use crate::port::{Device, Parts};
 use crate::queue::{RxQueue, TxQueue};
-use crate::spec::Spec;
 use crate::sys::packet::{self, BlockRing, Fanout};
 use crate::vnet::segments_udp;
 use engine::{PacketRx, PacketTx};
 use linerate_host::{Control, Ethtool, LinkState, Rtnetlink};
 use linerate_ring::{RxRing, TxRing};
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 pub(crate) const KIND: Kind = Kind {
     name: "packet",
@@ -120,17 +120,8 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     Ok(Parts { info, tx, rx, device: Box::new(device) })
 }
 
-/// The interface that a port names.
-pub(crate) fn find(spec: &Spec, links: &mut Rtnetlink) -> Result<LinkState, OpenError> {
-    let missing = || OpenError::new(spec, Cause::Missing, "there is no such interface", "see the names in 'ip link'");
-    links.link(&spec.name).map_err(|e| match e.cause {
-        linerate_host::Cause::Missing => missing(),
-        _ => OpenError::below(spec, e),
-    })
-}
-
 /// Largest payload: the interface's, or less if the port names less.
-pub(crate) fn mtu(spec: &Spec, link: &LinkState) -> Result<usize, OpenError> {
+fn mtu(spec: &Spec, link: &LinkState) -> Result<usize, OpenError> {
     let interface = link.mtu as usize;
     if spec.option("mtu").is_none() {
         return Ok(interface);
@@ -187,12 +178,6 @@ impl Device for Packet {
     fn raw_counters(&self) -> Vec<(String, u64)> {
         raw_counters(&self.links, &self.name)
     }
-}
-
-/// What the kernel counts of an interface; nothing if it is gone.
-pub(crate) fn raw_counters(links: &Mutex<Rtnetlink>, name: &str) -> Vec<(String, u64)> {
-    let state = links.lock().unwrap_or_else(PoisonError::into_inner).link(name);
-    state.map_or_else(|_| Vec::new(), |link| link.stats.rows().map(|(key, n)| (format!("link_{key}"), n)).into())
 }
 
 #[cfg(test)]

@@ -4,19 +4,17 @@
 //! Frames are delivered as captured, whatever the MTU: what is longer than a buffer becomes a chain, and only what
 //! needs more than 64 slots (or the ring) is dropped. The link of the receive queue goes down at the end of the file.
 
-pub mod capture;
 mod pace;
 mod rx;
 mod tx;
 
+use crate::capture::{CaptureError, Reader, Source, Writer};
 use crate::error::{Cause, OpenError};
 use crate::info::{Caps, Info, Link};
-use crate::kinds::{Kind, OptionRow};
-use crate::open::{Context, Demand, Device, Parts};
+use crate::kind::{Context, Demand, Kind, OptionRow, Spec, decimal};
 use crate::path::from_text;
+use crate::port::{Device, Parts};
 use crate::queue::{RxQueue, TxQueue};
-use crate::spec::Spec;
-use capture::{CaptureError, Reader, Source, Writer};
 use linerate_ring::{RxRing, TxRing};
 use pace::Pace;
 use rx::{PcapRx, State};
@@ -24,7 +22,6 @@ use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use tx::PcapTx;
-pub(crate) use tx::real_time_ns;
 
 pub(crate) const KIND: Kind = Kind {
     name: "pcap",
@@ -101,7 +98,7 @@ fn speed(spec: &Spec) -> Result<Option<u64>, OpenError> {
     if paced == Some(false) {
         return Err(spec.oops("speed= and pace=off contradict each other", "leave one of them out"));
     }
-    let speed = crate::wrap::decimal(text, 6).filter(|n| (1_000..=1_000_000_000).contains(n));
+    let speed = decimal(text, 6).filter(|n| (1_000..=1_000_000_000).contains(n));
     speed.map(Some).ok_or_else(|| spec.oops("speed= will not do", "give a number from 0.001 to 1000"))
 }
 

@@ -1,12 +1,12 @@
 //! The receive side of a capture file.
 
 use super::Status;
-use super::capture::{CaptureError, Reader, Stage};
 use super::pace::Pace;
+use crate::capture::{CaptureError, Reader, Stage};
+use crate::chain::MAX_SLOTS;
 use crate::counters::{DropReason, RxCounters};
 use crate::info::Link;
 use crate::queue::{Interest, RxEngine};
-use crate::wrap::chain::MAX_SLOTS;
 use linerate_ring::RxRing;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;

@@ -1,26 +1,19 @@
 //! The transmit side of a capture file.
 
 use super::Status;
-use super::capture::{LONGEST, Writer};
+use crate::capture::{LONGEST, Writer, real_time_ns};
+use crate::chain::{self, Unit};
 use crate::counters::{DropReason, TxCounters};
 use crate::info::Link;
 use crate::queue::{Interest, TxEngine};
-use crate::wrap::chain::{self, Unit};
 use linerate_ring::TxRing;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Writes frames as they come. Each sync ends with a flush, so that what is counted is in the file.
 pub(super) struct PcapTx {
     pub(super) writer: Writer,
     pub(super) status: Arc<Status>,
-}
-
-/// Nanoseconds since 1970, by the system's real-time clock.
-pub(crate) fn real_time_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl PcapTx {

@@ -6,7 +6,7 @@ use crate::cable::Side;
 use crate::class::{CLASSES, PATIENCE, queue_of};
 use crate::counters::{DropReason, Drops};
 use crate::info::{Caps, Link};
-use crate::open::Port;
+use crate::port::Port;
 use crate::queue::{RxQueue, TxQueue};
 use std::sync::Arc;
 

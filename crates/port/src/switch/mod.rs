@@ -36,7 +36,7 @@ use crate::cable::Side;
 use crate::counters::DropReason;
 use crate::error::{Cause, OpenError};
 use crate::info::{Caps, Link};
-use crate::open::Port;
+use crate::port::Port;
 use crate::queue::{RxQueue, TxQueue};
 use forward::{Passed, Target};
 use inlet::Received;

@@ -7,9 +7,8 @@ use super::vlan::Vlans;
 use super::within;
 use crate::cable::{self, Shape};
 use crate::error::OpenError;
-use crate::kinds::{Kind, OptionRow};
-use crate::open::{Context, Demand, Parts};
-use crate::spec::Spec;
+use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
+use crate::port::Parts;
 
 pub(crate) const KIND: Kind = Kind {
     name: "vale",

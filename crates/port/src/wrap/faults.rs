@@ -16,15 +16,14 @@
 
 mod fate;
 
-use super::chain::{self, Unit};
 use super::{Beside, Tells, Wrapper};
+use crate::chain::{self, Unit};
 use crate::counters::{DropReason, TxCounters};
 use crate::error::{Cause, OpenError};
 use crate::info::Link;
-use crate::kinds::OptionRow;
-use crate::open::{Demand, Parts};
+use crate::kind::{Demand, OptionRow, Spec};
+use crate::port::Parts;
 use crate::queue::{Interest, TxEngine, TxQueue};
-use crate::spec::Spec;
 use fate::{Fate, Fates, Settings};
 pub use fate::{FaultPlan, Planned};
 use linerate_ring::{Region, TxRing, flags};

@@ -1,7 +1,6 @@
 //! Wrappers: what can be put around the queues of every kind of port. One file and one row each; a row's key is an
 //! option of every kind. A port without such an option is not touched.
 
-pub(crate) mod chain;
 mod dice;
 mod faults;
 mod trace;
@@ -10,9 +9,8 @@ pub use faults::{FaultPlan, Planned};
 
 use crate::error::OpenError;
 use crate::info::{Filter, Link};
-use crate::kinds::OptionRow;
-use crate::open::{Demand, Device, Parts};
-use crate::spec::Spec;
+use crate::kind::{Demand, OptionRow, Spec};
+use crate::port::{Device, Parts};
 use linerate_ring::Region;
 use std::sync::Arc;
 
@@ -79,31 +77,5 @@ impl<T: Tells> Device for Beside<T> {
 
     fn trouble(&self) -> Option<String> {
         self.inner.trouble().or_else(|| self.own.trouble())
-    }
-}
-
-/// A decimal number without sign or exponent, in units of 10^-`digits`; None if it is none, has more digits than that
-/// behind the point, or is too large.
-pub(crate) fn decimal(text: &str, digits: usize) -> Option<u64> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let fits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
-    if !fits(whole) || !fits(fraction) || fraction.len() > digits || (whole.is_empty() && fraction.is_empty()) {
-        return None;
-    }
-    format!("{whole}{fraction:0<digits$}").parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::decimal;
-
-    #[test]
-    fn decimals_are_exact() {
-        for (text, n) in [("1", 1_000), ("0.5", 500), (".25", 250), ("2.", 2_000), ("0", 0), ("12.345", 12_345)] {
-            assert_eq!(decimal(text, 3), Some(n), "{text}");
-        }
-        for text in ["", ".", "-1", "1e3", "0.1234", "1,5", "99999999999999999999"] {
-            assert_eq!(decimal(text, 3), None, "{text}");
-        }
     }
 }

@@ -5,18 +5,16 @@
 //! then drops is in the trace, and in the port's drops. Frames of more than 256 KiB are cut. A trace that cannot be
 //! written costs no frame: what it misses is counted.
 
-use super::chain::{self, Unit};
 use super::{Beside, Tells, Wrapper};
+use crate::capture::{CaptureError, Direction, LONGEST, NgWriter, real_time_ns};
+use crate::chain::{self, Unit};
 use crate::counters::{RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};
 use crate::info::Link;
-use crate::kinds::OptionRow;
-use crate::open::{Demand, Parts};
+use crate::kind::{Demand, OptionRow, Spec};
 use crate::path::from_text;
-use crate::pcap::capture::{CaptureError, Direction, LONGEST, NgWriter};
-use crate::pcap::real_time_ns;
+use crate::port::Parts;
 use crate::queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
-use crate::spec::Spec;
 use linerate_ring::{Region, RxRing, TxRing, flags};
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -4,7 +4,7 @@ use super::checksums;
 use super::host::{Host, denied};
 use super::tx::Shape;
 use crate::error::{Cause, OpenError};
-use crate::spec::Spec;
+use crate::kind::Spec;
 use crate::sys::umem::Umem;
 use crate::sys::xsk::{Binding, Rings, Xsk};
 use linerate_host::bpf::{At, Attached, Insn, Map};

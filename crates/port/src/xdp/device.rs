@@ -2,7 +2,7 @@
 
 use crate::info::{Filter, Link};
 use crate::memberships::Memberships;
-use crate::open::Device;
+use crate::port::Device;
 use crate::sys::xsk::Xsk;
 use linerate_host::{Control, LinkState, Rtnetlink};
 use std::any::Any;

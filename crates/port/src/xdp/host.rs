@@ -1,7 +1,7 @@
 //! What the host says of the interface before anything is opened: is it there, how large, how many queues, whose veth.
 
 use crate::error::{Cause, OpenError};
-use crate::spec::Spec;
+use crate::kind::Spec;
 use linerate_host::{Control, Ethtool, LinkState, Rtnetlink};
 use linerate_ring::{HEADROOM, Region};
 use std::io;

@@ -31,10 +31,9 @@ mod tx;
 
 use crate::error::{Cause, OpenError};
 use crate::info::{Caps, Info};
-use crate::kinds::{Kind, OptionRow};
-use crate::open::{Context, Demand, Parts};
+use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
+use crate::port::Parts;
 use crate::queue::{RxQueue, TxQueue};
-use crate::spec::Spec;
 use crate::sys::umem::Umem;
 use device::{Interface, Socket, XdpDevice};
 use host::Host;

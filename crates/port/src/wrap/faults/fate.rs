@@ -1,9 +1,8 @@
 //! What befalls each frame, decided in advance by a seed.
 
-use super::super::decimal;
 use super::super::dice::Dice;
 use crate::error::OpenError;
-use crate::spec::Spec;
+use crate::kind::{Spec, decimal};
 use std::time::Duration;
 
 /// Probabilities are in billionths.

@@ -37,6 +37,8 @@ pub use reader::{Counts, Reader};
 pub use source::Source;
 pub use writer::Writer;
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 /// Most bytes of a record that are read or written: what libpcap allows (its `MAXIMUM_SNAPLEN`).
 pub const LONGEST: usize = 262_144;
 
@@ -52,4 +54,10 @@ pub struct Record<'a> {
     pub orig_len: u32,
     /// The frame from its Ethernet header on, without FCS.
     pub data: &'a [u8],
+}
+
+/// Nanoseconds since 1970, by the system's real-time clock.
+pub(crate) fn real_time_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

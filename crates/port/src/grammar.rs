@@ -8,12 +8,12 @@
 //! Sizes take K, M, G (binary for counts and bytes: `slots=1K` is 1024; decimal for bit/s: `rate=10G` is 10^10).
 //! Which keys exist is in the kind's row, in [`COMMON`] and in [`WRAPPERS`]: see [`option_rows`].
 
-use crate::error::OpenError;
-use crate::kinds::{KINDS, Kind, OptionRow};
-use crate::path::shown;
+use crate::error::{OpenError, tidy};
+use crate::hint;
+use crate::kind::{Kind, OptionRow, Spec};
+use crate::kinds::KINDS;
 use crate::wrap::WRAPPERS;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// Keys that every kind takes.
 pub const COMMON: &[OptionRow] = &[
@@ -34,33 +34,6 @@ pub fn option_rows(kind: &Kind) -> impl Iterator<Item = &'static OptionRow> + us
 /// Longest port name that is looked at.
 const LONGEST: usize = 4096;
 
-/// A port's name, parsed: the kind is known, keys are the kind's; values are checked when it is opened.
-#[derive(Clone)]
-pub struct Spec {
-    /// The row of its kind.
-    pub kind: &'static Kind,
-    /// What follows the colon, without queue and options.
-    pub name: String,
-    /// The one queue asked for by `@N`.
-    pub queue: Option<u16>,
-    text: String,
-    options: BTreeMap<&'static str, String>,
-    /// The MTU that is meant when none is named.
-    unnamed_mtu: u16,
-}
-
-impl fmt::Debug for Spec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Spec({})", self.text)
-    }
-}
-
-impl fmt::Display for Spec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&shown(&self.text))
-    }
-}
-
 impl Spec {
     /// Parses a port's name.
     pub fn parse(text: &str) -> Result<Self, OpenError> {
@@ -69,15 +42,15 @@ impl Spec {
         if text.len() > LONGEST || text.contains('\0') {
             return Err(oops("the name is too long or has a NUL".into(), "give KIND:NAME".into()));
         }
-        let hint = |otherwise: String| crate::hint::of(text).unwrap_or(otherwise);
+        let hint = |otherwise: String| hint::of(text, kind_names()).unwrap_or(otherwise);
         let Some((kind_name, rest)) = text.split_once(':') else {
-            let mend = hint(format!("give KIND:NAME, KIND being one of {}", kind_names()));
+            let mend = hint(format!("give KIND:NAME, KIND being one of {}", all_kinds()));
             return Err(oops("no kind".into(), mend));
         };
         let Some(kind) = KINDS.iter().find(|k| k.name == kind_name) else {
             return Err(oops(
                 format!("no kind of port is called '{}'", tidy(kind_name)),
-                hint(format!("there are {}", kind_names())),
+                hint(format!("there are {}", all_kinds())),
             ));
         };
         let mut parts = rest.split(',');
@@ -109,93 +82,16 @@ impl Spec {
                 return Err(oops(format!("option '{key}' stands twice"), "give it once".into()));
             }
         }
-        Ok(Self { kind, name: name.to_owned(), queue, text: text.to_owned(), options, unnamed_mtu: 1500 })
-    }
-
-    /// Means this MTU when none is named, of kinds that have none of their own: a wish, that yields to the other end's.
-    #[must_use]
-    pub fn wanting_mtu(self, mtu: u16) -> Self {
-        Self { unnamed_mtu: mtu, ..self }
-    }
-
-    /// An option's value as it was typed.
-    #[must_use]
-    pub fn option(&self, key: &str) -> Option<&str> {
-        self.options.get(key).map(String::as_str)
-    }
-
-    /// A usage error about this port.
-    pub fn oops(&self, what: impl fmt::Display, mend: impl fmt::Display) -> OpenError {
-        OpenError::usage(&self.text, what, mend)
-    }
-
-    /// A number with an optional K, M or G (powers of 1024), inside a range.
-    pub fn number(&self, key: &str, default: u64, least: u64, most: u64) -> Result<u64, OpenError> {
-        self.scaled(key, 1024, least, most).map(|n| n.unwrap_or(default))
-    }
-
-    /// A rate in bit/s with an optional K, M or G (powers of 1000).
-    pub fn rate(&self) -> Result<Option<u64>, OpenError> {
-        self.scaled("rate", 1000, 1_000, 10_000_000_000_000)
-    }
-
-    fn scaled(&self, key: &str, kilo: u64, least: u64, most: u64) -> Result<Option<u64>, OpenError> {
-        let Some(text) = self.option(key) else { return Ok(None) };
-        let n = scaled(text, kilo).filter(|n| (least..=most).contains(n));
-        n.map(Some).ok_or_else(|| {
-            self.oops(
-                format!("{key}={} will not do", tidy(text)),
-                format!("give a number from {least} to {most} (K, M, G may follow)"),
-            )
-        })
-    }
-
-    /// Slots of each ring.
-    pub fn slots(&self) -> Result<u32, OpenError> {
-        let n = self.number("slots", 1024, 64, 65536)?;
-        if !n.is_power_of_two() {
-            return Err(self.oops(format!("slots={n} is no power of two"), format!("give {}", n.next_power_of_two())));
-        }
-        Ok(u32::try_from(n).unwrap_or(65536))
-    }
-
-    /// Largest payload of a frame.
-    pub fn mtu(&self) -> Result<usize, OpenError> {
-        self.number("mtu", self.unnamed_mtu.into(), 64, 65000).map(|n| usize::try_from(n).unwrap_or(1500))
-    }
-
-    /// Bytes of a buffer: what was asked for, or the smallest that holds headroom, MTU and 22 bytes of Ethernet and tags.
-    pub fn buf_size(&self) -> Result<u32, OpenError> {
-        let needed = (linerate_ring::HEADROOM + self.mtu()? + 22).next_power_of_two().min(65536);
-        let n = self.number("buf", needed as u64, 512, 65536)?;
-        if !n.is_power_of_two() {
-            return Err(self.oops(format!("buf={n} is no power of two"), format!("give {}", n.next_power_of_two())));
-        }
-        Ok(u32::try_from(n).unwrap_or(65536))
+        Ok(Self::new(kind, name, queue, text, options))
     }
 }
 
-/// A number with an optional suffix.
-fn scaled(text: &str, kilo: u64) -> Option<u64> {
-    let (digits, power) = match text.as_bytes().last()? {
-        b'k' | b'K' => (&text[..text.len() - 1], 1),
-        b'm' | b'M' => (&text[..text.len() - 1], 2),
-        b'g' | b'G' => (&text[..text.len() - 1], 3),
-        _ => (text, 0),
-    };
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    digits.parse::<u64>().ok()?.checked_mul(kilo.pow(power))
+fn kind_names() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|kind| kind.name)
 }
 
-fn kind_names() -> String {
-    KINDS.iter().map(|k| k.name).collect::<Vec<_>>().join(", ")
-}
-
-/// User text fit for one line of a terminal.
-fn tidy(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(40).collect()
+fn all_kinds() -> String {
+    kind_names().collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -1,0 +1,21 @@
+//! Interfaces of the system that ports name, as the kernel describes them.
+
+use crate::error::{Cause, OpenError};
+use crate::kind::Spec;
+use linerate_host::{LinkState, Rtnetlink};
+use std::sync::{Mutex, PoisonError};
+
+/// The interface that a port names.
+pub(crate) fn find(spec: &Spec, links: &mut Rtnetlink) -> Result<LinkState, OpenError> {
+    let missing = || OpenError::new(spec, Cause::Missing, "there is no such interface", "see the names in 'ip link'");
+    links.link(&spec.name).map_err(|e| match e.cause {
+        linerate_host::Cause::Missing => missing(),
+        _ => OpenError::below(spec, e),
+    })
+}
+
+/// What the kernel counts of an interface; nothing if it is gone.
+pub(crate) fn raw_counters(links: &Mutex<Rtnetlink>, name: &str) -> Vec<(String, u64)> {
+    let state = links.lock().unwrap_or_else(PoisonError::into_inner).link(name);
+    state.map_or_else(|_| Vec::new(), |link| link.stats.rows().map(|(key, n)| (format!("link_{key}"), n)).into())
+}
