@@ -5,9 +5,9 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod dispatch;
 mod print;
 mod progress;
-mod root;
 mod trouble;
 mod wrong;
 
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     let called = words.next().unwrap_or_default();
     let words: Vec<String> = words.collect();
     let called = Path::new(&called).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let (name, outcome) = root::obey(&called, &words);
+    let (name, outcome) = dispatch::obey(&called, &words);
     let code = outcome.unwrap_or_else(|trouble| {
         print::remark(&format!("{name}: {trouble}"));
         ExitCode::from(trouble.exit_code())

@@ -12,7 +12,6 @@
 
 mod client;
 mod coverage;
-mod info;
 mod negotiation;
 mod plan;
 mod server;
@@ -20,7 +19,7 @@ mod service;
 pub mod wire;
 
 pub use client::{CLIENT_SLICES, Client, ClientOptions, Lost, Unfit};
-pub use info::{ExportInfo, Sizes};
 pub use negotiation::{Agreed, NegotiateError, Negotiation};
 pub use server::{CLIENTS, Gone, PATIENCE, SERVER_SLICES, STALL, Server};
 pub use service::{BlockService, Export, Exported};
+pub use wire::facts::{ExportInfo, Sizes};

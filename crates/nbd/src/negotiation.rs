@@ -1,6 +1,6 @@
 //! The client's side of the negotiation: fixed newstyle, GO where the server has it, EXPORT_NAME where it does not.
 
-use crate::info::{ExportInfo, Sizes};
+use crate::wire::facts::{ExportInfo, Sizes};
 use crate::wire::{Go, Greeting, Info, OptionHeader, OptionReply, WireError, handshake, info, option, reply};
 use thiserror::Error;
 

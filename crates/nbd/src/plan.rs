@@ -174,7 +174,7 @@ fn meaning(number: u32) -> BackendError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::info::{ExportInfo, Sizes};
+    use crate::wire::facts::{ExportInfo, Sizes};
 
     fn agreed(flags: u16) -> Agreed {
         let sizes = Sizes { least: 512, preferred: 4096, most: 4096 };

@@ -1,7 +1,7 @@
 //! What a server serves.
 
-use crate::info::{ExportInfo, Sizes};
 use crate::wire::export;
+use crate::wire::facts::{ExportInfo, Sizes};
 use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
 
 /// Octets of the longest READ or WRITE that is taken.

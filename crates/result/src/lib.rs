@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod agreement;
 mod comparison;
 mod counter;
 mod document;
@@ -20,12 +21,14 @@ mod migrate;
 mod number;
 mod outcome;
 mod parameter;
+mod repeat;
 mod stage;
 mod summary;
 mod test;
 mod timestamp;
 mod unit;
 
+pub use agreement::Agreement;
 pub use comparison::{Comparison, Kind};
 pub use counter::{Counter, Counters};
 pub use document::{LoadError, RunResult, SCHEMA, VERSION};
@@ -35,9 +38,10 @@ pub use ledger::{Ledger, Unexplained};
 pub use number::Number;
 pub use outcome::Outcome;
 pub use parameter::{Parameter, Parameters, parameters};
-pub use stage::{Agreement, How, Stage};
+pub use repeat::Repeat;
+pub use stage::{How, Stage};
 pub use summary::{Counted, Summary};
-pub use test::{Cpu, PortUsed, Repeat, Role, Sample, Test};
+pub use test::{Cpu, PortUsed, Role, Sample, Test};
 pub use timestamp::{Timestamp, TimestampError};
 pub use unit::{Scale, UNITS, Unit, UnitRow};
 

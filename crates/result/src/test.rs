@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counted, Counters, Latency, Ledger, Number, Parameters, Queues, Stage, Summary, Unit, migrate};
+use super::{Counted, Counters, Latency, Ledger, Number, Parameters, Queues, Repeat, Stage, Summary, Unit, migrate};
 
 /// One test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -79,24 +79,6 @@ pub enum Role {
     /// Sent and received.
     #[default]
     Both,
-}
-
-/// One repeat of the measurement.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Repeat {
-    /// The value, in the unit of the test's summary.
-    pub value: Number,
-    /// Measured time, seconds.
-    pub seconds: Number,
-    /// Round trip of a cache line between the two cores before the repeat, ns.
-    pub rtt_ns_before: Number,
-    /// The same after the repeat, ns.
-    pub rtt_ns_after: Number,
-    /// Whether the repeat counts.
-    pub valid: bool,
-    /// Why it does not count; `null` when it does.
-    pub why_invalid: Option<String>,
 }
 
 /// Processor time of one thread over the test.

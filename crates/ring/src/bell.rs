@@ -4,8 +4,8 @@
 //! fences, then looks at `asleep`. Both fences are sequentially consistent, so at least one of the two sees the
 //! other's store, and no wake-up is lost (Dekker's argument; the loom test explores it).
 
-use crate::Foreign;
 use crate::cursor::Counter;
+use crate::sys::closing::Foreign;
 use crate::sys::{self, doorbell};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

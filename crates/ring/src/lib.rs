@@ -14,10 +14,8 @@
 //! points into buffer memory of a shared region; frames are copied in and out ([`Frame`]).
 
 mod bell;
-mod buffer;
 mod cell;
 mod claim;
-mod closing;
 mod copy;
 mod cursor;
 mod error;
@@ -34,16 +32,15 @@ pub mod sys;
 mod tx;
 
 pub use bell::Bell;
-pub use buffer::Buffer;
 pub use cell::{Meta, SlotCell, SlotWord};
-pub use closing::Foreign;
 pub use error::{BadSlot, RegionError};
 pub use frame::Frame;
 pub use layout::flags;
 pub use pause::Pause;
 pub use pipe::{Pipe, PipeRx, PipeTx, Reclaimed};
-pub use region::{BUFFERS_RESERVED, HEADROOM, Region, RegionConfig, RingPair, RingSpot, Sharing, TOLD};
+pub use region::{BUFFERS_RESERVED, Buffer, HEADROOM, Region, RegionConfig, RingPair, RingSpot, Sharing, TOLD};
 pub use relay::Alike;
 pub use ring::RingStats;
 pub use rx::{RxBatch, RxRing, forward};
+pub use sys::closing::Foreign;
 pub use tx::{TxBatch, TxRing};

@@ -6,12 +6,16 @@
 //! ```
 //! Sizes are fixed when the region is made; untouched memory costs nothing.
 
+mod buffer;
+
+pub use buffer::Buffer;
+
 use crate::cell::{MetaCell, SlotCell, SlotWord};
 use crate::claim::{Claim, Half, next_id};
 use crate::error::RegionError;
 use crate::layout::{self, NetmapIf, NetmapRing};
+use crate::sys::closing::Foreign;
 use crate::sys::{self, HUGE, Mapping, Page};
-use crate::{Buffer, Foreign};
 use std::mem::{offset_of, size_of};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;

@@ -6,11 +6,11 @@
 //!   [back, head + slots)  free, with a buffer each (`back` stays behind `tail` where nobody takes buffers)
 //! ```
 
-use crate::Buffer;
 use crate::cell::{Meta, SlotCell, SlotWord};
 use crate::error::{BadSlot, RegionError};
 use crate::frame::Frame;
 use crate::layout::flags;
+use crate::region::Buffer;
 use crate::region::{BUFFERS_RESERVED, Region, RingSpot};
 use crate::ring::{Raw, RingStats};
 use crate::tx::TxBatch;

@@ -1,6 +1,7 @@
-//! System calls for memory and doorbells: memfd, mmap, eventfd, messages with descriptors. Nothing else in this crate
-//! talks to the system.
+//! System calls for memory and doorbells: memfd, mmap, eventfd, messages with descriptors, and the close of these. Nothing
+//! else in this crate talks to the system.
 
+pub(crate) mod closing;
 pub mod doorbell;
 pub mod message;
 

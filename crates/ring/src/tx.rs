@@ -6,11 +6,11 @@
 //!   [head, tail)   the user's, to be filled
 //! ```
 
-use crate::Buffer;
 use crate::cell::{Meta, SlotCell, SlotWord};
 use crate::error::RegionError;
 use crate::frame::Frame;
 use crate::layout::flags;
+use crate::region::Buffer;
 use crate::region::{Region, RingSpot};
 use crate::ring::Raw;
 use std::sync::Arc;

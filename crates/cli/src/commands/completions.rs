@@ -1,8 +1,8 @@
 //! `linerate completions`.
 
+use super::root::root;
 use super::{Command, parsed};
 use crate::print::print;
-use crate::root::root;
 use clap::{CommandFactory, Parser};
 use clap_complete::{Shell, generate};
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
 //! `linerate man`.
 
+use super::root::root;
 use super::shared::file;
 use super::{COMMANDS, Command, Reader, parsed};
 use crate::print::print;
-use crate::root::root;
 use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser};
 use clap_mangen::Man;

@@ -1,4 +1,4 @@
-//! The commands: one file and one row each. The one command line that they make is [`root`](crate::root)'s.
+//! The commands: one file and one row each. The one command line that they make is [`root`]'s.
 
 mod bench;
 mod bridge;
@@ -10,6 +10,7 @@ mod pkt_gen;
 mod ports;
 mod profile;
 mod qualify;
+pub(crate) mod root;
 mod shared;
 mod stack;
 mod sweep;

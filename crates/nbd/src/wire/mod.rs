@@ -3,6 +3,7 @@
 //! Source: the NBD project's `doc/proto.md`, chapters "Fixed newstyle negotiation", "Option types", "Option reply types",
 //! "Transmission phase". What comes from a peer is checked here as far as one message can tell.
 
+pub(crate) mod facts;
 mod negotiation;
 mod transmission;
 

@@ -1,9 +1,9 @@
 //! Messages of the negotiation.
 
+use super::facts::{ExportInfo, Sizes};
 use super::{
     IHAVEOPT, LONGEST_NAME, LONGEST_OPTION, NBDMAGIC, REPLY_MAGIC, WireError, info, join, u16_at, u32_at, u64_at,
 };
-use crate::info::{ExportInfo, Sizes};
 
 /// The server's greeting.
 ///

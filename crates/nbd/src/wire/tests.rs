@@ -1,5 +1,5 @@
+use super::facts::Sizes;
 use super::*;
-use crate::info::Sizes;
 
 #[test]
 fn octets_are_those_of_the_protocol() {

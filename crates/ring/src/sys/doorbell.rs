@@ -2,8 +2,8 @@
 //! eventfd that the other one made blocking, and filled, would stop whoever rings it. So another process rings by a
 //! datagram to a socket of the sleeper's, which says for each call that it shall not block, and holds nothing else.
 
+use super::closing::Foreign;
 use super::{check, message};
-use crate::Foreign;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};

@@ -1,7 +1,7 @@
 //! Messages between processes that carry descriptors (`SCM_RIGHTS`).
 
 use super::check;
-use crate::Foreign;
+use super::closing::Foreign;
 use std::io;
 use std::mem::{MaybeUninit, size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};

@@ -1,34 +1,12 @@
-//! The command line: one root, made of the table of commands, from which parsing, help and errors derive.
+//! Does what the words of the command line ask for: finds the command, by the root or by its name, and runs it.
 
+use crate::commands::root::{NAME, root};
 use crate::commands::{COMMANDS, Command, Outcome, Reader};
 use crate::print::print;
 use crate::trouble::Trouble;
 use crate::wrong;
 use clap::error::ErrorKind;
 use std::process::ExitCode;
-
-const NAME: &str = "linerate";
-
-/// Exit codes of all commands, for `linerate help`; a command whose own codes need more words says them in its help.
-const ENDS: &str = "\
-Exit codes:
-  0      all that was asked for was done, and held
-  1      something failed, or a result could not be written
-  2      wrong on the command line: one line says what, and the mend
-  3      measured, but a figure is worse than wanted, or two ways of measuring disagree (bench, profile)
-  4      what was measured is good, but not all could be measured (qualify, sweep, profile)
-  128+n  ended early by signal n, with what was measured so far; 130 is Ctrl-C, 141 a reader of the output that is gone";
-
-/// The root: all commands, none of them done.
-pub(crate) fn root() -> clap::Command {
-    let root = clap::Command::new(NAME)
-        .bin_name(NAME)
-        .about("Packets and blocks at line rate from user space, and the proof of it")
-        .version(env!("CARGO_PKG_VERSION"))
-        .propagate_version(true)
-        .after_help(ENDS);
-    COMMANDS.iter().fold(root, |root, command| root.subcommand(command.syntax()))
-}
 
 /// Does what the words behind the program's name ask for. Who it is that speaks, and how it ended.
 pub(crate) fn obey(called: &str, words: &[String]) -> (String, Outcome) {
@@ -76,12 +54,4 @@ fn reached<'a>(root: &'a clap::Command, words: &[String]) -> (&'a clap::Command,
         path += &format!(" {word}");
     }
     (command, path)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_root_is_sound() {
-        super::root().debug_assert();
-    }
 }

@@ -4,7 +4,7 @@
 //! server, a UNIX socket with such descriptors in its queue. So a [`Foreign`] descriptor is closed by a thread that does
 //! nothing else. A thread that is held up delays no other close as long as there are fewer of them than [`MOST`].
 
-use crate::sys;
+use super::message;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
@@ -68,8 +68,8 @@ fn close_all() {
         };
         drop(closing);
         // What lies in its queue comes back here, each for itself.
-        sys::message::empty(&fd);
-        sys::message::linger_not(&fd);
+        message::empty(&fd);
+        message::linger_not(&fd);
         drop(fd);
     }
 }

@@ -1,5 +1,7 @@
 //! A buffer outside any slot.
 
+use super::Region;
+
 /// The right to one buffer of a region that no slot holds: extra buffers, or one in an engine's hands.
 ///
 /// It cannot be copied, so a buffer has one place at a time. Dropping it forgets the buffer until the region goes.
@@ -13,7 +15,7 @@ impl Buffer {
     /// # Safety
     /// No slot and no other `Buffer` of that region may hold this index; it must be below the region's buffer count.
     #[must_use]
-    pub unsafe fn from_index(index: u32, region: &crate::Region) -> Self {
+    pub unsafe fn from_index(index: u32, region: &Region) -> Self {
         Self { index, region: region.id() }
     }
 
@@ -27,7 +29,7 @@ impl Buffer {
     /// Whether it is one of that region's.
     #[inline]
     #[must_use]
-    pub fn is_of(&self, region: &crate::Region) -> bool {
+    pub fn is_of(&self, region: &Region) -> bool {
         self.region == region.id()
     }
 

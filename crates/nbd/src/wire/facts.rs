@@ -1,6 +1,6 @@
 //! What an export is, as NBD tells it.
 
-use crate::wire::export;
+use super::export;
 
 /// Size and flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,35 @@
+//! The one command line that the commands make: from it parsing, help, errors, completions and man pages derive.
+
+use super::COMMANDS;
+
+/// What the program is called.
+pub(crate) const NAME: &str = "linerate";
+
+/// Exit codes of all commands, for `linerate help`; a command whose own codes need more words says them in its help.
+const ENDS: &str = "\
+Exit codes:
+  0      all that was asked for was done, and held
+  1      something failed, or a result could not be written
+  2      wrong on the command line: one line says what, and the mend
+  3      measured, but a figure is worse than wanted, or two ways of measuring disagree (bench, profile)
+  4      what was measured is good, but not all could be measured (qualify, sweep, profile)
+  128+n  ended early by signal n, with what was measured so far; 130 is Ctrl-C, 141 a reader of the output that is gone";
+
+/// The root: all commands, none of them done.
+pub(crate) fn root() -> clap::Command {
+    let root = clap::Command::new(NAME)
+        .bin_name(NAME)
+        .about("Packets and blocks at line rate from user space, and the proof of it")
+        .version(env!("CARGO_PKG_VERSION"))
+        .propagate_version(true)
+        .after_help(ENDS);
+    COMMANDS.iter().fold(root, |root, command| root.subcommand(command.syntax()))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_root_is_sound() {
+        super::root().debug_assert();
+    }
+}
