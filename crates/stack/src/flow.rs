@@ -1,6 +1,6 @@
 //! The flow table: where packets to a destination go, found once. Headers are not kept here; see [`crate::template`].
 
-use crate::template::Validity;
+use crate::link::Validity;
 use linerate_wire::MacAddr;
 use std::net::IpAddr;
 

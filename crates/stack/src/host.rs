@@ -1,27 +1,24 @@
 //! An IP host on one link.
 
+use crate::address::{Own, is_mapped, link_local};
 use crate::counters::Counters;
 use crate::flow::Flows;
 use crate::icmp::Allowance;
-use crate::key::Key;
-use crate::neighbour::Neighbours;
+use crate::link::{Link, Neighbours};
 use crate::pmtu::Pmtu;
 use crate::reassembly::Reassembly;
 use crate::route::{Route, Routes};
-use crate::template::Validity;
 use crate::udp::{BindError, SendError, Sockets, UdpId};
-use crate::{Cidr, neighbour, reassembly};
+use crate::{Cidr, Transmit, reassembly};
 use linerate_wire::{MacAddr, VlanTag};
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use thiserror::Error;
 
 /// Most addresses.
 const ADDRESSES: usize = 64;
 /// Most packets on their way from the host to itself.
 pub(crate) const LOOPED: usize = 256;
-/// Packets that wait for one neighbour: the largest datagram fits in fragments over any MTU from 552.
-const HELD: usize = 128;
 /// Smallest MTU: IPv4 needs 68 bytes (RFC 791); an IPv6 address needs 1280 (RFC 8200, section 5).
 const LEAST_MTU: usize = 68;
 const LEAST_MTU_V6: usize = 1280;
@@ -98,19 +95,13 @@ pub enum ConfigError {
 /// An IP host. Frames and times (nanoseconds of a clock that never goes back) are passed in.
 #[derive(Debug)]
 pub struct Host {
-    pub(crate) mac: MacAddr,
-    pub(crate) mtu: usize,
-    pub(crate) vlan: Option<VlanTag>,
+    pub(crate) link: Link,
     pub(crate) fills: Fills,
-    pub(crate) up: bool,
     pub(crate) path: Path,
     inbox: usize,
-    pub(crate) addresses: Vec<Cidr>,
-    /// The same as they are compared.
-    ours: Vec<Key>,
+    pub(crate) own: Own,
     pub(crate) routes: Routes,
     pub(crate) pmtu: Pmtu,
-    pub(crate) neighbours: Neighbours,
     pub(crate) reassembly: Reassembly,
     pub(crate) sockets: Sockets,
     pub(crate) flows: Flows,
@@ -119,9 +110,6 @@ pub struct Host {
     /// The next packet's identification over IPv4, and the next datagram's in fragments over IPv6.
     pub(crate) ident: u16,
     pub(crate) ident_v6: u32,
-    /// Counts up with each change that a kept header could depend on.
-    pub(crate) generation: u64,
-    pub(crate) counters: Counters,
 }
 
 impl Host {
@@ -134,22 +122,13 @@ impl Host {
             return Err(ConfigError::Mac(config.mac));
         }
         Ok(Self {
-            mac: config.mac,
-            mtu: config.mtu,
-            vlan: config.vlan,
+            link: Link::new(config.mac, config.mtu, config.vlan, config.seed),
             fills: config.fills,
-            up: true,
             path: Path::Fast,
             inbox: config.inbox,
-            addresses: Vec::new(),
-            ours: Vec::new(),
+            own: Own::default(),
             routes: Routes::default(),
             pmtu: Pmtu::default(),
-            neighbours: Neighbours::new(neighbour::Config {
-                queue: HELD,
-                seed: config.seed,
-                ..neighbour::Config::default()
-            }),
             reassembly: Reassembly::new(reassembly::Config::default()),
             sockets: Sockets::new(config.seed),
             flows: Flows::default(),
@@ -157,8 +136,6 @@ impl Host {
             allowance: Allowance::default(),
             ident: u16::try_from(config.seed >> 16 & 0xffff).unwrap_or(0),
             ident_v6: u32::try_from(config.seed >> 32).unwrap_or(0),
-            generation: 1,
-            counters: Counters::default(),
         })
     }
 
@@ -173,12 +150,12 @@ impl Host {
         if addr.is_multicast() || addr.is_unspecified() || addr.is_loopback() || own_network || limited {
             return Err(ConfigError::Address(cidr));
         }
-        if addr.is_ipv6() && self.mtu < LEAST_MTU_V6 {
-            return Err(ConfigError::Mtu(self.mtu));
+        if addr.is_ipv6() && self.link.mtu < LEAST_MTU_V6 {
+            return Err(ConfigError::Mtu(self.link.mtu));
         }
-        let local = link_local(self.mac);
-        let first_v6 = addr.is_ipv6() && !self.addresses.iter().any(|a| a.addr().is_ipv6()) && addr != local.addr();
-        if self.addresses.len() + 1 + usize::from(first_v6) > ADDRESSES {
+        let local = link_local(self.link.mac);
+        let first_v6 = addr.is_ipv6() && !self.own.all().iter().any(|a| a.addr().is_ipv6()) && addr != local.addr();
+        if self.own.all().len() + 1 + usize::from(first_v6) > ADDRESSES {
             return Err(ConfigError::TooMany);
         }
         if first_v6 {
@@ -189,46 +166,43 @@ impl Host {
         if !self.routes.set(Route { to: cidr, via: None }) {
             return Err(ConfigError::TooManyRoutes);
         }
-        self.addresses.push(cidr);
-        self.ours = self.addresses.iter().map(|a| Key::new(a.addr())).collect();
-        self.generation += 1;
+        self.own.add(cidr);
+        self.link.generation += 1;
         Ok(())
     }
 
     /// Removes an address, and the route to its network unless another address is there too; false if it was not there.
     pub fn remove_address(&mut self, addr: IpAddr) -> bool {
-        let Some(at) = self.addresses.iter().position(|a| a.addr() == addr) else { return false };
-        let gone = self.addresses.remove(at);
-        self.ours = self.addresses.iter().map(|a| Key::new(a.addr())).collect();
-        if !self.addresses.iter().any(|a| a.network() == gone.network()) {
+        let Some(gone) = self.own.remove(addr) else { return false };
+        if !self.own.all().iter().any(|a| a.network() == gone.network()) {
             self.routes.remove(gone);
         }
-        self.generation += 1;
+        self.link.generation += 1;
         true
     }
 
     /// The host's addresses.
     #[must_use]
     pub fn addresses(&self) -> &[Cidr] {
-        &self.addresses
+        self.own.all()
     }
 
     /// Adds or replaces a route. Its router must be on one of the host's networks.
     pub fn set_route(&mut self, route: Route) -> Result<(), ConfigError> {
         if let Some(via) = route.via {
             let reached = via.is_ipv4() == route.to.addr().is_ipv4()
-                && self.addresses.iter().any(|a| a.contains(via) && a.addr() != via);
+                && self.own.all().iter().any(|a| a.contains(via) && a.addr() != via);
             if !reached {
                 return Err(ConfigError::Router(via));
             }
         }
-        self.generation += 1;
+        self.link.generation += 1;
         if self.routes.set(route) { Ok(()) } else { Err(ConfigError::TooManyRoutes) }
     }
 
     /// Removes the route to a network; false if there was none.
     pub fn remove_route(&mut self, to: Cidr) -> bool {
-        self.generation += 1;
+        self.link.generation += 1;
         self.routes.remove(to)
     }
 
@@ -239,50 +213,50 @@ impl Host {
 
     /// Changes the link's MTU.
     pub fn set_mtu(&mut self, mtu: usize) -> Result<(), ConfigError> {
-        let least = if self.addresses.iter().any(|a| a.addr().is_ipv6()) { LEAST_MTU_V6 } else { LEAST_MTU };
+        let least = if self.own.all().iter().any(|a| a.addr().is_ipv6()) { LEAST_MTU_V6 } else { LEAST_MTU };
         if !(least..=65535).contains(&mtu) {
             return Err(ConfigError::Mtu(mtu));
         }
-        self.mtu = mtu;
-        self.generation += 1;
+        self.link.mtu = mtu;
+        self.link.generation += 1;
         Ok(())
     }
 
     /// Changes the hardware address. The link-local address stays as it is.
     pub fn set_mac(&mut self, mac: MacAddr) {
-        self.mac = mac;
-        self.generation += 1;
+        self.link.mac = mac;
+        self.link.generation += 1;
     }
 
     /// The hardware address.
     #[must_use]
     pub fn mac(&self) -> MacAddr {
-        self.mac
+        self.link.mac
     }
 
     /// Longest IP packet on the link.
     #[must_use]
     pub fn mtu(&self) -> usize {
-        self.mtu
+        self.link.mtu
     }
 
     /// Changes the tag.
     pub fn set_vlan(&mut self, vlan: Option<VlanTag>) {
-        self.vlan = vlan;
-        self.neighbours.flush();
-        self.generation += 1;
+        self.link.vlan = vlan;
+        self.link.neighbours.flush();
+        self.link.generation += 1;
     }
 
     /// Says what the adapter fills in from now on.
     pub fn set_fills(&mut self, fills: Fills) {
         self.fills = fills;
-        self.generation += 1;
+        self.link.generation += 1;
     }
 
     /// The interface went up or down.
     pub fn set_up(&mut self, up: bool) {
-        self.up = up;
-        self.generation += 1;
+        self.link.up = up;
+        self.link.generation += 1;
     }
 
     /// How far datagrams may be short-cut; all the way unless it is told.
@@ -292,20 +266,20 @@ impl Host {
 
     /// The neighbours, to look at, to flush or to set by hand.
     pub fn neighbours(&mut self) -> &mut Neighbours {
-        &mut self.neighbours
+        &mut self.link.neighbours
     }
 
     /// What the host did.
     #[must_use]
     pub fn counters(&self) -> &Counters {
-        &self.counters
+        &self.link.counters
     }
 
     // ---- sockets ----
 
     /// Opens a UDP socket; port 0 gives a free one, an unspecified address all of its family.
     pub fn udp_bind(&mut self, local: SocketAddr) -> Result<UdpId, BindError> {
-        if !local.ip().is_unspecified() && !self.is_ours(local.ip()) {
+        if !local.ip().is_unspecified() && !self.own.is_ours(local.ip()) {
             return Err(BindError::NotOurs(local.ip()));
         }
         self.sockets.bind(local, self.inbox)
@@ -339,45 +313,15 @@ impl Host {
         self.sockets.get(id).map_or(0, |s| s.inbox.len())
     }
 
-    // ---- what both ways need ----
-
-    #[inline]
-    pub(crate) fn valid(&self) -> Validity {
-        Validity { host: self.generation, neighbours: self.neighbours.generation() }
-    }
-
-    #[inline]
-    pub(crate) fn is_ours(&self, addr: IpAddr) -> bool {
-        !is_mapped(addr) && self.has(Key::new(addr))
-    }
-
-    /// The same, of a key whose family is known.
-    #[inline]
-    pub(crate) fn has(&self, addr: Key) -> bool {
-        self.ours.contains(&addr)
-    }
-
     /// Takes what an ICMP error or a silent neighbour told of an earlier datagram of a connected socket; the next send
     /// would tell it otherwise.
     pub fn udp_error(&mut self, id: UdpId) -> Option<SendError> {
         self.sockets.get_mut(id)?.error.take()
     }
 
-    /// Whether everyone on the link is meant.
-    pub(crate) fn is_broadcast(&self, addr: IpAddr) -> bool {
-        let IpAddr::V4(addr) = addr else { return false };
-        addr.is_broadcast() || self.addresses.iter().any(|a| a.broadcast() == Some(addr))
+    /// Tells all on the link where the host's addresses are: when the link came up, or an address moved here (RFC 5227,
+    /// section 3; RFC 4861, section 7.2.6).
+    pub fn announce<T: Transmit>(&mut self, tx: &mut T) {
+        self.link.announce(&self.own, tx);
     }
-}
-
-/// Whether an IPv6 address stands for an IPv4 one: these stay inside programs (RFC 4291, section 2.5.5.2).
-pub(crate) fn is_mapped(addr: IpAddr) -> bool {
-    matches!(addr, IpAddr::V6(addr) if addr.to_ipv4_mapped().is_some())
-}
-
-/// The link-local address of a hardware address (RFC 4291, appendix A).
-pub(crate) fn link_local(mac: MacAddr) -> Cidr {
-    let [a, b, c, d, e, f] = mac.0;
-    let addr = Ipv6Addr::from([0xfe, 0x80, 0, 0, 0, 0, 0, 0, a ^ 2, b, c, 0xff, 0xfe, d, e, f]);
-    Cidr::new(addr.into(), 64).unwrap_or(Cidr::host(addr.into()))
 }

@@ -1,10 +1,11 @@
 //! ICMP (RFC 792, RFC 4443): echoes, and errors in both directions.
 
 use crate::Transmit;
+use crate::address::Key;
 use crate::counters::Discard;
 use crate::host::Host;
 use crate::input::{Origin, Packet};
-use crate::key::Key;
+use crate::link::Message;
 use crate::udp::SendError;
 use linerate_wire::{Icmpv4Packet, Icmpv4Repr, Icmpv6Packet, Icmpv6Repr, IpProtocol, NdpPacket, NdpRepr, Quote};
 use std::net::{IpAddr, SocketAddr};
@@ -53,12 +54,12 @@ impl Host {
     /// Tells a packet's sender what is wrong with it, unless nobody may be told (RFC 1122, section 3.2.2; RFC 4443, section
     /// 2.4 e).
     pub(crate) fn send_error<T: Transmit>(&mut self, now: u64, packet: Packet<'_>, error: Error, tx: &mut T) {
-        let nobody = packet.from.is_unspecified() || packet.from.is_multicast() || self.is_broadcast(packet.from);
+        let nobody = packet.from.is_unspecified() || packet.from.is_multicast() || self.own.is_broadcast(packet.from);
         if packet.to_all || nobody || is_error(packet.whole) {
             return;
         }
         if !self.allowance.take(now) {
-            self.counters.discard(Discard::NoRoom);
+            self.link.counters.discard(Discard::NoRoom);
             return;
         }
         let (most, header) = if packet.from.is_ipv4() { (LONGEST_V4, 20) } else { (LONGEST_V6, 40) };
@@ -88,10 +89,10 @@ impl Host {
         };
         debug_assert!(written);
         // An error about what came to a group is sent from one of our own addresses.
-        let from = if self.is_ours(packet.to) { packet.to } else { unspecified(packet.from) };
+        let from = if self.own.is_ours(packet.to) { packet.to } else { unspecified(packet.from) };
         match self.send_icmp(now, (from, packet.from), &mut message, tx) {
-            Ok(()) => self.counters.errors_sent += 1,
-            Err(why) => self.counters.discard(why),
+            Ok(()) => self.link.counters.errors_sent += 1,
+            Err(why) => self.link.counters.discard(why),
         }
     }
 
@@ -118,7 +119,9 @@ impl Host {
                 IpProtocol::ICMP
             }
         };
-        if self.send_payload(now, way, to, protocol, message, HOPS, tx) { Ok(()) } else { Err(Discard::NoRoom) }
+        let sent = self.send_payload(now, way, to, protocol, message, HOPS, tx);
+        self.tell_undelivered(now);
+        if sent { Ok(()) } else { Err(Discard::NoRoom) }
     }
 
     pub(crate) fn take_icmp_v4<T: Transmit>(
@@ -139,7 +142,7 @@ impl Host {
                 let mut message = packet.payload.to_vec();
                 let written = Icmpv4Repr::EchoReply { ident, sequence }.emit(&mut message).is_ok();
                 debug_assert!(written);
-                self.counters.echoes += 1;
+                self.link.counters.echoes += 1;
                 self.send_icmp(now, (packet.to, packet.from), &mut message, tx)
             }
             _ if repr.is_error() => {
@@ -155,7 +158,7 @@ impl Host {
                     _ => Told::Unreachable,
                 };
                 self.take_error(now, &quote, what)?;
-                self.counters.errors_received += 1;
+                self.link.counters.errors_received += 1;
                 Ok(())
             }
             _ => Err(Discard::NotForUs),
@@ -179,7 +182,9 @@ impl Host {
                 return Err(Discard::Fragments);
             }
             let ndp = NdpPacket::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
-            return self.take_ndp(now, packet, NdpRepr::parse(&ndp), tx);
+            let station = packet.origin.stations.map(|(src, _)| src);
+            let message = Message { from: src, to: dst, hops: packet.hops, station };
+            return self.link.take_ndp(now, message, NdpRepr::parse(&ndp), &self.own, tx);
         }
         let repr = Icmpv6Repr::parse(&icmp);
         match repr {
@@ -188,9 +193,9 @@ impl Host {
                 let mut message = packet.payload.to_vec();
                 let written = Icmpv6Repr::EchoReply { ident, sequence }.emit(&mut message).is_ok();
                 debug_assert!(written);
-                self.counters.echoes += 1;
+                self.link.counters.echoes += 1;
                 // RFC 4443, section 4.2: a ping to a group is answered from an address of our own.
-                let from = if self.is_ours(packet.to) { packet.to } else { unspecified(packet.from) };
+                let from = if self.own.is_ours(packet.to) { packet.to } else { unspecified(packet.from) };
                 self.send_icmp(now, (from, packet.from), &mut message, tx)
             }
             _ if repr.is_error() => {
@@ -203,7 +208,7 @@ impl Host {
                     _ => Told::Unreachable,
                 };
                 self.take_error(now, &quote, what)?;
-                self.counters.errors_received += 1;
+                self.link.counters.errors_received += 1;
                 Ok(())
             }
             _ => Err(Discard::NotForUs),
@@ -215,12 +220,12 @@ impl Host {
     fn take_error(&mut self, now: u64, quote: &Quote<'_>, what: Told) -> Result<(), Discard> {
         // Answers over IPv4 may be cut on their way; those over IPv6 are cut by who sends them, or not at all.
         let echo = quote.protocol == IpProtocol::ICMPV6 && quote.first && quote.payload.first() == Some(&129);
-        if let (true, Told::TooBig(mtu)) = (echo && self.is_ours(quote.src), what) {
-            self.generation += u64::from(self.pmtu.tell(quote.dst, mtu, self.mtu, now));
+        if let (true, Told::TooBig(mtu)) = (echo && self.own.is_ours(quote.src), what) {
+            self.link.generation += u64::from(self.pmtu.tell(quote.dst, mtu, self.link.mtu, now));
             return Ok(());
         }
         let (from, to) = quote.ports().filter(|_| quote.protocol == IpProtocol::UDP).ok_or(Discard::NotForUs)?;
-        if !self.is_ours(quote.src) {
+        if !self.own.is_ours(quote.src) {
             return Err(Discard::BadAddress);
         }
         let remote = SocketAddr::new(quote.dst, to);
@@ -230,7 +235,7 @@ impl Host {
         // keeps of its header goes, so that the next send sees the error.
         let told = socket.remote == Some(remote);
         match what {
-            Told::TooBig(mtu) => self.generation += u64::from(self.pmtu.tell(quote.dst, mtu, self.mtu, now)),
+            Told::TooBig(mtu) => self.link.generation += u64::from(self.pmtu.tell(quote.dst, mtu, self.link.mtu, now)),
             Told::Refused if told => (socket.error, socket.template) = (Some(SendError::Refused), None),
             Told::Unreachable if told => (socket.error, socket.template) = (Some(SendError::Unreachable), None),
             _ => {}
@@ -238,14 +243,15 @@ impl Host {
         Ok(())
     }
 
-    /// A packet of ours could not be delivered because its neighbour is silent.
-    pub(crate) fn undeliverable(&mut self, now: u64, packet: &[u8]) {
-        self.counters.discard(Discard::NoNeighbour);
-        let quote =
-            if packet.first().is_some_and(|b| b >> 4 == 4) { Quote::parse_v4(packet) } else { Quote::parse_v6(packet) };
-        if let Ok(quote) = quote {
-            // What is not a socket's has nobody to be told.
-            let _ = self.take_error(now, &quote, Told::Unreachable);
+    /// Tells the sockets of what waited in vain for its neighbour.
+    pub(crate) fn tell_undelivered(&mut self, now: u64) {
+        for packet in self.link.failed() {
+            let v4 = packet.first().is_some_and(|b| b >> 4 == 4);
+            let quote = if v4 { Quote::parse_v4(&packet) } else { Quote::parse_v6(&packet) };
+            if let Ok(quote) = quote {
+                // What is not a socket's has nobody to be told.
+                let _ = self.take_error(now, &quote, Told::Unreachable);
+            }
         }
     }
 
@@ -254,12 +260,12 @@ impl Host {
         let mut late = Vec::new();
         self.reassembly.poll(now, |first| late.push(first));
         for first in &late {
-            self.counters.discard(Discard::Late);
+            self.link.counters.discard(Discard::Late);
             let ends: Option<(IpAddr, IpAddr)> = match first.first().map(|b| b >> 4) {
                 Some(4) => ends_at::<4>(first, 12),
                 _ => ends_at::<16>(first, 8),
             };
-            let Some((from, to)) = ends.filter(|(_, to)| self.is_ours(*to)) else { continue };
+            let Some((from, to)) = ends.filter(|(_, to)| self.own.is_ours(*to)) else { continue };
             let packet = Packet {
                 from,
                 to,

@@ -1,6 +1,6 @@
 //! Datagrams that wait for their reader, in one ring of bytes.
 
-use crate::key::Key;
+use crate::address::Key;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 

@@ -1,21 +1,18 @@
 //! The way up: from a frame to a socket's queue, or to an answer.
 
+use crate::address::Key;
 use crate::counters::Discard;
 use crate::host::Host;
-use crate::key::Key;
-use crate::neighbour::Heard;
+use crate::link::Arrived;
 use crate::reassembly::{Outcome, Reason};
-use crate::{Transmit, icmp, nd, options};
+use crate::{Transmit, icmp, options};
 use linerate_ring::Meta;
 use linerate_sum::Sum;
 use linerate_wire::{
-    ArpOperation, ArpPacket, ArpRepr, EtherType, EthernetFrame, IpProtocol, Ipv4Packet, Ipv6Chain, Ipv6Packet,
-    Ipv6Problem, MacAddr, UdpDatagram, VlanHeader, pseudo_header_v4, pseudo_header_v6, solicited_node,
+    EtherType, IpProtocol, Ipv4Packet, Ipv6Chain, Ipv6Packet, Ipv6Problem, MacAddr, UdpDatagram, pseudo_header_v4,
+    pseudo_header_v6,
 };
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
-/// All hosts on the link (RFC 1112, section 4).
-const ALL_HOSTS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
+use std::net::{IpAddr, Ipv4Addr};
 
 /// What is known of an IP packet when its payload is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -61,95 +58,27 @@ impl Host {
     /// Takes a frame. `meta` is what the adapter says of it. Answers are sent at once; those that find no room are
     /// counted, as on any wire.
     pub fn handle<T: Transmit>(&mut self, now: u64, frame: &[u8], meta: Option<Meta>, tx: &mut T) {
-        self.counters.frames += 1;
+        self.link.counters.frames += 1;
         if let Err(why) = self.take(now, frame, meta, tx) {
-            self.counters.discard(why);
+            self.link.counters.discard(why);
         }
     }
 
     /// A frame came that was longer than any can be, and was not kept.
     pub fn too_long(&mut self) {
-        self.counters.frames += 1;
-        self.counters.discard(Discard::Malformed);
+        self.link.counters.frames += 1;
+        self.link.counters.discard(Discard::Malformed);
     }
 
     fn take<T: Transmit>(&mut self, now: u64, frame: &[u8], meta: Option<Meta>, tx: &mut T) -> Result<(), Discard> {
-        let ethernet = EthernetFrame::new_checked(frame).map_err(|_| Discard::Malformed)?;
-        let (dst, station) = (ethernet.dst(), ethernet.src());
-        if !self.up || (dst != self.mac && !dst.is_multicast()) {
-            return Err(Discard::NotForUs);
-        }
-        if station.is_multicast() {
-            return Err(Discard::BadAddress);
-        }
-        let (mut ethertype, mut payload) = (ethernet.ethertype(), ethernet.payload());
-        let mut vid = meta.map_or(0, |meta| meta.vlan_tci & 0x0fff);
-        // Two tags, one of which the adapter has taken out, are somebody else's.
-        if ethertype == EtherType::VLAN && vid == 0 {
-            let tag = VlanHeader::new_checked(payload).map_err(|_| Discard::Malformed)?;
-            (vid, ethertype, payload) = (tag.tag().vid(), tag.ethertype(), tag.payload());
-        }
-        // Number 0 is a priority without a VLAN (IEEE 802.1Q, 9.6).
-        if vid != self.vlan.map_or(0, |tag| tag.vid()) {
-            return Err(Discard::NotForUs);
-        }
-        let verified = meta.is_some_and(|meta| meta.flags & (Meta::DATA_VALID | Meta::NEEDS_CSUM) != 0);
-        let origin = Origin { stations: Some((station, dst)), verified, joined: false };
+        let Arrived { ethertype, payload, stations, verified } = self.link.open(frame, meta)?;
+        let origin = Origin { stations: Some(stations), verified, joined: false };
         match ethertype {
             EtherType::IPV4 => self.take_v4(now, payload, origin, tx),
             EtherType::IPV6 => self.take_v6(now, payload, origin, tx),
-            EtherType::ARP => self.take_arp(now, payload, tx),
+            EtherType::ARP => self.link.take_arp(now, payload, &self.own, tx),
             _ => Err(Discard::NotForUs),
         }
-    }
-
-    /// RFC 826's packet reception.
-    fn take_arp<T: Transmit>(&mut self, now: u64, payload: &[u8], tx: &mut T) -> Result<(), Discard> {
-        let packet = ArpPacket::new_checked(payload).map_err(|_| Discard::Malformed)?;
-        let arp = ArpRepr::parse(&packet);
-        let (ours, from) = (self.is_ours(arp.target_ip.into()), IpAddr::V4(arp.sender_ip));
-        if arp.sender_mac.is_multicast() || arp.sender_mac == MacAddr::UNSPECIFIED || arp.sender_ip.is_multicast() {
-            return Err(Discard::BadAddress);
-        }
-        if self.is_ours(from) {
-            // Somebody has our address, or our own frame came back: no neighbour of ours.
-            return Err(Discard::BadAddress);
-        }
-        let how = match arp.operation {
-            ArpOperation::REQUEST if ours => Heard::Solicitation,
-            ArpOperation::REPLY if ours => Heard::ARP_REPLY,
-            _ => Heard::ARP_GRATUITOUS,
-        };
-        self.counters.neighbours += 1;
-        // A probe for an address (RFC 5227) has no sender to be learned.
-        if !arp.sender_ip.is_unspecified() && self.on_link(from) {
-            self.learn(now, from, Some(arp.sender_mac), how, tx);
-        }
-        if arp.operation == ArpOperation::REQUEST && ours {
-            let answer = ArpRepr {
-                operation: ArpOperation::REPLY,
-                sender_mac: self.mac,
-                sender_ip: arp.target_ip,
-                target_mac: arp.sender_mac,
-                target_ip: arp.sender_ip,
-            };
-            return self.send_arp(arp.sender_mac, &answer, tx);
-        }
-        Ok(())
-    }
-
-    /// Whether an address is on one of the host's networks.
-    pub(crate) fn on_link(&self, addr: IpAddr) -> bool {
-        self.addresses.iter().any(|a| a.contains(addr))
-    }
-
-    pub(crate) fn send_arp<T: Transmit>(&mut self, to: MacAddr, arp: &ArpRepr, tx: &mut T) -> Result<(), Discard> {
-        let mut head = [0; 18];
-        let len = 14 + if self.vlan.is_some() { 4 } else { 0 };
-        self.emit_header(&mut head[..len], to, EtherType::ARP);
-        let mut body = [0; 28];
-        let written = arp.emit(&mut body).is_ok();
-        if written && tx.send(&head[..len], &body, None) { Ok(()) } else { Err(Discard::NoRoom) }
     }
 
     fn take_v4<T: Transmit>(&mut self, now: u64, whole: &[u8], origin: Origin, tx: &mut T) -> Result<(), Discard> {
@@ -160,18 +89,18 @@ impl Host {
         let (src, dst) = (ip.src(), ip.dst());
         let (from, to) = (Key::v4(src), Key::v4(dst));
         let outside = origin.stations.is_some();
-        if !plausible_v4(src) || self.is_broadcast(src.into()) || (outside && self.has(from)) {
+        if !plausible_v4(src) || self.own.is_broadcast(src.into()) || (outside && self.own.has(from)) {
             return Err(Discard::BadAddress);
         }
         let plain = ip.header_len() == 20 && !ip.is_fragment() && !origin.to_group();
-        if plain && ip.protocol() == IpProtocol::UDP && self.has(to) {
+        if plain && ip.protocol() == IpProtocol::UDP && self.own.has(to) {
             let pseudo = || pseudo_header_v4(src, dst, IpProtocol::UDP, u16::try_from(ip.payload().len()).unwrap_or(0));
             if let Some(taken) = self.deliver_udp(from, to, ip.payload(), (!origin.verified).then_some(pseudo)) {
                 return taken;
             }
         }
-        let to_all = self.is_to_all(dst.into());
-        if !to_all && !self.has(to) {
+        let to_all = self.own.is_to_all(dst.into());
+        if !to_all && !self.own.has(to) {
             return Err(Discard::NotForUs);
         }
         // RFC 1122, section 3.3.6: what comes by a broadcast of the link is for all, or for nobody.
@@ -205,7 +134,7 @@ impl Host {
         match self.reassembly.push_v4(now, &ip) {
             Outcome::Complete(whole) => self.take_v4(now, &whole, origin.joined(), tx),
             Outcome::Incomplete => {
-                self.counters.fragments += 1;
+                self.link.counters.fragments += 1;
                 Ok(())
             }
             Outcome::Dropped(_) => Err(Discard::Fragments),
@@ -218,17 +147,17 @@ impl Host {
         let (from, to) = (Key::v6(src), Key::v6(dst));
         // IPv4's addresses in IPv6's clothes stay inside programs (RFC 4291, section 2.5.5.2).
         let mapped = from.is_v4() || to.is_v4();
-        if src.is_multicast() || src.is_loopback() || mapped || (origin.stations.is_some() && self.has(from)) {
+        if src.is_multicast() || src.is_loopback() || mapped || (origin.stations.is_some() && self.own.has(from)) {
             return Err(Discard::BadAddress);
         }
-        if ip.next_header() == IpProtocol::UDP && self.has(to) && !origin.to_group() {
+        if ip.next_header() == IpProtocol::UDP && self.own.has(to) && !origin.to_group() {
             let pseudo = || pseudo_header_v6(src, dst, IpProtocol::UDP, u32::from(ip.payload_len()));
             if let Some(taken) = self.deliver_udp(from, to, ip.payload(), (!origin.verified).then_some(pseudo)) {
                 return taken;
             }
         }
-        let group = self.is_to_all(dst.into());
-        if !group && !self.has(to) {
+        let group = self.own.is_to_all(dst.into());
+        if !group && !self.own.has(to) {
             return Err(Discard::NotForUs);
         }
         let whole = &whole[..40 + ip.payload().len()];
@@ -261,7 +190,7 @@ impl Host {
         match self.reassembly.push_v6(now, &ip, &piece) {
             Outcome::Complete(whole) => self.take_v6(now, &whole, origin.joined(), tx),
             Outcome::Incomplete => {
-                self.counters.fragments += 1;
+                self.link.counters.fragments += 1;
                 Ok(())
             }
             Outcome::Dropped(why) => {
@@ -276,23 +205,6 @@ impl Host {
                 Err(Discard::Fragments)
             }
         }
-    }
-
-    /// Whether an address is a broadcast or a group that this host hears.
-    pub(crate) fn is_to_all(&self, to: IpAddr) -> bool {
-        match to {
-            IpAddr::V4(to) => self.is_broadcast(to.into()) || to == ALL_HOSTS,
-            IpAddr::V6(to) => self.is_member(to),
-        }
-    }
-
-    /// Groups that every IPv6 host is in (RFC 4291, section 2.8): all nodes, and the solicited-node groups of its addresses.
-    fn is_member(&self, group: Ipv6Addr) -> bool {
-        let ours = |a: &crate::Cidr| match a.addr() {
-            IpAddr::V6(addr) => solicited_node(addr) == group,
-            IpAddr::V4(_) => false,
-        };
-        group == nd::ALL_NODES || self.addresses.iter().any(ours)
     }
 
     fn take_payload<T: Transmit>(&mut self, now: u64, packet: Packet<'_>, tx: &mut T) -> Result<(), Discard> {
@@ -330,7 +242,7 @@ impl Host {
         if !socket.inbox.push((from, udp.src_port()), udp.payload()) {
             return Err(Discard::QueueFull);
         }
-        self.counters.udp_received += 1;
+        self.link.counters.udp_received += 1;
         Ok(())
     }
 
@@ -359,7 +271,7 @@ impl Host {
         if !socket.inbox.push(sender, &datagram[8..]) {
             return Some(Err(Discard::QueueFull));
         }
-        self.counters.udp_received += 1;
+        self.link.counters.udp_received += 1;
         Some(Ok(()))
     }
 
@@ -368,17 +280,18 @@ impl Host {
     pub fn poll<T: Transmit>(&mut self, now: u64, tx: &mut T) {
         for _ in 0..self.looped.len() {
             let Some(packet) = self.looped.pop_front() else { break };
-            self.counters.looped += 1;
+            self.link.counters.looped += 1;
             let origin = Origin { verified: true, ..Origin::default() };
             let taken = match packet.first().map(|b| b >> 4) {
                 Some(4) => self.take_v4(now, &packet, origin, tx),
                 _ => self.take_v6(now, &packet, origin, tx),
             };
             if let Err(why) = taken {
-                self.counters.discard(why);
+                self.link.counters.discard(why);
             }
         }
-        self.ask_neighbours(now, tx);
+        self.link.poll(now, &self.own, tx);
+        self.tell_undelivered(now);
         self.end_fragments(now, tx);
     }
 
@@ -388,7 +301,7 @@ impl Host {
         if !self.looped.is_empty() {
             return Some(0);
         }
-        [self.neighbours.poll_timeout(), self.reassembly.poll_timeout()].into_iter().flatten().min()
+        [self.link.poll_timeout(), self.reassembly.poll_timeout()].into_iter().flatten().min()
     }
 }
 

@@ -13,9 +13,7 @@ mod host;
 mod icmp;
 mod inbox;
 mod input;
-mod key;
-mod nd;
-mod neighbour;
+mod link;
 mod options;
 mod output;
 mod pmtu;
@@ -29,9 +27,9 @@ mod udp;
 pub use address::{Cidr, CidrError};
 pub use counters::{Counters, Discard};
 pub use host::{Config, ConfigError, Fills, Host, Path};
-pub use neighbour::{
-    Action as NeighbourAction, Config as NeighbourConfig, Counters as NeighbourCounters, Heard, HoldError, Lookup,
-    Neighbour, Neighbours, State as NeighbourState, TableFull,
+pub use link::{
+    Action as NeighbourAction, Heard, HoldError, Lookup, Neighbour, NeighbourConfig, NeighbourCounters, Neighbours,
+    State as NeighbourState, TableFull,
 };
 pub use reassembly::{
     Config as ReassemblyConfig, Counters as ReassemblyCounters, Fragment, Fragments, Outcome, Reason as FragmentDrop,

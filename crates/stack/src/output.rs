@@ -1,19 +1,15 @@
 //! The way down: from a socket's bytes to a frame.
 
 use crate::Transmit;
-use crate::counters::Discard;
+use crate::address::{Cidr, Key, is_link_local, is_link_multicast, is_mapped};
 use crate::flow::Flow;
-use crate::host::{Host, LOOPED, Path, is_mapped};
-use crate::key::Key;
-use crate::neighbour::Lookup;
+use crate::host::{Host, LOOPED, Path};
 use crate::reassembly::{Fragment, Fragments};
 use crate::stage::{Probe, Stage};
 use crate::template::Template;
 use crate::udp::{SendError, UdpId};
 use linerate_ring::Meta;
-use linerate_wire::{
-    EtherType, EthernetRepr, IpProtocol, Ipv4Repr, MacAddr, VlanRepr, multicast_mac, pseudo_header_v4, pseudo_header_v6,
-};
+use linerate_wire::{IpProtocol, Ipv4Repr, pseudo_header_v4, pseudo_header_v6};
 use std::net::{IpAddr, SocketAddr};
 
 /// Ethernet, tag, IPv6, UDP.
@@ -79,7 +75,7 @@ impl Host {
         tx: &mut T,
         probe: &mut P,
     ) -> Option<Result<(), SendError>> {
-        let valid = self.valid();
+        let valid = self.link.valid();
         let socket = self.sockets.get(id)?;
         let to = to.or(socket.remote)?;
         let template = socket.template.as_ref().filter(|t| t.holds(valid, now, to, body.len()))?;
@@ -91,8 +87,8 @@ impl Host {
             return Some(Err(SendError::NoRoom));
         }
         self.ident = ident.wrapping_add(1);
-        self.counters.udp_sent += 1;
-        self.counters.udp_fast += 1;
+        self.link.counters.udp_sent += 1;
+        self.link.counters.udp_fast += 1;
         probe.passed(Stage::Ring, &());
         Some(Ok(()))
     }
@@ -114,14 +110,14 @@ impl Host {
         }
         let (local, to) = (socket.local, to.or(socket.remote).ok_or(SendError::NotConnected)?);
         check(local, to, body.len())?;
-        if !self.up {
+        if !self.link.up {
             return Err(SendError::Down);
         }
         if !probe.passed(Stage::Socket, &(local, to)) {
             return Ok(());
         }
         // route, and with the flow table the neighbour too
-        let valid = self.valid();
+        let valid = self.link.valid();
         let known =
             if self.path >= Path::Flow { self.flows.find(to.ip(), local.ip(), valid, now).copied() } else { None };
         let way = match known {
@@ -133,8 +129,8 @@ impl Host {
         }
         let from = SocketAddr::new(way.from, local.port());
         let ip_len = if to.is_ipv4() { 20 } else { 40 };
-        let ethernet = 14 + if self.vlan.is_some() { 4 } else { 0 };
-        if ip_len + 8 + body.len() > way.mtu || (known.is_none() && self.is_ours(to.ip())) {
+        let ethernet = self.link.header_len();
+        if ip_len + 8 + body.len() > way.mtu || (known.is_none() && self.own.is_ours(to.ip())) {
             return self.udp_send_packet(now, (from, to), way, body, tx);
         }
         // udp
@@ -153,7 +149,7 @@ impl Host {
         // neighbour
         let mac = match known {
             Some(flow) => flow.mac,
-            None => match self.hardware_address(now, way.hop) {
+            None => match self.link.station(now, way.hop, &self.own) {
                 Some(mac) => mac,
                 None => return self.udp_send_packet(now, (from, to), way, body, tx),
             },
@@ -162,12 +158,12 @@ impl Host {
             return Ok(());
         }
         // ethernet header
-        self.emit_ethernet(&mut head[..ethernet], mac, to.is_ipv4());
+        self.link.emit_ip(&mut head[..ethernet], mac, to.is_ipv4());
         if !probe.passed(Stage::Ethernet, &head) {
             return Ok(());
         }
         // loopback check: what goes to all on the link goes to the host's own sockets too
-        let ours_too = mac.is_multicast() && self.is_to_all(to.ip());
+        let ours_too = mac.is_multicast() && self.own.is_to_all(to.ip());
         if !probe.passed(Stage::Loopback, &(&head, ours_too)) {
             return Ok(());
         }
@@ -179,10 +175,10 @@ impl Host {
             self.loop_back((from, to), &[&head[ethernet + ip_len..len], body].concat(), ident);
         }
         self.ident = ident.wrapping_add(1);
-        self.counters.udp_sent += 1;
-        self.counters.udp_flow += u64::from(known.is_some());
+        self.link.counters.udp_sent += 1;
+        self.link.counters.udp_flow += u64::from(known.is_some());
         // A lookup may have changed the neighbours' generation; what was found holds under the one that is now.
-        let (valid, until) = (self.valid(), now.saturating_add(KEPT));
+        let (valid, until) = (self.link.valid(), now.saturating_add(KEPT));
         if self.path == Path::Fast
             && !mac.is_multicast()
             && let Some(socket) = self.sockets.get_mut(id)
@@ -216,13 +212,15 @@ impl Host {
         self.udp_header(header, 0, (from, to), body);
         self.fills = fills;
         let ident = self.ident;
-        if !self.send_payload(now, way, to.ip(), IpProtocol::UDP, &datagram, hops(to.ip()), tx) {
+        let sent = self.send_payload(now, way, to.ip(), IpProtocol::UDP, &datagram, hops(to.ip()), tx);
+        self.tell_undelivered(now);
+        if !sent {
             return Err(SendError::NoRoom);
         }
-        if self.is_to_all(to.ip()) {
+        if self.own.is_to_all(to.ip()) {
             self.loop_back((from, to), &datagram, ident);
         }
-        self.counters.udp_sent += 1;
+        self.link.counters.udp_sent += 1;
         Ok(())
     }
 
@@ -248,7 +246,7 @@ impl Host {
     ) -> bool {
         let ident = self.ident;
         self.ident = ident.wrapping_add(1);
-        if self.is_ours(to) {
+        if self.own.is_ours(to) {
             let packet = whole_packet((way.from, to), protocol, payload, ident, hops);
             let room = self.looped.len() < LOOPED;
             if room {
@@ -259,7 +257,7 @@ impl Host {
         let header = if to.is_ipv4() { 20 } else { 40 };
         if header + payload.len() <= way.mtu {
             let packet = whole_packet((way.from, to), protocol, payload, ident, hops);
-            return self.send_packet(now, way.hop, packet, tx);
+            return self.link.send(now, way.hop, packet, &self.own, tx);
         }
         let mut sent = true;
         let fragments =
@@ -297,88 +295,36 @@ impl Host {
                     whole_packet((way.from, to), IpProtocol::IPV6_FRAGMENT, &body, ident, hops)
                 }
             };
-            sent &= self.send_packet(now, way.hop, packet, tx);
+            sent &= self.link.send(now, way.hop, packet, &self.own, tx);
         }
         sent
     }
 
-    /// Sends a whole IP packet to a next hop, or keeps it until the hop's address is known.
-    fn send_packet<T: Transmit>(&mut self, now: u64, hop: IpAddr, packet: Vec<u8>, tx: &mut T) -> bool {
-        match self.hardware_address(now, hop) {
-            Some(mac) => self.send_frame(mac, hop.is_ipv4(), &packet, tx),
-            None => {
-                match self.neighbours.hold(hop, packet) {
-                    Ok(dropped) => (0..dropped).for_each(|_| self.counters.discard(Discard::NoNeighbour)),
-                    Err(_) => self.counters.discard(Discard::NoNeighbour),
-                }
-                self.ask_neighbours(now, tx);
-                true
-            }
-        }
-    }
-
-    /// Sends a whole IP packet to a station.
-    pub(crate) fn send_frame<T: Transmit>(&mut self, mac: MacAddr, v4: bool, packet: &[u8], tx: &mut T) -> bool {
-        let mut head = [0; 18];
-        let len = 14 + if self.vlan.is_some() { 4 } else { 0 };
-        self.emit_ethernet(&mut head[..len], mac, v4);
-        tx.send(&head[..len], packet, None)
-    }
-
-    /// Ethernet header and tag; `head` is just as long.
-    fn emit_ethernet(&self, head: &mut [u8], mac: MacAddr, v4: bool) {
-        let ethertype = if v4 { EtherType::IPV4 } else { EtherType::IPV6 };
-        self.emit_header(head, mac, ethertype);
-    }
-
-    /// Ethernet header and tag with any type.
-    pub(crate) fn emit_header(&self, head: &mut [u8], dst: MacAddr, ethertype: EtherType) {
-        let outer = if self.vlan.is_some() { EtherType::VLAN } else { ethertype };
-        let rest = EthernetRepr { dst, src: self.mac, ethertype: outer }.emit(head);
-        if let (Ok(rest), Some(tag)) = (rest, self.vlan) {
-            let tagged = VlanRepr { tag, ethertype }.emit(rest);
-            debug_assert!(tagged.is_ok(), "there is room for the tag");
-        }
-    }
-
     /// Source and next hop towards an address, for a socket bound to `bound`.
     pub(crate) fn way(&self, to: IpAddr, bound: IpAddr, now: u64) -> Option<Way> {
-        let hop = if self.is_broadcast(to) || to.is_multicast() || self.is_ours(to) || is_link_local(to) {
+        let hop = if self.own.is_broadcast(to) || to.is_multicast() || self.own.is_ours(to) || is_link_local(to) {
             to
         } else {
             self.routes.next_hop(to)?
         };
         let from = if bound.is_unspecified() { self.source(to, hop)? } else { bound };
-        self.is_ours(from).then(|| Way { from, hop, mtu: self.pmtu.of(to, self.mtu, now) })
+        self.own.is_ours(from).then(|| Way { from, hop, mtu: self.pmtu.of(to, self.link.mtu, now) })
     }
 
     /// The address to send from: the destination itself if it is ours, one on the next hop's network, or the first of
     /// the family whose scope reaches as far (RFC 6724, rules 1, 2 and 8).
     fn source(&self, to: IpAddr, hop: IpAddr) -> Option<IpAddr> {
-        if self.is_ours(to) {
+        if self.own.is_ours(to) {
             return Some(to);
         }
         let near = |addr: &IpAddr| is_link_local(*addr) == (is_link_local(to) || is_link_multicast(to));
-        let family = || self.addresses.iter().filter(|a| a.addr().is_ipv4() == to.is_ipv4());
-        let on_network = || family().filter(|a| a.contains(hop)).map(crate::Cidr::addr);
+        let family = || self.own.all().iter().filter(|a| a.addr().is_ipv4() == to.is_ipv4());
+        let on_network = || family().filter(|a| a.contains(hop)).map(Cidr::addr);
         on_network()
             .find(near)
-            .or_else(|| family().map(crate::Cidr::addr).find(near))
+            .or_else(|| family().map(Cidr::addr).find(near))
             .or_else(|| on_network().next())
-            .or_else(|| family().map(crate::Cidr::addr).next())
-    }
-
-    /// The hardware address of a next hop; None if it is being asked for.
-    #[inline]
-    fn hardware_address(&mut self, now: u64, hop: IpAddr) -> Option<MacAddr> {
-        match hop {
-            hop if self.is_broadcast(hop) => Some(MacAddr::BROADCAST),
-            hop if hop.is_multicast() => multicast_mac(hop),
-            hop => match self.neighbours.lookup(now, hop) {
-                Lookup::Found { mac, .. } => Some(mac),
-                Lookup::Unresolved => None,
-            },
-        }
+            .or_else(|| family().map(Cidr::addr).next())
     }
 
     /// Writes a UDP header; says what the adapter shall fill in. `at` is where it will stand in the frame.
@@ -478,15 +424,4 @@ pub(crate) fn whole_packet(
     emit_ip(&mut packet, ends, protocol, payload.len(), ident, hops);
     packet[header..].copy_from_slice(payload);
     packet
-}
-
-pub(crate) fn is_link_local(addr: IpAddr) -> bool {
-    match addr {
-        IpAddr::V4(addr) => addr.is_link_local(),
-        IpAddr::V6(addr) => addr.is_unicast_link_local(),
-    }
-}
-
-fn is_link_multicast(addr: IpAddr) -> bool {
-    matches!(addr, IpAddr::V6(addr) if addr.octets()[0] == 0xff && addr.octets()[1] & 0x0f == 2)
 }

@@ -4,6 +4,7 @@
 //! the sums of all that does not change. Whether it still holds is two comparisons of numbers: every change that could
 //! matter to it counts up a generation.
 
+use crate::link::Validity;
 use linerate_ring::{Frame, Meta};
 use linerate_sum::Sum;
 use linerate_wire::{IpProtocol, pseudo_header_v4, pseudo_header_v6};
@@ -11,15 +12,6 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Ethernet, a VLAN tag, IPv6 and UDP, in words.
 const WORDS: usize = 9;
-
-/// What a template was made under. Equal means that nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Validity {
-    /// Of the host's settings, addresses and routes.
-    pub(crate) host: u64,
-    /// Of its neighbours.
-    pub(crate) neighbours: u64,
-}
 
 /// Headers of datagrams from one socket to one destination.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! UDP sockets: who listens where, what has arrived, and the header of the last datagram sent.
 
+use crate::address::Key;
 use crate::inbox::Inbox;
-use crate::key::Key;
 use crate::template::Template;
 use std::net::{IpAddr, SocketAddr};
 use thiserror::Error;

@@ -1,0 +1,93 @@
+//! ARP (RFC 826): asking for IPv4's neighbours, and answering them.
+
+use super::{Heard, Link};
+use crate::Transmit;
+use crate::address::{Cidr, Own};
+use crate::counters::Discard;
+use linerate_wire::{ArpOperation, ArpPacket, ArpRepr, EtherType, MacAddr};
+use std::net::{IpAddr, Ipv4Addr};
+
+impl Link {
+    /// RFC 826's packet reception.
+    pub(crate) fn take_arp<T: Transmit>(
+        &mut self,
+        now: u64,
+        payload: &[u8],
+        own: &Own,
+        tx: &mut T,
+    ) -> Result<(), Discard> {
+        let packet = ArpPacket::new_checked(payload).map_err(|_| Discard::Malformed)?;
+        let arp = ArpRepr::parse(&packet);
+        let (ours, from) = (own.is_ours(arp.target_ip.into()), IpAddr::V4(arp.sender_ip));
+        if arp.sender_mac.is_multicast() || arp.sender_mac == MacAddr::UNSPECIFIED || arp.sender_ip.is_multicast() {
+            return Err(Discard::BadAddress);
+        }
+        if own.is_ours(from) {
+            // Somebody has our address, or our own frame came back: no neighbour of ours.
+            return Err(Discard::BadAddress);
+        }
+        let how = match arp.operation {
+            ArpOperation::REQUEST if ours => Heard::Solicitation,
+            ArpOperation::REPLY if ours => Heard::ARP_REPLY,
+            _ => Heard::ARP_GRATUITOUS,
+        };
+        self.counters.neighbours += 1;
+        // A probe for an address (RFC 5227) has no sender to be learned.
+        if !arp.sender_ip.is_unspecified() && own.on_link(from) {
+            self.learn(now, from, Some(arp.sender_mac), how, tx);
+        }
+        if arp.operation == ArpOperation::REQUEST && ours {
+            let answer = ArpRepr {
+                operation: ArpOperation::REPLY,
+                sender_mac: self.mac,
+                sender_ip: arp.target_ip,
+                target_mac: arp.sender_mac,
+                target_ip: arp.sender_ip,
+            };
+            return self.send_arp(arp.sender_mac, &answer, tx);
+        }
+        Ok(())
+    }
+
+    /// Asks who has an address: its neighbour alone, or all on the link.
+    pub(super) fn ask_v4<T: Transmit>(
+        &self,
+        ip: Ipv4Addr,
+        unicast: Option<MacAddr>,
+        own: &Own,
+        tx: &mut T,
+    ) -> Result<(), Discard> {
+        let v4 = |a: &Cidr| match a.addr() {
+            IpAddr::V4(addr) => Some(addr),
+            IpAddr::V6(_) => None,
+        };
+        let near = own.all().iter().filter(|a| a.contains(ip.into())).find_map(v4);
+        let sender_ip = near.or_else(|| own.all().iter().find_map(v4)).ok_or(Discard::NoRoute)?;
+        let arp = ArpRepr {
+            operation: ArpOperation::REQUEST,
+            sender_mac: self.mac,
+            sender_ip,
+            target_mac: unicast.unwrap_or(MacAddr::UNSPECIFIED),
+            target_ip: ip,
+        };
+        self.send_arp(unicast.unwrap_or(MacAddr::BROADCAST), &arp, tx)
+    }
+
+    /// Tells all on the link that an address is here.
+    pub(super) fn announce_v4<T: Transmit>(&self, ip: Ipv4Addr, tx: &mut T) -> Result<(), Discard> {
+        let arp = ArpRepr {
+            operation: ArpOperation::REQUEST,
+            sender_mac: self.mac,
+            sender_ip: ip,
+            target_mac: MacAddr::UNSPECIFIED,
+            target_ip: ip,
+        };
+        self.send_arp(MacAddr::BROADCAST, &arp, tx)
+    }
+
+    fn send_arp<T: Transmit>(&self, to: MacAddr, arp: &ArpRepr, tx: &mut T) -> Result<(), Discard> {
+        let mut body = [0; 28];
+        let written = arp.emit(&mut body).is_ok();
+        if written && self.send_other(to, EtherType::ARP, &body, tx) { Ok(()) } else { Err(Discard::NoRoom) }
+    }
+}

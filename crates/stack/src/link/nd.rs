@@ -1,0 +1,129 @@
+//! Neighbour discovery (RFC 4861): asking for IPv6's neighbours, and answering them.
+
+use super::{Heard, Link};
+use crate::Transmit;
+use crate::address::{ALL_NODES, Cidr, Own, is_link_local};
+use crate::counters::Discard;
+use linerate_wire::{Icmpv6Packet, IpProtocol, Ipv6Repr, MacAddr, NdpRepr, multicast_mac, solicited_node};
+use std::net::{IpAddr, Ipv6Addr};
+
+/// What no router passes on, so it came from the link itself (RFC 4861, section 11.2).
+const HOPS: u8 = 255;
+
+/// What is known of the packet that a message came in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    pub(crate) from: Ipv6Addr,
+    pub(crate) to: Ipv6Addr,
+    pub(crate) hops: u8,
+    /// The station that it came from; none if it came from ourselves.
+    pub(crate) station: Option<MacAddr>,
+}
+
+impl Link {
+    /// RFC 4861, sections 7.1 and 7.2. Routers' messages are not for a host whose routes are configured.
+    pub(crate) fn take_ndp<T: Transmit>(
+        &mut self,
+        now: u64,
+        message: Message,
+        said: NdpRepr,
+        own: &Own,
+        tx: &mut T,
+    ) -> Result<(), Discard> {
+        let Message { from, to, hops, station } = message;
+        if hops != HOPS {
+            return Err(Discard::BadAddress);
+        }
+        match said {
+            NdpRepr::NeighborSolicitation { target, source } => {
+                let unclaimed = from.is_unspecified();
+                if unclaimed && (source.is_some() || to != solicited_node(target)) {
+                    return Err(Discard::Malformed);
+                }
+                if !own.is_ours(target.into()) {
+                    return Err(Discard::NotForUs);
+                }
+                if source.is_some_and(MacAddr::is_multicast) {
+                    return Err(Discard::BadAddress);
+                }
+                self.counters.neighbours += 1;
+                if let (false, Some(mac)) = (unclaimed, source) {
+                    self.learn(now, from.into(), Some(mac), Heard::Solicitation, tx);
+                }
+                let answer = NdpRepr::NeighborAdvertisement {
+                    target,
+                    router: false,
+                    solicited: !unclaimed,
+                    overrides: true,
+                    mac: Some(self.mac),
+                };
+                // Who has no address yet asks whether he may have this one: all are told that he may not.
+                let (to, station) = if unclaimed { (ALL_NODES, None) } else { (from, source.or(station)) };
+                self.send_ndp((target, to), station, &answer, tx)
+            }
+            NdpRepr::NeighborAdvertisement { target, router, solicited, overrides, mac } => {
+                if solicited && to.is_multicast() {
+                    return Err(Discard::Malformed);
+                }
+                if own.is_ours(target.into()) || mac.is_some_and(MacAddr::is_multicast) {
+                    return Err(Discard::BadAddress);
+                }
+                self.counters.neighbours += 1;
+                self.learn(now, target.into(), mac, Heard::Advertisement { solicited, overrides, router }, tx);
+                Ok(())
+            }
+            _ => Err(Discard::NotForUs),
+        }
+    }
+
+    /// Asks who has an address: its neighbour alone, or the group of those who may have it.
+    pub(super) fn ask_v6<T: Transmit>(
+        &self,
+        ip: Ipv6Addr,
+        unicast: Option<MacAddr>,
+        own: &Own,
+        tx: &mut T,
+    ) -> Result<(), Discard> {
+        let v6 = |a: &Cidr| match a.addr() {
+            IpAddr::V6(addr) => Some(addr),
+            IpAddr::V4(_) => None,
+        };
+        let near = |a: &&Cidr| a.contains(ip.into()) && is_link_local(a.addr()) == is_link_local(ip.into());
+        let source = own.all().iter().filter(near).find_map(v6);
+        let source = source.or_else(|| own.all().iter().find_map(v6)).ok_or(Discard::NoRoute)?;
+        let asked = NdpRepr::NeighborSolicitation { target: ip, source: Some(self.mac) };
+        let to = if unicast.is_some() { ip } else { solicited_node(ip) };
+        self.send_ndp((source, to), unicast, &asked, tx)
+    }
+
+    /// Tells all on the link that an address is here.
+    pub(super) fn announce_v6<T: Transmit>(&self, target: Ipv6Addr, tx: &mut T) -> Result<(), Discard> {
+        let said = NdpRepr::NeighborAdvertisement {
+            target,
+            router: false,
+            solicited: false,
+            overrides: true,
+            mac: Some(self.mac),
+        };
+        self.send_ndp((target, ALL_NODES), None, &said, tx)
+    }
+
+    fn send_ndp<T: Transmit>(
+        &self,
+        (from, to): (Ipv6Addr, Ipv6Addr),
+        station: Option<MacAddr>,
+        said: &NdpRepr,
+        tx: &mut T,
+    ) -> Result<(), Discard> {
+        let payload_len = said.buffer_len();
+        let ip = Ipv6Repr { payload_len, hop_limit: HOPS, ..Ipv6Repr::new(from, to, IpProtocol::ICMPV6) };
+        let mut packet = vec![0; 40 + payload_len];
+        let written = ip.emit(&mut packet).is_ok() && said.emit(&mut packet[40..]).is_ok();
+        debug_assert!(written);
+        if let Ok(mut message) = Icmpv6Packet::new_checked(&mut packet[40..]) {
+            message.fill_checksum(from, to);
+        }
+        let station = station.or_else(|| multicast_mac(to.into())).ok_or(Discard::NoNeighbour)?;
+        if self.send_frame(station, false, &packet, tx) { Ok(()) } else { Err(Discard::NoRoom) }
+    }
+}
