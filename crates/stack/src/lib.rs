@@ -8,34 +8,24 @@
 
 mod address;
 mod counters;
-mod flow;
 mod host;
-mod icmp;
-mod inbox;
-mod input;
+mod ip;
 mod link;
-mod options;
-mod output;
-mod pmtu;
-mod reassembly;
-mod route;
 mod stage;
-mod template;
 mod transmit;
 mod udp;
 
 pub use address::{Cidr, CidrError};
 pub use counters::{Counters, Discard};
-pub use host::{Config, ConfigError, Fills, Host, Path};
+pub use host::{Config, Host};
+pub use ip::{
+    ConfigError, Fragment, Fragments, Outcome, Reason as FragmentDrop, Reassembly, ReassemblyConfig,
+    ReassemblyCounters, Route,
+};
 pub use link::{
     Action as NeighbourAction, Heard, HoldError, Lookup, Neighbour, NeighbourConfig, NeighbourCounters, Neighbours,
     State as NeighbourState, TableFull,
 };
-pub use reassembly::{
-    Config as ReassemblyConfig, Counters as ReassemblyCounters, Fragment, Fragments, Outcome, Reason as FragmentDrop,
-    Reassembly,
-};
-pub use route::Route;
 pub use stage::{Probe, STAGES, Stage};
 pub use transmit::Transmit;
-pub use udp::{BindError, SendError, UdpId};
+pub use udp::{BindError, Fills, Path, SendError, UdpId};

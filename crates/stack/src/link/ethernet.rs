@@ -51,7 +51,7 @@ impl Link {
     pub(super) fn send_frame<T: Transmit>(&self, mac: MacAddr, v4: bool, packet: &[u8], tx: &mut T) -> bool {
         let mut head = [0; LONGEST];
         let len = self.header_len();
-        self.emit_ip(&mut head[..len], mac, v4);
+        self.emit_header(&mut head[..len], mac, v4);
         tx.send(&head[..len], packet, None)
     }
 
@@ -70,7 +70,7 @@ impl Link {
     }
 
     /// Writes the header and tag of an IP packet; `head` is just as long.
-    pub(crate) fn emit_ip(&self, head: &mut [u8], dst: MacAddr, v4: bool) {
+    pub(crate) fn emit_header(&self, head: &mut [u8], dst: MacAddr, v4: bool) {
         self.emit(head, dst, if v4 { EtherType::IPV4 } else { EtherType::IPV6 });
     }
 

@@ -21,6 +21,7 @@ pub use neighbour::{
     Action, Config as NeighbourConfig, Counters as NeighbourCounters, Heard, HoldError, Lookup, Neighbour, Neighbours,
     State, TableFull,
 };
+use std::collections::VecDeque;
 use std::net::IpAddr;
 
 /// Packets that wait for one neighbour: the largest datagram fits in fragments over any MTU from 552.
@@ -36,7 +37,7 @@ pub(crate) struct Link {
     pub(crate) up: bool,
     pub(crate) neighbours: Neighbours,
     /// What waited for a neighbour that never answered.
-    failed: Vec<Vec<u8>>,
+    failed: VecDeque<Vec<u8>>,
     /// Counts up with each change of any layer that a kept header could depend on.
     pub(crate) generation: u64,
     /// What the host did, in all layers.
@@ -61,7 +62,7 @@ impl Link {
             vlan,
             up: true,
             neighbours: Neighbours::new(neighbours),
-            failed: Vec::new(),
+            failed: VecDeque::new(),
             generation: 1,
             counters: Counters::default(),
         }
@@ -125,9 +126,9 @@ impl Link {
         self.neighbours.poll_timeout()
     }
 
-    /// Takes the packets whose neighbour never answered since this was last asked, oldest first.
-    pub(crate) fn failed(&mut self) -> Vec<Vec<u8>> {
-        std::mem::take(&mut self.failed)
+    /// Takes the oldest packet whose neighbour never answered.
+    pub(crate) fn failed(&mut self) -> Option<Vec<u8>> {
+        self.failed.pop_front()
     }
 
     /// Tells all on the link where the host's addresses are: when the link came up, or an address moved here (RFC 5227,

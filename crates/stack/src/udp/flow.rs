@@ -1,4 +1,4 @@
-//! The flow table: where packets to a destination go, found once. Headers are not kept here; see [`crate::template`].
+//! The flow table: where packets to a destination go, found once. Headers are not kept here; see [`super::template`].
 
 use crate::link::Validity;
 use linerate_wire::MacAddr;

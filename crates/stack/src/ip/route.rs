@@ -1,6 +1,6 @@
 //! Where packets go next: the longest prefix that holds the destination.
 
-use crate::Cidr;
+use crate::address::Cidr;
 use std::net::IpAddr;
 
 /// Most routes; a host has a handful.

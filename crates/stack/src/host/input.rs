@@ -1,0 +1,116 @@
+//! The way up: each layer takes off what is its own, and says what is left to be done.
+
+use super::Host;
+use crate::Transmit;
+use crate::counters::Discard;
+use crate::ip::{Origin, Packet, Taken, Wrong};
+use linerate_ring::Meta;
+use linerate_wire::{EtherType, IpProtocol};
+
+impl Host {
+    /// Takes a frame. `meta` is what the adapter says of it. Answers are sent at once; those that find no room are
+    /// counted, as on any wire.
+    pub fn handle<T: Transmit>(&mut self, now: u64, frame: &[u8], meta: Option<Meta>, tx: &mut T) {
+        self.ip.link.counters.frames += 1;
+        if let Err(why) = self.take(now, frame, meta, tx) {
+            self.ip.link.counters.discard(why);
+        }
+    }
+
+    /// A frame came that was longer than any can be, and was not kept.
+    pub fn too_long(&mut self) {
+        self.ip.link.counters.frames += 1;
+        self.ip.link.counters.discard(Discard::Malformed);
+    }
+
+    /// Does what time brings: requests to neighbours, errors for those that stay silent, fragments that never came; and
+    /// takes what the host sent to itself.
+    pub fn poll<T: Transmit>(&mut self, now: u64, tx: &mut T) {
+        // What is sent meanwhile has the next turn.
+        for _ in 0..self.ip.looped.len() {
+            let Some(packet) = self.ip.looped.pop() else { break };
+            self.ip.link.counters.looped += 1;
+            if let Err(why) = self.take_ip(now, &packet, Origin::ourselves(), tx) {
+                self.ip.link.counters.discard(why);
+            }
+        }
+        self.ip.poll(now, tx);
+        self.udp.hear(&mut self.ip);
+    }
+
+    fn take<T: Transmit>(&mut self, now: u64, frame: &[u8], meta: Option<Meta>, tx: &mut T) -> Result<(), Discard> {
+        let arrived = self.ip.link.open(frame, meta)?;
+        match arrived.ethertype {
+            EtherType::IPV4 => self.take_v4(now, arrived.payload, Origin::link(&arrived), tx),
+            EtherType::IPV6 => self.take_v6(now, arrived.payload, Origin::link(&arrived), tx),
+            EtherType::ARP => self.ip.link.take_arp(now, arrived.payload, &self.ip.own, tx),
+            _ => Err(Discard::NotForUs),
+        }
+    }
+
+    fn take_v4<T: Transmit>(&mut self, now: u64, whole: &[u8], origin: Origin, tx: &mut T) -> Result<(), Discard> {
+        let packet = self.ip.open_v4(whole, origin)?;
+        if self.ip.is_plain_v4(&packet, origin, IpProtocol::UDP) {
+            let pseudo = || packet.pseudo_header(IpProtocol::UDP);
+            let (pseudo, counters) = ((!origin.verified).then_some(pseudo), &mut self.ip.link.counters);
+            if let Some(taken) = self.udp.deliver(packet.from, packet.to, packet.payload(), pseudo, counters) {
+                return taken;
+            }
+        }
+        let taken = self.ip.take_v4(now, &packet, origin, tx);
+        self.go_on(now, taken, origin, tx)
+    }
+
+    fn take_v6<T: Transmit>(&mut self, now: u64, whole: &[u8], origin: Origin, tx: &mut T) -> Result<(), Discard> {
+        let packet = self.ip.open_v6(whole, origin)?;
+        if self.ip.is_plain_v6(&packet, origin, IpProtocol::UDP) {
+            let pseudo = || packet.pseudo_header(IpProtocol::UDP);
+            let (pseudo, counters) = ((!origin.verified).then_some(pseudo), &mut self.ip.link.counters);
+            if let Some(taken) = self.udp.deliver(packet.from, packet.to, packet.payload(), pseudo, counters) {
+                return taken;
+            }
+        }
+        let taken = self.ip.take_v6(now, &packet, origin, tx);
+        self.go_on(now, taken, origin, tx)
+    }
+
+    /// Takes a packet that came from the host itself or was made whole, of either version.
+    fn take_ip<T: Transmit>(&mut self, now: u64, whole: &[u8], origin: Origin, tx: &mut T) -> Result<(), Discard> {
+        match whole.first().map(|b| b >> 4) {
+            Some(4) => self.take_v4(now, whole, origin, tx),
+            _ => self.take_v6(now, whole, origin, tx),
+        }
+    }
+
+    /// Goes on with what IP has left to be done, and tells the sockets what its answers met.
+    fn go_on<T: Transmit>(
+        &mut self,
+        now: u64,
+        taken: Result<Taken<'_>, Discard>,
+        origin: Origin,
+        tx: &mut T,
+    ) -> Result<(), Discard> {
+        let done = match taken {
+            Ok(Taken::Up(packet)) => self.take_payload(now, packet, tx),
+            Ok(Taken::Whole(whole)) => self.take_ip(now, &whole, origin.joined(), tx),
+            Ok(Taken::Error(report)) => self.udp.report(&report).map(|()| self.ip.heed(now, &report)),
+            Ok(Taken::Done) => Ok(()),
+            Err(why) => Err(why),
+        };
+        self.udp.hear(&mut self.ip);
+        done
+    }
+
+    /// Gives a payload to the protocol above IP; its sender is told if there is nobody for it.
+    fn take_payload<T: Transmit>(&mut self, now: u64, packet: Packet<'_>, tx: &mut T) -> Result<(), Discard> {
+        let (wrong, why) = match packet.protocol {
+            IpProtocol::UDP => match self.udp.take(&packet, &mut self.ip.link.counters) {
+                Err(Discard::NoSocket) => (Wrong::NoPort, Discard::NoSocket),
+                taken => return taken,
+            },
+            _ => (Wrong::NoProtocol, Discard::NotForUs),
+        };
+        self.ip.send_error(now, packet, wrong, tx);
+        Err(why)
+    }
+}

@@ -1,0 +1,73 @@
+//! IP's headers on the way down.
+
+use linerate_wire::IpProtocol;
+use std::net::IpAddr;
+
+/// How far packets go: groups are for the link unless somebody says otherwise (RFC 1112, section 6.1; RFC 3493, section
+/// 5.2).
+pub(crate) fn hops(to: IpAddr) -> u8 {
+    if to.is_multicast() { 1 } else { 64 }
+}
+
+/// Bytes of a header without options or extensions, by the family of an address.
+#[inline]
+pub(crate) fn header_len(addr: IpAddr) -> usize {
+    if addr.is_ipv4() { 20 } else { 40 }
+}
+
+/// An IP header in front; the buffer is longer than that. Only datagrams that may not be fragmented come here.
+pub(crate) fn emit_ip(
+    buffer: &mut [u8],
+    ends: (IpAddr, IpAddr),
+    protocol: IpProtocol,
+    payload_len: usize,
+    ident: u16,
+    hops: u8,
+) {
+    let mut header = [0; 40];
+    let len = match ends {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => {
+            // The representation wants room for the payload, which stands elsewhere.
+            let total = u16::try_from(20 + payload_len).unwrap_or(u16::MAX);
+            header[0] = 0x45;
+            header[2..4].copy_from_slice(&total.to_be_bytes());
+            header[4..6].copy_from_slice(&ident.to_be_bytes());
+            // Who can hear that it was too long sends a datagram that may not be cut (RFC 1191, section 3); an ICMP message
+            // has nobody who would send it again.
+            header[6] = if protocol == IpProtocol::UDP { 0x40 } else { 0 };
+            header[8] = hops;
+            header[9] = protocol.0;
+            header[12..16].copy_from_slice(&src.octets());
+            header[16..20].copy_from_slice(&dst.octets());
+            let sum = linerate_sum::checksum(&header[..20]);
+            header[10..12].copy_from_slice(&sum.to_be_bytes());
+            20
+        }
+        (IpAddr::V6(src), IpAddr::V6(dst)) => {
+            header[0] = 0x60;
+            header[4..6].copy_from_slice(&u16::try_from(payload_len).unwrap_or(u16::MAX).to_be_bytes());
+            header[6] = protocol.0;
+            header[7] = hops;
+            header[8..24].copy_from_slice(&src.octets());
+            header[24..40].copy_from_slice(&dst.octets());
+            40
+        }
+        _ => 0,
+    };
+    buffer[..len].copy_from_slice(&header[..len]);
+}
+
+/// A packet that is not fragmented.
+pub(crate) fn whole_packet(
+    ends: (IpAddr, IpAddr),
+    protocol: IpProtocol,
+    payload: &[u8],
+    ident: u16,
+    hops: u8,
+) -> Vec<u8> {
+    let header = header_len(ends.1);
+    let mut packet = vec![0; header + payload.len()];
+    emit_ip(&mut packet, ends, protocol, payload.len(), ident, hops);
+    packet[header..].copy_from_slice(payload);
+    packet
+}

@@ -1,0 +1,169 @@
+//! Errors that are sent: what is wrong with a packet, told to its sender.
+
+use super::unspecified;
+use crate::Transmit;
+use crate::counters::Discard;
+use crate::ip::{Ip, Origin, Packet};
+use linerate_wire::{Icmpv4Repr, Icmpv6Repr, IpProtocol};
+use std::net::IpAddr;
+
+/// Errors that may be sent at once, and how long each takes to be allowed again (RFC 1812, section 4.3.2.8; the numbers
+/// are Linux's).
+const BURST: u64 = 50;
+const EACH_NS: u64 = 1_000_000;
+/// Longest error packets (RFC 1812, section 4.3.2.3; RFC 4443, section 2.4 c).
+const LONGEST_V4: usize = 576;
+const LONGEST_V6: usize = 1280;
+
+/// How many errors may be sent.
+#[derive(Debug, Default)]
+pub(crate) struct Allowance {
+    /// When all that were sent will be forgotten.
+    until: u64,
+}
+
+impl Allowance {
+    fn take(&mut self, now: u64) -> bool {
+        let until = self.until.max(now) + EACH_NS;
+        let allowed = until <= now + BURST * EACH_NS;
+        if allowed {
+            self.until = until;
+        }
+        allowed
+    }
+}
+
+/// What is told to a packet's sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    /// Nobody listens at the port.
+    NoPort,
+    /// The protocol is not spoken here.
+    NoProtocol,
+    /// A field is wrong.
+    Parameter { code: u8, pointer: u32 },
+    /// The fragments did not come in time.
+    Reassembly,
+}
+
+impl Ip {
+    /// Tells a packet's sender what is wrong with it, unless nobody may be told (RFC 1122, section 3.2.2; RFC 4443, section
+    /// 2.4 e).
+    pub(crate) fn send_error<T: Transmit>(&mut self, now: u64, packet: Packet<'_>, error: Wrong, tx: &mut T) {
+        let nobody = packet.from.is_unspecified() || packet.from.is_multicast() || self.own.is_broadcast(packet.from);
+        if packet.to_all || nobody || is_error(packet.whole) {
+            return;
+        }
+        if !self.allowance.take(now) {
+            self.link.counters.discard(Discard::NoRoom);
+            return;
+        }
+        let (most, header) = if packet.from.is_ipv4() { (LONGEST_V4, 20) } else { (LONGEST_V6, 40) };
+        let quoted = &packet.whole[..packet.whole.len().min(most - header - 8)];
+        let mut message = vec![0; 8 + quoted.len()];
+        message[8..].copy_from_slice(quoted);
+        let written = match packet.from {
+            IpAddr::V4(_) => match error {
+                Wrong::NoPort => Icmpv4Repr::Unreachable { code: Icmpv4Repr::PORT, mtu: 0 },
+                Wrong::NoProtocol => Icmpv4Repr::Unreachable { code: Icmpv4Repr::PROTOCOL, mtu: 0 },
+                Wrong::Parameter { code, pointer } => {
+                    Icmpv4Repr::ParameterProblem { code, pointer: u8::try_from(pointer).unwrap_or(0) }
+                }
+                Wrong::Reassembly => Icmpv4Repr::TimeExceeded { code: Icmpv4Repr::REASSEMBLY },
+            }
+            .emit(&mut message)
+            .is_ok(),
+            IpAddr::V6(_) => match error {
+                Wrong::NoPort => Icmpv6Repr::Unreachable { code: Icmpv6Repr::PORT },
+                // RFC 8200, section 4: an unknown next header is a parameter problem, code 1, that points to it.
+                Wrong::NoProtocol => Icmpv6Repr::ParameterProblem { code: 1, pointer: packet.named_at },
+                Wrong::Parameter { code, pointer } => Icmpv6Repr::ParameterProblem { code, pointer },
+                Wrong::Reassembly => Icmpv6Repr::TimeExceeded { code: Icmpv6Repr::REASSEMBLY },
+            }
+            .emit(&mut message)
+            .is_ok(),
+        };
+        debug_assert!(written);
+        // An error about what came to a group is sent from one of our own addresses.
+        let from = if self.own.is_ours(packet.to) { packet.to } else { unspecified(packet.from) };
+        match self.send_icmp(now, (from, packet.from), &mut message, tx) {
+            Ok(()) => self.link.counters.errors_sent += 1,
+            Err(why) => self.link.counters.discard(why),
+        }
+    }
+
+    /// Tells the senders of fragments that never became a datagram (RFC 1122, section 3.3.2; RFC 8200, section 4.5).
+    pub(crate) fn end_fragments<T: Transmit>(&mut self, now: u64, tx: &mut T) {
+        let mut late = Vec::new();
+        self.reassembly.poll(now, |first| late.push(first));
+        for first in &late {
+            self.link.counters.discard(Discard::Late);
+            let ends: Option<(IpAddr, IpAddr)> = match first.first().map(|b| b >> 4) {
+                Some(4) => ends_at::<4>(first, 12),
+                _ => ends_at::<16>(first, 8),
+            };
+            let Some((from, to)) = ends.filter(|(_, to)| self.own.is_ours(*to)) else { continue };
+            let packet = Packet {
+                from,
+                to,
+                hops: 0,
+                whole: first,
+                origin: Origin::default(),
+                protocol: IpProtocol(if from.is_ipv4() { first[9] } else { first[6] }),
+                named_at: 6,
+                payload: &[],
+                to_all: false,
+            };
+            self.send_error(now, packet, Wrong::Reassembly, tx);
+        }
+    }
+}
+
+/// Whether a packet is an ICMP error itself. Of a fragment that does not tell, it is assumed.
+fn is_error(whole: &[u8]) -> bool {
+    let byte = |at: usize| whole.get(at).copied();
+    if byte(0).is_some_and(|b| b >> 4 == 4) {
+        let header = byte(0).map_or(0, |b| usize::from(b & 15) * 4);
+        let first = byte(6).is_some_and(|b| b & 0x1f == 0) && byte(7) == Some(0);
+        let kind = byte(header).filter(|_| first);
+        return byte(9) == Some(IpProtocol::ICMP.0) && kind.is_none_or(|kind| matches!(kind, 3 | 4 | 5 | 11 | 12));
+    }
+    let (mut next, mut at, mut first) = (byte(6), 40, true);
+    while let Some(kind) = next {
+        let len = match IpProtocol(kind) {
+            IpProtocol::HOP_BY_HOP | IpProtocol::IPV6_DESTINATION | IpProtocol::IPV6_ROUTING => {
+                byte(at + 1).map_or(8, |units| (usize::from(units) + 1) * 8)
+            }
+            IpProtocol::IPV6_FRAGMENT => {
+                first = byte(at + 2) == Some(0) && byte(at + 3).is_none_or(|b| b < 8);
+                8
+            }
+            IpProtocol::ICMPV6 => return byte(at).filter(|_| first).is_none_or(|kind| kind < 128 || kind == 137),
+            _ => return false,
+        };
+        next = byte(at).filter(|_| first || kind == IpProtocol::IPV6_FRAGMENT.0);
+        at += len;
+    }
+    false
+}
+
+/// Source and destination that stand behind each other in a header.
+fn ends_at<const N: usize>(bytes: &[u8], at: usize) -> Option<(IpAddr, IpAddr)>
+where
+    IpAddr: From<[u8; N]>,
+{
+    let one = |at: usize| -> Option<IpAddr> { Some(<[u8; N]>::try_from(bytes.get(at..at + N)?).ok()?.into()) };
+    Some((one(at)?, one(at + N)?))
+}
+
+/// Whatever stands where the first fragment would say what the message is.
+#[test]
+fn a_fragment_that_is_not_the_first_is_taken_for_an_error() {
+    for ([high, low], error) in [([0, 0], false), ([0, 1], false), ([0, 8], true), ([1, 0], true), ([0x7f, 1], true)] {
+        let mut whole = [0; 49];
+        (whole[0], whole[6]) = (0x60, IpProtocol::IPV6_FRAGMENT.0);
+        whole[40..44].copy_from_slice(&[IpProtocol::ICMPV6.0, 0, high, low]);
+        whole[48] = 128;
+        assert_eq!(is_error(&whole), error, "{high:#x} {low:#x}");
+    }
+}

@@ -1,0 +1,152 @@
+//! ICMP (RFC 792, RFC 4443): echoes, and errors in both directions.
+
+mod error;
+mod report;
+
+use super::{Ip, Packet, Taken};
+use crate::Transmit;
+use crate::counters::Discard;
+use crate::link::Message;
+pub(super) use error::Allowance;
+pub(crate) use error::Wrong;
+use linerate_wire::{Icmpv4Packet, Icmpv4Repr, Icmpv6Packet, Icmpv6Repr, IpProtocol, NdpPacket, NdpRepr, Quote};
+pub(crate) use report::{Report, Told};
+use std::net::IpAddr;
+
+const HOPS: u8 = 64;
+
+impl Ip {
+    /// Takes a payload that is ICMP's; others are for the protocols above.
+    pub(super) fn take_payload<'a, T: Transmit>(
+        &mut self,
+        now: u64,
+        packet: Packet<'a>,
+        tx: &mut T,
+    ) -> Result<Taken<'a>, Discard> {
+        match packet.protocol {
+            // RFC 8200, section 4.7: nothing follows, and nothing is said about it.
+            IpProtocol::IPV6_NO_NEXT if packet.to.is_ipv6() => Err(Discard::NotForUs),
+            IpProtocol::ICMP if packet.to.is_ipv4() => self.take_icmp_v4(now, packet, tx),
+            IpProtocol::ICMPV6 if packet.to.is_ipv6() => self.take_icmp_v6(now, packet, tx),
+            _ => Ok(Taken::Up(packet)),
+        }
+    }
+
+    fn take_icmp_v4<T: Transmit>(
+        &mut self,
+        now: u64,
+        packet: Packet<'_>,
+        tx: &mut T,
+    ) -> Result<Taken<'static>, Discard> {
+        let icmp = Icmpv4Packet::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
+        if !icmp.verify_checksum() {
+            return Err(Discard::BadChecksum);
+        }
+        let repr = Icmpv4Repr::parse(&icmp);
+        match repr {
+            // RFC 1122, section 3.2.2.6: what went to everybody need not be answered, and would flood its sender.
+            Icmpv4Repr::EchoRequest { .. } if packet.to_all => Err(Discard::NotForUs),
+            Icmpv4Repr::EchoRequest { ident, sequence } => {
+                let mut message = packet.payload.to_vec();
+                let written = Icmpv4Repr::EchoReply { ident, sequence }.emit(&mut message).is_ok();
+                debug_assert!(written);
+                self.link.counters.echoes += 1;
+                self.send_icmp(now, (packet.to, packet.from), &mut message, tx).map(|()| Taken::Done)
+            }
+            _ if repr.is_error() => {
+                let quote = Quote::parse_v4(icmp.payload()).map_err(|_| Discard::Malformed)?;
+                let what = match repr {
+                    // Source quench is ignored (RFC 6633, section 3), and so are redirects: routes are configured here.
+                    Icmpv4Repr::Other { .. } => return Err(Discard::NotForUs),
+                    Icmpv4Repr::Unreachable { code: Icmpv4Repr::FRAGMENTATION_NEEDED, mtu } => {
+                        // Routers before RFC 1191 tell nothing; then the least that must get through is assumed.
+                        Told::TooBig(if mtu == 0 { 576 } else { mtu.into() })
+                    }
+                    Icmpv4Repr::Unreachable { code: Icmpv4Repr::PORT | Icmpv4Repr::PROTOCOL, .. } => Told::Refused,
+                    _ => Told::Unreachable,
+                };
+                self.take_error(now, &quote, what)
+            }
+            _ => Err(Discard::NotForUs),
+        }
+    }
+
+    fn take_icmp_v6<T: Transmit>(
+        &mut self,
+        now: u64,
+        packet: Packet<'_>,
+        tx: &mut T,
+    ) -> Result<Taken<'static>, Discard> {
+        let (IpAddr::V6(src), IpAddr::V6(dst)) = (packet.from, packet.to) else { return Err(Discard::BadAddress) };
+        let icmp = Icmpv6Packet::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
+        if !icmp.verify_checksum(src, dst) {
+            return Err(Discard::BadChecksum);
+        }
+        if (133..=137).contains(&icmp.kind()) {
+            // RFC 6980, section 5: discovery in fragments is ignored.
+            if packet.origin.joined {
+                return Err(Discard::Fragments);
+            }
+            let ndp = NdpPacket::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
+            let station = packet.origin.stations.map(|(src, _)| src);
+            let message = Message { from: src, to: dst, hops: packet.hops, station };
+            return self.link.take_ndp(now, message, NdpRepr::parse(&ndp), &self.own, tx).map(|()| Taken::Done);
+        }
+        let repr = Icmpv6Repr::parse(&icmp);
+        match repr {
+            Icmpv6Repr::EchoRequest { .. } if packet.from.is_unspecified() => Err(Discard::BadAddress),
+            Icmpv6Repr::EchoRequest { ident, sequence } => {
+                let mut message = packet.payload.to_vec();
+                let written = Icmpv6Repr::EchoReply { ident, sequence }.emit(&mut message).is_ok();
+                debug_assert!(written);
+                self.link.counters.echoes += 1;
+                // RFC 4443, section 4.2: a ping to a group is answered from an address of our own.
+                let from = if self.own.is_ours(packet.to) { packet.to } else { unspecified(packet.from) };
+                self.send_icmp(now, (from, packet.from), &mut message, tx).map(|()| Taken::Done)
+            }
+            _ if repr.is_error() => {
+                let quote = Quote::parse_v6(icmp.payload()).map_err(|_| Discard::Malformed)?;
+                let what = match repr {
+                    // RFC 8201, section 4: no link is as narrow as that.
+                    Icmpv6Repr::PacketTooBig { mtu: ..1280 } => return Err(Discard::Malformed),
+                    Icmpv6Repr::PacketTooBig { mtu } => Told::TooBig(usize::try_from(mtu).unwrap_or(usize::MAX)),
+                    Icmpv6Repr::Unreachable { code: Icmpv6Repr::PORT } => Told::Refused,
+                    _ => Told::Unreachable,
+                };
+                self.take_error(now, &quote, what)
+            }
+            _ => Err(Discard::NotForUs),
+        }
+    }
+
+    /// Completes an ICMP message by its checksum and sends it.
+    fn send_icmp<T: Transmit>(
+        &mut self,
+        now: u64,
+        (from, to): (IpAddr, IpAddr),
+        message: &mut [u8],
+        tx: &mut T,
+    ) -> Result<(), Discard> {
+        let way = self.way(to, from, now).ok_or(Discard::NoRoute)?;
+        let protocol = match (way.from, to) {
+            (IpAddr::V6(src), IpAddr::V6(dst)) => {
+                if let Ok(mut packet) = Icmpv6Packet::new_checked(&mut *message) {
+                    packet.fill_checksum(src, dst);
+                }
+                IpProtocol::ICMPV6
+            }
+            _ => {
+                if let Ok(mut packet) = Icmpv4Packet::new_checked(&mut *message) {
+                    packet.fill_checksum();
+                }
+                IpProtocol::ICMP
+            }
+        };
+        if self.send(now, way, to, protocol, message, HOPS, tx) { Ok(()) } else { Err(Discard::NoRoom) }
+    }
+}
+
+/// Any address of the same family.
+fn unspecified(like: IpAddr) -> IpAddr {
+    if like.is_ipv4() { IpAddr::from([0; 4]) } else { IpAddr::from([0; 16]) }
+}

@@ -1,0 +1,37 @@
+//! Packets from the host to itself, on their way to where received ones go.
+
+use std::collections::VecDeque;
+
+/// Most packets on their way.
+const MOST: usize = 256;
+
+/// A bounded queue of whole packets.
+#[derive(Debug, Default)]
+pub(crate) struct Looped(VecDeque<Vec<u8>>);
+
+impl Looped {
+    /// Adds the packet that `make` makes; false, and nothing made, if there are too many.
+    pub(crate) fn push(&mut self, make: impl FnOnce() -> Vec<u8>) -> bool {
+        let room = self.has_room();
+        if room {
+            self.0.push_back(make());
+        }
+        room
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.0.len() < MOST
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Vec<u8>> {
+        self.0.pop_front()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

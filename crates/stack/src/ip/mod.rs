@@ -1,0 +1,83 @@
+//! IP, version 4 and 6: the host's addresses and routes, headers, fragments, and ICMP.
+//!
+//! Upwards it gives payloads for the protocols above, and what ICMP or a silent neighbour says of what they sent
+//! ([`Taken`], [`Report`]). Downwards it chooses source and next hop ([`Way`]) and gives whole packets to the link under it.
+//!
+//! What it refuses to do: it forwards nothing, and knows no sockets.
+
+mod header;
+mod icmp;
+mod looped;
+mod options;
+mod output;
+mod packet;
+mod pmtu;
+mod reassembly;
+mod route;
+mod settings;
+mod v4;
+mod v6;
+
+use crate::Transmit;
+use crate::address::Own;
+use crate::link::Link;
+pub(crate) use header::{emit_ip, header_len, hops, whole_packet};
+use icmp::Allowance;
+pub(crate) use icmp::{Report, Told, Wrong};
+use looped::Looped;
+pub(crate) use output::Way;
+pub(crate) use packet::{Origin, Packet, Taken};
+use pmtu::Pmtu;
+pub use reassembly::{
+    Config as ReassemblyConfig, Counters as ReassemblyCounters, Fragment, Fragments, Outcome, Reason, Reassembly,
+};
+pub use route::Route;
+use route::Routes;
+pub use settings::ConfigError;
+pub(crate) use settings::check_mtu;
+
+/// IP over one link.
+#[derive(Debug)]
+pub(crate) struct Ip {
+    pub(crate) link: Link,
+    pub(crate) own: Own,
+    routes: Routes,
+    pmtu: Pmtu,
+    reassembly: Reassembly,
+    pub(crate) looped: Looped,
+    allowance: Allowance,
+    /// The next packet's identification over IPv4, and the next datagram's in fragments over IPv6.
+    pub(crate) ident: u16,
+    ident_v6: u32,
+}
+
+impl Ip {
+    /// Without addresses and routes.
+    pub(crate) fn new(link: Link, seed: u64) -> Self {
+        Self {
+            link,
+            own: Own::default(),
+            routes: Routes::default(),
+            pmtu: Pmtu::default(),
+            reassembly: Reassembly::new(ReassemblyConfig::default()),
+            looped: Looped::default(),
+            allowance: Allowance::default(),
+            ident: u16::try_from(seed >> 16 & 0xffff).unwrap_or(0),
+            ident_v6: u32::try_from(seed >> 32).unwrap_or(0),
+        }
+    }
+
+    /// Does what time brings: requests to neighbours, and errors for fragments that never came.
+    pub(crate) fn poll<T: Transmit>(&mut self, now: u64, tx: &mut T) {
+        self.link.poll(now, &self.own, tx);
+        self.end_fragments(now, tx);
+    }
+
+    /// When [`Ip::poll`] has something to do, or there is a packet from the host to itself.
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        if !self.looped.is_empty() {
+            return Some(0);
+        }
+        [self.link.poll_timeout(), self.reassembly.poll_timeout()].into_iter().flatten().min()
+    }
+}

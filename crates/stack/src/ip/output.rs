@@ -1,0 +1,116 @@
+//! The way down: source, next hop, fragments.
+
+use super::reassembly::{Fragment, Fragments};
+use super::{Ip, header_len, whole_packet};
+use crate::Transmit;
+use crate::address::{Cidr, is_link_local, is_link_multicast};
+use linerate_wire::{IpProtocol, Ipv4Repr};
+use std::net::IpAddr;
+
+/// Where a packet goes next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub(crate) from: IpAddr,
+    pub(crate) hop: IpAddr,
+    /// Longest IP packet.
+    pub(crate) mtu: usize,
+}
+
+impl Ip {
+    /// Source and next hop towards an address, for a socket bound to `bound`.
+    pub(crate) fn way(&self, to: IpAddr, bound: IpAddr, now: u64) -> Option<Way> {
+        let hop = if self.own.is_broadcast(to) || to.is_multicast() || self.own.is_ours(to) || is_link_local(to) {
+            to
+        } else {
+            self.routes.next_hop(to)?
+        };
+        let from = if bound.is_unspecified() { self.source(to, hop)? } else { bound };
+        self.own.is_ours(from).then(|| Way { from, hop, mtu: self.pmtu.of(to, self.link.mtu, now) })
+    }
+
+    /// The address to send from: the destination itself if it is ours, one on the next hop's network, or the first of
+    /// the family whose scope reaches as far (RFC 6724, rules 1, 2 and 8).
+    fn source(&self, to: IpAddr, hop: IpAddr) -> Option<IpAddr> {
+        if self.own.is_ours(to) {
+            return Some(to);
+        }
+        let near = |addr: &IpAddr| is_link_local(*addr) == (is_link_local(to) || is_link_multicast(to));
+        let family = || self.own.all().iter().filter(|a| a.addr().is_ipv4() == to.is_ipv4());
+        let on_network = || family().filter(|a| a.contains(hop)).map(Cidr::addr);
+        on_network()
+            .find(near)
+            .or_else(|| family().map(Cidr::addr).find(near))
+            .or_else(|| on_network().next())
+            .or_else(|| family().map(Cidr::addr).next())
+    }
+
+    /// Sends a payload, in fragments if it is longer than the way allows: to a next hop, or to the host itself. False if
+    /// there was no room for all of it.
+    #[expect(clippy::too_many_arguments, reason = "the fields of an IP packet")]
+    pub(crate) fn send<T: Transmit>(
+        &mut self,
+        now: u64,
+        way: Way,
+        to: IpAddr,
+        protocol: IpProtocol,
+        payload: &[u8],
+        hops: u8,
+        tx: &mut T,
+    ) -> bool {
+        let ident = self.ident;
+        self.ident = ident.wrapping_add(1);
+        if self.own.is_ours(to) {
+            return self.looped.push(|| whole_packet((way.from, to), protocol, payload, ident, hops));
+        }
+        if header_len(to) + payload.len() <= way.mtu {
+            let packet = whole_packet((way.from, to), protocol, payload, ident, hops);
+            return self.link.send(now, way.hop, packet, &self.own, tx);
+        }
+        let mut sent = true;
+        let fragments =
+            if to.is_ipv4() { Fragments::v4(payload.len(), way.mtu) } else { Fragments::v6(payload.len(), way.mtu) };
+        let Some(fragments) = fragments else { return false };
+        let ident_v6 = self.ident_v6;
+        self.ident_v6 = ident_v6.wrapping_add(u32::from(to.is_ipv6()));
+        for Fragment { offset, more, range } in fragments {
+            let packet = fragment((way.from, to), protocol, &payload[range], (ident, ident_v6), (offset, more), hops);
+            sent &= self.link.send(now, way.hop, packet, &self.own, tx);
+        }
+        sent
+    }
+}
+
+/// A packet with one fragment.
+fn fragment(
+    ends: (IpAddr, IpAddr),
+    protocol: IpProtocol,
+    piece: &[u8],
+    (ident, ident_v6): (u16, u32),
+    (offset, more): (u16, bool),
+    hops: u8,
+) -> Vec<u8> {
+    let (IpAddr::V4(src), IpAddr::V4(dst)) = ends else {
+        // RFC 8200, section 4.5: next header, reserved, offset in units of 8 with the M flag, identification.
+        let mut body = vec![0; 8 + piece.len()];
+        body[0] = protocol.0;
+        let field = offset & !7 | u16::from(more);
+        body[2..4].copy_from_slice(&field.to_be_bytes());
+        body[4..8].copy_from_slice(&ident_v6.to_be_bytes());
+        body[8..].copy_from_slice(piece);
+        return whole_packet(ends, IpProtocol::IPV6_FRAGMENT, &body, ident, hops);
+    };
+    let ip = Ipv4Repr {
+        payload_len: piece.len(),
+        ident,
+        ttl: hops,
+        dont_fragment: false,
+        more_fragments: more,
+        fragment_offset: offset,
+        ..Ipv4Repr::new(src, dst, protocol)
+    };
+    let mut packet = vec![0; 20 + piece.len()];
+    if let Ok(rest) = ip.emit(&mut packet) {
+        rest.copy_from_slice(piece);
+    }
+    packet
+}

@@ -1,0 +1,116 @@
+//! Addresses, routes and the MTU: what may be set, and what each counts up the generation for.
+
+use super::{Ip, Route};
+use crate::address::{Cidr, is_mapped, link_local};
+use linerate_wire::MacAddr;
+use std::net::IpAddr;
+use thiserror::Error;
+
+/// Most addresses.
+const ADDRESSES: usize = 64;
+/// Smallest MTU: IPv4 needs 68 bytes (RFC 791); an IPv6 address needs 1280 (RFC 8200, section 5).
+const LEAST_MTU: usize = 68;
+const LEAST_MTU_V6: usize = 1280;
+
+/// Why a setting was refused.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ConfigError {
+    /// Not an address that a host can have.
+    #[error("{0} cannot be a host's address: give a unicast address that is not its network's own")]
+    Address(Cidr),
+    /// Too many.
+    #[error("a host has at most {ADDRESSES} addresses")]
+    TooMany,
+    /// Too small or too large.
+    #[error("an MTU of {0} is out of range: give {LEAST_MTU} to 65535, and at least {LEAST_MTU_V6} with IPv6")]
+    Mtu(usize),
+    /// No station's.
+    #[error("{0} cannot be a host's hardware address: give a unicast one, as 02:00:00:00:00:01")]
+    Mac(MacAddr),
+    /// A route whose router is not on the link.
+    #[error("the router {0} is on none of the host's networks: give one that is")]
+    Router(IpAddr),
+    /// Too many.
+    #[error("there are too many routes")]
+    TooManyRoutes,
+}
+
+/// Checks the MTU of a host that has IPv6 addresses or not.
+pub(crate) fn check_mtu(mtu: usize, v6: bool) -> Result<(), ConfigError> {
+    let least = if v6 { LEAST_MTU_V6 } else { LEAST_MTU };
+    if (least..=65535).contains(&mtu) { Ok(()) } else { Err(ConfigError::Mtu(mtu)) }
+}
+
+impl Ip {
+    /// Adds an address and the route to its network. With the first IPv6 address comes the link-local one.
+    pub(crate) fn add_address(&mut self, cidr: Cidr) -> Result<(), ConfigError> {
+        let addr = cidr.addr();
+        let own_network = addr.is_ipv4() && cidr.prefix() < 31 && cidr.network().addr() == addr;
+        let limited =
+            is_mapped(addr) || addr == IpAddr::from([255; 4]) || Some(addr) == cidr.broadcast().map(IpAddr::V4);
+        if addr.is_multicast() || addr.is_unspecified() || addr.is_loopback() || own_network || limited {
+            return Err(ConfigError::Address(cidr));
+        }
+        if addr.is_ipv6() && self.link.mtu < LEAST_MTU_V6 {
+            return Err(ConfigError::Mtu(self.link.mtu));
+        }
+        let local = link_local(self.link.mac);
+        let first_v6 = addr.is_ipv6() && !self.own.all().iter().any(|a| a.addr().is_ipv6()) && addr != local.addr();
+        if self.own.all().len() + 1 + usize::from(first_v6) > ADDRESSES {
+            return Err(ConfigError::TooMany);
+        }
+        if first_v6 {
+            self.add_address(local)?;
+        }
+        // With another prefix than before, the old network is no longer on the link.
+        self.remove_address(addr);
+        if !self.routes.set(Route { to: cidr, via: None }) {
+            return Err(ConfigError::TooManyRoutes);
+        }
+        self.own.add(cidr);
+        self.link.generation += 1;
+        Ok(())
+    }
+
+    /// Removes an address, and the route to its network unless another address is there too; false if it was not there.
+    pub(crate) fn remove_address(&mut self, addr: IpAddr) -> bool {
+        let Some(gone) = self.own.remove(addr) else { return false };
+        if !self.own.all().iter().any(|a| a.network() == gone.network()) {
+            self.routes.remove(gone);
+        }
+        self.link.generation += 1;
+        true
+    }
+
+    /// Adds or replaces a route. Its router must be on one of the host's networks.
+    pub(crate) fn set_route(&mut self, route: Route) -> Result<(), ConfigError> {
+        if let Some(via) = route.via {
+            let reached = via.is_ipv4() == route.to.addr().is_ipv4()
+                && self.own.all().iter().any(|a| a.contains(via) && a.addr() != via);
+            if !reached {
+                return Err(ConfigError::Router(via));
+            }
+        }
+        self.link.generation += 1;
+        if self.routes.set(route) { Ok(()) } else { Err(ConfigError::TooManyRoutes) }
+    }
+
+    /// Removes the route to a network; false if there was none.
+    pub(crate) fn remove_route(&mut self, to: Cidr) -> bool {
+        self.link.generation += 1;
+        self.routes.remove(to)
+    }
+
+    /// The routes, longest prefix first.
+    pub(crate) fn routes(&self) -> impl Iterator<Item = &Route> {
+        self.routes.iter()
+    }
+
+    /// Changes the link's MTU.
+    pub(crate) fn set_mtu(&mut self, mtu: usize) -> Result<(), ConfigError> {
+        check_mtu(mtu, self.own.all().iter().any(|a| a.addr().is_ipv6()))?;
+        self.link.mtu = mtu;
+        self.link.generation += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,115 @@
+//! IPv6 on the way up.
+
+use super::reassembly::{Outcome, Reason};
+use super::{Ip, Origin, Packet, Taken, Wrong};
+use crate::Transmit;
+use crate::address::Key;
+use crate::counters::Discard;
+use linerate_sum::Sum;
+use linerate_wire::{IpProtocol, Ipv6Chain, Ipv6Packet, Ipv6Problem, pseudo_header_v6};
+
+/// A packet with a source that can be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct V6<'a> {
+    pub(crate) from: Key,
+    pub(crate) to: Key,
+    whole: &'a [u8],
+    ip: Ipv6Packet<&'a [u8]>,
+}
+
+impl<'a> V6<'a> {
+    #[inline]
+    pub(crate) fn payload(&self) -> &'a [u8] {
+        self.ip.payload()
+    }
+
+    /// The pseudo-header's share of an upper checksum.
+    #[inline]
+    pub(crate) fn pseudo_header(&self, protocol: IpProtocol) -> Sum {
+        pseudo_header_v6(self.ip.src(), self.ip.dst(), protocol, u32::from(self.ip.payload_len()))
+    }
+}
+
+impl Ip {
+    /// Checks a packet's ends.
+    #[inline]
+    pub(crate) fn open_v6<'a>(&self, whole: &'a [u8], origin: Origin) -> Result<V6<'a>, Discard> {
+        let ip = Ipv6Packet::new_checked(whole).map_err(|_| Discard::Malformed)?;
+        let (src, dst) = (ip.src(), ip.dst());
+        let (from, to) = (Key::v6(src), Key::v6(dst));
+        // IPv4's addresses in IPv6's clothes stay inside programs (RFC 4291, section 2.5.5.2).
+        let mapped = from.is_v4() || to.is_v4();
+        if src.is_multicast() || src.is_loopback() || mapped || (origin.stations.is_some() && self.own.has(from)) {
+            return Err(Discard::BadAddress);
+        }
+        Ok(V6 { from, to, whole, ip })
+    }
+
+    /// Whether a packet is for this host alone, and its payload one of a protocol as it was sent: then nothing is left
+    /// for IP to do.
+    #[inline]
+    pub(crate) fn is_plain_v6(&self, packet: &V6<'_>, origin: Origin, protocol: IpProtocol) -> bool {
+        packet.ip.next_header() == protocol && self.own.has(packet.to) && !origin.to_group()
+    }
+
+    /// Takes any packet.
+    pub(crate) fn take_v6<'a, T: Transmit>(
+        &mut self,
+        now: u64,
+        packet: &V6<'a>,
+        origin: Origin,
+        tx: &mut T,
+    ) -> Result<Taken<'a>, Discard> {
+        let V6 { to, whole, ip, .. } = packet;
+        let (src, dst) = (ip.src(), ip.dst());
+        let group = self.own.is_to_all(dst.into());
+        if !group && !self.own.has(*to) {
+            return Err(Discard::NotForUs);
+        }
+        let whole = &whole[..40 + ip.payload().len()];
+        let to_all = group || origin.to_group();
+        let mut packet = Packet {
+            from: src.into(),
+            to: dst.into(),
+            hops: ip.hop_limit(),
+            whole,
+            protocol: ip.next_header(),
+            named_at: 6,
+            payload: &whole[40..],
+            to_all,
+            origin,
+        };
+        let chain = match Ipv6Chain::walk(ip) {
+            Ok(chain) => chain,
+            Err(Ipv6Problem::Discard) => return Err(Discard::Malformed),
+            Err(Ipv6Problem::Parameter { code, pointer, multicast }) => {
+                packet.to_all &= !multicast;
+                self.send_error(now, packet, Wrong::Parameter { code, pointer }, tx);
+                return Err(Discard::Malformed);
+            }
+        };
+        let Some(piece) = chain.fragment else {
+            (packet.protocol, packet.payload) = (chain.protocol, &whole[40 + chain.offset..]);
+            packet.named_at = u32::try_from(chain.named_at).unwrap_or(6);
+            return self.take_payload(now, packet, tx);
+        };
+        match self.reassembly.push_v6(now, ip, &piece) {
+            Outcome::Complete(whole) => Ok(Taken::Whole(whole)),
+            Outcome::Incomplete => {
+                self.link.counters.fragments += 1;
+                Ok(Taken::Done)
+            }
+            Outcome::Dropped(why) => {
+                let pointer = match why {
+                    Reason::Unaligned => Some(4),
+                    Reason::TooLong => u32::try_from(40 + piece.at + 2).ok(),
+                    _ => None,
+                };
+                if let Some(pointer) = pointer {
+                    self.send_error(now, packet, Wrong::Parameter { code: 0, pointer }, tx);
+                }
+                Err(Discard::Fragments)
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The way up: from a datagram to a socket's queue.
+
+use super::{SendError, Udp};
+use crate::address::Key;
+use crate::counters::{Counters, Discard};
+use crate::ip::{Ip, Packet, Report, Told};
+use linerate_sum::Sum;
+use linerate_wire::UdpDatagram;
+use std::net::IpAddr;
+
+impl Udp {
+    /// Takes a whole datagram to an address of ours by the short way up. None, and nothing done, if anything about it is
+    /// out of the ordinary.
+    #[inline]
+    pub(crate) fn deliver(
+        &mut self,
+        from: Key,
+        to: Key,
+        datagram: &[u8],
+        pseudo: Option<impl FnOnce() -> Sum>,
+        counters: &mut Counters,
+    ) -> Option<Result<(), Discard>> {
+        let header = datagram.first_chunk::<8>()?;
+        let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+        if usize::from(field(4)) != datagram.len() || field(6) == 0 {
+            return None;
+        }
+        if let Some(pseudo) = pseudo
+            && pseudo().add_bytes(datagram).finish() != 0
+        {
+            return None;
+        }
+        let sender = (from, field(0));
+        let socket = self.sockets.find((to, field(2)), sender)?;
+        if !socket.inbox.push(sender, &datagram[8..]) {
+            return Some(Err(Discard::QueueFull));
+        }
+        counters.udp_received += 1;
+        Some(Ok(()))
+    }
+
+    /// Takes any datagram.
+    pub(crate) fn take(&mut self, packet: &Packet<'_>, counters: &mut Counters) -> Result<(), Discard> {
+        let udp = UdpDatagram::new_checked(packet.payload).map_err(|_| Discard::Malformed)?;
+        // RFC 8200, section 8.1: over IPv6 there is always a checksum, whoever has verified it.
+        let missing = packet.to.is_ipv6() && udp.checksum() == 0;
+        let right = !missing && packet.origin.verified
+            || match (packet.from, packet.to) {
+                (IpAddr::V4(src), IpAddr::V4(dst)) => udp.verify_checksum_v4(src, dst),
+                (IpAddr::V6(src), IpAddr::V6(dst)) => udp.verify_checksum_v6(src, dst),
+                _ => false,
+            };
+        if !right {
+            return Err(Discard::BadChecksum);
+        }
+        let (from, to) = (Key::new(packet.from), Key::new(packet.to));
+        let socket = self.sockets.find((to, udp.dst_port()), (from, udp.src_port())).ok_or(Discard::NoSocket)?;
+        if !socket.inbox.push((from, udp.src_port()), udp.payload()) {
+            return Err(Discard::QueueFull);
+        }
+        counters.udp_received += 1;
+        Ok(())
+    }
+
+    /// Tells the socket that a report is about; there must be one.
+    pub(crate) fn report(&mut self, report: &Report) -> Result<(), Discard> {
+        let Report { from, to, what } = *report;
+        let ends = ((Key::new(from.ip()), from.port()), (Key::new(to.ip()), to.port()));
+        let socket = self.sockets.find(ends.0, ends.1).ok_or(Discard::NoSocket)?;
+        // Only who is connected can tell which of its datagrams is meant (as in the systems that people know). What it
+        // keeps of its header goes, so that the next send sees the error.
+        let told = socket.remote == Some(to);
+        match what {
+            Told::Refused if told => (socket.error, socket.template) = (Some(SendError::Refused), None),
+            Told::Unreachable if told => (socket.error, socket.template) = (Some(SendError::Unreachable), None),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Tells the sockets of what waited in vain for its neighbour.
+    pub(crate) fn hear(&mut self, ip: &mut Ip) {
+        while let Some(report) = ip.undelivered() {
+            // What is not a socket's any more has nobody to be told.
+            let _ = self.report(&report);
+        }
+    }
+}

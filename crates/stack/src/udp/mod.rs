@@ -1,0 +1,94 @@
+//! UDP: sockets, what has arrived for them, and three ways down for what they send.
+//!
+//! It stands on IP, which is passed in, so that other protocols may stand there beside it. Sent datagrams are made by
+//! [`Udp::send`]; received ones come by [`Udp::deliver`], the short way, and [`Udp::take`]. What lower layers say of
+//! datagrams that were sent it is told by [`Udp::report`] and [`Udp::hear`].
+//!
+//! What it refuses to do: it sends no errors about what it received; it says why it did not take it.
+
+mod error;
+mod flow;
+mod header;
+mod inbox;
+mod input;
+mod output;
+mod sockets;
+mod template;
+
+use crate::address::Own;
+pub use error::{BindError, SendError};
+use flow::Flows;
+use sockets::Sockets;
+pub use sockets::UdpId;
+use std::net::SocketAddr;
+
+/// Checksums that the adapter fills in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fills {
+    /// TXCSUM.
+    pub v4: bool,
+    /// TXCSUM_IPV6.
+    pub v6: bool,
+}
+
+/// How far a datagram may be short-cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Path {
+    /// Never: route and neighbour are looked up, and all headers made, for each datagram.
+    Long,
+    /// Route and neighbour are remembered by destination.
+    Flow,
+    /// Whole headers are remembered by the socket.
+    #[default]
+    Fast,
+}
+
+/// A host's UDP.
+#[derive(Debug)]
+pub(crate) struct Udp {
+    sockets: Sockets,
+    flows: Flows,
+    /// Bytes that wait in a socket for their reader.
+    inbox: usize,
+    pub(crate) fills: Fills,
+    pub(crate) path: Path,
+}
+
+impl Udp {
+    /// Without sockets.
+    pub(crate) fn new(inbox: usize, fills: Fills, seed: u64) -> Self {
+        Self { sockets: Sockets::new(seed), flows: Flows::default(), inbox, fills, path: Path::Fast }
+    }
+
+    pub(crate) fn bind(&mut self, local: SocketAddr, own: &Own) -> Result<UdpId, BindError> {
+        if !local.ip().is_unspecified() && !own.is_ours(local.ip()) {
+            return Err(BindError::NotOurs(local.ip()));
+        }
+        self.sockets.bind(local, self.inbox)
+    }
+
+    pub(crate) fn close(&mut self, id: UdpId) -> bool {
+        self.sockets.close(id)
+    }
+
+    pub(crate) fn connect(&mut self, id: UdpId, remote: Option<SocketAddr>) -> bool {
+        self.sockets.connect(id, remote)
+    }
+
+    pub(crate) fn ends(&self, id: UdpId) -> Option<(SocketAddr, Option<SocketAddr>)> {
+        self.sockets.get(id).map(|s| (s.local, s.remote))
+    }
+
+    #[inline]
+    pub(crate) fn recv(&mut self, id: UdpId, into: &mut [u8]) -> Option<(usize, usize, SocketAddr)> {
+        self.sockets.get_mut(id)?.inbox.pop(into)
+    }
+
+    pub(crate) fn waiting(&self, id: UdpId) -> usize {
+        self.sockets.get(id).map_or(0, |s| s.inbox.len())
+    }
+
+    pub(crate) fn error(&mut self, id: UdpId) -> Option<SendError> {
+        self.sockets.get_mut(id)?.error.take()
+    }
+}
