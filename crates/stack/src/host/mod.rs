@@ -6,7 +6,7 @@ mod input;
 use crate::counters::Counters;
 use crate::ip::{Ip, check_mtu};
 use crate::link::{Link, Neighbours};
-use crate::udp::Udp;
+use crate::udp::{self, OnIp, Udp};
 use crate::{BindError, Cidr, ConfigError, Fills, Path, Probe, Route, SendError, Transmit, UdpId};
 pub use config::Config;
 use linerate_wire::{MacAddr, VlanTag};
@@ -188,7 +188,7 @@ impl Host {
         tx: &mut T,
         probe: &mut P,
     ) -> Result<(), SendError> {
-        self.udp.send(&mut self.ip, now, id, to, body, tx, probe)
+        udp::send(self, now, id, to, body, tx, probe)
     }
 
     // ---- time ----
@@ -203,5 +203,12 @@ impl Host {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         self.ip.poll_timeout()
+    }
+}
+
+impl OnIp for Host {
+    #[inline(always)]
+    fn layers(&mut self) -> (&mut Udp, &mut Ip) {
+        (&mut self.udp, &mut self.ip)
     }
 }

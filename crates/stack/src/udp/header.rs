@@ -8,11 +8,11 @@ use std::net::{IpAddr, SocketAddr};
 /// Writes a UDP header; says what the adapter shall fill in. `at` is where it will stand in the frame.
 #[inline]
 pub(super) fn emit(
+    fills: &Fills,
     header: &mut [u8],
     at: usize,
     (from, to): (SocketAddr, SocketAddr),
     body: &[u8],
-    fills: Fills,
 ) -> Option<Meta> {
     let len = body.len() + 8;
     header[0..2].copy_from_slice(&from.port().to_be_bytes());

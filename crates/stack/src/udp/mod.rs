@@ -1,7 +1,7 @@
 //! UDP: sockets, what has arrived for them, and three ways down for what they send.
 //!
 //! It stands on IP, which is passed in, so that other protocols may stand there beside it. Sent datagrams are made by
-//! [`Udp::send`]; received ones come by [`Udp::deliver`], the short way, and [`Udp::take`]. What lower layers say of
+//! [`send`]; received ones come by [`Udp::deliver`], the short way, and [`Udp::take`]. What lower layers say of
 //! datagrams that were sent it is told by [`Udp::report`] and [`Udp::hear`].
 //!
 //! What it refuses to do: it sends no errors about what it received; it says why it did not take it.
@@ -16,8 +16,10 @@ mod sockets;
 mod template;
 
 use crate::address::Own;
+use crate::ip::Ip;
 pub use error::{BindError, SendError};
 use flow::Flows;
+pub(crate) use output::send;
 use sockets::Sockets;
 pub use sockets::UdpId;
 use std::net::SocketAddr;
@@ -41,6 +43,12 @@ pub enum Path {
     /// Whole headers are remembered by the socket.
     #[default]
     Fast,
+}
+
+/// What holds UDP and the IP under it in one place: who sends needs one pointer for both, as registers are few.
+pub(crate) trait OnIp {
+    /// Both.
+    fn layers(&mut self) -> (&mut Udp, &mut Ip);
 }
 
 /// A host's UDP.

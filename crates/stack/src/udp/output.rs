@@ -2,7 +2,7 @@
 
 use super::flow::Flow;
 use super::template::Template;
-use super::{Fills, Path, SendError, Udp, UdpId, header};
+use super::{Fills, OnIp, Path, SendError, Udp, UdpId, header};
 use crate::Transmit;
 use crate::address::{Key, is_mapped};
 use crate::ip::{Ip, Way, emit_ip, header_len, hops, whole_packet};
@@ -15,163 +15,158 @@ const LONGEST_HEAD: usize = 14 + 4 + 40 + 8;
 /// How long route and neighbour are taken as found without being looked at again: the neighbour's state is seen to then.
 const KEPT: u64 = 1_000_000_000;
 
+/// Sends a datagram from a socket to where it is connected, or to `to`, by the shortest way that is open to it.
+#[inline]
+pub(crate) fn send<H: OnIp, T: Transmit, P: Probe>(
+    host: &mut H,
+    now: u64,
+    id: UdpId,
+    to: Option<SocketAddr>,
+    body: &[u8],
+    tx: &mut T,
+    probe: &mut P,
+) -> Result<(), SendError> {
+    if host.layers().0.path == Path::Fast
+        && let Some(sent) = send_fast(host, now, id, to, body, tx, probe)
+    {
+        return sent;
+    }
+    send_long(host, now, id, to, body, tx, probe)
+}
+
+/// By the header that the socket keeps; None if there is none that holds.
+#[inline]
+fn send_fast<H: OnIp, T: Transmit, P: Probe>(
+    host: &mut H,
+    now: u64,
+    id: UdpId,
+    to: Option<SocketAddr>,
+    body: &[u8],
+    tx: &mut T,
+    probe: &mut P,
+) -> Option<Result<(), SendError>> {
+    let (udp, ip) = host.layers();
+    let valid = ip.link.valid();
+    let socket = udp.sockets.get(id)?;
+    let to = to.or(socket.remote)?;
+    let template = socket.template.as_ref().filter(|t| t.holds(valid, now, to, body.len()))?;
+    if !probe.passed(Stage::Socket, template) {
+        return Some(Ok(()));
+    }
+    let ident = ip.ident;
+    if !tx.frame(template.len() + body.len(), template.request(), |frame| template.write(frame, ident, body)) {
+        return Some(Err(SendError::NoRoom));
+    }
+    ip.ident = ident.wrapping_add(1);
+    ip.link.counters.udp_sent += 1;
+    ip.link.counters.udp_fast += 1;
+    probe.passed(Stage::Ring, &());
+    Some(Ok(()))
+}
+
+/// With all headers made anew, and perhaps route and neighbour looked up.
+fn send_long<H: OnIp, T: Transmit, P: Probe>(
+    host: &mut H,
+    now: u64,
+    id: UdpId,
+    to: Option<SocketAddr>,
+    body: &[u8],
+    tx: &mut T,
+    probe: &mut P,
+) -> Result<(), SendError> {
+    let (udp, ip) = host.layers();
+    // socket
+    let socket = udp.sockets.get_mut(id).ok_or(SendError::Closed)?;
+    if let Some(error) = socket.error.take() {
+        return Err(error);
+    }
+    let (local, to) = (socket.local, to.or(socket.remote).ok_or(SendError::NotConnected)?);
+    check(local, to, body.len())?;
+    if !ip.link.up {
+        return Err(SendError::Down);
+    }
+    if !probe.passed(Stage::Socket, &(local, to)) {
+        return Ok(());
+    }
+    // route, and with the flow table the neighbour too
+    let valid = ip.link.valid();
+    let known = if udp.path >= Path::Flow { udp.flows.find(to.ip(), local.ip(), valid, now).copied() } else { None };
+    let way = match known {
+        Some(flow) => Way { from: flow.from, hop: flow.hop, mtu: flow.mtu },
+        None => ip.way(to.ip(), local.ip(), now).ok_or(SendError::NoRoute)?,
+    };
+    if !probe.passed(Stage::Route, &way) {
+        return Ok(());
+    }
+    let from = SocketAddr::new(way.from, local.port());
+    let ip_len = header_len(to.ip());
+    let ethernet = ip.link.header_len();
+    if ip_len + 8 + body.len() > way.mtu || (known.is_none() && ip.own.is_ours(to.ip())) {
+        return udp.send_whole(ip, now, (from, to), way, body, tx);
+    }
+    // udp
+    let mut head = [0; LONGEST_HEAD];
+    let len = ethernet + ip_len + 8;
+    let request = header::emit(&udp.fills, &mut head[ethernet + ip_len..len], ethernet + ip_len, (from, to), body);
+    if !probe.passed(Stage::Udp, &head) {
+        return Ok(());
+    }
+    // ip
+    let ident = ip.ident;
+    emit_ip(&mut head[ethernet..], (way.from, to.ip()), IpProtocol::UDP, 8 + body.len(), ident, hops(to.ip()));
+    if !probe.passed(Stage::Ip, &head) {
+        return Ok(());
+    }
+    // neighbour
+    let mac = match known {
+        Some(flow) => flow.mac,
+        None => match ip.link.station(now, way.hop, &ip.own) {
+            Some(mac) => mac,
+            None => return udp.send_whole(ip, now, (from, to), way, body, tx),
+        },
+    };
+    if !probe.passed(Stage::Neighbour, &(&head, mac)) {
+        return Ok(());
+    }
+    // ethernet header
+    ip.link.emit_header(&mut head[..ethernet], mac, to.is_ipv4());
+    if !probe.passed(Stage::Ethernet, &head) {
+        return Ok(());
+    }
+    // loopback check: what goes to all on the link goes to the host's own sockets too
+    let ours_too = mac.is_multicast() && ip.own.is_to_all(to.ip());
+    if !probe.passed(Stage::Loopback, &(&head, ours_too)) {
+        return Ok(());
+    }
+    // nic and ring
+    if !tx.send(&head[..len], body, request) {
+        return Err(SendError::NoRoom);
+    }
+    if ours_too {
+        udp.loop_back(ip, (from, to), &[&head[ethernet + ip_len..len], body].concat(), ident);
+    }
+    ip.ident = ident.wrapping_add(1);
+    ip.link.counters.udp_sent += 1;
+    ip.link.counters.udp_flow += u64::from(known.is_some());
+    // A lookup may have changed the neighbours' generation; what was found holds under the one that is now.
+    let (valid, until) = (ip.link.valid(), now.saturating_add(KEPT));
+    if udp.path == Path::Fast
+        && !mac.is_multicast()
+        && let Some(socket) = udp.sockets.get_mut(id)
+    {
+        let most = (way.mtu - ip_len - 8).min(tx.single().saturating_sub(len));
+        let kept = Template::new(&head[..len], ethernet, (way.from, to), request, (valid, until), most);
+        socket.template = Some(kept);
+    }
+    if udp.path >= Path::Flow && known.is_none() && !mac.is_multicast() {
+        let (to, bound) = (to.ip(), local.ip());
+        udp.flows.keep(Flow { to, bound, from: way.from, hop: way.hop, mac, mtu: way.mtu, valid, until });
+    }
+    probe.passed(Stage::Ring, &());
+    Ok(())
+}
+
 impl Udp {
-    /// Sends a datagram from a socket to where it is connected, or to `to`, by the shortest way that is open to it.
-    #[expect(clippy::too_many_arguments, reason = "the pieces of a datagram, and what it passes on its way down")]
-    #[inline]
-    pub(crate) fn send<T: Transmit, P: Probe>(
-        &mut self,
-        ip: &mut Ip,
-        now: u64,
-        id: UdpId,
-        to: Option<SocketAddr>,
-        body: &[u8],
-        tx: &mut T,
-        probe: &mut P,
-    ) -> Result<(), SendError> {
-        if self.path == Path::Fast
-            && let Some(sent) = self.send_fast(ip, now, id, to, body, tx, probe)
-        {
-            return sent;
-        }
-        self.send_long(ip, now, id, to, body, tx, probe)
-    }
-
-    /// By the header that the socket keeps; None if there is none that holds.
-    #[expect(clippy::too_many_arguments, reason = "the pieces of a datagram, and what it passes on its way down")]
-    #[inline]
-    fn send_fast<T: Transmit, P: Probe>(
-        &mut self,
-        ip: &mut Ip,
-        now: u64,
-        id: UdpId,
-        to: Option<SocketAddr>,
-        body: &[u8],
-        tx: &mut T,
-        probe: &mut P,
-    ) -> Option<Result<(), SendError>> {
-        let valid = ip.link.valid();
-        let socket = self.sockets.get(id)?;
-        let to = to.or(socket.remote)?;
-        let template = socket.template.as_ref().filter(|t| t.holds(valid, now, to, body.len()))?;
-        if !probe.passed(Stage::Socket, template) {
-            return Some(Ok(()));
-        }
-        let ident = ip.ident;
-        if !tx.frame(template.len() + body.len(), template.request(), |frame| template.write(frame, ident, body)) {
-            return Some(Err(SendError::NoRoom));
-        }
-        ip.ident = ident.wrapping_add(1);
-        ip.link.counters.udp_sent += 1;
-        ip.link.counters.udp_fast += 1;
-        probe.passed(Stage::Ring, &());
-        Some(Ok(()))
-    }
-
-    /// With all headers made anew, and perhaps route and neighbour looked up.
-    #[expect(clippy::too_many_arguments, reason = "the pieces of a datagram, and what it passes on its way down")]
-    fn send_long<T: Transmit, P: Probe>(
-        &mut self,
-        ip: &mut Ip,
-        now: u64,
-        id: UdpId,
-        to: Option<SocketAddr>,
-        body: &[u8],
-        tx: &mut T,
-        probe: &mut P,
-    ) -> Result<(), SendError> {
-        // socket
-        let socket = self.sockets.get_mut(id).ok_or(SendError::Closed)?;
-        if let Some(error) = socket.error.take() {
-            return Err(error);
-        }
-        let (local, to) = (socket.local, to.or(socket.remote).ok_or(SendError::NotConnected)?);
-        check(local, to, body.len())?;
-        if !ip.link.up {
-            return Err(SendError::Down);
-        }
-        if !probe.passed(Stage::Socket, &(local, to)) {
-            return Ok(());
-        }
-        // route, and with the flow table the neighbour too
-        let valid = ip.link.valid();
-        let known =
-            if self.path >= Path::Flow { self.flows.find(to.ip(), local.ip(), valid, now).copied() } else { None };
-        let way = match known {
-            Some(flow) => Way { from: flow.from, hop: flow.hop, mtu: flow.mtu },
-            None => ip.way(to.ip(), local.ip(), now).ok_or(SendError::NoRoute)?,
-        };
-        if !probe.passed(Stage::Route, &way) {
-            return Ok(());
-        }
-        let from = SocketAddr::new(way.from, local.port());
-        let ip_len = header_len(to.ip());
-        let ethernet = ip.link.header_len();
-        if ip_len + 8 + body.len() > way.mtu || (known.is_none() && ip.own.is_ours(to.ip())) {
-            return self.send_whole(ip, now, (from, to), way, body, tx);
-        }
-        // udp
-        let mut head = [0; LONGEST_HEAD];
-        let len = ethernet + ip_len + 8;
-        let request = header::emit(&mut head[ethernet + ip_len..len], ethernet + ip_len, (from, to), body, self.fills);
-        if !probe.passed(Stage::Udp, &head) {
-            return Ok(());
-        }
-        // ip
-        let ident = ip.ident;
-        emit_ip(&mut head[ethernet..], (way.from, to.ip()), IpProtocol::UDP, 8 + body.len(), ident, hops(to.ip()));
-        if !probe.passed(Stage::Ip, &head) {
-            return Ok(());
-        }
-        // neighbour
-        let mac = match known {
-            Some(flow) => flow.mac,
-            None => match ip.link.station(now, way.hop, &ip.own) {
-                Some(mac) => mac,
-                None => return self.send_whole(ip, now, (from, to), way, body, tx),
-            },
-        };
-        if !probe.passed(Stage::Neighbour, &(&head, mac)) {
-            return Ok(());
-        }
-        // ethernet header
-        ip.link.emit_header(&mut head[..ethernet], mac, to.is_ipv4());
-        if !probe.passed(Stage::Ethernet, &head) {
-            return Ok(());
-        }
-        // loopback check: what goes to all on the link goes to the host's own sockets too
-        let ours_too = mac.is_multicast() && ip.own.is_to_all(to.ip());
-        if !probe.passed(Stage::Loopback, &(&head, ours_too)) {
-            return Ok(());
-        }
-        // nic and ring
-        if !tx.send(&head[..len], body, request) {
-            return Err(SendError::NoRoom);
-        }
-        if ours_too {
-            self.loop_back(ip, (from, to), &[&head[ethernet + ip_len..len], body].concat(), ident);
-        }
-        ip.ident = ident.wrapping_add(1);
-        ip.link.counters.udp_sent += 1;
-        ip.link.counters.udp_flow += u64::from(known.is_some());
-        // A lookup may have changed the neighbours' generation; what was found holds under the one that is now.
-        let (valid, until) = (ip.link.valid(), now.saturating_add(KEPT));
-        if self.path == Path::Fast
-            && !mac.is_multicast()
-            && let Some(socket) = self.sockets.get_mut(id)
-        {
-            let most = (way.mtu - ip_len - 8).min(tx.single().saturating_sub(len));
-            let kept = Template::new(&head[..len], ethernet, (way.from, to), request, (valid, until), most);
-            socket.template = Some(kept);
-        }
-        if self.path >= Path::Flow && known.is_none() && !mac.is_multicast() {
-            let (to, bound) = (to.ip(), local.ip());
-            self.flows.keep(Flow { to, bound, from: way.from, hop: way.hop, mac, mtu: way.mtu, valid, until });
-        }
-        probe.passed(Stage::Ring, &());
-        Ok(())
-    }
-
     /// A datagram as a whole IP packet: one that is fragmented, is for ourselves, or waits for its neighbour.
     #[cold]
     fn send_whole<T: Transmit>(
@@ -185,7 +180,7 @@ impl Udp {
     ) -> Result<(), SendError> {
         let mut datagram = vec![0; 8 + body.len()];
         datagram[8..].copy_from_slice(body);
-        header::emit(&mut datagram[..8], 0, (from, to), body, Fills::default());
+        header::emit(&Fills::default(), &mut datagram[..8], 0, (from, to), body);
         let ident = ip.ident;
         let sent = ip.send(now, way, to.ip(), IpProtocol::UDP, &datagram, hops(to.ip()), tx);
         self.hear(ip);
