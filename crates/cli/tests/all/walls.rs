@@ -29,9 +29,6 @@ const WALLS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Crates whose modules still import each other in circles.
-const CIRCLES_LEFT: &[&str] = &["stack"];
-
 /// Crates without any `unsafe`.
 const FORBIDDEN: &[&str] = &["skip", "result", "wire", "block", "nic", "stack", "fcoe", "nbd", "lab", "cli"];
 
@@ -78,11 +75,7 @@ fn modules_of_different_folders_form_no_cycle() {
             (inside, std::fs::read_to_string(file).unwrap())
         };
         let circles = circles::circles(&files.iter().map(read).collect::<Vec<_>>());
-        if !CIRCLES_LEFT.contains(&name) {
-            wrong.extend(circles.iter().map(|circle| format!("{name}: {circle}")));
-        } else if circles.is_empty() {
-            wrong.push(format!("{name} has no circle left: take it out of CIRCLES_LEFT"));
-        }
+        wrong.extend(circles.iter().map(|circle| format!("{name}: {circle}")));
     }
     assert!(wrong.is_empty(), "modules that import each other in a circle:\n{}", wrong.join("\n"));
 }
