@@ -4,6 +4,7 @@ pub mod bench;
 pub mod bridge;
 pub mod check;
 pub mod fcoe;
+pub mod flags;
 pub mod frame;
 pub mod pktgen;
 pub mod profile;
@@ -15,7 +16,6 @@ mod lines;
 mod sampler;
 mod sys;
 mod team;
-mod words;
 mod workload;
 mod workloads;
 

@@ -6,7 +6,8 @@ use crate::print::{self, print};
 use crate::trouble::Trouble;
 use clap::{Arg, ArgAction};
 use linerate_lab::environment;
-use linerate_load::pktgen::{self, Config, FLAGS, Flag, Takes, run_after};
+use linerate_load::flags::{Listed, Takes};
+use linerate_load::pktgen::{self, Config, run_after};
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command {
@@ -20,22 +21,22 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn flags() -> Vec<Arg> {
-    let arg = |flag: &Flag| {
+    let arg = |flag: Listed| {
         // Its id is a static text that no other flag has.
         let mut arg = Arg::new(flag.about).help(flag.about);
-        if let Some(short) = flag.short {
-            arg = arg.short(short);
-        }
-        if let Some(long) = flag.long {
-            arg = arg.long(long);
+        for name in flag.names {
+            arg = match name.strip_prefix("--") {
+                Some(long) => arg.long(long),
+                None => arg.short(name.chars().nth(1)),
+            };
         }
         match flag.takes {
             Takes::Nothing => arg.action(ArgAction::SetTrue),
-            Takes::Value(value) => arg.value_name(value),
-            Takes::Maybe(value) => arg.value_name(value).num_args(0..=1),
+            Takes::Maybe => arg.value_name(flag.form).num_args(0..=1),
+            Takes::Value | Takes::Values => arg.value_name(flag.form),
         }
     };
-    FLAGS.iter().map(arg).collect()
+    pktgen::listed().into_iter().map(arg).collect()
 }
 
 fn pkt_gen(arguments: &[String]) -> Result<ExitCode, Trouble> {

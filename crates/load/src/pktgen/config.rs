@@ -145,6 +145,13 @@ pub struct Config {
     pub run: Option<u16>,
 }
 
+impl Default for Config {
+    /// No port yet.
+    fn default() -> Self {
+        Self::new("")
+    }
+}
+
 impl Config {
     /// The defaults of netmap's pkt-gen.
     #[must_use]

@@ -31,7 +31,7 @@ mod workload;
 
 pub use captured::ReplayConfig;
 pub use config::{Config, Style, options};
-pub use flags::{Command, FLAGS, Flag, Scope, Takes, help};
+pub use flags::{Command, help, listed};
 pub use modes::{MODES, Mode, Role};
 pub use name::resolve;
 pub use output::Output;

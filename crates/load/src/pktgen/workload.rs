@@ -1,7 +1,7 @@
 //! pkt-gen's row in the table of workloads.
 
-use super::flags::Takes;
-use super::{Command, Config, FLAGS, Output, run};
+use super::flags::PROGRAM;
+use super::{Command, Config, Output, run};
 use crate::workload::{ParameterRow, Workload, command_line, nothing_needed};
 use linerate_result::{Parameters, Test, Unit};
 use linerate_rt::Stop;
@@ -17,14 +17,7 @@ pub const WORKLOAD: Workload = Workload::new(
 );
 
 fn parameters() -> Vec<ParameterRow> {
-    let row = |flag: &super::Flag| {
-        let value = match flag.takes {
-            Takes::Nothing => "",
-            Takes::Value(value) | Takes::Maybe(value) => value,
-        };
-        ParameterRow { name: flag.name(), value: value.to_owned(), about: flag.about.to_owned() }
-    };
-    FLAGS.iter().map(row).collect()
+    PROGRAM.parameters()
 }
 
 fn measure(all: &Parameters, stop: &Stop) -> Result<Test, String> {

@@ -190,6 +190,13 @@ impl Default for Config {
     }
 }
 
+impl Default for Target {
+    /// A target without a name.
+    fn default() -> Self {
+        Self::new("")
+    }
+}
+
 impl Target {
     /// A target with xdd's defaults: reads of 128 blocks of 1024 octets, one at a time.
     #[must_use]

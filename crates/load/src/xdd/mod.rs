@@ -21,7 +21,7 @@ mod tally;
 mod workload;
 
 pub use config::{Amount, Config, Document, Seek, Target, Throttle, Verify, WHOLE, Way};
-pub use flags::{Command, FLAGS, Flag, help};
+pub use flags::{Command, help};
 pub use pattern::{Base, Pattern, Prefix};
 pub use run::{Finished, Refusal, run};
 pub use streams::Streams;

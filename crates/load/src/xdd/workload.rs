@@ -1,6 +1,7 @@
 //! xdd's row in the table of workloads.
 
-use super::{Command, Config, FLAGS, Flag, Refusal, Streams, engine, run};
+use super::flags::PROGRAM;
+use super::{Command, Config, Refusal, Streams, engine, run};
 use crate::workload::{ParameterRow, Workload, command_line, nothing_needed};
 use linerate_result::{Parameters, Test, Unit};
 use linerate_rt::Stop;
@@ -21,13 +22,7 @@ pub const WORKLOAD: Workload = Workload::new(
 );
 
 fn parameters() -> Vec<ParameterRow> {
-    let single = |flag: &&Flag| !flag.takes.contains(' ');
-    let row = |flag: &Flag| ParameterRow {
-        name: format!("-{}", flag.name),
-        value: flag.takes.to_owned(),
-        about: flag.about.to_owned(),
-    };
-    FLAGS.iter().filter(single).map(row).collect()
+    PROGRAM.parameters()
 }
 
 fn measure(all: &Parameters, stop: &Stop) -> Result<Test, String> {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::frame::{Layout, Mark};
+use crate::pktgen::flags::FLAGS;
 use linerate_port::capture::{Record, Writer};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -278,9 +279,8 @@ const CASES: &[Case] = &[
 
 #[test]
 fn every_flag_has_an_effect() {
-    let all: Vec<String> = FLAGS.iter().map(Flag::name).collect();
-    let cases: Vec<String> = CASES.iter().map(|(name, _)| (*name).to_owned()).collect();
-    assert_eq!(all.iter().collect::<BTreeSet<_>>(), cases.iter().collect(), "a case for each flag, and no other");
+    let all: BTreeSet<_> = FLAGS.iter().map(|flag| flag.name()).collect();
+    assert_eq!(all, CASES.iter().map(|case| case.0).collect(), "a case for each flag, and no other");
     for (name, case) in CASES {
         println!("{name}");
         case();

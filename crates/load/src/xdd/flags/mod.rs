@@ -1,63 +1,75 @@
-//! The command line: one row a flag, from which parsing, help and the refusal of what has no effect derive.
+//! The command line, xdd's: a table of flags, what they say, and the targets that follow from it.
 //!
-//! Flags are xdd's, one dash and a word, or the short form that xdd knows too. Those of a target may name one: `-op target 1
-//! write` is about target 1 only. What xdd takes and this one does not do is refused by name.
+//! Flags are one dash and a word, or the short form that xdd knows too. Those of a target may name one: `-op target 1 write` is
+//! about target 1 only. What xdd takes and this one does not do is refused by name.
 
-mod parse;
+mod check;
+mod setup;
+mod state;
 mod table;
+mod targets;
 mod value;
 
-pub use parse::{Command, help};
-pub use table::FLAGS;
+use super::config::Config;
+use super::engine::examples;
+use crate::flags::{self, Dialect, Does, Program, Words, number};
+use state::{Scope, State};
+use std::fmt::Write as _;
 
-use super::config::{Config, Target};
-use parse::Words;
-use std::path::PathBuf;
+pub(super) use table::FLAGS;
 
-/// One flag.
-pub struct Flag {
-    /// After a dash.
-    pub name: &'static str,
-    /// A shorter form.
-    pub short: Option<&'static str>,
-    /// What follows it; empty for nothing.
-    pub takes: &'static str,
-    /// What it does.
-    pub about: &'static str,
-    /// Takes note of it.
-    set: Set,
+/// What a command line asks for.
+pub type Command = flags::Command<Config>;
+
+/// xdd's command line.
+pub(super) static PROGRAM: Program<State, Scope> =
+    Program { name: "xdd", usage: "-targets N NAME... [flags]", dialect: Dialect::Whole, flags: FLAGS, width: 100 };
+
+impl Config {
+    /// What a command line (without the program's name) asks for.
+    ///
+    /// # Errors
+    /// One line that names the flag and the mend.
+    pub fn parse(arguments: &[String]) -> Result<Command, String> {
+        let (mut state, mut said) = (State::default(), Vec::new());
+        let mut words = Words::new(arguments);
+        while let Some(flag) = PROGRAM.find(&mut words)? {
+            if let Does::Print(text) = flag.does {
+                return Ok(Command::Print(text()));
+            }
+            let of = match flag.scope {
+                Scope::Target if words.take_if(|word| word == "target").is_some() => {
+                    let of = words.value().and_then(|of| number(&of, 0..=1023));
+                    Some(of.map_err(|why| words.trouble(&why))?)
+                }
+                _ => None,
+            };
+            let given = words.give(flag, &mut state)?;
+            words.insert(std::mem::take(&mut state.inserted));
+            if flag.scope == Scope::Target {
+                said.push((of, given));
+            }
+        }
+        let mut config = Self { targets: state.named.targets(&said)?, ..state.config };
+        if config.id.as_deref() == Some("commandline") {
+            config.id = Some(arguments.join(" "));
+        }
+        config.check()?;
+        Ok(Command::Run(Box::new(config)))
+    }
 }
 
-/// What a flag is about. The errors say what is wrong and what to do.
-#[derive(Clone, Copy)]
-enum Set {
-    /// The run.
-    Run(fn(&mut Config, &mut Words) -> Result<(), String>),
-    /// A target, or all.
-    Target(fn(&mut Target, &mut Words) -> Result<(), String>),
-    /// Which targets there are.
-    Names(fn(&mut Named, &mut Words) -> Result<(), String>),
-    /// Help.
-    Help,
-    /// The version.
-    Version,
-    /// Words of a file stand here.
-    Setup,
-}
-
-/// What is said of targets' names.
-#[derive(Default)]
-struct Named {
-    /// Names with their units.
-    targets: Vec<(String, usize)>,
-    /// Where they are.
-    directory: Option<PathBuf>,
-    /// Blocks that each target begins later than the one before.
-    offset: u64,
-    /// Seconds that each target begins later than the one before.
-    delay: f64,
-    /// Targets' processors.
-    cpus: Vec<(usize, usize)>,
-    /// Processors that targets are spread over.
-    spread: Option<usize>,
+/// The text of `-h`.
+#[must_use]
+pub fn help() -> String {
+    let mut text = PROGRAM.help(|scope| if *scope == Scope::Target { " [target N]" } else { "" });
+    text.push_str("\nTargets\n");
+    for (example, about) in examples() {
+        let _ = writeln!(text, "  {example:24} {about}");
+    }
+    text.push_str(
+        "\nExit codes: 0 done, 1 a request failed or a file of results could not be written, 2 wrong on the command line, \
+         128+n ended early by signal n\n",
+    );
+    text
 }

@@ -1,299 +1,214 @@
 //! The flags, in the order of help.
 
-use super::value::{decimal, number, pattern, percent, seconds, seek, throttle};
-use super::{Flag, Named, Set, Words};
-use crate::xdd::config::{Amount, Config, Document, Target, Verify, WHOLE};
+use super::check::REQUEST;
+use super::setup::setup;
+use super::state::Scope::{self, Run, Target};
+use super::state::State;
+use super::targets::TARGETS;
+use super::value::{PATTERNS, SEEKS, bytes, decimal, octet, percent, seconds, targets, throttle};
+use super::{PROGRAM, help};
+use crate::flags::Does::Set;
+use crate::flags::{Flag, number, one_of, print, refused, set, value, values};
+use crate::xdd::config::{Amount, Document, Verify, WHOLE};
 use linerate_port::path::from_text;
 use std::path::PathBuf;
 use std::time::Duration;
 
-type Names = fn(&mut Named, &mut Words) -> Result<(), String>;
-type Run = fn(&mut Config, &mut Words) -> Result<(), String>;
-type Each = fn(&mut Target, &mut Words) -> Result<(), String>;
-
-const fn row(
-    name: &'static str,
-    short: Option<&'static str>,
-    takes: &'static str,
-    about: &'static str,
-    set: Set,
-) -> Flag {
-    Flag { name, short, takes, about, set }
-}
-
-const fn names(
-    name: &'static str,
-    short: Option<&'static str>,
-    takes: &'static str,
-    about: &'static str,
-    set: Names,
-) -> Flag {
-    row(name, short, takes, about, Set::Names(set))
-}
-
-const fn each(name: &'static str, short: &'static str, takes: &'static str, about: &'static str, set: Each) -> Flag {
-    row(name, Some(short), takes, about, Set::Target(set))
-}
-
-const fn run(name: &'static str, short: &'static str, takes: &'static str, about: &'static str, set: Run) -> Flag {
-    row(name, Some(short), takes, about, Set::Run(set))
-}
-
-const fn document(name: &'static str, about: &'static str, set: Run) -> Flag {
-    row(name, None, "", about, Set::Run(set))
-}
-
-/// The largest request, octets.
-const REQUEST: u64 = 16 << 20;
-/// The most targets, requests under way of one, and blocks of a target.
-const TARGETS: usize = 1024;
+/// The most requests under way of a target, and its most blocks.
 const DEPTH: u32 = 1024;
 const BLOCKS: u64 = 1 << 48;
 
 /// All flags.
-pub static FLAGS: &[Flag] = &[
-    row("help", Some("h"), "", "show this and exit, as --help does", Set::Help),
-    row("fullhelp", Some("exthelp"), "", "the same", Set::Help),
-    row("version", Some("ver"), "", "show the version and exit, as --version does", Set::Version),
-    row("V", None, "", "the same", Set::Version),
-    row("setup", None, "FILE", "the words in this file stand here", Set::Setup),
-    names(
-        "targets",
-        None,
-        "N NAME...",
+pub(in crate::xdd) static FLAGS: &[Flag<State, Scope>] = &[
+    print("-help -h --help", Run, "show this and exit", help),
+    print("-fullhelp -exthelp", Run, "the same", help),
+    print("-version -ver --version", Run, "show the version and exit", || PROGRAM.version()),
+    print("-V", Run, "the same", || PROGRAM.version()),
+    value("-setup FILE", Run, "the words in this file stand here", setup),
+    values(
+        "-targets N NAME...",
+        Run,
         "N targets by name; N of a negative sign: one name for as many targets; of a device with several units (fcoe:) one \
          name stands for its first N",
-        |n, w| w.targets(&mut n.targets, TARGETS),
+        |s, v| targets(&mut s.named.targets, v),
     ),
-    names("target", None, "NAME", "one more target", |n, w| {
-        n.targets.push((w.value()?, 0));
-        if n.targets.len() > TARGETS { Err(format!("there are {TARGETS} targets at most")) } else { Ok(()) }
+    value("-target NAME", Run, "one more target", |s, v| {
+        s.named.targets.push((v.to_owned(), 0));
+        if s.named.targets.len() > TARGETS { Err(format!("there are {TARGETS} targets at most")) } else { Ok(()) }
     }),
-    names("targetdir", Some("td"), "DIR", "targets whose names are of files stand in this directory", |n, w| {
-        n.directory = Some(from_text(&w.value()?));
+    value("-targetdir -td DIR", Run, "targets whose names are of files stand in this directory", |s, v| {
+        s.named.directory = Some(from_text(v));
         Ok(())
     }),
-    names("targetoffset", Some("to"), "BLOCKS", "each target begins so much later than the one before (0)", |n, w| {
-        n.offset = number(w, 0..=BLOCKS)?;
+    value("-targetoffset -to BLOCKS", Run, "each target begins so much later than the one before (0)", |s, v| {
+        number(v, 0..=BLOCKS).map(|n| s.named.offset = n)
+    }),
+    value("-targetstartdelay -tsd S", Run, "each target waits so much longer than the one before (0)", |s, v| {
+        decimal(v, 0.0, 1e4).map(|n| s.named.delay = n)
+    }),
+    values("-processor -pt TARGET CPU", Run, "where a target's thread runs", |s, v| {
+        s.named.cpus.push((number(&v.value()?, 0..=TARGETS)?, number(&v.value()?, 0..=4095)?));
         Ok(())
     }),
-    names("targetstartdelay", Some("tsd"), "S", "each target waits so much longer than the one before (0)", |n, w| {
-        n.delay = decimal(w, 0.0, 1e4)?;
+    value("-singleproc -sp CPU", Run, "where all threads run", |s, v| {
+        let cpu = number(v, 0..=4095)?;
+        s.named.cpus.extend((0..TARGETS).map(|target| (target, cpu)));
         Ok(())
     }),
-    names("processor", Some("pt"), "TARGET CPU", "where a target's thread runs", |n, w| {
-        n.cpus.push((number(w, 0..=TARGETS)?, number(w, 0..=4095)?));
+    value("-roundrobin -rr N", Run, "targets are spread over so many processors, or all", |s, v| {
+        s.named.spread = Some(if v == "all" { usize::MAX } else { number(v, 1..=4096)? });
         Ok(())
     }),
-    names("singleproc", Some("sp"), "CPU", "where all threads run", |n, w| {
-        let cpu = number(w, 0..=4095)?;
-        n.cpus.extend((0..TARGETS).map(|target| (target, cpu)));
-        Ok(())
+    one_of(
+        "-operation -op read|write",
+        Target,
+        "what is done; a later -rwratio counts instead (read)",
+        &[("read", Set(|s| s.target.reads = WHOLE)), ("write", Set(|s| s.target.reads = 0))],
+        |_, _| Err("give read or write".into()),
+    ),
+    value(
+        "-rwratio -rw PERCENT",
+        Target,
+        "so many requests of a hundred read, the others write, evenly spread",
+        |s, v| percent(v).map(|n| s.target.reads = n),
+    ),
+    value("-blocksize -bs BYTES", Target, "a block, in which -reqsize counts (1024)", |s, v| {
+        number(v, 1..=REQUEST).map(|n| s.target.block_size = n)
     }),
-    names("roundrobin", Some("rr"), "N", "targets are spread over so many processors, or all", |n, w| {
-        n.spread = Some(if w.take("all") { usize::MAX } else { number(w, 1..=4096)? });
-        Ok(())
-    }),
-    each("operation", "op", "read|write", "what is done; a later -rwratio counts instead (read)", |t, w| {
-        t.reads = match w.value()?.as_str() {
-            "read" => WHOLE,
-            "write" => 0,
-            _ => return Err("give read or write".into()),
-        };
-        Ok(())
-    }),
-    each("rwratio", "rw", "PERCENT", "so many requests of a hundred read, the others write, evenly spread", |t, w| {
-        t.reads = percent(w)?;
-        Ok(())
-    }),
-    each("blocksize", "bs", "BYTES", "a block, in which -reqsize counts (1024)", |t, w| {
-        t.block_size = number(w, 1..=REQUEST)?;
-        Ok(())
-    }),
-    each(
-        "reqsize",
-        "rs",
-        "BLOCKS",
+    value(
+        "-reqsize -rs BLOCKS",
+        Target,
         "blocks of a request (128); published sizes of 512 to 32768 bytes are 1 to 64 with -blocksize 512",
-        |t, w| {
-            t.request_blocks = number(w, 1..=REQUEST)?;
-            Ok(())
-        },
+        |s, v| number(v, 1..=REQUEST).map(|n| s.target.request_blocks = n),
     ),
-    each("numreqs", "nr", "N", "requests of a pass", |t, w| {
-        t.amount = Amount::Requests(number(w, 1..=u64::MAX)?);
-        Ok(())
+    value("-numreqs -nr N", Target, "requests of a pass", |s, v| {
+        number(v, 1..=u64::MAX).map(|n| s.target.amount = Amount::Requests(n))
     }),
-    each("bytes", "b", "N", "bytes of a pass", |t, w| bytes(t, w, 1)),
-    each("kbytes", "kb", "N", "the same in 1024 bytes", |t, w| bytes(t, w, 1 << 10)),
-    each("mbytes", "mb", "N", "the same in 1048576 bytes", |t, w| bytes(t, w, 1 << 20)),
-    each("queuedepth", "qd", "N", "requests under way at once (1)", |t, w| {
-        t.depth = number(w, 1..=DEPTH)?;
-        Ok(())
+    value("-bytes -b N", Target, "bytes of a pass", |s, v| bytes(s, v, 1)),
+    value("-kbytes -kb N", Target, "the same in 1024 bytes", |s, v| bytes(s, v, 1 << 10)),
+    value("-mbytes -mb N", Target, "the same in 1048576 bytes", |s, v| bytes(s, v, 1 << 20)),
+    value("-queuedepth -qd N", Target, "requests under way at once (1)", |s, v| {
+        number(v, 1..=DEPTH).map(|n| s.target.depth = n)
     }),
-    each(
-        "seek",
-        "s",
-        "WAY",
+    one_of(
+        "-seek -s WAY",
+        Target,
         "sequential, at the end from the start again; random; none: always the same place; range BLOCKS: no further; seed N",
-        |t, w| seek(&mut t.seek, w),
+        SEEKS,
+        |_, _| Err("there is no such way; give sequential, random, none, range N or seed N".into()),
     ),
-    each("startoffset", "sto", "BLOCKS", "where the first request goes (0)", |t, w| {
-        t.start = number(w, 0..=BLOCKS)?;
-        Ok(())
+    value("-startoffset -sto BLOCKS", Target, "where the first request goes (0)", |s, v| {
+        number(v, 0..=BLOCKS).map(|n| s.target.start = n)
     }),
-    each("passoffset", "po", "BLOCKS", "how much later each pass begins than the one before (0)", |t, w| {
-        t.pass_offset = number(w, 0..=BLOCKS)?;
-        Ok(())
+    value("-passoffset -po BLOCKS", Target, "how much later each pass begins than the one before (0)", |s, v| {
+        number(v, 0..=BLOCKS).map(|n| s.target.pass_offset = n)
     }),
-    each(
-        "datapattern",
-        "dp",
-        "WHAT",
+    one_of(
+        "-datapattern -dp WHAT",
+        Target,
         "what is written: a character; sequenced: each word's place; random; prefix HEX: its upper bits; inverse; ascii TEXT or \
          hex HEX, once or with replicate (zeros)",
-        |t, w| pattern(&mut t.pattern, w),
+        PATTERNS,
+        octet,
     ),
-    each(
-        "verify",
-        "verify",
-        "contents|location",
+    one_of(
+        "-verify contents|location",
+        Target,
         "compare what was read with the pattern, or its first word with its place",
-        |t, w| {
-            t.verify = match w.value()?.as_str() {
-                "contents" | "content" => Verify::Contents,
-                "location" => Verify::Location,
-                _ => return Err("give contents or location".into()),
-            };
-            Ok(())
-        },
+        &[
+            ("contents content", Set(|s| s.target.verify = Verify::Contents)),
+            ("location", Set(|s| s.target.verify = Verify::Location)),
+        ],
+        |_, _| Err("give contents or location".into()),
     ),
-    each("directio", "dio", "", "files without the kernel's cache (O_DIRECT)", |t, _| {
-        t.direct = true;
+    set("-directio -dio", Target, "files without the kernel's cache (O_DIRECT)", |s| s.target.direct = true),
+    set("-scsigeneric -sgio", Target, "SG_IO, whatever the device's name", |s| s.target.sg = true),
+    set("-syncwrite -sw", Target, "writes complete on stable storage only", |s| s.target.sync_write = true),
+    value("-flushwrite -fw N", Target, "flush after every N writes", |s, v| {
+        number(v, 1..=u64::MAX).map(|n| s.target.flush_every = Some(n))
+    }),
+    values("-throttle -throt ops N|bw MB", Target, "no more requests, or 10^6 bytes, a second than this", |s, v| {
+        throttle(v).map(|n| s.target.throttle = Some(n))
+    }),
+    value("-startdelay -sd S", Target, "seconds before the first pass (0)", |s, v| {
+        seconds(v).map(|n| s.target.start_delay = n)
+    }),
+    value("-timelimit -tl S", Target, "the longest time of a pass", |s, v| {
+        seconds(v).map(|n| s.target.time_limit = Some(n))
+    }),
+    set("-deletefile -del", Target, "delete the file at the end", |s| s.target.delete = true),
+    value("-passes -p N", Run, "how often the requests are done (1)", |s, v| {
+        number(v, 1..=u64::MAX).map(|n| s.config.passes = n)
+    }),
+    value("-passdelay -pdelay S", Run, "seconds between two passes (0)", |s, v| {
+        seconds(v).map(|n| s.config.pass_delay = n)
+    }),
+    value("-runtime -rt S", Run, "passes are done until so many seconds are over, however many they are", |s, v| {
+        decimal(v, 0.001, 1e7).map(|n| s.config.runtime = Some(Duration::from_secs_f64(n)))
+    }),
+    set("-maxall", Run, "-maximumpriority and -processlock", |s| (s.config.priority, s.config.lock) = (true, true)),
+    set("-maximumpriority -maxpri", Run, "threads come before all others (nice -20)", |s| s.config.priority = true),
+    set("-processlock -plock", Run, "memory is locked", |s| s.config.lock = true),
+    set("-minall", Run, "neither: takes back what came before", |s| {
+        (s.config.priority, s.config.lock) = (false, false)
+    }),
+    set("-noproclock -noplock", Run, "memory is not locked: takes back -processlock", |s| s.config.lock = false),
+    set("-nomemlock -nomlock", Run, "the same", |s| s.config.lock = false),
+    set("-stoponerror -soe", Run, "the first error of any target ends the run", |s| s.config.stop_on_error = true),
+    value("-maxerrors N", Run, "so many errors end the run", |s, v| {
+        number(v, 1..=u64::MAX).map(|n| s.config.max_errors = Some(n))
+    }),
+    value("-maxerrorstoprint -mep N", Run, "errors of a target that get a line (10)", |s, v| {
+        number(v, 0..=1_000_000).map(|n| s.config.errors_told = n)
+    }),
+    value("-heartbeat -hb S", Run, "a sign of life so often, on standard error", |s, v| {
+        decimal(v, 0.01, 1e6).map(|n| s.config.heartbeat = Some(Duration::from_secs_f64(n)))
+    }),
+    value("-identifier -id TEXT|commandline", Run, "what the run is called", |s, v| {
+        s.config.id = Some(v.to_owned());
         Ok(())
     }),
-    each("scsigeneric", "sgio", "", "SG_IO, whatever the device's name", |t, _| {
-        t.sg = true;
-        Ok(())
+    set("-dryrun -dry", Run, "say what would be done, and do nothing", |s| s.config.dry = true),
+    set("-verbose", Run, "a line a target and pass", |s| s.config.verbose = true),
+    set("-unverbose -unv", Run, "takes -verbose back", |s| s.config.verbose = false),
+    set("-extendedstats -extstats", Run, "lines of latency percentiles", |s| s.config.percentiles = true),
+    value("-output -o FILE", Run, "lines go to this file", |s, v| file(&mut s.config.output, v)),
+    value("-errout -eo FILE", Run, "errors go to this file", |s, v| file(&mut s.config.errors, v)),
+    value("-csvout -csvo FILE", Run, "the table, separated by commas, to this file too", |s, v| {
+        file(&mut s.config.csv, v)
     }),
-    each("syncwrite", "sw", "", "writes complete on stable storage only", |t, _| {
-        t.sync_write = true;
-        Ok(())
+    value("-combinedout -combo FILE", Run, "lines of all targets together are added to this file too", |s, v| {
+        file(&mut s.config.combined, v)
     }),
-    each("flushwrite", "fw", "N", "flush after every N writes", |t, w| {
-        t.flush_every = Some(number(w, 1..=u64::MAX)?);
-        Ok(())
+    set("--json", Run, "the result document on standard output instead of the table", |s| {
+        s.config.document = Document::Result
     }),
-    each("throttle", "throt", "ops N|bw MB", "no more requests, or 10^6 bytes, a second than this", |t, w| {
-        t.throttle = Some(throttle(w)?);
-        Ok(())
-    }),
-    each("startdelay", "sd", "S", "seconds before the first pass (0)", |t, w| {
-        t.start_delay = seconds(w)?;
-        Ok(())
-    }),
-    each("timelimit", "tl", "S", "the longest time of a pass", |t, w| {
-        t.time_limit = Some(seconds(w)?);
-        Ok(())
-    }),
-    each("deletefile", "del", "", "delete the file at the end", |t, _| {
-        t.delete = true;
-        Ok(())
-    }),
-    run("passes", "p", "N", "how often the requests are done (1)", |c, w| {
-        c.passes = number(w, 1..=u64::MAX)?;
-        Ok(())
-    }),
-    run("passdelay", "pdelay", "S", "seconds between two passes (0)", |c, w| {
-        c.pass_delay = seconds(w)?;
-        Ok(())
-    }),
-    run("runtime", "rt", "S", "passes are done until so many seconds are over, however many they are", |c, w| {
-        c.runtime = Some(Duration::from_secs_f64(decimal(w, 0.001, 1e7)?));
-        Ok(())
-    }),
-    run("maxall", "maxall", "", "-maximumpriority and -processlock", |c, _| {
-        (c.priority, c.lock) = (true, true);
-        Ok(())
-    }),
-    run("maximumpriority", "maxpri", "", "threads come before all others (nice -20)", |c, _| {
-        c.priority = true;
-        Ok(())
-    }),
-    run("processlock", "plock", "", "memory is locked", |c, _| {
-        c.lock = true;
-        Ok(())
-    }),
-    run("minall", "minall", "", "neither: takes back what came before", |c, _| {
-        (c.priority, c.lock) = (false, false);
-        Ok(())
-    }),
-    run("noproclock", "noplock", "", "memory is not locked: takes back -processlock", |c, _| {
-        c.lock = false;
-        Ok(())
-    }),
-    run("nomemlock", "nomlock", "", "the same", |c, _| {
-        c.lock = false;
-        Ok(())
-    }),
-    run("stoponerror", "soe", "", "the first error of any target ends the run", |c, _| {
-        c.stop_on_error = true;
-        Ok(())
-    }),
-    run("maxerrors", "maxerrors", "N", "so many errors end the run", |c, w| {
-        c.max_errors = Some(number(w, 1..=u64::MAX)?);
-        Ok(())
-    }),
-    run("maxerrorstoprint", "mep", "N", "errors of a target that get a line (10)", |c, w| {
-        c.errors_told = number(w, 0..=1_000_000)?;
-        Ok(())
-    }),
-    run("heartbeat", "hb", "S", "a sign of life so often, on standard error", |c, w| {
-        c.heartbeat = Some(Duration::from_secs_f64(decimal(w, 0.01, 1e6)?));
-        Ok(())
-    }),
-    run("identifier", "id", "TEXT|commandline", "what the run is called", |c, w| {
-        c.id = Some(w.value()?);
-        Ok(())
-    }),
-    run("dryrun", "dry", "", "say what would be done, and do nothing", |c, _| {
-        c.dry = true;
-        Ok(())
-    }),
-    run("verbose", "verbose", "", "a line a target and pass", |c, _| {
-        c.verbose = true;
-        Ok(())
-    }),
-    run("unverbose", "unv", "", "takes -verbose back", |c, _| {
-        c.verbose = false;
-        Ok(())
-    }),
-    run("extendedstats", "extstats", "", "lines of latency percentiles", |c, _| {
-        c.percentiles = true;
-        Ok(())
-    }),
-    run("output", "o", "FILE", "lines go to this file", |c, w| file(&mut c.output, w)),
-    run("errout", "eo", "FILE", "errors go to this file", |c, w| file(&mut c.errors, w)),
-    run("csvout", "csvo", "FILE", "the table, separated by commas, to this file too", |c, w| file(&mut c.csv, w)),
-    run("combinedout", "combo", "FILE", "lines of all targets together are added to this file too", |c, w| {
-        file(&mut c.combined, w)
-    }),
-    document("-json", "the result document on standard output instead of the table", |c, _| {
-        c.document = Document::Result;
-        Ok(())
-    }),
-    document("-fio-json", "a document as fio's --output-format=json prints it", |c, _| {
-        c.document = Document::Fio;
-        Ok(())
-    }),
+    set("--fio-json", Run, "a document as fio's --output-format=json prints it", |s| s.config.document = Document::Fio),
+    refused(
+        "-endtoend -e2e -targetin -targetout -restart -rst -readafterwrite -writeafterread",
+        Run,
+        "",
+        "no copies between machines are made here; leave it out",
+    ),
+    refused("-timestamps -ts", Run, "", "no request gets a line; -extstats shows percentiles, --json all figures"),
+    refused("-lockstep -ls -starttrigger -stoptrigger -st -et", Run, "", "targets run freely; leave it out"),
+    refused(
+        "-looseordering -lo -serialordering -so -ordering -or",
+        Run,
+        "",
+        "requests of a target complete in any order; leave it out, or give -queuedepth 1",
+    ),
+    refused("-timeserver -tsvr -starttime -stime", Run, "", "a run begins at once; leave it out"),
+    refused(
+        "-preallocate -pa -createnewfiles -cnf -recreatefiles -recreate -reopen -reop",
+        Run,
+        "",
+        "targets are opened once; leave it out",
+    ),
+    refused("-memalign -mal -sharedmemory -shm", Run, "", "buffers begin at multiples of 4096; leave it out"),
 ];
 
-fn bytes(target: &mut Target, words: &mut Words, unit: u64) -> Result<(), String> {
-    target.amount = Amount::Bytes(number(words, 1..=u64::MAX / unit)? * unit);
-    Ok(())
-}
-
-fn file(to: &mut Option<PathBuf>, words: &mut Words) -> Result<(), String> {
-    *to = Some(from_text(&words.value()?));
+fn file(to: &mut Option<PathBuf>, path: &str) -> Result<(), String> {
+    *to = Some(from_text(path));
     Ok(())
 }

@@ -1,68 +1,62 @@
 //! Values of flags.
 
-use super::parse::Words;
-use crate::xdd::config::{Seek, Throttle, WHOLE, Way};
-use crate::xdd::pattern::{Base, Pattern, Prefix};
-use std::fmt::Display;
-use std::ops::RangeInclusive;
-use std::str::FromStr;
+use super::state::State;
+use super::targets::TARGETS;
+use crate::flags::Does::{Refused, Set, Value};
+use crate::flags::{Choices, Words, number};
+use crate::xdd::config::{Amount, Throttle, WHOLE, Way};
+use crate::xdd::engine::kind_of;
+use crate::xdd::pattern::{Base, Prefix};
 use std::time::Duration;
 
-/// A decimal number inside a range.
-pub(super) fn number<N: FromStr + PartialOrd + Display>(
-    words: &mut Words,
-    range: RangeInclusive<N>,
-) -> Result<N, String> {
-    crate::words::number(&words.value()?, range)
-}
+/// `-seek`
+pub(super) static SEEKS: Choices<State> = &[
+    ("sequential", Set(|s| s.target.seek.way = Way::Sequential)),
+    ("random", Set(|s| s.target.seek.way = Way::Random)),
+    ("none", Set(|s| s.target.seek.way = Way::Still)),
+    ("range", Value(|s, v| number(v, 1..=u64::MAX).map(|n| s.target.seek.range = Some(n)))),
+    ("seed", Value(|s, v| number(v, 0..=u64::MAX).map(|n| s.target.seek.seed = n))),
+    (
+        "stagger interleave save load disthist seekhist",
+        Refused("not done here; give sequential, random, none, range N or seed N"),
+    ),
+];
 
-/// A number with a point in it.
-pub(super) fn decimal(words: &mut Words, least: f64, most: f64) -> Result<f64, String> {
-    let text = words.value()?;
-    let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let n = if plain { text.parse::<f64>().ok() } else { None };
-    n.filter(|n| (least..=most).contains(n))
-        .ok_or_else(|| format!("give a number from {least} to {most}, as 10 or 0.5"))
-}
+/// `-datapattern`
+pub(super) static PATTERNS: Choices<State> = &[
+    ("random", Set(|s| s.target.pattern.base = Base::Random)),
+    ("sequenced", Set(|s| s.target.pattern.base = Base::Sequenced)),
+    ("inverse", Set(|s| s.target.pattern.inverse = true)),
+    ("replicate", Set(|s| s.target.pattern.replicate = true)),
+    (
+        "prefix",
+        Value(|s, v| {
+            let prefix = Prefix::parse(v.strip_prefix("0x").unwrap_or(v));
+            s.target.pattern.prefix = Some(prefix.ok_or("prefix: give 1 to 16 hexadecimal digits, as 0123")?);
+            Ok(())
+        }),
+    ),
+    (
+        "ascii",
+        Value(|s, v| {
+            s.target.pattern.base = Base::Text(v.as_bytes().to_vec());
+            Ok(())
+        }),
+    ),
+    ("hex", Value(|s, v| hex(v).map(|octets| s.target.pattern.base = Base::Text(octets)))),
+    ("lfpat ltpat cjtpat crpat cspat", Refused("8B/10B patterns are not made here; give sequenced, random or hex")),
+];
 
-/// Seconds.
-pub(super) fn seconds(words: &mut Words) -> Result<Duration, String> {
-    decimal(words, 0.0, 1e7).map(Duration::from_secs_f64)
-}
-
-/// A percentage of reads, in parts of [`WHOLE`].
-pub(super) fn percent(words: &mut Words) -> Result<u32, String> {
-    let percent = decimal(words, 0.0, 100.0)?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 10000, checked above")]
-    let parts = (percent * f64::from(WHOLE) / 100.0).round() as u32;
-    Ok(parts)
-}
-
-/// `-datapattern`: a word, or the octet that fills everything.
-pub(super) fn pattern(pattern: &mut Pattern, words: &mut Words) -> Result<(), String> {
-    let word = words.value()?;
-    match word.as_str() {
-        "random" => pattern.base = Base::Random,
-        "sequenced" => pattern.base = Base::Sequenced,
-        "inverse" => pattern.inverse = true,
-        "replicate" => pattern.replicate = true,
-        "prefix" => {
-            let digits = words.value()?;
-            let prefix = Prefix::parse(digits.strip_prefix("0x").unwrap_or(&digits));
-            pattern.prefix = Some(prefix.ok_or("prefix: give 1 to 16 hexadecimal digits, as 0123")?);
-        }
-        "ascii" => pattern.base = Base::Text(words.value()?.into_bytes()),
-        "hex" => pattern.base = Base::Text(hex(&words.value()?)?),
-        "lfpat" | "ltpat" | "cjtpat" | "crpat" | "cspat" => {
-            return Err("8B/10B patterns are not made here; give sequenced, random or hex".into());
-        }
-        one if one.len() == 1 => pattern.base = Base::Octet(one.as_bytes()[0]),
-        _ => {
-            return Err("there is no such pattern; give one character, random, sequenced, prefix HEX, inverse, ascii TEXT, hex \
-                        HEX or replicate"
-                .into());
-        }
-    }
+/// A pattern that is none of those words: the octet that fills everything.
+pub(super) fn octet(state: &mut State, word: &str) -> Result<(), String> {
+    let &[octet] = word.as_bytes() else {
+        return Err(
+            "there is no such pattern; give one character, random, sequenced, prefix HEX, inverse, ascii TEXT, hex \
+                    HEX or replicate"
+                .into(),
+        );
+    };
+    state.target.pattern.base = Base::Octet(octet);
     Ok(())
 }
 
@@ -74,27 +68,60 @@ fn hex(text: &str) -> Result<Vec<u8>, String> {
     octets.ok_or_else(|| "hex: give pairs of hexadecimal digits, as 00ff".into())
 }
 
-/// `-seek`.
-pub(super) fn seek(seek: &mut Seek, words: &mut Words) -> Result<(), String> {
-    match words.value()?.as_str() {
-        "sequential" => seek.way = Way::Sequential,
-        "random" => seek.way = Way::Random,
-        "none" => seek.way = Way::Still,
-        "range" => seek.range = Some(number(words, 1..=u64::MAX)?),
-        "seed" => seek.seed = number(words, 0..=u64::MAX)?,
-        other @ ("stagger" | "interleave" | "save" | "load" | "disthist" | "seekhist") => {
-            return Err(format!("{other}: not done here; give sequential, random, none, range N or seed N"));
+/// `-targets`: a number, and names.
+pub(super) fn targets(targets: &mut Vec<(String, usize)>, words: &mut Words) -> Result<(), String> {
+    let number = words.value()?;
+    let (repeated, digits) = number.strip_prefix('-').map_or((false, number.as_str()), |digits| (true, digits));
+    let good = digits.bytes().all(|b| b.is_ascii_digit());
+    let n = digits.parse::<usize>().ok().filter(|n| good && (1..=TARGETS - targets.len().min(TARGETS)).contains(n));
+    let n = n.ok_or_else(|| format!("give how many, {TARGETS} at most in all, and their names"))?;
+    let first = words.value()?;
+    if kind_of(&first, false).several {
+        targets.extend((0..n).map(|unit| (first.clone(), unit)));
+    } else if repeated {
+        targets.extend((0..n).map(|_| (first.clone(), 0)));
+    } else {
+        targets.push((first, 0));
+        for k in 1..n {
+            let next = words.take_if(|word| !word.starts_with('-'));
+            let next = next.ok_or_else(|| format!("{n} names are wanted, there are {k}; give -targets {k}"))?;
+            targets.push((next, 0));
         }
-        _ => return Err("there is no such way; give sequential, random, none, range N or seed N".into()),
     }
     Ok(())
+}
+
+/// Bytes of a pass, in this unit.
+pub(super) fn bytes(state: &mut State, text: &str, unit: u64) -> Result<(), String> {
+    number(text, 1..=u64::MAX / unit).map(|n| state.target.amount = Amount::Bytes(n * unit))
+}
+
+/// A number with a point in it.
+pub(super) fn decimal(text: &str, least: f64, most: f64) -> Result<f64, String> {
+    let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let n = if plain { text.parse::<f64>().ok() } else { None };
+    n.filter(|n| (least..=most).contains(n))
+        .ok_or_else(|| format!("give a number from {least} to {most}, as 10 or 0.5"))
+}
+
+/// Seconds.
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    decimal(text, 0.0, 1e7).map(Duration::from_secs_f64)
+}
+
+/// A percentage of reads, in parts of [`WHOLE`].
+pub(super) fn percent(text: &str) -> Result<u32, String> {
+    let percent = decimal(text, 0.0, 100.0)?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 10000, checked above")]
+    let parts = (percent * f64::from(WHOLE) / 100.0).round() as u32;
+    Ok(parts)
 }
 
 /// `-throttle`.
 pub(super) fn throttle(words: &mut Words) -> Result<Throttle, String> {
     match words.value()?.as_str() {
-        "ops" => decimal(words, 0.001, 1e9).map(Throttle::Requests),
-        "bw" => decimal(words, 0.001, 1e6).map(|megabytes| Throttle::Bytes(megabytes * 1e6)),
+        "ops" => decimal(&words.value()?, 0.001, 1e9).map(Throttle::Requests),
+        "bw" => decimal(&words.value()?, 0.001, 1e6).map(|megabytes| Throttle::Bytes(megabytes * 1e6)),
         _ => Err("give ops N, or bw MB, both a second".into()),
     }
 }

@@ -1,6 +1,8 @@
 //! For every flag of the table a case that shows its effect, and no flag without a case.
 
 use super::*;
+use crate::flags::{Does, Flag};
+use crate::xdd::flags::{FLAGS, PROGRAM};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -321,18 +323,26 @@ fn every_flag_has_the_effect_it_promises() {
 
 #[test]
 fn every_flag_has_a_case_and_names_of_its_own() {
-    let flags: Vec<_> = FLAGS.iter().map(|flag| flag.name).collect();
+    let flags: Vec<_> = PROGRAM.listed().iter().map(|flag| flag.names[0].strip_prefix('-').unwrap()).collect();
     let cases: Vec<_> = CASES.iter().map(|case| case.0).collect();
     assert_eq!(flags, cases);
-    let mut names: Vec<_> = flags.clone();
-    names.extend(FLAGS.iter().filter_map(|flag| flag.short.filter(|short| *short != flag.name)));
-    let all = names.len();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), all);
+    let names: Vec<_> = FLAGS.iter().flat_map(Flag::names).collect();
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
     let help = help();
+    for flag in PROGRAM.listed() {
+        assert!(help.contains(&format!("\n  {}", flag.names[0])), "{}", flag.names[0]);
+    }
+}
+
+#[test]
+fn what_xdd_has_and_this_one_has_not_is_refused_by_any_of_its_names() {
     for flag in FLAGS {
-        assert!(help.contains(&format!("\n  -{}", flag.name)), "{}", flag.name);
+        let Does::Refused(why) = flag.does else { continue };
+        for name in flag.names() {
+            let error = config(&format!("-targets 1 x -nr 1 {name} 1 2")).unwrap_err();
+            assert_eq!(error, format!("{name}: {why}"));
+            assert!(why.contains("; ") && !help().contains(flag.name()), "{name}");
+        }
     }
 }
 
@@ -371,7 +381,7 @@ fn what_is_wrong_is_one_line_that_names_the_flag() {
         ("-targets 1 x", "no end; give -numreqs, -mbytes or -runtime"),
         ("-targets 2 x -nr 1", "-targets 2 x: 2 names are wanted, there are 1; give -targets 1"),
         ("-targets 0 x -nr 1", "-targets 0: give how many"),
-        ("-targets", "-targets: no value; give N NAME..."),
+        ("-targets", "-targets: no value; give -targets N NAME..."),
         ("-nonsense", "-nonsense: no such flag"),
         ("nonsense", "nonsense: not a flag"),
         ("-targets 1 x -queudepth 4", "-queudepth: no such flag; did you mean -queuedepth?"),

@@ -1,4 +1,4 @@
-//! Words of a command line, and lines of its help.
+//! Values of flags, and lines of help and errors.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -17,7 +17,7 @@ pub(crate) fn tidy(text: &str) -> String {
 }
 
 /// A text in lines of at most `width` octets, words being shorter.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {

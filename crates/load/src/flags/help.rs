@@ -1,0 +1,30 @@
+//! The text of `-h`, and of `-V`.
+
+use super::text::wrapped;
+use super::{Does, Program};
+use std::fmt::Write as _;
+
+impl<S, A> Program<S, A> {
+    /// Help up to the last flag. What stands between a flag's names and its value, its scope says.
+    pub(crate) fn help(&self, between: impl Fn(&A) -> &'static str) -> String {
+        let mut text = format!("Usage: {} {}\n\n", self.name, self.usage);
+        for flag in self.shown() {
+            let value = match (flag.form(), &flag.does) {
+                ("", _) => String::new(),
+                (form, Does::Maybe(_)) => format!(" [{form}]"),
+                (form, _) => format!(" {form}"),
+            };
+            let names: Vec<_> = flag.names().collect();
+            let _ = writeln!(text, "  {}{}{value}", names.join(", "), between(&flag.scope));
+            for line in wrapped(flag.about, self.width) {
+                let _ = writeln!(text, "          {line}");
+            }
+        }
+        text
+    }
+
+    /// Whose stand-in it is.
+    pub(crate) fn version(&self) -> String {
+        format!("{} (linerate {})\n", self.name, env!("CARGO_PKG_VERSION"))
+    }
+}

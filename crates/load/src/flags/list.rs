@@ -1,0 +1,68 @@
+//! Lists of flags, for completions, man pages and parameters of workloads.
+
+use super::{Does, Flag, Program};
+use crate::workload::ParameterRow;
+
+/// A flag in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// All its names as they are typed, dashes included.
+    pub names: Vec<&'static str>,
+    /// How many values it takes.
+    pub takes: Takes,
+    /// What they are called; empty for none.
+    pub form: &'static str,
+    /// What it does.
+    pub about: &'static str,
+}
+
+/// How many values a flag takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// None.
+    Nothing,
+    /// One.
+    Value,
+    /// One or none.
+    Maybe,
+    /// More than one.
+    Values,
+}
+
+impl<S> Does<S> {
+    /// How many values it takes.
+    fn takes(&self) -> Takes {
+        match self {
+            Self::Set(_) | Self::Print(_) | Self::Refused(_) => Takes::Nothing,
+            Self::Value(_) | Self::OneOf(..) => Takes::Value,
+            Self::Maybe(_) => Takes::Maybe,
+            Self::Values(_) => Takes::Values,
+        }
+    }
+}
+
+impl<S, A> Program<S, A> {
+    /// The flags that lists show.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &'static Flag<S, A>> {
+        self.flags.iter().filter(|flag| !flag.about.is_empty())
+    }
+
+    /// The list of its flags.
+    pub(crate) fn listed(&self) -> Vec<Listed> {
+        let row = |flag: &Flag<S, A>| Listed {
+            names: flag.names().collect(),
+            takes: flag.does.takes(),
+            form: flag.form(),
+            about: flag.about,
+        };
+        self.shown().map(row).collect()
+    }
+
+    /// Its flags as parameters of a workload: those that take one value or none.
+    pub(crate) fn parameters(&self) -> Vec<ParameterRow> {
+        let single = self.listed().into_iter().filter(|flag| flag.takes != Takes::Values);
+        single
+            .map(|flag| ParameterRow { name: flag.names[0].into(), value: flag.form.into(), about: flag.about.into() })
+            .collect()
+    }
+}

@@ -1,0 +1,26 @@
+//! Command lines of other programs: a table of flags, read as its dialect has them.
+//!
+//! A [`Program`] is a table of rows and a [`Dialect`]. What a row does, it does to the program's own state `S`; where it has an
+//! effect or what it is about, its scope says, of a type `A` of the program's own. A row may say instead why its flag is
+//! refused. Values, errors, help, completions and parameters of workloads follow from the table.
+
+mod dialect;
+mod help;
+mod list;
+mod program;
+mod row;
+mod text;
+mod unknown;
+mod words;
+
+pub use list::{Listed, Takes};
+pub use program::Command;
+
+pub(crate) use dialect::Dialect;
+pub(crate) use program::{Given, Program};
+pub(crate) use row::{Choices, Does, Flag, maybe, one_of, print, refused, set, value, values};
+pub(crate) use text::{number, tidy};
+pub(crate) use words::Words;
+
+#[cfg(test)]
+mod tests;

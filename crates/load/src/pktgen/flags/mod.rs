@@ -1,0 +1,78 @@
+//! The command line, netmap's: a table of flags, their state, and what is checked when all are known.
+//!
+//! What has no effect where it is given, netmap's pkt-gen ignores without a word; here it is checked all the same, left out,
+//! and said.
+
+mod finish;
+mod scope;
+mod state;
+mod table;
+mod value;
+
+use super::config::Config;
+use super::modes::MODES;
+use crate::flags::{self, Dialect, Does, Listed, Program, Words};
+use scope::Scope;
+use state::State;
+use std::fmt::Write as _;
+
+pub(super) use table::FLAGS;
+
+/// What a command line asks for; what was left out of a run is among its remarks.
+pub type Command = flags::Command<Config>;
+
+/// pkt-gen's command line.
+pub(super) static PROGRAM: Program<State, Scope> = Program {
+    name: "pkt-gen",
+    usage: "-i port [-f function] [flags]",
+    dialect: Dialect::Getopt,
+    flags: FLAGS,
+    width: 88,
+};
+
+impl Config {
+    /// What a command line (without the program's name) asks for.
+    ///
+    /// # Errors
+    /// One line that names the flag and the mend.
+    pub fn parse(arguments: &[String]) -> Result<Command, String> {
+        let (mut state, mut given, mut left_out) = (State::default(), Vec::new(), Vec::new());
+        let mut words = Words::new(arguments);
+        while let Some(flag) = PROGRAM.find(&mut words)? {
+            match flag.does {
+                Does::Print(text) => return Ok(Command::Print(text())),
+                Does::Refused(why) => left_out.push(format!("{}: {why}", flag.name())),
+                _ => given.push(words.give(flag, &mut state)?),
+            }
+        }
+        // Which flags have an effect depends on others, which may be without one themselves.
+        loop {
+            state.config.replay = state.replay()?;
+            let Some(at) = given.iter().position(|given| !given.flag.scope.holds(&state.config)) else {
+                return state.finish(left_out);
+            };
+            let flag = given.remove(at).flag;
+            left_out.push(format!("{}: {}; left out", flag.name(), flag.scope.missing(&state.config)));
+            state = State::default();
+            given.iter().try_for_each(|given| given.set(&mut state))?;
+        }
+    }
+}
+
+/// The flags, for lists.
+#[must_use]
+pub fn listed() -> Vec<Listed> {
+    PROGRAM.listed()
+}
+
+/// The text of `-h`.
+#[must_use]
+pub fn help() -> String {
+    let mut text = PROGRAM.help(|_| "");
+    text.push_str("\nFunctions\n");
+    for mode in MODES {
+        let _ = writeln!(text, "  {:6} {}", mode.name, mode.about);
+    }
+    text.push_str("\nExit codes: 0 passed, 1 failed, 2 wrong on the command line, 128+n ended early by signal n\n");
+    text
+}

@@ -1,0 +1,63 @@
+//! What does not go together.
+
+use crate::flags::tidy;
+use crate::xdd::config::{Amount, Config, Verify, Way};
+use crate::xdd::engine::is_file;
+use crate::xdd::pattern::Base;
+
+/// The largest request, octets: what one buffer holds.
+pub(super) const REQUEST: u64 = 16 << 20;
+/// Octets that buffers take in all.
+const BUFFERS: u64 = 4 << 30;
+
+impl Config {
+    /// What does not go together.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.targets.is_empty() {
+            return Err("no target; give -targets 1 NAME".into());
+        }
+        let mut buffers = 0u64;
+        for (number, target) in self.targets.iter().enumerate() {
+            let trouble = |why: &str| Err(format!("target {number} ({}): {why}", tidy(&target.name)));
+            let Some(bytes) = target.block_size.checked_mul(target.request_blocks).filter(|n| *n <= REQUEST) else {
+                return trouble("its requests are larger than 16 MiB; give smaller -reqsize or -blocksize");
+            };
+            buffers = buffers.saturating_add(bytes.saturating_mul(target.depth.into()));
+            if target.amount == Amount::Whole && self.runtime.is_none() {
+                return trouble("no end; give -numreqs, -mbytes or -runtime");
+            }
+            if target.delete && !is_file(target) {
+                return trouble("-deletefile: it is no file; leave it out");
+            }
+            let reads = target.reads > 0;
+            if target.verify != Verify::Nothing && !reads {
+                return trouble("-verify: nothing is read; give -rwratio, or leave it out");
+            }
+            if (target.sync_write || target.flush_every.is_some()) && !target.writes() {
+                return trouble("-syncwrite and -flushwrite: nothing is written; leave them out");
+            }
+            if target.pattern.replicate && !matches!(target.pattern.base, Base::Text(_)) {
+                return trouble("-datapattern replicate: there is no text; give ascii TEXT or hex HEX too");
+            }
+            if target.pattern.prefix.is_some() && !target.pattern.moves() {
+                return trouble("-datapattern prefix: the pattern has no words; give sequenced or random too");
+            }
+            if target.pass_offset > 0 && target.seek.way == Way::Random {
+                return trouble("-passoffset: places are random; leave it out");
+            }
+            if target.direct && !is_file(target) {
+                return trouble("-dio: it is no file; leave it out");
+            }
+            if target.sg && !target.name.starts_with('/') {
+                return trouble("-sgio: it is no device of this machine; leave it out");
+            }
+        }
+        if buffers > BUFFERS {
+            return Err("-queuedepth, -reqsize and -targets: buffers of more than 4 GiB in all; give less".into());
+        }
+        if self.pass_delay > std::time::Duration::ZERO && self.passes == 1 && self.runtime.is_none() {
+            return Err("-passdelay: there is one pass; give -passes, or leave it out".into());
+        }
+        Ok(())
+    }
+}
