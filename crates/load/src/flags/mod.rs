@@ -1,6 +1,6 @@
 //! Command lines of other programs: a table of flags, read as its dialect has them.
 //!
-//! A [`Program`] is a table of rows and a [`Dialect`]. What a row does, it does to the program's own state `S`; where it has an
+//! A `Program` is a table of rows and a `Dialect`. What a row does, it does to the program's own state `S`; where it has an
 //! effect or what it is about, its scope says, of a type `A` of the program's own. A row may say instead why its flag is
 //! refused. Values, errors, help, completions and parameters of workloads follow from the table.
 
