@@ -33,15 +33,10 @@ fn to_server(server: &mut Server<u8>, octets: &[u8], piece: usize, takes: bool) 
                 match server.next(0, *NOW, disk.exports()) {
                     Ok(Some((export, tag, operation))) => disk.submit(export, tag, operation),
                     Ok(None) => break,
-                    Err(_) => return over(server),
+                    Err(_) => return over(server, &mut disk),
                 }
             }
-            while let Some(completion) = disk.complete() {
-                let tag = completion.tag;
-                if let Some(export) = server.completed(completion) {
-                    disk.submit(export, tag, Operation::Flush);
-                }
-            }
+            complete(server, &mut disk);
             while takes {
                 let mut slices = [IoSlice::new(&[]); SERVER_SLICES];
                 let n = server.output(0, *NOW, &mut slices);
@@ -64,11 +59,23 @@ fn to_server(server: &mut Server<u8>, octets: &[u8], piece: usize, takes: bool) 
         }
     }
     assert!(heard < octets.len() << 16 | 1 << 20);
-    over(server);
+    over(server, &mut disk);
 }
 
-fn over(server: &mut Server<u8>) {
+/// Hands the server what has ended.
+fn complete(server: &mut Server<u8>, disk: &mut Exported<Ram>) {
+    while let Some(completion) = disk.complete() {
+        let tag = completion.tag;
+        if let Some(export) = server.completed(completion) {
+            disk.submit(export, tag, Operation::Flush);
+        }
+    }
+}
+
+/// A client leaves; what it left under way ends, and nothing of it stays.
+fn over(server: &mut Server<u8>, disk: &mut Exported<Ram>) {
     server.leave(0);
+    complete(server, disk);
     assert!(server.is_done() && server.left_behind() == 0);
 }
 
