@@ -8,6 +8,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use linerate_nic::*;
+use linerate_offload::*;
 use linerate_port::{RxQueue, TxQueue, open_all};
 use linerate_ring::{Meta, flags};
 use linerate_wire::*;

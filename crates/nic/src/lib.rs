@@ -29,13 +29,11 @@
 
 mod adapter;
 mod flags;
-mod offload;
 mod saved;
 
 pub use adapter::{
     Control, Count, FRAMING, MAX_INTERFACES, MAX_MTU, MIN_MTU, Nic, NicConfig, NicError, NicQueue, NicRx, NicTx,
-    PARAMETERS, Parameter, RxFrame, RxLedger, RxMeta, SlotWriter, ViCounters, ViSettings, on_the_wire,
+    PARAMETERS, Parameter, RxFrame, RxLedger, RxMeta, ViCounters, ViSettings, on_the_wire,
 };
 pub use flags::{AdapterFlags, Change, FLAGS, Flag, FlagError, Flags, PUBLISHED};
-pub use offload::*;
 pub use saved::{Saved, SavedError};

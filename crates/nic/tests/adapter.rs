@@ -3,7 +3,8 @@
 mod common;
 
 use common::{B, KINDS, Kind, checked, pair, payload, queues, receive, send};
-use linerate_nic::{Count, NicConfig, Verdict};
+use linerate_nic::{Count, NicConfig};
+use linerate_offload::Verdict;
 use linerate_ring::Meta;
 
 fn config() -> NicConfig {

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{A, B, Kind, payload, receive};
-use linerate_nic::{Count, Nic, NicConfig, NicQueue, Verdict};
+use linerate_nic::{Count, Nic, NicConfig, NicQueue};
+use linerate_offload::Verdict;
 use linerate_port::{Port, TxQueue, open_all};
 use linerate_ring::{Meta, flags};
 

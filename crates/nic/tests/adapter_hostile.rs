@@ -3,7 +3,8 @@
 mod common;
 
 use common::{B, KINDS, pair, payload, queues};
-use linerate_nic::{Action, Control, Count, Match, NicConfig, Rule, Steering};
+use linerate_nic::{Control, Count, NicConfig};
+use linerate_offload::{Action, Match, Rule, Steering};
 use linerate_port::open_all;
 use linerate_ring::{Meta, flags};
 use std::sync::Arc;

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{B, Kind, checked, pair, payload, queues, receive, send};
-use linerate_nic::{Action, Count, Match, Nic, NicConfig, Rss, Rule, Steering, Verdict};
+use linerate_nic::{Count, Nic, NicConfig};
+use linerate_offload::{Action, Match, Rss, Rule, Steering, Verdict};
 use linerate_port::{Link, open};
 use linerate_ring::Meta;
 use std::sync::Arc;

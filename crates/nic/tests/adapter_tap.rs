@@ -4,7 +4,8 @@ mod common;
 
 use common::{Kind, checked, payload};
 use linerate_host::{Cause, Namespace};
-use linerate_nic::{Count, Nic, NicConfig, NicQueue, Verdict};
+use linerate_nic::{Count, Nic, NicConfig, NicQueue};
+use linerate_offload::Verdict;
 use linerate_port::{Port, RxQueue, open};
 use linerate_ring::{Meta, flags};
 use std::time::{Duration, Instant};

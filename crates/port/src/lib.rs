@@ -61,6 +61,7 @@ mod unix;
 #[cfg(target_os = "linux")]
 mod vnet;
 mod wrap;
+mod write;
 #[cfg(target_os = "linux")]
 mod xdp;
 
@@ -76,3 +77,4 @@ pub use open::{open, open_all};
 pub use port::Port;
 pub use queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
 pub use wrap::{FaultPlan, Planned, WRAPPERS, Wrapper};
+pub use write::SlotWriter;

@@ -15,13 +15,17 @@ const WALLS: &[(&str, &[&str])] = &[
     ("linerate-block", &[]),
     ("linerate-ring", &[]),
     ("linerate-host", &[]),
-    ("linerate-port", &["host", "ring"]),
-    ("linerate-nic", &["wire", "sum", "ring", "port"]),
+    ("linerate-offload", &["wire", "sum", "ring"]),
+    ("linerate-port", &["host", "wire", "sum", "ring", "offload"]),
+    ("linerate-nic", &["wire", "sum", "ring", "offload", "port"]),
     ("linerate-stack", &["wire", "sum", "ring"]),
     ("linerate-fcoe", &["wire", "sum", "block"]),
     ("linerate-nbd", &["block"]),
-    ("linerate-rt", &["wire", "block", "ring", "port", "nic", "stack", "fcoe", "nbd"]),
-    ("linerate-load", &["host", "wire", "sum", "block", "ring", "port", "nic", "stack", "fcoe", "rt", "result"]),
+    ("linerate-rt", &["wire", "block", "ring", "offload", "port", "nic", "stack", "fcoe", "nbd"]),
+    (
+        "linerate-load",
+        &["host", "wire", "sum", "block", "ring", "offload", "port", "nic", "stack", "fcoe", "rt", "result"],
+    ),
     ("linerate-lab", &["host", "port", "nic", "rt", "result", "load"]),
     (
         "linerate",
@@ -30,7 +34,7 @@ const WALLS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates without any `unsafe`.
-const FORBIDDEN: &[&str] = &["skip", "result", "wire", "block", "nic", "stack", "fcoe", "nbd", "lab", "cli"];
+const FORBIDDEN: &[&str] = &["skip", "result", "wire", "block", "offload", "nic", "stack", "fcoe", "nbd", "lab", "cli"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

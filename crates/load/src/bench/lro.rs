@@ -3,7 +3,7 @@
 use super::alone::{each_ns, on_core};
 use super::tcp::{HEADERS, MSS, Segment, payload};
 use super::{Bench, How, Missing, Peer, Setting, failed};
-use linerate_nic::{Lro, LroConfig, Merged, Received, Verdict, complete_checksum};
+use linerate_offload::{Lro, LroConfig, Merged, Received, Verdict, complete_checksum};
 use linerate_result::Unit;
 use linerate_wire::TcpFlags;
 use std::hint::black_box;

@@ -2,7 +2,8 @@
 
 use super::alone::{Stretches, nanoseconds, on_core};
 use super::{Bench, How, Missing, Peer, Setting, failed};
-use linerate_nic::{Count, Nic, NicConfig, NicRx, RxFrame, Verdict, fill_checksums};
+use linerate_nic::{Count, Nic, NicConfig, NicRx, RxFrame};
+use linerate_offload::{Verdict, fill_checksums};
 use linerate_port::{TxQueue, open_all};
 use linerate_result::Unit;
 use linerate_rt::Clock;

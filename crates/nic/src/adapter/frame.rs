@@ -1,6 +1,6 @@
 //! A received frame, as its reader is shown it.
 
-use crate::offload::Verdict;
+use linerate_offload::Verdict;
 use linerate_ring::Meta;
 
 /// What the adapter found out about a frame. Work whose flag is off was not done.

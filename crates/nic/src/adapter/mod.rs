@@ -17,7 +17,6 @@ mod settings;
 mod share;
 mod tx;
 mod work;
-mod write;
 
 pub use cap::{FRAMING, on_the_wire};
 pub use control::{Control, NicError};
@@ -27,7 +26,6 @@ pub use parameters::{PARAMETERS, Parameter};
 pub use rx::NicRx;
 pub use settings::ViSettings;
 pub use tx::NicTx;
-pub use write::SlotWriter;
 
 use crate::flags::{AdapterFlags, Flags, PUBLISHED};
 use linerate_port::{Info, Link, Port};

@@ -5,7 +5,7 @@ use super::control::{Control, NicError};
 use super::rx::LRO;
 use super::settings::ViSettings;
 use crate::flags::FLAGS;
-use crate::offload::{HashTypes, Rss, SYMMETRIC_KEY};
+use linerate_offload::{HashTypes, Rss, SYMMETRIC_KEY};
 use linerate_port::{Info, nearest};
 use std::sync::Arc;
 
@@ -148,7 +148,7 @@ pub const PARAMETERS: &[Parameter] = &[
             let mut wanted = false;
             switch(&mut wanted, value)?;
             let rss = Arc::make_mut(vi.rss.as_mut()?);
-            rss.set_key(if wanted { SYMMETRIC_KEY } else { crate::offload::DEFAULT_KEY });
+            rss.set_key(if wanted { SYMMETRIC_KEY } else { linerate_offload::DEFAULT_KEY });
             Some(())
         }),
     },

@@ -2,9 +2,11 @@
 
 use super::count::Count;
 use super::settings::ViSettings;
-use super::write::SlotWriter;
 use crate::flags::Flags;
-use crate::offload::{Headers, SegmentError, Segments, Sink, TAG_LEN, Version, closed, header_len, requested};
+use linerate_offload::{
+    Headers, SegmentError, Segments, Sink, TAG_LEN, Version, closed, header_len, requested, tag_inserted,
+};
+use linerate_port::SlotWriter;
 use linerate_ring::{Meta, TxRing};
 use linerate_sum::{Sum, copy_and_sum};
 
@@ -13,7 +15,7 @@ pub(super) const ETHERNET: usize = 14;
 /// Octets of the two addresses, behind which a tag stands.
 const ADDRESSES: usize = 12;
 /// The longest template of headers, and a tag.
-const TEMPLATE: usize = crate::offload::MAX_HEADER + TAG_LEN;
+const TEMPLATE: usize = linerate_offload::MAX_HEADER + TAG_LEN;
 
 /// virtio's kinds of segmentation.
 pub(super) const TCP_V4: u8 = 1;
@@ -111,14 +113,8 @@ impl<'a> Request<'a> {
 
     /// The request as the port gets it, with the tag in the frame.
     fn handed_down(&self) -> Meta {
-        let by = if self.tag.is_some() { 4 } else { 0 };
-        Meta {
-            vlan_tci: 0,
-            hash: 0,
-            csum_start: self.meta.csum_start.saturating_add(by),
-            hdr_len: self.meta.hdr_len.saturating_add(by),
-            ..self.meta
-        }
+        let asked = if self.tag.is_some() { tag_inserted(self.meta) } else { self.meta };
+        Meta { vlan_tci: 0, hash: 0, ..asked }
     }
 
     fn plan_segments(&self, vi: &ViSettings, ring: &TxRing, largest: usize, down: bool) -> Result<Plan, Count> {
@@ -263,8 +259,8 @@ mod tests {
     /// The tag is in the frame by then, and what was said of places behind it counts it.
     #[test]
     fn what_is_handed_down_is_of_the_frame_as_it_leaves() {
-        let asked =
-            Meta { flags: Meta::NEEDS_CSUM, csum_start: 34, csum_offset: 16, hdr_len: 54, hash: 7, ..Meta::default() };
+        let asked = Meta { flags: Meta::NEEDS_CSUM, csum_start: 34, csum_offset: 16, hash: 7, ..Meta::default() };
+        let asked = Meta { gso_type: TCP_V4, gso_size: 1000, hdr_len: 54, ..asked };
         let down = |vlan_tci| Request::new(&tcp(), &[], Meta { vlan_tci, ..asked }).handed_down();
         assert_eq!(down(0), Meta { hash: 0, ..asked });
         assert_eq!(down(5), Meta { hash: 0, csum_start: 38, hdr_len: 58, ..asked });

@@ -8,7 +8,7 @@ use super::demux::{Cache, Key, each};
 use super::frame::{RxFrame, RxMeta};
 use super::settings::{Compiled, Shared};
 use super::work::{FRONT, Tally, Work};
-use crate::offload::{Lro, LroConfig, Merged, Pushed, Received};
+use linerate_offload::{Lro, LroConfig, Merged, Pushed, Received};
 use linerate_port::{Link, RxQueue};
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use super::cap::Bucket;
 use super::count::{LedgerCells, ViCells};
 use super::demux::Demux;
 use crate::flags::{AdapterFlags, Flags};
-use crate::offload::{Rss, Steering};
+use linerate_offload::{Rss, Steering};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 

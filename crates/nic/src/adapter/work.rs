@@ -5,9 +5,9 @@ use super::count::{Count, ViCells};
 use super::frame::{Pieces, RxFrame, RxMeta};
 use super::settings::ViSettings;
 use crate::flags::Flags;
-use crate::offload::{
+use linerate_offload::{
     Action, FlowKey, Headers, Ip, Merged, Piece, Rss, Steering, Verdict, Version, complete_checksum, outer_tag,
-    verify_parsed,
+    tag_stripped, verify_parsed,
 };
 use linerate_ring::{Meta, RxBatch};
 use linerate_wire::{EtherType, IpProtocol};
@@ -222,8 +222,8 @@ impl Work {
 /// What the port said of a frame, as it is without the octets that are passed over.
 #[inline]
 fn request(meta: Meta, skip: u16) -> Meta {
-    let cut = |at: u16| at.saturating_sub(skip);
-    Meta { csum_start: cut(meta.csum_start), hdr_len: cut(meta.hdr_len), vlan_tci: 0, hash: 0, ..meta }
+    let asked = if skip > 0 { tag_stripped(meta) } else { meta };
+    Meta { vlan_tci: 0, hash: 0, ..asked }
 }
 
 /// Moves the addresses over the tag, if it is to be passed over; gives what stood there.

@@ -7,10 +7,11 @@
 use super::Switch;
 use super::inlet::{Inlet, Part};
 use super::member::{Member, SourceState};
-use super::rewrite::{Whole, fill_checksum, retag};
+use super::rewrite::{Whole, retag};
 use super::table::{Key, PortId};
 use super::vlan::{Leave, TPID};
 use crate::counters::{DropReason, Drops};
+use linerate_offload::complete_checksum;
 use linerate_ring::{Alike, Meta, flags};
 
 /// Most slots of a frame, as in netmap.
@@ -418,7 +419,8 @@ impl Member {
         } else {
             retag(changed, &whole.bytes, &mut meta, leave, tagged);
             if let Some(meta) = meta.filter(|_| open) {
-                fill_checksum(changed, meta);
+                // What lies outside of the frame is left alone.
+                let _ = complete_checksum(changed, &[], &meta);
             }
             &*changed
         };

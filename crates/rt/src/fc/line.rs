@@ -2,7 +2,8 @@
 
 use super::LONGEST;
 use linerate_fcoe::{Link, Sequence, Transmit};
-use linerate_nic::{FcSegments, Sink, SlotWriter};
+use linerate_offload::{FcSegments, Sink};
+use linerate_port::SlotWriter;
 use linerate_port::TxQueue;
 use linerate_ring::TxRing;
 use linerate_wire::{EtherType, FcoeFrame, VlanTag};

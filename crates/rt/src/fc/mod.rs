@@ -12,7 +12,7 @@ pub use node::{FcError, FcNode, FcOptions, FcPort, Watcher};
 pub use receive::{FcRx, FcRxCounters};
 pub use remote::{Remote, RemoteCompletion, RemoteUnit};
 
-use linerate_nic::{MAX_FC_HEADER, MAX_FC_PAYLOAD};
+use linerate_offload::{MAX_FC_HEADER, MAX_FC_PAYLOAD};
 use linerate_wire::FcoeFrame;
 
 /// Octets of the longest frame there is, tags included.

@@ -1,7 +1,7 @@
 //! The way in: whole frames, with their CRC checked.
 
 use super::LONGEST;
-use linerate_nic::{Verdict, verify_fc_crc};
+use linerate_offload::{Verdict, verify_fc_crc};
 use linerate_port::RxQueue;
 use linerate_ring::layout::MAX_FRAGS;
 use linerate_ring::{RxBatch, flags};

@@ -4,7 +4,7 @@ use super::*;
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
 use linerate_fcoe::{Disks, DisksConfig, Link, Node, NodeEvent, Sequence, Transmit};
-use linerate_nic::Verdict;
+use linerate_offload::Verdict;
 use linerate_port::{RxCounters, RxEngine, RxQueue, open_all};
 use linerate_ring::{Region, RegionConfig, RxRing, Sharing, flags};
 use linerate_wire::{Eof, EtherType, FcHeader, FcId, FcType, MacAddr, Sof, VlanTag, f_ctl, r_ctl};

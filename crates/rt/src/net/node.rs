@@ -3,7 +3,8 @@
 use super::line::{INTERFACE, Rx, Tx};
 use crate::machine::Sleeper;
 use crate::random::random;
-use linerate_nic::{Control, Flags, Nic, NicError, RxFrame, Verdict};
+use linerate_nic::{Control, Flags, Nic, NicError, RxFrame};
+use linerate_offload::Verdict;
 use linerate_port::{Filter, Info, Link, OpenError, Port, open_all};
 use linerate_ring::layout::MAX_FRAGS;
 use linerate_ring::{Frame, Meta, flags};

@@ -1,6 +1,9 @@
 //! Segmentation: a header template and the caller's slices become frames, each written once, straight into its slot,
 //! with its checksums folded into the copy. What TCP and UDP differ in is in `tso` and `udp`.
 
+mod tso;
+mod udp;
+
 use linerate_ring::Meta;
 use linerate_sum::Sum;
 use linerate_wire::IpProtocol;
@@ -8,8 +11,7 @@ use linerate_wire::IpProtocol;
 use super::checksum::pseudo_header;
 use super::headers::{Headers, Version};
 use super::sink::Sink;
-use super::tso::{self, Tcp};
-use super::udp;
+use tso::Tcp;
 
 /// VIRTIO_NET_HDR_GSO_TCPV4.
 pub(super) const GSO_TCPV4: u8 = 1;
@@ -70,7 +72,7 @@ pub fn header_len(head: &[u8]) -> Result<usize, SegmentError> {
 /// A request being segmented.
 ///
 /// ```
-/// use linerate_nic::{Segments, Verdict, verify_checksums};
+/// use linerate_offload::{Segments, Verdict, verify_checksums};
 /// use linerate_wire::*;
 ///
 /// // The headers of the flow; lengths and checksums are filled in for each segment.

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use linerate_nic::{
+use linerate_offload::{
     DEFAULT_KEY, Lro, LroConfig, Received, Segments, Toeplitz, Verdict, fill_checksums, verify_checksums,
 };
 

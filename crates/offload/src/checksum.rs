@@ -78,7 +78,7 @@ pub fn complete_checksum(head: &mut [u8], rest: &[&[u8]], meta: &Meta) -> Result
 
 /// The checksum that a request asks for, of all octets of a frame from `csum_start` on.
 #[inline]
-pub(crate) fn requested(head: &[u8], rest: &[&[u8]], meta: &Meta) -> [u8; 2] {
+pub fn requested(head: &[u8], rest: &[&[u8]], meta: &Meta) -> [u8; 2] {
     let (mut sum, mut start) = (Sum::new(), usize::from(meta.csum_start));
     for part in std::iter::once(&head).chain(rest) {
         sum.add_bytes(part.get(start..).unwrap_or_default());
@@ -89,7 +89,7 @@ pub(crate) fn requested(head: &[u8], rest: &[&[u8]], meta: &Meta) -> [u8; 2] {
 
 /// What stands in the field that a request names when `sum` is all that it covers.
 #[inline]
-pub(crate) fn closed(sum: Sum) -> [u8; 2] {
+pub fn closed(sum: Sum) -> [u8; 2] {
     never_zero(sum.finish()).to_be_bytes()
 }
 

@@ -1,6 +1,6 @@
 //! Frames of several pieces written into a ring's slots, one or as many as they need.
 
-use crate::offload::Sink;
+use linerate_offload::Sink;
 use linerate_ring::layout::MAX_FRAGS;
 use linerate_ring::{Frame, Meta, TxBatch, TxRing, flags};
 use linerate_sum::Sum;

@@ -3,6 +3,7 @@
 //!
 //! Tags move a frame's octets in place; where a frame is copied anyway, [`tagged_front`] gives the octets that differ.
 
+use linerate_ring::Meta;
 use linerate_wire::{EtherType, VlanTag};
 
 use super::headers::u16_at;
@@ -87,6 +88,36 @@ pub fn strip_tag(frame: &mut [u8]) -> Option<(EtherType, VlanTag)> {
     let found = outer_tag(frame)?;
     frame.copy_within(ADDRESSES + TAG_LEN.., ADDRESSES);
     Some(found)
+}
+
+/// What was asked for a frame, after a tag was put into it: offsets count from the frame's first octet, and all behind
+/// the addresses lies further back.
+#[inline]
+#[must_use]
+pub fn tag_inserted(asked: Meta) -> Meta {
+    shifted(asked, |at| at.saturating_add(TAG_LEN_U16))
+}
+
+/// What was asked for a frame, after a tag was taken out of it.
+#[inline]
+#[must_use]
+pub fn tag_stripped(asked: Meta) -> Meta {
+    shifted(asked, |at| at.saturating_sub(TAG_LEN_U16))
+}
+
+const TAG_LEN_U16: u16 = 4;
+
+/// Offsets that nobody asked for stay what they are.
+#[inline]
+fn shifted(asked: Meta, by: impl Fn(u16) -> u16) -> Meta {
+    let mut meta = asked;
+    if meta.flags & Meta::NEEDS_CSUM != 0 {
+        meta.csum_start = by(meta.csum_start);
+    }
+    if meta.gso_type != 0 {
+        meta.hdr_len = by(meta.hdr_len);
+    }
+    meta
 }
 
 /// The VLANs that an adapter receives: one bit for each of 4096.

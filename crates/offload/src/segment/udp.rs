@@ -2,7 +2,7 @@
 
 use linerate_sum::Sum;
 
-use super::checksum::never_zero;
+use crate::checksum::never_zero;
 
 const LENGTH: usize = 4;
 const CHECKSUM: usize = 6;

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use linerate_host::{Namespace, Offloads, VethPair};
-use linerate_nic::{
+use linerate_offload::{
     Headers, Lro, LroConfig, Merged, Piece, Pushed, Received, Segments, Verdict, complete_checksum, header_len,
     insert_tag, pseudo_header, verify_checksums,
 };

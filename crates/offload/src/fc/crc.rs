@@ -10,7 +10,7 @@ use super::encapsulated;
 /// FCoE frame, or one in which no CRC is found: too short, of another version, of no number of words.
 ///
 /// ```
-/// use linerate_nic::{Verdict, verify_fc_crc};
+/// use linerate_offload::{Verdict, verify_fc_crc};
 /// use linerate_wire::*;
 ///
 /// let mut frame = vec![0; 14];

@@ -94,7 +94,7 @@ pub struct Merged<'a> {
 /// The table of flows that are being merged: sets of eight, the hash says which.
 ///
 /// ```
-/// use linerate_nic::{Lro, LroConfig, Pushed, Received, verify_checksums};
+/// use linerate_offload::{Lro, LroConfig, Pushed, Received, verify_checksums};
 ///
 /// # let mut frame = vec![0; 60];
 /// # frame[12] = 8;

@@ -35,7 +35,7 @@ pub enum FcSegmentError {
 /// is filled with zeros, which are counted there (clause 12.7).
 ///
 /// ```
-/// use linerate_nic::{FcSegments, Verdict, verify_fc_crc};
+/// use linerate_offload::{FcSegments, Verdict, verify_fc_crc};
 /// use linerate_wire::*;
 ///
 /// let ethernet = EthernetRepr { dst: MacAddr([2; 6]), src: MacAddr([6; 6]), ethertype: EtherType::FCOE };

@@ -4,8 +4,8 @@
 use linerate_sum::Sum;
 use linerate_wire::TcpFlags;
 
-use super::headers::{u16_at, u32_at};
-use super::segment::{SegmentError, Turn};
+use super::{SegmentError, Turn};
+use crate::headers::{u16_at, u32_at};
 
 const SEQ: usize = 4;
 const OFFSET_AND_FLAGS: usize = 12;
