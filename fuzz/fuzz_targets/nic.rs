@@ -58,7 +58,7 @@ impl World {
     fn send(&mut self, frame: &[u8], cut: usize, request: Option<Meta>) -> Vec<OnWire> {
         let before = self.near_control.counters(0).unwrap();
         let (head, body) = frame.split_at(cut.min(frame.len()));
-        if !self.near.tx.send(0, head, body, request) {
+        if !self.near.tx.send(0, head, &[body], request) {
             // The wire was empty, and nothing is capped.
             panic!("refused: {} octets, {request:?}", frame.len());
         }

@@ -15,7 +15,7 @@
 //!
 //! // Interface 0 sends a frame: a header, and a body, and nothing asked of the adapter.
 //! let header = [2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1, 0x88, 0xb5];
-//! assert!(a.tx.send(0, &header, b"hello", None));
+//! assert!(a.tx.send(0, &header, &[b"hello"], None));
 //! a.tx.sync(0);
 //!
 //! b.rx.poll(0);

@@ -78,7 +78,7 @@ fn nonsense_to_send_is_sent_or_counted() {
             let frame = numbers.frame();
             let meta = (numbers.below(4) > 0).then(|| numbers.meta());
             let cut = numbers.below(frame.len() + 1);
-            given += u64::from(a.tx.send(0, &frame[..cut], &frame[cut..], meta));
+            given += u64::from(a.tx.send(0, &frame[..cut], &[&frame[cut..]], meta));
             a.tx.sync(0);
             b.rx.poll(0);
             for vi in 0..2 {

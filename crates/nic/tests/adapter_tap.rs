@@ -59,7 +59,7 @@ fn receive(rx: &mut RxQueue) -> (Vec<u8>, Option<Meta>) {
 
 fn send(queue: &mut NicQueue, head: &[u8], body: &[u8], request: Meta) {
     let until = Instant::now() + PATIENCE;
-    while !queue.tx.send(0, head, body, Some(request)) {
+    while !queue.tx.send(0, head, &[body], Some(request)) {
         assert!(Instant::now() < until, "the ring stays full");
         queue.tx.sync(0);
     }

@@ -27,7 +27,7 @@ pub use headers::{Headers, Ip, Version};
 pub use lro::{Lro, LroConfig, Merged, Piece, Pushed, Received};
 pub use rss::{DEFAULT_KEY, HashTypes, KEY_LEN, Rss, RssError, SYMMETRIC_KEY, Toeplitz};
 pub use segment::{MAX_HEADER, MAX_PAYLOAD, SegmentError, Segments, header_len};
-pub use sink::Sink;
+pub use sink::{Frames, Sink};
 pub use steer::{Action, FlowKey, Match, Rule, SteerError, Steering};
 pub use vlan::{
     TAG_LEN, VlanError, VlanFilter, insert_tag, outer_tag, strip_tag, tag_inserted, tag_stripped, tagged_front,

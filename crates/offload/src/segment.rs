@@ -10,7 +10,7 @@ use linerate_wire::IpProtocol;
 
 use super::checksum::pseudo_header;
 use super::headers::{Headers, Version};
-use super::sink::Sink;
+use super::sink::{Frames, Sink};
 use tso::Tcp;
 
 /// VIRTIO_NET_HDR_GSO_TCPV4.
@@ -72,7 +72,7 @@ pub fn header_len(head: &[u8]) -> Result<usize, SegmentError> {
 /// A request being segmented.
 ///
 /// ```
-/// use linerate_offload::{Segments, Verdict, verify_checksums};
+/// use linerate_offload::{Frames, Segments, Verdict, verify_checksums};
 /// use linerate_wire::*;
 ///
 /// // The headers of the flow; lengths and checksums are filled in for each segment.
@@ -136,6 +136,26 @@ enum Network {
 enum Transport {
     Tcp(Tcp),
     Udp,
+}
+
+impl Frames for Segments<'_> {
+    #[inline]
+    fn next_len(&self) -> Option<usize> {
+        (self.left > 0).then(|| self.header_len + self.left.min(self.size))
+    }
+
+    #[inline]
+    fn write_next(&mut self, to: &mut (impl Sink + ?Sized)) -> Option<usize> {
+        let total = self.next_len().filter(|&total| total <= to.room())?;
+        let len = total - self.header_len;
+        let sum = self.copy_payload(to, len);
+        self.left -= len;
+        let turn = Turn { first: std::mem::take(&mut self.first), last: self.left == 0 };
+        self.patch_network(total);
+        self.patch_transport(total, turn, len, sum);
+        to.put(0, &self.header[..self.header_len]);
+        Some(total)
+    }
 }
 
 impl<'a> Segments<'a> {
@@ -230,28 +250,6 @@ impl<'a> Segments<'a> {
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.left.div_ceil(self.size)
-    }
-
-    /// Octets of the next frame; `None` when all are written.
-    #[inline]
-    #[must_use]
-    pub fn next_len(&self) -> Option<usize> {
-        (self.left > 0).then(|| self.header_len + self.left.min(self.size))
-    }
-
-    /// Writes the next frame to the front of `to`; returns its length. `None`, and nothing done, when all are written
-    /// or `to` is shorter than [`next_len`](Self::next_len).
-    #[inline]
-    pub fn write_next(&mut self, to: &mut (impl Sink + ?Sized)) -> Option<usize> {
-        let total = self.next_len().filter(|&total| total <= to.room())?;
-        let len = total - self.header_len;
-        let sum = self.copy_payload(to, len);
-        self.left -= len;
-        let turn = Turn { first: std::mem::take(&mut self.first), last: self.left == 0 };
-        self.patch_network(total);
-        self.patch_transport(total, turn, len, sum);
-        to.put(0, &self.header[..self.header_len]);
-        Some(total)
     }
 
     /// Writes the next `len` octets of payload behind where the header will stand; returns their sum.

@@ -5,8 +5,7 @@ use linerate_sum::{Sum, copy_and_crc32, copy_and_sum, crc32_update};
 
 /// Where a segment is written: a buffer, a slot's frame, or whatever a chain of slots is to its owner.
 ///
-/// The caller of [`Segments::write_next`](super::Segments::write_next) makes it at least
-/// [`Segments::next_len`](super::Segments::next_len) octets long, and so for [`FcSegments`](super::FcSegments); what does
+/// The caller of [`Frames::write_next`] makes it at least [`Frames::next_len`] octets long; what does
 /// not fit is not written.
 pub trait Sink {
     /// Octets there are.
@@ -26,6 +25,16 @@ pub trait Sink {
 
     /// Writes `bytes` at `at`; returns the CRC-32 of what `crc` is of, followed by them.
     fn put_and_crc(&mut self, at: usize, bytes: &[u8], crc: u32) -> u32;
+}
+
+/// Frames that are written one behind the other: what segmentation makes of one request.
+pub trait Frames {
+    /// Octets of the next frame; `None` when all are written. No later frame is longer than the first.
+    fn next_len(&self) -> Option<usize>;
+
+    /// Writes the next frame to the front of `to`; returns its length. `None`, and nothing done, when all are written or
+    /// `to` is shorter than [`next_len`](Self::next_len).
+    fn write_next(&mut self, to: &mut (impl Sink + ?Sized)) -> Option<usize>;
 }
 
 impl Sink for [u8] {

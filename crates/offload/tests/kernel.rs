@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use linerate_host::{Namespace, Offloads, VethPair};
 use linerate_offload::{
-    Headers, Lro, LroConfig, Merged, Piece, Pushed, Received, Segments, Verdict, complete_checksum, header_len,
+    Frames, Headers, Lro, LroConfig, Merged, Piece, Pushed, Received, Segments, Verdict, complete_checksum, header_len,
     insert_tag, pseudo_header, verify_checksums,
 };
 use linerate_port::{Cause, Port, RxQueue, TxQueue, open};

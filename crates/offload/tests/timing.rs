@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use linerate_offload::{
-    DEFAULT_KEY, Lro, LroConfig, Received, Segments, Toeplitz, Verdict, fill_checksums, verify_checksums,
+    DEFAULT_KEY, Frames, Lro, LroConfig, Received, Segments, Toeplitz, Verdict, fill_checksums, verify_checksums,
 };
 
 /// Nanoseconds of one call: the best of several rounds, so that what else the machine does counts least.

@@ -4,9 +4,9 @@ use linerate_ring::{Frame, Meta, TxRing, flags};
 
 /// Takes frames to be sent.
 pub trait Transmit {
-    /// Sends a frame of two pieces; with a request, the adapter fills in what it asks for. False if there is no room:
-    /// nothing has been sent then.
-    fn send(&mut self, head: &[u8], body: &[u8], request: Option<Meta>) -> bool;
+    /// Sends a frame, `head` and then the slices of `body`; with a request, the adapter fills in what it asks for. False if
+    /// there is no room: nothing has been sent then.
+    fn send(&mut self, head: &[u8], body: &[&[u8]], request: Option<Meta>) -> bool;
 
     /// Sends a frame of `len` bytes, all of which `fill` writes; it must fit into one slot ([`Transmit::single`]). False
     /// if there is no room: `fill` has not been called then.
@@ -18,27 +18,31 @@ pub trait Transmit {
 
 /// A bare ring: nobody fills in checksums. Whoever owns the ring's queue calls its sync.
 impl Transmit for TxRing {
-    fn send(&mut self, head: &[u8], body: &[u8], request: Option<Meta>) -> bool {
-        let (len, single) = (head.len() + body.len(), self.usable());
-        let slots = len.div_ceil(single).max(1);
-        if head.len() > single || (self.free() as usize) < slots {
+    fn send(&mut self, head: &[u8], body: &[&[u8]], request: Option<Meta>) -> bool {
+        let single = self.usable();
+        let len = body.iter().fold(head.len(), |len, piece| len + piece.len());
+        let Ok(slots) = u32::try_from(len.div_ceil(single).max(1)) else { return false };
+        if self.free() < slots {
             return false;
         }
-        let slots = u32::try_from(slots).unwrap_or(u32::MAX);
         let mut batch = self.reserve(slots);
-        let (first, mut rest) = body.split_at(body.len().min(single - head.len()));
-        let mut written = batch.frame(0).write(0, head) && batch.frame(0).write(head.len(), first);
-        batch.set(0, head.len() + first.len(), if slots > 1 { flags::MOREFRAG } else { 0 });
+        let (mut slot, mut at, mut written) = (0, 0, true);
+        for mut piece in std::iter::once(head).chain(body.iter().copied()) {
+            while !piece.is_empty() {
+                if at == single {
+                    batch.set(slot, at, flags::MOREFRAG);
+                    (slot, at) = (slot + 1, 0);
+                }
+                let (now, later) = piece.split_at(piece.len().min(single - at));
+                written &= batch.frame(slot).write(at, now);
+                (at, piece) = (at + now.len(), later);
+            }
+        }
+        debug_assert!(written, "pieces were cut to the slots");
+        batch.set(slot, at, 0);
         if let Some(request) = request {
             batch.set_meta(0, request);
         }
-        for i in 1..slots {
-            let (piece, more) = rest.split_at(rest.len().min(single));
-            written &= batch.frame(i).write(0, piece);
-            batch.set(i, piece.len(), if i + 1 < slots { flags::MOREFRAG } else { 0 });
-            rest = more;
-        }
-        debug_assert!(written, "pieces were cut to the slots");
         batch.commit(slots);
         true
     }

@@ -4,6 +4,7 @@ mod bench;
 mod bridge;
 mod completions;
 mod fcoe;
+mod ip;
 mod man;
 mod nic;
 mod pkt_gen;

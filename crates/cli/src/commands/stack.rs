@@ -1,17 +1,16 @@
 //! `linerate stack`.
 
-use super::shared::{confine, ended, one_of, stop_after, stop_at_signals, wait};
-use super::{Command, parsed};
+use super::shared::{confine, ended, stop_after, stop_at_signals, wait};
+use super::{Command, ip, parsed};
 use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use linerate_load::pktgen::resolve;
 use linerate_port::Link;
-use linerate_rt::net::{NetError, Node, Options, SERVICES, Service, Serving};
+use linerate_rt::net::{NetError, Node, Options, Service, Serving};
 use linerate_rt::{WaitMode, Waiter, run as run_machine};
 use linerate_stack::{Cidr, Route};
 use linerate_wire::{MacAddr, VlanTag};
 use serde_json::{Map, Value, json};
-use std::net::IpAddr;
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("stack", Arguments::command, |matches, _| run(parsed(matches)?));
@@ -39,7 +38,7 @@ struct Up {
     #[arg(long, value_name = "CIDR", required = true)]
     addr: Vec<Cidr>,
     /// A route, as 0.0.0.0/0=10.0.0.1; may be given again.
-    #[arg(long, value_name = "CIDR=ROUTER", value_parser = route)]
+    #[arg(long, value_name = "CIDR=ROUTER", value_parser = ip::route)]
     route: Vec<Route>,
     /// The hardware address; otherwise the port's own, or a random one.
     #[arg(long, value_name = "MAC")]
@@ -51,13 +50,13 @@ struct Up {
     #[arg(long, value_name = "VID", value_parser = vlan)]
     vlan: Option<VlanTag>,
     /// Services to offer, with commas between.
-    #[arg(long, value_name = "NAMES", default_value = "echo,discard,chargen", value_delimiter = ',', value_parser = one_of(SERVICES.iter().map(|row| (row.name, row))))]
+    #[arg(long, value_name = "NAMES", default_value = "echo,discard,chargen", value_delimiter = ',', value_parser = ip::service())]
     services: Vec<&'static Service>,
     /// Make and verify all checksums here, whatever the port could do.
     #[arg(long)]
     no_offload: bool,
-    /// Put an adapter between host and port, with these words of `linerate nic set`, commas between (none is fine:
-    /// --nic=). Without it there is one if settings for the port were saved.
+    /// Switch on all that an adapter can do (`linerate nic show`), and obey these words of `linerate nic set`, commas
+    /// between (none is fine: --nic=). So it is without this too if settings for the port were saved.
     #[arg(long, value_name = "WORDS", value_delimiter = ',', allow_hyphen_values = true, require_equals = true)]
     nic: Option<Vec<String>>,
     /// How the thread waits.
@@ -74,12 +73,6 @@ struct Up {
 fn vlan(text: &str) -> Result<VlanTag, String> {
     let vid = text.parse().ok().filter(|vid| (1..=4094).contains(vid));
     vid.and_then(|vid| VlanTag::new(0, false, vid).ok()).ok_or_else(|| "give 1 to 4094".to_owned())
-}
-
-fn route(text: &str) -> Result<Route, String> {
-    let (to, via) = text.split_once('=').ok_or("write it as 0.0.0.0/0=10.0.0.1")?;
-    let via: IpAddr = via.parse().map_err(|_| format!("'{via}' is no IPv4 or IPv6 address"))?;
-    Ok(Route { to: to.parse().map_err(|e: linerate_stack::CidrError| e.to_string())?, via: Some(via) })
 }
 
 impl From<NetError> for Trouble {
@@ -109,22 +102,20 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
         None => Node::open(&name, &arguments.addr, &options)?,
     };
     confine(&[]);
-    for route in &arguments.route {
-        node.host.set_route(*route).map_err(|e| Trouble::usage(e.to_string()))?;
-    }
+    ip::set_routes(&mut node.ip, &arguments.route)?;
     node.announce(linerate_rt::monotonic_ns());
     let mut serving = Serving::new(node, &arguments.services)
         .map_err(|e| Trouble::usage(format!("--services: {e}: name each service once")))?;
     if !arguments.json {
         let node = serving.node();
-        let info = node.info();
-        let addresses: Vec<String> = node.host.addresses().iter().map(Cidr::to_string).collect();
+        let info = node.line().info();
+        let addresses: Vec<String> = node.ip.host.addresses().iter().map(Cidr::to_string).collect();
         let mut text = remark.map(|said| format!("{said}\n")).unwrap_or_default();
         text += &format!("{}: {}\n", info.name, info.path);
-        text += &node.notes().iter().map(|note| format!("note: {note}\n")).collect::<String>();
-        let (mac, mtu, link) = (node.host.mac(), node.host.mtu(), node.link());
+        text += &node.line().notes().iter().map(|note| format!("note: {note}\n")).collect::<String>();
+        let (mac, mtu, link) = (node.ip.host.mac(), node.ip.host.mtu(), node.line().link());
         let link = if link == Link::Up { "up" } else { "down" };
-        if let Some(settings) = node.adapter().and_then(|adapter| adapter.settings(0).ok()) {
+        if let Ok(settings) = node.line().control().settings(0) {
             text += &format!("adapter: options={}\n", settings.flags.enabled());
         }
         text += &format!("{mac}, MTU {mtu}, link {link}: {}\n", addresses.join(" "));
@@ -137,36 +128,9 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
 }
 
 fn figures(serving: &Serving) -> Vec<(String, u64)> {
-    let counters = serving.node().host.counters();
-    let mut all: Vec<(String, u64)> = [
-        ("frames", counters.frames),
-        ("echoes", counters.echoes),
-        ("looped", counters.looped),
-        ("neighbour_messages", counters.neighbours),
-        ("fragments", counters.fragments),
-        ("udp_received", counters.udp_received),
-        ("udp_sent", counters.udp_sent),
-        ("udp_sent_fast", counters.udp_fast),
-        ("udp_sent_flow", counters.udp_flow),
-        ("icmp_errors_sent", counters.errors_sent),
-        ("icmp_errors_received", counters.errors_received),
-        ("unexplained", counters.unexplained()),
-    ]
-    .map(|(name, n)| (name.to_owned(), n))
-    .into();
-    all.extend(counters.discards().map(|(name, n)| (format!("discarded.{name}"), n)));
-    for (service, served) in serving.served() {
-        if served.received > 0 {
-            all.push((format!("{}.received", service.name), served.received));
-            all.push((format!("{}.sent", service.name), served.sent));
-            all.push((format!("{}.unsent", service.name), served.unsent));
-        }
-    }
-    let tx = serving.node().tx.counters();
-    all.extend(tx.dropped.iter().map(|(name, n)| (format!("tx_dropped.{name}"), n)));
-    if let Some(counters) = serving.node().adapter().and_then(|adapter| adapter.counters(0).ok()) {
-        all.extend(counters.iter().filter(|(_, n)| *n > 0).map(|(name, n)| (format!("nic.{name}"), n)));
-    }
+    let node = serving.node();
+    let mut all = ip::figures(&node.ip, serving.services());
+    all.extend(ip::adapter_figures(node.line(), 0));
     all
 }
 
@@ -181,11 +145,11 @@ fn document(serving: &Serving) -> String {
         let before = counters.get(&name).and_then(Value::as_u64).unwrap_or(0);
         counters.insert(name, json!(before + n));
     }
-    let info = serving.node().info();
+    let info = serving.node().line().info();
     let document = json!({
         "schema": "linerate.stack", "version": 1, "port": info.name, "path": info.path,
-        "addresses": serving.node().host.addresses().iter().map(Cidr::to_string).collect::<Vec<_>>(),
-        "mac": serving.node().host.mac().to_string(), "mtu": serving.node().host.mtu(), "counters": counters,
+        "addresses": serving.node().ip.host.addresses().iter().map(Cidr::to_string).collect::<Vec<_>>(),
+        "mac": serving.node().ip.host.mac().to_string(), "mtu": serving.node().ip.host.mtu(), "counters": counters,
     });
     format!("{document}\n")
 }

@@ -3,7 +3,7 @@
 use super::alone::on_core;
 use super::copied::{SIZE, copies, copy_apart, timed};
 use super::{Bench, How, Missing, Peer, Setting, failed};
-use linerate_offload::{FcSegments, Verdict, verify_fc_crc};
+use linerate_offload::{FcSegments, Frames, Verdict, verify_fc_crc};
 use linerate_port::SlotWriter;
 use linerate_port::open;
 use linerate_result::Unit;

@@ -5,7 +5,7 @@ use super::copied::{SIZE, copies, copy_apart, timed};
 use super::tcp::{HEADERS, MSS, Segment, payload};
 use super::{Bench, How, Missing, Peer, Setting, failed};
 use linerate_nic::{Nic, NicConfig};
-use linerate_offload::Segments;
+use linerate_offload::{Frames, Segments};
 use linerate_port::open;
 use linerate_result::Unit;
 use linerate_ring::Meta;
@@ -84,7 +84,7 @@ fn adapter(payload: &[u8], time: Duration) -> Result<f64, Missing> {
     };
     let mut sent = 0u64;
     let ns = timed(time, || {
-        if !tx.send(0, &template, black_box(payload), Some(request)) {
+        if !tx.send(0, &template, &[black_box(payload)], Some(request)) {
             return Err(failed("the ring is full"));
         }
         tx.sync(0);

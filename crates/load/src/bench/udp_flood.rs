@@ -61,9 +61,9 @@ fn hosts() -> Result<[(Node, UdpId); 2], Missing> {
     let mut nodes = Node::open_all(&ports, &addresses, &options).map_err(failed)?.into_iter();
     let mut host = |at: usize| {
         let mut node = nodes.next().ok_or_else(|| failed("no such end"))?;
-        node.host.set_mac(MACS[at]);
-        node.host.neighbours().insert_permanent(HOSTS[1 - at].into(), MACS[1 - at]).map_err(failed)?;
-        let socket = node.host.udp_bind((HOSTS[at], PORT).into()).map_err(failed)?;
+        node.set_mac(MACS[at]).map_err(failed)?;
+        node.ip.host.neighbours().insert_permanent(HOSTS[1 - at].into(), MACS[1 - at]).map_err(failed)?;
+        let socket = node.ip.host.udp_bind((HOSTS[at], PORT).into()).map_err(failed)?;
         Ok((node, socket))
     };
     Ok([host(0)?, host(1)?])
@@ -71,7 +71,7 @@ fn hosts() -> Result<[(Node, UdpId); 2], Missing> {
 
 /// Sends for a time; gives how many datagrams went.
 fn send((mut node, socket): (Node, UdpId), time: u64) -> Result<u64, Missing> {
-    node.host.udp_connect(socket, Some((HOSTS[1], PORT).into()));
+    node.ip.host.udp_connect(socket, Some((HOSTS[1], PORT).into()));
     let mut clock = Clock::new();
     let (start, mut now, mut sent) = (clock.now(), 0, 0u64);
     let mut bodies = [[0; BODY]; BATCH];
@@ -81,8 +81,9 @@ fn send((mut node, socket): (Node, UdpId), time: u64) -> Result<u64, Missing> {
         for (body, number) in bodies.iter_mut().zip(sent..) {
             *body = datagram(number);
         }
+        let (host, mut tx) = node.parts();
         for body in &bodies {
-            match node.host.udp_send(now, socket, None, body, &mut node.tx) {
+            match host.udp_send(now, socket, None, body, &mut tx) {
                 Ok(()) => sent += 1,
                 Err(SendError::NoRoom) => break,
                 Err(e) => return Err(failed(e)),
@@ -90,10 +91,10 @@ fn send((mut node, socket): (Node, UdpId), time: u64) -> Result<u64, Missing> {
         }
         node.flush(now);
     }
-    while node.tx.ring().pending() > 0 && clock.now() < now + PATIENCE {
+    while node.port_tx().ring.pending() > 0 && clock.now() < now + PATIENCE {
         node.flush(now);
     }
-    let count = *node.host.counters();
+    let count = *node.ip.host.counters();
     // The first one makes the header that the others copy, and one a second sees to the neighbour.
     if count.udp_sent != sent || count.udp_fast + 2 + sent / 1_000_000 < sent {
         return Err(failed(format!("{sent} datagrams were sent, but counted were {count:?}")));
@@ -123,7 +124,7 @@ fn receive((mut node, socket): (Node, UdpId), sent: &AtomicU64) -> Result<Taken,
         let now = clock.now();
         node.handle(now);
         let before = datagrams;
-        while let Some((n, _, sender)) = node.host.udp_recv(socket, &mut buffer) {
+        while let Some((n, _, sender)) = node.ip.host.udp_recv(socket, &mut buffer) {
             datagrams += 1;
             let number = buffer.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
             // What was dropped leaves a gap; nothing comes twice, or late.
@@ -136,7 +137,7 @@ fn receive((mut node, socket): (Node, UdpId), sent: &AtomicU64) -> Result<Taken,
             last = clock.now();
         } else {
             let sent = sent.load(Acquire);
-            let dropped = node.host.counters().discards().map(|(_, n)| n).sum::<u64>();
+            let dropped = node.ip.host.counters().discards().map(|(_, n)| n).sum::<u64>();
             if sent != MORE && (datagrams + dropped >= sent || now > last + PATIENCE) {
                 return Ok(Taken { datagrams, wrong, dropped, time: last - first.unwrap_or(last) });
             }
@@ -195,7 +196,8 @@ mod tests {
             let [(mut sender, out), receiver] = hosts().unwrap();
             for n in 0..6 {
                 let to = Some((HOSTS[1], PORT).into());
-                sender.host.udp_send(1, out, to, &bad(n), &mut sender.tx).unwrap();
+                let (host, mut tx) = sender.parts();
+                host.udp_send(1, out, to, &bad(n), &mut tx).unwrap();
             }
             sender.flush(1);
             let taken = receive(receiver, &AtomicU64::new(6)).unwrap();

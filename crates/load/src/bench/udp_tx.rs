@@ -62,7 +62,7 @@ impl Bed {
         let options = Options { mac: Some(MACS[0]), software: true, ..Options::default() };
         let address = linerate_stack::Cidr::new(HERE.into(), 24).ok_or_else(|| failed("no address"))?;
         let mut node = Node::open("null:", &[address], &options).map_err(failed)?;
-        let host = &mut node.host;
+        let host = &mut node.ip.host;
         host.set_path(path);
         host.neighbours().insert_permanent(THERE.into(), MACS[1]).map_err(failed)?;
         let socket = host.udp_bind((Ipv4Addr::UNSPECIFIED, PORTS[0]).into()).map_err(failed)?;
@@ -74,8 +74,9 @@ impl Bed {
     fn send(&mut self) -> Result<u64, Missing> {
         let Self { node, socket, bodies, clock, .. } = self;
         let now = clock.now();
+        let (host, mut tx) = node.parts();
         for body in bodies.iter() {
-            node.host.udp_send(now, *socket, None, body, &mut node.tx).map_err(failed)?;
+            host.udp_send(now, *socket, None, body, &mut tx).map_err(failed)?;
         }
         node.flush(now);
         self.sent += BATCH as u64;
@@ -84,17 +85,17 @@ impl Bed {
 
     /// Whether all went, by the way that was meant, and those that still stand in the ring are right in every field.
     fn judge(&mut self, path: Path) -> Result<(), Missing> {
-        let count = *self.node.host.counters();
+        let count = *self.node.ip.host.counters();
         // One a second goes the long way, to see to the neighbour.
         let by = |n: u64, all: bool| if all { n + 2 + self.sent / 1_000_000 >= self.sent } else { n == 0 };
         let went = by(count.udp_fast, path == Path::Fast)
             && (path != Path::Flow || count.udp_flow + 2 + self.sent / 1_000_000 >= self.sent);
-        let port = self.node.tx.counters();
+        let port = self.node.line().tx_counters();
         if count.udp_sent != self.sent || !went || port.frames != self.sent || port.bytes != self.sent * SIZE as u64 {
             return Err(failed(format!("{} datagrams were sent, but counted were {count:?}", self.sent)));
         }
         // `null:` leaves frames where they are: the slots to be filled next hold the oldest ones.
-        let mut batch = self.node.tx.ring().reserve(u32::MAX);
+        let mut batch = self.node.port_tx().ring.reserve(u32::MAX);
         let mut at = None;
         for i in 0..batch.len() {
             let frame = batch.frame(i);
@@ -163,7 +164,7 @@ mod tests {
         bed.judge(Path::Fast).unwrap();
         for at in [0, 14, 18, 25, 33, 40, 63] {
             let flip = |bed: &mut Bed| {
-                let mut batch = bed.node.tx.ring().reserve(100);
+                let mut batch = bed.node.port_tx().ring.reserve(100);
                 let mut frame = batch.frame(99);
                 frame.bytes_mut().unwrap()[at] ^= 0x10;
             };

@@ -116,7 +116,7 @@ impl Visit<'_> {
         let mut node = port.node(&config, disks, client)?;
         (self.opened)();
         run_machine(&mut node, &mut Waiter::new(self.wait), self.stop);
-        Ok(if node.link() == Link::Down { " The link is down: nobody is at its other end." } else { "" })
+        Ok(if node.line().link() == Link::Down { " The link is down: nobody is at its other end." } else { "" })
     }
 
     /// The disks that are there, when nobody else is expected.

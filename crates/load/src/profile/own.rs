@@ -164,7 +164,7 @@ impl Bed {
         let said = |e: &dyn std::fmt::Display| e.to_string();
         let address = "10.0.0.1/24".parse().map_err(|e| said(&e))?;
         let mut node = Node::open("null:", &[address], &Options::default()).map_err(|e| said(&e))?;
-        let host = &mut node.host;
+        let host = &mut node.ip.host;
         host.set_path(path);
         host.neighbours().insert_permanent(THERE.into(), MacAddr([2, 0, 0, 0, 0, 2])).map_err(|e| said(&e))?;
         let socket = host.udp_bind((Ipv4Addr::UNSPECIFIED, 0).into()).map_err(|e| said(&e))?;
@@ -190,8 +190,9 @@ impl Bed {
             let mut probe = W::new(here);
             let (start, mut reached) = (ticks(), 0u64);
             let mut end = start;
+            let (host, mut tx) = node.parts();
             for _ in 0..BATCH {
-                let result = node.host.udp_send_probed(now, *socket, None, payload, &mut node.tx, &mut probe);
+                let result = host.udp_send_probed(now, *socket, None, payload, &mut tx, &mut probe);
                 result.map_err(|e: SendError| e.to_string())?;
                 reached = reached.wrapping_add(probe.at().wrapping_sub(end));
                 end = std::hint::black_box(ticks());

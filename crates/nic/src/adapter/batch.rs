@@ -1,6 +1,7 @@
 //! One poll's frames: where each lies, and in which interfaces' lists it stands.
 
-use super::demux::{ViSet, each};
+use super::count::RxLedger;
+use super::demux::{Key, Types, ViSet, each};
 use linerate_ring::layout::MAX_FRAGS;
 use linerate_ring::{Meta, RxBatch, flags};
 
@@ -20,7 +21,9 @@ pub(super) struct Batch {
     lists: Vec<(u32, u32)>,
     /// Interfaces whose lists are not empty.
     pub(super) ready: ViSet,
-    pub(super) copies: Vec<u8>,
+    pub(super) copies: Box<[u8]>,
+    /// Octets of `copies` that frames lie in.
+    copied: usize,
 }
 
 /// A frame in an interface's list.
@@ -46,9 +49,9 @@ impl Entry {
 }
 
 /// What lies at a slot.
-pub(super) enum Found {
-    /// A frame of so many slots; the 16 octets it begins with are two big-endian numbers.
-    Frame { entry: Entry, front: [u64; 2], slots: u32 },
+enum Found {
+    /// A frame of so many slots.
+    Frame { entry: Entry, key: Key, slots: u32 },
     /// Slots without a frame.
     Void,
     /// A frame shorter than an Ethernet header.
@@ -62,7 +65,7 @@ pub(super) enum Found {
 impl Batch {
     pub(super) fn new(vis: usize) -> Self {
         let frames = Vec::with_capacity(SLOTS as usize * vis.clamp(1, 8));
-        Self { slots: 0, frames, lists: vec![(END, END); vis], ready: 0, copies: Vec::with_capacity(COPIES) }
+        Self { slots: 0, frames, lists: vec![(END, END); vis], ready: 0, copies: vec![0; COPIES].into(), copied: 0 }
     }
 
     /// Empties all lists; says how many frames each interface had left.
@@ -77,7 +80,12 @@ impl Batch {
         }
         (self.ready, self.slots) = (0, 0);
         self.frames.clear();
-        self.copies.clear();
+        self.copied = 0;
+    }
+
+    /// Forgets the frames that were copied.
+    pub(super) fn forget_copies(&mut self) {
+        self.copied = 0;
     }
 
     /// Puts a frame at the end of some interfaces' lists.
@@ -115,81 +123,97 @@ impl Batch {
         }
     }
 
-    /// The frame at a slot of the ring, if it lies there alone and is none of the rare ones; and the 16 octets that it
-    /// begins with, as two big-endian numbers.
+    /// The next frame from a slot of the ring on, past those that are none or cannot be carried, which are counted; None
+    /// at the end of what is whole.
     #[inline(always)]
-    pub(super) fn plain(ring: &mut RxBatch<'_>, slot: u32) -> Option<(Entry, u64, u64)> {
+    pub(super) fn next(
+        &mut self,
+        ring: &mut RxBatch<'_>,
+        at: &mut u32,
+        types: &Types,
+        ledger: &mut RxLedger,
+    ) -> Option<(Entry, Key)> {
+        while *at < ring.len() {
+            if let Some(plain) = Self::plain(ring, *at, types) {
+                (*at, ledger.frames) = (*at + 1, ledger.frames + 1);
+                return Some(plain);
+            }
+            let (found, slots) = match self.find(ring, *at, types) {
+                Found::Frame { entry, key, slots } => (Some((entry, key)), slots),
+                Found::Void => {
+                    *at += 1;
+                    continue;
+                }
+                Found::Later => return None,
+                Found::Short { slots } => {
+                    ledger.too_short += 1;
+                    (None, slots)
+                }
+                Found::Spoiled { slots } => {
+                    ledger.spoiled += 1;
+                    (None, slots)
+                }
+            };
+            (*at, ledger.frames) = (*at + slots, ledger.frames + 1);
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    /// The frame at a slot of the ring, if it lies there alone and is none of the rare ones.
+    #[inline(always)]
+    fn plain(ring: &mut RxBatch<'_>, slot: u32, types: &Types) -> Option<(Entry, Key)> {
         let (frame, word) = ring.frame(slot)?;
         let bytes = frame.bytes().filter(|_| word & flags::MOREFRAG == 0)?;
-        let (first, rest) = bytes.split_first_chunk::<8>()?;
-        let (second, _) = rest.split_first_chunk::<8>()?;
+        let key = Key::of(bytes, types)?;
         let (len, told) = (u32::try_from(bytes.len()).unwrap_or(0), word & flags::META != 0);
-        let entry = Entry { slot, copy: END, len, next: END, skip: 0, told };
-        Some((entry, u64::from_be_bytes(*first), u64::from_be_bytes(*second)))
+        Some((Entry { slot, copy: END, len, next: END, skip: 0, told }, key))
     }
 
     /// What lies at a slot of the ring. Frames of several slots, and those that another process may write, are copied.
     #[cold]
-    pub(super) fn find(&mut self, ring: &mut RxBatch<'_>, slot: u32) -> Found {
+    fn find(&mut self, ring: &mut RxBatch<'_>, slot: u32, types: &Types) -> Found {
         let Some((frame, word)) = ring.frame(slot) else { return Found::Void };
         if word & flags::MOREFRAG != 0 || frame.bytes().is_none() {
-            return self.copy(ring, slot);
+            return self.copy(ring, slot, types);
         }
         let len = frame.len();
-        let Some(front) = front(frame.bytes().unwrap_or_default()) else { return Found::Short { slots: 1 } };
+        let Some(key) = Key::of_any(frame.bytes().unwrap_or_default(), types) else { return Found::Short { slots: 1 } };
         let (len, told) = (u32::try_from(len).unwrap_or(0), word & flags::META != 0);
-        Found::Frame { entry: Entry { slot, copy: END, len, next: END, skip: 0, told }, front, slots: 1 }
+        Found::Frame { entry: Entry { slot, copy: END, len, next: END, skip: 0, told }, key, slots: 1 }
     }
 
-    fn copy(&mut self, ring: &mut RxBatch<'_>, slot: u32) -> Found {
+    fn copy(&mut self, ring: &mut RxBatch<'_>, slot: u32, types: &Types) -> Found {
         let told = ring.meta(slot).is_some();
-        let start = self.copies.len();
-        let (mut n, mut whole) = (0, true);
+        let start = self.copied;
+        let (mut at, mut n, mut whole) = (start, 0, true);
         loop {
             if slot + n == ring.len() {
-                self.copies.truncate(start);
                 // No frame has so many slots: this one will never end.
                 return if n as usize >= MAX_FRAGS { Found::Spoiled { slots: n } } else { Found::Later };
             }
             let part = ring.frame(slot + n);
             n += 1;
-            let Some((part, word)) = part else {
-                whole = false;
-                break;
-            };
-            let at = self.copies.len();
-            if at + part.len() > COPIES {
-                self.copies.truncate(start);
+            let Some((part, word)) = part else { return Found::Spoiled { slots: n } };
+            let Some(to) = self.copies.get_mut(at..at + part.len()) else {
                 return if start > 0 { Found::Later } else { Found::Spoiled { slots: n } };
-            }
-            self.copies.resize(at + part.len(), 0);
-            whole &= part.read(0, &mut self.copies[at..]) && n as usize <= MAX_FRAGS;
+            };
+            whole &= part.read(0, to) && n as usize <= MAX_FRAGS;
+            at += part.len();
             if word & flags::MOREFRAG == 0 {
                 break;
             }
         }
         if !whole {
-            self.copies.truncate(start);
             return Found::Spoiled { slots: n };
         }
-        let Some(front) = front(&self.copies[start..]) else {
-            self.copies.truncate(start);
-            return Found::Short { slots: n };
-        };
-        let len = u32::try_from(self.copies.len() - start).unwrap_or(0);
-        let copy = u32::try_from(start).unwrap_or(END);
-        Found::Frame { entry: Entry { slot, copy, len, next: END, skip: 0, told }, front, slots: n }
+        let Some(key) = Key::of_any(&self.copies[start..at], types) else { return Found::Short { slots: n } };
+        self.copied = at;
+        let (len, copy) = (u32::try_from(at - start).unwrap_or(0), u32::try_from(start).unwrap_or(END));
+        Found::Frame { entry: Entry { slot, copy, len, next: END, skip: 0, told }, key, slots: n }
     }
-}
-
-/// The first 16 octets as numbers, zeros behind the end of a frame that has 14 or 15; None of a shorter one.
-fn front(bytes: &[u8]) -> Option<[u64; 2]> {
-    let mut octets = [0; 16];
-    let n = bytes.len().min(16);
-    octets[..n].copy_from_slice(&bytes[..n]);
-    let number = |half: [u8; 8]| u64::from_be_bytes(half);
-    let (first, second) = octets.split_at(8);
-    (n >= 14).then_some([number(first.try_into().ok()?), number(second.try_into().ok()?)])
 }
 
 /// The bytes of a frame, to be looked at and changed; None of a slot that another process has spoiled meanwhile.

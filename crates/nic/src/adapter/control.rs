@@ -1,12 +1,13 @@
 //! Settings and counters from any thread.
 
 use super::count::{RxLedger, ViCounters};
+use super::demux::{MAX_TYPES, named};
 use super::settings::{Shared, ViSettings};
 use super::tx::Down;
 use super::{MAX_MTU, MIN_MTU};
 use crate::flags::{FlagError, Flags};
 use linerate_port::{Filter, Info, Link, Port};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most addresses of an interface besides its own.
 pub(super) const MAX_ADDRESSES: usize = 32;
@@ -44,6 +45,9 @@ pub enum NicError {
         /// Whose it is.
         other: usize,
     },
+    /// Too many EtherTypes.
+    #[error("{0} EtherTypes: the interfaces of an adapter name at most {MAX_TYPES}")]
+    EtherTypes(usize),
     /// Too many addresses.
     #[error("{0} addresses: an interface takes at most {MAX_ADDRESSES} besides its own; set allmulti or promisc")]
     Addresses(usize),
@@ -81,21 +85,35 @@ fn colons(mac: [u8; 6]) -> String {
 #[derive(Clone)]
 pub struct Control {
     shared: Arc<Shared>,
-    /// The port without its queues, and which addresses it was told to receive.
-    port: Arc<Mutex<(Port, Filter)>>,
+    under: Arc<Mutex<Under>>,
     info: Arc<Info>,
     down: Down,
+}
+
+/// The port without its queues.
+struct Under {
+    port: Port,
+    /// Which addresses it was told to receive.
+    filter: Filter,
+    /// Why it receives all frames, if it did not take the addresses.
+    unfiltered: Option<String>,
 }
 
 impl Control {
     pub(super) fn new(shared: Arc<Shared>, port: Port, down: Down) -> Result<Self, NicError> {
         let info = Arc::new(port.info().clone());
-        let control = Self { shared, port: Arc::new(Mutex::new((port, Filter::default()))), info, down };
+        let under = Under { port, filter: Filter::default(), unfiltered: None };
+        let control = Self { shared, under: Arc::new(Mutex::new(under)), info, down };
         control.tell(&control.shared.now().vis)?;
         Ok(control)
     }
 
-    /// Tells a port that chooses what it delivers what all interfaces together want.
+    fn under(&self) -> MutexGuard<'_, Under> {
+        self.under.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells a port that chooses what it delivers what all interfaces together want. One that does not take their
+    /// addresses receives all frames instead.
     fn tell(&self, vis: &[ViSettings]) -> Result<(), NicError> {
         if !self.info.caps.filters {
             return Ok(());
@@ -108,10 +126,15 @@ impl Control {
             all_multicast: up().any(|vi| vi.all_multicast),
             addresses: addresses.collect(),
         };
-        let mut port = self.port.lock().unwrap_or_else(PoisonError::into_inner);
-        if filter != port.1 {
-            port.0.filter(&filter).map_err(|e| NicError::Filter(e.to_string()))?;
-            port.1 = filter;
+        let mut under = self.under();
+        if filter != under.filter {
+            under.unfiltered = None;
+            if let Err(why) = under.port.filter(&filter) {
+                let all = Filter { promiscuous: true, all_multicast: true, addresses: Vec::new() };
+                under.port.filter(&all).map_err(|_| NicError::Filter(why.to_string()))?;
+                under.unfiltered = Some(format!("{why}: the port receives all frames instead"));
+            }
+            under.filter = filter;
         }
         Ok(())
     }
@@ -119,25 +142,26 @@ impl Control {
     /// Whether frames can pass.
     #[must_use]
     pub fn link(&self) -> Link {
-        self.port.lock().unwrap_or_else(PoisonError::into_inner).0.link()
+        self.under().port.link()
     }
 
     /// Raw counters that somebody else keeps (the kernel), by name.
     #[must_use]
     pub fn raw_counters(&self) -> Vec<(String, u64)> {
-        self.port.lock().unwrap_or_else(PoisonError::into_inner).0.raw_counters()
+        self.under().port.raw_counters()
     }
 
-    /// What the user should know of the port, as [`Port::notes`] has it.
+    /// What the user should know of the port, as [`Port::notes`] has it, and whether it receives more than was asked for.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        self.port.lock().unwrap_or_else(PoisonError::into_inner).0.notes()
+        let under = self.under();
+        under.port.notes().into_iter().chain(under.unfiltered.clone()).collect()
     }
 
     /// What went wrong with the port since it was opened, in one line for the user.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
-        self.port.lock().unwrap_or_else(PoisonError::into_inner).0.trouble()
+        self.under().port.trouble()
     }
 
     /// What the port is.
@@ -185,10 +209,15 @@ impl Control {
             let n = vis.len();
             let settings = vis.get_mut(vi).ok_or(NicError::NoInterface(vi, n))?;
             let done = change(settings)?;
-            let mac = settings.mac;
             self.check(settings)?;
-            if let Some(other) = vis.iter().enumerate().position(|(k, other)| k != vi && other.mac == mac) {
-                return Err(NicError::MacTaken { mac, other });
+            let settings = &vis[vi];
+            let taken = |other: &ViSettings| other.mac == settings.mac && other.shares_types(settings);
+            if let Some(other) = vis.iter().enumerate().position(|(k, other)| k != vi && taken(other)) {
+                return Err(NicError::MacTaken { mac: settings.mac, other });
+            }
+            let types = named(vis);
+            if types > MAX_TYPES {
+                return Err(NicError::EtherTypes(types));
             }
             self.tell(vis)?;
             Ok(done)

@@ -1,31 +1,88 @@
 //! Which virtual interfaces a received frame is for: one look-up a frame, and none when it goes where the last one went.
+//! Address, VLAN and EtherType choose.
 
 use super::settings::ViSettings;
 use crate::flags::Flags;
+use linerate_wire::EtherType;
 
 /// A set of virtual interfaces, a bit each: bit `k` is interface `k`, of at most 128.
 pub(crate) type ViSet = u128;
 
-/// The first 16 octets of a frame, of which the choice is made.
+/// What of a frame's header the choice is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     /// Destination address, in the low 48 bits.
     pub(crate) to: u64,
     /// The VLAN identifier of a tagged frame, 0 for one that has no tag or only a priority.
     pub(crate) vid: u16,
+    /// The class of its EtherType, behind a tag if it has one: its place among [`Types`] from 1 on, 0 if it is not there.
+    pub(crate) class: u16,
 }
 
-const VLAN: u64 = 0x8100;
+/// Most EtherTypes that the interfaces of an adapter name.
+pub(crate) const MAX_TYPES: usize = 15;
+
+/// The EtherTypes that interfaces name, each a class of its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Types {
+    named: [u16; MAX_TYPES],
+    len: usize,
+}
+
+impl Types {
+    fn new(vis: &[ViSettings]) -> Self {
+        let mut types = Self::default();
+        for ethertype in vis.iter().flat_map(|vi| &vi.ethertypes) {
+            if types.class(ethertype.0) == 0 && types.len < MAX_TYPES {
+                types.named[types.len] = ethertype.0;
+                types.len += 1;
+            }
+        }
+        types
+    }
+
+    #[inline]
+    fn class(&self, ethertype: u16) -> u16 {
+        let at = self.named[..self.len].iter().position(|named| *named == ethertype);
+        at.map_or(0, |at| u16::try_from(at + 1).unwrap_or(0))
+    }
+}
+
+/// EtherTypes that interfaces name, each counted once.
+pub(crate) fn named(vis: &[ViSettings]) -> usize {
+    let mut all: Vec<EtherType> = vis.iter().flat_map(|vi| vi.ethertypes.iter().copied()).collect();
+    all.sort_unstable_by_key(|ethertype| ethertype.0);
+    all.dedup();
+    all.len()
+}
+
+const VLAN: u16 = 0x8100;
 const GROUP: u64 = 1 << 40;
 const BROADCAST: u64 = 0xffff_ffff_ffff;
 const EMPTY: u64 = u64::MAX;
 
 impl Key {
-    /// Of octets 0 to 7 and 8 to 15 as big-endian numbers.
-    #[inline]
-    pub(crate) fn new([first, second]: [u64; 2]) -> Self {
-        let tagged = (second >> 16) & 0xffff == VLAN;
-        Self { to: first >> 16, vid: if tagged { u16::try_from(second & 0x0fff).unwrap_or(0) } else { 0 } }
+    /// Of a frame of 16 octets or more.
+    #[inline(always)]
+    pub(crate) fn of(frame: &[u8], types: &Types) -> Option<Self> {
+        let (front, behind) = frame.split_first_chunk::<16>()?;
+        let [t0, t1, t2, t3, t4, t5, _, _, _, _, _, _, e0, e1, c0, c1] = *front;
+        let to = u64::from_be_bytes([0, 0, t0, t1, t2, t3, t4, t5]);
+        let (ethertype, behind_tag) = (u16::from_be_bytes([e0, e1]), behind.first_chunk::<2>());
+        let (vid, ethertype) = if ethertype == VLAN {
+            (u16::from_be_bytes([c0, c1]) & 0x0fff, behind_tag.map_or(0, |octets| u16::from_be_bytes(*octets)))
+        } else {
+            (0, ethertype)
+        };
+        Some(Self { to, vid, class: types.class(ethertype) })
+    }
+
+    /// Of any frame: zeros stand behind the end of one that has 14 or 15 octets; None of a shorter one.
+    pub(crate) fn of_any(frame: &[u8], types: &Types) -> Option<Self> {
+        let mut front = [0; 16];
+        let n = frame.len().min(16);
+        front[..n].copy_from_slice(&frame[..n]);
+        if frame.len() >= 16 { Self::of(frame, types) } else { Self::of(&front, types).filter(|_| n >= 14) }
     }
 }
 
@@ -46,6 +103,9 @@ pub(crate) struct Demux {
     /// Interfaces that look at VLANs, and for each VLAN those of them that take it.
     filtering: ViSet,
     vlans: Box<[ViSet]>,
+    types: Types,
+    /// Who takes each class: those that name it, and of class 0 those that name none.
+    classes: [ViSet; MAX_TYPES + 1],
 }
 
 impl Demux {
@@ -61,6 +121,8 @@ impl Demux {
             all_multicast: 0,
             filtering: 0,
             vlans: Box::default(),
+            types: Types::new(vis),
+            classes: [0; MAX_TYPES + 1],
         };
         for (k, vi) in vis.iter().enumerate().filter(|(_, vi)| vi.up) {
             let bit = 1 << k;
@@ -73,8 +135,19 @@ impl Demux {
             if vi.flags.enabled().contains(Flags::VLAN_HWFILTER) {
                 demux.filter_vlans(bit, &vi.vlans);
             }
+            if vi.ethertypes.is_empty() {
+                demux.classes[0] |= bit;
+            }
+            for ethertype in &vi.ethertypes {
+                demux.classes[usize::from(demux.types.class(ethertype.0))] |= bit;
+            }
         }
         demux
+    }
+
+    /// The EtherTypes that are told apart.
+    pub(crate) fn types(&self) -> &Types {
+        &self.types
     }
 
     fn filter_vlans(&mut self, bit: ViSet, vlans: &[u16]) {
@@ -107,7 +180,7 @@ impl Demux {
         self.sets[at] |= bit;
     }
 
-    /// The interfaces that take a frame's address, and those of them that take its VLAN.
+    /// The interfaces that take a frame's address and EtherType, and those of them that take its VLAN.
     pub(crate) fn choose(&self, key: Key) -> (ViSet, ViSet) {
         let mut set = self.promiscuous;
         if key.to == BROADCAST {
@@ -118,6 +191,7 @@ impl Demux {
                 set |= self.all_multicast;
             }
         }
+        set &= self.classes[usize::from(key.class)];
         let refused = match self.vlans.get(usize::from(key.vid)) {
             Some(takers) if key.vid != 0 => self.filtering & !takers,
             _ => 0,
@@ -141,7 +215,7 @@ impl Cache {
 
     #[inline]
     fn number(key: Key) -> u64 {
-        key.to << 16 | u64::from(key.vid)
+        key.to << 16 | u64::from(key.class) << 12 | u64::from(key.vid)
     }
 
     /// The interface that frames of a key went to.

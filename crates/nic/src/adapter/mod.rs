@@ -50,11 +50,14 @@ pub struct NicConfig {
     pub capabilities: Flags,
     /// Whether checksums and segmentation are handed down to a port that does them.
     pub hand_down: bool,
+    /// Whether received checksums that the port does not vouch for are verified here. Without, RXCSUM's verdict on them is
+    /// [`Verdict::Unknown`](linerate_offload::Verdict::Unknown), and the reader verifies, as one does that copies anyway.
+    pub verify: bool,
 }
 
 impl Default for NicConfig {
     fn default() -> Self {
-        Self { interfaces: 1, mac: None, capabilities: PUBLISHED, hand_down: true }
+        Self { interfaces: 1, mac: None, capabilities: PUBLISHED, hand_down: true, verify: true }
     }
 }
 
@@ -91,7 +94,8 @@ impl Nic {
         let tx = (0..info.tx_queues)
             .map(|q| port.take_tx(q).map(|queue| NicTx::new(queue, shared.clone(), q, down, info.largest)));
         let tx = tx.collect();
-        let rx = (0..info.rx_queues).map(|q| port.take_rx(q).map(|queue| NicRx::new(queue, shared.clone(), q)));
+        let rx = (0..info.rx_queues)
+            .map(|q| port.take_rx(q).map(|queue| NicRx::new(queue, shared.clone(), q, config.verify)));
         let rx = rx.collect();
         Ok(Self { control: Control::new(shared, port, down)?, tx, rx })
     }
@@ -142,6 +146,7 @@ fn interface(mac: [u8; 6], k: usize, info: &Info, capabilities: Flags) -> ViSett
     ViSettings {
         up: true,
         mac: counted(mac, k),
+        ethertypes: Vec::new(),
         addresses: Vec::new(),
         promiscuous: false,
         all_multicast: false,

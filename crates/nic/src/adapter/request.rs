@@ -4,7 +4,7 @@ use super::count::Count;
 use super::settings::ViSettings;
 use crate::flags::Flags;
 use linerate_offload::{
-    Headers, SegmentError, Segments, Sink, TAG_LEN, Version, closed, header_len, requested, tag_inserted,
+    Frames, Headers, SegmentError, Segments, Sink, TAG_LEN, Version, closed, header_len, requested, tag_inserted,
 };
 use linerate_port::SlotWriter;
 use linerate_ring::{Meta, TxRing};
@@ -25,7 +25,9 @@ pub(super) const UDP_L4: u8 = 5;
 /// A frame to be sent: its octets, and what it asks for.
 pub(super) struct Request<'a> {
     head: &'a [u8],
-    body: &'a [u8],
+    body: &'a [&'a [u8]],
+    /// Octets of the body.
+    body_len: usize,
     meta: Meta,
     tag: Option<u16>,
     /// Octets of the frame, its tag included.
@@ -41,10 +43,11 @@ pub(super) enum Plan {
 }
 
 impl<'a> Request<'a> {
-    pub(super) fn new(head: &'a [u8], body: &'a [u8], meta: Meta) -> Self {
+    pub(super) fn new(head: &'a [u8], body: &'a [&'a [u8]], meta: Meta) -> Self {
         let tag = (meta.vlan_tci != 0).then_some(meta.vlan_tci);
-        let len = head.len() + body.len() + if tag.is_some() { TAG_LEN } else { 0 };
-        Self { head, body, meta, tag, len }
+        let body_len = body.iter().map(|piece| piece.len()).sum::<usize>();
+        let len = head.len() + body_len + if tag.is_some() { TAG_LEN } else { 0 };
+        Self { head, body, body_len, meta, tag, len }
     }
 
     fn needs_sum(&self) -> bool {
@@ -64,7 +67,7 @@ impl<'a> Request<'a> {
             let start = usize::from(self.meta.csum_start);
             let field = start + usize::from(self.meta.csum_offset);
             // A tag goes in between the Ethernet header's octets: no checksum covers those.
-            if start < ETHERNET || field + 2 > self.head.len() + self.body.len() {
+            if start < ETHERNET || field + 2 > self.head.len() + self.body_len {
                 return Err(Count::TxBadRequest);
             }
         }
@@ -120,8 +123,8 @@ impl<'a> Request<'a> {
     fn plan_segments(&self, vi: &ViSettings, ring: &TxRing, largest: usize, down: bool) -> Result<Plan, Count> {
         let headers = header_len(self.head).map_err(|_| Count::TxBadRequest)?;
         let mss = usize::from(self.meta.gso_size);
-        let payload = (self.head.len() + self.body.len()).saturating_sub(headers);
-        let headers = headers + self.len - self.head.len() - self.body.len();
+        let payload = (self.head.len() + self.body_len).saturating_sub(headers);
+        let headers = headers + self.len - self.head.len() - self.body_len;
         if mss == 0 || payload == 0 {
             return Err(Count::TxBadRequest);
         }
@@ -164,9 +167,13 @@ impl<'a> Request<'a> {
         if !(fill && slots == 1 && self.write_summed(&mut writer, &front[..n], rest)) {
             writer.put(0, &front[..n]);
             writer.put(n, rest);
-            writer.put(n + rest.len(), self.body);
+            let mut at = n + rest.len();
+            for piece in self.body {
+                writer.put(at, piece);
+                at += piece.len();
+            }
             if fill {
-                writer.put(self.field(), &requested(self.head, &[self.body], &self.meta));
+                writer.put(self.field(), &requested(self.head, self.body, &self.meta));
             }
         }
         writer.end(self.len, hand_down);
@@ -176,7 +183,7 @@ impl<'a> Request<'a> {
 
     /// Where the checksum stands in the frame as it is sent.
     fn field(&self) -> usize {
-        let tag = self.len - self.head.len() - self.body.len();
+        let tag = self.len - self.head.len() - self.body_len;
         usize::from(self.meta.csum_start) + usize::from(self.meta.csum_offset) + tag
     }
 
@@ -184,11 +191,15 @@ impl<'a> Request<'a> {
     fn write_summed(&self, writer: &mut SlotWriter<'_>, front: &[u8], rest: &[u8]) -> bool {
         let Some(covered) = self.head.get(usize::from(self.meta.csum_start)..) else { return false };
         let written = writer.with_first(|to| {
-            let at = front.len() + rest.len();
+            let mut at = front.len() + rest.len();
             to[..front.len()].copy_from_slice(front);
             to[front.len()..at].copy_from_slice(rest);
             let mut sum = Sum::new();
-            sum.add_bytes(covered).add_sum(copy_and_sum(&mut to[at..at + self.body.len()], self.body));
+            sum.add_bytes(covered);
+            for piece in self.body {
+                sum.add_sum(copy_and_sum(&mut to[at..at + piece.len()], piece));
+                at += piece.len();
+            }
             let field = self.field();
             to[field..field + 2].copy_from_slice(&closed(sum));
         });
@@ -206,8 +217,14 @@ impl<'a> Request<'a> {
         let rest_headers = headers - (self.head.len() - rest.len());
         template[..n].copy_from_slice(&front[..n]);
         template[n..n + rest_headers].copy_from_slice(&rest[..rest_headers]);
-        let payload = [&self.head[headers..], self.body];
-        let mut segments = Segments::from_meta(&template[..n + rest_headers], &payload, &self.meta)?;
+        let payload: Vec<&[u8]>;
+        let payload = if self.head.len() == headers {
+            self.body
+        } else {
+            payload = std::iter::once(&self.head[headers..]).chain(self.body.iter().copied()).collect();
+            &payload
+        };
+        let mut segments = Segments::from_meta(&template[..n + rest_headers], payload, &self.meta)?;
         let mut writer = SlotWriter::new(ring, slots);
         while let Some(len) = segments.write_next(&mut writer) {
             writer.end(len, None);
@@ -228,6 +245,7 @@ mod tests {
         ViSettings {
             up: true,
             mac: [2; 6],
+            ethertypes: Vec::new(),
             addresses: Vec::new(),
             promiscuous: false,
             all_multicast: false,
@@ -280,7 +298,8 @@ mod tests {
             let asked =
                 Meta { flags: Meta::NEEDS_CSUM, csum_start: 34, csum_offset: 16, gso_type: TCP_V4, ..Meta::default() };
             let asked = Meta { gso_size: size, vlan_tci: tag, ..asked };
-            let request = Request::new(&head, &body[..payload], asked);
+            let pieces = [&body[..payload]];
+            let request = Request::new(&head, &pieces, asked);
             let plan = request.plan(&interface(), &ring(buf_size), 1518, [false; 2]);
             let Ok(Plan::Segments { slots: took, frames, octets, wire: sent }) = plan else { panic!("{payload}") };
             let n = payload.div_ceil(size.into()) as u64;

@@ -2,9 +2,9 @@
 //! interface's reader is shown its frames one by one. A batch lives until the next poll; what was not read by then is
 //! dropped, and counted.
 
-use super::batch::{Batch, END, Found, SLOTS, with};
+use super::batch::{Batch, END, SLOTS, with};
 use super::count::{Count, RxLedger};
-use super::demux::{Cache, Key, each};
+use super::demux::{Cache, each};
 use super::frame::{RxFrame, RxMeta};
 use super::settings::{Compiled, Shared};
 use super::work::{FRONT, Tally, Work};
@@ -26,6 +26,10 @@ pub struct NicRx {
     settings: Arc<Compiled>,
     /// What each interface wants done.
     works: Vec<Work>,
+    /// Checksums that the port does not vouch for are verified.
+    verify: bool,
+    /// There is one interface, and nothing to be done for it: its reader takes frames from the port's ring.
+    direct: bool,
     batch: Batch,
     cache: Cache,
     ledger: RxLedger,
@@ -36,7 +40,7 @@ pub struct NicRx {
 }
 
 impl NicRx {
-    pub(super) fn new(port: RxQueue, shared: Arc<Shared>, queue: usize) -> Self {
+    pub(super) fn new(port: RxQueue, shared: Arc<Shared>, queue: usize, verify: bool) -> Self {
         let settings = shared.now();
         let batch = Batch::new(settings.vis.len());
         let (lro, ledger) = (Lro::new(LRO), RxLedger::default());
@@ -51,13 +55,16 @@ impl NicRx {
             lro,
             now: 0,
             works: Vec::new(),
+            verify,
+            direct: false,
             settings,
             shared,
         }
     }
 
     /// Gives the last batch back, takes over settings that were changed, and takes a new batch; gives for how many
-    /// readers frames came, each counted once a reader. `now`: any monotonic nanoseconds, the same clock in all calls to
+    /// readers frames came, each counted once a reader; where one interface has nothing switched on, how many slots came,
+    /// and its frames wait in the port's ring until they are read. `now`: any monotonic nanoseconds, the same clock in all calls to
     /// one adapter.
     pub fn poll(&mut self, now: u64) -> usize {
         self.now = now;
@@ -69,18 +76,30 @@ impl NicRx {
             // First the number, then what it stands for: settings that change in between are fetched again.
             self.seen = self.shared.generation();
             self.settings = self.shared.now();
-            self.works = self.settings.vis.iter().map(Work::new).collect();
+            self.works = self.settings.vis.iter().map(|vi| Work::new(vi, self.verify)).collect();
+            self.direct = matches!(&self.works[..], [work] if work.is_idle());
             self.cache = Cache::new();
         }
         self.port.sync();
+        if self.direct {
+            return self.port.ring.available() as usize;
+        }
         self.divide();
         self.shared.cells[self.queue].ledger.write(&self.ledger);
         self.batch.frames.len()
     }
 
+    /// Whether all frames of the last poll were read.
+    #[inline]
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.batch.ready == 0
+    }
+
     /// Interfaces that have frames to read.
     pub fn ready(&self) -> impl Iterator<Item = usize> + use<> {
-        each(self.batch.ready)
+        let direct = self.direct && self.port.ring.available() > 0;
+        each(if direct { 1 } else { self.batch.ready })
     }
 
     /// The generation of the settings that are in force here: it changes with each change of a setting.
@@ -106,36 +125,9 @@ impl NicRx {
         let Self { port, settings, batch, cache, ledger, shared, queue, .. } = self;
         let cells = &shared.cells[*queue].vis;
         let mut ring = port.ring.batch(SLOTS);
+        let types = settings.demux.types();
         let mut at = 0;
-        while at < ring.len() {
-            let (entry, front) = if let Some((entry, first, second)) = Batch::plain(&mut ring, at) {
-                at += 1;
-                (entry, [first, second])
-            } else {
-                match batch.find(&mut ring, at) {
-                    Found::Frame { entry, front, slots } => {
-                        at += slots;
-                        (entry, front)
-                    }
-                    Found::Void => {
-                        at += 1;
-                        continue;
-                    }
-                    Found::Later => break,
-                    Found::Short { slots } => {
-                        (ledger.frames, ledger.too_short) = (ledger.frames + 1, ledger.too_short + 1);
-                        at += slots;
-                        continue;
-                    }
-                    Found::Spoiled { slots } => {
-                        (ledger.frames, ledger.spoiled) = (ledger.frames + 1, ledger.spoiled + 1);
-                        at += slots;
-                        continue;
-                    }
-                }
-            };
-            ledger.frames += 1;
-            let key = Key::new(front);
+        while let Some((entry, key)) = batch.next(&mut ring, &mut at, types, ledger) {
             if let Some(vi) = cache.find(key) {
                 batch.add_one(vi, entry);
                 continue;
@@ -159,7 +151,51 @@ impl NicRx {
     ///
     /// # Panics
     /// When there is no such interface.
-    pub fn receive(&mut self, vi: usize, most: usize, mut reader: impl FnMut(RxFrame<'_>)) -> usize {
+    #[inline]
+    pub fn receive(&mut self, vi: usize, most: usize, reader: impl FnMut(RxFrame<'_>)) -> usize {
+        if self.direct && vi == 0 { self.receive_direct(most, reader) } else { self.receive_divided(vi, most, reader) }
+    }
+
+    /// Shows the one reader its frames in the port's ring, whose slots go back at once.
+    fn receive_direct(&mut self, most: usize, mut reader: impl FnMut(RxFrame<'_>)) -> usize {
+        let Self { port, works, batch, shared, queue, settings, cache, ledger, front, .. } = self;
+        let cells = &shared.cells[*queue].vis[0];
+        let (work, types) = (&works[0], settings.demux.types());
+        let (mut tally, nothing) = (Tally::default(), RxMeta::default());
+        let mut ring = port.ring.batch(SLOTS);
+        let (mut at, mut shown) = (0, 0);
+        while shown < most {
+            batch.forget_copies();
+            let Some((entry, key)) = batch.next(&mut ring, &mut at, types, ledger) else { break };
+            if cache.find(key).is_none() {
+                let (addressed, taken) = settings.demux.choose(key);
+                if taken == 0 {
+                    ledger.no_interface += u64::from(addressed == 0);
+                    cells.add(Count::RxVlan, u64::from(addressed != 0));
+                    continue;
+                }
+                cache.keep(key, 0);
+            }
+            shown += 1;
+            if entry.told {
+                let mut about = RxMeta { request: entry.meta(&ring), ..RxMeta::default() };
+                let look = |bytes: &mut [u8]| work.look(bytes, &mut about, front, &mut tally, &mut reader);
+                let offer = with(&mut ring, &mut batch.copies, &entry, look).flatten();
+                debug_assert!(offer.is_none(), "nothing is merged where nothing is switched on");
+                continue;
+            }
+            with(&mut ring, &mut batch.copies, &entry, |bytes| {
+                (tally.frames, tally.bytes) = (tally.frames + 1, tally.bytes + bytes.len() as u64);
+                reader(RxFrame::whole(bytes, &nothing));
+            });
+        }
+        ring.release(at);
+        tally.count(cells);
+        shared.cells[*queue].ledger.write(ledger);
+        shown
+    }
+
+    fn receive_divided(&mut self, vi: usize, most: usize, mut reader: impl FnMut(RxFrame<'_>)) -> usize {
         let Self { port, works, batch, shared, queue, lro, now, front, .. } = self;
         let mut at = batch.first(vi);
         if at == END {
@@ -198,5 +234,154 @@ impl NicRx {
         batch.set_first(vi, at);
         tally.count(&shared.cells[*queue].vis[vi]);
         n
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapter::settings::ViSettings;
+    use crate::adapter::{MAX_MTU, interface};
+    use crate::flags::{Flags, PUBLISHED};
+    use linerate_port::{Info, RxCounters, RxEngine, open};
+    use linerate_ring::{Region, RegionConfig, RxRing, Sharing, flags};
+    use linerate_wire::EtherType;
+
+    const MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
+
+    /// Slots to be delivered, one list a sync: octets, and whether the frame goes on.
+    struct Script(Vec<Vec<(Vec<u8>, bool)>>);
+
+    impl RxEngine for Script {
+        fn sync(&mut self, ring: &mut RxRing, _: &mut RxCounters) {
+            if self.0.is_empty() {
+                return;
+            }
+            let slots = self.0.remove(0);
+            for (i, (bytes, more)) in (0..).zip(&slots) {
+                assert!(ring.free_frame(i).unwrap().write(0, bytes));
+                ring.set_free(i, bytes.len(), if *more { flags::MOREFRAG } else { 0 }, None);
+            }
+            ring.deliver(u32::try_from(slots.len()).unwrap());
+        }
+    }
+
+    /// Settings of so many interfaces with one address.
+    fn interfaces(n: usize, capabilities: Flags) -> Vec<ViSettings> {
+        let info: Info = open("null:").unwrap().info().clone();
+        let one = |_| ViSettings { mac: MAC, mtu: MAX_MTU, ..interface(MAC, 0, &info, capabilities) };
+        (0..n).map(one).collect()
+    }
+
+    fn receiver(vis: Vec<ViSettings>, sharing: Sharing, script: Script) -> NicRx {
+        let ring_bytes = Region::ring_room(256) + 4096;
+        let region =
+            Region::new(&RegionConfig { buf_size: 4096, buffers: 300, ring_bytes, sharing, huge: false }).unwrap();
+        let queue = RxQueue::new(RxRing::new(&region, 0, 256).unwrap(), Box::new(script));
+        NicRx::new(queue, Arc::new(Shared::new(vis, 1)), 0, false)
+    }
+
+    fn frame(ethertype: u16, tag: bool, len: usize) -> Vec<u8> {
+        let mut frame: Vec<u8> = (0..len).map(|i| u8::try_from(i % 251).unwrap()).collect();
+        frame[..6].copy_from_slice(&MAC);
+        let at = if tag { 16 } else { 12 };
+        if tag {
+            frame[12..16].copy_from_slice(&[0x81, 0, 0, 7]);
+        }
+        frame[at..at + 2].copy_from_slice(&ethertype.to_be_bytes());
+        frame
+    }
+
+    /// Read from the ring, and divided first; from memory of one's own, and from memory that another process may write.
+    #[test]
+    fn chains_and_memory_of_others_are_copied_and_bad_chains_counted() {
+        let good = frame(0x88b5, false, 2158);
+        let cut = |n: usize| {
+            let parts = good.chunks(n).map(<[u8]>::to_vec);
+            let last = good.len().div_ceil(n) - 1;
+            parts.enumerate().map(move |(i, part)| (part, i < last)).collect::<Vec<_>>()
+        };
+        for (sharing, capabilities) in
+            [Sharing::Private, Sharing::Shared].into_iter().flat_map(|s| [(s, Flags::NONE), (s, PUBLISHED)])
+        {
+            let script = vec![
+                // In one slot; in many; with an empty slot in front.
+                [vec![(good.clone(), false)], cut(100), vec![(vec![], true), (good.clone(), false)]].concat(),
+                // The end comes later.
+                cut(1000)[..2].to_vec(),
+                cut(1000)[2..].to_vec(),
+                // Shorter than a header; a void slot at a chain's end; a frame of 65 slots.
+                [
+                    vec![(vec![0; 13], false), (vec![0; 7], true), (vec![0; 6], false)],
+                    vec![(good.clone(), true), (vec![], false), (good[..9].to_vec(), true)],
+                    vec![(vec![1], true); 63],
+                    vec![(vec![2], false), (good.clone(), false)],
+                ]
+                .concat(),
+                // A chain that is never ended.
+                vec![(vec![1], true); 64],
+            ];
+            let mut rx = receiver(interfaces(1, capabilities), sharing, Script(script));
+            let mut counts = Vec::new();
+            for _ in 0..5 {
+                rx.poll(0);
+                assert_eq!(rx.direct, capabilities == Flags::NONE);
+                counts.push(rx.receive(0, usize::MAX, |shown| assert!(shown.head() == good)));
+            }
+            rx.poll(0);
+            assert_eq!(counts, [3, 0, 1, 1, 0], "{sharing:?} {capabilities}");
+            let ledger = rx.shared.cells[0].ledger.read();
+            assert_eq!((ledger.frames, ledger.too_short, ledger.spoiled), (10, 2, 3), "{sharing:?} {capabilities}");
+            assert_eq!(rx.port.ring.available(), 0, "all slots were given back");
+        }
+    }
+
+    #[test]
+    fn what_is_not_read_waits_in_the_ring_where_nothing_is_switched_on() {
+        let script = Script(vec![vec![(frame(0x88b5, false, 60), false); 5]]);
+        let mut rx = receiver(interfaces(1, Flags::NONE), Sharing::Private, script);
+        let mut read = Vec::new();
+        for most in [2, 0, 2, 9] {
+            rx.poll(0);
+            read.push(rx.receive(0, most, |_| ()));
+        }
+        assert_eq!(read, [2, 0, 2, 1]);
+        assert_eq!(rx.shared.cells[0].vis[0].read().of(Count::RxUnread), 0);
+    }
+
+    /// One address, two interfaces: the one that names EtherTypes gets theirs, tagged or not, the other one the rest.
+    #[test]
+    fn the_ethertype_chooses_between_interfaces_of_one_address() {
+        let (fcoe, ip) = (EtherType::FCOE.0, EtherType::IPV4.0);
+        let frames =
+            [(fcoe, false, 60), (ip, false, 61), (fcoe, true, 62), (ip, true, 63), (0, false, 16), (0, false, 14)];
+        let script = frames.map(|(ethertype, tag, len)| (frame(ethertype, tag, len), false)).to_vec();
+        // A tag, and nothing behind it.
+        let script = Script(vec![[script, vec![(frame(fcoe, true, 18)[..17].to_vec(), false)]].concat(); 2]);
+        let mut vis = interfaces(2, Flags::NONE);
+        vis[0].ethertypes = vec![EtherType::FCOE, EtherType::FIP];
+        let mut rx = receiver(vis, Sharing::Private, script);
+        for _ in 0..2 {
+            rx.poll(0);
+            let mut seen = [Vec::new(), Vec::new()];
+            for (vi, seen) in seen.iter_mut().enumerate() {
+                rx.receive(vi, usize::MAX, |frame| seen.push(frame.len()));
+            }
+            assert_eq!(seen, [vec![60, 62], vec![61, 63, 16, 14, 17]]);
+        }
+    }
+
+    /// Alone, too, it gets no others.
+    #[test]
+    fn an_interface_that_names_ethertypes_gets_no_others() {
+        let frames = [(EtherType::FIP.0, false, 60), (EtherType::IPV4.0, false, 61)];
+        let script = frames.map(|(ethertype, tag, len)| (frame(ethertype, tag, len), false)).to_vec();
+        let mut vis = interfaces(1, Flags::NONE);
+        vis[0].ethertypes = vec![EtherType::FIP];
+        let mut rx = receiver(vis, Sharing::Private, Script(vec![script]));
+        rx.poll(0);
+        let mut seen = Vec::new();
+        rx.receive(0, usize::MAX, |frame| seen.push(frame.len()));
+        assert_eq!((seen, rx.shared.cells[0].ledger.read().no_interface), (vec![60], 1));
     }
 }

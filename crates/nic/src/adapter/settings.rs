@@ -6,6 +6,7 @@ use super::count::{LedgerCells, ViCells};
 use super::demux::Demux;
 use crate::flags::{AdapterFlags, Flags};
 use linerate_offload::{Rss, Steering};
+use linerate_wire::EtherType;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,8 +15,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct ViSettings {
     /// Whether it takes part at all.
     pub up: bool,
-    /// Its own address.
+    /// Its own address. Another interface may have it too if no frame could be for both, by their EtherTypes.
     pub mac: [u8; 6],
+    /// The EtherTypes whose frames it receives, and no interface that does not name them; none: all that nobody names.
+    /// An adapter tells at most 15 apart.
+    pub ethertypes: Vec<EtherType>,
     /// Addresses that it receives besides its own, unicast and multicast; at most 32.
     pub addresses: Vec<[u8; 6]>,
     /// It receives all that comes to the port.
@@ -39,6 +43,12 @@ pub struct ViSettings {
 }
 
 impl ViSettings {
+    /// Whether a frame to one address could be for both.
+    pub(crate) fn shares_types(&self, other: &Self) -> bool {
+        let both_take_the_rest = self.ethertypes.is_empty() && other.ethertypes.is_empty();
+        both_take_the_rest || self.ethertypes.iter().any(|ethertype| other.ethertypes.contains(ethertype))
+    }
+
     /// Whether a flag is on for IPv6: IPv4's flag stands for both where the adapter has none of its own for IPv6, as in
     /// the published one.
     pub(crate) fn on_v6(&self, both: Flags, v6: Flags) -> bool {

@@ -7,9 +7,15 @@ use super::request::{ETHERNET, Plan, Request, UDP_L4};
 use super::settings::{Compiled, QueueCells, Shared};
 use super::share::Share;
 use crate::flags::Flags;
-use linerate_port::{Caps, Info, Link, TxCounters, TxQueue};
+use linerate_offload::{Frames, Sink, TAG_LEN};
+use linerate_port::{Caps, Info, Link, SlotWriter, TxCounters, TxQueue};
 use linerate_ring::{Frame, Meta};
 use std::sync::Arc;
+
+/// How many slots ahead of the one that is written its lines are fetched, where many frames are written.
+const AHEAD: u32 = 2;
+/// The longest frames with which that pays: longer ones have more lines than a core can have under way.
+const FETCHED: usize = 1024;
 
 /// The transmit half of one port queue, in the hands of one thread.
 pub struct NicTx {
@@ -20,6 +26,8 @@ pub struct NicTx {
     settings: Arc<Compiled>,
     vis: Box<[TxVi]>,
     share: Share,
+    /// There is one interface: nobody shares the link with it.
+    alone: bool,
     down: Down,
     /// Longest frame that the port carries, if it is not to be segmented.
     largest: usize,
@@ -43,6 +51,7 @@ impl NicTx {
             cells: shared.cells[queue].clone(),
             seen: 0,
             share: Share::new(&[]),
+            alone: false,
             vis: Box::default(),
             down,
             largest,
@@ -122,6 +131,7 @@ impl NicTx {
         if !self.share.has(&weights) {
             self.share = Share::new(&weights);
         }
+        self.alone = weights.len() == 1;
         let vis = self.settings.vis.iter().map(|vi| {
             let cap = vi.rate.map(|rate| Cap::new(rate, vi.mtu + ETHERNET));
             TxVi { quick: if vi.up && cap.is_none() { vi.mtu.min(one_slot) + 1 } else { 0 }, cap }
@@ -134,7 +144,7 @@ impl NicTx {
         &self.cells.vis[vi]
     }
 
-    /// Sends a frame of an interface, `head` and then `body`: into the ring now, on its way with the next
+    /// Sends a frame of an interface, `head` and then the slices of `body`: into the ring now, on its way with the next
     /// [`NicTx::sync`]. False, and nothing done, if there is no room, or it is not this interface's turn. A frame that can
     /// never be sent is counted as dropped, and gives true.
     ///
@@ -145,17 +155,21 @@ impl NicTx {
     /// When there is no such interface.
     #[inline]
     #[must_use = "false means that nothing was sent"]
-    pub fn send(&mut self, vi: usize, head: &[u8], body: &[u8], request: Option<Meta>) -> bool {
-        let len = head.len() + body.len();
+    pub fn send(&mut self, vi: usize, head: &[u8], body: &[&[u8]], request: Option<Meta>) -> bool {
+        let len = body.iter().fold(head.len(), |len, piece| len + piece.len());
         if request.is_some() || len.wrapping_sub(ETHERNET) >= self.vis[vi].quick {
             return self.send_special(vi, head, body, request);
         }
-        if self.port.ring.free() == 0 || !self.share.take(vi, len as u64) {
+        if self.port.ring.free() == 0 || !self.may_send(vi, len) {
             return self.refuse(vi);
         }
         let mut batch = self.port.ring.reserve(1);
         let mut frame = batch.frame(0);
-        let fits = frame.write(0, head) && frame.write(head.len(), body);
+        let (mut fits, mut at) = (frame.write(0, head), head.len());
+        for piece in body {
+            fits &= frame.write(at, piece);
+            at += piece.len();
+        }
         debug_assert!(fits);
         batch.set(0, len, 0);
         batch.commit(1);
@@ -192,7 +206,7 @@ impl NicTx {
         if !handed_down || len.wrapping_sub(ETHERNET) >= self.vis[vi].quick {
             return false;
         }
-        if self.port.ring.free() == 0 || !self.share.take(vi, len as u64) {
+        if self.port.ring.free() == 0 || !self.may_send(vi, len) {
             return self.refuse(vi);
         }
         let mut batch = self.port.ring.reserve(1);
@@ -209,6 +223,81 @@ impl NicTx {
         true
     }
 
+    /// Sends as many of the frames as there is room for, and as it is the interface's turn; gives how many. Frames that
+    /// can never be sent are counted as dropped.
+    ///
+    /// # Errors
+    /// The counter of the drop, when no frame of these can ever be sent: the interface is down, or the first, which is
+    /// the longest, is too long.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    #[inline]
+    pub fn send_all(&mut self, vi: usize, frames: &mut impl Frames) -> Result<usize, Count> {
+        let Some(longest) = frames.next_len() else { return Ok(0) };
+        let Self { port, vis, share, alone, shared, cells, settings, largest, now, .. } = self;
+        let (settings, cells, cap) = (&settings.vis[vi], &cells.vis[vi], vis[vi].cap);
+        let room = ETHERNET + settings.mtu + TAG_LEN;
+        let never = match SlotWriter::slots(&port.ring, longest) {
+            _ if !settings.up => Some(Count::TxDown),
+            Some(_) if longest <= room.min(*largest) => None,
+            _ => Some(Count::TxTooLong),
+        };
+        if let Some(why) = never {
+            cells.add(why, 1);
+            return Err(why);
+        }
+        let mut writer = SlotWriter::new(&mut port.ring, u32::MAX);
+        let (mut sent, mut octets) = (0, 0);
+        while let Some(len) = frames.next_len() {
+            if len <= FETCHED {
+                writer.fetch(AHEAD, len);
+            }
+            if len > writer.room() || !(*alone || share.may(vi)) {
+                break;
+            }
+            if cap.is_some_and(|cap| !shared.buckets[vi].take(cap, *now, on_the_wire(len))) {
+                cells.add(Count::TxCapped, 1);
+                break;
+            }
+            // Straight into the one slot that a frame nearly always has, or else into as many as it needs.
+            let written = writer.with_first(|slot| frames.write_next(slot)).flatten();
+            let Some(len) = written.or_else(|| frames.write_next(&mut writer)) else { break };
+            writer.end(len, None);
+            if !*alone {
+                share.take(vi, len as u64);
+            }
+            (sent, octets) = (sent + 1, octets + len as u64);
+        }
+        writer.commit();
+        cells.add(Count::TxFrames, sent as u64);
+        cells.add(Count::TxBytes, octets);
+        if frames.next_len().is_some() {
+            self.refuse(vi);
+        }
+        Ok(sent)
+    }
+
+    /// Free slots of the port's ring.
+    #[inline]
+    #[must_use]
+    pub fn free(&self) -> u32 {
+        self.port.ring.free()
+    }
+
+    /// Whether frames wait for a [`NicTx::sync`].
+    #[inline]
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        self.port.ring.outstanding() > 0
+    }
+
+    /// Whether it is the interface's turn; then its credit is used.
+    #[inline]
+    fn may_send(&mut self, vi: usize, len: usize) -> bool {
+        self.alone || self.share.take(vi, len as u64)
+    }
+
     #[cold]
     fn refuse(&mut self, vi: usize) -> bool {
         if self.port.ring.free() == 0 {
@@ -220,7 +309,7 @@ impl NicTx {
 
     /// Frames that are long, tagged, capped, or ask for something.
     #[inline(never)]
-    fn send_special(&mut self, vi: usize, head: &[u8], body: &[u8], meta: Option<Meta>) -> bool {
+    fn send_special(&mut self, vi: usize, head: &[u8], body: &[&[u8]], meta: Option<Meta>) -> bool {
         let request = Request::new(head, body, meta.unwrap_or_default());
         let down = [self.down.checksum, self.down.segments(meta)];
         match request.plan(&self.settings.vis[vi], &self.port.ring, self.largest, down) {

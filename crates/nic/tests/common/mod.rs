@@ -145,7 +145,7 @@ pub(crate) fn queues(nics: &mut [Nic; 2]) -> [NicQueue; 2] {
 
 /// Sends, and passes on.
 pub(crate) fn send(queue: &mut NicQueue, vi: usize, head: &[u8], body: &[u8], request: Option<Meta>) {
-    assert!(queue.tx.send(vi, head, body, request), "no room");
+    assert!(queue.tx.send(vi, head, &[body], request), "no room");
     queue.tx.sync(0);
 }
 

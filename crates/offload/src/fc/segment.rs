@@ -4,7 +4,7 @@
 use linerate_sum::{crc32_update, crc32_words};
 use linerate_wire::{Eof, FcHeader, FcoeFrame, FcoeRepr, Sof, f_ctl};
 
-use super::super::sink::Sink;
+use super::super::sink::{Frames, Sink};
 use super::encapsulated;
 
 /// The longest headers: Ethernet, three tags, the encapsulation and the FC header.
@@ -35,7 +35,7 @@ pub enum FcSegmentError {
 /// is filled with zeros, which are counted there (clause 12.7).
 ///
 /// ```
-/// use linerate_offload::{FcSegments, Verdict, verify_fc_crc};
+/// use linerate_offload::{FcSegments, Frames, Verdict, verify_fc_crc};
 /// use linerate_wire::*;
 ///
 /// let ethernet = EthernetRepr { dst: MacAddr([2; 6]), src: MacAddr([6; 6]), ethertype: EtherType::FCOE };
@@ -74,6 +74,45 @@ pub struct FcSegments<'a> {
     sof: Sof,
     end: bool,
     done: bool,
+}
+
+impl Frames for FcSegments<'_> {
+    #[inline]
+    fn next_len(&self) -> Option<usize> {
+        let payload = self.left.min(self.size).next_multiple_of(4);
+        (!self.done).then_some(self.front.len() + FcHeader::LEN + payload + FcoeFrame::TRAILER_LEN)
+    }
+
+    #[inline]
+    fn write_next(&mut self, to: &mut (impl Sink + ?Sized)) -> Option<usize> {
+        let total = self.next_len().filter(|&total| total <= to.room())?;
+        let len = self.left.min(self.size);
+        let fill = len.next_multiple_of(4) - len;
+        self.left -= len;
+        self.done = self.left == 0;
+        let ends = self.done && self.end;
+
+        let repr = FcoeRepr { sof: std::mem::replace(&mut self.sof, Sof::N3), eof: if ends { Eof::T } else { Eof::N } };
+        to.put(0, self.front);
+        to.put(self.front.len() - 1, &[repr.sof.0]);
+        let header = self.next_header(ends, len, fill);
+        let words = words(&header);
+        for (at, word) in (self.front.len()..).step_by(8).zip(words) {
+            to.put_u64(at, word);
+        }
+        let mut crc = crc32_words(0, words.map(u64::swap_bytes));
+        let mut at = self.front.len() + FcHeader::LEN;
+        crc = self.copy_payload(to, at, len, crc);
+        at += len;
+        if fill > 0 {
+            let fill = &[0; 3][..fill];
+            to.put(at, fill);
+            crc = crc32_update(crc, fill);
+            at += fill.len();
+        }
+        to.put_u64(at, u64::from_be_bytes(repr.trailer(crc)));
+        Some(total)
+    }
 }
 
 impl<'a> FcSegments<'a> {
@@ -118,47 +157,6 @@ impl<'a> FcSegments<'a> {
     #[must_use]
     pub fn remaining(&self) -> usize {
         if self.done { 0 } else { self.left.div_ceil(self.size).max(1) }
-    }
-
-    /// Octets of the next frame; `None` when all are written.
-    #[inline]
-    #[must_use]
-    pub fn next_len(&self) -> Option<usize> {
-        let payload = self.left.min(self.size).next_multiple_of(4);
-        (!self.done).then_some(self.front.len() + FcHeader::LEN + payload + FcoeFrame::TRAILER_LEN)
-    }
-
-    /// Writes the next frame to the front of `to`; returns its length. `None`, and nothing done, when all are written
-    /// or `to` is shorter than [`next_len`](Self::next_len).
-    #[inline]
-    pub fn write_next(&mut self, to: &mut (impl Sink + ?Sized)) -> Option<usize> {
-        let total = self.next_len().filter(|&total| total <= to.room())?;
-        let len = self.left.min(self.size);
-        let fill = len.next_multiple_of(4) - len;
-        self.left -= len;
-        self.done = self.left == 0;
-        let ends = self.done && self.end;
-
-        let repr = FcoeRepr { sof: std::mem::replace(&mut self.sof, Sof::N3), eof: if ends { Eof::T } else { Eof::N } };
-        to.put(0, self.front);
-        to.put(self.front.len() - 1, &[repr.sof.0]);
-        let header = self.next_header(ends, len, fill);
-        let words = words(&header);
-        for (at, word) in (self.front.len()..).step_by(8).zip(words) {
-            to.put_u64(at, word);
-        }
-        let mut crc = crc32_words(0, words.map(u64::swap_bytes));
-        let mut at = self.front.len() + FcHeader::LEN;
-        crc = self.copy_payload(to, at, len, crc);
-        at += len;
-        if fill > 0 {
-            let fill = &[0; 3][..fill];
-            to.put(at, fill);
-            crc = crc32_update(crc, fill);
-            at += fill.len();
-        }
-        to.put_u64(at, u64::from_be_bytes(repr.trailer(crc)));
-        Some(total)
     }
 
     /// The header of the next frame, which has `len` octets of payload and `fill` of fill. `ends`: it is the sequence's

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::super::checksum::verify_checksums;
 use super::super::headers::Version;
 use super::super::segment::{Segments, header_len};
+use super::super::sink::Frames;
 use super::super::testing::{Shape, shapes};
 use super::*;
 

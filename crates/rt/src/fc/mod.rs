@@ -2,15 +2,15 @@
 //!
 //! What this module refuses to do: it knows no exchange and no login, and decides nothing but what cannot be carried.
 
-mod line;
 mod node;
 mod receive;
 mod remote;
+mod transmit;
 
-pub use line::{FcTx, FcTxCounters};
-pub use node::{FcError, FcNode, FcOptions, FcPort, Watcher};
+pub use node::{FcError, FcNode, FcOptions, FcPort, IP, Watcher};
 pub use receive::{FcRx, FcRxCounters};
 pub use remote::{Remote, RemoteCompletion, RemoteUnit};
+pub use transmit::{FcOut, FcTx, FcTxCounters};
 
 use linerate_offload::{MAX_FC_HEADER, MAX_FC_PAYLOAD};
 use linerate_wire::FcoeFrame;

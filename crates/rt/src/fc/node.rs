@@ -1,12 +1,16 @@
 //! A Fibre Channel node on a port, in one thread.
 
 use super::{FcRx, FcTx};
+use crate::line::{Line, random_mac};
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
+use crate::net::{self, Ip, NetError, Service, Services};
 use crate::random::random;
 use linerate_fcoe::{DeviceServer, FipMode, Node, NodeConfig, NodeEvent};
-use linerate_port::{Filter, Info, Link, OpenError, Port, Spec};
-use linerate_wire::{FipFrame, MacAddr, VlanTag, Wwn};
+use linerate_nic::{Control, MAX_MTU, NicError};
+use linerate_port::{Info, Link, OpenError, Port, Spec};
+use linerate_stack::{BindError, Cidr};
+use linerate_wire::{EtherType, FipFrame, MacAddr, VlanTag, Wwn};
 use thiserror::Error;
 
 /// Frames taken between two looks at everything else. With more, both ends of a cable would work in turns: one has nothing
@@ -20,6 +24,12 @@ const FULL: usize = 2158;
 const WANTED: u16 = 2180;
 /// The least with which a port can log in: 256 octets of payload (FC-LS-3, clause 6.6.2.6).
 const LEAST: usize = 302;
+/// The node's interface of the adapter.
+const FC: usize = 0;
+/// The interface of the IP host that shares its port.
+pub const IP: usize = 1;
+/// The longest IP packet on a port that FCoE has, unless another is wanted: its other stations need not carry more.
+const IP_MTU: usize = 1500;
 
 /// How a node is set up, apart from what it is.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +60,15 @@ pub enum FcError {
     /// The port sends or receives only.
     #[error("{0}: it has no queue for each way, and a node needs both: choose another port")]
     OneWay(String),
+    /// The adapter.
+    #[error(transparent)]
+    Nic(#[from] NicError),
+    /// The IP host beside it.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// Its services.
+    #[error(transparent)]
+    Bind(#[from] BindError),
     /// The MAC address is a group's.
     #[error("{0} is a group's address: give a station's, whose first octet is even")]
     Group(MacAddr),
@@ -85,16 +104,14 @@ pub trait Watcher<S> {
 pub struct FcNode<S, W> {
     node: Node<S>,
     watcher: W,
+    line: Line,
     tx: FcTx,
     rx: FcRx,
-    port: Port,
-    info: Info,
+    /// The IP host that shares the port.
+    ip: Option<(Ip, Services)>,
     config: NodeConfig,
-    link: Link,
-    /// The VN_Port's MAC address that the port was asked for.
+    /// The VN_Port's MAC address that the adapter was asked for.
     own: Option<MacAddr>,
-    /// Why the port receives all frames, if it did not take the addresses.
-    unfiltered: Option<String>,
     /// When it goes though nobody has answered.
     parting: Option<u64>,
 }
@@ -104,6 +121,14 @@ pub struct FcPort {
     port: Port,
     info: Info,
     config: NodeConfig,
+    ip: Option<WantedIp>,
+}
+
+/// An IP host to be set up beside a node.
+struct WantedIp {
+    addresses: Vec<Cidr>,
+    options: net::Options,
+    services: Vec<&'static Service>,
 }
 
 impl FcPort {
@@ -132,7 +157,17 @@ impl FcPort {
             mode: if options.point_to_point { FipMode::PointToPoint } else { FipMode::Multipoint },
             ..config
         };
-        Ok(Self { port, info, config })
+        Ok(Self { port, info, config, ip: None })
+    }
+
+    /// Lets the node's port carry IP too: a host with these addresses and services, with the node's MAC address unless
+    /// another is given. Its packets are no longer than 1500 octets unless `options` says so.
+    #[must_use]
+    pub fn with_ip(mut self, addresses: &[Cidr], options: &net::Options, services: &[&'static Service]) -> Self {
+        let mtu = options.mtu.or(Some(self.info.mtu.min(IP_MTU)));
+        let options = net::Options { mtu, ..options.clone() };
+        self.ip = Some(WantedIp { addresses: addresses.to_vec(), options, services: services.to_vec() });
+        self
     }
 
     /// What a node on it is called; neither target nor initiator yet.
@@ -143,29 +178,43 @@ impl FcPort {
 
     /// Sets up the node.
     pub fn node<S: DeviceServer, W: Watcher<S>>(
-        mut self,
+        self,
         config: &NodeConfig,
         device: S,
         watcher: W,
     ) -> Result<FcNode<S, W>, FcError> {
-        let (Some(tx), Some(rx)) = (self.port.take_tx(0), self.port.take_rx(0)) else {
-            return Err(FcError::OneWay(self.info.name));
-        };
-        ask(&self.port, &self.info, config.mac, None)?;
+        let interfaces = if self.ip.is_some() { 2 } else { 1 };
+        let mut nic = Line::adapter(self.port, interfaces, config.mac, false)?;
+        let control = nic.control();
+        control.change(FC, |vi| {
+            vi.mtu = config.mtu.min(MAX_MTU);
+            if interfaces > 1 {
+                vi.ethertypes = vec![EtherType::FCOE, EtherType::FIP];
+            }
+        })?;
+        ask(&control, None)?;
+        let ip = self.ip.map(|wanted| host(&control, config.mac, &wanted)).transpose()?;
+        let mut line = Line::new(&mut nic, 0).ok_or(FcError::OneWay(self.info.name))?;
         Ok(FcNode {
             node: Node::new(config, device),
             watcher,
-            tx: FcTx::new(tx, config.vlan),
-            rx: FcRx::new(rx),
-            port: self.port,
-            info: self.info,
+            tx: FcTx::new(&mut line.tx, FC, config.vlan),
+            rx: FcRx::new(FC),
+            line,
+            ip,
             config: *config,
-            link: Link::Down,
             own: None,
-            unfiltered: None,
             parting: None,
         })
     }
+}
+
+/// The IP host on its interface, with its services.
+fn host(control: &Control, mac: MacAddr, wanted: &WantedIp) -> Result<(Ip, Services), FcError> {
+    control.change(IP, |vi| vi.mac = wanted.options.mac.unwrap_or(mac).0)?;
+    let mut ip = Ip::new(control, IP, &wanted.addresses, &wanted.options)?;
+    let services = Services::open(&mut ip, &wanted.services)?;
+    Ok((ip, services))
 }
 
 impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
@@ -186,28 +235,27 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
         self.watcher
     }
 
-    /// What the port is.
+    /// The queue that it has, and shares with the IP host if there is one.
     #[must_use]
-    pub fn info(&self) -> &Info {
-        &self.info
+    pub fn line(&self) -> &Line {
+        &self.line
     }
 
-    /// What the user should know of the port, as [`Port::notes`] has it.
+    /// The IP host that shares the port, and its services.
     #[must_use]
-    pub fn notes(&self) -> Vec<String> {
-        notes(&self.port, self.unfiltered.as_ref())
+    pub fn ip(&self) -> Option<&(Ip, Services)> {
+        self.ip.as_ref()
+    }
+
+    /// The IP host that shares the port.
+    pub fn ip_mut(&mut self) -> Option<&mut Ip> {
+        self.ip.as_mut().map(|(ip, _)| ip)
     }
 
     /// How it was set up: its addresses and names.
     #[must_use]
     pub fn config(&self) -> &NodeConfig {
         &self.config
-    }
-
-    /// Whether frames can pass.
-    #[must_use]
-    pub fn link(&self) -> Link {
-        self.port.link()
     }
 
     /// What was sent and received.
@@ -217,48 +265,50 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
     }
 
     fn work(&mut self, now: u64) -> bool {
-        let Self { node, tx, rx, watcher, .. } = self;
-        rx.sync();
-        let arrived = rx.receive(BATCH, |frame, _| node.handle(now, frame, tx));
-        node.poll(now, tx);
+        let Self { node, line, tx, rx, watcher, .. } = self;
+        let mut out = tx.over(&mut line.tx, now);
+        let arrived = rx.receive(&mut line.rx, BATCH, |frame, _| node.handle(now, frame, &mut out));
+        node.poll(now, &mut out);
         let own = node.own().map(|(_, mac)| mac);
         if own != self.own {
             self.own = own;
-            let before = notes(&self.port, self.unfiltered.as_ref());
-            // A port that does not take one more address receives all.
-            self.unfiltered = ask(&self.port, &self.info, self.config.mac, own).err().map(|e| {
-                let _ = self.port.filter(&Filter { promiscuous: true, all_multicast: true, addresses: Vec::new() });
-                format!("{e}: the port receives all frames instead")
-            });
-            let after = notes(&self.port, self.unfiltered.as_ref());
-            after.iter().filter(|note| !before.contains(note)).for_each(|note| watcher.note(note));
+            let before = line.notes();
+            // The adapter takes one address more, whatever the port can do.
+            let _ = ask(line.control(), own);
+            line.notes().iter().filter(|note| !before.contains(note)).for_each(|note| watcher.note(note));
         }
         while let Some(event) = node.poll_event() {
             watcher.event(now, &event, node);
         }
         let turned = watcher.turn(now, node);
         if turned {
-            node.poll(now, tx);
-        }
-        if tx.queue().ring.outstanding() > 0 {
-            tx.sync();
+            node.poll(now, &mut tx.over(&mut line.tx, now));
         }
         arrived > 0 || turned
+    }
+
+    /// Lets the IP host have its turn.
+    fn share(&mut self, now: u64) -> bool {
+        let Self { ip: Some((ip, services)), line, .. } = self else { return false };
+        let worked = ip.work(now, line);
+        services.serve(now, ip, line) || worked
     }
 }
 
 impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
     fn handle(&mut self, now: u64) -> Progress {
-        let link = self.port.link();
-        if link != self.link {
-            self.link = link;
-            // A queue that has nothing to send must look too: the far end of a cable is not let in before.
-            self.tx.sync();
-            self.node.set_link(now, link == Link::Up, &mut self.tx);
+        if let Some(link) = self.line.changed(now) {
+            self.node.set_link(now, link == Link::Up, &mut self.tx.over(&mut self.line.tx, now));
+            if let Some((ip, _)) = &mut self.ip {
+                ip.set_link(now, link, &mut self.line);
+            }
         }
-        let worked = self.work(now);
+        self.line.take(now);
+        let mut worked = self.work(now);
+        worked |= self.share(now);
+        self.line.flush(now);
         match self.parting {
-            Some(at) if now >= at || self.node.is_quiet() || link != Link::Up => return Progress::Done,
+            Some(at) if now >= at || self.node.is_quiet() || self.line.link() != Link::Up => return Progress::Done,
             None if self.watcher.is_done() => {
                 self.stop(now);
                 // Nobody may have to be waited for.
@@ -270,41 +320,26 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        [self.node.poll_timeout(), self.watcher.poll_timeout(), self.parting].into_iter().flatten().min()
+        let ip = self.ip.as_ref().and_then(|(ip, _)| ip.poll_timeout());
+        [self.node.poll_timeout(), self.watcher.poll_timeout(), self.parting, ip].into_iter().flatten().min()
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        visit(self.rx.queue());
-        if self.node.is_blocked() || self.tx.queue().ring.outstanding() > 0 {
-            visit(self.tx.queue());
-        }
+        self.line.waits_for(self.node.is_blocked(), visit);
         self.watcher.waits_for(visit);
     }
 
     fn stop(&mut self, now: u64) {
         if self.parting.is_none() {
             self.parting = Some(now.saturating_add(PARTING));
-            self.node.log_out(now, &mut self.tx);
+            self.node.log_out(now, &mut self.tx.over(&mut self.line.tx, now));
+            self.line.flush(now);
         }
     }
 }
 
-fn notes(port: &Port, unfiltered: Option<&String>) -> Vec<String> {
-    port.notes().into_iter().chain(unfiltered.cloned()).collect()
-}
-
-/// Asks a port that chooses what it delivers for what a node receives: FIP's groups, the ENode's address, the VN_Port's.
-fn ask(port: &Port, info: &Info, mac: MacAddr, own: Option<MacAddr>) -> Result<(), OpenError> {
-    if !info.caps.filters {
-        return Ok(());
-    }
-    let all = [FipFrame::ALL_VN2VN_MACS, FipFrame::ALL_PT2PT_MACS, mac].into_iter().chain(own);
-    let addresses = all.map(|mac| mac.0).filter(|mac| Some(*mac) != info.mac).collect();
-    port.filter(&Filter { addresses, ..Filter::default() })
-}
-
-/// Locally administered, for one station (IEEE 802, section 8.4).
-fn random_mac(seed: u64) -> MacAddr {
-    let [a, b, c, d, e, f, ..] = seed.to_le_bytes();
-    MacAddr([a & 0xfc | 2, b, c, d, e, f])
+/// Asks the adapter for what a node receives besides its own address: FIP's groups, and the VN_Port's.
+fn ask(control: &Control, own: Option<MacAddr>) -> Result<(), NicError> {
+    let all = [FipFrame::ALL_VN2VN_MACS, FipFrame::ALL_PT2PT_MACS].into_iter().chain(own);
+    control.change(FC, |vi| vi.addresses = all.map(|mac| mac.0).collect())
 }

@@ -21,14 +21,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod line;
+mod ip;
 mod node;
 mod service;
 mod udp;
 
-pub use line::Tx;
+pub use ip::{Ip, IpTx};
 pub use node::{NetError, Node, Options};
-pub use service::{SERVICES, Served, Service, Serving};
+pub use service::{SERVICES, Served, Service, Services, Serving};
 pub use udp::{Net, UdpSocket};
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The small services that every host once had, to try a stack with: a table, and a machine that runs them on a node.
 
+use super::ip::Ip;
 use super::node::Node;
+use crate::line::Line;
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
 use linerate_stack::{BindError, SendError, UdpId};
@@ -46,31 +48,30 @@ pub struct Served {
     pub unsent: u64,
 }
 
+/// The services that a host has open.
+pub struct Services {
+    open: Vec<(&'static Service, UdpId, Served)>,
+    buffer: Box<[u8]>,
+}
+
 /// A node with services: a machine for [`crate::run`].
 pub struct Serving {
     node: Node,
-    open: Vec<(&'static Service, UdpId, Served)>,
-    buffer: Box<[u8]>,
+    services: Services,
     stopping: bool,
 }
 
-impl Serving {
-    /// Opens these services for all of the node's addresses.
-    pub fn new(mut node: Node, services: &[&'static Service]) -> Result<Self, BindError> {
+impl Services {
+    /// Opens these services for all of a host's addresses.
+    pub fn open(ip: &mut Ip, services: &[&'static Service]) -> Result<Self, BindError> {
         let mut open = Vec::new();
         for service in services {
             for any in [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)] {
-                let id = node.host.udp_bind(SocketAddr::new(any, service.port))?;
+                let id = ip.host.udp_bind(SocketAddr::new(any, service.port))?;
                 open.push((*service, id, Served::default()));
             }
         }
-        Ok(Self { node, open, buffer: vec![0; 65536].into(), stopping: false })
-    }
-
-    /// The node.
-    #[must_use]
-    pub fn node(&self) -> &Node {
-        &self.node
+        Ok(Self { open, buffer: vec![0; 65536].into() })
     }
 
     /// What each service did, for each family.
@@ -78,8 +79,9 @@ impl Serving {
         self.open.iter().map(|(service, _, served)| (*service, *served))
     }
 
-    fn serve(&mut self, now: u64) -> bool {
-        let (mut worked, Node { host, tx, .. }) = (false, &mut self.node);
+    /// Answers what the host has received; true if there was something.
+    pub(crate) fn serve(&mut self, now: u64, ip: &mut Ip, line: &mut Line) -> bool {
+        let (mut worked, (host, mut tx)) = (false, ip.over(&mut line.tx));
         for (service, id, served) in &mut self.open {
             while let Some((n, _, from)) = host.udp_recv(*id, &mut self.buffer) {
                 worked = true;
@@ -90,12 +92,12 @@ impl Serving {
                     served.unsent += 1;
                     continue;
                 }
-                match host.udp_send(now, *id, Some(from), &self.buffer[..n], tx) {
+                match host.udp_send(now, *id, Some(from), &self.buffer[..n], &mut tx) {
                     Ok(()) => served.sent += 1,
                     Err(SendError::NoRoom) => {
                         // The ring may only want a sync; what finds no room then is lost, as on any wire.
                         tx.sync(now);
-                        let again = host.udp_send(now, *id, Some(from), &self.buffer[..n], tx).is_ok();
+                        let again = host.udp_send(now, *id, Some(from), &self.buffer[..n], &mut tx).is_ok();
                         served.sent += u64::from(again);
                         served.unsent += u64::from(!again);
                     }
@@ -104,9 +106,29 @@ impl Serving {
             }
         }
         if worked {
-            self.node.flush(now);
+            line.flush(now);
         }
         worked
+    }
+}
+
+impl Serving {
+    /// Opens these services for all of the node's addresses.
+    pub fn new(mut node: Node, services: &[&'static Service]) -> Result<Self, BindError> {
+        let services = Services::open(&mut node.ip, services)?;
+        Ok(Self { node, services, stopping: false })
+    }
+
+    /// The node.
+    #[must_use]
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// Its services.
+    #[must_use]
+    pub fn services(&self) -> &Services {
+        &self.services
     }
 }
 
@@ -116,7 +138,8 @@ impl Machine for Serving {
             return Progress::Done;
         }
         let arrived = self.node.handle(now);
-        if self.serve(now) || arrived { Progress::Worked } else { Progress::Idle }
+        let (ip, line) = self.node.split();
+        if self.services.serve(now, ip, line) || arrived { Progress::Worked } else { Progress::Idle }
     }
 
     fn poll_timeout(&self) -> Option<u64> {

@@ -36,7 +36,8 @@ impl Bench {
 
     /// What comes back for a datagram from our port.
     fn answer(&mut self, id: UdpId, to: &str, body: &[u8]) -> Option<Vec<u8>> {
-        self.client.host.udp_send(self.now, id, Some(at(to)), body, &mut self.client.tx).unwrap();
+        let (host, mut tx) = self.client.parts();
+        host.udp_send(self.now, id, Some(at(to)), body, &mut tx).unwrap();
         self.client.flush(self.now);
         for _ in 0..20 {
             self.now += 1000;
@@ -44,34 +45,35 @@ impl Bench {
             self.client.handle(self.now);
         }
         let mut buffer = vec![0; 70_000];
-        self.client.host.udp_recv(id, &mut buffer).map(|(n, ..)| buffer[..n].to_vec())
+        self.client.ip.host.udp_recv(id, &mut buffer).map(|(n, ..)| buffer[..n].to_vec())
     }
 }
 
 #[test]
 fn services_answer_but_not_each_other() {
     let mut bench = Bench::new("services", "");
-    let id = bench.client.host.udp_bind(at("0.0.0.0:5000")).unwrap();
+    let id = bench.client.ip.host.udp_bind(at("0.0.0.0:5000")).unwrap();
     assert_eq!(bench.answer(id, "10.0.0.2:7", b"hello").as_deref(), Some(&b"hello"[..]));
     assert_eq!(bench.answer(id, "10.0.0.2:9", b"hello"), None);
     assert_eq!(bench.answer(id, "10.0.0.2:19", b"").unwrap().len(), 74);
     // A datagram that claims to come from a service: an answer would be answered, without end.
     for port in [7, 9, 19] {
-        let id = bench.client.host.udp_bind(SocketAddr::new([0; 4].into(), port)).unwrap();
+        let id = bench.client.ip.host.udp_bind(SocketAddr::new([0; 4].into(), port)).unwrap();
         for service in ["10.0.0.2:7", "10.0.0.2:19"] {
             assert_eq!(bench.answer(id, service, b"forged"), None, "from {port} to {service}");
         }
     }
-    let served: Vec<_> = bench.server.served().filter(|(_, served)| served.received > 0).map(|(_, s)| s).collect();
+    let served: Vec<_> =
+        bench.server.services().served().filter(|(_, served)| served.received > 0).map(|(_, s)| s).collect();
     assert_eq!(served[0], Served { received: 4, sent: 1, unsent: 3 });
     assert_eq!(served[1], Served { received: 1, sent: 0, unsent: 0 });
-    assert_eq!(bench.server.node().host.counters().unexplained(), 0);
+    assert_eq!(bench.server.node().ip.host.counters().unexplained(), 0);
 }
 
 #[test]
 fn frames_of_several_slots_arrive_whole() {
     let mut bench = Bench::new("slots", ",mtu=9000,buf=2048");
-    let id = bench.client.host.udp_bind(at("0.0.0.0:5000")).unwrap();
+    let id = bench.client.ip.host.udp_bind(at("0.0.0.0:5000")).unwrap();
     for len in [1, 3000, 8900, 60_000] {
         let body: Vec<u8> = (0..len).map(|i| u8::try_from(i % 251).unwrap()).collect();
         // The first waits for the neighbour.
@@ -110,13 +112,13 @@ fn a_host_on_an_adapter_follows_its_settings() {
     let (client, server) = (nodes.next().unwrap(), nodes.next().unwrap());
     let services: Vec<_> = SERVICES.iter().collect();
     let mut bench = Bench { client, server: Serving::new(server, &services).unwrap(), now: 0 };
-    let id = bench.client.host.udp_bind(at("0.0.0.0:5000")).unwrap();
+    let id = bench.client.ip.host.udp_bind(at("0.0.0.0:5000")).unwrap();
     for _ in 0..3 {
         assert_eq!(bench.answer(id, "10.0.0.2:7", b"hello").as_deref(), Some(&b"hello"[..]));
     }
-    let control = bench.client.adapter().unwrap().clone();
+    let control = bench.client.line().control().clone();
     let sent = |what| control.counters(0).unwrap().iter().find(|(name, _)| *name == what).map_or(0, |(_, n)| n);
-    assert_eq!(bench.client.host.counters().udp_fast, 1, "the third by the kept header, through the adapter");
+    assert_eq!(bench.client.ip.host.counters().udp_fast, 1, "the third by the kept header, through the adapter");
     // A question for the neighbour, and three datagrams with their answers.
     assert_eq!((sent("tx.frames"), sent("rx.csum_good")), (4, 3));
     let body = vec![7; 1400];
@@ -124,10 +126,11 @@ fn a_host_on_an_adapter_follows_its_settings() {
     let before = sent("tx.frames");
     assert_eq!(bench.answer(id, "10.0.0.2:7", &body).as_deref(), Some(&body[..]));
     assert_eq!(bench.answer(id, "10.0.0.2:7", &body).as_deref(), Some(&body[..]));
-    assert_eq!(bench.client.host.mtu(), 600);
+    assert_eq!(bench.client.ip.host.mtu(), 600);
     assert!(sent("tx.frames") > before + 3, "the second one went in fragments");
     control.change(0, |vi| vi.up = false).unwrap();
     bench.client.handle(bench.now);
-    let refused = bench.client.host.udp_send(bench.now, id, Some(at("10.0.0.2:7")), b"x", &mut bench.client.tx);
+    let (host, mut tx) = bench.client.parts();
+    let refused = host.udp_send(bench.now, id, Some(at("10.0.0.2:7")), b"x", &mut tx);
     assert_eq!(refused, Err(linerate_stack::SendError::Down));
 }

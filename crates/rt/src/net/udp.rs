@@ -109,7 +109,7 @@ impl Net {
 
     /// Opens a UDP socket; port 0 gives a free one.
     pub fn udp_bind(&self, local: SocketAddr) -> Result<UdpSocket> {
-        let id = self.running.shared.lock().host.udp_bind(local).map_err(|error| {
+        let id = self.running.shared.lock().ip.host.udp_bind(local).map_err(|error| {
             let kind = match error {
                 BindError::InUse(_) => ErrorKind::AddrInUse,
                 BindError::NotOurs(_) => ErrorKind::AddrNotAvailable,
@@ -196,10 +196,10 @@ impl UdpSocket {
         let mut node = self.lock();
         let now = monotonic_ns();
         let before = node.poll_timeout();
-        let Node { host, tx, .. } = &mut *node;
+        let (host, mut tx) = node.parts();
         let mut sent = 0;
         for datagram in datagrams {
-            match host.udp_send(now, self.id, to, datagram, tx) {
+            match host.udp_send(now, self.id, to, datagram, &mut tx) {
                 Ok(()) => sent += 1,
                 Err(error) if sent == 0 && error != SendError::NoRoom => return Err(as_io(error)),
                 Err(_) => break,
@@ -219,10 +219,10 @@ impl UdpSocket {
         let until = timeout.map(|timeout| Instant::now() + timeout);
         let mut node = self.lock();
         loop {
-            if let Some((n, _, from)) = node.host.udp_recv(self.id, buffer) {
+            if let Some((n, _, from)) = node.ip.host.udp_recv(self.id, buffer) {
                 return Ok((n, from));
             }
-            if let Some(error) = node.host.udp_error(self.id) {
+            if let Some(error) = node.ip.host.udp_error(self.id) {
                 return Err(as_io(error));
             }
             let arrived = &self.net.running.shared.arrived;
@@ -243,7 +243,7 @@ impl UdpSocket {
     pub fn recv_batch(&self, buffer: &mut [u8], mut take: impl FnMut(&[u8], SocketAddr)) -> usize {
         let mut node = self.lock();
         let mut n = 0;
-        while let Some((len, _, from)) = node.host.udp_recv(self.id, buffer) {
+        while let Some((len, _, from)) = node.ip.host.udp_recv(self.id, buffer) {
             take(&buffer[..len], from);
             n += 1;
         }
@@ -252,17 +252,17 @@ impl UdpSocket {
 
     /// Sends to this address from now on, and receives from it alone.
     pub fn connect(&self, to: SocketAddr) -> Result<()> {
-        if self.lock().host.udp_connect(self.id, Some(to)) { Ok(()) } else { Err(as_io(SendError::Closed)) }
+        if self.lock().ip.host.udp_connect(self.id, Some(to)) { Ok(()) } else { Err(as_io(SendError::Closed)) }
     }
 
     /// The socket's own address.
     pub fn local_addr(&self) -> Result<SocketAddr> {
-        self.lock().host.udp_ends(self.id).map(|(local, _)| local).ok_or_else(|| as_io(SendError::Closed))
+        self.lock().ip.host.udp_ends(self.id).map(|(local, _)| local).ok_or_else(|| as_io(SendError::Closed))
     }
 
     /// Where the socket is connected.
     pub fn peer_addr(&self) -> Result<SocketAddr> {
-        let ends = self.lock().host.udp_ends(self.id);
+        let ends = self.lock().ip.host.udp_ends(self.id);
         ends.and_then(|(_, remote)| remote).ok_or_else(|| as_io(SendError::NotConnected))
     }
 
@@ -274,7 +274,7 @@ impl UdpSocket {
 
 impl Drop for UdpSocket {
     fn drop(&mut self) {
-        self.lock().host.udp_close(self.id);
+        self.lock().ip.host.udp_close(self.id);
     }
 }
 

@@ -139,7 +139,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
         return Ok(());
     }
     // nic and ring
-    if !tx.send(&head[..len], body, request) {
+    if !tx.send(&head[..len], &[body], request) {
         return Err(SendError::NoRoom);
     }
     if ours_too {

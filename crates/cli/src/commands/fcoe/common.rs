@@ -1,5 +1,6 @@
 //! What all of `linerate fcoe` takes: a port, and who the node on it is.
 
+use crate::commands::ip::{IpArguments, set_routes};
 use crate::commands::shared::{stop_after, stop_at_signals, wait};
 use crate::trouble::{Trouble, print};
 use clap::Args;
@@ -7,6 +8,7 @@ use linerate_fcoe::{DeviceServer, Downfall, Neighbour, Node, Peer, Role};
 use linerate_load::pktgen::resolve;
 use linerate_port::Link;
 use linerate_rt::fc::{FcError, FcNode, FcOptions, FcPort, Watcher};
+use linerate_rt::net::Options;
 use linerate_rt::{Stop, WaitMode};
 use linerate_wire::{MacAddr, VlanTag, Wwn};
 
@@ -51,6 +53,7 @@ impl From<FcError> for Trouble {
     fn from(error: FcError) -> Self {
         match error {
             FcError::Open(error) => error.into(),
+            FcError::Net(error) => error.into(),
             other => Self::usage(other.to_string()),
         }
     }
@@ -75,18 +78,38 @@ impl NodeArguments {
     }
 }
 
+/// A port that carries IP too, if there are addresses for it.
+pub(super) fn with_ip(port: FcPort, arguments: &IpArguments) -> FcPort {
+    if arguments.addr.is_empty() {
+        return port;
+    }
+    port.with_ip(&arguments.addr, &Options::default(), &arguments.services)
+}
+
+/// Puts the IP host's routes in force.
+pub(super) fn route<S: DeviceServer, W: Watcher<S>>(
+    node: &mut FcNode<S, W>,
+    arguments: &IpArguments,
+) -> Result<(), Trouble> {
+    node.ip_mut().map_or(Ok(()), |ip| set_routes(ip, &arguments.route))
+}
+
 /// Who we are, for people.
 pub(super) fn introduce<S: DeviceServer, W: Watcher<S>>(node: &FcNode<S, W>) {
-    let (info, config) = (node.info(), node.config());
+    let (info, config) = (node.line().info(), node.config());
     let mut text = format!("{}: {}\n", info.name, info.path);
-    text += &node.notes().iter().map(|note| format!("note: {note}\n")).collect::<String>();
+    text += &node.line().notes().iter().map(|note| format!("note: {note}\n")).collect::<String>();
     if config.mtu < 2158 {
         text +=
             &format!("note: an MTU of {} makes frames shorter than Fibre Channel's 2112 octets of data\n", config.mtu);
     }
-    let link = if node.link() == Link::Up { "up" } else { "down" };
+    let link = if node.line().link() == Link::Up { "up" } else { "down" };
     text +=
         &format!("port {}, node {}, MAC {}, MTU {}, link {link}\n", config.wwpn, config.wwnn, config.mac, config.mtu);
+    if let Some((ip, _)) = node.ip() {
+        let addresses: Vec<String> = ip.host.addresses().iter().map(ToString::to_string).collect();
+        text += &format!("IP: {}, MAC {}, MTU {}\n", addresses.join(" "), ip.host.mac(), ip.host.mtu());
+    }
     print(&text);
 }
 

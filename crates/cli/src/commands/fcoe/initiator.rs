@@ -1,6 +1,7 @@
 //! `linerate fcoe initiator`: LUNs of targets, handed on over NBD.
 
-use super::common::{NO_ADDRESS, NodeArguments, introduce, over};
+use super::common::{NO_ADDRESS, NodeArguments, introduce, over, route, with_ip};
+use crate::commands::ip::IpArguments;
 use crate::commands::shared::{confine, ended, stop_after, stop_at_signals};
 use crate::trouble::{Trouble, print};
 use clap::Args;
@@ -19,6 +20,8 @@ use std::time::Instant;
 pub(super) struct Arguments {
     #[command(flatten)]
     node: NodeArguments,
+    #[command(flatten)]
+    ip: IpArguments,
     /// The target's port name; otherwise the LUNs of all targets are served.
     #[arg(long, value_name = "WWPN")]
     target: Option<Wwn>,
@@ -164,7 +167,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
     let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
     let luns = Luns { remote: Remote::new(arguments.target), exports: Vec::new() };
-    let mut node = port.node(&config, disks, Serving { server, luns })?;
+    let mut node = with_ip(port, &arguments.ip).node(&config, disks, Serving { server, luns })?;
+    route(&mut node, &arguments.ip)?;
     confine(&[]);
     introduce(&node);
     print(&serves);

@@ -4,7 +4,8 @@ mod config;
 mod events;
 mod status;
 
-use super::common::{NodeArguments, counters, introduce, stopper};
+use super::common::{NodeArguments, counters, introduce, route, stopper, with_ip};
+use crate::commands::ip::{self, IpArguments};
 use crate::commands::shared::{confine, ended};
 use crate::trouble::{Trouble, print};
 use clap::Args;
@@ -21,6 +22,8 @@ use std::process::ExitCode;
 pub(super) struct Arguments {
     #[command(flatten)]
     node: NodeArguments,
+    #[command(flatten)]
+    ip: IpArguments,
     /// A LUN: its number and what it lives on: 0=ram:64M, 1=file:disk.img,ro, 2=null:1T, 3=nbd://host/export; may be
     /// given again.
     #[arg(long, value_name = "N=DEVICE")]
@@ -76,7 +79,8 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let stop = stopper(arguments.seconds)?;
     let config = NodeConfig { target: Some(TargetConfig::default()), ..config };
     let events = Events { silent: arguments.json, waits: opened.waits };
-    let node = port.node(&config, opened.disks, events)?;
+    let mut node = with_ip(port, &arguments.ip).node(&config, opened.disks, events)?;
+    route(&mut node, &arguments.ip)?;
     // A server that is lost is connected to again, and its socket may be another user's.
     confine(if arguments.lun.iter().any(LunSpec::has_socket) { &[Capability::DacOverride] } else { &[] });
     if !arguments.json {
@@ -93,10 +97,15 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let node = shown.node;
     let figures = figures(&node);
     if arguments.json {
-        let counters: Map<_, _> = figures.into_iter().map(|(name, n)| (name, json!(n))).collect();
+        // Both families of a service count together.
+        let mut counters = Map::new();
+        for (name, n) in figures {
+            let before = counters.get(&name).and_then(serde_json::Value::as_u64).unwrap_or(0);
+            counters.insert(name, json!(before + n));
+        }
         let config = node.config();
         let document = json!({
-            "schema": "linerate.fcoe.target", "version": 1, "port": node.info().name, "path": node.info().path,
+            "schema": "linerate.fcoe.target", "version": 1, "port": node.line().info().name, "path": node.line().info().path,
             "wwpn": config.wwpn.to_string(), "wwnn": config.wwnn.to_string(), "mac": config.mac.to_string(),
             "luns": opened.lines.iter().map(|(lun, line)| json!({"lun": lun, "device": line})).collect::<Vec<_>>(),
             "counters": counters,
@@ -119,11 +128,16 @@ fn figures(node: &Node) -> Vec<(String, u64)> {
         ("frames_received", received.frames),
         ("frames_bad_crc", received.bad_crc),
         ("frames_too_long", received.too_long),
-        ("frames_spoiled", received.spoiled),
+        ("frames_spoiled", node.line().control().ledger().spoiled),
     ]
     .map(|(name, n)| (name.to_owned(), n))
     .into();
     all.extend(counters(node.node()));
+    if let Some((ip, services)) = node.ip() {
+        let mut theirs = ip::figures(ip, services);
+        theirs.extend(ip::adapter_figures(node.line(), linerate_rt::fc::IP));
+        all.extend(theirs.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (format!("ip.{name}"), n)));
+    }
     if let Some(target) = node.node().target() {
         let counters = target.counters();
         all.extend(

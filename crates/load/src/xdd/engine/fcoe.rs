@@ -26,7 +26,7 @@ pub(super) fn open(request: &Request<'_>) -> Opened {
     let mut driver = Driver { node, clock: Clock::new(), running: Vec::new(), free: Vec::new(), ended: Vec::new() };
     let units = driver.find(request.units)?;
     driver.ended.resize_with(units.len(), VecDeque::new);
-    let path = driver.node.info().path.clone();
+    let path = driver.node.line().info().path.clone();
     let driver = Rc::new(RefCell::new(driver));
     let engine = |(unit, found): (usize, &RemoteUnit)| -> Box<dyn Engine> {
         let lun = &found.lun;

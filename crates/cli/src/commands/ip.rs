@@ -1,0 +1,86 @@
+//! What commands with an IP host on their port take, and what it counted.
+
+use super::shared::one_of;
+use crate::trouble::Trouble;
+use clap::Args;
+use linerate_rt::Line;
+use linerate_rt::net::{Ip, SERVICES, Service, Services};
+use linerate_stack::{Cidr, Route};
+use std::net::IpAddr;
+
+/// An IP host beside what the command is for.
+#[derive(Args)]
+pub(super) struct IpArguments {
+    /// Be an IP host too on the same port and with the same MAC address: an address with its network, as 10.0.0.2/24; it
+    /// answers ping and UDP echo (port 7); may be given again.
+    #[arg(long, value_name = "CIDR")]
+    pub(super) addr: Vec<Cidr>,
+    /// A route of the IP host, as 0.0.0.0/0=10.0.0.1; may be given again.
+    #[arg(long, value_name = "CIDR=ROUTER", value_parser = route, requires = "addr")]
+    pub(super) route: Vec<Route>,
+    /// Services of the IP host over UDP, with commas between: echo, discard, chargen; none: --services=.
+    #[arg(long, value_name = "NAMES", default_value = "echo", value_delimiter = ',', value_parser = service(), requires = "addr")]
+    pub(super) services: Vec<&'static Service>,
+}
+
+/// A service by its name.
+pub(super) fn service() -> impl clap::builder::TypedValueParser<Value = &'static Service> {
+    one_of(SERVICES.iter().map(|row| (row.name, row)))
+}
+
+/// A route as it is typed.
+pub(super) fn route(text: &str) -> Result<Route, String> {
+    let (to, via) = text.split_once('=').ok_or("write it as 0.0.0.0/0=10.0.0.1")?;
+    let via: IpAddr = via.parse().map_err(|_| format!("'{via}' is no IPv4 or IPv6 address"))?;
+    Ok(Route { to: to.parse().map_err(|e: linerate_stack::CidrError| e.to_string())?, via: Some(via) })
+}
+
+/// Puts routes in force.
+pub(super) fn set_routes(ip: &mut Ip, routes: &[Route]) -> Result<(), Trouble> {
+    routes.iter().try_for_each(|route| ip.host.set_route(*route)).map_err(|e| Trouble::usage(e.to_string()))
+}
+
+/// Everything that a host and its services counted, by name.
+pub(super) fn figures(ip: &Ip, services: &Services) -> Vec<(String, u64)> {
+    let counters = ip.host.counters();
+    let mut all: Vec<(String, u64)> = [
+        ("frames", counters.frames),
+        ("echoes", counters.echoes),
+        ("looped", counters.looped),
+        ("neighbour_messages", counters.neighbours),
+        ("fragments", counters.fragments),
+        ("udp_received", counters.udp_received),
+        ("udp_sent", counters.udp_sent),
+        ("udp_sent_fast", counters.udp_fast),
+        ("udp_sent_flow", counters.udp_flow),
+        ("icmp_errors_sent", counters.errors_sent),
+        ("icmp_errors_received", counters.errors_received),
+        ("unexplained", counters.unexplained()),
+    ]
+    .map(|(name, n)| (name.to_owned(), n))
+    .into();
+    all.extend(counters.discards().map(|(name, n)| (format!("discarded.{name}"), n)));
+    for (service, served) in services.served() {
+        if served.received > 0 {
+            all.push((format!("{}.received", service.name), served.received));
+            all.push((format!("{}.sent", service.name), served.sent));
+            all.push((format!("{}.unsent", service.name), served.unsent));
+        }
+    }
+    all
+}
+
+/// What the port dropped, and what an adapter's interface counted, by name; nothing that is 0.
+pub(super) fn adapter_figures(line: &Line, interface: usize) -> Vec<(String, u64)> {
+    let dropped = line.tx_counters().dropped;
+    let mut all: Vec<_> = dropped.iter().map(|(name, n)| (format!("tx_dropped.{name}"), n)).collect();
+    let control = line.control();
+    if let Ok(counters) = control.counters(interface) {
+        all.extend(counters.iter().map(|(name, n)| (format!("nic.{name}"), n)));
+    }
+    let ledger = control.ledger();
+    let lost = [("no_interface", ledger.no_interface), ("too_short", ledger.too_short), ("spoiled", ledger.spoiled)];
+    all.extend(lost.map(|(name, n)| (format!("nic.rx.drop.{name}"), n)));
+    all.retain(|(_, n)| *n > 0);
+    all
+}

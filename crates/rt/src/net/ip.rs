@@ -1,0 +1,159 @@
+//! An IP host as a client of an adapter: it has an interface of it, and shares its queue with others.
+
+use super::node::{NetError, Options};
+use crate::line::Line;
+use crate::random::random;
+use linerate_nic::{Control, Flags, NicTx, RxFrame};
+use linerate_offload::Verdict;
+use linerate_port::Link;
+use linerate_ring::{Frame, Meta};
+use linerate_stack::{Cidr, Config, Fills, Host, Transmit};
+use linerate_wire::{MacAddr, VlanTag};
+
+/// The way out of an interface.
+pub struct IpTx<'a> {
+    nic: &'a mut NicTx,
+    interface: usize,
+}
+
+impl IpTx<'_> {
+    /// Hands on what was sent, and gets sent slots back.
+    #[inline]
+    pub fn sync(&mut self, now: u64) {
+        self.nic.sync(now);
+    }
+}
+
+impl Transmit for IpTx<'_> {
+    #[inline]
+    fn send(&mut self, head: &[u8], body: &[&[u8]], request: Option<Meta>) -> bool {
+        self.nic.send(self.interface, head, body, request)
+    }
+
+    #[inline]
+    fn frame(&mut self, len: usize, request: Option<Meta>, fill: impl FnOnce(&mut Frame<'_>)) -> bool {
+        self.nic.frame(self.interface, len, request, fill)
+    }
+
+    #[inline]
+    fn single(&self) -> usize {
+        self.nic.single(self.interface)
+    }
+}
+
+/// An IP host on an interface. It follows when the interface's settings are changed.
+pub struct Ip {
+    /// The host.
+    pub host: Host,
+    interface: usize,
+    /// The generation of the settings that the host knows.
+    known: u64,
+    up: bool,
+    software: bool,
+    /// A merged frame's octets, from head to end.
+    merged: Vec<u8>,
+}
+
+impl Ip {
+    /// Sets up a host with these addresses on an interface, with the address, MTU and flags that are set there.
+    pub fn new(control: &Control, interface: usize, addresses: &[Cidr], options: &Options) -> Result<Self, NetError> {
+        control.change(interface, |vi| {
+            // Neighbour discovery's groups are among them.
+            vi.all_multicast = true;
+            vi.mac = options.mac.map_or(vi.mac, |mac| mac.0);
+            vi.mtu = options.mtu.unwrap_or(vi.mtu);
+            vi.vlans.extend(options.vlan.map(VlanTag::vid));
+        })?;
+        let settings = control.settings(interface)?;
+        let mut config = Config::new(MacAddr(settings.mac), random());
+        config.mtu = settings.mtu;
+        config.vlan = options.vlan;
+        let mut host = Host::new(&config)?;
+        addresses.iter().try_for_each(|address| host.add_address(*address))?;
+        let up = control.link() == Link::Up;
+        let mut ip = Self { host, interface, known: 0, up, software: options.software, merged: Vec::new() };
+        ip.follow(control);
+        Ok(ip)
+    }
+
+    /// The host, and its way out through a line.
+    #[inline]
+    pub fn over<'a>(&'a mut self, nic: &'a mut NicTx) -> (&'a mut Host, IpTx<'a>) {
+        (&mut self.host, IpTx { nic, interface: self.interface })
+    }
+
+    /// Takes over what was changed at the adapter.
+    pub(super) fn follow(&mut self, control: &Control) {
+        let generation = control.generation();
+        if generation == self.known {
+            return;
+        }
+        self.known = generation;
+        let Ok(settings) = control.settings(self.interface) else { return };
+        let flags = settings.flags.enabled();
+        // An IPv6 host's MTU cannot go below what its addresses need; then it stays, and the adapter cuts nothing.
+        let _ = self.host.set_mtu(settings.mtu);
+        self.host.set_mac(MacAddr(settings.mac));
+        let fills = flags.contains(Flags::TXCSUM) && control.port().caps.checksum && !self.software;
+        self.host.set_fills(Fills { v4: fills, v6: fills });
+        self.host.set_up(settings.up && self.up);
+    }
+
+    /// The link has changed.
+    pub(crate) fn set_link(&mut self, now: u64, link: Link, line: &mut Line) {
+        self.up = link == Link::Up;
+        self.host.set_up(self.up);
+        if self.up {
+            self.announce(line);
+        }
+        line.flush(now);
+    }
+
+    /// Tells all on the link where the host's addresses are, so that nobody keeps what was true before.
+    pub fn announce(&mut self, line: &mut Line) {
+        let (host, mut tx) = self.over(&mut line.tx);
+        host.announce(&mut tx);
+    }
+
+    /// Takes what has arrived for it, and does what is due; true if there was something.
+    pub(crate) fn work(&mut self, now: u64, line: &mut Line) -> bool {
+        self.follow(line.control());
+        let Self { host, interface, software, merged, .. } = self;
+        let mut tx = IpTx { nic: &mut line.tx, interface: *interface };
+        let arrived = line.rx.receive(*interface, usize::MAX, |mut frame| {
+            let meta = seen(&frame, *software);
+            if frame.is_merged() {
+                merged.clear();
+                merged.extend_from_slice(frame.head());
+                frame.pieces(|piece| merged.extend_from_slice(piece));
+                host.handle(now, merged, meta, &mut tx);
+            } else {
+                host.handle(now, frame.head(), meta, &mut tx);
+            }
+        });
+        let due = host.poll_timeout().is_some_and(|at| at <= now);
+        if due {
+            host.poll(now, &mut tx);
+        }
+        arrived > 0 || due
+    }
+
+    /// When [`Ip::work`] is wanted although nothing arrives.
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        self.host.poll_timeout()
+    }
+}
+
+/// What an adapter found out, as a port would say it. In software, a checksum that is there is verified by the host.
+#[inline]
+fn seen(frame: &RxFrame<'_>, software: bool) -> Option<Meta> {
+    let meta = frame.meta();
+    let good = meta.checksum == Verdict::Good;
+    if !good && meta.vlan.is_none() && meta.request == Meta::default() {
+        return None;
+    }
+    let valid = if good { Meta::DATA_VALID } else { 0 };
+    let not = if software { Meta::DATA_VALID } else { 0 };
+    let flags = (meta.request.flags | valid) & !not;
+    Some(Meta { flags, vlan_tci: meta.vlan.unwrap_or(0), ..Meta::default() })
+}
