@@ -127,7 +127,7 @@ impl World {
             for vi in 0..VIS {
                 let mut left: Vec<Vec<u8>> = wire.iter().map(|(frame, _)| plain(frame, true)).collect();
                 self.far.rx.receive(vi, most, |frame| {
-                    let (len, about, merged) = (frame.len(), *frame.meta(), frame.is_merged());
+                    let (len, about, merged) = (frame.len(), frame.meta(), frame.is_merged());
                     let headers = frame.head().len();
                     let bytes = frame.to_vec();
                     assert_eq!(bytes.len(), len);

@@ -151,7 +151,7 @@ fn what_the_kernel_leaves_open_is_vouched_for_or_filled_in() {
                 assert!(Instant::now() < until, "nothing comes");
                 queue.rx.poll(0);
                 queue.rx.receive(0, usize::MAX, |got| {
-                    let about = *got.meta();
+                    let about = got.meta();
                     if rxcsum {
                         assert_eq!((about.checksum, got.head()), (Verdict::Good, &open[..]), "{kind:?}");
                         assert_eq!(about.request.csum_start, kind.shape().meta.csum_start);

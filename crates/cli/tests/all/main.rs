@@ -5,6 +5,7 @@ mod bench;
 mod fcoe;
 mod fcoe_copy;
 mod fcoe_flushed;
+mod fcoe_ip;
 mod fcoe_kernel;
 mod fcoe_rig;
 mod fcoe_status;

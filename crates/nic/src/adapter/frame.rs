@@ -24,7 +24,8 @@ pub struct RxFrame<'a> {
     head: &'a [u8],
     more: Option<&'a mut dyn Pieces>,
     len: usize,
-    meta: &'a RxMeta,
+    /// None: there is nothing to say.
+    meta: Option<&'a RxMeta>,
 }
 
 /// The payload of a merged frame.
@@ -34,12 +35,18 @@ pub(super) trait Pieces {
 }
 
 impl<'a> RxFrame<'a> {
+    #[inline]
+    pub(super) fn plain(head: &'a [u8]) -> Self {
+        Self { head, more: None, len: head.len(), meta: None }
+    }
+
+    #[inline]
     pub(super) fn whole(head: &'a [u8], meta: &'a RxMeta) -> Self {
-        Self { head, more: None, len: head.len(), meta }
+        Self { head, more: None, len: head.len(), meta: Some(meta) }
     }
 
     pub(super) fn merged(head: &'a [u8], more: &'a mut dyn Pieces, len: usize, meta: &'a RxMeta) -> Self {
-        Self { head, more: Some(more), len, meta }
+        Self { head, more: Some(more), len, meta: Some(meta) }
     }
 
     /// The frame; of a merged one ([`RxFrame::is_merged`]) its headers, whose lengths are the whole's.
@@ -80,8 +87,15 @@ impl<'a> RxFrame<'a> {
     /// What was found out about it.
     #[inline]
     #[must_use]
-    pub fn meta(&self) -> &RxMeta {
-        self.meta
+    pub fn meta(&self) -> RxMeta {
+        self.meta.copied().unwrap_or_default()
+    }
+
+    /// Whether nothing was found out and nothing is to be said: the frame is as it was on a wire, and nobody vouches for it.
+    #[inline]
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.meta.is_none()
     }
 
     /// A copy of the whole frame, for those who are in no hurry.

@@ -3,6 +3,7 @@
 
 use super::cap::{Cap, on_the_wire};
 use super::count::{Count, ViCells};
+use super::demux::{ViSet, each};
 use super::request::{ETHERNET, Plan, Request, UDP_L4};
 use super::settings::{Compiled, QueueCells, Shared};
 use super::share::Share;
@@ -28,6 +29,8 @@ pub struct NicTx {
     share: Share,
     /// There is one interface: nobody shares the link with it.
     alone: bool,
+    /// Interfaces that have sent what is not counted yet, if there are several.
+    uncounted: ViSet,
     down: Down,
     /// Longest frame that the port carries, if it is not to be segmented.
     largest: usize,
@@ -41,6 +44,9 @@ struct TxVi {
     /// Frames of 14 octets and fewer than so many more pass with no further look: one slot, below the MTU, up, not capped.
     quick: usize,
     cap: Option<Cap>,
+    /// Frames and octets that went that way since the last sync, which counts them.
+    frames: u64,
+    bytes: u64,
 }
 
 impl NicTx {
@@ -52,6 +58,7 @@ impl NicTx {
             seen: 0,
             share: Share::new(&[]),
             alone: false,
+            uncounted: 0,
             vis: Box::default(),
             down,
             largest,
@@ -68,6 +75,7 @@ impl NicTx {
     #[inline]
     pub fn sync(&mut self, now: u64) {
         self.now = now;
+        self.count();
         self.port.sync();
         self.share.tick(now);
         if self.shared.generation() != self.seen {
@@ -123,6 +131,7 @@ impl NicTx {
 
     #[cold]
     fn refresh(&mut self) {
+        self.count();
         // First the number, then what it stands for: settings that change in between are fetched again.
         self.seen = self.shared.generation();
         self.settings = self.shared.now();
@@ -134,7 +143,8 @@ impl NicTx {
         self.alone = weights.len() == 1;
         let vis = self.settings.vis.iter().map(|vi| {
             let cap = vi.rate.map(|rate| Cap::new(rate, vi.mtu + ETHERNET));
-            TxVi { quick: if vi.up && cap.is_none() { vi.mtu.min(one_slot) + 1 } else { 0 }, cap }
+            let quick = if vi.up && cap.is_none() { vi.mtu.min(one_slot) + 1 } else { 0 };
+            TxVi { quick, cap, frames: 0, bytes: 0 }
         });
         self.vis = vis.collect();
     }
@@ -173,9 +183,7 @@ impl NicTx {
         debug_assert!(fits);
         batch.set(0, len, 0);
         batch.commit(1);
-        let cells = self.cells(vi);
-        cells.add(Count::TxFrames, 1);
-        cells.add(Count::TxBytes, len as u64);
+        self.sent(vi, len);
         true
     }
 
@@ -216,10 +224,10 @@ impl NicTx {
             batch.set_meta(0, request);
         }
         batch.commit(1);
-        let cells = self.cells(vi);
-        cells.add(Count::TxFrames, 1);
-        cells.add(Count::TxBytes, len as u64);
-        cells.add(Count::TxHandedDown, u64::from(request.is_some()));
+        if request.is_some() {
+            self.cells(vi).add(Count::TxHandedDown, 1);
+        }
+        self.sent(vi, len);
         true
     }
 
@@ -295,7 +303,31 @@ impl NicTx {
     /// Whether it is the interface's turn; then its credit is used.
     #[inline]
     fn may_send(&mut self, vi: usize, len: usize) -> bool {
-        self.alone || self.share.take(vi, len as u64)
+        self.alone || self.take_credit(vi, len)
+    }
+
+    #[inline(never)]
+    fn take_credit(&mut self, vi: usize, len: usize) -> bool {
+        self.uncounted |= 1 << vi;
+        self.share.take(vi, len as u64)
+    }
+
+    #[inline]
+    fn sent(&mut self, vi: usize, len: usize) {
+        let vi = &mut self.vis[vi];
+        (vi.frames, vi.bytes) = (vi.frames + 1, vi.bytes + len as u64);
+    }
+
+    /// Counts what was sent since the last time.
+    #[inline]
+    fn count(&mut self) {
+        let Self { vis, cells, uncounted, alone, .. } = self;
+        let those = if *alone { 1 } else { std::mem::take(uncounted) };
+        for vi in each(those) {
+            let (TxVi { frames, bytes, .. }, cells) = (&mut vis[vi], &cells.vis[vi]);
+            cells.add(Count::TxFrames, std::mem::take(frames));
+            cells.add(Count::TxBytes, std::mem::take(bytes));
+        }
     }
 
     #[cold]

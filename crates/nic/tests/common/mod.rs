@@ -154,7 +154,7 @@ pub(crate) fn receive(queue: &mut NicQueue, vi: usize) -> Vec<(Vec<u8>, linerate
     let mut frames = Vec::new();
     while queue.rx.poll(0) > 0 {
         queue.rx.receive(vi, usize::MAX, |frame| {
-            let meta = *frame.meta();
+            let meta = frame.meta();
             frames.push((frame.to_vec(), meta));
         });
     }

@@ -121,6 +121,9 @@ impl Ip {
         let Self { host, interface, software, merged, .. } = self;
         let mut tx = IpTx { nic: &mut line.tx, interface: *interface };
         let arrived = line.rx.receive(*interface, usize::MAX, |mut frame| {
+            if frame.is_plain() {
+                return host.handle(now, frame.head(), None, &mut tx);
+            }
             let meta = seen(&frame, *software);
             if frame.is_merged() {
                 merged.clear();
@@ -148,11 +151,7 @@ impl Ip {
 #[inline]
 fn seen(frame: &RxFrame<'_>, software: bool) -> Option<Meta> {
     let meta = frame.meta();
-    let good = meta.checksum == Verdict::Good;
-    if !good && meta.vlan.is_none() && meta.request == Meta::default() {
-        return None;
-    }
-    let valid = if good { Meta::DATA_VALID } else { 0 };
+    let valid = if meta.checksum == Verdict::Good { Meta::DATA_VALID } else { 0 };
     let not = if software { Meta::DATA_VALID } else { 0 };
     let flags = (meta.request.flags | valid) & !not;
     Some(Meta { flags, vlan_tci: meta.vlan.unwrap_or(0), ..Meta::default() })
