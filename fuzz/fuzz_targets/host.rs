@@ -100,8 +100,8 @@ fn leave(ring: &mut TxRing) {
     }
     assert!(frame.is_empty());
     let n = ring.pending();
-    ring.take(n);
-    ring.complete(n);
+    ring.own().unwrap().take(n);
+    ring.own().unwrap().complete(n);
 }
 
 /// One change of what can be set.

@@ -1,6 +1,6 @@
 //! Frames as they stand in a ring: chains of slots.
 
-use linerate_ring::{Frame, TxRing, flags};
+use linerate_ring::{TxRing, flags};
 
 /// Most slots of a frame (netmap's limit).
 pub(crate) const MAX_SLOTS: u32 = 64;
@@ -42,25 +42,11 @@ pub(crate) fn unit(ring: &TxRing, from: u32) -> Option<Unit> {
     (slots >= MAX_SLOTS).then_some(Unit::TooMany { slots })
 }
 
-/// Appends a frame's bytes.
-pub(crate) fn append(bytes: &mut Vec<u8>, frame: &Frame<'_>) {
-    if let Some(slice) = frame.bytes() {
-        bytes.extend_from_slice(slice);
-    } else {
-        let at = bytes.len();
-        bytes.resize(at + frame.len(), 0);
-        let whole = frame.read(0, &mut bytes[at..]);
-        debug_assert!(whole);
-    }
-}
-
 /// Appends the first `kept` bytes of the frame of so many slots that begins at the `from`th pending one. Exactly so many:
 /// where another process has shortened a slot meanwhile, the rest is zeros.
-pub(crate) fn gather(bytes: &mut Vec<u8>, ring: &mut TxRing, from: u32, slots: u32, kept: usize) {
+pub(crate) fn gather(bytes: &mut Vec<u8>, ring: &TxRing, from: u32, slots: u32, kept: usize) {
     let begin = bytes.len();
-    for i in from..from + slots {
-        append(bytes, &ring.pending_frame(i));
-    }
+    ring.append_pending(from, slots, bytes);
     bytes.resize(begin + kept, 0);
 }
 
@@ -92,7 +78,7 @@ mod tests {
         for len in [40u16, 200, 0] {
             memory.write_all_at(&len.to_le_bytes(), ring.spot().ring + SLOTS_OFFSET as u64 + 4).unwrap();
             got.truncate(1);
-            gather(&mut got, &mut ring, 0, slots, bytes);
+            gather(&mut got, &ring, 0, slots, bytes);
             assert_eq!(got.len(), 1 + bytes);
             assert!(got[0] == 1 && got[1..] == [7; 200], "what was committed");
         }

@@ -3,7 +3,7 @@
 
 use crate::counters::{DropReason, TxCounters};
 use linerate_ring::layout::MAX_FRAGS;
-use linerate_ring::{Meta, TxRing, flags};
+use linerate_ring::{Meta, OwnTx, TxRing, flags};
 
 /// Bytes of an Ethernet header.
 pub(crate) const ETHERNET: usize = 14;
@@ -43,7 +43,7 @@ impl Plan {
 
     /// Looks at the front of the ring: passes over what is void or can never be sent, which is counted, and plans up to
     /// `most` whole frames that can.
-    pub(crate) fn make(&mut self, ring: &mut TxRing, count: &mut TxCounters, most: usize) -> &[Outgoing] {
+    pub(crate) fn make(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters, most: usize) -> &[Outgoing] {
         self.frames.clear();
         let mut at = 0;
         while self.frames.len() < most {
@@ -67,7 +67,7 @@ impl Plan {
     }
 
     /// The first `n` planned frames have been sent.
-    pub(crate) fn sent(&mut self, ring: &mut TxRing, count: &mut TxCounters, n: usize) {
+    pub(crate) fn sent(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters, n: usize) {
         let mut slots = 0;
         for frame in self.frames.drain(..n.min(self.frames.len())) {
             count.frames += 1;
@@ -79,7 +79,7 @@ impl Plan {
     }
 
     /// The first planned frame cannot be sent. Ends the plan.
-    pub(crate) fn drop_first(&mut self, ring: &mut TxRing, count: &mut TxCounters, reason: DropReason) {
+    pub(crate) fn drop_first(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters, reason: DropReason) {
         if let Some(frame) = self.frames.drain(..).next() {
             count.dropped.add(reason, 1);
             ring.take(frame.slots);
@@ -88,7 +88,7 @@ impl Plan {
     }
 
     /// None of the pending frames can be sent.
-    pub(crate) fn drop_all(&mut self, ring: &mut TxRing, count: &mut TxCounters, reason: DropReason) {
+    pub(crate) fn drop_all(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters, reason: DropReason) {
         while !self.make(ring, count, 1).is_empty() {
             self.drop_first(ring, count, reason);
         }
@@ -172,12 +172,13 @@ mod tests {
         let slots = [(0, false), (60, false), (700, true), (700, false), (1519, false), (13, false), (64, false)];
         commit(&mut ring, &slots);
         for _ in 0..2 {
-            let frames: Vec<_> = plan.make(&mut ring, &mut count, 64).iter().map(|f| (f.slots, f.bytes)).collect();
+            let frames: Vec<_> =
+                plan.make(&mut ring.own().unwrap(), &mut count, 64).iter().map(|f| (f.slots, f.bytes)).collect();
             assert_eq!(frames, [(1, 60), (2, 1400)]);
         }
-        plan.sent(&mut ring, &mut count, 2);
-        assert_eq!(plan.make(&mut ring, &mut count, 64).len(), 1);
-        plan.sent(&mut ring, &mut count, 1);
+        plan.sent(&mut ring.own().unwrap(), &mut count, 2);
+        assert_eq!(plan.make(&mut ring.own().unwrap(), &mut count, 64).len(), 1);
+        plan.sent(&mut ring.own().unwrap(), &mut count, 1);
         assert_eq!((count.frames, count.bytes, ring.outstanding()), (3, 1524, 0));
         assert_eq!(count.dropped.iter().collect::<Vec<_>>(), [("too_long", 1), ("too_short", 1)]);
     }
@@ -187,19 +188,19 @@ mod tests {
         let (mut ring, mut count) = (ring(), TxCounters::default());
         let mut plan = Plan::new(1518, false);
         commit(&mut ring, &[(60, false), (10, true), (10, true)]);
-        assert_eq!(plan.make(&mut ring, &mut count, 64).len(), 1);
-        plan.sent(&mut ring, &mut count, 1);
-        assert!(plan.make(&mut ring, &mut count, 64).is_empty());
+        assert_eq!(plan.make(&mut ring.own().unwrap(), &mut count, 64).len(), 1);
+        plan.sent(&mut ring.own().unwrap(), &mut count, 1);
+        assert!(plan.make(&mut ring.own().unwrap(), &mut count, 64).is_empty());
         assert_eq!(ring.pending(), 2);
         commit(&mut ring, &[(10, false)]);
-        assert_eq!(plan.make(&mut ring, &mut count, 64)[0].slots, 3);
-        plan.sent(&mut ring, &mut count, 1);
+        assert_eq!(plan.make(&mut ring.own().unwrap(), &mut count, 64)[0].slots, 3);
+        plan.sent(&mut ring.own().unwrap(), &mut count, 1);
         // 70 slots: 64 are cut at once, the rest whenever it comes.
         commit(&mut ring, &[(10, true); 66]);
-        assert!(plan.make(&mut ring, &mut count, 64).is_empty());
+        assert!(plan.make(&mut ring.own().unwrap(), &mut count, 64).is_empty());
         assert_eq!(ring.pending(), 0);
         commit(&mut ring, &[(10, true), (10, true), (10, true), (10, false), (99, false)]);
-        assert_eq!(plan.make(&mut ring, &mut count, 64)[0].bytes, 99);
+        assert_eq!(plan.make(&mut ring.own().unwrap(), &mut count, 64)[0].bytes, 99);
         assert_eq!((count.dropped.of(DropReason::TooManyFragments), count.dropped.total()), (1, 1));
     }
 }

@@ -6,7 +6,7 @@ use crate::info::{Caps, Info};
 use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
 use crate::port::{Device, Parts};
 use crate::queue::{RxEngine, RxQueue, TxEngine, TxQueue};
-use linerate_ring::{RxRing, TxRing, flags};
+use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing, flags};
 
 pub(crate) const KIND: Kind = Kind {
     name: "null",
@@ -68,7 +68,7 @@ impl Device for Null {}
 struct Sink;
 
 impl TxEngine for Sink {
-    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+    fn sync(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) {
         let (mut whole, mut frames, mut bytes, mut open) = (0, 0, 0, 0);
         for (i, word) in (1..).zip(ring.pending_words()) {
             open += u64::from(word.len());
@@ -93,7 +93,7 @@ struct Source {
 }
 
 impl RxEngine for Source {
-    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+    fn sync(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) {
         let n = ring.room();
         for i in 0..n {
             ring.set_free(i, self.size, 0, None);

@@ -2,7 +2,7 @@
 
 use crate::counters::{DropReason, Drops, RxCounters, TxCounters};
 use crate::info::Link;
-use linerate_ring::{RxRing, TxRing};
+use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing};
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
@@ -18,7 +18,16 @@ pub enum Interest {
 /// What carries a transmit ring's frames.
 pub trait TxEngine: Send {
     /// Takes committed slots, sends what can be sent now, completes what has been sent. Never sleeps.
-    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters);
+    fn sync(&mut self, _ring: &mut OwnTx<'_>, _count: &mut TxCounters) {}
+
+    /// The same over whatever ring the queue has. An engine that carries through a pipe, or leaves that to another, has this
+    /// instead of [`TxEngine::sync`], which sees rings without a pipe alone: a pipe's would stand still.
+    #[inline]
+    fn serve(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+        if let Some(mut ring) = ring.own() {
+            self.sync(&mut ring, count);
+        }
+    }
 
     /// The queue carries these classes, a bit each: it stands still while the far end pauses one of them, if that can
     /// tell it so.
@@ -54,7 +63,15 @@ pub trait TxEngine: Send {
 /// What fills a receive ring.
 pub trait RxEngine: Send {
     /// Takes back released slots and delivers what has arrived. Never sleeps.
-    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters);
+    fn sync(&mut self, _ring: &mut OwnRx<'_>, _count: &mut RxCounters) {}
+
+    /// The same over whatever ring the queue has; see [`TxEngine::serve`].
+    #[inline]
+    fn serve(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+        if let Some(mut ring) = ring.own() {
+            self.sync(&mut ring, count);
+        }
+    }
 
     /// Asks the far end to hold back frames of these classes, a bit each, from now on. Does nothing where
     /// [`Caps::pause`](crate::Caps::pause) is not said.
@@ -133,7 +150,7 @@ impl TxQueue {
     /// Sends what was committed, as far as it can be sent now, and gets sent slots back.
     #[inline]
     pub fn sync(&mut self) {
-        self.engine.sync(&mut self.ring, &mut self.count);
+        self.engine.serve(&mut self.ring, &mut self.count);
     }
 
     /// See [`TxEngine::tell_dropped`].
@@ -186,7 +203,7 @@ impl RxQueue {
     /// Gives released slots back and gets what has arrived.
     #[inline]
     pub fn sync(&mut self) {
-        self.engine.sync(&mut self.ring, &mut self.count);
+        self.engine.serve(&mut self.ring, &mut self.count);
     }
 
     /// Asks the transmit queue at the far end to hold back frames of these classes, a bit each, from now on; 0 ends it.

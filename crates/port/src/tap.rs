@@ -20,7 +20,7 @@ use crate::sys::socket::MOST;
 use crate::sys::tap::TapQueue;
 use crate::vnet::segments_udp;
 use linerate_host::{LinkState, Rtnetlink};
-use linerate_ring::{RxRing, TxRing, flags};
+use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing, flags};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -244,7 +244,7 @@ struct TapTx {
 }
 
 impl TxEngine for TapTx {
-    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+    fn sync(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) {
         self.again = None;
         let before = count.frames;
         loop {
@@ -303,7 +303,7 @@ struct TapRx {
 }
 
 impl RxEngine for TapRx {
-    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+    fn sync(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) {
         let before = count.slots;
         let usable = ring.usable();
         for _ in 0..BATCH {

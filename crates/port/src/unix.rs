@@ -17,7 +17,7 @@ use crate::port::{Device, Parts};
 use crate::queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
 use crate::sys::socket::{MOST, Messages};
 use crate::sys::unix;
-use linerate_ring::{RxRing, TxRing, flags};
+use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing, flags};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -237,7 +237,7 @@ struct UnixTx {
 }
 
 impl TxEngine for UnixTx {
-    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+    fn sync(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) {
         self.again = None;
         let before = count.frames;
         if ring.pending() == 0 {
@@ -307,7 +307,7 @@ struct UnixRx {
 }
 
 impl RxEngine for UnixRx {
-    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+    fn sync(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) {
         let before = count.slots;
         // Frames of several slots come one by one, so that no slot stays empty between two.
         let most = if self.per_frame == 1 { u32::try_from(MOST).unwrap_or(1) } else { 1 };
@@ -352,7 +352,7 @@ impl RxEngine for UnixRx {
 }
 
 /// Sets the free slots from `from` on that a frame of `len` bytes fills; gives how many.
-fn set(ring: &mut RxRing, from: u32, len: usize) -> u32 {
+fn set(ring: &mut OwnRx<'_>, from: u32, len: usize) -> u32 {
     let usable = ring.usable();
     let (mut slot, mut left) = (from, len);
     loop {

@@ -134,10 +134,22 @@ impl<'a> Frame<'a> {
     /// A copy on the heap, for those who are in no hurry.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
-        let mut bytes = vec![0; self.len];
-        let whole = self.read(0, &mut bytes);
-        debug_assert!(whole);
+        let mut bytes = Vec::new();
+        self.append_to(&mut bytes);
         bytes
+    }
+
+    /// Copies the bytes to the end of others.
+    pub fn append_to(&self, bytes: &mut Vec<u8>) {
+        match self.bytes() {
+            Some(slice) => bytes.extend_from_slice(slice),
+            None => {
+                let at = bytes.len();
+                bytes.resize(at + self.len, 0);
+                let whole = self.read(0, &mut bytes[at..]);
+                debug_assert!(whole);
+            }
+        }
     }
 
     /// Where the bytes are, for system calls that fill or send them.

@@ -2,9 +2,9 @@
 //! `netmap.h` lays them out, and may be shared between threads and between processes.
 //!
 //! The way of a frame: a user reserves slots of a [`TxRing`], writes frames into their buffers and commits them; an
-//! engine (a port) takes committed slots and gives them back when they were sent. On receive the engine delivers
-//! slots to an [`RxRing`], the user reads the frames and releases the slots. A [`Pipe`] joins a transmit ring to a
-//! receive ring of somebody else, which is all that a virtual cable is.
+//! engine (a port) takes committed slots and gives them back when they were sent ([`OwnTx`]). On receive the engine
+//! delivers slots to an [`RxRing`] ([`OwnRx`]), the user reads the frames and releases the slots. A [`Pipe`] joins a
+//! transmit ring to a receive ring of somebody else, which is all that a virtual cable is, and is the engine of both.
 //!
 //! What this crate refuses to do: it knows no protocol, no port, no policy and no clock.
 //!
@@ -21,6 +21,7 @@ mod cursor;
 mod error;
 mod frame;
 pub mod layout;
+mod own;
 mod pause;
 mod pipe;
 mod prefetch;
@@ -36,6 +37,7 @@ pub use cell::{Meta, SlotCell, SlotWord};
 pub use error::{BadSlot, RegionError};
 pub use frame::Frame;
 pub use layout::flags;
+pub use own::{OwnRx, OwnTx};
 pub use pause::Pause;
 pub use pipe::{Pipe, PipeRx, PipeTx, Reclaimed};
 pub use region::{BUFFERS_RESERVED, Buffer, HEADROOM, Region, RegionConfig, RingPair, RingSpot, Sharing, TOLD};

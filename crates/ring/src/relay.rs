@@ -192,8 +192,9 @@ mod tests {
         let mut rest = [0xaa; 60];
         rest[3] = 0xbb;
         let fill = |ring: &mut TxRing, odd: &str| {
-            ring.take(ring.pending());
-            ring.complete(ring.in_flight());
+            let mut own = ring.own().unwrap();
+            own.take(own.pending());
+            own.complete(own.in_flight());
             let mut batch = ring.reserve(20);
             for i in 0..20 {
                 assert!(batch.put(i, &[0xaa; 60]));
@@ -228,8 +229,9 @@ mod tests {
             }
             batch.commit(wanted);
             assert_eq!(to.pending_word(wanted - 1).len(), 60);
-            to.take(to.pending());
-            to.complete(to.in_flight());
+            let mut own = to.own().unwrap();
+            own.take(own.pending());
+            own.complete(own.in_flight());
         }
         fill(&mut from, "nothing");
         let mut batch = to.reserve(7);
@@ -255,7 +257,7 @@ mod tests {
                 let mut frame = [0xaa; 60];
                 frame[20] = i;
                 frame[3] = if i == 17 { 0xbb } else { 0xaa };
-                assert!(from.deliver_copy(&frame, None));
+                assert!(from.own().unwrap().deliver_copy(&frame, None));
             }
             let (lent, spare): (Vec<_>, Vec<_>) =
                 (0..20).map(|k| (from.slot_word(k).buf_idx(), to.slot_word(k).buf_idx())).unzip();
@@ -272,7 +274,8 @@ mod tests {
             batch.release(18);
             for i in 2..17_u8 {
                 let k = u32::from(i) + 1;
-                let (frame, flags) = to.pending_look(k).unwrap();
+                let mut own = to.own().unwrap();
+                let (frame, flags) = own.pending_look(k).unwrap();
                 assert_eq!((frame.len(), frame.to_vec()[20], flags & flags::MOREFRAG), (60, i, 0));
                 let kept = to.slot_word(k).buf_idx() == spare[k as usize];
                 let back = from.slot_word(u32::from(i)).buf_idx() == lent[usize::from(i)];
@@ -322,7 +325,7 @@ mod tests {
             let far = if exchanged { near.clone() } else { Region::new(&config).unwrap() };
             let (mut from, mut to) = (RxRing::new(&near, 0, 64).unwrap(), TxRing::new(&far, 1, 64).unwrap());
             for _ in 0..20 {
-                assert!(from.deliver_copy(&[0xaa; 60], None));
+                assert!(from.own().unwrap().deliver_copy(&[0xaa; 60], None));
             }
             let odd = from.slot_word(7);
             from.raw.slot(7).set(odd.with_buf(from.slot_word(30).buf_idx()));

@@ -10,6 +10,7 @@ use crate::cell::{Meta, SlotCell, SlotWord};
 use crate::error::{BadSlot, RegionError};
 use crate::frame::Frame;
 use crate::layout::flags;
+use crate::own::OwnRx;
 use crate::region::Buffer;
 use crate::region::{BUFFERS_RESERVED, Region, RingSpot};
 use crate::ring::{Raw, RingStats};
@@ -23,7 +24,7 @@ const NEAR: u32 = 6;
 const MOST_LINES: usize = 4;
 const LONGEST_FETCHED: u16 = 1024;
 
-/// A receive ring in the hands of one thread: the engine's half delivers, the user's half reads and releases.
+/// A receive ring in the hands of one thread: a pipe, or the engine by [`OwnRx`], delivers; the user reads and releases.
 pub struct RxRing {
     pub(crate) raw: Raw,
     pub(crate) head: u32,
@@ -127,110 +128,11 @@ impl RxRing {
         self.stats = from.stats;
     }
 
-    // ---- the engine's half; a pipe's ring has the pipe for its engine, and takes orders of nobody else ----
-
-    /// Slots that can be delivered into now, if their buffers are still there (copying engines never take them). None
-    /// in the ring of a pipe.
+    /// The engine's half, of a ring without a pipe. None of a pipe's: that takes orders of its pipe, and of nobody else.
     #[inline]
     #[must_use]
-    pub fn room(&self) -> u32 {
-        if self.raw.pipe == 0 { self.raw.mask - self.available() } else { 0 }
-    }
-
-    /// Largest frame that can be received now: the `i`th free slot's whole buffer. `i` must be below [`RxRing::room`].
-    #[inline]
-    #[must_use]
-    pub fn free_frame(&mut self, i: u32) -> Option<Frame<'_>> {
-        if i >= self.room() {
-            return None;
-        }
-        let buf = self.raw.buf(self.tail.wrapping_add(i));
-        // SAFETY: not delivered, so the slot is the engine's, on the same thread; a slot without a buffer is refused.
-        (buf >= BUFFERS_RESERVED).then(|| unsafe { self.raw.frame(buf, self.raw.usable) })
-    }
-
-    /// Sets what the `i`th free slot will be delivered with; nothing if there is no such slot.
-    #[inline]
-    pub fn set_free(&mut self, i: u32, len: usize, flags: u16, meta: Option<Meta>) {
-        if i >= self.room() {
-            return;
-        }
-        let cursor = self.tail.wrapping_add(i);
-        let len = u16::try_from(len.min(self.raw.usable)).unwrap_or(u16::MAX);
-        let flags = flags | if meta.is_some() { flags::META } else { 0 };
-        self.raw.slot(cursor).set(SlotWord::new(self.raw.buf(cursor), len, flags));
-        if let Some(meta) = meta {
-            self.raw.set_meta(cursor, meta);
-        }
-    }
-
-    /// Delivers the next `n` free slots, which were set before.
-    #[inline]
-    pub fn deliver(&mut self, n: u32) {
-        if self.raw.pipe != 0 {
-            return;
-        }
-        debug_assert!(n <= self.room());
-        self.tail = self.tail.wrapping_add(n.min(self.room()));
-        self.raw.show(self.head, self.tail);
-    }
-
-    /// Copies one whole frame into the next free slot, or as many as it needs; false, and nothing done, if there is no
-    /// room or it needs more than 64 slots.
-    pub fn deliver_copy(&mut self, bytes: &[u8], meta: Option<Meta>) -> bool {
-        let per = self.raw.usable;
-        let slots = bytes.len().div_ceil(per).max(1);
-        if slots > crate::layout::MAX_FRAGS || slots > self.room() as usize {
-            return false;
-        }
-        let mut at = 0;
-        let mut i = 0;
-        loop {
-            let n = (bytes.len() - at).min(per);
-            let Some(mut frame) = self.free_frame(i) else { return false };
-            let whole = frame.write(0, &bytes[at..at + n]);
-            debug_assert!(whole);
-            at += n;
-            let more = at < bytes.len();
-            self.set_free(i, n, if more { flags::MOREFRAG } else { 0 }, if i == 0 { meta } else { None });
-            i += 1;
-            if !more {
-                break;
-            }
-        }
-        self.deliver(i);
-        true
-    }
-
-    /// Takes the buffer out of the next slot that is neither delivered nor empty already. At the start that is all slots.
-    pub fn take_buffer(&mut self) -> Option<Buffer> {
-        // Free slots are [tail, head + slots), and [tail, back) of them are empty; a ring that was delivered into by
-        // copying has left `back` behind.
-        let free = self.raw.mask + 1 - self.available();
-        let empty = self.back.wrapping_sub(self.tail);
-        let empty = if empty > free { 0 } else { empty };
-        if self.raw.pipe != 0 || empty == free {
-            return None;
-        }
-        let cursor = self.tail.wrapping_add(empty);
-        let buf = self.raw.buf(cursor);
-        self.back = cursor.wrapping_add(1);
-        self.raw.set_buf(cursor, 0);
-        // SAFETY: the slot gave its buffer up, so the index has one holder.
-        (buf >= BUFFERS_RESERVED).then(|| unsafe { Buffer::from_index(buf, &self.raw.region) })
-    }
-
-    /// Delivers a buffer that was taken before, in the next slot; gives it back if there is no room, or the slot still
-    /// has a buffer, or it is another region's.
-    pub fn deliver_buffer(&mut self, buffer: Buffer, len: usize, flags: u16, meta: Option<Meta>) -> Result<(), Buffer> {
-        let cursor = self.tail;
-        if self.room() == 0 || self.raw.buf(cursor) != 0 || !buffer.is_of(&self.raw.region) || len > self.raw.usable {
-            return Err(buffer);
-        }
-        self.raw.set_buf(cursor, buffer.index());
-        self.set_free(0, len, flags, meta);
-        self.deliver(1);
-        Ok(())
+    pub fn own(&mut self) -> Option<OwnRx<'_>> {
+        (self.raw.pipe == 0).then_some(OwnRx(self))
     }
 }
 

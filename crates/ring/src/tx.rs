@@ -10,6 +10,7 @@ use crate::cell::{Meta, SlotCell, SlotWord};
 use crate::error::RegionError;
 use crate::frame::Frame;
 use crate::layout::flags;
+use crate::own::OwnTx;
 use crate::region::Buffer;
 use crate::region::{Region, RingSpot};
 use crate::ring::Raw;
@@ -18,7 +19,8 @@ use std::sync::Arc;
 /// How many slots ahead of the one that is asked for its buffer is fetched.
 const AHEAD: u32 = 16;
 
-/// A transmit ring in the hands of one thread: the user's half fills and commits, the engine's half takes and completes.
+/// A transmit ring in the hands of one thread: the user fills and commits; a pipe, or the engine by [`OwnTx`], takes and
+/// completes.
 pub struct TxRing {
     pub(crate) raw: Raw,
     pub(crate) head: u32,
@@ -154,7 +156,12 @@ impl TxRing {
         }
     }
 
-    // ---- the engine's half; a pipe's ring has the pipe for its engine, and takes orders of nobody else ----
+    /// The engine's half, of a ring without a pipe. None of a pipe's: that takes orders of its pipe, and of nobody else.
+    #[inline]
+    #[must_use]
+    pub fn own(&mut self) -> Option<OwnTx<'_>> {
+        (self.raw.pipe == 0).then_some(OwnTx(self))
+    }
 
     /// Slots committed and not yet taken.
     #[inline]
@@ -204,32 +211,21 @@ impl TxRing {
         unsafe { self.raw.frame(word.buf_idx(), word.len().into()) }
     }
 
-    /// The `i`th pending slot's frame and flags, the slot being read once; None if it is void. `i` must be below
-    /// [`TxRing::pending`].
-    #[inline]
-    #[must_use]
-    pub fn pending_look(&mut self, i: u32) -> Option<(Frame<'_>, u16)> {
-        assert!(i < self.pending(), "slot {i} of {} pending ones", self.pending());
-        let word = self.pending_word(i);
-        if word.is_empty() && !word.has(flags::MOREFRAG) {
-            return None;
+    /// Appends what so many pending slots from the `from`th on hold.
+    pub fn append_pending(&self, from: u32, slots: u32, bytes: &mut Vec<u8>) {
+        for i in from..from + slots {
+            assert!(i < self.pending(), "slot {i} of {} pending ones", self.pending());
+            let word = self.pending_word(i);
+            // SAFETY: committed and not taken, so the slot is this thread's, and no frame of it is out while the ring is
+            // borrowed: this one is read only. The length was cut.
+            unsafe { self.raw.frame(word.buf_idx(), word.len().into()) }.append_to(bytes);
         }
-        // SAFETY: committed and not taken, so the slot is this thread's; the length was cut.
-        Some((unsafe { self.raw.frame(word.buf_idx(), word.len().into()) }, word.flags()))
     }
 
     /// The `i`th pending slot's metadata, if it carries any.
     #[must_use]
     pub fn pending_meta(&self, i: u32) -> Option<Meta> {
         self.pending_word(i).has(flags::META).then(|| self.raw.meta(self.taken.wrapping_add(i)))
-    }
-
-    /// Takes the next `n` pending slots.
-    #[inline]
-    pub fn take(&mut self, n: u32) {
-        if self.raw.pipe == 0 {
-            self.advance(n);
-        }
     }
 
     #[inline]
@@ -243,14 +239,6 @@ impl TxRing {
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.taken.wrapping_sub(self.done)
-    }
-
-    /// Gives the oldest `n` taken slots back to the user.
-    #[inline]
-    pub fn complete(&mut self, n: u32) {
-        if self.raw.pipe == 0 {
-            self.give_back(n);
-        }
     }
 
     #[inline]

@@ -22,8 +22,8 @@ fn the_slots_of_a_batch_lie_in_two_runs_across_the_rings_end() {
     let region = region(64, 2);
     let (mut tx, mut rx) = (TxRing::new(&region, 0, 64).unwrap(), RxRing::new(&region, 1, 64).unwrap());
     tx.reserve(60).commit(60);
-    tx.take(60);
-    tx.complete(60);
+    tx.own().unwrap().take(60);
+    tx.own().unwrap().complete(60);
     let mut batch = tx.reserve(10);
     (0..10).for_each(|i| batch.set(i, 100 + i as usize, 0));
     let (first, second) = batch.slots();
@@ -32,12 +32,12 @@ fn the_slots_of_a_batch_lie_in_two_runs_across_the_rings_end() {
     let batch = tx.reserve(3);
     assert_eq!((batch.slots().0.len(), batch.slots().1.len()), (3, 0));
 
-    rx.deliver(60);
+    rx.own().unwrap().deliver(60);
     rx.batch(60).release(60);
     for k in 0..10 {
-        rx.set_free(k, 200 + k as usize, 0, None);
+        rx.own().unwrap().set_free(k, 200 + k as usize, 0, None);
     }
-    rx.deliver(10);
+    rx.own().unwrap().deliver(10);
     let batch = rx.batch(10);
     let (first, second) = batch.slots();
     let lengths: Vec<u16> = first.iter().chain(second).map(|slot| slot.word().len()).collect();
@@ -50,16 +50,16 @@ fn frames_are_exchanged_across_the_ends_of_both_rings() {
     let region = region(64, 2);
     let (mut tx, mut rx) = (TxRing::new(&region, 0, 64).unwrap(), RxRing::new(&region, 1, 64).unwrap());
     tx.reserve(50).commit(50);
-    tx.take(50);
-    tx.complete(50);
-    rx.deliver(57);
+    tx.own().unwrap().take(50);
+    tx.own().unwrap().complete(50);
+    rx.own().unwrap().deliver(57);
     rx.batch(57).release(57);
     let mut all: Vec<u32> = (0..64).flat_map(|k| [tx.slot_word(k).buf_idx(), rx.slot_word(k).buf_idx()]).collect();
     for k in 0..30u8 {
-        assert!(rx.free_frame(k.into()).unwrap().write(0, &[k; 60]));
-        rx.set_free(k.into(), 60, 0, None);
+        assert!(rx.own().unwrap().free_frame(k.into()).unwrap().write(0, &[k; 60]));
+        rx.own().unwrap().set_free(k.into(), 60, 0, None);
     }
-    rx.deliver(30);
+    rx.own().unwrap().deliver(30);
     let (from, to) = (rx.batch(30), tx.reserve(30));
     assert_eq!(forward(from, to, 30), Some((30, 30)));
     assert_eq!((rx.available(), tx.pending()), (0, 30));
@@ -77,14 +77,14 @@ fn frames_are_exchanged_across_the_ends_of_both_rings() {
 fn a_slot_without_a_buffer_is_not_forwarded() {
     let region = region(64, 2);
     let (mut tx, mut rx) = (TxRing::new(&region, 0, 64).unwrap(), RxRing::new(&region, 1, 64).unwrap());
-    let buffer = rx.take_buffer().unwrap();
-    (0..2).for_each(|k| rx.set_free(k, 60, 0, None));
-    rx.deliver(2);
+    let buffer = rx.own().unwrap().take_buffer().unwrap();
+    (0..2).for_each(|k| rx.own().unwrap().set_free(k, 60, 0, None));
+    rx.own().unwrap().deliver(2);
     assert_eq!((rx.slot_word(0).buf_idx(), rx.slot_word(0).len()), (0, 60));
     let (from, to) = (rx.batch(2), tx.reserve(2));
     assert_eq!(forward(from, to, 2), Some((2, 1)));
     assert!(tx.slot_word(0).buf_idx() >= 2 && rx.slot_word(0).buf_idx() == 0);
-    assert!(rx.deliver_buffer(buffer, 60, 0, None).is_err(), "the next slot has one");
+    assert!(rx.own().unwrap().deliver_buffer(buffer, 60, 0, None).is_err(), "the next slot has one");
 }
 
 /// What just fits is copied in, in one slot and in several; the next is not, and nothing of it is seen.
@@ -92,17 +92,17 @@ fn a_slot_without_a_buffer_is_not_forwarded() {
 fn frames_are_copied_in_until_the_last_slot_is_taken() {
     let region = region(64, 1);
     let mut rx = RxRing::new(&region, 0, 64).unwrap();
-    let one = usize::from(rx.slot_word(0).len()).max(rx.free_frame(0).unwrap().len());
+    let one = usize::from(rx.slot_word(0).len()).max(rx.own().unwrap().free_frame(0).unwrap().len());
     for (frame, slots) in [(vec![1; 60], 60), (vec![2; 2 * one + 1], 3)] {
         for _ in 0..slots / frame.len().div_ceil(one) {
-            assert!(rx.deliver_copy(&frame, None));
+            assert!(rx.own().unwrap().deliver_copy(&frame, None));
         }
     }
-    assert_eq!((rx.room(), rx.available()), (0, 63));
-    assert!(!rx.deliver_copy(&[3; 60], None));
+    assert_eq!((rx.own().unwrap().room(), rx.available()), (0, 63));
+    assert!(!rx.own().unwrap().deliver_copy(&[3; 60], None));
     rx.batch(2).release(2);
-    assert!(!rx.deliver_copy(&vec![4; 2 * one + 1], None));
-    assert_eq!((rx.room(), rx.available()), (2, 61));
+    assert!(!rx.own().unwrap().deliver_copy(&vec![4; 2 * one + 1], None));
+    assert_eq!((rx.own().unwrap().room(), rx.available()), (2, 61));
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn what_is_committed_is_carried_to_another_ring_with_its_chains_and_metadata() {
     assert_eq!(pending(&mut to, 0), wanted);
 
     // No more than there is room for, in order, and whole.
-    from.complete(9);
+    from.own().unwrap().complete(9);
     let mut batch = from.reserve(60);
     (0..60).for_each(|i| assert!(batch.put(i, &[100; 50])));
     batch.set(57, 50, flags::MOREFRAG);
@@ -211,7 +211,7 @@ fn what_is_committed_is_carried_to_another_ring_with_its_chains_and_metadata() {
     batch.commit(60);
     assert_eq!(to.carry_over(&mut from), (1, false), "the chain has three slots, and one is free");
     assert_eq!((from.pending(), to.pending()), (0, 62));
-    from.complete(60);
+    from.own().unwrap().complete(60);
     let mut batch = from.reserve(2);
     (0..2).for_each(|i| batch.set(i, 50, flags::MOREFRAG));
     batch.commit(2);
@@ -221,7 +221,8 @@ fn what_is_committed_is_carried_to_another_ring_with_its_chains_and_metadata() {
 #[test]
 fn a_buffer_is_delivered_to_its_own_region_alone() {
     let (here, there) = (region(64, 1), region(64, 1));
-    let (mut ring, mut other) = (RxRing::new(&here, 0, 64).unwrap(), RxRing::new(&there, 0, 64).unwrap());
+    let (mut here, mut there) = (RxRing::new(&here, 0, 64).unwrap(), RxRing::new(&there, 0, 64).unwrap());
+    let (mut ring, mut other) = (here.own().unwrap(), there.own().unwrap());
     let (mine, theirs) = (ring.take_buffer().unwrap(), other.take_buffer().unwrap());
     let theirs = ring.deliver_buffer(theirs, 60, 0, None).expect_err("of another region");
     let mine = ring.deliver_buffer(mine, ring.usable() + 1, 0, None).expect_err("longer than a buffer");

@@ -57,8 +57,8 @@ impl One {
     fn sent(&mut self) -> Vec<(Vec<u8>, Option<linerate_ring::Meta>)> {
         let n = self.ring.pending();
         let frames = (0..n).map(|i| (self.ring.pending_frame(i).to_vec(), self.ring.pending_meta(i))).collect();
-        self.ring.take(n);
-        self.ring.complete(n);
+        self.ring.own().unwrap().take(n);
+        self.ring.own().unwrap().complete(n);
         frames
     }
 }

@@ -103,7 +103,7 @@ impl Drop for CableTx {
 
 impl TxEngine for CableTx {
     #[inline]
-    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+    fn serve(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
         if self.side.state() != self.seen {
             self.follow(ring, count);
         }
@@ -245,7 +245,7 @@ impl Drop for CableRx {
 
 impl RxEngine for CableRx {
     #[inline]
-    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+    fn serve(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
         if self.side.state() != self.seen {
             let before = ring.available();
             let followed = self.follow(ring);

@@ -9,7 +9,7 @@ use crate::sys::packet::BlockRing;
 use crate::sys::socket::{MOST, Messages};
 use linerate_host::Control;
 use linerate_ring::layout::MAX_FRAGS;
-use linerate_ring::{Meta, RxRing, TxRing};
+use linerate_ring::{Meta, OwnRx, OwnTx};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ fn asks(frame: &Outgoing) -> bool {
 }
 
 impl TxEngine for PacketTx {
-    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+    fn sync(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) {
         self.again = None;
         let before = count.frames;
         loop {
@@ -117,7 +117,7 @@ impl PacketRx {
 }
 
 impl RxEngine for PacketRx {
-    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+    fn sync(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) {
         let before = ring.available();
         let most = ring.usable() * MAX_FRAGS.min(ring.slots() as usize - 1);
         while let Some(frame) = self.blocks.frame() {

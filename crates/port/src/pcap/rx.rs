@@ -7,7 +7,7 @@ use crate::chain::MAX_SLOTS;
 use crate::counters::{DropReason, RxCounters};
 use crate::info::Link;
 use crate::queue::{Interest, RxEngine};
-use linerate_ring::RxRing;
+use linerate_ring::OwnRx;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -51,7 +51,7 @@ impl PcapRx {
     }
 
     /// Delivers the staged record; false if it cannot be delivered yet.
-    fn deliver(&mut self, ring: &mut RxRing, count: &mut RxCounters) -> bool {
+    fn deliver(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) -> bool {
         let Some(record) = self.reader.staged() else { return true };
         if let Some(pace) = &mut self.pace {
             let now = Instant::now();
@@ -74,7 +74,7 @@ impl PcapRx {
         true
     }
 
-    fn step(&mut self, ring: &mut RxRing, count: &mut RxCounters) -> Result<bool, CaptureError> {
+    fn step(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) -> Result<bool, CaptureError> {
         Ok(match self.reader.stage()? {
             Stage::Record => self.deliver(ring, count),
             Stage::Skipped => true,
@@ -87,7 +87,7 @@ impl PcapRx {
 }
 
 impl RxEngine for PcapRx {
-    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+    fn sync(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) {
         if self.state.over {
             return;
         }

@@ -6,7 +6,7 @@ use crate::chain::{self, Unit};
 use crate::counters::{DropReason, TxCounters};
 use crate::info::Link;
 use crate::queue::{Interest, TxEngine};
-use linerate_ring::TxRing;
+use linerate_ring::OwnTx;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) struct PcapTx {
 
 impl PcapTx {
     /// Moves frames to the writer: as many as it takes.
-    fn fill(&mut self, ring: &mut TxRing, count: &mut TxCounters) -> u32 {
+    fn fill(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) -> u32 {
         let now = real_time_ns();
         let mut at = 0;
         while let Some(unit) = chain::unit(ring, at) {
@@ -43,7 +43,7 @@ impl PcapTx {
 }
 
 impl TxEngine for PcapTx {
-    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+    fn sync(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) {
         if ring.pending() == 0 && !self.writer.out.has_waiting() {
             return;
         }

@@ -1,6 +1,6 @@
 //! Where frames come from: received slots of a port's queue, or a sender's own committed slots.
 
-use linerate_ring::{Alike, BadSlot, Frame, Meta, RxBatch, TxBatch, TxRing};
+use linerate_ring::{Alike, BadSlot, Frame, Meta, OwnTx, RxBatch, TxBatch};
 
 /// One slot.
 pub(super) enum Part<'a> {
@@ -66,9 +66,9 @@ impl Inlet for Received<'_> {
 }
 
 /// A transmit ring's committed slots, taken where they lie.
-pub(super) struct Committed<'a>(pub(super) &'a mut TxRing);
+pub(super) struct Committed<'a, 'r>(pub(super) &'a mut OwnTx<'r>);
 
-impl Inlet for Committed<'_> {
+impl Inlet for Committed<'_, '_> {
     #[inline]
     fn len(&self) -> u32 {
         self.0.pending()

@@ -13,7 +13,7 @@ use crate::info::{Caps, Link};
 use crate::kind::{Context, Spec};
 use crate::port::Parts;
 use crate::queue::{TxEngine, TxQueue};
-use linerate_ring::{Pipe, RingPair, RingSpot, TxRing};
+use linerate_ring::{OwnTx, Pipe, RingPair, RingSpot, TxRing};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -105,7 +105,7 @@ struct ValeTx {
 }
 
 impl TxEngine for ValeTx {
-    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+    fn sync(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) {
         if ring.pending() == 0 {
             return;
         }
@@ -133,7 +133,7 @@ impl TxEngine for ValeTx {
 
 impl Switch {
     /// Forwards what a sender of this process has committed.
-    fn send(&mut self, from: PortId, state: &mut SourceState, inlet: &mut Committed<'_>, now: u64) -> Passed {
+    fn send(&mut self, from: PortId, state: &mut SourceState, inlet: &mut Committed<'_, '_>, now: u64) -> Passed {
         self.begin(now);
         while self.reap() {}
         let passed = self.pass(from, state, inlet);

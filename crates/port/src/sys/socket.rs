@@ -3,7 +3,7 @@
 
 use crate::frames::Outgoing;
 use crate::vnet;
-use linerate_ring::{RxRing, TxRing};
+use linerate_ring::{OwnRx, OwnTx};
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -26,7 +26,7 @@ pub(crate) fn set_option<T: Copy>(
 }
 
 /// Appends a frame's parts to a gather list.
-pub(super) fn gather(ring: &mut TxRing, frame: &Outgoing, iovecs: &mut Vec<libc::iovec>) {
+pub(super) fn gather(ring: &mut OwnTx<'_>, frame: &Outgoing, iovecs: &mut Vec<libc::iovec>) {
     for slot in frame.from..frame.from + frame.slots {
         let part = ring.pending_frame(slot);
         if !part.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn gather(ring: &mut TxRing, frame: &Outgoing, iovecs: &mut Vec<libc:
 }
 
 /// Appends whole buffers of free slots to a scatter list; gives how many bytes they hold, None if a slot has no buffer.
-pub(super) fn scatter(ring: &mut RxRing, from: u32, slots: u32, iovecs: &mut Vec<libc::iovec>) -> Option<usize> {
+pub(super) fn scatter(ring: &mut OwnRx<'_>, from: u32, slots: u32, iovecs: &mut Vec<libc::iovec>) -> Option<usize> {
     let mut bytes = 0;
     for slot in from..from + slots {
         let part = ring.free_frame(slot)?;
@@ -80,7 +80,7 @@ impl Messages {
     pub(crate) fn send(
         &mut self,
         fd: BorrowedFd<'_>,
-        ring: &mut TxRing,
+        ring: &mut OwnTx<'_>,
         frames: &[Outgoing],
         with_header: bool,
     ) -> io::Result<usize> {
@@ -107,7 +107,13 @@ impl Messages {
 
     /// Receives up to `most` messages in one system call, each into `slots` free slots of their own, the first ones
     /// first. Gives how many came; then see [`Messages::received`].
-    pub(crate) fn receive(&mut self, fd: BorrowedFd<'_>, ring: &mut RxRing, slots: u32, most: u32) -> io::Result<u32> {
+    pub(crate) fn receive(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        ring: &mut OwnRx<'_>,
+        slots: u32,
+        most: u32,
+    ) -> io::Result<u32> {
         self.iovecs.clear();
         let mut starts = [0; MOST];
         let n = most.min(ring.room() / slots.max(1)).min(u32::try_from(MOST).unwrap_or(1));

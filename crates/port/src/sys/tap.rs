@@ -3,7 +3,7 @@
 use super::socket::{gather, scatter};
 use crate::frames::Outgoing;
 use crate::vnet;
-use linerate_ring::{Meta, RxRing, TxRing};
+use linerate_ring::{Meta, OwnRx, OwnTx};
 use std::fs::File;
 use std::io;
 use std::mem::zeroed;
@@ -86,7 +86,7 @@ impl TapQueue {
     }
 
     /// Hands one frame to the kernel.
-    pub(crate) fn write(&mut self, ring: &mut TxRing, frame: &Outgoing) -> io::Result<()> {
+    pub(crate) fn write(&mut self, ring: &mut OwnTx<'_>, frame: &Outgoing) -> io::Result<()> {
         let mut header = vnet::header(frame.meta);
         self.iovecs.clear();
         self.iovecs.push(libc::iovec { iov_base: header.as_mut_ptr().cast(), iov_len: header.len() });
@@ -100,7 +100,7 @@ impl TapQueue {
     }
 
     /// Reads one frame into the first `slots` free slots; `WouldBlock` if there is none.
-    pub(crate) fn read(&mut self, ring: &mut RxRing, slots: u32) -> io::Result<Read> {
+    pub(crate) fn read(&mut self, ring: &mut OwnRx<'_>, slots: u32) -> io::Result<Read> {
         let mut header = [0u8; vnet::LONG];
         // The kernel cuts what does not fit without a word: a byte too many tells.
         let mut beyond = 0u8;

@@ -4,7 +4,7 @@
 //! begins where a slot's does.
 
 use super::xsk::{METADATA, Request};
-use linerate_ring::{Buffer, HEADROOM, Region, TxRing};
+use linerate_ring::{Buffer, HEADROOM, OwnTx, Region, TxRing};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -56,7 +56,7 @@ impl Umem {
     }
 
     /// Writes bytes to the start of the `i`th pending slot's data, whatever length the slot has.
-    pub(crate) fn write_pending(&self, ring: &mut TxRing, i: u32, bytes: &[u8]) {
+    pub(crate) fn write_pending(&self, ring: &mut OwnTx<'_>, i: u32, bytes: &[u8]) {
         assert!(i < ring.pending() && ring.region().id() == self.region.id());
         // The slot is committed and not taken, and the ring is borrowed: its buffer is in nobody else's hands.
         self.write(ring.pending_word(i).buf_idx(), bytes);

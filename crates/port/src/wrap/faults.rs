@@ -26,7 +26,7 @@ use crate::port::Parts;
 use crate::queue::{Interest, TxEngine, TxQueue};
 use fate::{Fate, Fates, Settings};
 pub use fate::{FaultPlan, Planned};
-use linerate_ring::{Region, TxRing, flags};
+use linerate_ring::{OwnTx, Region, TxRing, flags};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -183,7 +183,7 @@ impl Faults {
     }
 
     /// Sends what is due, as far as the ring behind has room.
-    fn send(&mut self, user: &mut TxRing, now: Instant, count: &mut TxCounters) {
+    fn send(&mut self, user: &mut OwnTx<'_>, now: Instant, count: &mut TxCounters) {
         self.due = None;
         // The one frame that waits to be overtaken: which plan, and its first slot.
         let mut held = None;
@@ -222,7 +222,7 @@ impl Faults {
     }
 
     /// Sends the copies of plan `i`, whose first pending slot is `at`; false if the ring behind has no room.
-    fn copy(&mut self, user: &mut TxRing, i: usize, at: u32, count: &mut TxCounters) -> bool {
+    fn copy(&mut self, user: &mut OwnTx<'_>, i: usize, at: u32, count: &mut TxCounters) -> bool {
         let Plan { slots, stage: Stage::Waits { fate, .. } } = &mut self.plans[i] else { return true };
         while fate.copies > 0 {
             let mut batch = self.ring.reserve(*slots);
@@ -271,7 +271,7 @@ impl Faults {
     }
 
     /// Gives slots back whose frames have gone.
-    fn finish(&mut self, user: &mut TxRing) {
+    fn finish(&mut self, user: &mut OwnTx<'_>) {
         let completed = self.committed.saturating_sub(self.ring.outstanding().into());
         let mut slots = 0;
         while let Some(plan) = self.plans.front() {
@@ -292,13 +292,13 @@ impl Faults {
 }
 
 impl TxEngine for Faults {
-    fn sync(&mut self, user: &mut TxRing, count: &mut TxCounters) {
+    fn sync(&mut self, user: &mut OwnTx<'_>, count: &mut TxCounters) {
         if user.pending() > 0 {
             let now = Instant::now();
             self.plan(user, now, count);
             self.send(user, now, count);
         }
-        self.inner.sync(&mut self.ring, count);
+        self.inner.serve(&mut self.ring, count);
         self.finish(user);
     }
 
@@ -338,9 +338,7 @@ mod tests {
     /// Sends nothing: what it is given stays to be looked at.
     struct Keep;
 
-    impl TxEngine for Keep {
-        fn sync(&mut self, _: &mut TxRing, _: &mut TxCounters) {}
-    }
+    impl TxEngine for Keep {}
 
     /// Regression: the bit to flip was looked for beyond the frame's slots, and beyond the ring's.
     #[test]
@@ -360,14 +358,14 @@ mod tests {
                 batch.set(k, 200, flags);
             }
             batch.commit(2);
-            faults.sync(&mut user, &mut count);
+            faults.serve(&mut user, &mut count);
             assert_eq!(faults.ring.pending(), 0, "it waits");
             for (k, len) in (0..).zip(cut) {
                 let at = user.spot().ring + SLOTS_OFFSET as u64 + 16 * k + 4;
                 memory.write_all_at(&len.to_le_bytes(), at).unwrap();
             }
             std::thread::sleep(Duration::from_millis(2));
-            faults.sync(&mut user, &mut count);
+            faults.serve(&mut user, &mut count);
             let sent: Vec<u16> = faults.ring.pending_words().map(|word| word.len()).collect();
             assert_eq!((sent, tally.corrupted.load(Relaxed)), (vec![200, 200], 1));
         }

@@ -125,12 +125,12 @@ impl TraceTx {
 }
 
 impl TxEngine for TraceTx {
-    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+    fn serve(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
         let before = ring.pending();
         if before > self.traced {
             self.write(ring);
         }
-        self.inner.sync(ring, count);
+        self.inner.serve(ring, count);
         self.traced = self.traced.saturating_sub(before.saturating_sub(ring.pending()));
     }
 
@@ -185,7 +185,7 @@ impl TraceRx {
                 self.untraced -= u32::from(self.bytes.is_empty());
                 continue;
             };
-            chain::append(&mut self.bytes, &frame);
+            frame.append_to(&mut self.bytes);
             if word & flags::MOREFRAG != 0 && self.untraced < chain::MAX_SLOTS {
                 continue;
             }
@@ -200,9 +200,9 @@ impl TraceRx {
 }
 
 impl RxEngine for TraceRx {
-    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+    fn serve(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
         let before = ring.available();
-        self.inner.sync(ring, count);
+        self.inner.serve(ring, count);
         let new = ring.available().saturating_sub(before);
         if new > 0 {
             let new = new + self.untraced.min(before);

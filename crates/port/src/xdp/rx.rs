@@ -8,7 +8,7 @@ use crate::info::Link;
 use crate::queue::{Interest, RxEngine};
 use crate::sys::umem::{Lent, Umem};
 use crate::sys::xsk_ring::{Consumer, Desc, Producer};
-use linerate_ring::{Buffer, HEADROOM, RxRing, flags};
+use linerate_ring::{Buffer, HEADROOM, OwnRx, RxRing, flags};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -63,13 +63,15 @@ impl XdpRx {
             moderation: Moderation::new(Instant::now()),
             scratch: vec![0; ring.usable()].into(),
         };
-        engine.refill(ring);
+        if let Some(mut ring) = ring.own() {
+            engine.refill(&mut ring);
+        }
         engine
     }
 
     /// Lends released buffers to the kernel. The fill ring has an entry for each buffer of the ring, so there is room.
     #[inline]
-    fn refill(&mut self, ring: &mut RxRing) {
+    fn refill(&mut self, ring: &mut OwnRx<'_>) {
         while let Some(buffer) = ring.take_buffer() {
             self.lend(buffer);
         }
@@ -87,7 +89,7 @@ impl XdpRx {
 
     /// Delivers whole frames as long as there is room; gives how many slots.
     #[inline]
-    fn deliver(&mut self, ring: &mut RxRing, count: &mut RxCounters) -> u32 {
+    fn deliver(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) -> u32 {
         let n = self.rx.available();
         let (mut at, mut delivered) = (0, 0);
         while at < n {
@@ -129,7 +131,7 @@ impl XdpRx {
 
     /// Delivers the collected frame, for which there is room; gives how many slots.
     #[inline]
-    fn hand_over(&mut self, ring: &mut RxRing) -> u32 {
+    fn hand_over(&mut self, ring: &mut OwnRx<'_>) -> u32 {
         let mut delivered = 0;
         for Part { mut buffer, offset, len, more } in self.parts.drain(..) {
             if offset != HEADROOM {
@@ -165,7 +167,7 @@ impl XdpRx {
 }
 
 impl RxEngine for XdpRx {
-    fn sync(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
+    fn sync(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) {
         let now = Instant::now();
         if !self.moderation.may_look(now) {
             return;

@@ -64,7 +64,7 @@ impl TxBench {
     }
 
     fn sync(&mut self) {
-        self.engine.sync(&mut self.ring, &mut self.count);
+        self.engine.serve(&mut self.ring, &mut self.count);
     }
 
     fn commit(&mut self, slots: &[(usize, u16)]) {
@@ -302,7 +302,7 @@ impl RxBench {
 
     /// Addresses that the kernel may receive into.
     fn offered(&mut self) -> Vec<u64> {
-        self.engine.sync(&mut self.ring, &mut self.count);
+        self.engine.serve(&mut self.ring, &mut self.count);
         let n = self.filled.available();
         let addrs = (0..n).map(|i| self.filled.peek(i)).collect();
         self.filled.release(n);
@@ -314,7 +314,7 @@ impl RxBench {
             self.received.put(Desc { addr: *addr, len: *len, options: if *more { Desc::MORE } else { 0 } });
         }
         self.received.publish();
-        self.engine.sync(&mut self.ring, &mut self.count);
+        self.engine.serve(&mut self.ring, &mut self.count);
     }
 
     /// Lengths and first bytes of what was delivered; released.
@@ -404,7 +404,7 @@ fn buffers_go_back_before_the_kernel_has_said_that_it_took_them() {
         assert_eq!(bench.delivered().len(), 1);
         // Back it goes, into a ring that by its index has no room.
         pause();
-        bench.engine.sync(&mut bench.ring, &mut bench.count);
+        bench.engine.serve(&mut bench.ring, &mut bench.count);
         bench.filled.release(1);
         assert_eq!(bench.filled.available(), SLOTS, "all are the kernel's again");
     }

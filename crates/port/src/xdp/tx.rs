@@ -8,7 +8,7 @@ use crate::queue::{Interest, TxEngine};
 use crate::sys::umem::Umem;
 use crate::sys::xsk::Request;
 use crate::sys::xsk_ring::{Consumer, Desc, Producer};
-use linerate_ring::{Meta, TxRing, flags};
+use linerate_ring::{Meta, OwnTx, TxRing, flags};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -144,7 +144,7 @@ impl XdpTx {
     ///
     /// The transmit ring has as many entries as there are slots, so there is always room.
     #[inline]
-    fn load(&mut self, ring: &mut TxRing, count: &mut TxCounters) -> u32 {
+    fn load(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) -> u32 {
         let pending = ring.pending();
         // An unfinished frame of so many slots cannot become one that is carried.
         let hopeless = MOST_SLOTS.min(ring.slots() - 1);
@@ -223,7 +223,7 @@ impl XdpTx {
     }
 
     /// A whole frame of several slots.
-    fn load_chain(&mut self, ring: &mut TxRing, first: u32, slots: u32, count: &mut TxCounters) {
+    fn load_chain(&mut self, ring: &mut OwnTx<'_>, first: u32, slots: u32, count: &mut TxCounters) {
         let all = first..first + slots;
         // Another process that has the region mapped may change lengths at any time: each is read once.
         let mut lens = [0; MOST_SLOTS as usize];
@@ -308,7 +308,7 @@ impl XdpTx {
 
     /// Takes completions, and gives slots back as far as they are all complete; gives how many.
     #[inline]
-    fn reap(&mut self, ring: &mut TxRing, count: &mut TxCounters) -> u32 {
+    fn reap(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) -> u32 {
         let n = self.completion.available();
         for i in 0..n {
             let buffer = self.umem.split(self.completion.peek(i)).map(|(buffer, _)| buffer as usize);
@@ -344,7 +344,7 @@ impl XdpTx {
 }
 
 impl TxEngine for XdpTx {
-    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+    fn sync(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) {
         let taken = self.load(ring, count);
         self.kick(count);
         let back = self.reap(ring, count);

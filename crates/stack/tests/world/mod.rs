@@ -74,8 +74,8 @@ impl World {
     pub(crate) fn sent_with(&mut self) -> Vec<(Vec<u8>, Option<Meta>)> {
         let n = self.ring.pending();
         let frames = (0..n).map(|i| (self.ring.pending_frame(i).to_vec(), self.ring.pending_meta(i))).collect();
-        self.ring.take(n);
-        self.ring.complete(n);
+        self.ring.own().unwrap().take(n);
+        self.ring.own().unwrap().complete(n);
         frames
     }
 

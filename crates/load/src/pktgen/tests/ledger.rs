@@ -7,7 +7,7 @@ use crate::pktgen::modes::Mode;
 use crate::pktgen::source::Cut;
 use linerate_port::{RxCounters, RxEngine, RxQueue, TxCounters, TxEngine, TxQueue};
 use linerate_result::Ledger;
-use linerate_ring::{Region, RegionConfig, RxRing, Sharing, TxRing};
+use linerate_ring::{OwnRx, OwnTx, Region, RegionConfig, RxRing, Sharing, TxRing};
 use linerate_rt::{WaitMode, Waiter};
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ struct Thief {
 }
 
 impl TxEngine for Thief {
-    fn sync(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
+    fn sync(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) {
         let n = ring.pending();
         for i in 0..n {
             let mut frame = ring.pending_frame(i).to_vec();
@@ -46,7 +46,7 @@ impl TxEngine for Thief {
 struct Far(Arc<Mutex<VecDeque<Vec<u8>>>>);
 
 impl RxEngine for Far {
-    fn sync(&mut self, ring: &mut RxRing, _: &mut RxCounters) {
+    fn sync(&mut self, ring: &mut OwnRx<'_>, _: &mut RxCounters) {
         let mut queue = self.0.lock().unwrap();
         while let Some(frame) = queue.pop_front() {
             if !ring.deliver_copy(&frame, None) {
