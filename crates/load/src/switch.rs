@@ -1,11 +1,10 @@
 //! Runs a switch that other processes attach to: one thread, which forwards, lets in who comes, and sleeps while there
 //! is nothing to do.
 
-use linerate_port::Interest;
-use linerate_port::switch::{Door, Switch, Waiting};
-use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Instant;
+use linerate_port::switch::{Door, Switch};
+use linerate_port::{Interest, Sleep, Sleeper};
+use linerate_rt::{Machine, Progress, Stop, WaitMode, Waiter, run};
+use std::os::fd::AsFd;
 
 /// How long what has been published may take to go on when the switch is told to stop.
 const FLUSH_NS: u64 = 200_000_000;
@@ -66,10 +65,7 @@ impl Machine for Running<'_> {
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         visit(&mut Knocks(&self.job.door));
-        self.job.switch.waits_for(&mut |queue| match queue {
-            Waiting::Frames(rx) => visit(rx),
-            Waiting::Room(tx) => visit(tx),
-        });
+        self.job.switch.waits_for(visit);
     }
 
     fn stop(&mut self, now: u64) {
@@ -81,17 +77,7 @@ impl Machine for Running<'_> {
 struct Knocks<'a>(&'a Door);
 
 impl Sleeper for Knocks<'_> {
-    fn fall_asleep(&mut self) -> bool {
-        self.0.is_quiet()
-    }
-
-    fn wake_up(&mut self) {}
-
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        Some((self.0.as_fd(), Interest::Readable))
-    }
-
-    fn due(&self) -> Option<Instant> {
-        None
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        self.0.is_quiet().then(|| Sleep::on(self.0.as_fd(), Interest::Readable))
     }
 }

@@ -52,6 +52,7 @@ mod port;
 mod queue;
 #[cfg(target_os = "linux")]
 mod release;
+mod sleep;
 pub mod switch;
 pub mod sys;
 #[cfg(target_os = "linux")]
@@ -75,6 +76,7 @@ pub use kind::{Demand, Kind, OptionRow, Spec};
 pub use kinds::KINDS;
 pub use open::{open, open_all};
 pub use port::Port;
-pub use queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
+pub use queue::{RxEngine, RxQueue, TxEngine, TxQueue};
+pub use sleep::{Interest, Sleep, Sleeper};
 pub use wrap::{FaultPlan, Planned, WRAPPERS, Wrapper};
 pub use write::SlotWriter;

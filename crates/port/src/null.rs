@@ -6,6 +6,7 @@ use crate::info::{Caps, Info};
 use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
 use crate::port::{Device, Parts};
 use crate::queue::{RxEngine, RxQueue, TxEngine, TxQueue};
+use crate::sleep::Sleeper;
 use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing, flags};
 
 pub(crate) const KIND: Kind = Kind {
@@ -67,6 +68,8 @@ impl Device for Null {}
 
 struct Sink;
 
+impl Sleeper for Sink {}
+
 impl TxEngine for Sink {
     fn sync(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) {
         let (mut whole, mut frames, mut bytes, mut open) = (0, 0, 0, 0);
@@ -91,6 +94,8 @@ impl TxEngine for Sink {
 struct Source {
     size: usize,
 }
+
+impl Sleeper for Source {}
 
 impl RxEngine for Source {
     fn sync(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) {

@@ -2,21 +2,11 @@
 
 use crate::counters::{DropReason, Drops, RxCounters, TxCounters};
 use crate::info::Link;
+use crate::sleep::Sleeper;
 use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing};
-use std::os::fd::BorrowedFd;
-use std::time::Instant;
-
-/// What to wait for on a descriptor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interest {
-    /// It can be read.
-    Readable,
-    /// It can be written.
-    Writable,
-}
 
 /// What carries a transmit ring's frames.
-pub trait TxEngine: Send {
+pub trait TxEngine: Sleeper + Send {
     /// Takes committed slots, sends what can be sent now, completes what has been sent. Never sleeps.
     fn sync(&mut self, _ring: &mut OwnTx<'_>, _count: &mut TxCounters) {}
 
@@ -40,28 +30,10 @@ pub trait TxEngine: Send {
     fn link(&self) -> Link {
         Link::Up
     }
-
-    /// About to sleep until slots come free: true if the caller should sleep, false if some have come free meanwhile.
-    fn fall_asleep(&mut self) -> bool {
-        true
-    }
-
-    /// Awake again.
-    fn wake_up(&mut self) {}
-
-    /// What to sleep on; None if this engine never makes its user wait, or can only be asked again later.
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        None
-    }
-
-    /// When a sync can do more although nothing happens meanwhile (a wire's rate, a delay, a capture's pace).
-    fn due(&self) -> Option<Instant> {
-        None
-    }
 }
 
 /// What fills a receive ring.
-pub trait RxEngine: Send {
+pub trait RxEngine: Sleeper + Send {
     /// Takes back released slots and delivers what has arrived. Never sleeps.
     fn sync(&mut self, _ring: &mut OwnRx<'_>, _count: &mut RxCounters) {}
 
@@ -88,24 +60,6 @@ pub trait RxEngine: Send {
     /// Whether nothing will ever arrive any more: a file's end.
     fn ended(&self) -> bool {
         false
-    }
-
-    /// About to sleep until frames arrive: true if the caller should sleep, false if some have arrived meanwhile.
-    fn fall_asleep(&mut self) -> bool {
-        true
-    }
-
-    /// Awake again.
-    fn wake_up(&mut self) {}
-
-    /// What to sleep on; None if this engine never makes its user wait, or can only be asked again later.
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        None
-    }
-
-    /// When a sync can do more although nothing happens meanwhile (a wire's rate, a delay, a capture's pace).
-    fn due(&self) -> Option<Instant> {
-        None
     }
 }
 
@@ -169,28 +123,6 @@ impl TxQueue {
     pub fn link(&self) -> Link {
         self.engine.link()
     }
-
-    /// See [`TxEngine::fall_asleep`].
-    pub fn fall_asleep(&mut self) -> bool {
-        self.engine.fall_asleep()
-    }
-
-    /// See [`TxEngine::wake_up`].
-    pub fn wake_up(&mut self) {
-        self.engine.wake_up();
-    }
-
-    /// See [`TxEngine::waits_on`].
-    #[must_use]
-    pub fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        self.engine.waits_on()
-    }
-
-    /// See [`TxEngine::due`] and [`RxEngine::due`].
-    #[must_use]
-    pub fn due(&self) -> Option<Instant> {
-        self.engine.due()
-    }
 }
 
 impl RxQueue {
@@ -241,26 +173,16 @@ impl RxQueue {
     pub fn link(&self) -> Link {
         self.engine.link()
     }
+}
 
-    /// See [`RxEngine::fall_asleep`].
-    pub fn fall_asleep(&mut self) -> bool {
-        self.engine.fall_asleep()
+impl Sleeper for TxQueue {
+    fn behind(&mut self) -> Option<&mut dyn Sleeper> {
+        Some(&mut *self.engine)
     }
+}
 
-    /// See [`RxEngine::wake_up`].
-    pub fn wake_up(&mut self) {
-        self.engine.wake_up();
-    }
-
-    /// See [`RxEngine::waits_on`].
-    #[must_use]
-    pub fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        self.engine.waits_on()
-    }
-
-    /// See [`TxEngine::due`] and [`RxEngine::due`].
-    #[must_use]
-    pub fn due(&self) -> Option<Instant> {
-        self.engine.due()
+impl Sleeper for RxQueue {
+    fn behind(&mut self) -> Option<&mut dyn Sleeper> {
+        Some(&mut *self.engine)
     }
 }

@@ -15,14 +15,15 @@ use crate::info::{Caps, Info, Link};
 use crate::interface::{find, raw_counters};
 use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
 use crate::port::{Device, Parts};
-use crate::queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
+use crate::queue::{RxEngine, RxQueue, TxEngine, TxQueue};
+use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::socket::MOST;
 use crate::sys::tap::TapQueue;
 use crate::vnet::segments_udp;
 use linerate_host::{LinkState, Rtnetlink};
 use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing, flags};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -285,13 +286,12 @@ impl TxEngine for TapTx {
     fn link(&self) -> Link {
         self.watch.link()
     }
+}
 
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        self.again.is_none().then(|| (self.queue.as_fd(), Interest::Writable))
-    }
-
-    fn due(&self) -> Option<Instant> {
-        self.again
+impl Sleeper for TapTx {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        let on = self.again.is_none().then(|| (self.queue.as_fd(), Interest::Writable));
+        Some(Sleep { on, until: self.again })
     }
 }
 
@@ -333,9 +333,11 @@ impl RxEngine for TapRx {
     fn link(&self) -> Link {
         self.watch.link()
     }
+}
 
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        Some((self.queue.as_fd(), Interest::Readable))
+impl Sleeper for TapRx {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        Some(Sleep::on(self.queue.as_fd(), Interest::Readable))
     }
 }
 

@@ -14,12 +14,13 @@ use crate::info::{Caps, Info, Link};
 use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
 use crate::path::from_text;
 use crate::port::{Device, Parts};
-use crate::queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
+use crate::queue::{RxEngine, RxQueue, TxEngine, TxQueue};
+use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::socket::{MOST, Messages};
 use crate::sys::unix;
 use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing, flags};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -289,13 +290,13 @@ impl TxEngine for UnixTx {
     fn link(&self) -> Link {
         self.end.link()
     }
+}
 
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        self.again.is_none().then(|| (self.end.socket.as_fd(), Interest::Writable))
-    }
-
-    fn due(&self) -> Option<Instant> {
-        self.again.or_else(|| (self.end.link() == Link::Down).then(|| self.end.due()))
+impl Sleeper for UnixTx {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        let on = self.again.is_none().then(|| (self.end.socket.as_fd(), Interest::Writable));
+        let until = self.again.or_else(|| (self.end.link() == Link::Down).then(|| self.end.due()));
+        Some(Sleep { on, until })
     }
 }
 
@@ -341,13 +342,11 @@ impl RxEngine for UnixRx {
     fn link(&self) -> Link {
         self.end.link()
     }
+}
 
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        Some((self.end.socket.as_fd(), Interest::Readable))
-    }
-
-    fn due(&self) -> Option<Instant> {
-        Some(self.end.due())
+impl Sleeper for UnixRx {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        Some(Sleep::on(self.end.socket.as_fd(), Interest::Readable).until(Some(self.end.due())))
     }
 }
 

@@ -130,27 +130,25 @@ impl Waiter {
     }
 
     fn sleep<M: Machine + ?Sized>(&mut self, machine: &mut M, now: u64, deadline: Option<u64>, stop: Option<&Stop>) {
-        let mut nothing = true;
-        machine.waits_for(&mut |queue| nothing &= queue.fall_asleep());
+        self.set.clear();
+        if let Some(stop) = stop {
+            self.set.add(stop.as_fd(), Interest::Readable);
+        }
+        let set = &mut self.set;
+        let (mut nothing, mut blind, mut due) = (true, false, None);
+        machine.waits_for(&mut |queue| match queue.fall_asleep() {
+            Some(sleep) => {
+                let watched = sleep.on.is_some_and(|(fd, interest)| set.add(fd, interest));
+                blind |= !watched && sleep.until.is_none();
+                due = [due, sleep.until].into_iter().flatten().min();
+            }
+            None => nothing = false,
+        });
         if nothing {
             let early = if self.mode == WaitMode::Adaptive { SLACK_NS } else { 0 };
-            let mut until = deadline.map(|at| at.saturating_sub(early));
-            let mut sooner = |at: u64| until = Some(until.map_or(at, |t| t.min(at)));
-            self.set.clear();
-            if let Some(stop) = stop {
-                self.set.add(stop.as_fd(), Interest::Readable);
-            }
-            let instant = Instant::now();
-            let set = &mut self.set;
-            machine.waits_for(&mut |queue| {
-                let watched = queue.waits_on().is_some_and(|(fd, interest)| set.add(fd, interest));
-                let due = queue.due().map(|at| nanos(at.saturating_duration_since(instant)));
-                match due {
-                    Some(ns) => sooner(now + ns),
-                    None if !watched => sooner(now + BLIND_NS),
-                    None => {}
-                }
-            });
+            let due = due.map(|at| now + nanos(at.saturating_duration_since(Instant::now())));
+            let blind = blind.then_some(now + BLIND_NS);
+            let until = [deadline.map(|at| at.saturating_sub(early)), due, blind].into_iter().flatten().min();
             self.stats.sleeps += 1;
             self.set.sleep(until.map(|at| Duration::from_nanos(at.saturating_sub(now))));
         }

@@ -6,7 +6,7 @@ use super::{FcoeError, Measured, Medium, Setup, Thread};
 use crate::team::{Member, Team};
 use linerate_block::{Backend, Memory, Null, Ram};
 use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent, TargetConfig};
-use linerate_port::switch::{Policy, Switch, Waiting};
+use linerate_port::switch::{Policy, Switch};
 use linerate_port::{Port, open_all};
 use linerate_rt::fc::{FcNode, FcOptions, FcPort, Watcher};
 use linerate_rt::{Machine, Progress, Sleeper, Stop, ThreadTime, Waiter};
@@ -269,10 +269,7 @@ impl Machine for Initiators {
             member.node.waits_for(visit);
         }
         if let Some(switch) = &mut self.switch {
-            switch.waits_for(&mut |queue| match queue {
-                Waiting::Frames(rx) => visit(rx),
-                Waiting::Room(tx) => visit(tx),
-            });
+            switch.waits_for(visit);
         }
     }
 

@@ -2,14 +2,13 @@
 //! node goes on with its beacons, and a signal ends the copy.
 
 use linerate_block::Buffer;
-use linerate_port::Interest;
+use linerate_port::{Interest, Sleep};
 use linerate_rt::{Sleeper, spawn};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::time::Instant;
 
 /// Pieces that have been read and are not taken yet.
 const AHEAD: usize = 4;
@@ -33,20 +32,12 @@ impl Bell {
 }
 
 impl Sleeper for Bell {
-    fn fall_asleep(&mut self) -> bool {
-        true
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        Some(Sleep::on(self.0.as_fd(), Interest::Readable))
     }
 
     fn wake_up(&mut self) {
         while self.0.read(&mut [0; 64]).is_ok_and(|n| n > 0) {}
-    }
-
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        Some((self.0.as_fd(), Interest::Readable))
-    }
-
-    fn due(&self) -> Option<Instant> {
-        None
     }
 }
 

@@ -5,9 +5,10 @@ use super::side::{NEVER, Side};
 use super::wire::Wire;
 use crate::counters::{DropReason, Drops, RxCounters, TxCounters};
 use crate::info::Link;
-use crate::queue::{Interest, RxEngine, TxEngine};
+use crate::queue::{RxEngine, TxEngine};
+use crate::sleep::{Interest, Sleep, Sleeper};
 use linerate_ring::{Bell, PipeRx, PipeTx, RxRing, TxRing};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -132,22 +133,18 @@ impl TxEngine for CableTx {
     fn link(&self) -> Link {
         self.side.link()
     }
+}
 
-    fn fall_asleep(&mut self) -> bool {
+impl Sleeper for CableTx {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         self.near.clear();
-        self.side.state() == self.seen && (self.seen & 1 == 0 || self.pipe.fall_asleep())
+        let sleeps = self.side.state() == self.seen && (self.seen & 1 == 0 || self.pipe.fall_asleep());
+        let until = self.hold.due().or_else(|| self.wire.as_ref().map(Wire::free));
+        sleeps.then(|| Sleep::on(self.near.as_fd(), Interest::Readable).until(until))
     }
 
     fn wake_up(&mut self) {
         self.pipe.wake_up();
-    }
-
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        Some((self.near.as_fd(), Interest::Readable))
-    }
-
-    fn due(&self) -> Option<Instant> {
-        self.hold.due().or_else(|| self.wire.as_ref().map(Wire::free))
     }
 }
 
@@ -291,17 +288,16 @@ impl RxEngine for CableRx {
     fn link(&self) -> Link {
         self.side.link()
     }
+}
 
-    fn fall_asleep(&mut self) -> bool {
+impl Sleeper for CableRx {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         self.near.clear();
-        self.side.state() == self.seen && (self.seen & 1 == 0 || self.pipe.fall_asleep())
+        let sleeps = self.side.state() == self.seen && (self.seen & 1 == 0 || self.pipe.fall_asleep());
+        sleeps.then(|| Sleep::on(self.near.as_fd(), Interest::Readable))
     }
 
     fn wake_up(&mut self) {
         self.pipe.wake_up();
-    }
-
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        Some((self.near.as_fd(), Interest::Readable))
     }
 }

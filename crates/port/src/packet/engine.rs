@@ -4,13 +4,14 @@ use super::link;
 use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::frames::{Outgoing, Plan};
 use crate::info::Link;
-use crate::queue::{Interest, RxEngine, TxEngine};
+use crate::queue::{RxEngine, TxEngine};
+use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::packet::BlockRing;
 use crate::sys::socket::{MOST, Messages};
 use linerate_host::Control;
 use linerate_ring::layout::MAX_FRAGS;
 use linerate_ring::{Meta, OwnRx, OwnTx};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -94,14 +95,13 @@ impl TxEngine for PacketTx {
     fn link(&self) -> Link {
         link(&self.control)
     }
+}
 
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+impl Sleeper for PacketTx {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         let socket = if self.asked { &self.asking } else { &self.plain };
-        self.again.is_none().then(|| (socket.as_fd(), Interest::Writable))
-    }
-
-    fn due(&self) -> Option<Instant> {
-        self.again
+        let on = self.again.is_none().then(|| (socket.as_fd(), Interest::Writable));
+        Some(Sleep { on, until: self.again })
     }
 }
 
@@ -146,12 +146,10 @@ impl RxEngine for PacketRx {
     fn link(&self) -> Link {
         link(&self.control)
     }
+}
 
-    fn fall_asleep(&mut self) -> bool {
-        !self.blocks.ready()
-    }
-
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        Some((self.blocks.as_fd(), Interest::Readable))
+impl Sleeper for PacketRx {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        (!self.blocks.ready()).then(|| Sleep::on(self.blocks.as_fd(), Interest::Readable))
     }
 }

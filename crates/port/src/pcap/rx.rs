@@ -6,9 +6,10 @@ use crate::capture::{CaptureError, Reader, Stage};
 use crate::chain::MAX_SLOTS;
 use crate::counters::{DropReason, RxCounters};
 use crate::info::Link;
-use crate::queue::{Interest, RxEngine};
+use crate::queue::RxEngine;
+use crate::sleep::{Interest, Sleep, Sleeper};
 use linerate_ring::OwnRx;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -123,17 +124,13 @@ impl RxEngine for PcapRx {
     fn ended(&self) -> bool {
         self.state.over
     }
+}
 
+impl Sleeper for PcapRx {
     /// A file has always more until its end, unless the next frame is not due yet.
-    fn fall_asleep(&mut self) -> bool {
-        self.state.over || self.state.dry || self.state.due.is_some_and(|due| due > Instant::now())
-    }
-
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        self.state.dry.then(|| (self.reader.source().as_fd(), Interest::Readable))
-    }
-
-    fn due(&self) -> Option<Instant> {
-        self.state.due
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        let State { due: until, dry, over, .. } = self.state;
+        let on = dry.then(|| (self.reader.source().as_fd(), Interest::Readable));
+        (over || dry || until.is_some_and(|due| due > Instant::now())).then_some(Sleep { on, until })
     }
 }

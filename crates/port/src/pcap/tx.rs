@@ -5,9 +5,10 @@ use crate::capture::{LONGEST, Writer, real_time_ns};
 use crate::chain::{self, Unit};
 use crate::counters::{DropReason, TxCounters};
 use crate::info::Link;
-use crate::queue::{Interest, TxEngine};
+use crate::queue::TxEngine;
+use crate::sleep::{Interest, Sleep, Sleeper};
 use linerate_ring::OwnTx;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 /// Writes frames as they come. Each sync ends with a flush, so that what is counted is in the file.
@@ -68,8 +69,11 @@ impl TxEngine for PcapTx {
     fn link(&self) -> Link {
         if self.writer.out.has_failed() { Link::Down } else { Link::Up }
     }
+}
 
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        self.writer.out.has_waiting().then(|| (self.writer.as_fd(), Interest::Writable))
+impl Sleeper for PcapTx {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        let on = self.writer.out.has_waiting().then(|| (self.writer.as_fd(), Interest::Writable));
+        Some(Sleep { on, until: None })
     }
 }

@@ -38,6 +38,7 @@ use crate::error::{Cause, OpenError};
 use crate::info::{Caps, Link};
 use crate::port::Port;
 use crate::queue::{RxQueue, TxQueue};
+use crate::sleep::Sleeper;
 use forward::{Passed, Target};
 use inlet::Received;
 use ledger::Retired;
@@ -81,14 +82,6 @@ struct Mirror {
     of: String,
     to: String,
     direction: Direction,
-}
-
-/// A queue that a switch waits for.
-pub enum Waiting<'a> {
-    /// For frames.
-    Frames(&'a mut RxQueue),
-    /// For room.
-    Room(&'a mut TxQueue),
 }
 
 /// A learning switch; see the module's text.
@@ -304,12 +297,12 @@ impl Switch {
 
     /// Shows all queues that there is to wait for: a queue whose next frame waits for room elsewhere is not one of them,
     /// that room is.
-    pub fn waits_for(&mut self, visit: &mut dyn FnMut(Waiting<'_>)) {
+    pub fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         let mut full = Vec::new();
         for member in self.members.iter_mut().flatten() {
             for Source { rx, state } in &mut member.sources {
                 match state.waits_for {
-                    None => visit(Waiting::Frames(rx)),
+                    None => visit(rx),
                     Some(place) if !full.contains(&place) => full.push(place),
                     Some(_) => {}
                 }
@@ -319,7 +312,7 @@ impl Switch {
             for (queue, outlet) in member.iter_mut().flat_map(|member| &mut member.outlets).enumerate() {
                 let waited_for = full.iter().any(|(port, q)| usize::from(*port) == id && *q == queue);
                 if waited_for || outlet.tx.ring.pending() > 0 {
-                    visit(Waiting::Room(&mut outlet.tx));
+                    visit(&mut outlet.tx);
                 }
             }
         }

@@ -13,6 +13,7 @@ use crate::info::{Caps, Link};
 use crate::kind::{Context, Spec};
 use crate::port::Parts;
 use crate::queue::{TxEngine, TxQueue};
+use crate::sleep::{Sleep, Sleeper};
 use linerate_ring::{OwnTx, Pipe, RingPair, RingSpot, TxRing};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -125,9 +126,11 @@ impl TxEngine for ValeTx {
     fn link(&self) -> Link {
         self.side.link()
     }
+}
 
-    fn due(&self) -> Option<Instant> {
-        self.state.waits_for.map(|_| Instant::now() + AGAIN)
+impl Sleeper for ValeTx {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        Some(Sleep::default().until(self.state.waits_for.map(|_| Instant::now() + AGAIN)))
     }
 }
 

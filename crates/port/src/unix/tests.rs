@@ -1,4 +1,4 @@
-use crate::{Cause, DropReason, Link, Port, RxQueue, TxQueue, open};
+use crate::{Cause, DropReason, Link, Port, RxQueue, Sleeper, TxQueue, open};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ fn until_link(rx: &mut RxQueue, wanted: Link) {
     while rx.link() != wanted {
         assert!(Instant::now() < until, "the link is not {wanted:?}");
         rx.sync();
-        std::thread::sleep(rx.due().unwrap().saturating_duration_since(Instant::now()));
+        std::thread::sleep(rx.fall_asleep().unwrap().until.unwrap().saturating_duration_since(Instant::now()));
     }
 }
 
@@ -79,7 +79,7 @@ fn a_peer_may_come_late_go_and_come_again() {
     let mut a = open(&name(&dir, "a", "b", "")).unwrap();
     let (mut tx, mut rx) = queues(&mut a);
     assert_eq!(a.link(), Link::Down);
-    assert!(rx.due().is_some(), "it looks again by itself");
+    assert!(rx.fall_asleep().unwrap().until.is_some(), "it looks again by itself");
     send(&mut tx, 60);
     assert_eq!((tx.counters().dropped.of(DropReason::NoReceiver), tx.ring.outstanding()), (1, 0));
     for round in 0..3 {

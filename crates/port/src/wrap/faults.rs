@@ -23,12 +23,12 @@ use crate::error::{Cause, OpenError};
 use crate::info::Link;
 use crate::kind::{Demand, OptionRow, Spec};
 use crate::port::Parts;
-use crate::queue::{Interest, TxEngine, TxQueue};
+use crate::queue::{TxEngine, TxQueue};
+use crate::sleep::{Sleep, Sleeper};
 use fate::{Fate, Fates, Settings};
 pub use fate::{FaultPlan, Planned};
 use linerate_ring::{OwnTx, Region, TxRing, flags};
 use std::collections::VecDeque;
-use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -309,21 +309,19 @@ impl TxEngine for Faults {
     fn link(&self) -> Link {
         self.inner.link()
     }
+}
 
-    fn fall_asleep(&mut self) -> bool {
-        self.due.is_none_or(|due| due > Instant::now()) && self.inner.fall_asleep()
+impl Sleeper for Faults {
+    fn behind(&mut self) -> Option<&mut dyn Sleeper> {
+        Some(&mut *self.inner)
     }
 
-    fn wake_up(&mut self) {
-        self.inner.wake_up();
-    }
-
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        self.inner.waits_on()
-    }
-
-    fn due(&self) -> Option<Instant> {
-        [self.due, self.inner.due()].into_iter().flatten().min()
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        if self.due.is_some_and(|due| due <= Instant::now()) {
+            return None;
+        }
+        let sleep = self.inner.fall_asleep()?;
+        Some(sleep.until([self.due, sleep.until].into_iter().flatten().min()))
     }
 }
 
@@ -338,6 +336,7 @@ mod tests {
     /// Sends nothing: what it is given stays to be looked at.
     struct Keep;
 
+    impl Sleeper for Keep {}
     impl TxEngine for Keep {}
 
     /// Regression: the bit to flip was looked for beyond the frame's slots, and beyond the ring's.

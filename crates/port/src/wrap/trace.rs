@@ -14,11 +14,10 @@ use crate::info::Link;
 use crate::kind::{Demand, OptionRow, Spec};
 use crate::path::from_text;
 use crate::port::Parts;
-use crate::queue::{Interest, RxEngine, RxQueue, TxEngine, TxQueue};
+use crate::queue::{RxEngine, RxQueue, TxEngine, TxQueue};
+use crate::sleep::Sleeper;
 use linerate_ring::{Region, RxRing, TxRing, flags};
-use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 pub(super) const WRAPPER: Wrapper = Wrapper {
     option: OptionRow {
@@ -141,21 +140,11 @@ impl TxEngine for TraceTx {
     fn link(&self) -> Link {
         self.inner.link()
     }
+}
 
-    fn fall_asleep(&mut self) -> bool {
-        self.inner.fall_asleep()
-    }
-
-    fn wake_up(&mut self) {
-        self.inner.wake_up();
-    }
-
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        self.inner.waits_on()
-    }
-
-    fn due(&self) -> Option<Instant> {
-        self.inner.due()
+impl Sleeper for TraceTx {
+    fn behind(&mut self) -> Option<&mut dyn Sleeper> {
+        Some(&mut *self.inner)
     }
 }
 
@@ -225,20 +214,10 @@ impl RxEngine for TraceRx {
     fn ended(&self) -> bool {
         self.inner.ended()
     }
+}
 
-    fn fall_asleep(&mut self) -> bool {
-        self.inner.fall_asleep()
-    }
-
-    fn wake_up(&mut self) {
-        self.inner.wake_up();
-    }
-
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        self.inner.waits_on()
-    }
-
-    fn due(&self) -> Option<Instant> {
-        self.inner.due()
+impl Sleeper for TraceRx {
+    fn behind(&mut self) -> Option<&mut dyn Sleeper> {
+        Some(&mut *self.inner)
     }
 }

@@ -5,11 +5,12 @@ use super::device::Socket;
 use super::moderation::Moderation;
 use crate::counters::{DropReason, RxCounters};
 use crate::info::Link;
-use crate::queue::{Interest, RxEngine};
+use crate::queue::RxEngine;
+use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::umem::{Lent, Umem};
 use crate::sys::xsk_ring::{Consumer, Desc, Producer};
 use linerate_ring::{Buffer, HEADROOM, OwnRx, RxRing, flags};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -195,12 +196,10 @@ impl RxEngine for XdpRx {
     fn link(&self) -> Link {
         self.socket.interface.link()
     }
+}
 
-    fn fall_asleep(&mut self) -> bool {
-        self.rx.available() == 0
-    }
-
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        Some((self.socket.xsk.as_fd(), Interest::Readable))
+impl Sleeper for XdpRx {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        (self.rx.available() == 0).then(|| Sleep::on(self.socket.xsk.as_fd(), Interest::Readable))
     }
 }

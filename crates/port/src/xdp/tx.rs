@@ -4,12 +4,13 @@ use super::MOST_SLOTS;
 use super::device::Socket;
 use crate::counters::{DropReason, TxCounters};
 use crate::info::Link;
-use crate::queue::{Interest, TxEngine};
+use crate::queue::TxEngine;
+use crate::sleep::{Interest, Sleep, Sleeper};
 use crate::sys::umem::Umem;
 use crate::sys::xsk::Request;
 use crate::sys::xsk_ring::{Consumer, Desc, Producer};
 use linerate_ring::{Meta, OwnTx, TxRing, flags};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -354,18 +355,16 @@ impl TxEngine for XdpTx {
     fn link(&self) -> Link {
         self.socket.interface.link()
     }
+}
 
-    fn fall_asleep(&mut self) -> bool {
-        self.completion.available() == 0
-    }
-
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
+impl Sleeper for XdpTx {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        if self.completion.available() > 0 {
+            return None;
+        }
         // The kernel calls the socket writable when it has read half of the ring, and says nothing of completions.
         let half = u32::try_from(self.state.len() / 2).unwrap_or(0);
-        (self.tx.unread() > half).then(|| (self.socket.xsk.as_fd(), Interest::Writable))
-    }
-
-    fn due(&self) -> Option<Instant> {
-        (self.done != self.taken).then(|| Instant::now() + LOOK_AGAIN)
+        let on = (self.tx.unread() > half).then(|| (self.socket.xsk.as_fd(), Interest::Writable));
+        Some(Sleep { on, until: (self.done != self.taken).then(|| Instant::now() + LOOK_AGAIN) })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::rigs::{Far, Way};
 use crate::sys::poll;
-use linerate_port::{RxCounters, RxQueue, TxCounters, TxQueue};
+use linerate_port::{RxCounters, RxQueue, Sleep, Sleeper, TxCounters, TxQueue};
 use linerate_ring::flags;
 use std::time::{Duration, Instant};
 
@@ -120,9 +120,7 @@ impl Inbox {
 
 /// Sleeps until a receiver has something, or for a nap.
 pub(crate) fn rest_rx(rx: &mut RxQueue) {
-    if rx.fall_asleep()
-        && let Some((fd, interest)) = rx.waits_on()
-    {
+    if let Some((fd, interest)) = rx.fall_asleep().and_then(|sleep| sleep.on) {
         poll(fd, interest, NAP);
     }
     rx.wake_up();
@@ -130,12 +128,12 @@ pub(crate) fn rest_rx(rx: &mut RxQueue) {
 
 /// Waits as a sender does that has no slots left, but no longer than a nap.
 pub(crate) fn rest_tx(tx: &mut TxQueue) {
-    if let Some(due) = tx.due() {
-        std::thread::sleep(due.saturating_duration_since(Instant::now()).min(NAP));
-    } else if tx.fall_asleep()
-        && let Some((fd, interest)) = tx.waits_on()
-    {
-        poll(fd, interest, Duration::from_millis(1));
+    match tx.fall_asleep() {
+        Some(Sleep { until: Some(due), .. }) => {
+            std::thread::sleep(due.saturating_duration_since(Instant::now()).min(NAP));
+        }
+        Some(Sleep { on: Some((fd, interest)), .. }) => _ = poll(fd, interest, Duration::from_millis(1)),
+        _ => {}
     }
     tx.wake_up();
 }

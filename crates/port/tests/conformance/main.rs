@@ -4,7 +4,7 @@ mod load;
 mod rigs;
 mod sys;
 
-use linerate_port::{KINDS, Link, RxQueue};
+use linerate_port::{KINDS, Link, RxQueue, Sleep, Sleeper};
 use linerate_ring::flags;
 use load::{Inbox, LIMIT, Load, NAP, drain, exchange, frame, rest_rx, rest_tx};
 use rigs::{Far, RIGS, Rig, Shape, Skipped, Way};
@@ -250,8 +250,8 @@ fn a_sleeping_receiver_is_woken() {
                 let (mut naps, mut woken) = (0, false);
                 while inbox.numbers.len() < n {
                     assert!(Instant::now() < until, "{name}: frame {n}");
-                    if rx.fall_asleep() {
-                        let (fd, interest) = rx.waits_on().expect("a receiver that waits says on what");
+                    if let Some(sleep) = rx.fall_asleep() {
+                        let (fd, interest) = sleep.on.expect("a receiver that waits says on what");
                         woken |= sys::poll(fd, interest, LIMIT / 4);
                         naps += 1;
                     }
@@ -295,11 +295,15 @@ fn a_sleeping_sender_is_woken() {
                 });
                 while tx.ring.free() == 0 {
                     assert!(Instant::now() < until, "{name}: not woken");
-                    if let Some(due) = tx.due() {
-                        std::thread::sleep(due.saturating_duration_since(Instant::now()).min(NAP));
-                    } else if tx.fall_asleep() {
-                        let (fd, interest) = tx.waits_on().expect("a sender that waits says on what");
-                        assert!(sys::poll(fd, interest, LIMIT / 4), "{name}: it sleeps on");
+                    match tx.fall_asleep() {
+                        Some(Sleep { until: Some(due), .. }) => {
+                            std::thread::sleep(due.saturating_duration_since(Instant::now()).min(NAP));
+                        }
+                        Some(Sleep { on, .. }) => {
+                            let (fd, interest) = on.expect("a sender that waits says on what");
+                            assert!(sys::poll(fd, interest, LIMIT / 4), "{name}: it sleeps on");
+                        }
+                        None => {}
                     }
                     tx.wake_up();
                     tx.sync();
@@ -326,10 +330,10 @@ fn a_pause_holds_frames_back_where_the_port_says_so_and_nowhere_else() {
         tx.sync();
         if pauses {
             assert_eq!((tx.ring.pending(), tx.counters().frames), (20, 0), "{name}: held back");
-            assert!(tx.due().is_some(), "{name}: not for good");
-            assert!(tx.fall_asleep(), "{name}: there is nothing to do");
+            let sleep = tx.fall_asleep().expect("there is nothing to do");
+            assert!(sleep.until.is_some(), "{name}: not for good");
             rx.pause(0);
-            let (fd, interest) = tx.waits_on().expect("a sender that waits says on what");
+            let (fd, interest) = sleep.on.expect("a sender that waits says on what");
             assert!(sys::poll(fd, interest, LIMIT / 4), "{name}: it sleeps on");
             tx.wake_up();
         }

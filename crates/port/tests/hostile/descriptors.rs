@@ -4,7 +4,7 @@
 use super::stranger::*;
 use super::{Honest, in_time, joins, until};
 use linerate_port::switch::Door;
-use linerate_port::{Link, open_all};
+use linerate_port::{Link, Sleeper, open_all};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, OwnedFd};
 

@@ -1,6 +1,7 @@
 //! Capture files as ports.
 
 use super::*;
+use linerate_port::Sleeper;
 
 /// Takes whole frames out of a receive ring.
 fn take(rx: &mut RxQueue) -> Vec<Vec<u8>> {
@@ -158,7 +159,7 @@ fn files_are_repeated_and_frames_without_room_are_dropped() {
     let mut port = open(&format!("pcap:{},loop=forever", path.display())).unwrap();
     let mut rx = port.take_rx(0).unwrap();
     let n: usize = (0..100).map(|_| take(&mut rx).len()).sum();
-    assert!(n > 1000 && rx.link() == Link::Up && !rx.fall_asleep());
+    assert!(n > 1000 && rx.link() == Link::Up && rx.fall_asleep().is_none());
 
     write_all(&dir.path().join("empty.pcap"), &[]);
     let mut port = open(&format!("pcap:{},loop=forever", dir.path().join("empty.pcap").display())).unwrap();
@@ -176,16 +177,16 @@ fn the_original_timing_is_kept() {
     let mut rx = open();
     let begin = Instant::now();
     assert_eq!(take(&mut rx).len(), 1);
-    let (due, half) = (rx.due().unwrap(), Duration::from_secs(1500));
+    let (due, half) = (rx.fall_asleep().unwrap().until.unwrap(), Duration::from_secs(1500));
     assert!(due >= begin + half && due <= Instant::now() + half, "half the gap after the first frame");
-    assert_eq!((take(&mut rx).len(), rx.due(), rx.fall_asleep(), rx.link()), (0, Some(due), true, Link::Up));
+    assert_eq!((take(&mut rx).len(), rx.fall_asleep().unwrap().until, rx.link()), (0, Some(due), Link::Up));
     drop(rx);
     // Gaps that pass.
     write([0, 40_000_000, 80_000_000, 80_000_001]);
     let mut rx = open();
     let (begin, mut n) = (Instant::now(), 0);
     while rx.link() == Link::Up {
-        let due = rx.due().unwrap_or(begin);
+        let due = rx.fall_asleep().and_then(|sleep| sleep.until).unwrap_or(begin);
         let new = take(&mut rx).len();
         assert!(new == 0 || Instant::now() >= due, "not before its time");
         n += new;
@@ -238,7 +239,7 @@ fn pipes_are_read_as_they_fill() {
     let mut port = open(&format!("pcap:{}", path.display())).unwrap();
     let mut rx = port.take_rx(0).unwrap();
     assert_eq!((take(&mut rx).len(), rx.link()), (0, Link::Up), "nobody has begun to write");
-    assert!(rx.fall_asleep() && rx.waits_on().is_some());
+    assert!(rx.fall_asleep().unwrap().on.is_some());
     let mut pipe = OpenOptions::new().write(true).open(&path).unwrap();
     let b = BOTH[0];
     let bytes = [b.classic(0xa1b2_3c4d, 1), b.record(0, 0, 61, &FRAME), b.record(0, 0, 61, &FRAME)].concat();
@@ -270,7 +271,7 @@ fn a_full_pipe_holds_frames_back_and_a_broken_one_takes_the_link_down() {
         tx.sync();
         assert!(sent < 10_000, "a pipe nobody empties takes no end of frames");
     }
-    assert!(tx.waits_on().is_some() && tx.link() == Link::Up);
+    assert!(tx.fall_asleep().unwrap().on.is_some() && tx.link() == Link::Up);
     assert!(tx.counters().frames > 0 && tx.counters().frames < sent);
     drop(reader);
     tx.sync();

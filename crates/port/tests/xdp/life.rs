@@ -1,7 +1,7 @@
 //! A port's life: opening, modes, refusals, sleep, filters, and what is left when it ends.
 
 use crate::*;
-use linerate_port::{Filter, Interest, Link};
+use linerate_port::{Filter, Interest, Link, Sleeper};
 use std::process::{Command, Stdio};
 use std::thread;
 
@@ -122,9 +122,8 @@ fn a_sleeper_wakes_and_the_link_is_told() {
     let mut ports = ports(&ns, &["xdp:va", "xdp:vb"]);
     let (mut tx, mut rx) = queues(&mut ports);
     assert!(take(&mut rx).is_empty());
-    assert!(rx.fall_asleep());
     {
-        let (fd, interest) = rx.waits_on().unwrap();
+        let (fd, interest) = rx.fall_asleep().unwrap().on.unwrap();
         assert_eq!(interest, Interest::Readable);
         assert!(!sys::readable(fd, 0), "nothing has come");
         thread::scope(|scope| {
@@ -135,11 +134,12 @@ fn a_sleeper_wakes_and_the_link_is_told() {
             assert!(sys::readable(fd, 60_000));
         });
     }
-    assert!(!rx.fall_asleep(), "a frame is there");
+    assert!(rx.fall_asleep().is_none(), "a frame is there");
     rx.wake_up();
     assert_eq!(take(&mut rx), [(frame(0, 60), 1)]);
     drain(&mut tx);
-    assert!(tx.due().is_none() && tx.waits_on().is_none(), "nothing to wait for");
+    let sleep = tx.fall_asleep().unwrap();
+    assert!(sleep.until.is_none() && sleep.on.is_none(), "nothing to wait for");
 
     pair.set_up("va", false).unwrap();
     put(&mut tx, &frame(1, 60), 60);
@@ -148,7 +148,7 @@ fn a_sleeper_wakes_and_the_link_is_told() {
     // The kernel tells of carriers a little later.
     until("the far end's carrier goes", || rx.link() == Link::Down && ports[1].link() == Link::Down);
     assert_eq!((tx.ring.in_flight(), tx.counters().frames), (1, 1), "it waits");
-    assert!(tx.due().is_some());
+    assert!(tx.fall_asleep().unwrap().until.is_some());
     pair.set_up("va", true).unwrap();
     drain(&mut tx);
     until("the carriers come", || tx.link() == Link::Up && ports.iter().all(|port| port.link() == Link::Up));

@@ -12,10 +12,10 @@ use super::Device;
 use crate::machine::Sleeper;
 use crate::sys::uring::{Ended, Ring};
 use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Tag};
-use linerate_port::Interest;
+use linerate_port::{Interest, Sleep};
 use plan::{Next, Plan};
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// Operations in the kernel at once; more wait their turn.
@@ -82,6 +82,13 @@ impl FileBackend {
         }
     }
 
+    /// What ends a sleep of which the kernel is told by now what it takes.
+    fn sleep(&self) -> Sleep<'_> {
+        // Nothing tells when the kernel has memory again.
+        let until = self.ring.is_behind().then(|| Instant::now() + NO_MEMORY);
+        Sleep::on(self.ring.as_fd(), Interest::Readable).until(until)
+    }
+
     fn begin_waiting(&mut self) {
         while self.ring.has_room() {
             let Some((job, buffer)) = self.waiting.pop_front() else { break };
@@ -142,19 +149,27 @@ impl Device for FileBackend {
 }
 
 impl Sleeper for FileBackend {
-    fn fall_asleep(&mut self) -> bool {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         self.ring.submit();
-        self.done.is_empty() && !self.ring.has_ended()
+        (self.done.is_empty() && !self.ring.has_ended()).then(|| self.sleep())
     }
+}
 
-    fn wake_up(&mut self) {}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        Some((self.ring.as_fd(), Interest::Readable))
-    }
-
-    fn due(&self) -> Option<Instant> {
-        // Nothing tells when the kernel has memory again.
-        self.ring.is_behind().then(|| Instant::now() + NO_MEMORY)
+    /// Regression: operations that the kernel had not been told of, for want of memory, were slept on for ever.
+    #[test]
+    fn what_the_kernel_was_not_told_of_is_tried_again() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(1 << 20).unwrap();
+        let options = FileOptions { read_only: false, block_size: 512, direct: false };
+        let mut disk = FileBackend::open(file.path(), &options).unwrap();
+        assert!(disk.sleep().until.is_none(), "there is nothing to tell");
+        disk.submit(Tag(1), Operation::Read { lba: 0, buffer: Buffer::new(512) });
+        assert!(disk.sleep().until.is_some());
+        disk.flush();
+        assert!(disk.sleep().until.is_none(), "its end wakes");
     }
 }

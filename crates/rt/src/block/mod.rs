@@ -13,7 +13,6 @@ mod kinds;
 pub mod nbd;
 mod protected;
 mod shared;
-mod watch;
 
 pub use access::{Access, Cache};
 pub use error::{DeviceError, Want};

@@ -7,12 +7,12 @@ use crate::machine::{Machine, Progress};
 use crate::signal::Stop;
 use crate::wait::{WaitMode, Waiter};
 use crate::{monotonic_ns, spawn};
-use linerate_port::Interest;
+use linerate_port::{Interest, Sleep};
 use linerate_ring::Bell;
 use linerate_stack::{BindError, Cidr, SendError, UdpId};
 use std::io::{Error, ErrorKind, Result};
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -32,20 +32,12 @@ struct Shared {
 struct Wake<'a>(&'a Bell);
 
 impl Sleeper for Wake<'_> {
-    fn fall_asleep(&mut self) -> bool {
-        true
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
+        Some(Sleep::on(self.0.as_fd(), Interest::Readable))
     }
 
     fn wake_up(&mut self) {
         self.0.clear();
-    }
-
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        Some((self.0.as_fd(), Interest::Readable))
-    }
-
-    fn due(&self) -> Option<Instant> {
-        None
     }
 }
 

@@ -89,24 +89,6 @@ fn more_operations_than_the_ring_holds_wait_their_turn() {
     assert!(octets.chunks(512).zip(0..n).all(|(block, i)| block.iter().all(|o| u32::from(*o) == i % 251)));
 }
 
-/// Regression: operations that the kernel had not been told of, for want of memory, were slept on for ever.
-#[test]
-fn what_the_kernel_was_not_told_of_is_tried_again() {
-    let file = file(1 << 20);
-    let mut disk = open(file.path(), 512, true);
-    let due = |disk: &mut FileBackend| {
-        let mut due = None;
-        disk.waits_for(&mut |sleeper: &mut dyn Sleeper| due = sleeper.due());
-        due.is_some()
-    };
-    assert!(!due(&mut disk), "there is nothing to tell");
-    disk.submit(Tag(1), Operation::Read { lba: 0, buffer: Buffer::new(512) });
-    assert!(due(&mut disk));
-    disk.flush();
-    assert!(!due(&mut disk), "its end wakes");
-    assert!(wait(&mut disk).result.is_ok());
-}
-
 #[test]
 fn a_dropped_backend_has_ended_its_writes() {
     let file = file(1 << 20);

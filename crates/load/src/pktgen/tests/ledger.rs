@@ -5,7 +5,7 @@ use crate::frame::{Layout, Payload, Template};
 use crate::pktgen::job::{Job, Lane, Setup, Tally};
 use crate::pktgen::modes::Mode;
 use crate::pktgen::source::Cut;
-use linerate_port::{RxCounters, RxEngine, RxQueue, TxCounters, TxEngine, TxQueue};
+use linerate_port::{RxCounters, RxEngine, RxQueue, Sleeper, TxCounters, TxEngine, TxQueue};
 use linerate_result::Ledger;
 use linerate_ring::{OwnRx, OwnTx, Region, RegionConfig, RxRing, Sharing, TxRing};
 use linerate_rt::{WaitMode, Waiter};
@@ -21,6 +21,8 @@ struct Thief {
     steals: Chooses,
     spoils: Chooses,
 }
+
+impl Sleeper for Thief {}
 
 impl TxEngine for Thief {
     fn sync(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) {
@@ -44,6 +46,8 @@ impl TxEngine for Thief {
 }
 
 struct Far(Arc<Mutex<VecDeque<Vec<u8>>>>);
+
+impl Sleeper for Far {}
 
 impl RxEngine for Far {
     fn sync(&mut self, ring: &mut OwnRx<'_>, _: &mut RxCounters) {

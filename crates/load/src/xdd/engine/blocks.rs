@@ -1,7 +1,8 @@
 //! A block device of the FCoE target, driven directly: what a LUN lives on, without a network in between.
 
-use super::{Blind, Ended, Engine, Shape};
+use super::{Ended, Engine, Shape};
 use linerate_block::{Backend, Operation, Tag};
+use linerate_port::Sleep;
 use linerate_rt::Sleeper;
 
 /// An engine over any [`Backend`].
@@ -52,7 +53,7 @@ impl<B: Backend> Engine for Blocks<B> {
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         match self.waits {
             Some(waits) => waits(&mut self.backend, visit),
-            None => visit(&mut Blind),
+            None => visit(&mut Sleep::default()),
         }
     }
 }

@@ -14,10 +14,8 @@ pub use kinds::{Kind, Open, Request, examples, is_file, kind_of, open};
 pub use sg::{Generic, Outcome, ScsiGeneric, Transfer};
 
 use linerate_block::{Operation, Tag};
-use linerate_port::Interest;
+use linerate_port::Sleep;
 use linerate_rt::Sleeper;
-use std::os::fd::BorrowedFd;
-use std::time::Instant;
 
 /// What a device is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,22 +58,6 @@ pub trait Engine {
     /// Shows what a thread sleeps on while operations are under way. By default there is nothing of that kind, and the thread
     /// looks again every 0.1 ms.
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        visit(&mut Blind);
-    }
-}
-
-/// What cannot be slept on.
-struct Blind;
-
-impl Sleeper for Blind {
-    fn fall_asleep(&mut self) -> bool {
-        true
-    }
-    fn wake_up(&mut self) {}
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        None
-    }
-    fn due(&self) -> Option<Instant> {
-        None
+        visit(&mut Sleep::default());
     }
 }

@@ -5,8 +5,8 @@ mod node;
 use super::{Ended, Engine, Failure, Opened, Request, Shape};
 use crate::xdd::sys;
 use linerate_block::{BackendError, Buffer, Operation, Tag};
-use linerate_port::Interest;
 use linerate_port::path::from_text;
+use linerate_port::{Interest, Sleep};
 use linerate_ring::Bell;
 use linerate_rt::Sleeper;
 use linerate_wire::scsi::{Sense, SenseKey};
@@ -14,11 +14,10 @@ pub use node::Generic;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Release};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
-use std::time::Instant;
 
 /// How long a command may take, as Linux's own disk driver has it.
 const TIMEOUT_MS: u32 = 30_000;
@@ -210,17 +209,10 @@ impl Engine for Sg {
 }
 
 impl Sleeper for Sg {
-    fn fall_asleep(&mut self) -> bool {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         // Cleared before the last look: what ends after the look rings again.
         self.common.bell.clear();
-        self.common.ended.load(Acquire) == 0
-    }
-    fn wake_up(&mut self) {}
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        Some((self.common.bell.as_fd(), Interest::Readable))
-    }
-    fn due(&self) -> Option<Instant> {
-        None
+        (self.common.ended.load(Acquire) == 0).then(|| Sleep::on(self.common.bell.as_fd(), Interest::Readable))
     }
 }
 

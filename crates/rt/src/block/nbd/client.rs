@@ -3,7 +3,6 @@
 //! Requests of a batch leave in one system call, replies are read where they belong. A server that is lost is connected to
 //! again.
 
-use super::super::watch::Watch;
 use super::super::{Device, DeviceError, serial};
 use super::connect::{ConnectError, Reconnect, connect};
 use super::stream::Stream;
@@ -11,9 +10,9 @@ use super::uri::NbdUri;
 use crate::machine::Sleeper;
 use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
 use linerate_nbd::{CLIENT_SLICES, Client, ClientOptions, Lost, NegotiateError, Unfit};
-use linerate_port::Interest;
+use linerate_port::{Interest, Sleep};
 use std::io::{ErrorKind, IoSlice, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::Instant;
 
 /// An export on an NBD server.
@@ -173,16 +172,19 @@ impl Device for NbdBackend {
         if let Server::Up(stream) = &self.server
             && self.client.has_output()
         {
-            visit(&mut Watch::new(stream.as_fd(), Interest::Writable));
+            visit(&mut Sleep::on(stream.as_fd(), Interest::Writable));
         }
     }
 }
 
 /// For replies, or for the server to come back.
 impl Sleeper for NbdBackend {
-    fn fall_asleep(&mut self) -> bool {
+    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         self.push();
-        !self.client.has_ended()
+        (!self.client.has_ended()).then(|| match &self.server {
+            Server::Up(stream) => Sleep::on(stream.as_fd(), Interest::Readable).until(self.client.due()),
+            Server::Lost(reconnect) => Sleep::default().until(Some(reconnect.due(Instant::now()))),
+        })
     }
 
     /// What made the descriptor readable is dealt with here: who has no operation under way does not ask for one's end, and
@@ -190,19 +192,5 @@ impl Sleeper for NbdBackend {
     fn wake_up(&mut self) {
         self.client.look();
         while self.pull() {}
-    }
-
-    fn waits_on(&self) -> Option<(BorrowedFd<'_>, Interest)> {
-        match &self.server {
-            Server::Up(stream) => Some((stream.as_fd(), Interest::Readable)),
-            Server::Lost(_) => None,
-        }
-    }
-
-    fn due(&self) -> Option<Instant> {
-        match &self.server {
-            Server::Up(_) => self.client.due(),
-            Server::Lost(reconnect) => Some(reconnect.due(Instant::now())),
-        }
     }
 }

@@ -1,14 +1,13 @@
 //! The server: listeners, the connections of its clients, and the [`BlockService`] that does what they ask for.
 
 use super::super::DeviceError;
-use super::super::watch::Watch;
 use super::stream::{Listener, Peer, Stream};
 use super::uri::Address;
 use crate::machine::Sleeper;
 use crate::sys::socket::listen_alone;
 use linerate_block::{Operation, Tag};
 use linerate_nbd::{BlockService, CLIENTS, Export, Gone, SERVER_SLICES, Server};
-use linerate_port::Interest;
+use linerate_port::{Interest, Sleep};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::AsFd;
@@ -154,12 +153,12 @@ impl NbdServer {
     pub fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         let open = self.at_door.is_none() && self.not_before.is_none();
         for listener in self.listeners.iter().filter(|_| open) {
-            visit(&mut Watch::new(listener.as_fd(), Interest::Readable));
+            visit(&mut Sleep::on(listener.as_fd(), Interest::Readable));
         }
         for (place, stream) in self.streams.iter().enumerate() {
             let Some(stream) = stream else { continue };
             let mut watch =
-                |interest| visit(&mut Watch::new(stream.as_fd(), interest).until(self.server.deadline(place)));
+                |interest| visit(&mut Sleep::on(stream.as_fd(), interest).until(self.server.deadline(place)));
             if self.server.wants_input(place) {
                 watch(Interest::Readable);
             }
