@@ -42,14 +42,6 @@ pub(crate) fn unit(ring: &TxRing, from: u32) -> Option<Unit> {
     (slots >= MAX_SLOTS).then_some(Unit::TooMany { slots })
 }
 
-/// Appends the first `kept` bytes of the frame of so many slots that begins at the `from`th pending one. Exactly so many:
-/// where another process has shortened a slot meanwhile, the rest is zeros.
-pub(crate) fn gather(bytes: &mut Vec<u8>, ring: &TxRing, from: u32, slots: u32, kept: usize) {
-    let begin = bytes.len();
-    ring.append_pending(from, slots, bytes);
-    bytes.resize(begin + kept, 0);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,7 +70,7 @@ mod tests {
         for len in [40u16, 200, 0] {
             memory.write_all_at(&len.to_le_bytes(), ring.spot().ring + SLOTS_OFFSET as u64 + 4).unwrap();
             got.truncate(1);
-            gather(&mut got, &ring, 0, slots, bytes);
+            ring.append_pending(0, slots, &mut got);
             assert_eq!(got.len(), 1 + bytes);
             assert!(got[0] == 1 && got[1..] == [7; 200], "what was committed");
         }

@@ -10,7 +10,7 @@ use crate::check::{Check, Received};
 use crate::frame::Template;
 use hdrhistogram::Histogram;
 use linerate_port::RxQueue;
-use linerate_ring::{Frame, flags};
+use linerate_ring::{Frame, Gathered, RxBatch, flags};
 use linerate_rt::{Clock, Machine, Progress, Sleeper};
 use std::sync::Arc;
 
@@ -99,17 +99,13 @@ pub(super) struct Rx<V> {
 struct RxLane {
     index: u16,
     queue: RxQueue,
-    /// The parts of a frame of several slots that came so far.
-    chain: Vec<u8>,
-    in_chain: bool,
+    /// Where frames of several slots are put together.
+    whole: Vec<u8>,
 }
-
-/// Longest chain that is put together: more than 64 slots never come.
-const LONGEST: usize = 64 * 65536;
 
 impl<V: Verify> Rx<V> {
     pub(super) fn new(setup: &Setup, lanes: Vec<Lane>, check: V) -> Self {
-        let lane = |lane: Lane| Some(RxLane { index: lane.index, queue: lane.rx?, chain: Vec::new(), in_chain: false });
+        let lane = |lane: Lane| Some(RxLane { index: lane.index, queue: lane.rx?, whole: Vec::new() });
         Self {
             lanes: lanes.into_iter().filter_map(lane).collect(),
             check,
@@ -159,25 +155,39 @@ impl RxLane {
     #[cold]
     fn show(&mut self, most: u32, output: &Output) {
         let ring = format!("rx{}", self.index);
-        let mut batch = self.queue.ring.batch(most);
+        let mut batch = self.queue.ring.batch(u32::MAX);
+        let mut more = false;
         for i in 0..batch.len() {
-            if let Some((frame, flags)) = batch.frame(i) {
-                dump(output, &ring, i, flags, &frame);
+            if i >= most && !more {
+                break;
+            }
+            more = false;
+            if let Some((frame, slot)) = batch.frame(i) {
+                more = slot & flags::MOREFRAG != 0;
+                dump(output, &ring, i, slot, &frame);
             }
         }
     }
 
-    /// Looks at up to `most` slots; gives how many there were.
+    /// Takes the frames that begin in the next `most` slots; gives how many slots there were.
     #[inline]
     fn take(&mut self, most: u32, check: &mut impl Verify, arrived: u64, latency: &mut Option<Histogram<u64>>) -> u32 {
-        let mut batch = self.queue.ring.batch(most);
-        let n = batch.len();
-        for i in 0..n {
-            let Some((frame, slot)) = batch.frame(i) else { continue };
-            if slot & flags::MOREFRAG == 0 && !self.in_chain {
-                check.frame(&frame);
-            } else if !gather(&mut self.chain, &mut self.in_chain, check, &frame, slot) {
+        // The last of them may go on behind those slots.
+        let mut batch = self.queue.ring.batch(u32::MAX);
+        let most = most.min(batch.len());
+        let mut at = 0;
+        while at < most {
+            let Some((frame, slot)) = batch.frame(at) else {
+                at += 1;
                 continue;
+            };
+            if slot & flags::MOREFRAG == 0 {
+                check.frame(&frame);
+                at += 1;
+            } else {
+                let Some(slots) = join(&mut batch, at, &mut self.whole) else { break };
+                check.bytes(&self.whole);
+                at += slots;
             }
             if let Some(latency) = latency
                 && let Some(stamp) = check.stamp()
@@ -185,26 +195,20 @@ impl RxLane {
                 latency.saturating_record(arrived.saturating_sub(stamp));
             }
         }
-        batch.release(n);
-        n
+        batch.release(at);
+        at
     }
 }
 
-/// Adds a slot to a chain; true when that made a whole frame, which was then checked.
+/// Puts a frame of several slots together; gives how many, None if its end has not come. What can be no frame is one of no
+/// octets: it has come, and is not as anybody sent it.
 #[cold]
-fn gather(chain: &mut Vec<u8>, in_chain: &mut bool, check: &mut impl Verify, frame: &Frame<'_>, slot: u16) -> bool {
-    let at = chain.len();
-    if at + frame.len() <= LONGEST {
-        chain.resize(at + frame.len(), 0);
-        let whole = frame.read(0, &mut chain[at..]);
-        debug_assert!(whole);
+fn join(batch: &mut RxBatch<'_>, first: u32, whole: &mut Vec<u8>) -> Option<u32> {
+    whole.clear();
+    match batch.gather(first, usize::MAX, whole) {
+        Gathered::Whole { slots } | Gathered::Spoiled { slots } | Gathered::TooLong { slots } => Some(slots),
+        Gathered::Later => None,
     }
-    *in_chain = slot & flags::MOREFRAG != 0;
-    if !*in_chain {
-        check.bytes(chain);
-        chain.clear();
-    }
-    !*in_chain
 }
 
 impl<V: Verify> Machine for Rx<V> {

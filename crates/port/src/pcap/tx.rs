@@ -29,7 +29,7 @@ impl PcapTx {
                 Unit::Frame { bytes, .. } if bytes < 14 => count.dropped.add(DropReason::TooShort, 1),
                 Unit::Frame { bytes, .. } if bytes > LONGEST => count.dropped.add(DropReason::TooLong, 1),
                 Unit::Frame { slots, bytes } => {
-                    let taken = self.writer.append(now, bytes, bytes, |to| chain::gather(to, ring, at, slots, bytes));
+                    let taken = self.writer.append(now, bytes, bytes, |to| ring.append_pending(at, slots, to));
                     match taken {
                         Err(error) if error.is_later() => break,
                         // A failure is counted and told of once the sync is over.

@@ -16,7 +16,7 @@ use crate::path::from_text;
 use crate::port::Parts;
 use crate::queue::{RxEngine, RxQueue, TxEngine, TxQueue};
 use crate::sleep::Sleeper;
-use linerate_ring::{Region, RxRing, TxRing, flags};
+use linerate_ring::{Gathered, Region, RxRing, TxRing};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(super) const WRAPPER: Wrapper = Wrapper {
@@ -114,7 +114,9 @@ impl TraceTx {
             if let Unit::Frame { slots, bytes } = unit {
                 let from = self.traced;
                 inside.add(now, Direction::Out, self.queue, bytes, |to, kept| {
-                    chain::gather(to, ring, from, slots, kept);
+                    let begin = to.len();
+                    ring.append_pending(from, slots, to);
+                    to.truncate(begin + kept);
                 });
             }
             self.traced += unit.slots();
@@ -164,26 +166,23 @@ impl TraceRx {
         let mut inside = self.trace.open();
         let available = ring.available();
         let mut batch = ring.batch(available);
-        self.untraced = 0;
-        self.bytes.clear();
-        for i in available - new..available {
-            self.untraced += 1;
-            // Void and bad slots carry nothing; the user of the ring will not get them either. (A bad one, which only
-            // another process can make, is counted for each look at it.)
-            let Some((frame, word)) = batch.frame(i) else {
-                self.untraced -= u32::from(self.bytes.is_empty());
-                continue;
-            };
-            frame.append_to(&mut self.bytes);
-            if word & flags::MOREFRAG != 0 && self.untraced < chain::MAX_SLOTS {
-                continue;
-            }
-            inside.add(now, Direction::In, self.queue, self.bytes.len(), |to, kept| {
-                to.extend_from_slice(&self.bytes[..kept]);
-            });
+        let mut at = available - new;
+        while at < available {
             self.bytes.clear();
-            self.untraced = 0;
+            // In slots of which no frame can be made the user of the ring finds none either. (A bad one, which only another
+            // process can make, is counted for each look at it.)
+            match batch.gather(at, usize::MAX, &mut self.bytes) {
+                Gathered::Whole { slots } => {
+                    inside.add(now, Direction::In, self.queue, self.bytes.len(), |to, kept| {
+                        to.extend_from_slice(&self.bytes[..kept]);
+                    });
+                    at += slots;
+                }
+                Gathered::Spoiled { slots } | Gathered::TooLong { slots } => at += slots,
+                Gathered::Later => break,
+            }
         }
+        self.untraced = available - at;
         inside.flush();
     }
 }

@@ -268,14 +268,7 @@ impl XdpTx {
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
-        for (i, &len) in all.zip(lens) {
-            let at = scratch.len();
-            scratch.resize(at + len, 0);
-            // What was cut off since is zeros.
-            let frame = ring.pending_frame(i);
-            let whole = frame.read(0, &mut scratch[at..at + len.min(frame.len())]);
-            debug_assert!(whole);
-        }
+        ring.append_pending(first, slots, &mut scratch);
         for (i, part) in (first..).zip(scratch.chunks(usable)) {
             self.umem.write_pending(ring, i, part);
         }

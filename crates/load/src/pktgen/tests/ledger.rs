@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::frame::{Layout, Payload, Template};
-use crate::pktgen::job::{Job, Lane, Setup, Tally};
-use crate::pktgen::modes::Mode;
+use crate::pktgen::job::{Done, Job, Lane, Setup, Tally};
 use crate::pktgen::source::Cut;
 use linerate_port::{RxCounters, RxEngine, RxQueue, Sleeper, TxCounters, TxEngine, TxQueue};
 use linerate_result::Ledger;
@@ -61,8 +60,7 @@ impl RxEngine for Far {
     }
 }
 
-/// Sends `n` frames past a thief; gives the joined ledger, and how many frames were found corrupt.
-fn pass(n: u64, steals: Chooses, spoils: Chooses) -> (Ledger, u64) {
+fn region() -> Arc<Region> {
     let config = RegionConfig {
         buf_size: 2048,
         buffers: 2048,
@@ -70,13 +68,12 @@ fn pass(n: u64, steals: Chooses, spoils: Chooses) -> (Ledger, u64) {
         sharing: Sharing::Private,
         huge: false,
     };
-    let region = Region::new(&config).unwrap();
-    let wire = Arc::new(Mutex::new(VecDeque::new()));
-    let thief = Thief { queue: wire.clone(), sent: 0, steals, spoils };
-    let tx = TxQueue::new(TxRing::new(&region, 0, 1024).unwrap(), Box::new(thief));
-    let rx = RxQueue::new(RxRing::new(&region, 0, 1024).unwrap(), Box::new(Far(wire)));
-    let setup = |mode: &'static str, count, streams| Setup {
-        config: Arc::new(super::config(&format!("-i null -f {mode}")).unwrap()),
+    Region::new(&config).unwrap()
+}
+
+fn setup(flags: &str, count: u64, streams: Option<u16>) -> Setup {
+    Setup {
+        config: Arc::new(super::config(&format!("-i null {flags}")).unwrap()),
         run: 9,
         template: Template {
             layout: Layout { vnet: 0, v6: false },
@@ -98,17 +95,28 @@ fn pass(n: u64, steals: Chooses, spoils: Chooses) -> (Ledger, u64) {
             let stop = Stop::new().unwrap();
             Arc::new(Output::new(Box::new(Lines::default()), Box::new(Lines::default()), false, &stop))
         },
-    };
-    let work = |mode: &Mode, setup: &Setup, lane: Lane, stop: &Stop| {
-        let mut job: Box<dyn Job> = (mode.job)(setup, vec![lane]);
-        linerate_rt::run(&mut *job, &mut Waiter::new(WaitMode::Sleep), stop);
-        job.finish()
-    };
-    let mode = |name: &str| MODES.iter().find(|mode| mode.name == name).unwrap();
+    }
+}
+
+/// Does the work of a mode over one lane.
+fn work(mode: &str, setup: &Setup, lane: Lane, stop: &Stop) -> Done {
+    let mode = MODES.iter().find(|known| known.name == mode).unwrap();
+    let mut job: Box<dyn Job> = (mode.job)(setup, vec![lane]);
+    linerate_rt::run(&mut *job, &mut Waiter::new(WaitMode::Sleep), stop);
+    job.finish()
+}
+
+/// Sends `n` frames past a thief; gives the joined ledger, and how many frames were found corrupt.
+fn pass(n: u64, steals: Chooses, spoils: Chooses) -> (Ledger, u64) {
+    let region = region();
+    let wire = Arc::new(Mutex::new(VecDeque::new()));
+    let thief = Thief { queue: wire.clone(), sent: 0, steals, spoils };
+    let tx = TxQueue::new(TxRing::new(&region, 0, 1024).unwrap(), Box::new(thief));
+    let rx = RxQueue::new(RxRing::new(&region, 0, 1024).unwrap(), Box::new(Far(wire)));
     let stop = Stop::new().unwrap();
-    let sent = work(mode("tx"), &setup("tx", n, None), Lane { index: 0, tx: Some(tx), rx: None }, &stop);
+    let sent = work("tx", &setup("-f tx", n, None), Lane { index: 0, tx: Some(tx), rx: None }, &stop);
     stop.ask(0);
-    let got = work(mode("rx"), &setup("rx", 0, Some(1)), Lane { index: 0, tx: None, rx: Some(rx) }, &stop);
+    let got = work("rx", &setup("-f rx", 0, Some(1)), Lane { index: 0, tx: None, rx: Some(rx) }, &stop);
     let mut ledger = sent.ledger;
     ledger.add(&got.ledger);
     (ledger, got.received.unwrap().corrupt)
@@ -142,4 +150,15 @@ fn spoiled_frames_are_received_and_corrupt() {
     let (ledger, corrupt) = pass(1000, |_| false, |k| k % 100 == 50);
     assert_eq!((ledger.received, corrupt), (Some(1000), 10));
     assert!(ledger.settle().is_zero(), "they did arrive");
+}
+
+#[test]
+fn a_frame_of_several_slots_is_taken_whole_though_its_burst_ends_in_it() {
+    let wire = Arc::new(Mutex::new(VecDeque::from([vec![1; 5000], vec![2; 60], vec![3; 5000]])));
+    let rx = RxQueue::new(RxRing::new(&region(), 0, 1024).unwrap(), Box::new(Far(wire)));
+    let stop = Stop::new().unwrap();
+    stop.ask(0);
+    let setup = setup("-f rx -b 1", 3, None);
+    let got = work("rx", &setup, Lane { index: 0, tx: None, rx: Some(rx) }, &stop);
+    assert_eq!((got.frames, got.bytes, got.ledger.foreign), (3, 10_060, 3));
 }
