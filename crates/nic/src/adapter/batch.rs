@@ -2,8 +2,7 @@
 
 use super::count::RxLedger;
 use super::demux::{Key, Types, ViSet, each};
-use linerate_ring::layout::MAX_FRAGS;
-use linerate_ring::{Meta, RxBatch, flags};
+use linerate_ring::{Gathered, Meta, RxBatch, flags};
 
 /// Slots looked at in one poll at most.
 pub(super) const SLOTS: u32 = 256;
@@ -21,9 +20,7 @@ pub(super) struct Batch {
     lists: Vec<(u32, u32)>,
     /// Interfaces whose lists are not empty.
     pub(super) ready: ViSet,
-    pub(super) copies: Box<[u8]>,
-    /// Octets of `copies` that frames lie in.
-    copied: usize,
+    pub(super) copies: Vec<u8>,
 }
 
 /// A frame in an interface's list.
@@ -65,7 +62,7 @@ enum Found {
 impl Batch {
     pub(super) fn new(vis: usize) -> Self {
         let frames = Vec::with_capacity(SLOTS as usize * vis.clamp(1, 8));
-        Self { slots: 0, frames, lists: vec![(END, END); vis], ready: 0, copies: vec![0; COPIES].into(), copied: 0 }
+        Self { slots: 0, frames, lists: vec![(END, END); vis], ready: 0, copies: Vec::with_capacity(COPIES) }
     }
 
     /// Empties all lists; says how many frames each interface had left.
@@ -80,12 +77,12 @@ impl Batch {
         }
         (self.ready, self.slots) = (0, 0);
         self.frames.clear();
-        self.copied = 0;
+        self.copies.clear();
     }
 
     /// Forgets the frames that were copied.
     pub(super) fn forget_copies(&mut self) {
-        self.copied = 0;
+        self.copies.clear();
     }
 
     /// Puts a frame at the end of some interfaces' lists.
@@ -187,32 +184,21 @@ impl Batch {
 
     fn copy(&mut self, ring: &mut RxBatch<'_>, slot: u32, types: &Types) -> Found {
         let told = ring.meta(slot).is_some();
-        let start = self.copied;
-        let (mut at, mut n, mut whole) = (start, 0, true);
-        loop {
-            if slot + n == ring.len() {
-                // No frame has so many slots: this one will never end.
-                return if n as usize >= MAX_FRAGS { Found::Spoiled { slots: n } } else { Found::Later };
-            }
-            let part = ring.frame(slot + n);
-            n += 1;
-            let Some((part, word)) = part else { return Found::Spoiled { slots: n } };
-            let Some(to) = self.copies.get_mut(at..at + part.len()) else {
-                return if start > 0 { Found::Later } else { Found::Spoiled { slots: n } };
-            };
-            whole &= part.read(0, to) && n as usize <= MAX_FRAGS;
-            at += part.len();
-            if word & flags::MOREFRAG == 0 {
-                break;
-            }
-        }
-        if !whole {
-            return Found::Spoiled { slots: n };
-        }
-        let Some(key) = Key::of_any(&self.copies[start..at], types) else { return Found::Short { slots: n } };
-        self.copied = at;
-        let (len, copy) = (u32::try_from(at - start).unwrap_or(0), u32::try_from(start).unwrap_or(END));
-        Found::Frame { entry: Entry { slot, copy, len, next: END, skip: 0, told }, key, slots: n }
+        let start = self.copies.len();
+        let slots = match ring.gather(slot, COPIES - start, &mut self.copies) {
+            Gathered::Whole { slots } => slots,
+            Gathered::Later => return Found::Later,
+            // The next batch has room for it, unless there is none for any such frame.
+            Gathered::TooLong { .. } if start > 0 => return Found::Later,
+            Gathered::Spoiled { slots } | Gathered::TooLong { slots } => return Found::Spoiled { slots },
+        };
+        let Some(key) = Key::of_any(&self.copies[start..], types) else {
+            self.copies.truncate(start);
+            return Found::Short { slots };
+        };
+        let len = u32::try_from(self.copies.len() - start).unwrap_or(0);
+        let copy = u32::try_from(start).unwrap_or(END);
+        Found::Frame { entry: Entry { slot, copy, len, next: END, skip: 0, told }, key, slots }
     }
 }
 

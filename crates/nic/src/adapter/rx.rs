@@ -257,8 +257,8 @@ mod tests {
     use crate::adapter::settings::ViSettings;
     use crate::adapter::{MAX_MTU, interface};
     use crate::flags::{Flags, PUBLISHED};
-    use linerate_port::{Info, RxCounters, RxEngine, open};
-    use linerate_ring::{Region, RegionConfig, RxRing, Sharing, flags};
+    use linerate_port::{Info, RxCounters, RxEngine, Sleeper, open};
+    use linerate_ring::{OwnRx, Region, RegionConfig, RxRing, Sharing, flags};
     use linerate_wire::EtherType;
 
     const MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
@@ -266,8 +266,10 @@ mod tests {
     /// Slots to be delivered, one list a sync: octets, and whether the frame goes on.
     struct Script(Vec<Vec<(Vec<u8>, bool)>>);
 
+    impl Sleeper for Script {}
+
     impl RxEngine for Script {
-        fn sync(&mut self, ring: &mut RxRing, _: &mut RxCounters) {
+        fn sync(&mut self, ring: &mut OwnRx<'_>, _: &mut RxCounters) {
             if self.0.is_empty() {
                 return;
             }
