@@ -54,6 +54,45 @@ pub(super) const READ_32K: Bench = row!("fcoe-read-32k", "READs of 32 KiB", 143_
 /// 4.75 GB/s, as published.
 pub(super) const WRITE_32K: Bench = row!("fcoe-write-32k", "WRITEs of 32 KiB", 145_138.0, 32768, 0, "write", 2.0);
 
+/// Datagrams a second beside the disks.
+const DATAGRAMS: u32 = 1_000_000;
+
+pub(super) const WITH_IP: Bench = Bench {
+    name: "fcoe-ip",
+    about: "READs of 512 bytes of 4 FCoE disks, 16 of each under way, while a million datagrams a second go from IP host \
+            to IP host on the same cable",
+    unit: Unit::Iops,
+    two_cores: true,
+    bound: None,
+    run: with_ip,
+    peers: &[Peer {
+        name: "FCoE alone, less the time that the datagrams take alone",
+        how: How::Own(without_ip),
+        wanted: Some(0.95),
+    }],
+};
+
+fn with_ip(setting: &Setting) -> Result<f64, Missing> {
+    let setup = Setup::new(Medium::Ram(SIZE), 512, 100, setting.cores, setting.time);
+    let setup = Setup { datagrams: Some(DATAGRAMS), ..setup };
+    let measured = measure(&setup, &Stop::new().map_err(failed)?).map_err(failed)?;
+    let (sent, lost) = (measured.datagrams, measured.datagrams_lost);
+    if measured.errors > 0 || lost > 0 || sent < 0.97 * f64::from(DATAGRAMS) {
+        let errors = measured.errors;
+        return Err(failed(format!(
+            "{errors} requests failed; {sent:.0} datagrams a second were sent, {lost} were lost"
+        )));
+    }
+    Ok(measured.iops())
+}
+
+/// The share of time that is left beside datagrams which alone could go at their own rate.
+fn without_ip(setting: &Setting) -> Result<f64, Missing> {
+    let alone = run(setting, Medium::Ram(SIZE), 512, 100)?;
+    let datagrams = (super::udp_flood::BENCH.run)(setting)?;
+    Ok(alone * (1.0 - f64::from(DATAGRAMS) / datagrams).max(0.0))
+}
+
 /// Requests a second.
 fn run(setting: &Setting, medium: Medium, io_bytes: u32, reads: u32) -> Result<f64, Missing> {
     let setup = Setup::new(medium, io_bytes, reads, setting.cores, setting.time);

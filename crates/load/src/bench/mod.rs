@@ -98,6 +98,7 @@ pub const BENCHES: &[Bench] = &[
     fcoe::MIX,
     fcoe::READ_32K,
     fcoe::WRITE_32K,
+    fcoe::WITH_IP,
     lro::BENCH,
     vi::BENCH,
     switch::WITHIN,

@@ -8,6 +8,7 @@
 //!
 //! What this module refuses to do: it compares nothing and prints nothing.
 
+mod beside;
 mod client;
 mod copy;
 mod load;
@@ -63,6 +64,9 @@ pub struct Setup {
     pub slots: u32,
     /// Bits a second of the target's wire, each way.
     pub rate: Option<u64>,
+    /// UDP datagrams a second that go from the first initiator's port to the target's beside all that, from IP host to IP
+    /// host; none: there are no IP hosts.
+    pub datagrams: Option<u32>,
     /// How both threads wait.
     pub wait: WaitMode,
     /// The processors of the target and of the initiators.
@@ -87,6 +91,7 @@ impl Setup {
             mtu: 2180,
             slots: 256,
             rate: None,
+            datagrams: None,
             wait: WaitMode::Busy,
             cores,
             warm: Duration::from_millis(100),
@@ -117,6 +122,10 @@ pub struct Measured {
     pub seconds: f64,
     /// Requests that failed, or moved wrong data, at any time.
     pub errors: u64,
+    /// Datagrams that were sent beside, a second of all the time that it took, and how many of all did not arrive.
+    pub datagrams: f64,
+    /// See there.
+    pub datagrams_lost: u64,
     /// Nanoseconds of a part of the requests.
     pub latency: Histogram<u64>,
     /// The target's thread.

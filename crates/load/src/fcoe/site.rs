@@ -1,5 +1,6 @@
 //! The two threads: the target on its port, and the initiators on theirs with what is between.
 
+use super::beside::{Sender, received, with_host};
 use super::load::{Load, positions};
 use super::pattern::Pattern;
 use super::{FcoeError, Measured, Medium, Setup, Thread};
@@ -27,20 +28,26 @@ pub(super) fn run(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
     let (target_port, near) = ports(setup)?;
     let mut team = Team::new()?;
     let theirs = setup.clone();
-    team.add("fcoe-target", &[setup.cores[0]], move |member| target(&theirs, target_port, member).map(Side::Target))?;
+    team.add("fcoe-target", &[setup.cores[0]], move |member| {
+        target(&theirs, target_port, member).map(|(thread, received)| Side::Target(thread, received))
+    })?;
     let (ours, asked) = (setup.clone(), stop.clone());
     team.add("fcoe-initiators", &[setup.cores[1]], move |member| {
         let done = initiators(&ours, near, member, &asked);
         // The target ends after those whom it serves.
         member.stop.ask(0);
-        done.map(|(loads, thread)| Side::Initiators(loads, thread))
+        done.map(|(loads, thread, sender)| Side::Initiators(loads, thread, sender))
     })?;
     let (mut sides, mut loads) = (Vec::new(), Vec::new());
+    let (mut received, mut sender) = (0, None);
     for worked in team.join() {
         match worked.done? {
-            Side::Target(thread) => sides.push(thread),
-            Side::Initiators(all, thread) => {
-                loads = all;
+            Side::Target(thread, n) => {
+                received = n;
+                sides.push(thread);
+            }
+            Side::Initiators(all, thread, sent) => {
+                (loads, sender) = (all, sent);
                 sides.push(thread);
             }
         }
@@ -63,6 +70,8 @@ pub(super) fn run(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
         octets: requests * u64::from(setup.io_bytes),
         seconds: setup.time.as_secs_f64().max(1e-9),
         errors: loads.iter().map(|load| load.errors).sum(),
+        datagrams: sender.as_ref().map_or(0.0, Sender::per_second),
+        datagrams_lost: sender.map_or(0, |sender| sender.sent.saturating_sub(received)),
         latency,
         target,
         initiators: thread,
@@ -71,8 +80,9 @@ pub(super) fn run(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
 
 /// What a thread leaves.
 enum Side {
-    Target(Thread),
-    Initiators(Vec<Load>, Thread),
+    /// With the datagrams that its host received.
+    Target(Thread, u64),
+    Initiators(Vec<Load>, Thread, Option<Sender>),
 }
 
 /// What is on the initiators' side of the target's wire.
@@ -110,8 +120,11 @@ fn ports(setup: &Setup) -> Result<(Port, Near), FcoeError> {
 }
 
 /// The target's thread.
-fn target(setup: &Setup, port: Port, member: &mut Member) -> Result<Thread, FcoeError> {
-    let port = FcPort::over(port, &FcOptions::default())?;
+fn target(setup: &Setup, port: Port, member: &mut Member) -> Result<(Thread, u64), FcoeError> {
+    let mut port = FcPort::over(port, &FcOptions::default())?;
+    if setup.datagrams.is_some() {
+        port = with_host(port, true)?;
+    }
     let limits = TargetConfig { max_queue: 64 * 256, ..TargetConfig::default() };
     let config = NodeConfig { target: Some(limits), ..port.config() };
     let disks = disks(setup, &config)?;
@@ -119,7 +132,8 @@ fn target(setup: &Setup, port: Port, member: &mut Member) -> Result<Thread, Fcoe
     let stop = member.stop.clone();
     member.run(&mut node, &mut Waiter::new(setup.wait), &stop);
     let busy = member.busy_share();
-    Ok(Thread { cpu: node.watcher().0.cpu(), busy, frames: node.lines().0.counters().frames })
+    let received = received(&node);
+    Ok((Thread { cpu: node.watcher().0.cpu(), busy, frames: node.lines().0.counters().frames }, received))
 }
 
 /// The disks of all initiators. Those of memory have their first contents.
@@ -148,7 +162,12 @@ fn disks(setup: &Setup, config: &NodeConfig) -> Result<Disks, FcoeError> {
 }
 
 /// The initiators' thread.
-fn initiators(setup: &Setup, near: Near, member: &mut Member, stop: &Stop) -> Result<(Vec<Load>, Thread), FcoeError> {
+fn initiators(
+    setup: &Setup,
+    near: Near,
+    member: &mut Member,
+    stop: &Stop,
+) -> Result<(Vec<Load>, Thread, Option<Sender>), FcoeError> {
     let mut switch = Switch::new();
     let all = Policy { pause: 0xff, ..Policy::default() };
     let several = !near.switch.is_empty();
@@ -158,21 +177,24 @@ fn initiators(setup: &Setup, near: Near, member: &mut Member, stop: &Stop) -> Re
     let missing = Arc::new(AtomicU16::new(setup.initiators));
     let mut nodes = Vec::new();
     for (number, port) in (0..).zip(near.ports) {
-        let port = FcPort::over(port, &FcOptions::default())?;
+        let mut port = FcPort::over(port, &FcOptions::default())?;
+        if setup.datagrams.is_some() && number == 0 {
+            port = with_host(port, false)?;
+        }
         let requests = setup.luns * setup.queue_depth;
         let limits = InitiatorConfig { exchanges: usize::from(requests) + 16, queue_depth: requests, retries: 5 };
         let config = NodeConfig { initiator: Some(limits), ..port.config() };
         let none = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
         nodes.push(Attached { node: port.node(&config, none, Load::new(setup, number, &missing))?, done: false });
     }
-    let mut side = Initiators { switch: several.then_some(switch), nodes };
+    let mut side = Initiators { switch: several.then_some(switch), nodes, sender: setup.datagrams.map(Sender::new) };
     member.run(&mut side, &mut Waiter::new(setup.wait), stop);
     let busy = member.busy_share();
     let frames = side.nodes.iter().map(|member| member.node.lines().0.counters().frames).sum();
     let loads: Vec<Load> = side.nodes.into_iter().map(|member| member.node.into_watcher()).collect();
     // They are all in one thread.
     let cpu = loads.first().map_or(0.0, |load| load.cpu);
-    Ok((loads, Thread { cpu, busy, frames }))
+    Ok((loads, Thread { cpu, busy, frames }, side.sender))
 }
 
 /// Looks at the processor time of the target's thread while commands come.
@@ -241,11 +263,16 @@ struct Attached {
 struct Initiators {
     switch: Option<Switch>,
     nodes: Vec<Attached>,
+    /// Who sends datagrams beside the first.
+    sender: Option<Sender>,
 }
 
 impl Machine for Initiators {
     fn handle(&mut self, now: u64) -> Progress {
         let mut worked = self.switch.as_mut().is_some_and(|switch| switch.poll(now));
+        if let (Some(sender), Some(first)) = (&mut self.sender, self.nodes.first_mut().filter(|member| !member.done)) {
+            sender.turn(now, &mut first.node);
+        }
         for member in self.nodes.iter_mut().filter(|member| !member.done) {
             match member.node.handle(now) {
                 Progress::Done => member.done = true,

@@ -4,12 +4,12 @@ use super::{FcRx, FcTx};
 use crate::line::{Line, random_mac};
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
-use crate::net::{self, Ip, NetError, Service, Services};
+use crate::net::{self, Ip, IpTx, NetError, Service, Services};
 use crate::random::random;
 use linerate_fcoe::{DeviceServer, FipMode, Node, NodeConfig, NodeEvent};
 use linerate_nic::{Control, MAX_MTU, NicError};
 use linerate_port::{Info, Link, OpenError, Port, Spec};
-use linerate_stack::{BindError, Cidr};
+use linerate_stack::{BindError, Cidr, Host};
 use linerate_wire::{EtherType, FipFrame, MacAddr, VlanTag, Wwn};
 use thiserror::Error;
 
@@ -245,6 +245,13 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
     #[must_use]
     pub fn ip(&self) -> Option<&(Ip, Services)> {
         self.ip.as_ref()
+    }
+
+    /// The IP host that shares the port, and its way out.
+    #[inline]
+    pub fn ip_parts(&mut self) -> Option<(&mut Host, IpTx<'_>)> {
+        let Self { ip, line, .. } = self;
+        ip.as_mut().map(|(ip, _)| ip.over(&mut line.tx))
     }
 
     /// The IP host that shares the port.

@@ -1,0 +1,78 @@
+//! Datagrams beside the disks: a host that sends at a rate, on the port that FCoE has.
+
+use super::FcoeError;
+use linerate_fcoe::DeviceServer;
+use linerate_rt::fc::{FcNode, FcPort, Watcher};
+use linerate_rt::net::{Options, SERVICES, Service};
+use linerate_stack::{Cidr, SendError, UdpId};
+use std::net::{Ipv4Addr, SocketAddr};
+
+/// The hosts of target and initiator.
+const HOSTS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
+/// Octets of a datagram's payload: a frame of 64.
+const BODY: [u8; 22] = [0x5a; 22];
+/// Most that are sent in one turn: who was kept from running does not make good for all of it at once.
+const BURST: u64 = 64;
+
+/// A port with the target's host, which discards what it gets, or with the initiator's.
+pub(super) fn with_host(port: FcPort, target: bool) -> Result<FcPort, FcoeError> {
+    let address = Cidr::new(HOSTS[usize::from(!target)].into(), 24);
+    let address = address.ok_or(FcoeError::Stuck("no address for an IP host: this is a bug"))?;
+    let discard: Vec<&'static Service> = SERVICES.iter().filter(|row| target && row.name == "discard").collect();
+    Ok(port.with_ip(&[address], &Options::default(), &discard))
+}
+
+/// Datagrams that a host's services took.
+pub(super) fn received<S: DeviceServer, W: Watcher<S>>(node: &FcNode<S, W>) -> u64 {
+    node.ip().map_or(0, |(_, services)| services.served().map(|(_, served)| served.received).sum())
+}
+
+/// Who sends.
+pub(super) struct Sender {
+    /// Datagrams a second.
+    rate: u64,
+    socket: Option<UdpId>,
+    /// When the first one went.
+    began: Option<u64>,
+    /// The last time that it had its turn.
+    last: u64,
+    pub(super) sent: u64,
+    /// Those that were due while others were kept from running, and will never go.
+    passed_over: u64,
+}
+
+impl Sender {
+    pub(super) fn new(rate: u32) -> Self {
+        Self { rate: rate.into(), socket: None, began: None, last: 0, sent: 0, passed_over: 0 }
+    }
+
+    /// Sends what is due.
+    pub(super) fn turn<S: DeviceServer, W: Watcher<S>>(&mut self, now: u64, node: &mut FcNode<S, W>) {
+        let Some((host, mut tx)) = node.ip_parts() else { return };
+        let Some(socket) = self.socket.or_else(|| host.udp_bind(SocketAddr::new(HOSTS[1].into(), 0)).ok()) else {
+            return;
+        };
+        if self.socket.replace(socket).is_none() {
+            host.udp_connect(socket, Some(SocketAddr::new(HOSTS[0].into(), 9)));
+        }
+        let began = *self.began.get_or_insert(now);
+        self.last = now;
+        let due = u128::from(now - began) * u128::from(self.rate) / 1_000_000_000;
+        let due = u64::try_from(due).unwrap_or(u64::MAX).saturating_sub(self.sent + self.passed_over);
+        self.passed_over += due.saturating_sub(BURST);
+        for _ in 0..due.min(BURST) {
+            match host.udp_send(now, socket, None, &BODY, &mut tx) {
+                Ok(()) => self.sent += 1,
+                // The link is not up yet, or the ring is full: they are due again.
+                Err(SendError::NoRoom | SendError::Down) => break,
+                Err(_) => self.passed_over += 1,
+            }
+        }
+    }
+
+    /// Datagrams a second.
+    pub(super) fn per_second(&self) -> f64 {
+        let ns = self.last - self.began.unwrap_or(self.last);
+        self.sent as f64 * 1e9 / ns.max(1) as f64
+    }
+}
