@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod fip;
+mod indexed;
 mod initiator;
 mod link;
 mod login;

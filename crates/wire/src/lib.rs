@@ -75,7 +75,7 @@ pub use els::{
 };
 pub use error::Error;
 pub use ethernet::{EtherType, EthernetFrame, EthernetRepr, MacAddr};
-pub use fc::{Eof, FcHeader, FcId, FcType, FcoeFrame, FcoeRepr, Sof, Wwn, f_ctl, r_ctl};
+pub use fc::{Eof, FcHeader, FcId, FcType, FcoeFrame, FcoeRepr, OxId, RxId, Sof, Wwn, f_ctl, r_ctl};
 pub use fcp::{FcpCommand, FcpResponse, FcpSrr, FcpSrrReply, FcpTransferReady, fcp_attribute, fcp_code, fcp_function};
 pub use fip::{
     Fc4Features, FipClaim, FipCode, FipDescriptor, FipDescriptors, FipElsKind, FipElsRepr, FipFlags, FipFrame, FipRepr,

@@ -1,10 +1,11 @@
 //! One exchange of ours: a command, what has come and gone of its data, and what is to be sent for it.
 
 use super::ranges::Ranges;
+use crate::indexed::table_index;
 use crate::{Lun, PeerId, TaskAttribute};
 use linerate_block::{Buffer, Tag};
 use linerate_wire::scsi::opcode;
-use linerate_wire::{FcHeader, Sof, f_ctl};
+use linerate_wire::{FcHeader, OxId, RxId, Sof, f_ctl};
 
 /// Which way data moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,12 +82,17 @@ pub(super) struct Retransmission {
     pub(super) r_ctl: u8,
 }
 
+table_index! {
+    /// The place of an exchange in the initiator's table.
+    ExchangeIndex
+}
+
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) phase: Phase,
     pub(super) peer: PeerId,
-    pub(super) ox_id: u16,
-    pub(super) rx_id: u16,
+    pub(super) ox_id: OxId,
+    pub(super) rx_id: RxId,
     pub(super) direction: Direction,
     pub(super) buffer: Option<Buffer>,
     /// FCP_DL.
@@ -110,7 +116,7 @@ pub(super) struct Exchange {
     /// How often REC or ABTS was sent in vain.
     pub(super) silent: u8,
     /// The name of our REC or SRR.
-    pub(super) service: u16,
+    pub(super) service: OxId,
     pub(super) retransmission: Retransmission,
     pub(super) started: u64,
     pub(super) deadline: u64,
@@ -134,7 +140,7 @@ impl Exchange {
     /// knows none of which nothing has come yet, however hard it works on it: each time that the command is sent again,
     /// it has twice the time.
     pub(super) fn patience(&self, rec_tov: u64) -> u64 {
-        let doubled = if self.rx_id == FcHeader::NO_ID { u32::from(self.attempts) } else { 0 };
+        let doubled = if self.rx_id == RxId::UNASSIGNED { u32::from(self.attempts) } else { 0 };
         rec_tov.saturating_mul(1 << doubled.min(16))
     }
 
@@ -142,8 +148,8 @@ impl Exchange {
         Self {
             phase: Phase::Free,
             peer: PeerId { index: 0, generation: 0 },
-            ox_id: FcHeader::NO_ID,
-            rx_id: FcHeader::NO_ID,
+            ox_id: OxId::UNASSIGNED,
+            rx_id: RxId::UNASSIGNED,
             direction: Direction::None,
             buffer: None,
             length: 0,
@@ -158,7 +164,7 @@ impl Exchange {
             seq_id: 0,
             attempts: 0,
             silent: 0,
-            service: FcHeader::NO_ID,
+            service: OxId::UNASSIGNED,
             retransmission: Retransmission::default(),
             started: 0,
             deadline: 0,
@@ -175,10 +181,10 @@ impl Exchange {
     }
 
     /// As before the command was sent, under another name.
-    pub(super) fn restart(&mut self, now: u64, ox_id: u16) {
+    pub(super) fn restart(&mut self, now: u64, ox_id: OxId) {
         self.phase = Phase::Running;
         self.ox_id = ox_id;
-        self.rx_id = FcHeader::NO_ID;
+        self.rx_id = RxId::UNASSIGNED;
         self.ranges = Ranges::default();
         self.continuity = Continuity::default();
         self.held = None;

@@ -3,7 +3,7 @@
 use super::ask::{objection, process};
 use super::logins::PLOGI_TIME;
 use super::send::{BUSY, LOGIN_FIRST, NOT_NEIGHBOUR, milliseconds};
-use super::table::{State, Way, fits};
+use super::table::{NeighbourIndex, State, Way, fits};
 use super::{Downfall, Logins, MAX_PAYLOAD, Ways};
 use linerate_wire::{
     AdiscRepr, BaRjtRepr, ElsAccept, ElsCommand, ElsRequest, Error, ExchangeRepr, FcHeader, FcType, LoginRepr,
@@ -89,7 +89,7 @@ impl Logins {
     fn answer_flogi(
         &mut self,
         now: u64,
-        index: usize,
+        index: NeighbourIndex,
         way: Way,
         header: &FcHeader,
         login: &LoginRepr,
@@ -118,7 +118,7 @@ impl Logins {
     fn answer_plogi(
         &mut self,
         now: u64,
-        index: usize,
+        index: NeighbourIndex,
         way: Way,
         header: &FcHeader,
         login: &LoginRepr,
@@ -141,7 +141,14 @@ impl Logins {
         self.after_plogi(now, index, login, ways);
     }
 
-    fn answer_logo(&mut self, index: usize, way: Way, header: &FcHeader, logo: LogoRepr, ways: &mut impl Ways) {
+    fn answer_logo(
+        &mut self,
+        index: NeighbourIndex,
+        way: Way,
+        header: &FcHeader,
+        logo: LogoRepr,
+        ways: &mut impl Ways,
+    ) {
         let Some(entry) = self.table.entry(index) else { return };
         if logo.port_name != entry.info.wwpn {
             return self.reject(way, header, BAD_NAME, ways);
@@ -155,7 +162,7 @@ impl Logins {
     fn answer_port(
         &mut self,
         now: u64,
-        index: usize,
+        index: NeighbourIndex,
         way: Way,
         header: &FcHeader,
         request: ElsRequest<'_>,
@@ -191,7 +198,7 @@ impl Logins {
     /// response code Linux sends PLOGI and PRLI at once again, without an end.
     fn answer_prli(
         &mut self,
-        index: usize,
+        index: NeighbourIndex,
         way: Way,
         header: &FcHeader,
         pages: &ServicePages<'_>,
@@ -223,7 +230,7 @@ impl Logins {
     /// FC-LS-3, PRLO: the image pair is gone, the N_Ports stay logged in.
     fn answer_prlo(
         &mut self,
-        index: usize,
+        index: NeighbourIndex,
         way: Way,
         header: &FcHeader,
         pages: &ServicePages<'_>,
@@ -260,7 +267,14 @@ impl Logins {
     }
 
     /// FC-LS-3, ADISC: who has another name or address by now is not the one who logged in.
-    fn answer_adisc(&mut self, index: usize, way: Way, header: &FcHeader, adisc: &AdiscRepr, ways: &mut impl Ways) {
+    fn answer_adisc(
+        &mut self,
+        index: NeighbourIndex,
+        way: Way,
+        header: &FcHeader,
+        adisc: &AdiscRepr,
+        ways: &mut impl Ways,
+    ) {
         let (Some((own, _)), Some(entry)) = (self.own, self.table.entry(index)) else { return };
         if entry.is_named(adisc.port_name, adisc.node_name) && adisc.id == entry.info.fc_id {
             return self.accept(way, header, ElsAccept::Adisc(self.address(own)), ways);
@@ -271,7 +285,14 @@ impl Logins {
     }
 
     /// FC-LS-3, RRQ. What we began and the peer aborted is over here in any case.
-    fn answer_rrq(&mut self, index: usize, way: Way, header: &FcHeader, exchange: ExchangeRepr, ways: &mut impl Ways) {
+    fn answer_rrq(
+        &mut self,
+        index: NeighbourIndex,
+        way: Way,
+        header: &FcHeader,
+        exchange: ExchangeRepr,
+        ways: &mut impl Ways,
+    ) {
         if !is_between(header, exchange) {
             return self.reject(way, header, BAD_ORIGINATOR, ways);
         }
@@ -284,7 +305,14 @@ impl Logins {
         self.accept(way, header, ElsAccept::Plain, ways);
     }
 
-    fn answer_rec(&mut self, index: usize, way: Way, header: &FcHeader, exchange: ExchangeRepr, ways: &mut impl Ways) {
+    fn answer_rec(
+        &mut self,
+        index: NeighbourIndex,
+        way: Way,
+        header: &FcHeader,
+        exchange: ExchangeRepr,
+        ways: &mut impl Ways,
+    ) {
         if !is_between(header, exchange) {
             return self.reject(way, header, BAD_ORIGINATOR, ways);
         }

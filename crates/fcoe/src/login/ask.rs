@@ -1,9 +1,9 @@
 //! Our requests: which comes next, and what their replies mean.
 
 use super::send::LOGIN_FIRST;
-use super::table::{Entry, Process, State, Way, fits};
+use super::table::{Entry, NeighbourIndex, Process, State, Way, fits};
 use super::{Downfall, E_D_TOV, LoginEvent, Logins, MIN_PAYLOAD, Ways};
-use crate::{Link, Peer, PeerId, Role};
+use crate::{Link, Peer, Role};
 use linerate_wire::{
     ElsAccept, ElsCommand, ElsReply, FcHeader, LoginRepr, LsRjtRepr, RtvAccRepr, ServicePage, els_explanation,
     els_reason, fcp_service,
@@ -39,7 +39,14 @@ impl Logins {
         }
     }
 
-    fn accepted(&mut self, now: u64, index: usize, command: ElsCommand, accept: ElsAccept<'_>, ways: &mut impl Ways) {
+    fn accepted(
+        &mut self,
+        now: u64,
+        index: NeighbourIndex,
+        command: ElsCommand,
+        accept: ElsAccept<'_>,
+        ways: &mut impl Ways,
+    ) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         match (command, accept) {
             (ElsCommand::FLOGI, ElsAccept::Login(login)) => match objection(entry, &login, false) {
@@ -79,7 +86,14 @@ impl Logins {
         }
     }
 
-    fn rejected(&mut self, now: u64, index: usize, command: ElsCommand, reject: LsRjtRepr, ways: &mut impl Ways) {
+    fn rejected(
+        &mut self,
+        now: u64,
+        index: NeighbourIndex,
+        command: ElsCommand,
+        reject: LsRjtRepr,
+        ways: &mut impl Ways,
+    ) {
         match command {
             // The peer does not know of our PLOGI: its next beacon begins anew.
             ElsCommand::PRLI if (reject.reason, reject.explanation) == LOGIN_FIRST => {
@@ -94,7 +108,7 @@ impl Logins {
 
     /// Both know each other as VN_Ports. The one with the greater name goes on (FC-LS-3, N_Port login without a
     /// fabric); if it is the other one, `patience` is how long it may take.
-    pub(super) fn after_flogi(&mut self, now: u64, index: usize, patience: u64, ways: &mut impl Ways) {
+    pub(super) fn after_flogi(&mut self, now: u64, index: NeighbourIndex, patience: u64, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         (entry.retries, entry.pending) = (0, None);
         if self.config.wwpn > entry.info.wwpn && fits(self.config.role, entry.info.role) {
@@ -107,14 +121,14 @@ impl Logins {
     }
 
     /// Both are logged in as N_Ports.
-    pub(super) fn after_plogi(&mut self, now: u64, index: usize, login: &LoginRepr, ways: &mut impl Ways) {
+    pub(super) fn after_plogi(&mut self, now: u64, index: NeighbourIndex, login: &LoginRepr, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         entry.agree_on_payload(self.config.max_payload, login);
         self.process_login(now, index, ways);
     }
 
     /// Asks for a process login, if the roles fit.
-    pub(super) fn process_login(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+    pub(super) fn process_login(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         (entry.retries, entry.pending, entry.wake) = (0, None, None);
         if !fits(self.config.role, entry.info.role) {
@@ -126,7 +140,7 @@ impl Logins {
     }
 
     /// Our PRLI is over, with an image pair or without.
-    pub(super) fn process_done(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+    pub(super) fn process_done(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         (entry.retries, entry.pending, entry.wake) = (0, None, None);
         entry.state = if entry.process.is_some() { State::Ready } else { State::Port };
@@ -136,7 +150,7 @@ impl Logins {
     }
 
     /// Sends what waits until nothing is pending.
-    pub(super) fn settle(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+    pub(super) fn settle(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         if entry.pending.is_some() {
             return;
@@ -149,7 +163,7 @@ impl Logins {
     }
 
     /// Brings a session up if an image pair allows it, or says what has changed about it.
-    pub(super) fn raise(&mut self, index: usize) {
+    pub(super) fn raise(&mut self, index: NeighbourIndex) {
         let (Some((own, mac)), Some(entry)) = (self.own, self.table.entry(index)) else { return };
         let Some(process) = entry.process else { return };
         // Targets know an initiator by its PRLI: we send no command before ours is answered, unless we are to take
@@ -159,11 +173,8 @@ impl Logins {
             return;
         }
         let (known, info) = (entry.up, entry.info);
-        let place = known.map(|peer| peer.id).or_else(|| {
-            let generation = self.table.next_generation(index);
-            Some(PeerId { index: u16::try_from(index).ok()?, generation })
-        });
-        let (Some(id), Some(entry)) = (place, self.table.entry_mut(index)) else { return };
+        let id = known.map_or_else(|| self.table.next_session(index), |peer| peer.id);
+        let Some(entry) = self.table.entry_mut(index) else { return };
         let peer = Peer {
             id,
             wwpn: info.wwpn,
@@ -189,7 +200,7 @@ impl Logins {
         }
     }
 
-    fn take_times(&mut self, index: usize, rtv: &RtvAccRepr) {
+    fn take_times(&mut self, index: NeighbourIndex, rtv: &RtvAccRepr) {
         const MILLISECOND: u64 = 1_000_000;
         let (e_d_tov, r_a_tov) = (rtv.e_d_tov_ns(), u64::from(rtv.r_a_tov) * MILLISECOND);
         let sane = |time: u64| TIMES.contains(&(time / MILLISECOND));

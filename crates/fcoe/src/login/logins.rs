@@ -1,12 +1,12 @@
 //! The machine's outside: what goes in and comes out.
 
-use super::table::{Pending, State, Table, Way, fits};
+use super::table::{NeighbourIndex, Pending, State, Table, Way, fits};
 use super::{
     Downfall, LoginConfig, LoginCounters, LoginEvent, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo, R_A_TOV, TunneledEls,
     Ways,
 };
 use crate::{Link, Peer, PeerId};
-use linerate_wire::{ElsCommand, Eof, FcHeader, FcId, FcType, FcoeFrame, MacAddr, Sof, f_ctl, r_ctl};
+use linerate_wire::{ElsCommand, Eof, FcHeader, FcId, FcType, FcoeFrame, MacAddr, OxId, Sof, f_ctl, r_ctl};
 use std::collections::VecDeque;
 
 /// How long a reply to a link service is awaited (FC-LS-3, reply time).
@@ -26,7 +26,7 @@ pub struct Logins {
     pub(super) events: VecDeque<LoginEvent>,
     pub(super) counters: LoginCounters,
     /// The last OX_ID that we gave.
-    pub(super) last_ox_id: u16,
+    pub(super) last_ox_id: OxId,
     /// No entry wakes before this time.
     pub(super) next: Option<u64>,
     /// We log out and begin no more logins.
@@ -35,9 +35,9 @@ pub struct Logins {
 
 impl Logins {
     /// The lowest OX_ID of our link services; FCP's exchanges have lower ones.
-    pub const FIRST_OX_ID: u16 = 0xf000;
+    pub const FIRST_OX_ID: OxId = OxId(0xf000);
     /// The highest.
-    pub const LAST_OX_ID: u16 = 0xfffe;
+    pub const LAST_OX_ID: OxId = OxId(0xfffe);
 
     /// No neighbours, and no address.
     #[must_use]
@@ -63,7 +63,7 @@ impl Logins {
             return;
         }
         self.own = own;
-        for index in 0..self.table.len() {
+        for index in self.table.indices() {
             self.lose(index, Downfall::NoAddress);
             self.reset(index);
             if let Some(entry) = self.table.entry_mut(index) {
@@ -118,7 +118,7 @@ impl Logins {
     /// time to.
     pub fn log_out_all(&mut self, now: u64, ways: &mut impl Ways) {
         self.closing = true;
-        for index in 0..self.table.len() {
+        for index in self.table.indices() {
             self.log_out(now, index, Downfall::Shutdown, ways);
         }
     }
@@ -126,7 +126,7 @@ impl Logins {
     /// A peer does not answer as one who is logged in: logs out, and in again with its next beacon.
     pub fn log_in_again(&mut self, now: u64, peer: PeerId, ways: &mut impl Ways) {
         if self.peer(peer).is_some() {
-            self.log_out(now, usize::from(peer.index), Downfall::Silent, ways);
+            self.log_out(now, NeighbourIndex(peer.index), Downfall::Silent, ways);
         }
     }
 
@@ -163,7 +163,7 @@ impl Logins {
         if self.next.is_none_or(|next| now < next) {
             return;
         }
-        for index in 0..self.table.len() {
+        for index in self.table.indices() {
             if self.table.entry(index).and_then(|entry| entry.wake).is_some_and(|wake| wake <= now) {
                 self.wake(now, index, ways);
             }
@@ -191,7 +191,7 @@ impl Logins {
     /// The peer with this place, if the session is still the same.
     #[must_use]
     pub fn peer(&self, id: PeerId) -> Option<&Peer> {
-        self.table.entry(usize::from(id.index))?.up.as_ref().filter(|peer| peer.id == id)
+        self.table.entry(NeighbourIndex(id.index))?.up.as_ref().filter(|peer| peer.id == id)
     }
 
     /// All peers that are logged in.
@@ -207,7 +207,7 @@ impl Logins {
 
     /// The place of a neighbour, which is taken if it has none. A neighbour whose address another had, or that had
     /// another, is another one.
-    fn know(&mut self, info: &NeighbourInfo) -> Option<usize> {
+    fn know(&mut self, info: &NeighbourInfo) -> Option<NeighbourIndex> {
         let own = self.own.map(|(id, _)| id);
         if !(1..=0xffff).contains(&info.fc_id.value()) || own == Some(info.fc_id) || info.wwpn == self.config.wwpn {
             self.counters.bad_neighbours += 1;
@@ -236,7 +236,7 @@ impl Logins {
     }
 
     /// Begins a login, if there can be one.
-    pub(super) fn start(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+    pub(super) fn start(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         if self.own.is_none() || self.closing || !fits(self.config.role, entry.info.role) {
             return;
@@ -247,7 +247,7 @@ impl Logins {
     }
 
     /// Ends a session, if there is one. The place stays.
-    pub(super) fn lose(&mut self, index: usize, why: Downfall) {
+    pub(super) fn lose(&mut self, index: NeighbourIndex, why: Downfall) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         entry.process = None;
         (entry.verify, entry.ask_times) = (false, false);
@@ -259,14 +259,14 @@ impl Logins {
     }
 
     /// Forgets what a neighbour is asked for, until its next beacon.
-    pub(super) fn reset(&mut self, index: usize) {
+    pub(super) fn reset(&mut self, index: NeighbourIndex) {
         if let Some(entry) = self.table.entry_mut(index) {
             (entry.state, entry.pending, entry.wake, entry.retries) = (State::Idle, None, None, 0);
         }
     }
 
     /// Ends a session and says so to the peer.
-    pub(super) fn log_out(&mut self, now: u64, index: usize, why: Downfall, ways: &mut impl Ways) {
+    pub(super) fn log_out(&mut self, now: u64, index: NeighbourIndex, why: Downfall, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry(index) else { return };
         let said = entry.state >= State::PlogiWait;
         self.lose(index, why);
@@ -277,7 +277,7 @@ impl Logins {
     }
 
     /// Sets when an entry wakes.
-    pub(super) fn wake_at(&mut self, index: usize, at: u64) {
+    pub(super) fn wake_at(&mut self, index: NeighbourIndex, at: u64) {
         if let Some(entry) = self.table.entry_mut(index) {
             entry.wake = Some(at);
             self.next = Some(self.next.map_or(at, |next| next.min(at)));
@@ -309,9 +309,10 @@ impl Logins {
     }
 
     /// Gives an OX_ID that no pending request has.
-    pub(super) fn ox_id(&mut self) -> u16 {
+    pub(super) fn ox_id(&mut self) -> OxId {
         loop {
-            self.last_ox_id = if self.last_ox_id >= Self::LAST_OX_ID { Self::FIRST_OX_ID } else { self.last_ox_id + 1 };
+            self.last_ox_id =
+                if self.last_ox_id >= Self::LAST_OX_ID { Self::FIRST_OX_ID } else { OxId(self.last_ox_id.0 + 1) };
             let ox_id = self.last_ox_id;
             let taken = |pending: Pending| pending.ox_id == ox_id;
             if !self.table.entries().any(|(_, entry)| entry.pending.is_some_and(taken)) {

@@ -14,7 +14,7 @@ mod table;
 pub use logins::Logins;
 
 use crate::{Peer, PeerId, Role};
-use linerate_wire::{FcHeader, FcId, MacAddr, VlanTag, Wwn};
+use linerate_wire::{FcHeader, FcId, MacAddr, OxId, RxId, VlanTag, Wwn};
 
 use crate::Sequence;
 
@@ -100,7 +100,7 @@ pub struct TunneledEls<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExchangeStatus {
     /// As the responder calls it.
-    pub rx_id: u16,
+    pub rx_id: RxId,
     /// Octets that went over without a gap, in the direction of the data.
     pub transferred: u32,
     /// Bits of [`linerate_wire::e_stat`].
@@ -117,13 +117,13 @@ pub trait Ways {
     /// Sends a link service in an FCoE frame; false when there is no room.
     fn fc(&mut self, sequence: &Sequence<'_>) -> bool;
 
-    /// What became of an exchange with this peer, which `originator` began: the peer or we. The RX_ID is 0xffff when
+    /// What became of an exchange with this peer, which `originator` began: the peer or we. The RX_ID is unassigned when
     /// the peer does not know it. None when there is no such exchange.
-    fn exchange_status(&mut self, peer: &Peer, originator: FcId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus>;
+    fn exchange_status(&mut self, peer: &Peer, originator: FcId, ox_id: OxId, rx_id: RxId) -> Option<ExchangeStatus>;
 
     /// A peer is done with the recovery of an exchange that it began and aborted (RRQ): its names are free again. False
     /// when there is no such exchange. Who keeps no names after an abort need not look.
-    fn reinstate(&mut self, _peer: &Peer, _ox_id: u16, _rx_id: u16) -> bool {
+    fn reinstate(&mut self, _peer: &Peer, _ox_id: OxId, _rx_id: RxId) -> bool {
         true
     }
 }

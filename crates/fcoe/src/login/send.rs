@@ -1,13 +1,13 @@
 //! What we send: requests and replies, with our own service parameters.
 
 use super::logins::REPLY_TIME;
-use super::table::{Pending, Way};
+use super::table::{NeighbourIndex, Pending, Way};
 use super::{Logins, NeighbourInfo, Ways};
 use crate::{Link, Sequence};
 use linerate_wire::{
     AdiscRepr, ClassParameters, ElsAccept, ElsCommand, ElsReply, ElsRequest, FcHeader, FcId, FcType, LoginRepr,
-    LogoRepr, LsRjtRepr, MacAddr, ServicePage, ServicePages, Wwn, els_explanation, els_reason, f_ctl, fcp_service,
-    r_ctl,
+    LogoRepr, LsRjtRepr, MacAddr, RxId, ServicePage, ServicePages, Wwn, els_explanation, els_reason, f_ctl,
+    fcp_service, r_ctl,
 };
 
 /// The longest request but ECHO, which we do not send.
@@ -16,7 +16,7 @@ const MILLISECOND: u64 = 1_000_000;
 
 impl Logins {
     /// Sends a request to a neighbour, and waits for its reply from now on.
-    pub(super) fn request(&mut self, now: u64, index: usize, command: ElsCommand, ways: &mut impl Ways) {
+    pub(super) fn request(&mut self, now: u64, index: NeighbourIndex, command: ElsCommand, ways: &mut impl Ways) {
         let (Some((own, mac)), Some(info)) = (self.own, self.table.entry(index).map(|entry| entry.info)) else {
             return;
         };
@@ -45,7 +45,7 @@ impl Logins {
             df_ctl: 0,
             seq_cnt: 0,
             ox_id: self.ox_id(),
-            rx_id: FcHeader::NO_ID,
+            rx_id: RxId::UNASSIGNED,
             parameter: 0,
         };
         // FC-BB-6, VN2VN login: what logs in to and out of VN_Ports as such goes inside FIP.

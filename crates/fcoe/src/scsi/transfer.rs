@@ -6,13 +6,14 @@ use super::unit::{Unit, options_field};
 use super::work::{Guarded, Read, Verify, Work, Write};
 use super::{Response, Step};
 use crate::ProtectionType;
+use linerate_block::Tag;
 use linerate_wire::scsi::{Sense, SenseKey, Transfer, Width, asc};
 
 impl Disks {
     #[inline]
-    pub(super) fn read(&mut self, place: usize, transfer: &Transfer) -> Result<Step, Response> {
-        let slot = &mut self.tasks[place];
-        let unit = &mut self.units[usize::from(slot.unit)];
+    pub(super) fn read(&mut self, tag: Tag, transfer: &Transfer) -> Result<Step, Response> {
+        let slot = &mut self.tasks[tag];
+        let unit = &mut self.units[slot.unit];
         let guarded = medium(unit, transfer)?;
         let (offset, len) = unit.span(transfer)?;
         unit.counters.reads += 1;
@@ -27,14 +28,14 @@ impl Disks {
         }
         let flush = transfer.fua && unit.geometry.volatile;
         slot.work = Work::Read(Read { lba: transfer.lba, blocks: transfer.blocks, guarded, flush });
-        Ok(self.go(place))
+        Ok(self.go(tag))
     }
 
     /// WRITE, and WRITE AND VERIFY.
     #[inline]
-    pub(super) fn write(&mut self, place: usize, transfer: &Transfer, verify: bool) -> Result<Step, Response> {
-        let slot = &mut self.tasks[place];
-        let unit = &mut self.units[usize::from(slot.unit)];
+    pub(super) fn write(&mut self, tag: Tag, transfer: &Transfer, verify: bool) -> Result<Step, Response> {
+        let slot = &mut self.tasks[tag];
+        let unit = &mut self.units[slot.unit];
         let guarded = medium(unit, transfer)?;
         unit.writable()?;
         let (offset, len) = unit.span(transfer)?;
@@ -60,7 +61,7 @@ impl Disks {
         // What is verified is on the medium first (SBC-3, clause 5.37).
         let fua = transfer.fua || verify.is_some() && unit.geometry.volatile;
         let work = Work::Write(Write { lba, fua, data: None, guarded, then: verify });
-        self.receive(place, out, work)
+        self.receive(tag, out, work)
     }
 }
 

@@ -4,6 +4,7 @@ use super::Response;
 use super::hold::Holds;
 use super::order::Order;
 use super::reserve::Reservations;
+use crate::indexed::table_index;
 use crate::{Guard, Protection, ProtectionType};
 use linerate_block::{Backend, Geometry};
 use linerate_wire::scsi::{Capacity, Provisioning, Transfer, Width, asc};
@@ -16,6 +17,14 @@ pub(super) const MAX_SPAN: u64 = 64 << 20;
 pub(super) const MAX_COMPARE: u8 = u8::MAX;
 /// Ranges of one UNMAP.
 pub(super) const MAX_RANGES: u16 = 256;
+
+table_index! {
+    /// The place of a unit in the table of units.
+    UnitIndex
+}
+
+/// No unit, where the place of one is expected.
+pub(super) const NO_UNIT: UnitIndex = UnitIndex(u16::MAX);
 
 /// What a unit has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,18 +1,31 @@
 //! An FCP exchange as its responder sees it.
 
+use crate::indexed::table_index;
 use crate::{Lun, PeerId, Response};
-use linerate_block::Buffer;
-use linerate_wire::FcHeader;
+use linerate_block::{Buffer, Tag};
+use linerate_wire::{OxId, RxId};
+
+table_index! {
+    /// The place of an exchange in the target's table.
+    ExchangeIndex
+}
 
 /// None, where the place of an exchange is expected.
-pub(super) const NIL: u16 = u16::MAX;
+pub(super) const NIL: ExchangeIndex = ExchangeIndex(u16::MAX);
+
+impl ExchangeIndex {
+    /// The exchange's task as the device server knows it.
+    pub(super) fn tag(self) -> Tag {
+        Tag(u32::from(self.0))
+    }
+}
 
 /// One command: its names, and how far it is.
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) peer: PeerId,
-    pub(super) ox_id: u16,
-    pub(super) rx_id: u16,
+    pub(super) ox_id: OxId,
+    pub(super) rx_id: RxId,
     pub(super) lun: Lun,
     /// Tells FCP_CMND sent twice from another that has the same OX_ID.
     pub(super) digest: u64,
@@ -32,10 +45,10 @@ pub(super) struct Exchange {
     pub(super) state: State,
     /// The list it is in, and its neighbours there.
     pub(super) list: Option<Which>,
-    pub(super) next: u16,
-    pub(super) prev: u16,
+    pub(super) next: ExchangeIndex,
+    pub(super) prev: ExchangeIndex,
     /// The next exchange of the same bucket.
-    pub(super) chain: u16,
+    pub(super) chain: ExchangeIndex,
 }
 
 /// The lists an exchange can be in.
@@ -134,8 +147,8 @@ impl Exchange {
     pub(super) const fn free() -> Self {
         Self {
             peer: PeerId { index: 0, generation: 0 },
-            ox_id: 0,
-            rx_id: FcHeader::NO_ID,
+            ox_id: OxId::UNASSIGNED,
+            rx_id: RxId::UNASSIGNED,
             lun: Lun([0; 8]),
             digest: 0,
             data_len: 0,

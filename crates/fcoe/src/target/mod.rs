@@ -17,9 +17,8 @@ pub use counters::{TargetCounters, TargetDrop};
 pub(crate) use inquiry::FIRST_OX_ID;
 
 use crate::{DeviceServer, Peer, PeerId, Step, Transmit};
-use exchange::{Place, Said, State, Which};
+use exchange::{ExchangeIndex, Place, Said, State, Which};
 use inquiry::Inquiries;
-use linerate_block::Tag;
 use linerate_wire::{Eof, FcType, FcoeFrame, f_ctl, r_ctl};
 use reply::Replies;
 use table::Table;
@@ -183,7 +182,7 @@ impl<S: DeviceServer> Target<S> {
         if self.peer(peer).is_none() {
             return;
         }
-        for place in 0..self.table.touched() {
+        for place in self.table.touched() {
             let exchange = self.table.at(place);
             if exchange.peer == peer && !matches!(exchange.state, State::Free) {
                 self.end(place);
@@ -213,8 +212,8 @@ impl<S: DeviceServer> Target<S> {
 
     /// Takes the steps of the device server that are there.
     fn advance(&mut self, now: u64) {
-        while let Some((Tag(tag), step)) = self.device.poll(now) {
-            let place = u16::try_from(tag).ok().filter(|place| *place < self.table.places());
+        while let Some((tag, step)) = self.device.poll(now) {
+            let place = self.table.of_tag(tag);
             match place.filter(|place| self.waits_for(*place, &step)) {
                 Some(place) => self.step(now, place, step),
                 None => {
@@ -228,7 +227,7 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// Whether an exchange can have that step now. A task that somebody else has ended stops taking data into memory.
-    fn waits_for(&self, place: u16, step: &Step) -> bool {
+    fn waits_for(&self, place: ExchangeIndex, step: &Step) -> bool {
         match &self.table.at(place).state {
             State::Working => true,
             State::Receiving(receiving) => {
@@ -279,7 +278,7 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// It does not count in its peer's queue any more.
-    fn dequeue(&mut self, place: u16) {
+    fn dequeue(&mut self, place: ExchangeIndex) {
         let exchange = self.table.at_mut(place);
         if std::mem::take(&mut exchange.queued) {
             let peer = exchange.peer;
@@ -290,16 +289,16 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// Takes from an exchange what it holds of the device server: it is over, but keeps its names.
-    fn dispose(&mut self, place: u16) {
+    fn dispose(&mut self, place: ExchangeIndex) {
         self.dequeue(place);
         let exchange = self.table.at_mut(place);
         let (finished, kept) = (exchange.list == Some(Which::Finished), exchange.kept());
         let doomed = std::mem::take(&mut exchange.doomed);
         exchange.deadline = u64::MAX;
         match std::mem::replace(&mut exchange.state, State::Aborted) {
-            State::Working if !doomed => self.device.abort(Tag(u32::from(place)), None),
+            State::Working if !doomed => self.device.abort(place.tag(), None),
             State::Receiving(receiving) if !doomed => {
-                self.device.abort(Tag(u32::from(place)), receiving.into.into_buffer());
+                self.device.abort(place.tag(), receiving.into.into_buffer());
             }
             State::Receiving(receiving) => {
                 if let Some(buffer) = receiving.into.into_buffer() {
@@ -317,22 +316,22 @@ impl<S: DeviceServer> Target<S> {
 
     /// The device server can do with its data what it likes.
     #[inline]
-    fn leave(&mut self, place: u16, from: Place) {
+    fn leave(&mut self, place: ExchangeIndex, from: Place) {
         match from {
-            Place::Memory(_) => self.woken |= self.device.sent(Tag(u32::from(place))),
+            Place::Memory(_) => self.woken |= self.device.sent(place.tag()),
             Place::Buffer(buffer) => self.device.give_back(buffer),
             Place::Nowhere => {}
         }
     }
 
     /// Ends an exchange: nothing is left of it.
-    fn end(&mut self, place: u16) {
+    fn end(&mut self, place: ExchangeIndex) {
         self.dispose(place);
         self.table.close(place);
     }
 
     /// Keeps an exchange whose response was sent, until it is confirmed or nobody will ask for it again.
-    fn finish(&mut self, now: u64, place: u16, peer: &Peer, confirm: bool) {
+    fn finish(&mut self, now: u64, place: ExchangeIndex, peer: &Peer, confirm: bool) {
         self.dequeue(place);
         if !confirm && !peer.retry {
             return self.end(place);
@@ -365,7 +364,7 @@ impl<S: DeviceServer> Target<S> {
     }
 
     fn sweep(&mut self, now: u64) {
-        for place in 0..self.table.touched() {
+        for place in self.table.touched() {
             let exchange = self.table.at(place);
             if exchange.deadline <= now {
                 if matches!(exchange.state, State::Receiving(_)) {

@@ -3,6 +3,7 @@
 use crate::world::*;
 use linerate_block::{Buffer, Tag};
 use linerate_fcoe::{Data, Lun, Outcome, Peer, PeerId, Refused, TaskAttribute, TransportError};
+use linerate_wire::OxId;
 use linerate_wire::*;
 
 /// FCP-4, clause 9.2.2: the task attribute.
@@ -59,7 +60,7 @@ fn a_busy_target_is_heeded() {
     for tag in 0..8 {
         world.submit(tag, &[0; 6], Data::None);
     }
-    let ids: Vec<u16> = world.sent().iter().map(|frame| frame.header.ox_id).collect();
+    let ids: Vec<OxId> = world.sent().iter().map(|frame| frame.header.ox_id).collect();
     world.feed(&response(ids[7], &FcpResponse { status: 8, ..FcpResponse::default() }));
     assert_eq!((world.done().status, world.initiator.room(world.peer.id)), (8, 0));
     assert_eq!(world.initiator.counters(world.peer.id).task_set_full, 1);

@@ -3,6 +3,7 @@
 use crate::golden::{self, Message};
 use crate::world::*;
 use linerate_fcoe::*;
+use linerate_wire::OxId;
 use linerate_wire::*;
 use proptest::prelude::*;
 
@@ -20,7 +21,7 @@ fn header() -> impl Strategy<Value = FcHeader> {
             fc_type: FcType(fc_type),
             s_id: FcId::new(s_id),
             d_id: FcId::new(d_id),
-            ..request(2, 1, ox_id)
+            ..request(2, 1, OxId(ox_id))
         },
     )
 }

@@ -3,6 +3,7 @@
 use crate::world::*;
 use linerate_fcoe::*;
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 
 /// FC-BB-6, VN2VN login: the first beacon begins the login, inside FIP; FC-LS-3, N_Port login without a
 /// fabric: the greater name sends PLOGI.
@@ -105,7 +106,7 @@ fn flogi_is_answered_and_may_cross() {
     scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
     let accept = scene.ways.only();
     assert_eq!((accept.fip, accept.command(), accept.header.f_ctl), (true, ElsCommand::LS_ACC, 0x99_0000));
-    assert_eq!((accept.header.ox_id, accept.header.rx_id), (1, 0xffff));
+    assert_eq!((accept.header.ox_id, accept.header.rx_id), (OxId(1), RxId::UNASSIGNED));
     assert_eq!(LoginRepr::parse(&accept.payload).unwrap().port_name, neighbour(9, None).wwpn);
     scene.answer(&ours, &flogi_accept(2));
     assert_eq!(scene.ways.commands(), [ElsCommand::PLOGI]);
@@ -144,7 +145,7 @@ fn flogi_during_process_login_begins_anew() {
 #[test]
 fn flogi_to_the_fabrics_address_is_ours() {
     let mut scene = Scene::new(1, TARGET, 2);
-    let header = FcHeader { d_id: FcId::FABRIC, ..request(2, 1, 1) };
+    let header = FcHeader { d_id: FcId::FABRIC, ..request(2, 1, OxId(1)) };
     scene.fip(&header, &parameters(2).octets(ElsCommand::FLOGI));
     let accept = scene.ways.only();
     assert_eq!((accept.command(), accept.header.s_id), (ElsCommand::LS_ACC, FcId::FABRIC));
@@ -317,7 +318,7 @@ fn plogi_of_a_logged_in_port_is_a_new_session() {
 /// FC-LS-3, LS_RJT: who is not logged in is told to; a PRLI that overtakes the LS_ACC to our PLOGI is busy.
 #[test]
 fn without_a_login_nothing_else_is_answered() {
-    let asked = ExchangeRepr { originator: FcId::new(2), ox_id: 1, rx_id: 0xffff };
+    let asked = ExchangeRepr { originator: FcId::new(2), ox_id: OxId(1), rx_id: RxId::UNASSIGNED };
     let adisc = AdiscRepr {
         hard_address: FcId::new(0),
         port_name: neighbour(2, None).wwpn,

@@ -4,6 +4,7 @@ use crate::wire::*;
 use linerate_block::{Buffer, Tag};
 use linerate_fcoe::*;
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 
 /// A target and an initiator, and a wire that loses nothing.
 struct Pair {
@@ -89,8 +90,8 @@ impl Pair {
             seq_id: 0,
             df_ctl: 0,
             seq_cnt: 0,
-            ox_id: 5,
-            rx_id: FcHeader::NO_ID,
+            ox_id: OxId(5),
+            rx_id: RxId::UNASSIGNED,
             parameter: 0,
         };
         (peer.link, header, [0; 32])

@@ -7,7 +7,7 @@ use linerate_fcoe::{Disks, DisksConfig, Link, Node, NodeEvent, Sequence, Transmi
 use linerate_nic::Verdict;
 use linerate_port::{RxCounters, RxEngine, RxQueue, open_all};
 use linerate_ring::{Region, RegionConfig, RxRing, Sharing, flags};
-use linerate_wire::{Eof, EtherType, FcHeader, FcId, FcType, MacAddr, Sof, VlanTag, f_ctl, r_ctl};
+use linerate_wire::{Eof, EtherType, FcHeader, FcId, FcType, MacAddr, OxId, RxId, Sof, VlanTag, f_ctl, r_ctl};
 
 /// Two ends of a cable, one to send and one to receive.
 fn cable(name: &str, more: &str) -> (FcTx, FcRx) {
@@ -37,8 +37,8 @@ fn header() -> FcHeader {
         seq_id: 1,
         df_ctl: 0,
         seq_cnt: 0,
-        ox_id: 7,
-        rx_id: 9,
+        ox_id: OxId(7),
+        rx_id: RxId(9),
         parameter: 0,
     }
 }

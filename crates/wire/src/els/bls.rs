@@ -1,8 +1,8 @@
 //! BA_ACC and BA_RJT: what became of an ABTS, which itself has no payload.
 
 use super::payload;
-use crate::Error;
 use crate::field::{put, put_u16, u16_at};
+use crate::{Error, OxId, RxId};
 
 /// Basic accept of an ABTS (FC-FS-3, BA_ACC): `valid, SEQ_ID, 0, 0`, OX_ID, RX_ID, lowest and highest SEQ_CNT
 /// that are aborted.
@@ -11,9 +11,9 @@ pub struct BaAccRepr {
     /// The last sequence that can be delivered, if the one who answers says so: 0x80 on the wire; else 0.
     pub last_seq_id: Option<u8>,
     /// As the originator calls the exchange.
-    pub ox_id: u16,
+    pub ox_id: OxId,
     /// As the responder does.
-    pub rx_id: u16,
+    pub rx_id: RxId,
     /// The first SEQ_CNT that is aborted.
     pub low_seq_cnt: u16,
     /// The last.
@@ -33,8 +33,8 @@ impl BaAccRepr {
         let octets: &[u8; Self::LEN] = payload(octets)?;
         Ok(Self {
             last_seq_id: (octets[0] & 0x80 != 0).then_some(octets[1]),
-            ox_id: u16_at(octets, 4),
-            rx_id: u16_at(octets, 6),
+            ox_id: OxId::parse(octets, 4),
+            rx_id: RxId::parse(octets, 6),
             low_seq_cnt: u16_at(octets, 8),
             high_seq_cnt: u16_at(octets, 10),
         })
@@ -47,8 +47,8 @@ impl BaAccRepr {
         if let Some(seq_id) = self.last_seq_id {
             put(&mut octets, 0, &[0x80, seq_id]);
         }
-        put_u16(&mut octets, 4, self.ox_id);
-        put_u16(&mut octets, 6, self.rx_id);
+        self.ox_id.emit(&mut octets, 4);
+        self.rx_id.emit(&mut octets, 6);
         put_u16(&mut octets, 8, self.low_seq_cnt);
         put_u16(&mut octets, 10, self.high_seq_cnt);
         octets

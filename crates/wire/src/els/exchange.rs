@@ -1,8 +1,8 @@
 //! REC, RRQ and the LS_ACC to REC: what became of an exchange.
 
 use super::{ElsCommand, payload};
-use crate::field::{array_at, put, put_u16, u16_at, u32_at};
-use crate::{Error, FcId};
+use crate::field::{array_at, put, u32_at};
+use crate::{Error, FcId, OxId, RxId};
 
 /// Status of an exchange (FC-FS-3, exchange status block).
 pub mod e_stat {
@@ -25,9 +25,9 @@ pub struct ExchangeRepr {
     /// The exchange's originator.
     pub originator: FcId,
     /// As the originator calls it.
-    pub ox_id: u16,
-    /// As the responder calls it; 0xffff if it is not known.
-    pub rx_id: u16,
+    pub ox_id: OxId,
+    /// As the responder calls it; unassigned if it is not known.
+    pub rx_id: RxId,
 }
 
 impl ExchangeRepr {
@@ -43,8 +43,8 @@ impl ExchangeRepr {
         let octets: &[u8; Self::LEN] = payload(octets)?;
         Ok(Self {
             originator: FcId::from_octets(array_at(octets, 5)),
-            ox_id: u16_at(octets, 8),
-            rx_id: u16_at(octets, 10),
+            ox_id: OxId::parse(octets, 8),
+            rx_id: RxId::parse(octets, 10),
         })
     }
 
@@ -54,8 +54,8 @@ impl ExchangeRepr {
         let mut octets = [0; Self::LEN];
         put(&mut octets, 0, &command.word());
         put(&mut octets, 5, &self.originator.octets());
-        put_u16(&mut octets, 8, self.ox_id);
-        put_u16(&mut octets, 10, self.rx_id);
+        self.ox_id.emit(&mut octets, 8);
+        self.rx_id.emit(&mut octets, 10);
         octets
     }
 }
@@ -65,9 +65,9 @@ impl ExchangeRepr {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecAccRepr {
     /// As the originator calls it.
-    pub ox_id: u16,
+    pub ox_id: OxId,
     /// As the responder calls it.
-    pub rx_id: u16,
+    pub rx_id: RxId,
     /// The exchange's originator.
     pub originator: FcId,
     /// Its responder.
@@ -90,8 +90,8 @@ impl RecAccRepr {
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let octets: &[u8; Self::LEN] = payload(octets)?;
         Ok(Self {
-            ox_id: u16_at(octets, 4),
-            rx_id: u16_at(octets, 6),
+            ox_id: OxId::parse(octets, 4),
+            rx_id: RxId::parse(octets, 6),
             originator: FcId::from_octets(array_at(octets, 9)),
             responder: FcId::from_octets(array_at(octets, 13)),
             transferred: u32_at(octets, 16),
@@ -104,8 +104,8 @@ impl RecAccRepr {
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
         put(&mut octets, 0, &ElsCommand::LS_ACC.word());
-        put_u16(&mut octets, 4, self.ox_id);
-        put_u16(&mut octets, 6, self.rx_id);
+        self.ox_id.emit(&mut octets, 4);
+        self.rx_id.emit(&mut octets, 6);
         put(&mut octets, 9, &self.originator.octets());
         put(&mut octets, 13, &self.responder.octets());
         put(&mut octets, 16, &self.transferred.to_be_bytes());

@@ -1,8 +1,8 @@
 //! The FC-2 frame header.
 
 use super::FcId;
-use crate::Error;
 use crate::field::{array_at, put, put_u16, u16_at, u32_at};
+use crate::{Error, OxId, RxId};
 
 const NAME: &str = "fc";
 
@@ -109,9 +109,9 @@ pub struct FcHeader {
     /// Which frame of the sequence it is, from 0.
     pub seq_cnt: u16,
     /// The exchange as its originator calls it.
-    pub ox_id: u16,
-    /// The exchange as its responder calls it; 0xffff before it has a name.
-    pub rx_id: u16,
+    pub ox_id: OxId,
+    /// The exchange as its responder calls it; unassigned before that.
+    pub rx_id: RxId,
     /// The relative offset of the payload, when [`f_ctl::RELATIVE_OFFSET`] says so.
     pub parameter: u32,
 }
@@ -119,8 +119,6 @@ pub struct FcHeader {
 impl FcHeader {
     /// Octets of the header.
     pub const LEN: usize = 24;
-    /// An exchange that has no name yet.
-    pub const NO_ID: u16 = 0xffff;
 
     /// The header at the front of `frame`.
     ///
@@ -141,8 +139,8 @@ impl FcHeader {
             seq_id: frame[12],
             df_ctl: frame[13],
             seq_cnt: u16_at(frame, 14),
-            ox_id: u16_at(frame, 16),
-            rx_id: u16_at(frame, 18),
+            ox_id: OxId::parse(frame, 16),
+            rx_id: RxId::parse(frame, 18),
             parameter: u32_at(frame, 20),
         })
     }
@@ -159,8 +157,8 @@ impl FcHeader {
         put(&mut octets, 8, &[self.fc_type.0]);
         put(&mut octets, 12, &[self.seq_id, self.df_ctl]);
         put_u16(&mut octets, 14, self.seq_cnt);
-        put_u16(&mut octets, 16, self.ox_id);
-        put_u16(&mut octets, 18, self.rx_id);
+        self.ox_id.emit(&mut octets, 16);
+        self.rx_id.emit(&mut octets, 18);
         put(&mut octets, 20, &self.parameter.to_be_bytes());
         octets
     }
@@ -197,7 +195,7 @@ mod tests {
         ];
         let header = FcHeader::parse(&octets).unwrap();
         assert_eq!((header.d_id, header.s_id), (FcId::new(0x0e02), FcId::new(0x0e01)));
-        assert_eq!((header.fc_type, header.ox_id, header.rx_id), (FcType::FCP, 5, FcHeader::NO_ID));
+        assert_eq!((header.fc_type, header.ox_id, header.rx_id), (FcType::FCP, OxId(5), RxId::UNASSIGNED));
         assert!(header.has(f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE));
         assert!(!header.from_responder() && header.fill() == 0);
         assert_eq!(header.octets(), octets);

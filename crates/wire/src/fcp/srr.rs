@@ -1,7 +1,7 @@
 //! SRR: sequence retransmission request, and its answers.
 
-use crate::Error;
-use crate::field::{put, put_u16, u16_at, u32_at};
+use crate::field::{put, u32_at};
+use crate::{Error, OxId, RxId};
 
 const NAME: &str = "fcp sequence retransmission request";
 const COMMAND: u8 = 0x14;
@@ -26,9 +26,9 @@ const REJECT: u8 = 0x01;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FcpSrr {
     /// The exchange that lacks something, as its originator calls it.
-    pub ox_id: u16,
-    /// As its responder calls it; 0xffff when the originator does not know.
-    pub rx_id: u16,
+    pub ox_id: OxId,
+    /// As its responder calls it; unassigned when the originator does not know.
+    pub rx_id: RxId,
     /// From where on data, or readiness for data, is wanted again.
     pub offset: u32,
     /// Which unit is wanted: [`DATA`](crate::r_ctl::DATA), [`DATA_DESCRIPTOR`](crate::r_ctl::DATA_DESCRIPTOR) or
@@ -48,8 +48,8 @@ impl FcpSrr {
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         match octets.first() {
             Some(&COMMAND) if octets.len() >= Self::LEN => Ok(Self {
-                ox_id: u16_at(octets, 4),
-                rx_id: u16_at(octets, 6),
+                ox_id: OxId::parse(octets, 4),
+                rx_id: RxId::parse(octets, 6),
                 offset: u32_at(octets, 8),
                 r_ctl: octets[12],
             }),
@@ -63,8 +63,8 @@ impl FcpSrr {
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
         octets[0] = COMMAND;
-        put_u16(&mut octets, 4, self.ox_id);
-        put_u16(&mut octets, 6, self.rx_id);
+        self.ox_id.emit(&mut octets, 4);
+        self.rx_id.emit(&mut octets, 6);
         put(&mut octets, 8, &self.offset.to_be_bytes());
         octets[12] = self.r_ctl;
         octets
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_request_and_its_answers_are_read_as_they_were_written() {
-        let request = FcpSrr { ox_id: 1, rx_id: 0xffff, offset: 0x8000, r_ctl: 5 };
+        let request = FcpSrr { ox_id: OxId(1), rx_id: RxId::UNASSIGNED, offset: 0x8000, r_ctl: 5 };
         let octets = request.octets();
         assert_eq!(octets, [0x14, 0, 0, 0, 0, 1, 0xff, 0xff, 0, 0, 0x80, 0, 5, 0, 0, 0]);
         assert_eq!(FcpSrr::parse(&octets), Ok(request));

@@ -4,11 +4,11 @@ use super::support::*;
 use crate::*;
 use linerate_block::Ram;
 use linerate_wire::scsi::{BlockLimits, Capacity, Designator, Inquiry, Qualifier, VpdPage, parse_mode};
-use linerate_wire::{EthernetFrame, FcoeFrame};
+use linerate_wire::{EthernetFrame, FcoeFrame, OxId};
 
 /// A command that has no data out, and the data and status that LIO gave.
 struct Exchange {
-    ox_id: u16,
+    ox_id: OxId,
     lun: Lun,
     cdb: Vec<u8>,
     /// FCP_DL.
