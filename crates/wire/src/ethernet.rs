@@ -8,6 +8,13 @@ use crate::field::{array_at, put, put_u16, u16_at};
 
 const NAME: &str = "ethernet";
 
+/// Offsets of the fields (IEEE 802.3-2022, clause 3).
+mod field {
+    pub(super) const DESTINATION: usize = 0;
+    pub(super) const SOURCE: usize = 6;
+    pub(super) const ETHERTYPE: usize = 12;
+}
+
 /// A view of an Ethernet frame (IEEE 802.3-2022, clause 3).
 ///
 /// ```text
@@ -51,17 +58,17 @@ impl<T: AsRef<[u8]>> EthernetFrame<T> {
 
     /// The station or group the frame is for.
     pub fn dst(&self) -> MacAddr {
-        MacAddr(array_at(self.buffer.as_ref(), 0))
+        MacAddr(array_at(self.buffer.as_ref(), field::DESTINATION))
     }
 
     /// The station that sent the frame.
     pub fn src(&self) -> MacAddr {
-        MacAddr(array_at(self.buffer.as_ref(), 6))
+        MacAddr(array_at(self.buffer.as_ref(), field::SOURCE))
     }
 
     /// The type of the payload; a VLAN tag's when the frame is tagged.
     pub fn ethertype(&self) -> EtherType {
-        EtherType(u16_at(self.buffer.as_ref(), 12))
+        EtherType(u16_at(self.buffer.as_ref(), field::ETHERTYPE))
     }
 }
 
@@ -75,17 +82,17 @@ impl<'a, T: AsRef<[u8]> + ?Sized> EthernetFrame<&'a T> {
 impl<T: AsRef<[u8]> + AsMut<[u8]>> EthernetFrame<T> {
     /// Sets the destination address.
     pub fn set_dst(&mut self, dst: MacAddr) {
-        put(self.buffer.as_mut(), 0, &dst.0);
+        put(self.buffer.as_mut(), field::DESTINATION, &dst.0);
     }
 
     /// Sets the source address.
     pub fn set_src(&mut self, src: MacAddr) {
-        put(self.buffer.as_mut(), 6, &src.0);
+        put(self.buffer.as_mut(), field::SOURCE, &src.0);
     }
 
     /// Sets the type of the payload.
     pub fn set_ethertype(&mut self, ethertype: EtherType) {
-        put_u16(self.buffer.as_mut(), 12, ethertype.0);
+        put_u16(self.buffer.as_mut(), field::ETHERTYPE, ethertype.0);
     }
 
     /// All octets after the header, to write.

@@ -13,6 +13,14 @@ const ECHO_REQUEST: u8 = 8;
 const TIME_EXCEEDED: u8 = 11;
 const PARAMETER_PROBLEM: u8 = 12;
 
+/// Offsets of the fields (RFC 792).
+mod field {
+    pub(super) const TYPE: usize = 0;
+    pub(super) const CODE: usize = 1;
+    pub(super) const CHECKSUM: usize = 2;
+    pub(super) const REST: usize = 4;
+}
+
 /// A view of an ICMP message (RFC 792).
 ///
 /// ```text
@@ -54,22 +62,22 @@ impl<T: AsRef<[u8]>> Icmpv4Packet<T> {
 
     /// The type.
     pub fn kind(&self) -> u8 {
-        self.buffer.as_ref()[0]
+        self.buffer.as_ref()[field::TYPE]
     }
 
     /// The code: which case of the type.
     pub fn code(&self) -> u8 {
-        self.buffer.as_ref()[1]
+        self.buffer.as_ref()[field::CODE]
     }
 
     /// The checksum as received.
     pub fn checksum(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 2)
+        u16_at(self.buffer.as_ref(), field::CHECKSUM)
     }
 
     /// Octets 4 to 7, which depend on the type.
     pub fn rest(&self) -> [u8; 4] {
-        array_at(self.buffer.as_ref(), 4)
+        array_at(self.buffer.as_ref(), field::REST)
     }
 
     /// Whether the checksum is right.
@@ -89,22 +97,22 @@ impl<'a, T: AsRef<[u8]> + ?Sized> Icmpv4Packet<&'a T> {
 impl<T: AsRef<[u8]> + AsMut<[u8]>> Icmpv4Packet<T> {
     /// Sets the type.
     pub fn set_kind(&mut self, kind: u8) {
-        self.buffer.as_mut()[0] = kind;
+        self.buffer.as_mut()[field::TYPE] = kind;
     }
 
     /// Sets the code.
     pub fn set_code(&mut self, code: u8) {
-        self.buffer.as_mut()[1] = code;
+        self.buffer.as_mut()[field::CODE] = code;
     }
 
     /// Sets the checksum.
     pub fn set_checksum(&mut self, checksum: u16) {
-        put_u16(self.buffer.as_mut(), 2, checksum);
+        put_u16(self.buffer.as_mut(), field::CHECKSUM, checksum);
     }
 
     /// Sets octets 4 to 7.
     pub fn set_rest(&mut self, rest: [u8; 4]) {
-        put(self.buffer.as_mut(), 4, &rest);
+        put(self.buffer.as_mut(), field::REST, &rest);
     }
 
     /// Computes the checksum and sets it.
@@ -199,7 +207,7 @@ impl Icmpv4Repr {
     /// The header of `packet`.
     pub fn parse<T: AsRef<[u8]>>(packet: &Icmpv4Packet<T>) -> Self {
         let (kind, code, rest) = (packet.kind(), packet.code(), packet.rest());
-        let [first, second] = [u16_at(&rest, 0), u16_at(&rest, 2)];
+        let [first, second] = [u16_at(&rest, field::TYPE), u16_at(&rest, field::CHECKSUM)];
         match (kind, code) {
             (ECHO_REQUEST, 0) => Self::EchoRequest { ident: first, sequence: second },
             (ECHO_REPLY, 0) => Self::EchoReply { ident: first, sequence: second },
@@ -207,7 +215,7 @@ impl Icmpv4Repr {
                 Self::Unreachable { code, mtu: if code == Self::FRAGMENTATION_NEEDED { second } else { 0 } }
             }
             (TIME_EXCEEDED, code) => Self::TimeExceeded { code },
-            (PARAMETER_PROBLEM, code) => Self::ParameterProblem { code, pointer: rest[0] },
+            (PARAMETER_PROBLEM, code) => Self::ParameterProblem { code, pointer: rest[field::TYPE] },
             (kind, code) => Self::Other { kind, code, rest },
         }
     }

@@ -13,6 +13,20 @@ const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 
+/// Offsets of the fields (RFC 791, section 3.1).
+pub(crate) mod field {
+    pub(crate) const VERSION_AND_LENGTH: usize = 0;
+    pub(crate) const TOS: usize = 1;
+    pub(crate) const TOTAL_LENGTH: usize = 2;
+    pub(crate) const IDENTIFICATION: usize = 4;
+    pub(crate) const FLAGS_AND_OFFSET: usize = 6;
+    pub(crate) const TTL: usize = 8;
+    pub(crate) const PROTOCOL: usize = 9;
+    pub(crate) const CHECKSUM: usize = 10;
+    pub(crate) const SOURCE: usize = 12;
+    pub(crate) const DESTINATION: usize = 16;
+}
+
 /// A view of an IPv4 packet (RFC 791, section 3.1).
 ///
 /// ```text
@@ -74,42 +88,42 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
     }
 
     fn version(&self) -> u8 {
-        self.buffer.as_ref()[0] >> 4
+        self.buffer.as_ref()[field::VERSION_AND_LENGTH] >> 4
     }
 
     /// Octets of the header with its options.
     pub fn header_len(&self) -> usize {
-        usize::from(self.buffer.as_ref()[0] & 0xf) * 4
+        usize::from(self.buffer.as_ref()[field::VERSION_AND_LENGTH] & 0xf) * 4
     }
 
     /// Type of service: differentiated services code point (6 bits) and congestion notification (2).
     pub fn tos(&self) -> u8 {
-        self.buffer.as_ref()[1]
+        self.buffer.as_ref()[field::TOS]
     }
 
     /// Octets of header and payload.
     pub fn total_len(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 2)
+        u16_at(self.buffer.as_ref(), field::TOTAL_LENGTH)
     }
 
     /// Identification, common to the fragments of a packet.
     pub fn ident(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 4)
+        u16_at(self.buffer.as_ref(), field::IDENTIFICATION)
     }
 
     /// Whether the packet must not be fragmented.
     pub fn dont_fragment(&self) -> bool {
-        u16_at(self.buffer.as_ref(), 6) & DONT_FRAGMENT != 0
+        u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & DONT_FRAGMENT != 0
     }
 
     /// Whether this is a fragment that others follow.
     pub fn more_fragments(&self) -> bool {
-        u16_at(self.buffer.as_ref(), 6) & MORE_FRAGMENTS != 0
+        u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & MORE_FRAGMENTS != 0
     }
 
     /// Where this fragment belongs in its packet's payload, in octets.
     pub fn fragment_offset(&self) -> u16 {
-        (u16_at(self.buffer.as_ref(), 6) & FRAGMENT_OFFSET) << 3
+        (u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & FRAGMENT_OFFSET) << 3
     }
 
     /// Whether this is one of several fragments.
@@ -119,27 +133,27 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
 
     /// Hops left.
     pub fn ttl(&self) -> u8 {
-        self.buffer.as_ref()[8]
+        self.buffer.as_ref()[field::TTL]
     }
 
     /// The protocol of the payload.
     pub fn protocol(&self) -> IpProtocol {
-        IpProtocol(self.buffer.as_ref()[9])
+        IpProtocol(self.buffer.as_ref()[field::PROTOCOL])
     }
 
     /// The header checksum as received.
     pub fn checksum(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 10)
+        u16_at(self.buffer.as_ref(), field::CHECKSUM)
     }
 
     /// The sender.
     pub fn src(&self) -> Ipv4Addr {
-        array_at::<4>(self.buffer.as_ref(), 12).into()
+        array_at::<4>(self.buffer.as_ref(), field::SOURCE).into()
     }
 
     /// The receiver.
     pub fn dst(&self) -> Ipv4Addr {
-        array_at::<4>(self.buffer.as_ref(), 16).into()
+        array_at::<4>(self.buffer.as_ref(), field::DESTINATION).into()
     }
 
     /// Whether the header checksum is right.
@@ -170,17 +184,17 @@ impl<'a, T: AsRef<[u8]> + ?Sized> Ipv4Packet<&'a T> {
 impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4Packet<T> {
     /// Sets the type of service.
     pub fn set_tos(&mut self, tos: u8) {
-        self.buffer.as_mut()[1] = tos;
+        self.buffer.as_mut()[field::TOS] = tos;
     }
 
     /// Sets the octets of header and payload.
     pub fn set_total_len(&mut self, len: u16) {
-        put_u16(self.buffer.as_mut(), 2, len);
+        put_u16(self.buffer.as_mut(), field::TOTAL_LENGTH, len);
     }
 
     /// Sets the identification.
     pub fn set_ident(&mut self, ident: u16) {
-        put_u16(self.buffer.as_mut(), 4, ident);
+        put_u16(self.buffer.as_mut(), field::IDENTIFICATION, ident);
     }
 
     /// Sets whether the packet must not be fragmented.
@@ -195,33 +209,33 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4Packet<T> {
 
     /// Sets where this fragment belongs, in octets, rounded down to a multiple of 8.
     pub fn set_fragment_offset(&mut self, octets: u16) {
-        let flags = u16_at(self.buffer.as_ref(), 6) & !FRAGMENT_OFFSET;
-        put_u16(self.buffer.as_mut(), 6, flags | octets >> 3);
+        let flags = u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & !FRAGMENT_OFFSET;
+        put_u16(self.buffer.as_mut(), field::FLAGS_AND_OFFSET, flags | octets >> 3);
     }
 
     /// Sets the hops left.
     pub fn set_ttl(&mut self, ttl: u8) {
-        self.buffer.as_mut()[8] = ttl;
+        self.buffer.as_mut()[field::TTL] = ttl;
     }
 
     /// Sets the protocol of the payload.
     pub fn set_protocol(&mut self, protocol: IpProtocol) {
-        self.buffer.as_mut()[9] = protocol.0;
+        self.buffer.as_mut()[field::PROTOCOL] = protocol.0;
     }
 
     /// Sets the header checksum.
     pub fn set_checksum(&mut self, checksum: u16) {
-        put_u16(self.buffer.as_mut(), 10, checksum);
+        put_u16(self.buffer.as_mut(), field::CHECKSUM, checksum);
     }
 
     /// Sets the sender.
     pub fn set_src(&mut self, src: Ipv4Addr) {
-        put(self.buffer.as_mut(), 12, &src.octets());
+        put(self.buffer.as_mut(), field::SOURCE, &src.octets());
     }
 
     /// Sets the receiver.
     pub fn set_dst(&mut self, dst: Ipv4Addr) {
-        put(self.buffer.as_mut(), 16, &dst.octets());
+        put(self.buffer.as_mut(), field::DESTINATION, &dst.octets());
     }
 
     /// Computes the header checksum and sets it.
@@ -238,8 +252,8 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4Packet<T> {
     }
 
     fn set_flag(&mut self, flag: u16, set: bool) {
-        let others = u16_at(self.buffer.as_ref(), 6) & !flag;
-        put_u16(self.buffer.as_mut(), 6, if set { others | flag } else { others });
+        let others = u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & !flag;
+        put_u16(self.buffer.as_mut(), field::FLAGS_AND_OFFSET, if set { others | flag } else { others });
     }
 }
 
@@ -323,7 +337,7 @@ impl Ipv4Repr {
         let (header, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
         // Version 4, five 32-bit words; the fields not set below are zero.
         header.fill(0);
-        header[0] = 0x45;
+        header[field::VERSION_AND_LENGTH] = 0x45;
         let mut packet = Ipv4Packet { buffer: header };
         packet.set_tos(self.tos);
         packet.set_total_len(total_len);

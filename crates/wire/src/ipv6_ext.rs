@@ -210,6 +210,14 @@ fn pointer(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
+/// Offsets of the fields of a fragment header (RFC 8200, section 4.5).
+mod field {
+    pub(super) const NEXT_HEADER: usize = 0;
+    pub(super) const RESERVED: usize = 1;
+    pub(super) const OFFSET_AND_MORE: usize = 2;
+    pub(super) const IDENTIFICATION: usize = 4;
+}
+
 /// A view of a fragment header (RFC 8200, section 4.5).
 ///
 /// ```text
@@ -249,22 +257,22 @@ impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
 
     /// What the fragmented part of the packet begins with.
     pub fn next_header(&self) -> IpProtocol {
-        IpProtocol(self.buffer.as_ref()[0])
+        IpProtocol(self.buffer.as_ref()[field::NEXT_HEADER])
     }
 
     /// Where this fragment belongs in the fragmented part, in octets.
     pub fn fragment_offset(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 2) & 0xfff8
+        u16_at(self.buffer.as_ref(), field::OFFSET_AND_MORE) & 0xfff8
     }
 
     /// Whether other fragments follow.
     pub fn more_fragments(&self) -> bool {
-        u16_at(self.buffer.as_ref(), 2) & 1 != 0
+        u16_at(self.buffer.as_ref(), field::OFFSET_AND_MORE) & 1 != 0
     }
 
     /// Identification, common to the fragments of a packet.
     pub fn ident(&self) -> u32 {
-        u32_at(self.buffer.as_ref(), 4)
+        u32_at(self.buffer.as_ref(), field::IDENTIFICATION)
     }
 }
 
@@ -308,10 +316,10 @@ impl Ipv6FragmentRepr {
             return Err(Error::Malformed(NAME, "fragment offset"));
         }
         let (header, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
-        header[0] = self.next_header.0;
-        header[1] = 0;
-        put_u16(header, 2, self.offset | u16::from(self.more));
-        put(header, 4, &self.ident.to_be_bytes());
+        header[field::NEXT_HEADER] = self.next_header.0;
+        header[field::RESERVED] = 0;
+        put_u16(header, field::OFFSET_AND_MORE, self.offset | u16::from(self.more));
+        put(header, field::IDENTIFICATION, &self.ident.to_be_bytes());
         Ok(rest)
     }
 }

@@ -8,6 +8,9 @@
 //! - A *representation* (`EthernetRepr`, `Ipv4Repr`, …): the header parsed into a plain struct. `parse` makes one from a
 //!   view, `emit` writes it to the front of a buffer and returns the rest, where the payload belongs.
 //!
+//! Where each field of a format begins stands once, above its view, in a module of offsets (`field`, or the format's name
+//! where a file has several).
+//!
 //! Values are in host order, the octets in network order. Whatever the octets are, nothing here panics.
 //!
 //! ```

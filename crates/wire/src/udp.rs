@@ -9,6 +9,14 @@ use crate::{Error, IpProtocol, pseudo_header_v4, pseudo_header_v6};
 
 const NAME: &str = "udp";
 
+/// Offsets of the fields (RFC 768).
+mod field {
+    pub(super) const SOURCE_PORT: usize = 0;
+    pub(super) const DESTINATION_PORT: usize = 2;
+    pub(super) const LENGTH: usize = 4;
+    pub(super) const CHECKSUM: usize = 6;
+}
+
 /// A view of a UDP datagram (RFC 768).
 ///
 /// ```text
@@ -60,23 +68,23 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
 
     /// The sender's port.
     pub fn src_port(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 0)
+        u16_at(self.buffer.as_ref(), field::SOURCE_PORT)
     }
 
     /// The receiver's port.
     pub fn dst_port(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 2)
+        u16_at(self.buffer.as_ref(), field::DESTINATION_PORT)
     }
 
     /// Octets of header and payload.
     #[expect(clippy::len_without_is_empty, reason = "the length field counts the header: it is never empty")]
     pub fn len(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 4)
+        u16_at(self.buffer.as_ref(), field::LENGTH)
     }
 
     /// The checksum as received; zero when the sender made none.
     pub fn checksum(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 6)
+        u16_at(self.buffer.as_ref(), field::CHECKSUM)
     }
 
     /// Whether the checksum is right for a datagram between these addresses, or was not made: IPv4 permits that.
@@ -112,22 +120,22 @@ impl<'a, T: AsRef<[u8]> + ?Sized> UdpDatagram<&'a T> {
 impl<T: AsRef<[u8]> + AsMut<[u8]>> UdpDatagram<T> {
     /// Sets the sender's port.
     pub fn set_src_port(&mut self, port: u16) {
-        put_u16(self.buffer.as_mut(), 0, port);
+        put_u16(self.buffer.as_mut(), field::SOURCE_PORT, port);
     }
 
     /// Sets the receiver's port.
     pub fn set_dst_port(&mut self, port: u16) {
-        put_u16(self.buffer.as_mut(), 2, port);
+        put_u16(self.buffer.as_mut(), field::DESTINATION_PORT, port);
     }
 
     /// Sets the octets of header and payload.
     pub fn set_len(&mut self, len: u16) {
-        put_u16(self.buffer.as_mut(), 4, len);
+        put_u16(self.buffer.as_mut(), field::LENGTH, len);
     }
 
     /// Sets the checksum; zero says that there is none.
     pub fn set_checksum(&mut self, checksum: u16) {
-        put_u16(self.buffer.as_mut(), 6, checksum);
+        put_u16(self.buffer.as_mut(), field::CHECKSUM, checksum);
     }
 
     /// Computes the checksum for a datagram between these addresses and sets it.

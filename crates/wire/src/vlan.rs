@@ -50,6 +50,12 @@ impl VlanTag {
     }
 }
 
+/// Offsets of the fields, behind the EtherType that announces a tag (IEEE 802.1Q, clause 9.6).
+mod field {
+    pub(super) const TAG: usize = 0;
+    pub(super) const ETHERTYPE: usize = 2;
+}
+
 /// A view of a tag and what it tags, from behind the EtherType that announced it (IEEE 802.1Q-2022, clause 9.5).
 ///
 /// ```text
@@ -88,12 +94,12 @@ impl<T: AsRef<[u8]>> VlanHeader<T> {
 
     /// Priority, drop eligibility and VLAN.
     pub fn tag(&self) -> VlanTag {
-        VlanTag(u16_at(self.buffer.as_ref(), 0))
+        VlanTag(u16_at(self.buffer.as_ref(), field::TAG))
     }
 
     /// The type of the payload; another tag's when there are two.
     pub fn ethertype(&self) -> EtherType {
-        EtherType(u16_at(self.buffer.as_ref(), 2))
+        EtherType(u16_at(self.buffer.as_ref(), field::ETHERTYPE))
     }
 }
 
@@ -107,12 +113,12 @@ impl<'a, T: AsRef<[u8]> + ?Sized> VlanHeader<&'a T> {
 impl<T: AsRef<[u8]> + AsMut<[u8]>> VlanHeader<T> {
     /// Sets priority, drop eligibility and VLAN.
     pub fn set_tag(&mut self, tag: VlanTag) {
-        put_u16(self.buffer.as_mut(), 0, tag.0);
+        put_u16(self.buffer.as_mut(), field::TAG, tag.0);
     }
 
     /// Sets the type of the payload.
     pub fn set_ethertype(&mut self, ethertype: EtherType) {
-        put_u16(self.buffer.as_mut(), 2, ethertype.0);
+        put_u16(self.buffer.as_mut(), field::ETHERTYPE, ethertype.0);
     }
 
     /// All octets after the header, to write.

@@ -4,6 +4,16 @@ use super::payload;
 use crate::field::{put, put_u16, u16_at};
 use crate::{Error, OxId, RxId};
 
+/// Offsets of the fields of BA_ACC (FC-FS-3, Basic Accept).
+mod ba_acc {
+    pub(super) const SEQ_ID_VALIDITY: usize = 0;
+    pub(super) const SEQ_ID: usize = 1;
+    pub(super) const OX_ID: usize = 4;
+    pub(super) const RX_ID: usize = 6;
+    pub(super) const LOW_SEQ_CNT: usize = 8;
+    pub(super) const HIGH_SEQ_CNT: usize = 10;
+}
+
 /// Basic accept of an ABTS (FC-FS-3, BA_ACC): `valid, SEQ_ID, 0, 0`, OX_ID, RX_ID, lowest and highest SEQ_CNT
 /// that are aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,11 +42,11 @@ impl BaAccRepr {
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let octets: &[u8; Self::LEN] = payload(octets)?;
         Ok(Self {
-            last_seq_id: (octets[0] & 0x80 != 0).then_some(octets[1]),
-            ox_id: OxId::parse(octets, 4),
-            rx_id: RxId::parse(octets, 6),
-            low_seq_cnt: u16_at(octets, 8),
-            high_seq_cnt: u16_at(octets, 10),
+            last_seq_id: (octets[ba_acc::SEQ_ID_VALIDITY] & 0x80 != 0).then_some(octets[ba_acc::SEQ_ID]),
+            ox_id: OxId::parse(octets, ba_acc::OX_ID),
+            rx_id: RxId::parse(octets, ba_acc::RX_ID),
+            low_seq_cnt: u16_at(octets, ba_acc::LOW_SEQ_CNT),
+            high_seq_cnt: u16_at(octets, ba_acc::HIGH_SEQ_CNT),
         })
     }
 
@@ -45,12 +55,12 @@ impl BaAccRepr {
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
         if let Some(seq_id) = self.last_seq_id {
-            put(&mut octets, 0, &[0x80, seq_id]);
+            put(&mut octets, ba_acc::SEQ_ID_VALIDITY, &[0x80, seq_id]);
         }
-        self.ox_id.emit(&mut octets, 4);
-        self.rx_id.emit(&mut octets, 6);
-        put_u16(&mut octets, 8, self.low_seq_cnt);
-        put_u16(&mut octets, 10, self.high_seq_cnt);
+        self.ox_id.emit(&mut octets, ba_acc::OX_ID);
+        self.rx_id.emit(&mut octets, ba_acc::RX_ID);
+        put_u16(&mut octets, ba_acc::LOW_SEQ_CNT, self.low_seq_cnt);
+        put_u16(&mut octets, ba_acc::HIGH_SEQ_CNT, self.high_seq_cnt);
         octets
     }
 }

@@ -1,7 +1,9 @@
 //! Replies of all kinds.
 
 use super::request::emit_octets;
-use super::{AdiscRepr, ElsCommand, LoginRepr, LsRjtRepr, NAME, RecAccRepr, RtvAccRepr, ServicePages, emit, payload};
+use super::{
+    AdiscRepr, ElsCommand, LoginRepr, LsRjtRepr, NAME, RecAccRepr, RtvAccRepr, ServicePages, WORD_LEN, emit, payload,
+};
 use crate::Error;
 
 /// What the payload of a reply says.
@@ -40,7 +42,7 @@ impl<'a> ElsReply<'a> {
     /// [`Error::Truncated`] when it is shorter than such a reply, [`Error::Malformed`] when it is neither LS_ACC nor
     /// LS_RJT or has pages of a wrong length.
     pub fn parse(command: ElsCommand, octets: &'a [u8]) -> Result<Self, Error> {
-        let head: &[u8; 4] = payload(octets)?;
+        let head: &[u8; WORD_LEN] = payload(octets)?;
         match ElsCommand(head[0]) {
             ElsCommand::LS_RJT => return Ok(Self::Reject(LsRjtRepr::parse(octets)?)),
             ElsCommand::LS_ACC => {}
@@ -52,7 +54,7 @@ impl<'a> ElsReply<'a> {
             ElsCommand::ADISC => ElsAccept::Adisc(AdiscRepr::parse(octets)?),
             ElsCommand::RTV => ElsAccept::Rtv(RtvAccRepr::parse(octets)?),
             ElsCommand::REC => ElsAccept::Rec(RecAccRepr::parse(octets)?),
-            ElsCommand::ECHO => ElsAccept::Echo(&octets[4..]),
+            ElsCommand::ECHO => ElsAccept::Echo(&octets[WORD_LEN..]),
             _ => ElsAccept::Plain,
         }))
     }

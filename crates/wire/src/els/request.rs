@@ -1,6 +1,6 @@
 //! Requests of all kinds.
 
-use super::{AdiscRepr, ElsCommand, ExchangeRepr, LoginRepr, LogoRepr, NAME, ServicePages, emit, payload};
+use super::{AdiscRepr, ElsCommand, ExchangeRepr, LoginRepr, LogoRepr, NAME, ServicePages, WORD_LEN, emit, payload};
 use crate::Error;
 use crate::field::put;
 
@@ -41,7 +41,7 @@ impl<'a> ElsRequest<'a> {
     /// [`Error::Truncated`] and [`Error::Malformed`] when its length is wrong; [`Error::Malformed`] with `"command"`
     /// when it is none of these.
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
-        let head: &[u8; 4] = payload(octets)?;
+        let head: &[u8; WORD_LEN] = payload(octets)?;
         Ok(match ElsCommand(head[0]) {
             ElsCommand::FLOGI => Self::Flogi(LoginRepr::parse(octets)?),
             ElsCommand::FDISC => Self::Fdisc(LoginRepr::parse(octets)?),
@@ -53,8 +53,8 @@ impl<'a> ElsRequest<'a> {
             ElsCommand::RTV => Self::Rtv,
             ElsCommand::REC => Self::Rec(ExchangeRepr::parse(octets)?),
             ElsCommand::RRQ => Self::Rrq(ExchangeRepr::parse(octets)?),
-            ElsCommand::ECHO => Self::Echo(&octets[4..]),
-            ElsCommand::TEST => Self::Test(&octets[4..]),
+            ElsCommand::ECHO => Self::Echo(&octets[WORD_LEN..]),
+            ElsCommand::TEST => Self::Test(&octets[WORD_LEN..]),
             _ => return Err(Error::Malformed(NAME, "command")),
         })
     }
@@ -99,9 +99,9 @@ impl<'a> ElsRequest<'a> {
 
 /// A payload of the command's word and octets.
 pub(super) fn emit_octets(command: ElsCommand, octets: &[u8], buffer: &mut [u8]) -> Result<usize, Error> {
-    let len = 4 + octets.len();
+    let len = WORD_LEN + octets.len();
     let place = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
     put(place, 0, &command.word());
-    put(place, 4, octets);
+    put(place, WORD_LEN, octets);
     Ok(len)
 }

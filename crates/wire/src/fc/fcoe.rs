@@ -32,6 +32,18 @@ impl Eof {
     pub const A: Self = Self(0x50);
 }
 
+/// Offsets of the fields before the FC header (FC-BB-6, clause 7.7.1).
+mod field {
+    pub(super) const VERSION: usize = 0;
+    pub(super) const SOF: usize = 13;
+}
+
+/// Offsets of the fields behind payload and fill, from there on (FC-BB-6, clause 7.7.1).
+mod trailer {
+    pub(super) const CRC: usize = 0;
+    pub(super) const EOF: usize = 4;
+}
+
 /// A view of an encapsulated FC frame: what follows the Ethernet header (FC-BB-6, clause 7.7.1).
 ///
 /// ```text
@@ -74,7 +86,7 @@ impl<'a> FcoeFrame<'a> {
         if octets.len() < Self::OVERHEAD {
             return Err(Error::Truncated(NAME));
         }
-        if octets[0] >> 4 != 0 {
+        if octets[field::VERSION] >> 4 != 0 {
             return Err(Error::Malformed(NAME, "version"));
         }
         let header = FcHeader::parse(&octets[Self::HEADER_LEN..])?;
@@ -91,19 +103,19 @@ impl<'a> FcoeFrame<'a> {
     /// The delimiter in front.
     #[must_use]
     pub fn sof(&self) -> Sof {
-        Sof(self.octets[Self::HEADER_LEN - 1])
+        Sof(self.octets[field::SOF])
     }
 
     /// The delimiter behind.
     #[must_use]
     pub fn eof(&self) -> Eof {
-        Eof(self.octets[self.end() + 4])
+        Eof(self.octets[self.end() + trailer::EOF])
     }
 
     /// The CRC as received.
     #[must_use]
     pub fn crc(&self) -> u32 {
-        u32::from_le_bytes(array_at(self.octets, self.end()))
+        u32::from_le_bytes(array_at(self.octets, self.end() + trailer::CRC))
     }
 
     /// The FC header.

@@ -69,6 +69,21 @@ impl FcType {
     pub const FCP: Self = Self(0x08);
 }
 
+/// Offsets of the fields (FC-FS-3, clause 12). F_CTL has three bytes; it is read with TYPE, the byte before it.
+mod field {
+    pub(super) const R_CTL: usize = 0;
+    pub(super) const D_ID: usize = 1;
+    pub(super) const CS_CTL: usize = 4;
+    pub(super) const S_ID: usize = 5;
+    pub(super) const TYPE_AND_F_CTL: usize = 8;
+    pub(super) const SEQ_ID: usize = 12;
+    pub(super) const DF_CTL: usize = 13;
+    pub(super) const SEQ_CNT: usize = 14;
+    pub(super) const OX_ID: usize = 16;
+    pub(super) const RX_ID: usize = 18;
+    pub(super) const PARAMETER: usize = 20;
+}
+
 /// The header of an FC-2 frame (FC-FS-3, clause 12).
 ///
 /// ```text
@@ -130,18 +145,18 @@ impl FcHeader {
             return Err(Error::Truncated(NAME));
         }
         Ok(Self {
-            r_ctl: frame[0],
-            d_id: FcId::from_octets(array_at(frame, 1)),
-            cs_ctl: frame[4],
-            s_id: FcId::from_octets(array_at(frame, 5)),
-            fc_type: FcType(frame[8]),
-            f_ctl: u32_at(frame, 8) & 0xff_ffff,
-            seq_id: frame[12],
-            df_ctl: frame[13],
-            seq_cnt: u16_at(frame, 14),
-            ox_id: OxId::parse(frame, 16),
-            rx_id: RxId::parse(frame, 18),
-            parameter: u32_at(frame, 20),
+            r_ctl: frame[field::R_CTL],
+            d_id: FcId::from_octets(array_at(frame, field::D_ID)),
+            cs_ctl: frame[field::CS_CTL],
+            s_id: FcId::from_octets(array_at(frame, field::S_ID)),
+            fc_type: FcType(frame[field::TYPE_AND_F_CTL]),
+            f_ctl: u32_at(frame, field::TYPE_AND_F_CTL) & 0xff_ffff,
+            seq_id: frame[field::SEQ_ID],
+            df_ctl: frame[field::DF_CTL],
+            seq_cnt: u16_at(frame, field::SEQ_CNT),
+            ox_id: OxId::parse(frame, field::OX_ID),
+            rx_id: RxId::parse(frame, field::RX_ID),
+            parameter: u32_at(frame, field::PARAMETER),
         })
     }
 
@@ -149,17 +164,18 @@ impl FcHeader {
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        put(&mut octets, 0, &[self.r_ctl]);
-        put(&mut octets, 1, &self.d_id.octets());
-        put(&mut octets, 4, &[self.cs_ctl]);
-        put(&mut octets, 5, &self.s_id.octets());
-        put(&mut octets, 8, &(self.f_ctl & 0xff_ffff).to_be_bytes());
-        put(&mut octets, 8, &[self.fc_type.0]);
-        put(&mut octets, 12, &[self.seq_id, self.df_ctl]);
-        put_u16(&mut octets, 14, self.seq_cnt);
-        self.ox_id.emit(&mut octets, 16);
-        self.rx_id.emit(&mut octets, 18);
-        put(&mut octets, 20, &self.parameter.to_be_bytes());
+        put(&mut octets, field::R_CTL, &[self.r_ctl]);
+        put(&mut octets, field::D_ID, &self.d_id.octets());
+        put(&mut octets, field::CS_CTL, &[self.cs_ctl]);
+        put(&mut octets, field::S_ID, &self.s_id.octets());
+        put(&mut octets, field::TYPE_AND_F_CTL, &(self.f_ctl & 0xff_ffff).to_be_bytes());
+        put(&mut octets, field::TYPE_AND_F_CTL, &[self.fc_type.0]);
+        put(&mut octets, field::SEQ_ID, &[self.seq_id]);
+        put(&mut octets, field::DF_CTL, &[self.df_ctl]);
+        put_u16(&mut octets, field::SEQ_CNT, self.seq_cnt);
+        self.ox_id.emit(&mut octets, field::OX_ID);
+        self.rx_id.emit(&mut octets, field::RX_ID);
+        put(&mut octets, field::PARAMETER, &self.parameter.to_be_bytes());
         octets
     }
 

@@ -5,6 +5,12 @@ use crate::field::{put, u32_at};
 
 const NAME: &str = "fcp transfer ready";
 
+/// Offsets of the fields (FCP-4, clause 9.3).
+mod field {
+    pub(super) const OFFSET: usize = 0;
+    pub(super) const BURST_LENGTH: usize = 4;
+}
+
 /// The FCP_XFER_RDY information unit (FCP-4, clause 9.3).
 ///
 /// ```text
@@ -43,7 +49,7 @@ impl FcpTransferReady {
         if octets.len() > Self::LEN {
             return Err(Error::Malformed(NAME, "length"));
         }
-        let ready = Self { offset: u32_at(octets, 0), len: u32_at(octets, 4) };
+        let ready = Self { offset: u32_at(octets, field::OFFSET), len: u32_at(octets, field::BURST_LENGTH) };
         if ready.len == 0 || ready.offset.checked_add(ready.len).is_none() {
             return Err(Error::Malformed(NAME, "burst length"));
         }
@@ -54,8 +60,8 @@ impl FcpTransferReady {
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        put(&mut octets, 0, &self.offset.to_be_bytes());
-        put(&mut octets, 4, &self.len.to_be_bytes());
+        put(&mut octets, field::OFFSET, &self.offset.to_be_bytes());
+        put(&mut octets, field::BURST_LENGTH, &self.len.to_be_bytes());
         octets
     }
 }

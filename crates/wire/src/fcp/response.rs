@@ -34,6 +34,16 @@ const BIDI_RESID_OVER: u8 = 0x20;
 const BIDI_RESID_UNDER: u8 = 0x40;
 const BIDI_RSP: u8 = 0x80;
 
+/// Offsets of the fields before response info and sense data (FCP-4, clause 9.5).
+mod field {
+    pub(super) const QUALIFIER: usize = 8;
+    pub(super) const FLAGS: usize = 10;
+    pub(super) const STATUS: usize = 11;
+    pub(super) const RESID: usize = 12;
+    pub(super) const SNS_LEN: usize = 16;
+    pub(super) const RSP_LEN: usize = 20;
+}
+
 /// The FCP_RSP information unit (FCP-4, clause 9.5).
 ///
 /// ```text
@@ -86,9 +96,9 @@ impl<'a> FcpResponse<'a> {
         if octets.len() < Self::LEN {
             return Err(Error::Truncated(NAME));
         }
-        let flags = octets[10];
-        let info_len = if flags & RSP_LEN_VALID == 0 { 0 } else { u32_at(octets, 20) };
-        let sense_len = if flags & SNS_LEN_VALID == 0 { 0 } else { u32_at(octets, 16) };
+        let flags = octets[field::FLAGS];
+        let info_len = if flags & RSP_LEN_VALID == 0 { 0 } else { u32_at(octets, field::RSP_LEN) };
+        let sense_len = if flags & SNS_LEN_VALID == 0 { 0 } else { u32_at(octets, field::SNS_LEN) };
         if flags & RSP_LEN_VALID != 0 && !matches!(info_len, 4 | 8) {
             return Err(Error::Malformed(NAME, "length of response info"));
         }
@@ -101,9 +111,9 @@ impl<'a> FcpResponse<'a> {
             Some(residual_of(u32_at(residual, 0), flags & BIDI_RESID_OVER != 0, flags & BIDI_RESID_UNDER != 0)?)
         };
         Ok(Self {
-            qualifier: u16_at(octets, 8),
-            status: octets[11],
-            residual: residual_of(u32_at(octets, 12), flags & RESID_OVER != 0, flags & RESID_UNDER != 0)?,
+            qualifier: u16_at(octets, field::QUALIFIER),
+            status: octets[field::STATUS],
+            residual: residual_of(u32_at(octets, field::RESID), flags & RESID_OVER != 0, flags & RESID_UNDER != 0)?,
             confirm: flags & CONF_REQ != 0,
             code: info.get(3).copied(),
             sense,
@@ -131,20 +141,20 @@ impl<'a> FcpResponse<'a> {
         let len = self.buffer_len();
         let octets = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
         octets.fill(0);
-        put_u16(octets, 8, self.qualifier);
+        put_u16(octets, field::QUALIFIER, self.qualifier);
         let mut flags = if self.confirm { CONF_REQ } else { 0 };
         flags |= direction(self.residual, RESID_OVER, RESID_UNDER);
-        put(octets, 12, &magnitude(self.residual));
+        put(octets, field::RESID, &magnitude(self.residual));
         let mut at = Self::LEN;
         if let Some(code) = self.code {
             flags |= RSP_LEN_VALID;
-            put(octets, 20, &8_u32.to_be_bytes());
+            put(octets, field::RSP_LEN, &8_u32.to_be_bytes());
             octets[at + 3] = code;
             at += Self::INFO_LEN;
         }
         if sense_len > 0 {
             flags |= SNS_LEN_VALID;
-            put(octets, 16, &u32::from(sense_len).to_be_bytes());
+            put(octets, field::SNS_LEN, &u32::from(sense_len).to_be_bytes());
             put(octets, at, self.sense);
             at += self.sense.len();
         }
@@ -152,7 +162,7 @@ impl<'a> FcpResponse<'a> {
             flags |= BIDI_RSP | direction(residual, BIDI_RESID_OVER, BIDI_RESID_UNDER);
             put(octets, at, &magnitude(residual));
         }
-        put(octets, 10, &[flags, self.status]);
+        put(octets, field::FLAGS, &[flags, self.status]);
         Ok(len)
     }
 }

@@ -8,6 +8,15 @@ const COMMAND: u8 = 0x14;
 const ACCEPT: u8 = 0x02;
 const REJECT: u8 = 0x01;
 
+/// Offsets of the fields (FCP-4, clause 8.2).
+mod field {
+    pub(super) const COMMAND: usize = 0;
+    pub(super) const OX_ID: usize = 4;
+    pub(super) const RX_ID: usize = 6;
+    pub(super) const OFFSET: usize = 8;
+    pub(super) const R_CTL: usize = 12;
+}
+
 /// The SRR request of the FC-4 link services (FCP-4, clause 8.2): please send it again.
 ///
 /// ```text
@@ -48,10 +57,10 @@ impl FcpSrr {
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         match octets.first() {
             Some(&COMMAND) if octets.len() >= Self::LEN => Ok(Self {
-                ox_id: OxId::parse(octets, 4),
-                rx_id: RxId::parse(octets, 6),
-                offset: u32_at(octets, 8),
-                r_ctl: octets[12],
+                ox_id: OxId::parse(octets, field::OX_ID),
+                rx_id: RxId::parse(octets, field::RX_ID),
+                offset: u32_at(octets, field::OFFSET),
+                r_ctl: octets[field::R_CTL],
             }),
             Some(&COMMAND) | None => Err(Error::Truncated(NAME)),
             Some(_) => Err(Error::Malformed(NAME, "command")),
@@ -62,11 +71,11 @@ impl FcpSrr {
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        octets[0] = COMMAND;
-        self.ox_id.emit(&mut octets, 4);
-        self.rx_id.emit(&mut octets, 6);
-        put(&mut octets, 8, &self.offset.to_be_bytes());
-        octets[12] = self.r_ctl;
+        octets[field::COMMAND] = COMMAND;
+        self.ox_id.emit(&mut octets, field::OX_ID);
+        self.rx_id.emit(&mut octets, field::RX_ID);
+        put(&mut octets, field::OFFSET, &self.offset.to_be_bytes());
+        octets[field::R_CTL] = self.r_ctl;
         octets
     }
 }

@@ -6,6 +6,16 @@ use crate::{Error, MacAddr};
 
 const NAME: &str = "fip";
 
+/// Offsets of the fields (FC-BB-6, clause 7, FIP operation format).
+mod field {
+    pub(super) const VERSION: usize = 0;
+    pub(super) const PROTOCOL: usize = 2;
+    pub(super) const RESERVED: usize = 4;
+    pub(super) const SUBCODE: usize = 5;
+    pub(super) const LIST_LENGTH: usize = 6;
+    pub(super) const FLAGS: usize = 8;
+}
+
 /// A view of a FIP frame: what follows the Ethernet header (FC-BB-6, clause 7, FIP operation format).
 ///
 /// ```text
@@ -47,10 +57,10 @@ impl<'a> FipFrame<'a> {
         if octets.len() < Self::HEADER_LEN {
             return Err(Error::Truncated(NAME));
         }
-        if octets[0] >> 4 != 1 {
+        if octets[field::VERSION] >> 4 != 1 {
             return Err(Error::Malformed(NAME, "version"));
         }
-        let end = Self::HEADER_LEN + usize::from(u16_at(octets, 6)) * 4;
+        let end = Self::HEADER_LEN + usize::from(u16_at(octets, field::LIST_LENGTH)) * 4;
         if octets.len() < end {
             return Err(Error::Truncated(NAME));
         }
@@ -60,13 +70,13 @@ impl<'a> FipFrame<'a> {
     /// What the frame is.
     #[must_use]
     pub fn code(&self) -> FipCode {
-        FipCode { protocol: u16_at(self.octets, 2), subcode: self.octets[5] }
+        FipCode { protocol: u16_at(self.octets, field::PROTOCOL), subcode: self.octets[field::SUBCODE] }
     }
 
     /// The flags.
     #[must_use]
     pub fn flags(&self) -> FipFlags {
-        FipFlags(u16_at(self.octets, 8))
+        FipFlags(u16_at(self.octets, field::FLAGS))
     }
 
     /// The descriptors, one after the other; ends with an error at the first whose length is wrong.
@@ -170,11 +180,11 @@ pub(super) fn emit<'b>(
     let words = (frame_len(descriptors) - FipFrame::HEADER_LEN) / 4;
     let words = u16::try_from(words).map_err(|_| Error::TooLarge(NAME, "descriptor list"))?;
     let (header, mut rest) = buffer.split_at_mut_checked(FipFrame::HEADER_LEN).ok_or(Error::Truncated(NAME))?;
-    put(header, 0, &[0x10, 0]);
-    put_u16(header, 2, code.protocol);
-    put(header, 4, &[0, code.subcode]);
-    put_u16(header, 6, words);
-    put_u16(header, 8, flags.0);
+    put(header, field::VERSION, &[0x10, 0]);
+    put_u16(header, field::PROTOCOL, code.protocol);
+    put(header, field::RESERVED, &[0, code.subcode]);
+    put_u16(header, field::LIST_LENGTH, words);
+    put_u16(header, field::FLAGS, flags.0);
     for descriptor in descriptors.iter().flatten() {
         rest = descriptor.emit(rest)?;
     }

@@ -8,6 +8,70 @@ use std::ops::Deref;
 use super::{Sense, SenseKey, asc};
 use crate::field::array_at;
 
+/// Offsets of the fields that commands have in common, by the length of their CDBs (SPC-4, clause 4.3; SBC-3, clause 5).
+///
+/// ```text
+///  bytes of the CDB     6     10     12     16     32
+///  opcode               0      0      0      0      0
+///  options              1      1      1      1     10   PROTECT, DPO, FUA, IMMED, BYTCHK, a service action
+///  service action       -      -      -      -      8   2 bytes
+///  logical block        1      2      2      2     12   21 bits; 4 bytes; 4; 8; 8
+///  length               4      7      6     10     28   of a transfer, a list or an allocation: 1 byte; 2; 4; 4; 4
+/// ```
+mod field {
+    pub(super) const OPCODE: usize = 0;
+    /// Options and service action, of all but the longest.
+    pub(super) const OPTIONS: usize = 1;
+    /// What several commands say in their third byte: a page, a selection, scope and type of a reservation.
+    pub(super) const SELECTION: usize = 2;
+    /// MODE SENSE (SPC-4, clauses 6.13 and 6.14).
+    pub(super) const SUBPAGE: usize = 3;
+
+    /// START STOP UNIT (SBC-3, clause 5.25).
+    pub(super) mod start_stop {
+        pub(in super::super) const MODIFIER: usize = 3;
+        pub(in super::super) const POWER: usize = 4;
+    }
+    /// REPORT SUPPORTED OPERATION CODES (SPC-4, clause 6.35).
+    pub(super) mod report_opcodes {
+        pub(in super::super) const OPCODE: usize = 3;
+        pub(in super::super) const ACTION: usize = 4;
+    }
+
+    pub(super) mod six {
+        pub(in super::super) const LBA: usize = 1;
+        /// INQUIRY's allocation length, of 2 bytes (SPC-4, clause 6.6).
+        pub(in super::super) const ALLOCATION: usize = 3;
+        pub(in super::super) const LENGTH: usize = 4;
+    }
+    pub(super) mod ten {
+        pub(in super::super) const LBA: usize = 2;
+        pub(in super::super) const LENGTH: usize = 7;
+        /// PERSISTENT RESERVE OUT's parameter list length, of 4 bytes (SPC-4, clause 6.16).
+        pub(in super::super) const LIST_LENGTH: usize = 5;
+    }
+    pub(super) mod twelve {
+        pub(in super::super) const LBA: usize = 2;
+        pub(in super::super) const LENGTH: usize = 6;
+    }
+    pub(super) mod sixteen {
+        pub(in super::super) const LBA: usize = 2;
+        pub(in super::super) const LENGTH: usize = 10;
+        /// COMPARE AND WRITE counts in one byte.
+        pub(in super::super) const COMPARED: usize = 13;
+    }
+    pub(super) mod thirty_two {
+        pub(in super::super) const ADDITIONAL_LENGTH: usize = 7;
+        pub(in super::super) const SERVICE_ACTION: usize = 8;
+        pub(in super::super) const OPTIONS: usize = 10;
+        pub(in super::super) const LBA: usize = 12;
+        pub(in super::super) const REFERENCE_TAG: usize = 20;
+        pub(in super::super) const APPLICATION_TAG: usize = 24;
+        pub(in super::super) const APPLICATION_TAG_MASK: usize = 26;
+        pub(in super::super) const LENGTH: usize = 28;
+    }
+}
+
 /// Which of a command's forms it is: they differ in how large its fields may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {

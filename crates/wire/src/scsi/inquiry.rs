@@ -1,7 +1,7 @@
 //! Standard INQUIRY data.
 
 use crate::Error;
-use crate::field::{array_at, put_u16, u16_at};
+use crate::field::{array_at, put, put_u16, u16_at};
 
 const NAME: &str = "inquiry data";
 
@@ -16,6 +16,21 @@ impl Qualifier {
     pub const NOT_CONNECTED: Self = Self(1);
     /// There cannot be one.
     pub const NOT_SUPPORTED: Self = Self(3);
+}
+
+/// Offsets of the fields of standard INQUIRY data (SPC-4, clause 6.6.2).
+mod field {
+    pub(super) const PERIPHERAL: usize = 0;
+    pub(super) const VERSION: usize = 2;
+    pub(super) const FORMAT: usize = 3;
+    pub(super) const ADDITIONAL_LENGTH: usize = 4;
+    pub(super) const PROTECT: usize = 5;
+    pub(super) const MULTI_PORT: usize = 6;
+    pub(super) const QUEUES: usize = 7;
+    pub(super) const VENDOR: usize = 8;
+    pub(super) const PRODUCT: usize = 16;
+    pub(super) const REVISION: usize = 32;
+    pub(super) const STANDARDS: usize = 58;
 }
 
 /// What a unit is (SPC-4, clause 6.6.2).
@@ -63,18 +78,18 @@ impl Inquiry {
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        octets[0] = self.qualifier.0 << 5 | self.device_type & 0x1f;
-        octets[2] = self.version;
-        octets[3] = u8::from(self.hierarchical) << 4 | 2;
-        octets[4] = 91;
-        octets[5] = u8::from(self.protect);
-        octets[6] = u8::from(self.multi_port) << 4;
-        octets[7] = u8::from(self.queues) << 1;
-        octets[8..16].copy_from_slice(&self.vendor);
-        octets[16..32].copy_from_slice(&self.product);
-        octets[32..36].copy_from_slice(&self.revision);
+        octets[field::PERIPHERAL] = self.qualifier.0 << 5 | self.device_type & 0x1f;
+        octets[field::VERSION] = self.version;
+        octets[field::FORMAT] = u8::from(self.hierarchical) << 4 | 2;
+        octets[field::ADDITIONAL_LENGTH] = 91;
+        octets[field::PROTECT] = u8::from(self.protect);
+        octets[field::MULTI_PORT] = u8::from(self.multi_port) << 4;
+        octets[field::QUEUES] = u8::from(self.queues) << 1;
+        put(&mut octets, field::VENDOR, &self.vendor);
+        put(&mut octets, field::PRODUCT, &self.product);
+        put(&mut octets, field::REVISION, &self.revision);
         for (i, standard) in self.standards.into_iter().enumerate() {
-            put_u16(&mut octets, 58 + 2 * i, standard);
+            put_u16(&mut octets, field::STANDARDS + 2 * i, standard);
         }
         octets
     }
@@ -89,20 +104,20 @@ impl Inquiry {
             return Err(Error::Truncated(NAME));
         }
         let mut full = [0; Self::LEN];
-        let there = octets.len().min(Self::LEN).min(5 + usize::from(octets[4])).max(36);
+        let there = octets.len().min(Self::LEN).min(5 + usize::from(octets[field::ADDITIONAL_LENGTH])).max(36);
         full[..there].copy_from_slice(&octets[..there]);
         Ok(Self {
-            qualifier: Qualifier(full[0] >> 5),
-            device_type: full[0] & 0x1f,
-            version: full[2],
-            hierarchical: full[3] & 0x10 != 0,
-            protect: full[5] & 1 != 0,
-            multi_port: full[6] & 0x10 != 0,
-            queues: full[7] & 2 != 0,
-            vendor: array_at(&full, 8),
-            product: array_at(&full, 16),
-            revision: array_at(&full, 32),
-            standards: std::array::from_fn(|i| u16_at(&full, 58 + 2 * i)),
+            qualifier: Qualifier(full[field::PERIPHERAL] >> 5),
+            device_type: full[field::PERIPHERAL] & 0x1f,
+            version: full[field::VERSION],
+            hierarchical: full[field::FORMAT] & 0x10 != 0,
+            protect: full[field::PROTECT] & 1 != 0,
+            multi_port: full[field::MULTI_PORT] & 0x10 != 0,
+            queues: full[field::QUEUES] & 2 != 0,
+            vendor: array_at(&full, field::VENDOR),
+            product: array_at(&full, field::PRODUCT),
+            revision: array_at(&full, field::REVISION),
+            standards: std::array::from_fn(|i| u16_at(&full, field::STANDARDS + 2 * i)),
         })
     }
 }

@@ -5,6 +5,33 @@ use crate::field::{array_at, put, u16_at, u32_at};
 
 const NAME: &str = "mode data";
 
+/// Offsets of the header of MODE SENSE (10) (SPC-4, clause 7.5.4).
+mod ten {
+    pub(super) const LENGTH: usize = 0;
+    pub(super) const SPECIFIC: usize = 3;
+    pub(super) const LONG_DESCRIPTORS: usize = 4;
+    pub(super) const DESCRIPTORS_LENGTH: usize = 6;
+}
+
+/// Offsets of the header of MODE SENSE (6) (SPC-4, clause 7.5.4).
+mod six {
+    pub(super) const LENGTH: usize = 0;
+    pub(super) const SPECIFIC: usize = 2;
+    pub(super) const DESCRIPTORS_LENGTH: usize = 3;
+}
+
+/// Offsets of a short LBA block descriptor (SBC-3, clause 6.5); the block size has 3 bytes, read with the one before them.
+mod short {
+    pub(super) const BLOCKS: usize = 0;
+    pub(super) const BLOCK_SIZE: usize = 4;
+}
+
+/// Offsets of a long LBA block descriptor (SBC-3, clause 6.5).
+mod long {
+    pub(super) const BLOCKS: usize = 0;
+    pub(super) const BLOCK_SIZE: usize = 12;
+}
+
 /// What stands before the pages: a header and at most one block descriptor (SPC-4, clause 7.5.4; SBC-3, clause 6.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ModeHeader {
@@ -65,14 +92,28 @@ pub fn parse_mode(ten: bool, octets: &[u8]) -> Result<(ModeHeader, ModePages<'_>
     let short = Error::Truncated(NAME);
     let (header, rest) = octets.split_at_checked(if ten { 8 } else { 4 }).ok_or(short)?;
     let (len, specific, long, descriptor) = if ten {
-        (usize::from(u16_at(header, 0)) + 2, header[3], header[4] & 1 != 0, usize::from(u16_at(header, 6)))
+        (
+            usize::from(u16_at(header, ten::LENGTH)) + 2,
+            header[ten::SPECIFIC],
+            header[ten::LONG_DESCRIPTORS] & 1 != 0,
+            usize::from(u16_at(header, ten::DESCRIPTORS_LENGTH)),
+        )
     } else {
-        (usize::from(header[0]) + 1, header[2], false, usize::from(header[3]))
+        (
+            usize::from(header[six::LENGTH]) + 1,
+            header[six::SPECIFIC],
+            false,
+            usize::from(header[six::DESCRIPTORS_LENGTH]),
+        )
     };
     let (descriptor, pages) = rest.split_at_checked(descriptor).ok_or(short)?;
     let blocks = match (descriptor.len(), long) {
-        (8.., false) => Some((u64::from(u32_at(descriptor, 0)), u32_at(descriptor, 4) & 0xff_ffff)),
-        (16.., true) => Some((u64::from_be_bytes(array_at(descriptor, 0)), u32_at(descriptor, 12))),
+        (8.., false) => {
+            Some((u64::from(u32_at(descriptor, short::BLOCKS)), u32_at(descriptor, short::BLOCK_SIZE) & 0xff_ffff))
+        }
+        (16.., true) => {
+            Some((u64::from_be_bytes(array_at(descriptor, long::BLOCKS)), u32_at(descriptor, long::BLOCK_SIZE)))
+        }
         _ => None,
     };
     let end = len.saturating_sub(header.len() + descriptor.len()).min(pages.len());

@@ -1,7 +1,7 @@
 //! Persistent reservations: who may use a unit.
 
 use crate::Error;
-use crate::field::array_at;
+use crate::field::{array_at, put};
 
 /// What others may not do (SPC-4, table 202).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +61,13 @@ impl ReserveType {
     }
 }
 
+/// Offsets of the fields (SPC-4, clause 6.16.3).
+mod field {
+    pub(super) const KEY: usize = 0;
+    pub(super) const ACTION_KEY: usize = 8;
+    pub(super) const OPTIONS: usize = 20;
+}
+
 /// The parameter list of PERSISTENT RESERVE OUT (SPC-4, clause 6.16.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReserveParameters {
@@ -84,9 +91,10 @@ impl ReserveParameters {
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        octets[..8].copy_from_slice(&self.key.to_be_bytes());
-        octets[8..16].copy_from_slice(&self.action_key.to_be_bytes());
-        octets[20] = u8::from(self.named_initiators) << 3 | u8::from(self.all_ports) << 2 | u8::from(self.persist);
+        put(&mut octets, field::KEY, &self.key.to_be_bytes());
+        put(&mut octets, field::ACTION_KEY, &self.action_key.to_be_bytes());
+        octets[field::OPTIONS] =
+            u8::from(self.named_initiators) << 3 | u8::from(self.all_ports) << 2 | u8::from(self.persist);
         octets
     }
 
@@ -100,11 +108,11 @@ impl ReserveParameters {
             return Err(Error::Truncated("reservation parameters"));
         }
         Ok(Self {
-            key: u64::from_be_bytes(array_at(octets, 0)),
-            action_key: u64::from_be_bytes(array_at(octets, 8)),
-            named_initiators: octets[20] & 8 != 0,
-            all_ports: octets[20] & 4 != 0,
-            persist: octets[20] & 1 != 0,
+            key: u64::from_be_bytes(array_at(octets, field::KEY)),
+            action_key: u64::from_be_bytes(array_at(octets, field::ACTION_KEY)),
+            named_initiators: octets[field::OPTIONS] & 8 != 0,
+            all_ports: octets[field::OPTIONS] & 4 != 0,
+            persist: octets[field::OPTIONS] & 1 != 0,
         })
     }
 }

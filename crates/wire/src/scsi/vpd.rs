@@ -16,6 +16,13 @@ pub fn vpd(peripheral: u8, page: u8, to: &mut Vec<u8>, body: impl FnOnce(&mut Ve
     put_u16(to, at + 2, len);
 }
 
+/// Offsets of the header of a VPD page (SPC-4, clause 7.8).
+mod page {
+    pub(super) const PERIPHERAL: usize = 0;
+    pub(super) const CODE: usize = 1;
+    pub(super) const LENGTH: usize = 2;
+}
+
 /// A page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VpdPage<'a> {
@@ -52,10 +59,17 @@ impl<'a> VpdPage<'a> {
     /// [`Error::Truncated`] when there is not even its header.
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         let (header, rest) = octets.split_at_checked(4).ok_or(Error::Truncated(NAME))?;
-        let len = u16_at(header, 2);
+        let len = u16_at(header, page::LENGTH);
         let body = &rest[..rest.len().min(usize::from(len))];
-        Ok(Self { peripheral: header[0], page: header[1], len, body })
+        Ok(Self { peripheral: header[page::PERIPHERAL], page: header[page::CODE], len, body })
     }
+}
+
+/// Offsets of the header of a designator (SPC-4, clause 7.8.5).
+mod designator {
+    pub(super) const CODE_SET: usize = 0;
+    pub(super) const KIND: usize = 1;
+    pub(super) const LENGTH: usize = 3;
 }
 
 /// A name of a unit, a port or a device (SPC-4, clause 7.8.5).
@@ -93,17 +107,25 @@ impl<'a> Designator<'a> {
     pub fn all(mut body: &'a [u8]) -> impl Iterator<Item = Self> {
         std::iter::from_fn(move || {
             let (header, rest) = body.split_at_checked(4)?;
-            let (identifier, next) = rest.split_at_checked(usize::from(header[3]))?;
+            let (identifier, next) = rest.split_at_checked(usize::from(header[designator::LENGTH]))?;
             body = next;
             Some(Self {
-                code_set: header[0] & 0xf,
-                kind: header[1] & 0xf,
-                association: header[1] >> 4 & 3,
-                protocol: (header[1] & 0x80 != 0).then_some(header[0] >> 4),
+                code_set: header[designator::CODE_SET] & 0xf,
+                kind: header[designator::KIND] & 0xf,
+                association: header[designator::KIND] >> 4 & 3,
+                protocol: (header[designator::KIND] & 0x80 != 0).then_some(header[designator::CODE_SET] >> 4),
                 identifier,
             })
         })
     }
+}
+
+/// Offsets in the body of page 86 (SPC-4, clause 7.8.7).
+mod extended {
+    pub(super) const CHECKS: usize = 0;
+    pub(super) const TASKS: usize = 1;
+    pub(super) const CACHE: usize = 2;
+    pub(super) const REPORTS: usize = 3;
 }
 
 /// The body of page 86 (SPC-4, clause 7.8.7).
@@ -133,13 +155,13 @@ impl ExtendedInquiry {
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        octets[0] = (self.protection_types & 7) << 3
+        octets[extended::CHECKS] = (self.protection_types & 7) << 3
             | u8::from(self.guard) << 2
             | u8::from(self.application) << 1
             | u8::from(self.reference);
-        octets[1] = if self.attributes { 7 } else { 0 };
-        octets[2] = u8::from(self.volatile);
-        octets[3] = u8::from(self.nexus_attentions);
+        octets[extended::TASKS] = if self.attributes { 7 } else { 0 };
+        octets[extended::CACHE] = u8::from(self.volatile);
+        octets[extended::REPORTS] = u8::from(self.nexus_attentions);
         octets
     }
 
@@ -149,7 +171,9 @@ impl ExtendedInquiry {
     ///
     /// [`Error::Truncated`] when there are fewer.
     pub fn parse(body: &[u8]) -> Result<Self, Error> {
-        let &[types, tasks, cache, reports, ..] = body else { return Err(Error::Truncated(NAME)) };
+        let body: &[u8; 4] = body.first_chunk().ok_or(Error::Truncated(NAME))?;
+        let (types, tasks) = (body[extended::CHECKS], body[extended::TASKS]);
+        let (cache, reports) = (body[extended::CACHE], body[extended::REPORTS]);
         Ok(Self {
             protection_types: types >> 3 & 7,
             guard: types & 4 != 0,
@@ -160,6 +184,21 @@ impl ExtendedInquiry {
             nexus_attentions: reports & 1 != 0,
         })
     }
+}
+
+/// Offsets in the body of page B0 (SBC-3, clause 6.6.3).
+mod limits {
+    pub(super) const WRITE_SAME_NON_ZERO: usize = 0;
+    pub(super) const COMPARE_AND_WRITE: usize = 1;
+    pub(super) const GRANULARITY: usize = 2;
+    pub(super) const TRANSFER: usize = 4;
+    pub(super) const OPTIMAL: usize = 8;
+    pub(super) const PREFETCH: usize = 12;
+    pub(super) const UNMAP_BLOCKS: usize = 16;
+    pub(super) const UNMAP_RANGES: usize = 20;
+    pub(super) const UNMAP_GRANULARITY: usize = 24;
+    pub(super) const UNMAP_ALIGNMENT: usize = 28;
+    pub(super) const WRITE_SAME: usize = 32;
 }
 
 /// The body of page B0 (SBC-3, clause 6.6.3); numbers are of logical blocks.
@@ -197,23 +236,23 @@ impl BlockLimits {
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        octets[0] = u8::from(self.write_same_non_zero);
-        octets[1] = self.compare_and_write;
-        put_u16(&mut octets, 2, self.granularity);
+        octets[limits::WRITE_SAME_NON_ZERO] = u8::from(self.write_same_non_zero);
+        octets[limits::COMPARE_AND_WRITE] = self.compare_and_write;
+        put_u16(&mut octets, limits::GRANULARITY, self.granularity);
         let alignment = self.unmap_alignment.map_or(0, |at| at | 1 << 31);
         let words = [
-            self.transfer,
-            self.optimal,
-            self.prefetch,
-            self.unmap_blocks,
-            self.unmap_ranges,
-            self.unmap_granularity,
-            alignment,
+            (limits::TRANSFER, self.transfer),
+            (limits::OPTIMAL, self.optimal),
+            (limits::PREFETCH, self.prefetch),
+            (limits::UNMAP_BLOCKS, self.unmap_blocks),
+            (limits::UNMAP_RANGES, self.unmap_ranges),
+            (limits::UNMAP_GRANULARITY, self.unmap_granularity),
+            (limits::UNMAP_ALIGNMENT, alignment),
         ];
-        for (i, word) in words.into_iter().enumerate() {
-            put(&mut octets, 4 + 4 * i, &word.to_be_bytes());
+        for (at, word) in words {
+            put(&mut octets, at, &word.to_be_bytes());
         }
-        put(&mut octets, 32, &self.write_same.to_be_bytes());
+        put(&mut octets, limits::WRITE_SAME, &self.write_same.to_be_bytes());
         octets
     }
 
@@ -229,21 +268,28 @@ impl BlockLimits {
         let mut full = [0; Self::LEN];
         let there = body.len().min(full.len());
         full[..there].copy_from_slice(&body[..there]);
-        let alignment = u32_at(&full, 28);
+        let alignment = u32_at(&full, limits::UNMAP_ALIGNMENT);
         Ok(Self {
-            write_same_non_zero: full[0] & 1 != 0,
-            compare_and_write: full[1],
-            granularity: u16_at(&full, 2),
-            transfer: u32_at(&full, 4),
-            optimal: u32_at(&full, 8),
-            prefetch: u32_at(&full, 12),
-            unmap_blocks: u32_at(&full, 16),
-            unmap_ranges: u32_at(&full, 20),
-            unmap_granularity: u32_at(&full, 24),
+            write_same_non_zero: full[limits::WRITE_SAME_NON_ZERO] & 1 != 0,
+            compare_and_write: full[limits::COMPARE_AND_WRITE],
+            granularity: u16_at(&full, limits::GRANULARITY),
+            transfer: u32_at(&full, limits::TRANSFER),
+            optimal: u32_at(&full, limits::OPTIMAL),
+            prefetch: u32_at(&full, limits::PREFETCH),
+            unmap_blocks: u32_at(&full, limits::UNMAP_BLOCKS),
+            unmap_ranges: u32_at(&full, limits::UNMAP_RANGES),
+            unmap_granularity: u32_at(&full, limits::UNMAP_GRANULARITY),
             unmap_alignment: (alignment >> 31 != 0).then_some(alignment & !(1 << 31)),
-            write_same: u64::from_be_bytes(array_at(&full, 32)),
+            write_same: u64::from_be_bytes(array_at(&full, limits::WRITE_SAME)),
         })
     }
+}
+
+/// Offsets in the body of page B1 (SBC-3, clause 6.6.2).
+mod characteristics {
+    pub(super) const ROTATION: usize = 0;
+    pub(super) const FORM_FACTOR: usize = 3;
+    pub(super) const VERIFIES_UNMAPPED: usize = 4;
 }
 
 /// The body of page B1 (SBC-3, clause 6.6.2).
@@ -265,9 +311,9 @@ impl BlockCharacteristics {
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        put_u16(&mut octets, 0, self.rotation);
-        octets[3] = self.form_factor & 0xf;
-        octets[4] = u8::from(self.verifies_unmapped);
+        put_u16(&mut octets, characteristics::ROTATION, self.rotation);
+        octets[characteristics::FORM_FACTOR] = self.form_factor & 0xf;
+        octets[characteristics::VERIFIES_UNMAPPED] = u8::from(self.verifies_unmapped);
         octets
     }
 
