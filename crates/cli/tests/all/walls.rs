@@ -15,7 +15,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("linerate-block", &[]),
     ("linerate-ring", &[]),
     ("linerate-host", &[]),
-    ("linerate-port", &["host", "ring"]),
+    ("linerate-port", &["host", "ring", "sum"]),
     ("linerate-nic", &["wire", "sum", "ring", "port"]),
     ("linerate-stack", &["wire", "sum", "ring"]),
     ("linerate-fcoe", &["wire", "sum", "block"]),

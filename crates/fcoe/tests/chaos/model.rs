@@ -3,8 +3,8 @@
 //! Every write has a value of its own. A write that has failed may have happened, until one that was begun later is
 //! acknowledged; one that failed because its session was lost may happen until its initiator has logged in again.
 
-use crate::chance::mix;
 use crate::medium::BLOCK;
+use linerate_sum::mix;
 use std::ops::Range;
 
 /// Blocks of each disk.

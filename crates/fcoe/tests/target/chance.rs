@@ -4,6 +4,7 @@ use crate::mock::pattern;
 use crate::rig::{OURS, Rig, SECOND};
 use crate::wire::{frame, header};
 use linerate_fcoe::{Peer, TargetConfig};
+use linerate_sum::SplitMix64;
 use linerate_wire::{Eof, FcType, FcoeFrame, FcpResponse, FcpSrr, FcpTransferReady, OxId, RxId, Sof, r_ctl};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -12,16 +13,12 @@ use std::collections::{BTreeMap, VecDeque};
 const REGION: usize = 16 * 512;
 const REGIONS: usize = 16;
 
-/// Numbers of chance from a seed (splitmix64).
-struct Chance(u64);
+/// Numbers of chance from a seed.
+struct Chance(SplitMix64);
 
 impl Chance {
     fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ z >> 31) % limit as u64).unwrap()
+        usize::try_from(self.0.next_u64() % limit as u64).unwrap()
     }
 
     /// The next frame that arrives, if one does: mostly the first, at times a later one, or the same twice, or none.
@@ -67,7 +64,7 @@ struct World {
 
 impl World {
     fn new(seed: u64) -> Self {
-        let mut chance = Chance(seed);
+        let mut chance = Chance(SplitMix64::new(seed));
         let config = TargetConfig {
             turn: 2,
             burst: if chance.below(2) == 0 { 4096 } else { u32::MAX },

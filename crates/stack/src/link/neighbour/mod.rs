@@ -24,7 +24,8 @@ use std::net::IpAddr;
 
 use linerate_wire::MacAddr;
 
-use index::{Index, split_mix};
+use index::Index;
+use linerate_sum::SplitMix64;
 use lists::Lists;
 pub use terms::{Action, Config, Counters, Heard, HoldError, Lookup, Neighbour, State, TableFull};
 
@@ -103,18 +104,18 @@ impl Neighbours {
     /// An empty table; takes all its memory now, but for packets held.
     pub fn new(config: Config) -> Self {
         let capacity = config.capacity.max(1);
-        let mut state = config.seed;
+        let mut random = SplitMix64::new(config.seed);
         // RFC 4861, section 6.3.2: ReachableTime is uniform between MIN_RANDOM_FACTOR (0.5) and MAX_RANDOM_FACTOR (1.5)
         // times BaseReachableTime. It is drawn once for a table.
         let base = config.reachable_ns;
-        let reachable_ns = (base / 2).saturating_add(split_mix(&mut state) % base.max(1));
+        let reachable_ns = (base / 2).saturating_add(random.next_u64() % base.max(1));
         let (queue, probes) = (config.queue.max(1), config.probes.max(1));
         let mut ranks = Lists::new(capacity);
         (0..capacity).for_each(|place| ranks.append(FREE, place));
         Self {
             config: Config { capacity, queue, probes, reachable_ns, ..config },
             entries: (0..capacity).map(|_| Entry::EMPTY).collect(),
-            index: Index::new(capacity, state),
+            index: Index::new(capacity, random),
             timers: Lists::new(capacity),
             ranks,
             holders: Lists::new(capacity),
