@@ -39,8 +39,8 @@ impl Null {
 
 impl Memory for Null {
     fn read(&self, offset: u64, len: usize) -> &[u8] {
-        let left = usize::try_from(self.octets.saturating_sub(offset)).unwrap_or(usize::MAX);
-        &ZEROS[..len.min(left).min(ZEROS.len())]
+        let left = usize::try_from(self.octets.saturating_sub(offset)).map_or(len, |left| left.min(len));
+        &ZEROS[..left.min(ZEROS.len())]
     }
 
     fn write(&mut self, _: u64, _: &[u8]) {}

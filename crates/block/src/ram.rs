@@ -63,7 +63,7 @@ impl Ram {
     fn span(&self, lba: u64, blocks: u64) -> std::ops::Range<usize> {
         let at = |lba: u64| {
             let octet = lba.saturating_mul(u64::from(self.geometry.block_size));
-            usize::try_from(octet).unwrap_or(usize::MAX).min(self.octets.len())
+            usize::try_from(octet).map_or(self.octets.len(), |octet| octet.min(self.octets.len()))
         };
         at(lba)..at(lba.saturating_add(blocks))
     }

@@ -95,18 +95,21 @@ pub struct Node<S> {
     drops: [u64; NodeDrop::ALL.len()],
 }
 
+/// Bytes of a frame around its payload.
+const OVERHEAD: u16 = 46;
+const _: () = assert!(FcoeFrame::OVERHEAD == OVERHEAD as usize);
+
 impl<S: DeviceServer> Node<S> {
     /// A node whose link is down. `device` is behind its target, if it is one.
     #[must_use]
     pub fn new(config: &NodeConfig, device: S) -> Self {
         let role = Role { target: config.target.is_some(), initiator: config.initiator.is_some() };
         let payload = max_payload(config.mtu);
-        let longest = payload + FcoeFrame::OVERHEAD;
         let fip = Vn2vn::new(&FipConfig {
             mac: config.mac,
             wwpn: config.wwpn,
             wwnn: config.wwnn,
-            max_fcoe_size: u16::try_from(longest).unwrap_or(u16::MAX),
+            max_fcoe_size: payload + OVERHEAD,
             role,
             mode: config.mode,
             vlan: config.vlan,

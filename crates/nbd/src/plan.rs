@@ -17,6 +17,8 @@ pub(crate) struct Plan {
     offset: u64,
     len: u64,
     done: u64,
+    /// Where the data of the next request lies in the buffer.
+    from: usize,
     /// Octets that one request is about at most.
     most: u64,
     /// The buffer is full of zeros, and written again and again.
@@ -39,7 +41,7 @@ pub(crate) struct Part {
 impl Part {
     /// Octets that it is about.
     pub(crate) fn octets(&self) -> usize {
-        usize::try_from(self.len).unwrap_or(usize::MAX)
+        self.len as usize
     }
 }
 
@@ -122,7 +124,7 @@ impl Plan {
             (false, _) => LONGEST,
         };
         let most = (most.min(LONGEST) / block * block).max(block);
-        Start::Plan(Self { kind, flags, offset, len, done: 0, most, fills, then_flush }, buffer)
+        Start::Plan(Self { kind, flags, offset, len, done: 0, from: 0, most, fills, then_flush }, buffer)
     }
 
     /// Whether its buffer is that of the one who asked.
@@ -138,7 +140,7 @@ impl Plan {
             flags: self.flags,
             offset: self.offset + self.done,
             len: u32::try_from(len).unwrap_or(0),
-            from: if self.fills { 0 } else { usize::try_from(self.done).unwrap_or(usize::MAX) },
+            from: self.from,
         }
     }
 
@@ -147,7 +149,9 @@ impl Plan {
         if number != 0 {
             return Next::End(Err(meaning(number)));
         }
-        self.done += u64::from(self.part().len);
+        let part = self.part();
+        self.done += u64::from(part.len);
+        self.from += if self.fills { 0 } else { part.octets() };
         if self.done < self.len {
             return Next::Part(self.part());
         }
@@ -155,7 +159,7 @@ impl Plan {
             return Next::End(Ok(()));
         }
         (self.then_flush, self.kind, self.flags) = (false, command::FLUSH, 0);
-        (self.offset, self.len, self.done) = (0, 0, 0);
+        (self.offset, self.len, self.done, self.from) = (0, 0, 0, 0);
         Next::Part(self.part())
     }
 }

@@ -21,10 +21,10 @@ impl Transmit for TxRing {
     fn send(&mut self, head: &[u8], body: &[u8], request: Option<Meta>) -> bool {
         let (len, single) = (head.len() + body.len(), self.usable());
         let slots = len.div_ceil(single).max(1);
-        if head.len() > single || (self.free() as usize) < slots {
+        let Some(slots) = u32::try_from(slots).ok().filter(|slots| head.len() <= single && *slots <= self.free())
+        else {
             return false;
-        }
-        let slots = u32::try_from(slots).unwrap_or(u32::MAX);
+        };
         let mut batch = self.reserve(slots);
         let (first, mut rest) = body.split_at(body.len().min(single - head.len()));
         let mut written = batch.frame(0).write(0, head) && batch.frame(0).write(head.len(), first);

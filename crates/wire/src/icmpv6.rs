@@ -90,8 +90,7 @@ impl<T: AsRef<[u8]>> Icmpv6Packet<T> {
     fn sum(&self, src: Ipv6Addr, dst: Ipv6Addr) -> u16 {
         let bytes = self.buffer.as_ref();
         // IPv6's payload length bounds what a message can be; a longer one cannot be sent, whatever its sum.
-        let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        pseudo_header_v6(src, dst, IpProtocol::ICMPV6, len).add_bytes(bytes).finish()
+        pseudo_header_v6(src, dst, IpProtocol::ICMPV6, bytes.len()).add_bytes(bytes).finish()
     }
 }
 

@@ -104,7 +104,7 @@ impl Ipv6Chain {
 
     /// Of a header that the packet does not have whole.
     fn cut_short(&self) -> Ipv6Problem {
-        if self.must_be_whole() { parameter(3, 0) } else { Ipv6Problem::Discard }
+        if self.must_be_whole() { parameter(3, 0, false) } else { Ipv6Problem::Discard }
     }
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn walk(next_header: IpProtocol, payload: &[u8]) -> Result<Ipv6Chain,
         let rest = &payload[chain.offset..];
         let len = match chain.protocol {
             // RFC 8200, section 4.3: hop-by-hop options stand first, or the header before is at fault.
-            IpProtocol::HOP_BY_HOP if count > 0 => return Err(parameter(1, chain.named_at)),
+            IpProtocol::HOP_BY_HOP if count > 0 => return Err(parameter(1, chain.named_at, false)),
             IpProtocol::HOP_BY_HOP | IpProtocol::IPV6_DESTINATION => {
                 let len = extension_len(rest).ok_or(chain.cut_short())?;
                 options(&rest[2..len], chain.packet_offset() + 2)?;
@@ -126,7 +126,7 @@ pub(crate) fn walk(next_header: IpProtocol, payload: &[u8]) -> Result<Ipv6Chain,
                 // RFC 8200, section 4.4: no type is known here (type 0 is forbidden, RFC 5095), so there must be nothing
                 // left to visit.
                 if rest[3] != 0 {
-                    return Err(parameter(0, chain.packet_offset() + 2));
+                    return Err(parameter(0, chain.packet_offset() + 2, false));
                 }
                 len
             }
@@ -184,16 +184,13 @@ fn options(bytes: &[u8], mut at: usize) -> Result<(), Ipv6Problem> {
         let len = match (*kind, after) {
             (PAD1, _) => 1,
             (_, [len, data @ ..]) if usize::from(*len) <= data.len() => 2 + usize::from(*len),
-            _ => return Err(parameter(0, at)),
+            _ => return Err(parameter(0, at, false)),
         };
         match kind >> 6 {
             _ if matches!(*kind, PAD1 | PADN) => {}
             0b00 => {}
             0b01 => return Err(Ipv6Problem::Discard),
-            action => {
-                let pointer = pointer(at);
-                return Err(Ipv6Problem::Parameter { code: 2, pointer, multicast: action == 0b10 });
-            }
+            action => return Err(parameter(2, at, action == 0b10)),
         }
         rest = &rest[len..];
         at += len;
@@ -201,13 +198,9 @@ fn options(bytes: &[u8], mut at: usize) -> Result<(), Ipv6Problem> {
     Ok(())
 }
 
-fn parameter(code: u8, at: usize) -> Ipv6Problem {
-    Ipv6Problem::Parameter { code, pointer: pointer(at), multicast: false }
-}
-
-/// Packets end long before this saturates.
-fn pointer(at: usize) -> u32 {
-    u32::try_from(at).unwrap_or(u32::MAX)
+/// The problem at this place; nobody is told of one that no pointer can name, which no packet is long enough for.
+fn parameter(code: u8, at: usize, multicast: bool) -> Ipv6Problem {
+    u32::try_from(at).map_or(Ipv6Problem::Discard, |pointer| Ipv6Problem::Parameter { code, pointer, multicast })
 }
 
 /// Offsets of the fields of a fragment header (RFC 8200, section 4.5).

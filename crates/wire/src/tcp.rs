@@ -133,15 +133,12 @@ impl<T: AsRef<[u8]>> TcpSegment<T> {
         self.sum(self.pseudo_header_v6(src, dst)) == 0
     }
 
-    /// A length beyond IPv4's is cut: such a segment has no right checksum.
     fn pseudo_header_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> Sum {
-        let len = u16::try_from(self.buffer.as_ref().len()).unwrap_or(u16::MAX);
-        pseudo_header_v4(src, dst, IpProtocol::TCP, len)
+        pseudo_header_v4(src, dst, IpProtocol::TCP, self.buffer.as_ref().len())
     }
 
     fn pseudo_header_v6(&self, src: Ipv6Addr, dst: Ipv6Addr) -> Sum {
-        let len = u32::try_from(self.buffer.as_ref().len()).unwrap_or(u32::MAX);
-        pseudo_header_v6(src, dst, IpProtocol::TCP, len)
+        pseudo_header_v6(src, dst, IpProtocol::TCP, self.buffer.as_ref().len())
     }
 
     fn sum(&self, mut pseudo_header: Sum) -> u16 {

@@ -89,13 +89,13 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
 
     /// Whether the checksum is right for a datagram between these addresses, or was not made: IPv4 permits that.
     pub fn verify_checksum_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> bool {
-        self.checksum() == 0 || self.sum(pseudo_header_v4(src, dst, IpProtocol::UDP, self.len())) == 0
+        self.checksum() == 0 || self.sum(pseudo_header_v4(src, dst, IpProtocol::UDP, usize::from(self.len()))) == 0
     }
 
     /// Whether the checksum is right for a datagram between these addresses. Without one it is not (RFC 8200, section
     /// 8.1).
     pub fn verify_checksum_v6(&self, src: Ipv6Addr, dst: Ipv6Addr) -> bool {
-        self.checksum() != 0 && self.sum(pseudo_header_v6(src, dst, IpProtocol::UDP, u32::from(self.len()))) == 0
+        self.checksum() != 0 && self.sum(pseudo_header_v6(src, dst, IpProtocol::UDP, usize::from(self.len()))) == 0
     }
 
     fn sum(&self, mut pseudo_header: Sum) -> u16 {
@@ -140,12 +140,12 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> UdpDatagram<T> {
 
     /// Computes the checksum for a datagram between these addresses and sets it.
     pub fn fill_checksum_v4(&mut self, src: Ipv4Addr, dst: Ipv4Addr) {
-        self.fill_checksum(pseudo_header_v4(src, dst, IpProtocol::UDP, self.len()));
+        self.fill_checksum(pseudo_header_v4(src, dst, IpProtocol::UDP, usize::from(self.len())));
     }
 
     /// Computes the checksum for a datagram between these addresses and sets it.
     pub fn fill_checksum_v6(&mut self, src: Ipv6Addr, dst: Ipv6Addr) {
-        self.fill_checksum(pseudo_header_v6(src, dst, IpProtocol::UDP, u32::from(self.len())));
+        self.fill_checksum(pseudo_header_v6(src, dst, IpProtocol::UDP, usize::from(self.len())));
     }
 
     /// The octets after the header that the length counts, to write.

@@ -82,7 +82,7 @@ impl FoundLun {
     /// Splits blocks into transfers that the unit takes; but for the first and the last they begin and end at multiples of
     /// the greatest.
     pub fn pieces(&self, lba: u64, blocks: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
-        pieces(lba, blocks, self.max_transfer)
+        pieces(lba, blocks, u64::from(self.max_transfer))
     }
 
     /// READ (16) of as many blocks as the buffer holds (SBC-3, clause 5.13). `None` when they are no whole number, more
@@ -122,7 +122,7 @@ impl FoundLun {
 
     /// Splits blocks into pieces that one range of UNMAP may have; none when the unit has no UNMAP.
     pub fn unmap_pieces(&self, lba: u64, blocks: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
-        pieces(lba, if self.unmap { blocks } else { 0 }, self.max_unmap)
+        pieces(lba, if self.unmap { blocks } else { 0 }, u64::from(self.max_unmap))
     }
 
     /// UNMAP of these ranges (SBC-3, clause 5.28). `None` when the unit has no UNMAP, they are more or longer than it
@@ -149,8 +149,9 @@ impl FoundLun {
     /// Splits blocks into pieces that one WRITE SAME may have.
     pub fn write_same_pieces(&self, lba: u64, blocks: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
         let most = match self.max_write_same {
-            0 => u32::from(u16::MAX),
-            most => u32::try_from(most).unwrap_or(u32::MAX),
+            0 => u64::from(u16::MAX),
+            // As many as the command can count.
+            most => most.min(u64::from(u32::MAX)),
         };
         pieces(lba, blocks, most)
     }
@@ -190,8 +191,8 @@ pub(super) fn command(tag: Tag, lun: Lun, cdb: &Cdb, data: Data, timeout: u64) -
 }
 
 /// Pieces of at most `most` blocks that but for the first and the last begin and end at multiples of it.
-fn pieces(lba: u64, blocks: u64, most: u32) -> impl Iterator<Item = (u64, u32)> {
-    let (mut lba, mut left, most) = (lba, blocks, u64::from(most.max(1)));
+fn pieces(lba: u64, blocks: u64, most: u64) -> impl Iterator<Item = (u64, u32)> {
+    let (mut lba, mut left, most) = (lba, blocks, most.max(1));
     std::iter::from_fn(move || {
         let piece = left.min(most - lba % most);
         let this = (lba, u32::try_from(piece).ok().filter(|piece| *piece > 0)?);

@@ -68,7 +68,7 @@ pub(super) struct Held {
     /// When it came.
     pub(super) since: u64,
     /// Octets that did not move, it says.
-    pub(super) under: u32,
+    pub(super) under: u64,
     /// What it says to the one who submitted the command.
     pub(super) residual: i64,
     /// Whether the target waits for FCP_CONF, and so still has the exchange.
@@ -209,14 +209,14 @@ impl Exchange {
 
     /// Whether exactly the data that is not residual has moved: for data in, all of it is placed; for data out, all of it
     /// was asked for and has gone.
-    pub(super) fn has_moved(&self, under: u32) -> bool {
+    pub(super) fn has_moved(&self, under: u64) -> bool {
         match self.direction {
             Direction::None => true,
             _ => {
                 !self.damaged
                     && self.wants & want::DATA == 0
                     && self.ranges.is_whole()
-                    && self.length.checked_sub(under) == Some(self.ranges.end())
+                    && u64::from(self.length).checked_sub(under) == Some(u64::from(self.ranges.end()))
             }
         }
     }

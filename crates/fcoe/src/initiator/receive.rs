@@ -193,7 +193,7 @@ impl Initiator {
             self.answered(at, Outcome::Response, &response);
             return;
         }
-        let under = u32::try_from(-response.residual.min(0)).unwrap_or(u32::MAX);
+        let under = response.residual.min(0).unsigned_abs();
         if exchange.reported || exchange.has_moved(under) {
             self.answered(at, Outcome::Response, &response);
             return;

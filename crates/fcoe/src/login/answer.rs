@@ -2,7 +2,7 @@
 
 use super::ask::{objection, process};
 use super::logins::PLOGI_TIME;
-use super::send::{BUSY, LOGIN_FIRST, NOT_NEIGHBOUR, milliseconds};
+use super::send::{BUSY, LOGIN_FIRST, NOT_NEIGHBOUR};
 use super::table::{NeighbourIndex, State, Way, fits};
 use super::{Downfall, Logins, MAX_PAYLOAD, Ways};
 use linerate_wire::{
@@ -181,11 +181,7 @@ impl Logins {
             ElsRequest::Rec(exchange) => self.answer_rec(index, way, header, exchange, ways),
             ElsRequest::Rrq(exchange) => self.answer_rrq(index, way, header, exchange, ways),
             ElsRequest::Rtv => {
-                let rtv = RtvAccRepr {
-                    r_a_tov: milliseconds(super::R_A_TOV),
-                    e_d_tov: milliseconds(super::E_D_TOV),
-                    qualifier: 0,
-                };
+                let rtv = RtvAccRepr { r_a_tov: super::R_A_TOV_MS, e_d_tov: super::E_D_TOV_MS, qualifier: 0 };
                 self.accept(way, header, ElsAccept::Rtv(rtv), ways);
             }
             _ => self.reject(way, header, NOT_SUPPORTED, ways),
@@ -258,7 +254,7 @@ impl Logins {
         answer: impl Fn(ServicePage) -> ServicePage,
         ways: &mut impl Ways,
     ) {
-        let mut octets = [0; MAX_PAYLOAD];
+        let mut octets = [0; MAX_PAYLOAD as usize];
         let emitted = ServicePages::emit(ElsCommand::LS_ACC, pages.iter().map(answer), &mut octets);
         match emitted.and_then(|len| ServicePages::new_checked(&octets[..len])) {
             Ok(pages) => self.accept(way, header, ElsAccept::Process(pages), ways),

@@ -217,7 +217,7 @@ impl Logins {
 /// Why a neighbour's service parameters are not taken, if they are not: the reason and the explanation (FC-LS-3, LS_RJT
 /// explanations). FLOGI's class parameters have no receive size.
 pub(super) fn objection(entry: &Entry, login: &LoginRepr, of_port: bool) -> Option<(u8, u8)> {
-    let short = |size: u16| usize::from(size) < MIN_PAYLOAD;
+    let short = |size: u16| size < MIN_PAYLOAD;
     let explanation = if login.port_name != entry.info.wwpn {
         els_explanation::PORT_NAME
     } else if login.node_name != entry.info.wwnn {

@@ -150,7 +150,7 @@ impl Logins {
     pub fn handle(&mut self, now: u64, link: &Link, frame: &FcoeFrame<'_>, ways: &mut impl Ways) {
         let header = frame.header();
         // What is longer than we take could not be echoed in one frame.
-        let long = frame.payload().len() > self.config.max_payload;
+        let long = frame.payload().len() > usize::from(self.config.max_payload);
         if frame.sof() != Sof::I3 || frame.eof() != Eof::T || long {
             self.counters.malformed += 1;
             return;

@@ -20,14 +20,17 @@ use crate::Sequence;
 
 /// Error detect time-out, nanoseconds: what we announce, and what a peer's is until it says otherwise (FC-FS-3,
 /// timers).
-pub const E_D_TOV: u64 = 2_000_000_000;
+pub const E_D_TOV: u64 = E_D_TOV_MS as u64 * 1_000_000;
 /// Resource allocation time-out, nanoseconds: twice the other, as VN2VN has no fabric whose delay counts.
-pub const R_A_TOV: u64 = 4_000_000_000;
+pub const R_A_TOV: u64 = R_A_TOV_MS as u64 * 1_000_000;
+/// The same in milliseconds, as service parameters and RTV have them.
+const E_D_TOV_MS: u32 = 2000;
+const R_A_TOV_MS: u32 = 4000;
 
 /// The longest payload of a frame (FC-FS-3, data field).
-pub const MAX_PAYLOAD: usize = 2112;
+pub const MAX_PAYLOAD: u16 = 2112;
 /// The shortest that each port must take (FC-LS-3, receive data field size).
-pub const MIN_PAYLOAD: usize = 256;
+pub const MIN_PAYLOAD: u16 = 256;
 
 /// Octets of payload in the longest frame on a network of this MTU: at most 2112, a multiple of four.
 ///
@@ -35,9 +38,9 @@ pub const MIN_PAYLOAD: usize = 256;
 /// assert_eq!([1500, 2180, 2500].map(linerate_fcoe::max_payload), [1452, 2112, 2112]);
 /// ```
 #[must_use]
-pub const fn max_payload(mtu: usize) -> usize {
-    let payload = mtu.saturating_sub(linerate_wire::FcoeFrame::OVERHEAD) & !3;
-    if payload > MAX_PAYLOAD { MAX_PAYLOAD } else { payload }
+pub fn max_payload(mtu: usize) -> u16 {
+    let payload = u16::try_from(mtu.saturating_sub(linerate_wire::FcoeFrame::OVERHEAD));
+    payload.map_or(MAX_PAYLOAD, |payload| payload.min(MAX_PAYLOAD)) & !3
 }
 
 /// What a port says of itself when it logs in.
@@ -50,7 +53,7 @@ pub struct LoginConfig {
     /// What we are.
     pub role: Role,
     /// Octets of payload that we take in a frame: [`max_payload`] of the MTU; from 256 to 2112.
-    pub max_payload: usize,
+    pub max_payload: u16,
     /// Whether we retry (SRR).
     pub retry: bool,
     /// Whether we do confirmed completion (FCP_CONF).

@@ -12,7 +12,6 @@ use linerate_wire::{
 
 /// The longest request but ECHO, which we do not send.
 const REQUEST_LEN: usize = LoginRepr::LEN;
-const MILLISECOND: u64 = 1_000_000;
 
 impl Logins {
     /// Sends a request to a neighbour, and waits for its reply from now on.
@@ -74,7 +73,7 @@ impl Logins {
     }
 
     fn reply(&mut self, way: Way, header: &FcHeader, reply: ElsReply<'_>, ways: &mut impl Ways) {
-        let mut payload = [0; super::MAX_PAYLOAD];
+        let mut payload = [0; super::MAX_PAYLOAD as usize];
         // What does not fit a frame here came in no frame that there can be.
         let Ok(len) = reply.emit(&mut payload) else { return self.counters.malformed += 1 };
         self.send_back(way, header, (r_ctl::ELS_REPLY, FcType::ELS), &payload[..len], ways);
@@ -121,7 +120,7 @@ impl Logins {
     }
 
     fn sequence<'a>(&self, link: Link, header: FcHeader, payload: &'a [&'a [u8]]) -> Sequence<'a> {
-        Sequence { link, header, max_payload: self.config.max_payload, start: true, end: true, payload }
+        Sequence { link, header, max_payload: usize::from(self.config.max_payload), start: true, end: true, payload }
     }
 
     /// From whom ADISC comes, and its answer.
@@ -156,7 +155,7 @@ impl Logins {
         LoginRepr {
             sequences: 255,
             relative_offset: 0x1f,
-            e_d_tov: milliseconds(super::E_D_TOV),
+            e_d_tov: super::E_D_TOV_MS,
             class_3: ClassParameters {
                 receive_size: self.receive_size(),
                 sequences: 255,
@@ -182,7 +181,7 @@ impl Logins {
     }
 
     fn receive_size(&self) -> u16 {
-        u16::try_from(self.config.max_payload).unwrap_or(u16::MAX)
+        self.config.max_payload
     }
 }
 
@@ -197,11 +196,6 @@ fn stranger(fc_id: FcId, enode_mac: MacAddr, vn_mac: Option<MacAddr>) -> Neighbo
         max_fcoe_size: 0,
         role: None,
     }
-}
-
-/// Nanoseconds in milliseconds.
-pub(super) fn milliseconds(nanoseconds: u64) -> u32 {
-    u32::try_from(nanoseconds / MILLISECOND).unwrap_or(u32::MAX)
 }
 
 /// Reasons and explanations of our rejects.

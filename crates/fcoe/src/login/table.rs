@@ -76,7 +76,7 @@ impl Entry {
             retries: 0,
             verify: false,
             ask_times: false,
-            max_payload: MIN_PAYLOAD,
+            max_payload: usize::from(MIN_PAYLOAD),
             e_d_tov: super::E_D_TOV,
             r_a_tov: super::R_A_TOV,
             process: None,
@@ -90,10 +90,11 @@ impl Entry {
     }
 
     /// What goes into a frame to it: the least of what it takes, what reaches it, and what we take.
-    pub(super) fn agree_on_payload(&mut self, ours: usize, login: &LoginRepr) {
-        let reaches = usize::from(self.info.max_fcoe_size).checked_sub(FcoeFrame::OVERHEAD).unwrap_or(ours);
-        let takes = usize::from(login.receive_size.min(login.class_3.receive_size));
-        self.max_payload = ours.min(reaches).min(takes).max(MIN_PAYLOAD) & !3;
+    pub(super) fn agree_on_payload(&mut self, ours: u16, login: &LoginRepr) {
+        let reaches =
+            usize::from(self.info.max_fcoe_size).checked_sub(FcoeFrame::OVERHEAD).unwrap_or(usize::from(ours));
+        let takes = login.receive_size.min(login.class_3.receive_size);
+        self.max_payload = usize::from(ours.min(takes)).min(reaches).max(usize::from(MIN_PAYLOAD)) & !3;
     }
 }
 

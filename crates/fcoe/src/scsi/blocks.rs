@@ -24,17 +24,16 @@ impl Disks {
             0 => 0,
             1 => {
                 unit.span(transfer)?;
-                moved(unit, transfer, guarded.as_ref())
+                moved(unit, transfer.blocks, guarded.as_ref())
             }
             3 => stride(unit, guarded.as_ref()),
             _ => return Err(Response::invalid_field(options_field(transfer.width), Some(2))),
         };
-        let len = u32::try_from(len).unwrap_or(u32::MAX);
         if blocks == 0 || len == 0 && unit.is_direct() {
             return Ok(Step::End(Response::good(0)));
         }
         // A comparison with one block is as long as WRITE SAME of it.
-        if one && blocks > MAX_SPAN / unit.block() {
+        if one && transfer.blocks > unit.blocks_in(MAX_SPAN) {
             return Err(Response::invalid_field(length_field(transfer.width), None));
         }
         // What is verified is on the medium first.
@@ -64,7 +63,7 @@ impl Disks {
         unit.writable()?;
         unit.has(lba, u64::from(blocks))?;
         // Clause 6.5.3: WSNZ, and MAXIMUM WRITE SAME LENGTH.
-        if blocks == 0 || u64::from(blocks) > MAX_SPAN / unit.block() {
+        if blocks == 0 || blocks > unit.blocks_in(MAX_SPAN) {
             return Err(Response::invalid_field(length_field(width), None));
         }
         // Without data, zeros came, whose protection information says nothing (clause 5.44: NDOB).
@@ -80,7 +79,7 @@ impl Disks {
             slot.work = work;
             return Ok(self.go(tag));
         }
-        self.receive(tag, u32::try_from(len).unwrap_or(u32::MAX), work)
+        self.receive(tag, len, work)
     }
 
     /// UNMAP (SBC-3, clause 5.28).
@@ -119,7 +118,7 @@ impl Disks {
         if blocks == 0 {
             return Ok(Step::End(Response::good(0)));
         }
-        let len = u32::try_from(2 * moved(unit, &transfer, guarded.as_ref())).unwrap_or(u32::MAX);
+        let len = moved(unit, 2 * u32::from(blocks), guarded.as_ref());
         self.receive(tag, len, Work::Compare(Compare { lba, fua, data: None, guarded }))
     }
 }

@@ -167,7 +167,7 @@ impl Disks {
 
     /// Sends what stands in the scratch, as much of it as is taken.
     fn answer(&mut self, allocation: u32) -> Result<Step, Response> {
-        let len = self.scratch.len().min(usize::try_from(allocation).unwrap_or(usize::MAX));
+        let len = self.scratch.len().min(allocation as usize);
         let then = Response::good(len as u64);
         if len == 0 {
             return Ok(Step::End(then));

@@ -4,7 +4,7 @@
 use super::Response;
 use super::attention::Attentions;
 use linerate_wire::Wwn;
-use linerate_wire::scsi::{Cdb, ReserveParameters, ReserveType, Sense, asc};
+use linerate_wire::scsi::{Cdb, ReserveParameters, ReserveType, Sense, asc, put_list_len};
 
 /// Ports that may be registered with a unit.
 const MAX_REGISTRATIONS: usize = 256;
@@ -139,8 +139,7 @@ impl Reservations {
                 }
             }
         }
-        let len = u32::try_from(to.len() - start).unwrap_or(u32::MAX);
-        to[start - 4..start].copy_from_slice(&len.to_be_bytes());
+        put_list_len(to, start - 4, start);
     }
 
     /// PERSISTENT RESERVE OUT (SPC-4, clause 6.16) by `who`.

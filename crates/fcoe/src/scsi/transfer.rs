@@ -5,7 +5,7 @@ use super::task::Stage;
 use super::unit::{Unit, options_field};
 use super::work::{Guarded, Read, Verify, Work, Write};
 use super::{Response, Step};
-use crate::ProtectionType;
+use crate::{ProtectionTuple, ProtectionType};
 use linerate_block::Tag;
 use linerate_wire::scsi::{Sense, SenseKey, Transfer, Width, asc};
 
@@ -18,7 +18,7 @@ impl Disks {
         let (offset, len) = unit.span(transfer)?;
         unit.counters.reads += 1;
         unit.counters.octets_read += u64::from(len);
-        slot.wanted = moved(unit, transfer, guarded.as_ref());
+        slot.wanted = u64::from(moved(unit, transfer.blocks, guarded.as_ref()));
         let then = Response::good(slot.wanted);
         if len == 0 {
             return Ok(Step::End(then));
@@ -39,7 +39,7 @@ impl Disks {
         let guarded = medium(unit, transfer)?;
         unit.writable()?;
         let (offset, len) = unit.span(transfer)?;
-        let out = u32::try_from(moved(unit, transfer, guarded.as_ref())).unwrap_or(u32::MAX);
+        let out = moved(unit, transfer.blocks, guarded.as_ref());
         if out > slot.data_out {
             return Err(Response { wanted: u64::from(out), ..Response::illegal(asc::INFORMATION_UNIT) });
         }
@@ -92,12 +92,17 @@ pub(super) fn medium(unit: &Unit, transfer: &Transfer) -> Result<Option<Guarded>
     Guarded::new(protection.kind, transfer).ok_or_else(protect).map(Some)
 }
 
-/// Octets that a transfer moves.
-pub(super) fn moved(unit: &Unit, transfer: &Transfer, guarded: Option<&Guarded>) -> u64 {
-    u64::from(transfer.blocks) * stride(unit, guarded)
+/// Octets that so many blocks are moved with. They are few: [`Unit::span`] has passed them, or a byte counts them.
+pub(super) fn moved(unit: &Unit, blocks: u32, guarded: Option<&Guarded>) -> u32 {
+    blocks.saturating_mul(stride(unit, guarded))
 }
 
+/// Octets of protection information behind a block (SBC-3, clause 4.22.3).
+const TUPLE: u32 = 8;
+const _: () = assert!(ProtectionTuple::LEN == TUPLE as usize);
+
 /// Octets that a block is moved with.
-pub(super) fn stride(unit: &Unit, guarded: Option<&Guarded>) -> u64 {
-    if guarded.is_some_and(|guarded| guarded.moved) { unit.stride() } else { unit.block() }
+pub(super) fn stride(unit: &Unit, guarded: Option<&Guarded>) -> u32 {
+    let tuple = unit.protection.is_some() && guarded.is_some_and(|guarded| guarded.moved);
+    unit.geometry.block_size + if tuple { TUPLE } else { 0 }
 }

@@ -10,9 +10,9 @@ use linerate_block::{Backend, Geometry};
 use linerate_wire::scsi::{Capacity, Provisioning, Transfer, Width, asc};
 
 /// Octets that one command moves at most.
-pub(super) const MAX_TRANSFER: u64 = 8 << 20;
+pub(super) const MAX_TRANSFER: u32 = 8 << 20;
 /// Octets that one WRITE SAME or UNMAP is about at most: a device in memory is at it all the time.
-pub(super) const MAX_SPAN: u64 = 64 << 20;
+pub(super) const MAX_SPAN: u32 = 64 << 20;
 /// Blocks that COMPARE AND WRITE compares at most.
 pub(super) const MAX_COMPARE: u8 = u8::MAX;
 /// Ranges of one UNMAP.
@@ -103,8 +103,8 @@ impl Unit {
     }
 
     /// As many blocks as `octets` are.
-    pub(super) fn blocks_in(&self, octets: u64) -> u32 {
-        u32::try_from(octets / self.block()).unwrap_or(u32::MAX)
+    pub(super) fn blocks_in(&self, octets: u32) -> u32 {
+        octets / self.geometry.block_size
     }
 
     pub(super) fn capacity(&self) -> Capacity {
@@ -134,9 +134,8 @@ impl Unit {
     #[inline]
     pub(super) fn span(&self, transfer: &Transfer) -> Result<(u64, u32), Response> {
         self.has(transfer.lba, u64::from(transfer.blocks))?;
-        let len = u64::from(transfer.blocks) * self.block();
-        match u32::try_from(len) {
-            Ok(octets) if len <= MAX_TRANSFER => Ok((transfer.lba * self.block(), octets)),
+        match transfer.blocks.checked_mul(self.geometry.block_size) {
+            Some(octets) if octets <= MAX_TRANSFER => Ok((transfer.lba * self.block(), octets)),
             // SBC-3, clause 6.6.3: more than MAXIMUM TRANSFER LENGTH.
             _ => Err(Response::invalid_field(length_field(transfer.width), None)),
         }

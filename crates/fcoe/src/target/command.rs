@@ -149,12 +149,18 @@ impl<S: DeviceServer> Target<S> {
                     return self.respond_later(place, Place::Memory(offset), len, then);
                 }
                 Step::Send { buffer, then } => {
-                    let len = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
+                    let Ok(len) = u32::try_from(buffer.len()) else {
+                        self.device.give_back(buffer);
+                        return self.fail(place);
+                    };
                     return self.respond_later(place, Place::Buffer(buffer), len, then);
                 }
                 Step::ReceiveMemory { offset, len } => (Place::Memory(offset), len),
                 Step::Receive { buffer } => {
-                    let len = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
+                    let Ok(len) = u32::try_from(buffer.len()) else {
+                        self.device.abort(place.tag(), Some(buffer));
+                        return self.fail(place);
+                    };
                     (Place::Buffer(buffer), len)
                 }
             };

@@ -122,7 +122,9 @@ impl<S: DeviceServer> Target<S> {
         if octets == 0 {
             return Some(Turn::Blocked { sent: false });
         }
-        let moved = u32::try_from(octets).unwrap_or(u32::MAX);
+        // No more is offered than is left.
+        let left = answering.len - answering.sent;
+        let moved = u32::try_from(octets).map_or(left, |octets| octets.min(left));
         answering.sent += moved;
         answering.begun = true;
         // As many frames as SEQ_CNT can count: it goes round (FC-FS-3, sequence count).
@@ -148,7 +150,7 @@ impl<S: DeviceServer> Target<S> {
         let response = &answering.response;
         let sense = response.sense.get(..usize::from(response.sense_len)).unwrap_or(&response.sense);
         let confirm = peer.confirm && !sense.is_empty();
-        let wanted = i64::try_from(response.wanted).unwrap_or(i64::MAX);
+        let wanted = 0_i64.saturating_add_unsigned(response.wanted);
         let unit = FcpResponse {
             status: response.status,
             residual: wanted - i64::from(exchange.data_len),

@@ -253,7 +253,7 @@ fn the_payload_is_the_least_of_all_limits() {
         scene.info.max_fcoe_size = reaches;
         scene.beacon(None);
         let flogi = scene.ways.only();
-        assert_eq!(usize::from(LoginRepr::parse(&flogi.payload).unwrap().receive_size), ours);
+        assert_eq!(LoginRepr::parse(&flogi.payload).unwrap().receive_size, ours);
         scene.answer(&flogi, &flogi_accept(2));
         let good = parameters(2);
         let class_3 = ClassParameters { receive_size: class, ..good.class_3 };

@@ -35,7 +35,7 @@ fn whole(octets: usize) -> usize {
 }
 
 fn signed(octets: usize) -> i64 {
-    i64::try_from(octets).unwrap_or(i64::MAX)
+    0_i64.saturating_add_unsigned(octets as u64)
 }
 
 impl Memory {

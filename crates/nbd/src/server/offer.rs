@@ -57,7 +57,7 @@ impl Offer {
         if head.len > LONGEST_OPTION || self.asked > OPTIONS {
             return (0, Verdict::End);
         }
-        let len = usize::try_from(head.len).unwrap_or(usize::MAX);
+        let len = head.len as usize;
         let Some(data) = rest.get(..len) else {
             self.asked -= 1;
             return (0, Verdict::More);

@@ -21,7 +21,7 @@ mod v6;
 use crate::Transmit;
 use crate::address::Own;
 use crate::link::Link;
-pub(crate) use header::{emit_ip, header_len, hops, whole_packet};
+pub(crate) use header::{PayloadLen, emit_ip, header_len, hops, whole_packet};
 use icmp::Allowance;
 pub(crate) use icmp::{Report, Told, Wrong};
 use looped::Looped;

@@ -27,7 +27,7 @@ impl<'a> V4<'a> {
     /// The pseudo-header's share of an upper checksum.
     #[inline]
     pub(crate) fn pseudo_header(&self, protocol: IpProtocol) -> Sum {
-        pseudo_header_v4(self.ip.src(), self.ip.dst(), protocol, u16::try_from(self.payload().len()).unwrap_or(0))
+        pseudo_header_v4(self.ip.src(), self.ip.dst(), protocol, self.payload().len())
     }
 }
 

@@ -26,7 +26,7 @@ impl<'a> V6<'a> {
     /// The pseudo-header's share of an upper checksum.
     #[inline]
     pub(crate) fn pseudo_header(&self, protocol: IpProtocol) -> Sum {
-        pseudo_header_v6(self.ip.src(), self.ip.dst(), protocol, u32::from(self.ip.payload_len()))
+        pseudo_header_v6(self.ip.src(), self.ip.dst(), protocol, usize::from(self.ip.payload_len()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! FCP_RSP: how a command or a task management function ended.
 
 use crate::Error;
-use crate::field::{put, put_u16, u16_at, u32_at};
+use crate::field::{at_most_u32, put, put_u16, u16_at, u32_at};
 
 const NAME: &str = "fcp response";
 
@@ -190,7 +190,7 @@ fn direction(residual: i64, over: u8, under: u8) -> u8 {
 }
 
 fn magnitude(residual: i64) -> [u8; 4] {
-    u32::try_from(residual.unsigned_abs()).unwrap_or(u32::MAX).to_be_bytes()
+    at_most_u32(residual.unsigned_abs()).to_be_bytes()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! READ CAPACITY data.
 
 use crate::Error;
-use crate::field::{array_at, put, u32_at};
+use crate::field::{array_at, at_most_u32, put, u32_at};
 
 const NAME: &str = "capacity data";
 
@@ -56,7 +56,7 @@ impl Capacity {
     #[must_use]
     pub fn octets_10(&self) -> [u8; 8] {
         let mut octets = [0; 8];
-        put(&mut octets, short::LAST, &u32::try_from(self.last).unwrap_or(u32::MAX).to_be_bytes());
+        put(&mut octets, short::LAST, &at_most_u32(self.last).to_be_bytes());
         put(&mut octets, short::BLOCK_SIZE, &self.block_size.to_be_bytes());
         octets
     }

@@ -355,7 +355,7 @@ impl Deref for CdbOctets {
 }
 
 /// Octets of a command, which the opcode's three highest bits say (SPC-4, clause 4.3.5.1).
-const fn cdb_len(opcode: u8) -> u8 {
+pub(super) const fn cdb_len(opcode: u8) -> u8 {
     match opcode >> 5 {
         0 => 6,
         1 | 2 => 10,

@@ -1,5 +1,6 @@
 //! The table of commands that parse: REPORT SUPPORTED OPERATION CODES is answered from it.
 
+use super::cdb::cdb_len;
 use super::opcode::*;
 
 /// A command as it may be asked about.
@@ -19,6 +20,12 @@ impl CdbForm {
     #[must_use]
     pub const fn opcode(&self) -> u8 {
         self.usage[0]
+    }
+
+    /// Bytes of the command descriptor block.
+    #[must_use]
+    pub const fn cdb_len(&self) -> u8 {
+        cdb_len(self.opcode())
     }
 }
 

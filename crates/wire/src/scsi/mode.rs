@@ -1,7 +1,7 @@
 //! Mode parameters: how a unit behaves.
 
 use crate::Error;
-use crate::field::{array_at, put, u16_at, u32_at};
+use crate::field::{array_at, at_most_u32, counted_u8, counted_u16, u16_at, u32_at};
 
 const NAME: &str = "mode data";
 
@@ -68,7 +68,7 @@ pub fn emit_mode(ten: bool, long: bool, header: &ModeHeader, pages: &[u8], to: &
     match (header.blocks, long) {
         (None, _) => {}
         (Some((blocks, size)), false) => {
-            to.extend(u32::try_from(blocks).unwrap_or(u32::MAX).to_be_bytes());
+            to.extend(at_most_u32(blocks).to_be_bytes());
             let [_, size @ ..] = size.to_be_bytes();
             to.push(0);
             to.extend(size);
@@ -155,14 +155,13 @@ impl ModePage<'_> {
     /// Appends the page to `to`; a body longer than its length field can say is cut.
     pub fn put(&self, to: &mut Vec<u8>) {
         if self.subpage == 0 {
-            let body = &self.body[..self.body.len().min(255)];
-            to.extend([self.page & 0x3f, u8::try_from(body.len()).unwrap_or(u8::MAX)]);
+            let (body, len) = counted_u8(self.body);
+            to.extend([self.page & 0x3f, len]);
             to.extend(body);
         } else {
-            let body = &self.body[..self.body.len().min(usize::from(u16::MAX))];
-            to.extend([0x40 | self.page & 0x3f, self.subpage, 0, 0]);
-            let at = to.len() - 2;
-            put(to, at, &u16::try_from(body.len()).unwrap_or(u16::MAX).to_be_bytes());
+            let (body, len) = counted_u16(self.body);
+            to.extend([0x40 | self.page & 0x3f, self.subpage]);
+            to.extend(len.to_be_bytes());
             to.extend(body);
         }
     }

@@ -1,7 +1,7 @@
 //! Vital product data.
 
 use crate::Error;
-use crate::field::{array_at, put, put_u16, u16_at, u32_at};
+use crate::field::{array_at, counted_u8, counted_u16, put, put_u16, u16_at, u32_at};
 
 const NAME: &str = "vital product data";
 
@@ -10,10 +10,12 @@ const NAME: &str = "vital product data";
 pub fn vpd(peripheral: u8, page: u8, to: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     let at = to.len();
     to.extend([peripheral, page, 0, 0]);
+    let start = to.len();
     body(to);
-    to.truncate(at + 4 + usize::from(u16::MAX));
-    let len = u16::try_from(to.len() - at - 4).unwrap_or(u16::MAX);
-    put_u16(to, at + 2, len);
+    let (counted, len) = counted_u16(&to[start..]);
+    let end = start + counted.len();
+    to.truncate(end);
+    put_u16(to, at + page::LENGTH, len);
 }
 
 /// Offsets of the header of a VPD page (SPC-4, clause 7.8).
@@ -96,10 +98,10 @@ impl<'a> Designator<'a> {
 
     /// Appends it to `to`; an identifier of more than 255 octets is cut.
     pub fn put(&self, to: &mut Vec<u8>) {
-        let identifier = &self.identifier[..self.identifier.len().min(255)];
+        let (identifier, len) = counted_u8(self.identifier);
         to.push(self.protocol.unwrap_or(0) << 4 | self.code_set & 0xf);
         to.push(u8::from(self.protocol.is_some()) << 7 | (self.association & 3) << 4 | self.kind & 0xf);
-        to.extend([0, u8::try_from(identifier.len()).unwrap_or(u8::MAX)]);
+        to.extend([0, len]);
         to.extend(identifier);
     }
 

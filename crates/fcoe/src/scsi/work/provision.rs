@@ -176,7 +176,7 @@ impl Unmap {
                 if i >= MAX_RANGES {
                     return Err(Response::check(&Sense::invalid_parameter(2, None)));
                 }
-                if all > MAX_SPAN / tools.block() {
+                if all > u64::from(MAX_SPAN) / tools.block() {
                     return Err(Response::check(&Sense::invalid_parameter(8 + 16 * i + 8, None)));
                 }
             }

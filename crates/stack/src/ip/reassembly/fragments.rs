@@ -58,9 +58,11 @@ impl Fragments {
 
     pub(super) fn new(payload_len: usize, largest: usize, room: usize) -> Option<Self> {
         let len = u16::try_from(payload_len).ok().filter(|_| payload_len <= largest)?;
-        let room = u16::try_from(room).unwrap_or(u16::MAX);
         // One that fits is not cut, so it need not end at a multiple of 8.
-        let room = if len <= room { len } else { room & !7 };
+        let room = match u16::try_from(room) {
+            Ok(room) if room < len => room & !7,
+            _ => len,
+        };
         (room > 0 || len == 0).then_some(Self { at: 0, len, room, done: false })
     }
 }

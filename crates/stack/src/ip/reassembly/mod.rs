@@ -197,7 +197,9 @@ impl Reassembly {
         let header = &packet.into_inner()[..IPV6_HEADER + payload_at];
         let Ipv6FragmentAt { repr, named_at, .. } = *fragment;
         if repr.offset == 0 && !repr.more {
-            let mut whole = whole_v6(header, named_at, payload.len(), false);
+            let len = u16::try_from(fragment.at + payload.len());
+            let Ok(len) = len else { return Outcome::Dropped(Reason::TooLong) };
+            let mut whole = whole_v6(header, named_at, len, false);
             whole.extend_from_slice(payload);
             return Outcome::Complete(whole);
         }
@@ -371,50 +373,47 @@ impl Datagram {
         let Self { pieces, header, named_at, congestion, .. } = self;
         let pieces = pieces.ok_or(Reason::GivenUp)?;
         let len = pieces.iter().map(<[u8]>::len).sum::<usize>();
-        let (mut packet, limit) = match header.first().map(|first| first >> 4) {
-            Some(4) => (whole_v4(&header, len, congestion), LARGEST),
-            _ => (whole_v6(&header, named_at, len, congestion), IPV6_HEADER + LARGEST),
-        };
-        // The others' headers may have been shorter than the first's.
-        if packet.len() + len > limit {
-            return Err(Reason::TooLong);
-        }
+        let v4 = header.first().is_some_and(|first| first >> 4 == 4);
+        // The others' headers may have been shorter than the first's. IPv4 counts its header, IPv6 what is behind it, but
+        // for the fragment header, which goes.
+        let uncounted = if v4 { 0 } else { IPV6_HEADER + FRAGMENT_HEADER };
+        let Ok(total) = u16::try_from(header.len() - uncounted + len) else { return Err(Reason::TooLong) };
+        let mut packet =
+            if v4 { whole_v4(&header, total, congestion) } else { whole_v6(&header, named_at, total, congestion) };
         pieces.iter().for_each(|piece| packet.extend_from_slice(piece));
         Ok(packet)
     }
 }
 
-/// The header of an IPv4 packet with `len` octets of payload that was in fragments, with room for that payload.
-fn whole_v4(header: &[u8], len: usize, congestion: bool) -> Vec<u8> {
-    let mut whole = Vec::with_capacity(header.len() + len);
+/// The header of an IPv4 packet of `total` octets that was in fragments, with room for all of them.
+fn whole_v4(header: &[u8], total: u16, congestion: bool) -> Vec<u8> {
+    let mut whole = Vec::with_capacity(usize::from(total));
     whole.extend_from_slice(header);
-    put_u16(&mut whole, 2, header.len() + len);
+    put_u16(&mut whole, 2, total);
     // Flags and fragment offset.
     put_u16(&mut whole, 6, 0);
     put_u16(&mut whole, 10, 0);
     // RFC 3168, section 5.3: congestion that one fragment met, the packet met.
     whole[1] |= if congestion { CE } else { 0 };
     let checksum = linerate_sum::checksum(&whole);
-    put_u16(&mut whole, 10, usize::from(checksum));
+    put_u16(&mut whole, 10, checksum);
     whole
 }
 
-/// The headers of an IPv6 packet with `len` octets of payload behind them: the fragment header at the end of `header` is
+/// The headers of an IPv6 packet whose payload length is `len`: the fragment header at the end of `header` is
 /// left out, and octet `named_at`, which named it, names what it named (RFC 8200, section 4.5).
-fn whole_v6(header: &[u8], named_at: usize, len: usize, congestion: bool) -> Vec<u8> {
+fn whole_v6(header: &[u8], named_at: usize, len: u16, congestion: bool) -> Vec<u8> {
     let unfragmentable = header.len() - FRAGMENT_HEADER;
-    let mut whole = Vec::with_capacity(unfragmentable + len);
+    let mut whole = Vec::with_capacity(IPV6_HEADER + usize::from(len));
     whole.extend_from_slice(&header[..unfragmentable]);
     whole[named_at] = header[unfragmentable];
-    put_u16(&mut whole, 4, unfragmentable - IPV6_HEADER + len);
+    put_u16(&mut whole, 4, len);
     // The traffic class is four bits into the header.
     whole[1] |= if congestion { CE << 4 } else { 0 };
     whole
 }
 
-/// Puts `value`, which the limits keep within 16 bits, at `at`.
-fn put_u16(bytes: &mut [u8], at: usize, value: usize) {
-    let value = u16::try_from(value).unwrap_or(u16::MAX);
+fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
