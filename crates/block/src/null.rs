@@ -15,7 +15,7 @@ pub struct Null {
 }
 
 impl Null {
-    /// One that says it has `size` octets in blocks of `block_size`.
+    /// One that says it has `size` bytes in blocks of `block_size`.
     ///
     /// # Errors
     ///

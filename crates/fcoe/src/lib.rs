@@ -28,8 +28,8 @@ pub use initiator::{
 pub use initiator::{FoundLun, LunScan, ScanError, Skipped};
 pub use link::{Link, Peer, PeerId, Role};
 pub use login::{
-    Downfall, E_D_TOV, ExchangeStatus, LoginConfig, LoginCounters, LoginEvent, Logins, MAX_PAYLOAD, MIN_PAYLOAD,
-    NeighbourInfo, R_A_TOV, TunneledEls, Ways, max_payload,
+    E_D_TOV, ExchangeStatus, LoginConfig, LoginCounters, LoginEvent, Logins, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo,
+    R_A_TOV, SessionEnd, TunneledEls, Ways, max_payload,
 };
 pub use node::{Node, NodeConfig, NodeDrop, NodeEvent};
 pub use pi::{Guard, Protection, ProtectionChecks, ProtectionError, ProtectionTuple, ProtectionType};

@@ -47,7 +47,7 @@ pub struct Peer {
     pub own: FcId,
     /// From our VN_Port's MAC address to its.
     pub link: Link,
-    /// Octets of payload that it takes in a frame: its receive data field size, at most 2112, a multiple of four.
+    /// Bytes of payload that it takes in a frame: its receive data field size, at most 2112, a multiple of four.
     pub max_payload: usize,
     /// What it is.
     pub role: Role,

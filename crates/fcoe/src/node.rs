@@ -3,8 +3,8 @@
 mod dispatch;
 
 use crate::{
-    DeviceServer, Downfall, FipConfig, FipCounters, FipEvent, FipMode, Initiator, InitiatorConfig, InitiatorEvent,
-    LoginConfig, LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, Role, Target, TargetConfig,
+    DeviceServer, FipConfig, FipCounters, FipEvent, FipMode, Initiator, InitiatorConfig, InitiatorEvent, LoginConfig,
+    LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, Role, SessionEnd, Target, TargetConfig,
     Transmit, TunneledEls, Vn2vn, max_payload,
 };
 use dispatch::Out;
@@ -22,7 +22,7 @@ pub struct NodeConfig {
     pub wwpn: Wwn,
     /// The node's name; of kind 0x1000 likewise.
     pub wwnn: Wwn,
-    /// Octets behind the Ethernet header that the network carries: 2158 for full FC frames.
+    /// Bytes behind the Ethernet header that the network carries: 2158 for full FC frames.
     pub mtu: usize,
     /// The tag of all frames.
     pub vlan: Option<VlanTag>,
@@ -71,7 +71,7 @@ pub enum NodeEvent {
     /// A peer has logged in.
     Up(Peer),
     /// A peer is no longer logged in.
-    Down(Peer, Downfall),
+    Down(Peer, SessionEnd),
 }
 
 /// Events that wait at most; the oldest are lost beyond.

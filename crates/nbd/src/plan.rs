@@ -4,12 +4,12 @@ use crate::negotiation::Agreed;
 use crate::wire::{command, error, export};
 use linerate_block::{BackendError, Buffer, Operation};
 
-/// Octets that one TRIM or WRITE_ZEROES is about at most.
+/// Bytes that one TRIM or WRITE_ZEROES is about at most.
 const LONGEST: u64 = 1 << 30;
-/// Octets of zeros that are written at once where the server has no WRITE_ZEROES.
+/// Bytes of zeros that are written at once where the server has no WRITE_ZEROES.
 const ZEROS: u64 = 1 << 20;
 
-/// An operation: octets of the export from `offset` on, of which `done` are.
+/// An operation: bytes of the export from `offset` on, of which `done` are.
 #[derive(Debug)]
 pub(crate) struct Plan {
     kind: u16,
@@ -19,7 +19,7 @@ pub(crate) struct Plan {
     done: u64,
     /// Where the data of the next request lies in the buffer.
     from: usize,
-    /// Octets that one request is about at most.
+    /// Bytes that one request is about at most.
     most: u64,
     /// The buffer is full of zeros, and written again and again.
     fills: bool,
@@ -39,7 +39,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Octets that it is about.
+    /// Bytes that it is about.
     pub(crate) fn octets(&self) -> usize {
         self.len as usize
     }
@@ -64,7 +64,7 @@ pub(crate) enum Next {
 }
 
 impl Plan {
-    /// The plan of an operation on blocks of so many octets.
+    /// The plan of an operation on blocks of so many bytes.
     pub(crate) fn start(operation: Operation, block: u32, agreed: &Agreed) -> Start {
         let block = u64::from(block);
         let has = |flag| agreed.info.has(flag);

@@ -4,7 +4,7 @@ use crate::wire::export;
 use crate::wire::facts::{ExportInfo, Sizes};
 use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
 
-/// Octets of the longest READ or WRITE that is taken.
+/// Bytes of the longest READ or WRITE that is taken.
 pub(crate) const LONGEST: u32 = 4 << 20;
 
 /// One device that clients can choose.

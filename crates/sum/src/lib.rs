@@ -2,7 +2,7 @@
 //! the one mixing function and generator of the workspace, for hashes, patterns and repeatable chance.
 //!
 //! Each algorithm has a portable form and wider ones (AVX2, AVX-512, carry-less multiplication) chosen at run time by
-//! what the CPU has; all forms give the same answer. This crate knows no packet format: which octets are covered, and
+//! what the CPU has; all forms give the same answer. This crate knows no packet format: which bytes are covered, and
 //! where the result goes, is the business of `wire`.
 //!
 //! ```

@@ -48,7 +48,7 @@ pub struct ArpPacket<T> {
 }
 
 impl<T: AsRef<[u8]>> ArpPacket<T> {
-    /// Octets of the packet; what follows is padding.
+    /// Bytes of the packet; what follows is padding.
     pub const LEN: usize = 28;
 
     /// Views `buffer` as an ARP packet for IPv4 on Ethernet.
@@ -169,7 +169,7 @@ impl ArpRepr {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         ArpPacket::<&[u8]>::LEN
     }

@@ -36,7 +36,7 @@ pub struct EthernetFrame<T> {
 }
 
 impl<T: AsRef<[u8]>> EthernetFrame<T> {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const HEADER_LEN: usize = 14;
 
     /// Views `buffer` as a frame.
@@ -73,7 +73,7 @@ impl<T: AsRef<[u8]>> EthernetFrame<T> {
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> EthernetFrame<&'a T> {
-    /// All octets after the header, padding included.
+    /// All bytes after the header, padding included.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[EthernetFrame::<&T>::HEADER_LEN..]
     }
@@ -95,7 +95,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> EthernetFrame<T> {
         put_u16(self.buffer.as_mut(), field::ETHERTYPE, ethertype.0);
     }
 
-    /// All octets after the header, to write.
+    /// All bytes after the header, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.buffer.as_mut()[Self::HEADER_LEN..]
     }
@@ -118,7 +118,7 @@ impl EthernetRepr {
         Self { dst: frame.dst(), src: frame.src(), ethertype: frame.ethertype() }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         EthernetFrame::<&[u8]>::HEADER_LEN
     }
@@ -138,7 +138,7 @@ impl EthernetRepr {
     }
 }
 
-/// A MAC address (EUI-48), in the order its octets are sent.
+/// A MAC address (EUI-48), in the order its bytes are sent.
 ///
 /// ```
 /// use linerate_wire::MacAddr;
@@ -239,7 +239,7 @@ impl EtherType {
         matches!(self, Self::VLAN | Self::QINQ)
     }
 
-    /// The payload's octets when the field is an 802.3 length (at most 1500) and not a type.
+    /// The payload's bytes when the field is an 802.3 length (at most 1500) and not a type.
     pub const fn length(self) -> Option<u16> {
         if self.0 <= 1500 { Some(self.0) } else { None }
     }

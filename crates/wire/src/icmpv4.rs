@@ -39,7 +39,7 @@ pub struct Icmpv4Packet<T> {
 }
 
 impl<T: AsRef<[u8]>> Icmpv4Packet<T> {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const HEADER_LEN: usize = 8;
 
     /// Views all of `buffer`, an IP packet's payload, as a message. The checksum is not verified here: an adapter may
@@ -75,7 +75,7 @@ impl<T: AsRef<[u8]>> Icmpv4Packet<T> {
         u16_at(self.buffer.as_ref(), field::CHECKSUM)
     }
 
-    /// Octets 4 to 7, which depend on the type.
+    /// Bytes 4 to 7, which depend on the type.
     pub fn rest(&self) -> [u8; 4] {
         array_at(self.buffer.as_ref(), field::REST)
     }
@@ -87,7 +87,7 @@ impl<T: AsRef<[u8]>> Icmpv4Packet<T> {
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> Icmpv4Packet<&'a T> {
-    /// The octets after the header: what an echo returns; in an error the beginning of the packet that it is about,
+    /// The bytes after the header: what an echo returns; in an error the beginning of the packet that it is about,
     /// which [`Quote::parse_v4`](crate::Quote::parse_v4) reads.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[Icmpv4Packet::<&T>::HEADER_LEN..]
@@ -110,7 +110,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Icmpv4Packet<T> {
         put_u16(self.buffer.as_mut(), field::CHECKSUM, checksum);
     }
 
-    /// Sets octets 4 to 7.
+    /// Sets bytes 4 to 7.
     pub fn set_rest(&mut self, rest: [u8; 4]) {
         put(self.buffer.as_mut(), field::REST, &rest);
     }
@@ -122,7 +122,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Icmpv4Packet<T> {
         self.set_checksum(sum);
     }
 
-    /// The octets after the header, to write.
+    /// The bytes after the header, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.buffer.as_mut()[Self::HEADER_LEN..]
     }
@@ -176,7 +176,7 @@ pub enum Icmpv4Repr {
     ParameterProblem {
         /// 0: the pointer says where.
         code: u8,
-        /// Which octet of the quoted packet is at fault.
+        /// Which byte of the quoted packet is at fault.
         pointer: u8,
     },
     /// Any other message.
@@ -185,7 +185,7 @@ pub enum Icmpv4Repr {
         kind: u8,
         /// Its code.
         code: u8,
-        /// Octets 4 to 7.
+        /// Bytes 4 to 7.
         rest: [u8; 4],
     },
 }
@@ -231,7 +231,7 @@ impl Icmpv4Repr {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         Icmpv4Packet::<&[u8]>::HEADER_LEN
     }

@@ -41,7 +41,7 @@ pub struct Icmpv6Packet<T> {
 }
 
 impl<T: AsRef<[u8]>> Icmpv6Packet<T> {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const HEADER_LEN: usize = 8;
 
     /// Views all of `buffer`, an IP packet's payload, as a message. The checksum is not verified here: an adapter may
@@ -77,7 +77,7 @@ impl<T: AsRef<[u8]>> Icmpv6Packet<T> {
         u16_at(self.buffer.as_ref(), field::CHECKSUM)
     }
 
-    /// Octets 4 to 7, which depend on the type.
+    /// Bytes 4 to 7, which depend on the type.
     pub fn rest(&self) -> [u8; 4] {
         array_at(self.buffer.as_ref(), field::REST)
     }
@@ -95,7 +95,7 @@ impl<T: AsRef<[u8]>> Icmpv6Packet<T> {
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> Icmpv6Packet<&'a T> {
-    /// The octets after the header: what an echo returns; in an error the beginning of the packet that it is about,
+    /// The bytes after the header: what an echo returns; in an error the beginning of the packet that it is about,
     /// which [`Quote::parse_v6`](crate::Quote::parse_v6) reads.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[Icmpv6Packet::<&T>::HEADER_LEN..]
@@ -118,7 +118,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Icmpv6Packet<T> {
         put_u16(self.buffer.as_mut(), field::CHECKSUM, checksum);
     }
 
-    /// Sets octets 4 to 7.
+    /// Sets bytes 4 to 7.
     pub fn set_rest(&mut self, rest: [u8; 4]) {
         put(self.buffer.as_mut(), field::REST, &rest);
     }
@@ -130,7 +130,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Icmpv6Packet<T> {
         self.set_checksum(sum);
     }
 
-    /// The octets after the header, to write.
+    /// The bytes after the header, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.buffer.as_mut()[Self::HEADER_LEN..]
     }
@@ -187,7 +187,7 @@ pub enum Icmpv6Repr {
         /// 0: a bad field; 1: an unknown next header; 2: an unknown option; 3: headers beyond the first fragment (RFC
         /// 7112, section 6).
         code: u8,
-        /// Which octet of the quoted packet is at fault.
+        /// Which byte of the quoted packet is at fault.
         pointer: u32,
     },
     /// Any other message.
@@ -196,7 +196,7 @@ pub enum Icmpv6Repr {
         kind: u8,
         /// Its code.
         code: u8,
-        /// Octets 4 to 7.
+        /// Bytes 4 to 7.
         rest: [u8; 4],
     },
 }
@@ -238,7 +238,7 @@ impl Icmpv6Repr {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         Icmpv6Packet::<&[u8]>::HEADER_LEN
     }

@@ -51,7 +51,7 @@ pub struct Ipv4Packet<T> {
 }
 
 impl<T: AsRef<[u8]>> Ipv4Packet<T> {
-    /// Octets of a header without options.
+    /// Bytes of a header without options.
     pub const MIN_HEADER_LEN: usize = 20;
 
     /// Views `buffer` as a packet and, after its total length, padding. The checksum is not verified here: an adapter
@@ -91,7 +91,7 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
         self.buffer.as_ref()[field::VERSION_AND_LENGTH] >> 4
     }
 
-    /// Octets of the header with its options.
+    /// Bytes of the header with its options.
     pub fn header_len(&self) -> usize {
         usize::from(self.buffer.as_ref()[field::VERSION_AND_LENGTH] & 0xf) * 4
     }
@@ -101,7 +101,7 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
         self.buffer.as_ref()[field::TOS]
     }
 
-    /// Octets of header and payload.
+    /// Bytes of header and payload.
     pub fn total_len(&self) -> u16 {
         u16_at(self.buffer.as_ref(), field::TOTAL_LENGTH)
     }
@@ -121,7 +121,7 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
         u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & MORE_FRAGMENTS != 0
     }
 
-    /// Where this fragment belongs in its packet's payload, in octets.
+    /// Where this fragment belongs in its packet's payload, in bytes.
     pub fn fragment_offset(&self) -> u16 {
         (u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & FRAGMENT_OFFSET) << 3
     }
@@ -175,7 +175,7 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> Ipv4Packet<&'a T> {
-    /// The octets after header and options, padding excluded.
+    /// The bytes after header and options, padding excluded.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[self.payload_range()]
     }
@@ -187,7 +187,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4Packet<T> {
         self.buffer.as_mut()[field::TOS] = tos;
     }
 
-    /// Sets the octets of header and payload.
+    /// Sets the bytes of header and payload.
     pub fn set_total_len(&mut self, len: u16) {
         put_u16(self.buffer.as_mut(), field::TOTAL_LENGTH, len);
     }
@@ -207,7 +207,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4Packet<T> {
         self.set_flag(MORE_FRAGMENTS, set);
     }
 
-    /// Sets where this fragment belongs, in octets, rounded down to a multiple of 8.
+    /// Sets where this fragment belongs, in bytes, rounded down to a multiple of 8.
     pub fn set_fragment_offset(&mut self, octets: u16) {
         let flags = u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & !FRAGMENT_OFFSET;
         put_u16(self.buffer.as_mut(), field::FLAGS_AND_OFFSET, flags | octets >> 3);
@@ -245,7 +245,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4Packet<T> {
         self.set_checksum(sum);
     }
 
-    /// The octets after header and options, padding excluded, to write.
+    /// The bytes after header and options, padding excluded, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let range = self.payload_range();
         &mut self.buffer.as_mut()[range]
@@ -266,7 +266,7 @@ pub struct Ipv4Repr {
     pub dst: Ipv4Addr,
     /// The protocol of the payload.
     pub protocol: IpProtocol,
-    /// Octets of payload.
+    /// Bytes of payload.
     pub payload_len: usize,
     /// Hops left.
     pub ttl: u8,
@@ -278,7 +278,7 @@ pub struct Ipv4Repr {
     pub dont_fragment: bool,
     /// Whether other fragments follow.
     pub more_fragments: bool,
-    /// Where this fragment belongs, in octets: a multiple of 8.
+    /// Where this fragment belongs, in bytes: a multiple of 8.
     pub fragment_offset: u16,
 }
 
@@ -315,18 +315,18 @@ impl Ipv4Repr {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         Ipv4Packet::<&[u8]>::MIN_HEADER_LEN
     }
 
-    /// Writes the header, checksum included, to the front of `buffer`; returns the payload's octets, or as many of them
+    /// Writes the header, checksum included, to the front of `buffer`; returns the payload's bytes, or as many of them
     /// as `buffer` has: a header may be written apart from its payload.
     ///
     /// # Errors
     ///
     /// [`Error::Truncated`] when the header does not fit, [`Error::TooLarge`] when header and payload exceed 65535
-    /// octets, [`Error::Malformed`] when the fragment offset is not a multiple of 8; nothing is written then.
+    /// bytes, [`Error::Malformed`] when the fragment offset is not a multiple of 8; nothing is written then.
     pub fn emit<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a mut [u8], Error> {
         let too_large = Error::TooLarge(NAME, "payload");
         let total_len = self.payload_len.checked_add(self.buffer_len()).ok_or(too_large)?;

@@ -45,7 +45,7 @@ pub struct Ipv6Packet<T> {
 }
 
 impl<T: AsRef<[u8]>> Ipv6Packet<T> {
-    /// Octets of the fixed header.
+    /// Bytes of the fixed header.
     pub const HEADER_LEN: usize = 40;
 
     /// Views `buffer` as a packet and, after its payload, padding.
@@ -88,7 +88,7 @@ impl<T: AsRef<[u8]>> Ipv6Packet<T> {
         u32_at(self.buffer.as_ref(), field::VERSION_CLASS_FLOW) & FLOW_LABEL
     }
 
-    /// Octets after the fixed header.
+    /// Bytes after the fixed header.
     pub fn payload_len(&self) -> u16 {
         u16_at(self.buffer.as_ref(), field::PAYLOAD_LENGTH)
     }
@@ -121,7 +121,7 @@ impl<T: AsRef<[u8]>> Ipv6Packet<T> {
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> Ipv6Packet<&'a T> {
-    /// The octets after the fixed header, padding excluded.
+    /// The bytes after the fixed header, padding excluded.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[self.payload_range()]
     }
@@ -140,7 +140,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv6Packet<T> {
         put(self.buffer.as_mut(), field::VERSION_CLASS_FLOW, &(others | label & FLOW_LABEL).to_be_bytes());
     }
 
-    /// Sets the octets after the fixed header.
+    /// Sets the bytes after the fixed header.
     pub fn set_payload_len(&mut self, len: u16) {
         put_u16(self.buffer.as_mut(), field::PAYLOAD_LENGTH, len);
     }
@@ -165,7 +165,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv6Packet<T> {
         put(self.buffer.as_mut(), field::DESTINATION, &dst.octets());
     }
 
-    /// The octets after the fixed header, padding excluded, to write.
+    /// The bytes after the fixed header, padding excluded, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let range = self.payload_range();
         &mut self.buffer.as_mut()[range]
@@ -181,7 +181,7 @@ pub struct Ipv6Repr {
     pub dst: Ipv6Addr,
     /// The protocol of the payload.
     pub next_header: IpProtocol,
-    /// Octets of payload.
+    /// Bytes of payload.
     pub payload_len: usize,
     /// Hops left.
     pub hop_limit: u8,
@@ -210,17 +210,17 @@ impl Ipv6Repr {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         Ipv6Packet::<&[u8]>::HEADER_LEN
     }
 
-    /// Writes the header to the front of `buffer`; returns the payload's octets, or as many of them as `buffer` has: a
+    /// Writes the header to the front of `buffer`; returns the payload's bytes, or as many of them as `buffer` has: a
     /// header may be written apart from its payload.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when the header does not fit, [`Error::TooLarge`] when the payload exceeds 65535 octets or
+    /// [`Error::Truncated`] when the header does not fit, [`Error::TooLarge`] when the payload exceeds 65535 bytes or
     /// the flow label 20 bits; nothing is written then.
     pub fn emit<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a mut [u8], Error> {
         let payload_len = u16::try_from(self.payload_len).map_err(|_| Error::TooLarge(NAME, "payload"))?;

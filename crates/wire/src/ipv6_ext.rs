@@ -41,7 +41,7 @@ pub struct Ipv6Chain {
     pub protocol: IpProtocol,
     /// Where that begins in the packet's payload.
     pub offset: usize,
-    /// Which octet of the packet names the protocol: what a parameter problem about it points to.
+    /// Which byte of the packet names the protocol: what a parameter problem about it points to.
     pub named_at: usize,
     /// The fragment header, when there is one.
     pub fragment: Option<Ipv6FragmentAt>,
@@ -54,7 +54,7 @@ pub struct Ipv6FragmentAt {
     pub repr: Ipv6FragmentRepr,
     /// Where it begins in the packet's payload.
     pub at: usize,
-    /// Which octet of the packet names it.
+    /// Which byte of the packet names it.
     pub named_at: usize,
 }
 
@@ -65,7 +65,7 @@ pub enum Ipv6Problem {
     Parameter {
         /// Its code (RFC 4443, section 3.4; RFC 7112, section 6).
         code: u8,
-        /// Its pointer: the octet of the packet at fault.
+        /// Its pointer: the byte of the packet at fault.
         pointer: u32,
         /// Whether also when the packet was for a group (RFC 8200, section 4.2, action 10).
         multicast: bool,
@@ -151,7 +151,7 @@ pub(crate) fn walk(next_header: IpProtocol, payload: &[u8]) -> Result<Ipv6Chain,
     Err(Ipv6Problem::Discard)
 }
 
-/// Octets of an upper layer's header at least.
+/// Bytes of an upper layer's header at least.
 const fn upper_header_len(protocol: IpProtocol) -> usize {
     match protocol {
         IpProtocol::TCP => 20,
@@ -160,13 +160,13 @@ const fn upper_header_len(protocol: IpProtocol) -> usize {
     }
 }
 
-/// Octets of an options or routing header, by its length field, when `bytes` has so many.
+/// Bytes of an options or routing header, by its length field, when `bytes` has so many.
 fn extension_len(bytes: &[u8]) -> Option<usize> {
     let len = (usize::from(*bytes.get(1)?) + 1) * 8;
     (len <= bytes.len()).then_some(len)
 }
 
-/// Looks at options (RFC 8200, section 4.2), the first of which is octet `at` of the packet. None but padding is known;
+/// Looks at options (RFC 8200, section 4.2), the first of which is byte `at` of the packet. None but padding is known;
 /// the first two bits of the others say what to do.
 ///
 /// ```text
@@ -228,7 +228,7 @@ pub struct Ipv6FragmentHeader<T> {
 }
 
 impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const LEN: usize = 8;
 
     /// Views `buffer` as a fragment header and the fragment after it.
@@ -253,7 +253,7 @@ impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
         IpProtocol(self.buffer.as_ref()[field::NEXT_HEADER])
     }
 
-    /// Where this fragment belongs in the fragmented part, in octets.
+    /// Where this fragment belongs in the fragmented part, in bytes.
     pub fn fragment_offset(&self) -> u16 {
         u16_at(self.buffer.as_ref(), field::OFFSET_AND_MORE) & 0xfff8
     }
@@ -274,7 +274,7 @@ impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
 pub struct Ipv6FragmentRepr {
     /// What the fragmented part of the packet begins with.
     pub next_header: IpProtocol,
-    /// Where this fragment belongs, in octets: a multiple of 8.
+    /// Where this fragment belongs, in bytes: a multiple of 8.
     pub offset: u16,
     /// Whether other fragments follow.
     pub more: bool,
@@ -293,7 +293,7 @@ impl Ipv6FragmentRepr {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         Ipv6FragmentHeader::<&[u8]>::LEN
     }

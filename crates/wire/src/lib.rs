@@ -2,8 +2,8 @@
 //!
 //! One file holds one protocol, in two shapes:
 //!
-//! - A *view* (`EthernetFrame`, `Ipv4Packet`, …) over octets that stay where they are. `new_checked` verifies once that
-//!   the lengths in the header fit the octets there are; after that the getters do not fail. Over mutable octets it has
+//! - A *view* (`EthernetFrame`, `Ipv4Packet`, …) over bytes that stay where they are. `new_checked` verifies once that
+//!   the lengths in the header fit the bytes there are; after that the getters do not fail. Over mutable bytes it has
 //!   setters, which write a field and nothing else.
 //! - A *representation* (`EthernetRepr`, `Ipv4Repr`, …): the header parsed into a plain struct. `parse` makes one from a
 //!   view, `emit` writes it to the front of a buffer and returns the rest, where the payload belongs.
@@ -11,7 +11,7 @@
 //! Where each field of a format begins stands once, above its view, in a module of offsets (`field`, or the format's name
 //! where a file has several).
 //!
-//! Values are in host order, the octets in network order. Whatever the octets are, nothing here panics.
+//! Values are in host order, the bytes in network order. Whatever the bytes are, nothing here panics.
 //!
 //! ```
 //! use linerate_wire::*;

@@ -106,7 +106,7 @@ impl<T: AsRef<[u8]>> NdpPacket<T> {
         self.buffer.as_ref()[field::TYPE]
     }
 
-    /// Type and octets of each option; type and length are among the octets.
+    /// Type and bytes of each option; type and length are among the bytes.
     pub fn options(&self) -> impl Iterator<Item = (u8, &[u8])> {
         let bytes = self.buffer.as_ref();
         let mut rest = fixed_len(self.kind()).and_then(|fixed| bytes.get(fixed..)).unwrap_or(&[]);
@@ -130,7 +130,7 @@ impl<T: AsRef<[u8]>> NdpPacket<T> {
     }
 }
 
-/// Octets before the options.
+/// Bytes before the options.
 const fn fixed_len(kind: u8) -> Option<usize> {
     Some(match kind {
         ROUTER_SOLICITATION => 8,
@@ -319,7 +319,7 @@ impl NdpRepr {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub fn buffer_len(&self) -> usize {
         let link_layer = |mac: &Option<MacAddr>| if mac.is_some() { 8 } else { 0 };
         match self {

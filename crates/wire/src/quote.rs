@@ -10,7 +10,7 @@ use crate::{Error, IpProtocol, Ipv4Packet, Ipv6Packet};
 
 const NAME: &str = "icmp quote";
 
-/// What can be read of a packet that an ICMP error quotes: whose it was. It may end anywhere after 8 octets of the upper
+/// What can be read of a packet that an ICMP error quotes: whose it was. It may end anywhere after 8 bytes of the upper
 /// layer (RFC 792; RFC 1122, section 3.2.2), so its lengths and checksums say nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quote<'a> {

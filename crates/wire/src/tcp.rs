@@ -23,7 +23,7 @@ mod field {
     pub(super) const URGENT: usize = 18;
 }
 
-/// A view of a TCP segment (RFC 9293, section 3.1). Its length is not in its header: it is that of the octets viewed.
+/// A view of a TCP segment (RFC 9293, section 3.1). Its length is not in its header: it is that of the bytes viewed.
 ///
 /// ```text
 ///  0                   1                   2                   3
@@ -49,7 +49,7 @@ pub struct TcpSegment<T> {
 }
 
 impl<T: AsRef<[u8]>> TcpSegment<T> {
-    /// Octets of a header without options.
+    /// Bytes of a header without options.
     pub const MIN_HEADER_LEN: usize = 20;
 
     /// Views `buffer` as a segment. The checksum is not verified here: an adapter may have done it.
@@ -88,17 +88,17 @@ impl<T: AsRef<[u8]>> TcpSegment<T> {
         u16_at(self.buffer.as_ref(), field::DESTINATION_PORT)
     }
 
-    /// The number of the first octet of payload, or of SYN.
+    /// The number of the first byte of payload, or of SYN.
     pub fn seq(&self) -> u32 {
         u32_at(self.buffer.as_ref(), field::SEQUENCE)
     }
 
-    /// The number of the octet that is expected next, when ACK is set.
+    /// The number of the byte that is expected next, when ACK is set.
     pub fn ack(&self) -> u32 {
         u32_at(self.buffer.as_ref(), field::ACKNOWLEDGEMENT)
     }
 
-    /// Octets of the header with its options.
+    /// Bytes of the header with its options.
     pub fn header_len(&self) -> usize {
         usize::from(self.buffer.as_ref()[field::DATA_OFFSET] >> 4) * 4
     }
@@ -108,7 +108,7 @@ impl<T: AsRef<[u8]>> TcpSegment<T> {
         TcpFlags(self.buffer.as_ref()[field::FLAGS])
     }
 
-    /// Octets that the sender is ready to take, before scaling.
+    /// Bytes that the sender is ready to take, before scaling.
     pub fn window(&self) -> u16 {
         u16_at(self.buffer.as_ref(), field::WINDOW)
     }
@@ -152,12 +152,12 @@ impl<T: AsRef<[u8]>> TcpSegment<T> {
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> TcpSegment<&'a T> {
-    /// The octets of the options, padding included.
+    /// The bytes of the options, padding included.
     pub fn options(&self) -> &'a [u8] {
         &self.buffer.as_ref()[TcpSegment::<&T>::MIN_HEADER_LEN..self.header_end()]
     }
 
-    /// The octets after the header.
+    /// The bytes after the header.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[self.header_end()..]
     }
@@ -184,7 +184,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> TcpSegment<T> {
         put(self.buffer.as_mut(), field::ACKNOWLEDGEMENT, &ack.to_be_bytes());
     }
 
-    /// Sets the octets of the header, rounded down to a multiple of 4, at most 60.
+    /// Sets the bytes of the header, rounded down to a multiple of 4, at most 60.
     pub fn set_header_len(&mut self, len: u8) {
         self.buffer.as_mut()[field::DATA_OFFSET] = (len.min(60) / 4) << 4;
     }
@@ -223,7 +223,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> TcpSegment<T> {
         self.set_checksum(sum);
     }
 
-    /// The octets after the header, to write.
+    /// The bytes after the header, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let at = self.header_end();
         &mut self.buffer.as_mut()[at..]

@@ -35,10 +35,10 @@ pub struct UdpDatagram<T> {
 }
 
 impl<T: AsRef<[u8]>> UdpDatagram<T> {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const HEADER_LEN: usize = 8;
 
-    /// Views `buffer` as a datagram and octets after it. The checksum is not verified here: an adapter may have done
+    /// Views `buffer` as a datagram and bytes after it. The checksum is not verified here: an adapter may have done
     /// it.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
         u16_at(self.buffer.as_ref(), field::DESTINATION_PORT)
     }
 
-    /// Octets of header and payload.
+    /// Bytes of header and payload.
     #[expect(clippy::len_without_is_empty, reason = "the length field counts the header: it is never empty")]
     pub fn len(&self) -> u16 {
         u16_at(self.buffer.as_ref(), field::LENGTH)
@@ -111,7 +111,7 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> UdpDatagram<&'a T> {
-    /// The octets after the header that the length counts.
+    /// The bytes after the header that the length counts.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[UdpDatagram::<&T>::HEADER_LEN..self.end()]
     }
@@ -128,7 +128,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> UdpDatagram<T> {
         put_u16(self.buffer.as_mut(), field::DESTINATION_PORT, port);
     }
 
-    /// Sets the octets of header and payload.
+    /// Sets the bytes of header and payload.
     pub fn set_len(&mut self, len: u16) {
         put_u16(self.buffer.as_mut(), field::LENGTH, len);
     }
@@ -148,7 +148,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> UdpDatagram<T> {
         self.fill_checksum(pseudo_header_v6(src, dst, IpProtocol::UDP, usize::from(self.len())));
     }
 
-    /// The octets after the header that the length counts, to write.
+    /// The bytes after the header that the length counts, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let end = self.end();
         &mut self.buffer.as_mut()[Self::HEADER_LEN..end]
@@ -172,7 +172,7 @@ pub struct UdpRepr {
     pub src_port: u16,
     /// The receiver's port.
     pub dst_port: u16,
-    /// Octets of payload.
+    /// Bytes of payload.
     pub payload_len: usize,
 }
 
@@ -186,19 +186,19 @@ impl UdpRepr {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         UdpDatagram::<&[u8]>::HEADER_LEN
     }
 
-    /// Writes the header to the front of `buffer`, without a checksum; returns the payload's octets, or as many of them
+    /// Writes the header to the front of `buffer`, without a checksum; returns the payload's bytes, or as many of them
     /// as `buffer` has: a header may be written apart from its payload. When the payload stands, let
     /// [`UdpDatagram::fill_checksum_v4`] or [`UdpDatagram::fill_checksum_v6`] complete the datagram.
     ///
     /// # Errors
     ///
     /// [`Error::Truncated`] when the header does not fit, [`Error::TooLarge`] when header and payload exceed 65535
-    /// octets; nothing is written then.
+    /// bytes; nothing is written then.
     pub fn emit<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a mut [u8], Error> {
         let too_large = Error::TooLarge(NAME, "payload");
         let len = self.payload_len.checked_add(self.buffer_len()).ok_or(too_large)?;

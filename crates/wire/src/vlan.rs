@@ -72,7 +72,7 @@ pub struct VlanHeader<T> {
 }
 
 impl<T: AsRef<[u8]>> VlanHeader<T> {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const HEADER_LEN: usize = 4;
 
     /// Views `buffer` as a tag and what it tags.
@@ -104,7 +104,7 @@ impl<T: AsRef<[u8]>> VlanHeader<T> {
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> VlanHeader<&'a T> {
-    /// All octets after the header, padding included.
+    /// All bytes after the header, padding included.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[VlanHeader::<&T>::HEADER_LEN..]
     }
@@ -121,7 +121,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> VlanHeader<T> {
         put_u16(self.buffer.as_mut(), field::ETHERTYPE, ethertype.0);
     }
 
-    /// All octets after the header, to write.
+    /// All bytes after the header, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.buffer.as_mut()[Self::HEADER_LEN..]
     }
@@ -142,7 +142,7 @@ impl VlanRepr {
         Self { tag: header.tag(), ethertype: header.ethertype() }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         VlanHeader::<&[u8]>::HEADER_LEN
     }

@@ -12,7 +12,7 @@ pub struct FipConfig {
     pub wwpn: Wwn,
     /// The node's name.
     pub wwnn: Wwn,
-    /// Octets of the longest FCoE frame behind its Ethernet header: 2158 for all of FC, 1498 where the MTU is 1500.
+    /// Bytes of the longest FCoE frame behind its Ethernet header: 2158 for all of FC, 1498 where the MTU is 1500.
     pub max_fcoe_size: u16,
     /// What the port is in FCP.
     pub role: Role,

@@ -14,7 +14,7 @@ pub enum FipDrop {
     Own,
     /// It is for another station or group, or a login for another identifier.
     NotForUs,
-    /// Its octets are not what the format allows: version, lengths, descriptors.
+    /// Its bytes are not what the format allows: version, lengths, descriptors.
     Malformed,
     /// Its addresses contradict each other, or what is known of its sender.
     Inconsistent,

@@ -24,7 +24,7 @@ pub struct Neighbour {
     pub wwnn: Wwn,
     /// What it is in FCP; neither, when it does not speak FCP.
     pub role: Role,
-    /// Octets of its longest FCoE frame behind the Ethernet header.
+    /// Bytes of its longest FCoE frame behind the Ethernet header.
     pub max_fcoe_size: u16,
 }
 

@@ -19,7 +19,7 @@ const EVENTS: usize = 4 * NEIGHBOURS;
 /// LS_RJT: the one reply that carries no MAC address.
 const LS_RJT: u8 = 0x01;
 
-/// Octets of the longest payload that a descriptor has room for.
+/// Bytes of the longest payload that a descriptor has room for.
 const MAX_PAYLOAD: usize = 255 * 4 - 4 - FcHeader::LEN;
 
 /// What happened.
@@ -214,7 +214,7 @@ impl Vn2vn {
 
     /// Sends a login or logout, or an answer to one, to the ENode `to`, with our VN_Port's MAC address beside it unless
     /// it is a reject. `header.r_ctl` tells requests from replies; `kind` is what is asked for, also in a reply. False
-    /// when it was not sent: we have no identifier, the payload is no number of words or longer than 992 octets, or
+    /// when it was not sent: we have no identifier, the payload is no number of words or longer than 992 bytes, or
     /// there is no room.
     pub fn send_els(
         &mut self,

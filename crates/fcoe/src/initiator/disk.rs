@@ -5,7 +5,7 @@ use crate::{Lun, TaskAttribute};
 use linerate_block::{Buffer, Tag};
 use linerate_wire::scsi::{Cdb, Transfer, UnmapRange, Width, put_unmap};
 
-/// Octets of a transfer, at most, to a unit that says no limit: what the largest buffer of a [`Pool`](linerate_block::Pool) holds.
+/// Bytes of a transfer, at most, to a unit that says no limit: what the largest buffer of a [`Pool`](linerate_block::Pool) holds.
 const TRANSFER: u32 = 16 << 20;
 
 /// A direct access block device (SBC-3) that a [`LunScan`](super::LunScan) has found. Numbers of blocks are of logical
@@ -24,7 +24,7 @@ pub struct FoundLun {
     pub serial: Option<String>,
     /// The unit's world-wide name: its NAA or EUI-64 designator (VPD page 83), whichever is longer.
     pub designator: Vec<u8>,
-    /// Octets of a block, from 512 to 65536, a power of two.
+    /// Bytes of a block, from 512 to 65536, a power of two.
     pub block_size: u32,
     /// Blocks there are.
     pub blocks: u64,

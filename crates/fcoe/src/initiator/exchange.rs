@@ -67,7 +67,7 @@ pub(super) struct Burst {
 pub(super) struct Held {
     /// When it came.
     pub(super) since: u64,
-    /// Octets that did not move, it says.
+    /// Bytes that did not move, it says.
     pub(super) under: u64,
     /// What it says to the one who submitted the command.
     pub(super) residual: i64,
@@ -242,7 +242,7 @@ pub(super) struct Continuity {
     seq_id: u8,
     seq_cnt: u16,
     offset: u32,
-    /// Octets of the sequence's full frames.
+    /// Bytes of the sequence's full frames.
     size: u32,
 }
 
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_thousand_exchanges_are_a_few_mebioctets() {
+    fn ten_thousand_exchanges_are_a_few_mebibytes() {
         assert!(size_of::<Exchange>() <= 320, "{}", size_of::<Exchange>());
     }
 }

@@ -4,7 +4,7 @@
 //! name and believed only if it fits: the peer, its RX_ID, sequence count and relative offset, and with the status the
 //! amount of data. GOOD without all of its data is never handed up: the command is sent again.
 //!
-//! - `ranges`, `wheel`, `ids`: octets that were seen, times that come, names that rest.
+//! - `ranges`, `wheel`, `ids`: bytes that were seen, times that come, names that rest.
 //! - `receive`: XFER_RDY, DATA and RSP; `send`: what goes out, as there is room.
 //! - `recovery`: REC, SRR, ABTS and RRQ when something was lost (FCP-4, clause 12).
 //! - `scan`, `disk`: which disks a target has, and the commands that read and write them.
@@ -107,7 +107,7 @@ impl Initiator {
         }
         let Some(at) = self.open(now, peer, command.timeout) else { return Err((Refused::Full, command)) };
         let exchange = &mut self.exchanges[at];
-        // A buffer of no octets moves none: FCP_CMND says so with neither RDDATA nor WRDATA.
+        // A buffer of no bytes moves none: FCP_CMND says so with neither RDDATA nor WRDATA.
         exchange.direction = if length == 0 { Direction::None } else { direction };
         exchange.length = length;
         exchange.buffer = match command.data {

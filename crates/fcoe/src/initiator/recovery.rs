@@ -31,7 +31,7 @@ enum Verdict {
     Wait,
     Resend,
     Abort,
-    /// SRR for the unit with this R_CTL from this octet on; an abort where the peer cannot.
+    /// SRR for the unit with this R_CTL from this byte on; an abort where the peer cannot.
     Retransmit(u8, u32),
 }
 
@@ -60,7 +60,7 @@ fn verdict(exchange: &Exchange, answer: &RecAccRepr, retry: bool, now: u64) -> V
         if answer.transferred > 0 && answer.transferred < seen {
             return Verdict::Retransmit(r_ctl::DATA_DESCRIPTOR, answer.transferred);
         }
-        // A target that does not count octets (Linux's) may lack some and not know it. It is either slow or waits in
+        // A target that does not count bytes (Linux's) may lack some and not know it. It is either slow or waits in
         // vain: of the time that the command had left when it was sent, half is for the first, half for the second, in
         // which it may be lost again.
         let half = exchange.deadline.saturating_sub(exchange.attempted) / 2;

@@ -19,7 +19,7 @@ const TRIES: u8 = 12;
 const PAUSE: u64 = 500_000_000;
 /// LUNs that are looked at, at most.
 const LUNS: u32 = 4096;
-/// Octets of data in that a command of the scan asks for, but for the list of LUNs.
+/// Bytes of data in that a command of the scan asks for, but for the list of LUNs.
 const ALLOCATION: u8 = 252;
 
 /// Why a target could not be scanned.
@@ -53,7 +53,7 @@ pub struct LunScan {
     step: Step,
     /// How often the step was tried.
     tries: u8,
-    /// Octets for the list of LUNs.
+    /// Bytes for the list of LUNs.
     list: u32,
     waits: bool,
     /// No command is given before.
@@ -433,7 +433,7 @@ fn take_page(current: &mut FoundLun, page: &VpdPage<'_>) {
     }
 }
 
-/// Octets of ASCII without the spaces around them; what is not to be printed becomes a question mark.
+/// Bytes of ASCII without the spaces around them; what is not to be printed becomes a question mark.
 fn text(octets: &[u8]) -> String {
     let printed: String = octets
         .iter()

@@ -14,7 +14,7 @@ const REQUEST: u32 = f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUEN
 /// A sequence in the midst of one.
 const PASS: u32 = f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE;
 
-/// Octets of data out in a frame: a multiple of 512 if possible, so that no frame parts a block of a peer that checks
+/// Bytes of data out in a frame: a multiple of 512 if possible, so that no frame parts a block of a peer that checks
 /// blocks.
 fn data_payload(max_payload: usize) -> usize {
     match max_payload / 512 * 512 {

@@ -4,7 +4,7 @@ use super::ask::{objection, process};
 use super::logins::PLOGI_TIME;
 use super::send::{BUSY, LOGIN_FIRST, NOT_NEIGHBOUR};
 use super::table::{NeighbourIndex, State, Way, fits};
-use super::{Downfall, Logins, MAX_PAYLOAD, Ways};
+use super::{Logins, MAX_PAYLOAD, SessionEnd, Ways};
 use linerate_wire::{
     AdiscRepr, BaRjtRepr, ElsAccept, ElsCommand, ElsRequest, Error, ExchangeRepr, FcHeader, FcType, LoginRepr,
     LogoRepr, RecAccRepr, RtvAccRepr, ServicePage, ServicePages, els_explanation, els_reason, r_ctl,
@@ -106,7 +106,7 @@ impl Logins {
         if state >= State::Prli {
             // FC-LS-3, FLOGI: a FLOGI ends all sessions. The exchanges end first, then we log in anew.
             self.reject(way, header, BUSY, ways);
-            return self.restart(now, index, Downfall::LoginAgain, ways);
+            return self.restart(now, index, SessionEnd::LoginAgain, ways);
         }
         self.accept(way, header, ElsAccept::Login(self.fabric_parameters()), ways);
         // With our own FLOGI under way its reply decides.
@@ -136,7 +136,7 @@ impl Logins {
             _ => {}
         }
         // FC-LS-3, PLOGI: a PLOGI ends the session that there was.
-        self.lose(index, Downfall::LoginAgain);
+        self.lose(index, SessionEnd::LoginAgain);
         self.accept(way, header, ElsAccept::Login(self.port_parameters()), ways);
         self.after_plogi(now, index, login, ways);
     }
@@ -154,7 +154,7 @@ impl Logins {
             return self.reject(way, header, BAD_NAME, ways);
         }
         self.accept(way, header, ElsAccept::Plain, ways);
-        self.lose(index, Downfall::LoggedOut);
+        self.lose(index, SessionEnd::LoggedOut);
         self.reset(index);
     }
 
@@ -238,7 +238,7 @@ impl Logins {
         };
         self.answer_pages(way, header, pages, answer, ways);
         if pages.fcp().is_some() {
-            self.lose(index, Downfall::ProcessLoggedOut);
+            self.lose(index, SessionEnd::ProcessLoggedOut);
             self.reset(index);
             if let Some(entry) = self.table.entry_mut(index) {
                 entry.state = State::Port;
@@ -276,7 +276,7 @@ impl Logins {
             return self.accept(way, header, ElsAccept::Adisc(self.address(own)), ways);
         }
         self.reject(way, header, LOGIN_FIRST, ways);
-        self.lose(index, Downfall::Moved);
+        self.lose(index, SessionEnd::Moved);
         self.reset(index);
     }
 

@@ -2,7 +2,7 @@
 
 use super::send::LOGIN_FIRST;
 use super::table::{Entry, NeighbourIndex, Process, State, Way, fits};
-use super::{Downfall, E_D_TOV, LoginEvent, Logins, MIN_PAYLOAD, Ways};
+use super::{E_D_TOV, LoginEvent, Logins, MIN_PAYLOAD, SessionEnd, Ways};
 use crate::{Link, Peer, Role};
 use linerate_wire::{
     ElsAccept, ElsCommand, ElsReply, FcHeader, LoginRepr, LsRjtRepr, RtvAccRepr, ServicePage, els_explanation,
@@ -75,7 +75,7 @@ impl Logins {
                 if entry.is_named(adisc.port_name, adisc.node_name) && adisc.id == entry.info.fc_id {
                     self.settle(now, index, ways);
                 } else {
-                    self.restart(now, index, Downfall::Moved, ways);
+                    self.restart(now, index, SessionEnd::Moved, ways);
                 }
             }
             (ElsCommand::RTV, ElsAccept::Rtv(rtv)) => {
@@ -97,11 +97,11 @@ impl Logins {
         match command {
             // The peer does not know of our PLOGI: its next beacon begins anew.
             ElsCommand::PRLI if (reject.reason, reject.explanation) == LOGIN_FIRST => {
-                self.lose(index, Downfall::Refused);
+                self.lose(index, SessionEnd::Refused);
                 self.reset(index);
             }
             ElsCommand::FLOGI | ElsCommand::PLOGI | ElsCommand::PRLI => self.retry_later(now, index, ways),
-            ElsCommand::ADISC => self.restart(now, index, Downfall::Refused, ways),
+            ElsCommand::ADISC => self.restart(now, index, SessionEnd::Refused, ways),
             _ => self.settle(now, index, ways),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::table::{NeighbourIndex, Pending, State, Table, Way, fits};
 use super::{
-    Downfall, LoginConfig, LoginCounters, LoginEvent, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo, R_A_TOV, TunneledEls,
+    LoginConfig, LoginCounters, LoginEvent, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo, R_A_TOV, SessionEnd, TunneledEls,
     Ways,
 };
 use crate::{Link, Peer, PeerId};
@@ -64,7 +64,7 @@ impl Logins {
         }
         self.own = own;
         for index in self.table.indices() {
-            self.lose(index, Downfall::NoAddress);
+            self.lose(index, SessionEnd::NoAddress);
             self.reset(index);
             if let Some(entry) = self.table.entry_mut(index) {
                 entry.beaconed = false;
@@ -109,7 +109,7 @@ impl Logins {
     /// A neighbour sent no beacon for too long, or its link went down: it is logged out, though nobody may hear it.
     pub fn neighbour_gone(&mut self, now: u64, id: FcId, ways: &mut impl Ways) {
         if let Some(index) = self.table.find(id) {
-            self.log_out(now, index, Downfall::Gone, ways);
+            self.log_out(now, index, SessionEnd::Gone, ways);
             self.table.remove(index);
         }
     }
@@ -119,14 +119,14 @@ impl Logins {
     pub fn log_out_all(&mut self, now: u64, ways: &mut impl Ways) {
         self.closing = true;
         for index in self.table.indices() {
-            self.log_out(now, index, Downfall::Shutdown, ways);
+            self.log_out(now, index, SessionEnd::Shutdown, ways);
         }
     }
 
     /// A peer does not answer as one who is logged in: logs out, and in again with its next beacon.
     pub fn log_in_again(&mut self, now: u64, peer: PeerId, ways: &mut impl Ways) {
         if self.peer(peer).is_some() {
-            self.log_out(now, NeighbourIndex(peer.index), Downfall::Silent, ways);
+            self.log_out(now, NeighbourIndex(peer.index), SessionEnd::Silent, ways);
         }
     }
 
@@ -225,7 +225,7 @@ impl Logins {
                 }
                 return Some(index);
             }
-            self.lose(index, Downfall::Moved);
+            self.lose(index, SessionEnd::Moved);
             self.table.remove(index);
         }
         let index = self.table.insert(*info);
@@ -247,7 +247,7 @@ impl Logins {
     }
 
     /// Ends a session, if there is one. The place stays.
-    pub(super) fn lose(&mut self, index: NeighbourIndex, why: Downfall) {
+    pub(super) fn lose(&mut self, index: NeighbourIndex, why: SessionEnd) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         entry.process = None;
         (entry.verify, entry.ask_times) = (false, false);
@@ -266,7 +266,7 @@ impl Logins {
     }
 
     /// Ends a session and says so to the peer.
-    pub(super) fn log_out(&mut self, now: u64, index: NeighbourIndex, why: Downfall, ways: &mut impl Ways) {
+    pub(super) fn log_out(&mut self, now: u64, index: NeighbourIndex, why: SessionEnd, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry(index) else { return };
         let said = entry.state >= State::PlogiWait;
         self.lose(index, why);

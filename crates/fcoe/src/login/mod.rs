@@ -32,7 +32,7 @@ pub const MAX_PAYLOAD: u16 = 2112;
 /// The shortest that each port must take (FC-LS-3, receive data field size).
 pub const MIN_PAYLOAD: u16 = 256;
 
-/// Octets of payload in the longest frame on a network of this MTU: at most 2112, a multiple of four.
+/// Bytes of payload in the longest frame on a network of this MTU: at most 2112, a multiple of four.
 ///
 /// ```
 /// assert_eq!([1500, 2180, 2500].map(linerate_fcoe::max_payload), [1452, 2112, 2112]);
@@ -52,7 +52,7 @@ pub struct LoginConfig {
     pub wwnn: Wwn,
     /// What we are.
     pub role: Role,
-    /// Octets of payload that we take in a frame: [`max_payload`] of the MTU; from 256 to 2112.
+    /// Bytes of payload that we take in a frame: [`max_payload`] of the MTU; from 256 to 2112.
     pub max_payload: u16,
     /// Whether we retry (SRR).
     pub retry: bool,
@@ -77,7 +77,7 @@ pub struct NeighbourInfo {
     pub enode_mac: MacAddr,
     /// Its VN_Port's, where FCoE frames go.
     pub vn_mac: MacAddr,
-    /// The longest FCoE PDU that reaches it, in octets from the FCoE header to behind the EOF: 2158 for a full frame;
+    /// The longest FCoE PDU that reaches it, in bytes from the FCoE header to behind the EOF: 2158 for a full frame;
     /// 0 if it did not say.
     pub max_fcoe_size: u16,
     /// What it is, if its claim said so (FC-4 features).
@@ -104,7 +104,7 @@ pub struct TunneledEls<'a> {
 pub struct ExchangeStatus {
     /// As the responder calls it.
     pub rx_id: RxId,
-    /// Octets that went over without a gap, in the direction of the data.
+    /// Bytes that went over without a gap, in the direction of the data.
     pub transferred: u32,
     /// Bits of [`linerate_wire::e_stat`].
     pub status: u32,
@@ -113,7 +113,7 @@ pub struct ExchangeStatus {
 /// What logins need of the parts around them.
 pub trait Ways {
     /// Sends a link service inside FIP to a neighbour; false when there is no room. A request is FLOGI or LOGO, by its
-    /// first octet; a reply is sent only from within [`Logins::handle_fip_els`], to the request that it was called
+    /// first byte; a reply is sent only from within [`Logins::handle_fip_els`], to the request that it was called
     /// with.
     fn fip(&mut self, to: &NeighbourInfo, header: &FcHeader, payload: &[u8]) -> bool;
 
@@ -139,12 +139,12 @@ pub enum LoginEvent {
     /// What is known of a peer that is logged in has changed: its time-outs, or what it can do.
     Changed(Peer),
     /// Logged out: its exchanges are over.
-    Down(PeerId, Downfall),
+    Down(PeerId, SessionEnd),
 }
 
 /// Why a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Downfall {
+pub enum SessionEnd {
     /// It logged out.
     LoggedOut,
     /// Its process logged out.

@@ -1,7 +1,7 @@
 //! What happens when a request is not answered, or not as hoped.
 
 use super::table::{NeighbourIndex, State, fits};
-use super::{Downfall, E_D_TOV, Logins, Ways};
+use super::{E_D_TOV, Logins, SessionEnd, Ways};
 use linerate_wire::ElsCommand;
 
 /// How often a request is sent again before the login waits for the neighbour's next beacon.
@@ -17,7 +17,7 @@ impl Logins {
             match state {
                 // It may wait for a reply that it will not get, and refuses all else until then: LOGO ends that.
                 State::PlogiWait if fits(self.config.role, entry.info.role) => {
-                    self.log_out(now, index, Downfall::Silent, ways);
+                    self.log_out(now, index, SessionEnd::Silent, ways);
                 }
                 State::PlogiWait => self.reset(index),
                 _ => self.again(now, index, ways),
@@ -27,11 +27,11 @@ impl Logins {
         self.counters.timeouts += 1;
         match pending.command {
             ElsCommand::FLOGI | ElsCommand::PLOGI | ElsCommand::PRLI => {
-                if self.may_retry(now, index, Downfall::Silent, ways) {
+                if self.may_retry(now, index, SessionEnd::Silent, ways) {
                     self.again(now, index, ways);
                 }
             }
-            ElsCommand::ADISC => self.restart(now, index, Downfall::Silent, ways),
+            ElsCommand::ADISC => self.restart(now, index, SessionEnd::Silent, ways),
             // Without an answer to RTV the time-outs are the default ones; LOGO is done in any case.
             _ => self.settle(now, index, ways),
         }
@@ -39,13 +39,13 @@ impl Logins {
 
     /// A request was rejected or answered with nonsense: once more, when others have had time to finish.
     pub(super) fn retry_later(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
-        if self.may_retry(now, index, Downfall::Refused, ways) {
+        if self.may_retry(now, index, SessionEnd::Refused, ways) {
             self.wake_at(index, now.saturating_add(E_D_TOV));
         }
     }
 
     /// Counts a retry. After the last one the login is given up until the next beacon.
-    fn may_retry(&mut self, now: u64, index: NeighbourIndex, why: Downfall, ways: &mut impl Ways) -> bool {
+    fn may_retry(&mut self, now: u64, index: NeighbourIndex, why: SessionEnd, ways: &mut impl Ways) -> bool {
         let Some(entry) = self.table.entry_mut(index) else { return false };
         entry.retries += 1;
         if entry.retries > RETRIES {
@@ -72,7 +72,7 @@ impl Logins {
     }
 
     /// Ends a session that the peer does not know any more, and logs in anew.
-    pub(super) fn restart(&mut self, now: u64, index: NeighbourIndex, why: Downfall, ways: &mut impl Ways) {
+    pub(super) fn restart(&mut self, now: u64, index: NeighbourIndex, why: SessionEnd, ways: &mut impl Ways) {
         self.lose(index, why);
         self.reset(index);
         self.start(now, index, ways);

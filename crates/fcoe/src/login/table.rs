@@ -55,7 +55,7 @@ pub(super) struct Entry {
     pub(super) verify: bool,
     /// RTV is to be sent as soon as nothing is pending.
     pub(super) ask_times: bool,
-    /// Octets of payload in a frame, as PLOGI said.
+    /// Bytes of payload in a frame, as PLOGI said.
     pub(super) max_payload: usize,
     pub(super) e_d_tov: u64,
     pub(super) r_a_tov: u64,

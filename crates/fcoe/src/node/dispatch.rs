@@ -94,8 +94,8 @@ impl<S: DeviceServer> Node<S> {
         let frame = FcoeFrame::new_checked(payload).map_err(|_| NodeDrop::Malformed)?;
         let header = frame.header();
         // Of the link services below those of logins, the initiator's come first, then the target's.
-        let inquiry = header.fc_type == FcType::ELS && header.ox_id >= crate::target::FIRST_OX_ID;
-        let ours = header.from_responder() && !inquiry;
+        let rec_poll = header.fc_type == FcType::ELS && header.ox_id >= crate::target::FIRST_OX_ID;
+        let ours = header.from_responder() && !rec_poll;
         match (header.fc_type, header.r_ctl) {
             (FcType::FCP, _) | (FcType::BLS, r_ctl::BLS_ABTS | r_ctl::BLS_BA_ACC | r_ctl::BLS_BA_RJT) => {}
             (FcType::ELS, r_ctl::ELS_REPLY) if header.ox_id < Logins::FIRST_OX_ID => {}

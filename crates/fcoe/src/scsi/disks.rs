@@ -22,7 +22,7 @@ pub struct DisksConfig {
     pub wwpn: Wwn,
     /// The name of the node.
     pub wwnn: Wwn,
-    /// Octets that all buffers have together at most; a command that finds none ends with TASK SET FULL.
+    /// Bytes that all buffers have together at most; a command that finds none ends with TASK SET FULL.
     pub buffers: usize,
 }
 
@@ -162,7 +162,7 @@ impl Disks {
         })
     }
 
-    /// Octets of buffers that tasks and operations have.
+    /// Bytes of buffers that tasks and operations have.
     #[must_use]
     pub fn lent(&self) -> usize {
         self.pool.lent()

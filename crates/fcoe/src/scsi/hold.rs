@@ -23,7 +23,7 @@ impl Span {
         Self { first: lba, end: lba.saturating_add(blocks) }
     }
 
-    /// The blocks that an operation changes; a buffer has `stride` octets for each.
+    /// The blocks that an operation changes; a buffer has `stride` bytes for each.
     pub(super) fn of(operation: &Operation, stride: u64) -> Self {
         match operation {
             Operation::Read { .. } | Operation::Flush => Self::default(),

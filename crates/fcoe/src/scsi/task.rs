@@ -40,9 +40,9 @@ pub(super) struct Slot {
     pub(super) unit: UnitIndex,
     pub(super) attribute: TaskAttribute,
     pub(super) nexus: PeerId,
-    /// Octets that the initiator gives at most.
+    /// Bytes that the initiator gives at most.
     pub(super) data_out: u32,
-    /// Octets that the command wants to move.
+    /// Bytes that the command wants to move.
     pub(super) wanted: u64,
     /// Of a task that waits.
     pub(super) cdb: Cdb,

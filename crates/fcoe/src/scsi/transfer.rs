@@ -77,14 +77,14 @@ pub(super) fn medium(unit: &Unit, transfer: &Transfer) -> Result<Option<Guarded>
     let protect = || Response::invalid_field(options_field(transfer.width), Some(7));
     let long = matches!(transfer.width, Width::ThirtyTwo(_));
     let Some(protection) = unit.protection else {
-        // Without protection information there is none to move or check (SBC-3, clause 4.22), and commands of 32 octets are
+        // Without protection information there is none to move or check (SBC-3, clause 4.22), and commands of 32 bytes are
         // for type 2.
         if long {
             return Err(Response::illegal(asc::OPCODE));
         }
         return if transfer.protect != 0 { Err(protect()) } else { Ok(None) };
     };
-    // Of type 2, only commands of 32 octets may move it (SBC-3, clause 4.22.2.4).
+    // Of type 2, only commands of 32 bytes may move it (SBC-3, clause 4.22.2.4).
     let second = protection.kind == ProtectionType::Type2;
     if long && !second || !long && second && transfer.protect != 0 {
         return Err(Response::illegal(asc::OPCODE));
@@ -92,16 +92,16 @@ pub(super) fn medium(unit: &Unit, transfer: &Transfer) -> Result<Option<Guarded>
     Guarded::new(protection.kind, transfer).ok_or_else(protect).map(Some)
 }
 
-/// Octets that so many blocks are moved with. They are few: [`Unit::span`] has passed them, or a byte counts them.
+/// Bytes that so many blocks are moved with. They are few: [`Unit::span`] has passed them, or a byte counts them.
 pub(super) fn moved(unit: &Unit, blocks: u32, guarded: Option<&Guarded>) -> u32 {
     blocks.saturating_mul(stride(unit, guarded))
 }
 
-/// Octets of protection information behind a block (SBC-3, clause 4.22.3).
+/// Bytes of protection information behind a block (SBC-3, clause 4.22.3).
 const TUPLE: u32 = 8;
 const _: () = assert!(ProtectionTuple::LEN == TUPLE as usize);
 
-/// Octets that a block is moved with.
+/// Bytes that a block is moved with.
 pub(super) fn stride(unit: &Unit, guarded: Option<&Guarded>) -> u32 {
     let tuple = unit.protection.is_some() && guarded.is_some_and(|guarded| guarded.moved);
     unit.geometry.block_size + if tuple { TUPLE } else { 0 }

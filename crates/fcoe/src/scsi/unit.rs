@@ -9,9 +9,9 @@ use crate::{Guard, Protection, ProtectionType};
 use linerate_block::{Backend, Geometry};
 use linerate_wire::scsi::{Capacity, Provisioning, Transfer, Width, asc};
 
-/// Octets that one command moves at most.
+/// Bytes that one command moves at most.
 pub(super) const MAX_TRANSFER: u32 = 8 << 20;
-/// Octets that one WRITE SAME or UNMAP is about at most: a device in memory is at it all the time.
+/// Bytes that one WRITE SAME or UNMAP is about at most: a device in memory is at it all the time.
 pub(super) const MAX_SPAN: u32 = 64 << 20;
 /// Blocks that COMPARE AND WRITE compares at most.
 pub(super) const MAX_COMPARE: u8 = u8::MAX;
@@ -33,9 +33,9 @@ pub struct UnitCounters {
     pub reads: u64,
     /// WRITE commands.
     pub writes: u64,
-    /// Octets that READ commands were for.
+    /// Bytes that READ commands were for.
     pub octets_read: u64,
-    /// Octets that WRITE commands were for.
+    /// Bytes that WRITE commands were for.
     pub octets_written: u64,
     /// Commands that ended with CHECK CONDITION.
     pub checks: u64,
@@ -86,7 +86,7 @@ impl Unit {
         }
     }
 
-    /// Octets of a logical block.
+    /// Bytes of a logical block.
     pub(super) fn block(&self) -> u64 {
         u64::from(self.geometry.block_size)
     }
@@ -97,7 +97,7 @@ impl Unit {
         self.in_memory && self.protection.is_none()
     }
 
-    /// Octets of a logical block with its protection information.
+    /// Bytes of a logical block with its protection information.
     pub(super) fn stride(&self) -> u64 {
         self.block() + if self.protection.is_some() { 8 } else { 0 }
     }
@@ -130,7 +130,7 @@ impl Unit {
         }
     }
 
-    /// The first octet and the number of octets of a transfer, when it may be done.
+    /// The first byte and the number of bytes of a transfer, when it may be done.
     #[inline]
     pub(super) fn span(&self, transfer: &Transfer) -> Result<(u64, u32), Response> {
         self.has(transfer.lba, u64::from(transfer.blocks))?;
@@ -150,7 +150,7 @@ impl Unit {
     }
 }
 
-/// The octet where a command of that width has its TRANSFER LENGTH.
+/// The byte where a command of that width has its TRANSFER LENGTH.
 pub(super) const fn length_field(width: Width) -> u16 {
     match width {
         Width::Six => 4,
@@ -161,7 +161,7 @@ pub(super) const fn length_field(width: Width) -> u16 {
     }
 }
 
-/// The octet with the options of a command of that width.
+/// The byte with the options of a command of that width.
 pub(super) const fn options_field(width: Width) -> u16 {
     match width {
         Width::ThirtyTwo(_) => 10,

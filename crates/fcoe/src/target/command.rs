@@ -173,7 +173,7 @@ impl<S: DeviceServer> Target<S> {
                 exchange.deadline = now.saturating_add(self.config.patience);
                 let burst_end = len.min(self.config.burst);
                 let receiving =
-                    Receiving { into, len, received: 0, burst_end, asked: false, sequence: None, inquired: 0 };
+                    Receiving { into, len, received: 0, burst_end, asked: false, sequence: None, polled: 0 };
                 exchange.state = State::Receiving(receiving);
                 return self.table.append(Which::Ready, place);
             }
@@ -201,7 +201,7 @@ impl<S: DeviceServer> Target<S> {
         self.respond_later(place, Place::Nowhere, 0, response);
     }
 
-    /// Does a task management function (FCP-4, clause 4.9) and answers it with response information of 8 octets.
+    /// Does a task management function (FCP-4, clause 4.9) and answers it with response information of 8 bytes.
     fn manage(&mut self, now: u64, peer: &Peer, header: &FcHeader, command: &FcpCommand<'_>) -> Result<(), TargetDrop> {
         let function = match command.function {
             fcp_function::ABORT_TASK_SET => Function::AbortTaskSet,

@@ -25,9 +25,9 @@ pub enum TargetDrop {
     NoOffset,
     /// Data of a sequence other than the one that has begun, or not with the next SEQ_CNT.
     OutOfSequence,
-    /// Data from before the next octet on.
+    /// Data from before the next byte on.
     Overlap,
-    /// Data from after the next octet on: a frame is missing.
+    /// Data from after the next byte on: a frame is missing.
     Gap,
     /// Data beyond what was asked for.
     Beyond,
@@ -93,9 +93,9 @@ pub struct TargetCounters {
     pub commands: u64,
     /// Commands that were answered with FCP_RSP.
     pub responses: u64,
-    /// Octets of data in, sent again ones included.
+    /// Bytes of data in, sent again ones included.
     pub octets_sent: u64,
-    /// Octets of data out that were placed.
+    /// Bytes of data out that were placed.
     pub octets_received: u64,
     /// FCP_XFER_RDY.
     pub transfer_readies: u64,
@@ -111,8 +111,8 @@ pub struct TargetCounters {
     pub expired: u64,
     /// Exchanges that were given up because their initiator does not know them, whose FCP_CMND came twice perhaps.
     pub forgotten: u64,
-    /// RECs, that ask initiators for such exchanges.
-    pub inquiries: u64,
+    /// RECs by which initiators were polled about such exchanges.
+    pub rec_polls: u64,
     /// SRRs that were accepted.
     pub retransmissions: u64,
     /// Steps of the device server that could not be done: its memory was not there, or it asked for more than FCP_DL.

@@ -31,7 +31,7 @@ pub(super) struct Exchange {
     pub(super) digest: u64,
     /// FCP_DL; zero when no data goes in either direction.
     pub(super) data_len: u32,
-    /// Octets of data that went in order, in the one direction that the command has.
+    /// Bytes of data that went in order, in the one direction that the command has.
     pub(super) moved: u32,
     pub(super) started: u64,
     /// When it is given up, or forgotten; never when `u64::MAX`.
@@ -82,7 +82,7 @@ pub(super) enum State {
 pub(super) enum Place {
     /// Nowhere: there is none.
     Nowhere,
-    /// In the unit's memory from this octet on.
+    /// In the unit's memory from this byte on.
     Memory(u64),
     /// Here.
     Buffer(Buffer),
@@ -102,9 +102,9 @@ impl Place {
 #[derive(Debug)]
 pub(super) struct Receiving {
     pub(super) into: Place,
-    /// Octets in all.
+    /// Bytes in all.
     pub(super) len: u32,
-    /// Octets that are there, in order.
+    /// Bytes that are there, in order.
     pub(super) received: u32,
     /// Where the burst that was or is to be asked for ends.
     pub(super) burst_end: u32,
@@ -113,16 +113,16 @@ pub(super) struct Receiving {
     /// The sequence that brings the burst, once it has begun, and the next SEQ_CNT in it.
     pub(super) sequence: Option<(u8, u16)>,
     /// When the initiator was last asked whether it knows the exchange.
-    pub(super) inquired: u64,
+    pub(super) polled: u64,
 }
 
 /// Data in, and the response.
 #[derive(Debug)]
 pub(super) struct Answering {
     pub(super) from: Place,
-    /// Octets in all.
+    /// Bytes in all.
     pub(super) len: u32,
-    /// Octets that were sent.
+    /// Bytes that were sent.
     pub(super) sent: u32,
     /// A frame of the sequence that carries the data was sent.
     pub(super) begun: bool,
@@ -179,13 +179,13 @@ impl Exchange {
     pub(super) fn is_acknowledged(&self) -> bool {
         match &self.state {
             State::Free | State::Aborted => false,
-            // Nothing else moves octets before there is an answer.
+            // Nothing else moves bytes before there is an answer.
             State::Working | State::Receiving(_) => self.moved > 0,
             State::Answering(answering) => answering.len == 0 && self.moved > 0,
         }
     }
 
-    /// Octets that it keeps for others in a buffer of its own.
+    /// Bytes that it keeps for others in a buffer of its own.
     pub(super) fn kept(&self) -> usize {
         match &self.state {
             State::Answering(Answering { from: Place::Buffer(buffer), .. }) => buffer.capacity(),

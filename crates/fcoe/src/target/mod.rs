@@ -6,7 +6,7 @@
 mod command;
 mod counters;
 mod exchange;
-mod inquiry;
+mod rec;
 mod receive;
 mod recovery;
 mod reply;
@@ -14,12 +14,12 @@ mod send;
 mod table;
 
 pub use counters::{TargetCounters, TargetDrop};
-pub(crate) use inquiry::FIRST_OX_ID;
+pub(crate) use rec::FIRST_OX_ID;
 
 use crate::{DeviceServer, Peer, PeerId, Step, Transmit};
 use exchange::{ExchangeIndex, Place, Said, State, Which};
-use inquiry::Inquiries;
 use linerate_wire::{Eof, FcType, FcoeFrame, f_ctl, r_ctl};
+use rec::RecPolls;
 use reply::Replies;
 use table::Table;
 
@@ -36,7 +36,7 @@ pub struct TargetConfig {
     pub max_queue: u16,
     /// Peers: places in their table.
     pub max_peers: u16,
-    /// Octets of data out that one FCP_XFER_RDY asks for at most; of a number that is no multiple of four the next lower one.
+    /// Bytes of data out that one FCP_XFER_RDY asks for at most; of a number that is no multiple of four the next lower one.
     pub burst: u32,
     /// Frames of data in that are sent for a command before the next has its turn.
     pub turn: u16,
@@ -44,7 +44,7 @@ pub struct TargetConfig {
     pub patience: u64,
     /// Exchanges that are kept when they have ended, for peers that ask for things again (SRR).
     pub max_finished: u16,
-    /// Octets of buffers that such exchanges keep; fewer than the device server has, whose commands find none otherwise.
+    /// Bytes of buffers that such exchanges keep; fewer than the device server has, whose commands find none otherwise.
     pub max_finished_octets: usize,
 }
 
@@ -74,9 +74,9 @@ pub struct TargetPeer {
     pub queue_depth: u16,
     /// Commands since it logged in.
     pub commands: u64,
-    /// Octets of data in since then.
+    /// Bytes of data in since then.
     pub octets_sent: u64,
-    /// Octets of data out since then.
+    /// Bytes of data out since then.
     pub octets_received: u64,
 }
 
@@ -91,11 +91,11 @@ pub struct Target<S> {
     peers: Box<[Option<TargetPeer>]>,
     table: Table,
     replies: Replies,
-    inquiries: Inquiries,
+    rec_polls: RecPolls,
     counters: TargetCounters,
     /// Where a frame is put together of memory that lies in small pieces.
     scratch: Box<[u8; send::MAX_PAYLOAD]>,
-    /// Octets of buffers in finished exchanges.
+    /// Bytes of buffers in finished exchanges.
     finished_octets: usize,
     sweep_at: u64,
     /// What was sent is what others have waited for: the device server has a step.
@@ -113,7 +113,7 @@ impl<S: DeviceServer> Target<S> {
             peers: vec![None; usize::from(config.max_peers)].into_boxed_slice(),
             table: Table::new(config.max_exchanges),
             replies: Replies::new(),
-            inquiries: Inquiries::new(),
+            rec_polls: RecPolls::new(),
             counters: TargetCounters::default(),
             scratch: Box::new([0; send::MAX_PAYLOAD]),
             finished_octets: 0,
@@ -255,7 +255,7 @@ impl<S: DeviceServer> Target<S> {
         // All that a target is sent comes from the exchange's originator, without optional headers, but for replies to REC.
         if header.from_responder() || header.has(f_ctl::SEQUENCE_RECIPIENT) || header.df_ctl != 0 {
             return match (header.fc_type, header.r_ctl) {
-                (FcType::ELS, r_ctl::ELS_REPLY) => self.inquired(&peer, frame),
+                (FcType::ELS, r_ctl::ELS_REPLY) => self.rec_answered(&peer, frame),
                 _ => Err(TargetDrop::Unexpected),
             };
         }
@@ -373,11 +373,11 @@ impl<S: DeviceServer> Target<S> {
                 self.end(place);
             }
         }
-        self.inquire(now);
+        self.poll_by_rec(now);
     }
 }
 
-/// 256 octets is what every port takes (FC-LS-3, PLOGI: the receive data field size is at least that).
+/// 256 bytes is what every port takes (FC-LS-3, PLOGI: the receive data field size is at least that).
 fn within_limits(peer: &Peer) -> Peer {
     Peer { max_payload: (peer.max_payload & !3).clamp(256, 2112), ..*peer }
 }

@@ -1,4 +1,4 @@
-//! FCP_DATA from the initiator: each octet goes from the frame to where the device server wants it, or nowhere.
+//! FCP_DATA from the initiator: each byte goes from the frame to where the device server wants it, or nowhere.
 
 use super::exchange::{ExchangeIndex, Place, Receiving, State, Which};
 use super::{Target, TargetDrop};
@@ -7,7 +7,7 @@ use linerate_wire::{FcoeFrame, RxId, Sof, f_ctl};
 
 impl<S: DeviceServer> Target<S> {
     /// Takes a frame of data out (FCP-4, clause 9.4). It counts only when it is the very next of the burst that was asked
-    /// for: then its octets are placed. After a frame that is missing nothing does, the command does not complete, and
+    /// for: then its bytes are placed. After a frame that is missing nothing does, the command does not complete, and
     /// the initiator finds that out (FCP-4, clause 12.4: REC, then SRR or ABTS).
     pub(super) fn data(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let (header, payload) = (frame.header(), frame.payload());
@@ -72,7 +72,7 @@ impl<S: DeviceServer> Target<S> {
 }
 
 impl Receiving {
-    /// Wants a burst from this octet on.
+    /// Wants a burst from this byte on.
     pub(super) fn ask(&mut self, from: u32, burst: u32) {
         self.received = from;
         self.burst_end = from.saturating_add(burst).min(self.len);

@@ -8,7 +8,7 @@ use linerate_wire::{FcHeader, FcType, FcpResponse, FcpTransferReady, f_ctl, r_ct
 
 /// Pieces of memory that go out with one call.
 const PIECES: usize = 8;
-/// Octets of payload in the longest frame.
+/// Bytes of payload in the longest frame.
 pub(super) const MAX_PAYLOAD: usize = 2112;
 
 /// How an exchange's turn ended.
@@ -220,9 +220,9 @@ fn send_frame(peer: &Peer, header: FcHeader, payload: &[u8], out: &mut impl Tran
     out.sequence(&Sequence { link, header, max_payload, start: true, end: true, payload }) > 0
 }
 
-/// Puts pieces of a device's memory together: `wanted` octets, or fewer that fill frames of `max_payload`; all of them
+/// Puts pieces of a device's memory together: `wanted` bytes, or fewer that fill frames of `max_payload`; all of them
 /// when they are the `last`. Where memory lies in pieces too small for a frame, one is copied to `scratch`. Returns how
-/// many octets there are; zero when the device has none.
+/// many bytes there are; zero when the device has none.
 fn gather<'a>(
     memory: &'a dyn Memory,
     offset: u64,

@@ -69,7 +69,7 @@ pub(crate) struct Model {
     ghosts: Vec<Ghost>,
 }
 
-/// The octets of a block.
+/// The bytes of a block.
 pub(crate) fn octets(value: Value, lun: usize, lba: usize) -> [u8; BLOCK] {
     let mut octets = [0; BLOCK];
     if value != 0 {

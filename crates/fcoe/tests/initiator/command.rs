@@ -23,7 +23,7 @@ fn a_task_attribute_is_said() {
     }
 }
 
-/// FCP-4, clause 9.2: FCP_DL of zero goes with neither RDDATA nor WRDATA; a CDB has 6 to 32 octets.
+/// FCP-4, clause 9.2: FCP_DL of zero goes with neither RDDATA nor WRDATA; a CDB has 6 to 32 bytes.
 #[test]
 fn no_octet_has_no_direction_and_no_cdb_is_longer_than_its_place() {
     let mut world = World::new();
@@ -66,7 +66,7 @@ fn a_busy_target_is_heeded() {
     assert_eq!(world.initiator.counters(world.peer.id).task_set_full, 1);
 }
 
-/// What is not the same twice as once: COMPARE AND WRITE, PERSISTENT RESERVE OUT, EXTENDED COPY, and commands of 32 octets
+/// What is not the same twice as once: COMPARE AND WRITE, PERSISTENT RESERVE OUT, EXTENDED COPY, and commands of 32 bytes
 /// that nobody here knows.
 #[test]
 fn only_what_may_be_done_twice_is_sent_twice() {

@@ -209,7 +209,7 @@ fn capture_02_a_scan_and_reads_and_writes() {
     assert_eq!((counters.responses, counters.short, counters.resent), (49, 0, 0));
 }
 
-/// MTU 1500: data out goes in frames of 1024 octets. The capture ends amid its second command.
+/// MTU 1500: data out goes in frames of 1024 bytes. The capture ends amid its second command.
 #[test]
 fn capture_12_small_frames() {
     let (_, compared) = play("12-mtu1500-login-write.pcap", 1, None, as_captured);

@@ -95,9 +95,9 @@ impl Path {
 /// What a target does about REC and ABTS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// It knows its exchanges by OX_ID and counts octets.
+    /// It knows its exchanges by OX_ID and counts bytes.
     Full,
-    /// As Linux: REC and ABTS find an exchange by its RX_ID only; octets are not counted.
+    /// As Linux: REC and ABTS find an exchange by its RX_ID only; bytes are not counted.
     Linux,
     /// It has no REC.
     NoRec,
@@ -108,14 +108,14 @@ struct Work {
     offset: usize,
     len: usize,
     write: bool,
-    /// What has come, and of it which octets.
+    /// What has come, and of it which bytes.
     data: Vec<u8>,
     there: Vec<bool>,
     /// When it answers.
     due: Option<u64>,
 }
 
-/// A disk of so many octets, one LUN.
+/// A disk of so many bytes, one LUN.
 pub(crate) struct Target {
     manner: Manner,
     pub(crate) disk: Vec<u8>,

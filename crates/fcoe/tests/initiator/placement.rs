@@ -27,7 +27,7 @@ fn a_command_says_what_it_is() {
     assert_eq!((unit.read, unit.write, unit.data_len, unit.cdb), (false, true, 4096, &cdb[..]));
 }
 
-/// FCP-4, clause 9.2: a CDB of 32 octets is announced as additional words.
+/// FCP-4, clause 9.2: a CDB of 32 bytes is announced as additional words.
 #[test]
 fn a_long_cdb_is_sent_whole() {
     let mut world = World::new();
@@ -146,7 +146,7 @@ fn data_may_come_behind_its_status() {
     assert_eq!(world.good().buffer.unwrap().bytes(), octets);
 }
 
-/// What each frame that does not fit is counted as. None of them moves an octet or ends the command.
+/// What each frame that does not fit is counted as. None of them moves a byte or ends the command.
 #[test]
 fn what_does_not_fit_is_dropped_and_counted() {
     let octets = pattern(8192, 4);
@@ -218,7 +218,7 @@ fn data_that_contradicts_itself_is_not_believed() {
     assert_eq!(world.initiator.counters(world.peer.id).overlap, 1);
 }
 
-/// FCP-4, clauses 9.3 and 9.4: data out goes as it is asked for, in frames of a multiple of 512 octets, the relative offset
+/// FCP-4, clauses 9.3 and 9.4: data out goes as it is asked for, in frames of a multiple of 512 bytes, the relative offset
 /// in the parameter; the last frame gives the sequence initiative back.
 #[test]
 fn data_goes_as_it_is_asked_for() {

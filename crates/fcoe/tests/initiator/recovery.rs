@@ -285,7 +285,7 @@ fn a_write_whose_data_was_lost_twice_is_sent_a_third_time() {
     world.good();
 }
 
-/// FCP-4, clause 12.4.1: a target that counts octets says what it lacks; without SRR the exchange is aborted at once.
+/// FCP-4, clause 12.4.1: a target that counts bytes says what it lacks; without SRR the exchange is aborted at once.
 #[test]
 fn a_target_that_counts_is_not_waited_for() {
     let mut world = World::new();

@@ -68,7 +68,7 @@ pub(crate) fn encode(mut header: FcHeader, payload: &[u8], sof: Sof, eof: Eof) -
     octets
 }
 
-/// CRC-32, octet by octet.
+/// CRC-32, byte by byte.
 pub(crate) fn crc32(octets: &[u8]) -> u32 {
     static TABLE: [u32; 256] = {
         let mut table = [0; 256];
@@ -152,13 +152,13 @@ impl World {
         self.initiator.submit(self.now, &self.peer, command(tag, cdb, data)).unwrap();
     }
 
-    /// Submits a READ of so many octets, polls, and returns the OX_ID of its command.
+    /// Submits a READ of so many bytes, polls, and returns the OX_ID of its command.
     pub(crate) fn read(&mut self, len: usize) -> OxId {
         self.submit(7, &read_cdb(len), Data::In(Buffer::new(len)));
         self.command().header.ox_id
     }
 
-    /// Submits a WRITE of these octets, polls, and returns the OX_ID of its command.
+    /// Submits a WRITE of these bytes, polls, and returns the OX_ID of its command.
     pub(crate) fn write(&mut self, octets: &[u8]) -> OxId {
         let mut buffer = Buffer::new(octets.len());
         buffer.bytes_mut().copy_from_slice(octets);
@@ -243,7 +243,7 @@ pub(crate) fn write_cdb(len: usize) -> [u8; 10] {
     cdb
 }
 
-/// Octets that are nowhere the same for long.
+/// Bytes that are nowhere the same for long.
 pub(crate) fn pattern(len: usize, seed: u8) -> Vec<u8> {
     (0..len)
         .map(|i| i.to_le_bytes().iter().fold(seed, |sum, octet| sum.wrapping_mul(31).wrapping_add(*octet)))
@@ -293,7 +293,7 @@ pub(crate) fn good(ox_id: OxId) -> Frame {
     response(ox_id, &FcpResponse::default())
 }
 
-/// One sequence of data in, in frames of 2112 octets.
+/// One sequence of data in, in frames of 2112 bytes.
 pub(crate) fn data(ox_id: OxId, octets: &[u8]) -> Vec<Frame> {
     data_at(ox_id, 1, 0, octets)
 }

@@ -144,7 +144,7 @@ proptest! {
     }
 }
 
-/// Each octet of each captured link service inverted in turn.
+/// Each byte of each captured link service inverted in turn.
 #[test]
 fn damaged_captures_are_taken_calmly() {
     for name in ["01-vn2vn-mp-discovery-login", "06-abts-unanswered-lureset-logo-relogin", "02-scsi-scan-rw-tmf-echo"] {

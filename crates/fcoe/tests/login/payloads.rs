@@ -1,4 +1,4 @@
-//! Every link service of the captures parses, and is rebuilt octet for octet.
+//! Every link service of the captures parses, and is rebuilt byte for byte.
 
 use crate::golden::{self, Message};
 use linerate_wire::OxId;

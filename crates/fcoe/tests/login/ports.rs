@@ -122,7 +122,7 @@ fn flogi_of_a_logged_in_port_is_busy_and_ends_the_session() {
     scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
     let sent = scene.ways.take();
     assert_eq!((sent[0].reject(), sent[0].fip, sent[1].command()), (BUSY, true, ElsCommand::FLOGI));
-    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::LoginAgain)]));
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::LoginAgain)]));
     assert_eq!(scene.logins.peer_by_id(FcId::new(2)), None);
 }
 
@@ -307,7 +307,7 @@ fn plogi_of_a_logged_in_port_is_a_new_session() {
     scene.ask(&ElsRequest::Plogi(parameters(2)));
     assert_eq!(scene.ways.commands(), [ElsCommand::LS_ACC, ElsCommand::PRLI]);
     scene.prli(0x1a2);
-    let [LoginEvent::Down(id, Downfall::LoginAgain), LoginEvent::Up(after)] = events(&mut scene.logins)[..] else {
+    let [LoginEvent::Down(id, SessionEnd::LoginAgain), LoginEvent::Up(after)] = events(&mut scene.logins)[..] else {
         panic!()
     };
     assert_eq!((id, after.id.index), (before.id, before.id.index));

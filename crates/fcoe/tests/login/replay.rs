@@ -259,7 +259,7 @@ fn sorted(mut all: Vec<Meaning>) -> Vec<Meaning> {
     all
 }
 
-/// Both sides of a capture: the same link services with the same octets, as many as there are on the target's and on
+/// Both sides of a capture: the same link services with the same bytes, as many as there are on the target's and on
 /// the initiator's side; and as many sessions.
 fn same(name: &str, services: [usize; 2], sessions: usize) {
     for (target, services) in [(true, services[0]), (false, services[1])] {
@@ -322,5 +322,5 @@ fn capture_13_vlan() {
         all
     };
     assert_eq!(once(ours), once(expected));
-    assert!(matches!(events[..], [LoginEvent::Up(_), LoginEvent::Down(_, Downfall::Gone)]));
+    assert!(matches!(events[..], [LoginEvent::Up(_), LoginEvent::Down(_, SessionEnd::Gone)]));
 }

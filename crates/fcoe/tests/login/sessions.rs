@@ -59,7 +59,7 @@ fn adisc_is_answered_and_checked() {
         let mut scene = Scene::ready();
         scene.ask(&ElsRequest::Adisc(other));
         assert_eq!(scene.ways.only().reject(), LOGIN_FIRST);
-        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Moved)]));
+        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::Moved)]));
     }
 }
 
@@ -92,7 +92,7 @@ fn the_first_beacon_after_a_login_asks_who_is_there() {
     scene.ways.take();
     assert_eq!(scene.wait(), 8);
     assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
-    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Silent)]));
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::Silent)]));
 }
 
 /// One request at a time: what is to be asked waits for the reply to what was asked.
@@ -140,7 +140,7 @@ fn who_does_not_answer_is_logged_out_and_in_again() {
     scene.logins.log_in_again(scene.now, peer, &mut scene.ways);
     let logo = scene.ways.only();
     assert_eq!((logo.fip, logo.command()), (true, ElsCommand::LOGO));
-    assert_eq!(events(&mut scene.logins), [LoginEvent::Down(peer, Downfall::Silent)]);
+    assert_eq!(events(&mut scene.logins), [LoginEvent::Down(peer, SessionEnd::Silent)]);
     scene.answer(&logo, &[2, 0, 0, 0]);
     scene.beacon(Some(INITIATOR));
     assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
@@ -160,7 +160,7 @@ fn logo_is_accepted_both_ways() {
         }
         let accept = scene.ways.only();
         assert_eq!((accept.fip, &accept.payload[..]), (fip, &[2, 0, 0, 0][..]));
-        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::LoggedOut)]));
+        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::LoggedOut)]));
         scene.ask(&ElsRequest::Rtv);
         assert_eq!(scene.ways.only().reject(), LOGIN_FIRST);
         scene.beacon(Some(INITIATOR));
@@ -177,7 +177,7 @@ fn logging_out_says_so_and_is_final() {
     let logo = scene.ways.only();
     // As the captured kernel's (08, frame 33).
     assert_eq!((logo.fip, &logo.payload[..8]), (true, &[5, 0, 0, 0, 0, 0, 0, 1][..]));
-    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Shutdown)]));
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::Shutdown)]));
     assert!(!scene.logins.is_quiet());
     scene.beacon(Some(INITIATOR));
     scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
@@ -195,7 +195,7 @@ fn a_neighbour_that_is_gone_is_logged_out() {
     let mut scene = Scene::ready();
     scene.logins.neighbour_gone(scene.now, FcId::new(2), &mut scene.ways);
     assert_eq!(scene.ways.commands(), [ElsCommand::LOGO]);
-    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Gone)]));
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::Gone)]));
     scene.ask(&ElsRequest::Plogi(parameters(2)));
     assert_eq!(scene.ways.only().reject(), NOT_NEIGHBOUR);
 }
@@ -233,7 +233,7 @@ fn rec_asks_the_exchange() {
     assert_eq!((accept.originator, accept.responder), (FcId::new(1), FcId::new(2)));
 }
 
-/// FC-LS-3, RRQ, ECHO, TEST: RRQ is accepted where there is such an exchange, ECHO comes back octet for octet,
+/// FC-LS-3, RRQ, ECHO, TEST: RRQ is accepted where there is such an exchange, ECHO comes back byte for byte,
 /// TEST does not.
 #[test]
 fn rrq_echo_and_test() {
@@ -457,7 +457,7 @@ fn sessions_end_with_the_address() {
     scene.logins.set_own(Some(own));
     assert_eq!(events(&mut scene.logins), []);
     scene.logins.set_own(None);
-    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::NoAddress)]));
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::NoAddress)]));
     scene.beacon(None);
     scene.ask(&ElsRequest::Rtv);
     assert_eq!((scene.ways.take(), scene.logins.counters().wrong_destination), (vec![], 1));
@@ -475,7 +475,7 @@ fn neighbours_that_moved_are_others() {
     for moved in [elsewhere, other] {
         let mut scene = Scene::ready();
         scene.logins.neighbour_beacon(scene.now, &moved, &mut scene.ways);
-        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Moved)]));
+        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::Moved)]));
         assert_eq!(scene.ways.only().header.d_id, moved.fc_id);
         assert_eq!(scene.logins.peer_by_id(old.fc_id), None);
     }

@@ -178,7 +178,7 @@ fn a_session_that_ends_takes_its_commands_with_it() {
     assert_eq!((completed.tag, completed.outcome), (Tag(1), Outcome::LinkLost));
     assert_eq!(initiator.exchanges(), 0);
     assert_eq!(pair.nodes[1].poll_event(), Some(NodeEvent::NoAddress));
-    assert_eq!(pair.nodes[1].poll_event(), Some(NodeEvent::Down(peer, Downfall::NoAddress)));
+    assert_eq!(pair.nodes[1].poll_event(), Some(NodeEvent::Down(peer, SessionEnd::NoAddress)));
     assert!(pair.nodes[1].peer(peer.id).is_none() && pair.nodes[1].own().is_none());
     // The target hears of it when the link is up again.
     pair.link(1, true);
@@ -263,6 +263,6 @@ fn a_write_that_comes_twice_does_not_last() {
     assert_eq!((depth(&pair), pair.nodes[1].initiator().unwrap().counters(peer.id).unknown_exchange), (1, 1));
     pair.pass(5 * SECOND);
     let counters = *pair.nodes[0].target().unwrap().counters();
-    assert_eq!((depth(&pair), counters.inquiries, counters.forgotten), (0, 1, 1));
+    assert_eq!((depth(&pair), counters.rec_polls, counters.forgotten), (0, 1, 1));
     assert!(pair.nodes.iter().all(|node| node.peers().count() == 1));
 }

@@ -471,7 +471,7 @@ fn a_peer_that_answers_no_abts_is_logged_out() {
     let commands: Vec<_> = sent.iter().filter_map(Sent::service).collect();
     assert_eq!(aborts, 2, "{sent:?}");
     assert!(commands.contains(&ElsCommand::LOGO) && commands.contains(&ElsCommand::FLOGI), "{commands:?}");
-    assert!(scene.events().iter().any(|event| matches!(event, NodeEvent::Down(_, Downfall::Silent))));
+    assert!(scene.events().iter().any(|event| matches!(event, NodeEvent::Down(_, SessionEnd::Silent))));
 }
 
 #[test]
@@ -519,7 +519,7 @@ fn who_is_silent_is_gone_and_logged_out() {
     scene.pass(SECOND);
     assert_eq!(scene.only().command(), ElsCommand::LOGO);
     let events = scene.events();
-    assert!(matches!(events[..], [NodeEvent::Found(_), NodeEvent::Lost(_), NodeEvent::Down(_, Downfall::Gone)]));
+    assert!(matches!(events[..], [NodeEvent::Found(_), NodeEvent::Lost(_), NodeEvent::Down(_, SessionEnd::Gone)]));
     scene.discover(Vn2vnKind::ClaimNotification, 3, INITIATOR);
     scene.beacon();
     let events = scene.events();
@@ -571,9 +571,9 @@ fn a_session_takes_what_it_had_with_it() {
         assert_eq!(initiator.poll_completion().map(|done| done.outcome), Some(Outcome::LinkLost));
         let events = scene.events();
         match unplugged {
-            false => assert!(matches!(events[..], [NodeEvent::Down(_, Downfall::LoggedOut)]), "{events:?}"),
+            false => assert!(matches!(events[..], [NodeEvent::Down(_, SessionEnd::LoggedOut)]), "{events:?}"),
             true => assert!(
-                matches!(events[..], [NodeEvent::NoAddress, NodeEvent::Down(_, Downfall::NoAddress)]),
+                matches!(events[..], [NodeEvent::NoAddress, NodeEvent::Down(_, SessionEnd::NoAddress)]),
                 "{events:?}"
             ),
         }
@@ -630,5 +630,5 @@ fn who_was_never_found_is_not_lost() {
     // It logged in and sent no beacon.
     let mut scene = Scene::up();
     scene.pass(21 * SECOND);
-    assert!(matches!(scene.events()[..], [NodeEvent::Down(_, Downfall::Gone)]));
+    assert!(matches!(scene.events()[..], [NodeEvent::Down(_, SessionEnd::Gone)]));
 }

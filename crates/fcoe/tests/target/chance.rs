@@ -1,4 +1,4 @@
-//! Frames that are lost, doubled, late or forged: no wrong octet is written or read, and no exchange is left behind.
+//! Frames that are lost, doubled, late or forged: no wrong byte is written or read, and no exchange is left behind.
 
 use crate::mock::pattern;
 use crate::rig::{OURS, Rig, SECOND};
@@ -9,7 +9,7 @@ use linerate_wire::{Eof, FcType, FcoeFrame, FcpResponse, FcpSrr, FcpTransferRead
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Octets of memory that one command at a time uses.
+/// Bytes of memory that one command at a time uses.
 const REGION: usize = 16 * 512;
 const REGIONS: usize = 16;
 
@@ -179,7 +179,7 @@ impl World {
         }
     }
 
-    /// An aborted write has written some of its octets, and none but its own.
+    /// An aborted write has written some of its bytes, and none but its own.
     fn aborted(&mut self, ox_id: OxId) {
         let Some(io) = self.open.remove(&ox_id).filter(|io| io.write) else { return };
         for (i, new) in io.data.iter().enumerate() {

@@ -42,7 +42,7 @@ fn data_in_is_one_sequence_and_the_response_the_next() {
 }
 
 /// FCP-4, clause 9.5: FCP_RESID_UNDER is FCP_DL less what the command wanted, FCP_RESID_OVER the other way
-/// round; never more than FCP_DL octets are sent.
+/// round; never more than FCP_DL bytes are sent.
 #[test]
 fn residuals_are_what_the_command_wanted_more_or_less_than_fcp_dl() {
     let mut rig = rig();
@@ -119,7 +119,7 @@ fn long_data_out_is_asked_for_in_bursts() {
     assert_eq!(rig.response(OxId(7)), (0, 0, None));
     placed(&mut rig, 0, &data);
     assert_eq!(rig.target.counters().transfer_readies, 3);
-    // Not an octet of the next burst comes with this one.
+    // Not a byte of the next burst comes with this one.
     rig.write(0, OxId(8), 0, 40);
     let (rx_id, _, _) = rig.ready();
     let header = rig.header(0, r_ctl::DATA, f_ctl::RELATIVE_OFFSET, OxId(8), rx_id);

@@ -68,7 +68,7 @@ fn a_write_that_came_twice_is_given_up() {
     rig.wire.silent();
     rig.reply(0, ox_id, &ElsReply::Reject(UNKNOWN));
     assert_eq!((rig.target.exchanges(), rig.target.peers().next().unwrap().queue_depth), (0, 0));
-    assert_eq!((rig.target.counters().forgotten, rig.target.counters().inquiries), (1, 1));
+    assert_eq!((rig.target.counters().forgotten, rig.target.counters().rec_polls), (1, 1));
     assert!(matches!(rig.device().events.last(), Some(Event::Abort(_))));
     // Data that comes nevertheless is nobody's.
     rig.data(0, OxId(7), rx_id, 0, &[0xaa; 512]);

@@ -28,12 +28,12 @@ pub(crate) enum Event {
     Manage(Function, Lun),
 }
 
-/// GOOD, of a command that wanted so many octets.
+/// GOOD, of a command that wanted so many bytes.
 pub(crate) fn good(wanted: u64) -> Response {
     Response { status: 0, sense: [0; 32], sense_len: 0, wanted }
 }
 
-/// CHECK CONDITION with sense data of 18 octets.
+/// CHECK CONDITION with sense data of 18 bytes.
 pub(crate) fn check(key: u8, wanted: u64) -> Response {
     let mut sense = [0; 32];
     (sense[0], sense[2], sense[7], sense[12]) = (0x70, key, 10, 0x29);
@@ -87,7 +87,7 @@ impl Memory for Chunked {
 }
 
 impl Mock {
-    /// With a memory of so many octets, each of them known.
+    /// With a memory of so many bytes, each of them known.
     pub(crate) fn new(len: usize) -> Self {
         let octets = (0..len).map(pattern).collect();
         Self {
@@ -125,7 +125,7 @@ impl Mock {
     }
 }
 
-/// What octet `at` of the memory is at first.
+/// What byte `at` of the memory is at first.
 pub(crate) fn pattern(at: usize) -> u8 {
     (at * 7 + at / 251).to_le_bytes()[0]
 }

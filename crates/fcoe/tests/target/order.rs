@@ -5,7 +5,7 @@ use linerate_block::{Memory, Ram};
 use linerate_fcoe::{Disks, DisksConfig, Peer, TargetConfig};
 use linerate_wire::{FcpCommand, FcpResponse, OxId, RxId, Wwn, fcp_attribute, fcp_function, r_ctl};
 
-/// A rig with one disk in memory whose octets are 0x11, and two initiators that know that they are new.
+/// A rig with one disk in memory whose bytes are 0x11, and two initiators that know that they are new.
 fn disks(change: impl Fn(Peer) -> Peer) -> Rig<Disks> {
     let mut disks = Disks::new(&DisksConfig { wwpn: Wwn(1), wwnn: Wwn(2), buffers: 1 << 20 });
     let mut ram = Ram::new(1 << 20, 512, false, 7).unwrap();
@@ -51,7 +51,7 @@ fn an_ordered_write_does_not_overtake_a_read() {
         rig.old_data(OxId(1), 2);
         rig.wire.room = 14;
         rig.poll();
-        // 32768 octets in frames of 2112.
+        // 32768 bytes in frames of 2112.
         rig.old_data(OxId(1), 14);
         rig.wire.silent();
         // The last frame of all is the response; the ordered command follows it at once, though nobody asks again.
@@ -125,7 +125,7 @@ fn a_write_that_another_has_ended_is_answered_before_its_data_is_there() {
     rig.old_data(OxId(4), 1);
 }
 
-/// A READ that ends before its time keeps nobody waiting: by ABTS, by a function, by a logout, with no octet taken.
+/// A READ that ends before its time keeps nobody waiting: by ABTS, by a function, by a logout, with no byte taken.
 #[test]
 fn a_read_that_is_cut_short_has_ended() {
     type End = fn(&mut Rig<Disks>);

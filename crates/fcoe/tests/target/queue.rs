@@ -140,7 +140,7 @@ fn invalid_fields_are_told() {
 
 /// FCP-4, clause 4.9: a function ends the tasks that the device server says, and what is being
 /// sent to who has sent it; it is answered with
-/// response information of 8 octets.
+/// response information of 8 bytes.
 #[test]
 fn functions_end_the_tasks_they_cover() {
     let (here, there) = (Lun([0; 8]), Lun([0, 1, 0, 0, 0, 0, 0, 0]));
@@ -304,11 +304,11 @@ fn odd_configurations_work() {
     assert_eq!(rig.wire.all().iter().map(|sent| sent.payload.len()).collect::<Vec<_>>(), [256, 256, 24]);
     rig.write(0, OxId(1), 0, 1);
     assert_eq!(rig.ready(), (RxId(1), 0, 4));
-    // FC-FS-3, data field: 2112 octets are the most there are.
+    // FC-FS-3, data field: 2112 bytes are the most there are.
     let mut rig = Rig::new(TargetConfig::default(), |peer| Peer { max_payload: 5000, ..peer });
     rig.read(0, OxId(1), 0, 8);
     assert_eq!(rig.wire.all().iter().map(|sent| sent.payload.len()).collect::<Vec<_>>(), [2112, 1984, 24]);
-    // FC-FS-3, fill octets: only the last frame of a sequence has them.
+    // FC-FS-3, fill bytes: only the last frame of a sequence has them.
     let mut rig = Rig::new(TargetConfig::default(), |peer| Peer { max_payload: 2047, ..peer });
     rig.read(0, OxId(1), 0, 8);
     assert_eq!(rig.wire.all().iter().map(|sent| sent.payload.len()).collect::<Vec<_>>(), [2044, 2044, 8, 24]);

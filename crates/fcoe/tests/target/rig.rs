@@ -101,7 +101,7 @@ impl<S: DeviceServer> Rig<S> {
         self.command(from, ox_id, &FcpCommand { write: true, data_len: u32::from(blocks) * 512, ..plain(&cdb) });
     }
 
-    /// Data out in frames of 2048 octets as the kernel sends them, `data` lying at `offset`.
+    /// Data out in frames of 2048 bytes as the kernel sends them, `data` lying at `offset`.
     pub(crate) fn data(&mut self, from: usize, ox_id: OxId, rx_id: RxId, offset: u32, data: &[u8]) {
         for frame in self.data_frames(from, ox_id, rx_id, offset, data) {
             self.take(from, &frame);
@@ -142,7 +142,7 @@ impl<S: DeviceServer> Rig<S> {
         (unit.status, unit.residual, unit.code)
     }
 
-    /// The next frame sent is FCP_XFER_RDY: the exchange's RX_ID, where and how many octets.
+    /// The next frame sent is FCP_XFER_RDY: the exchange's RX_ID, where and how many bytes.
     pub(crate) fn ready(&mut self) -> (RxId, u32, u32) {
         let sent: Sent = self.wire.expect(r_ctl::DATA_DESCRIPTOR);
         let unit = linerate_wire::FcpTransferReady::parse(&sent.payload).unwrap();

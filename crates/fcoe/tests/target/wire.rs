@@ -1,4 +1,4 @@
-//! The wire in both directions: what the target sends, as frames; what an initiator sends, octet by octet.
+//! The wire in both directions: what the target sends, as frames; what an initiator sends, byte by byte.
 
 use linerate_fcoe::{Sequence, Transmit};
 use linerate_wire::{Eof, FcHeader, FcId, FcType, FcoeFrame, FcoeRepr, OxId, RxId, Sof, f_ctl, r_ctl};

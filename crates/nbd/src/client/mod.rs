@@ -1,4 +1,4 @@
-//! The client of an export: operations in, requests out, replies in, ends out. Whoever has the connection moves the octets.
+//! The client of an export: operations in, requests out, replies in, ends out. Whoever has the connection moves the bytes.
 //!
 //! When the server is lost, or says what it may not, all operations end with [`BackendError::Gone`], and so do new ones
 //! until it is back; it must come back as large as it was. A server that is silent for [`ClientOptions::timeout`] while it
@@ -49,10 +49,10 @@ pub enum Unfit {
 #[error("the server is lost")]
 pub struct Lost;
 
-/// Slices of octets that leave at once, at most: requests, and the data of each.
+/// Slices of bytes that leave at once, at most: requests, and the data of each.
 pub const CLIENT_SLICES: usize = 2 * link::BATCH;
 
-/// An export on a server. Blocks are as large as the least request that the server takes, 512 octets or more.
+/// An export on a server. Blocks are as large as the least request that the server takes, 512 bytes or more.
 ///
 /// To send: [`begin`](Self::begin), then [`output`](Self::output) and [`sent`](Self::sent) until there is no more. To
 /// receive, if [`expects`](Self::expects) says so: [`advance`](Self::advance) until it says that nothing has ended, then
@@ -73,7 +73,7 @@ impl Client {
     /// The client of an export that was agreed on; its device is told from others by the serial number.
     ///
     /// # Errors
-    /// The export is empty or wants requests of more than 4096 octets.
+    /// The export is empty or wants requests of more than 4096 bytes.
     pub fn new(agreed: Agreed, options: ClientOptions, serial: u64, now: Instant) -> Result<Self, Unfit> {
         let block_size = agreed.sizes.least.max(512);
         if block_size > 4096 {
@@ -166,12 +166,12 @@ impl Client {
         self.link.as_ref().is_some_and(Link::has_output)
     }
 
-    /// Shows the octets that are to be sent next, a WRITE's data where it lies; gives how many slices there are.
+    /// Shows the bytes that are to be sent next, a WRITE's data where it lies; gives how many slices there are.
     pub fn output<'a>(&'a self, slices: &mut [IoSlice<'a>; CLIENT_SLICES]) -> usize {
         self.link.as_ref().map_or(0, |link| link.output(slices))
     }
 
-    /// So many of the octets that [`Client::output`] showed have been sent.
+    /// So many of the bytes that [`Client::output`] showed have been sent.
     pub fn sent(&mut self, octets: usize) {
         if let Some(link) = &mut self.link {
             link.sent(octets);
@@ -197,7 +197,7 @@ impl Client {
         }
     }
 
-    /// Uses octets that have come, up to the end of a reply; true if one has ended.
+    /// Uses bytes that have come, up to the end of a reply; true if one has ended.
     ///
     /// # Errors
     /// The server said what it may not.
@@ -215,7 +215,7 @@ impl Client {
         Ok(true)
     }
 
-    /// Where the next octets received belong: a READ's data in its buffer, all else in a buffer of the client's. There is
+    /// Where the next bytes received belong: a READ's data in its buffer, all else in a buffer of the client's. There is
     /// room after [`Client::advance`] has said that nothing has ended.
     pub fn room(&mut self) -> &mut [u8] {
         self.link.as_mut().map_or(&mut [], Link::room)

@@ -1,4 +1,4 @@
-//! The server's side of the negotiation, octets in and octets out.
+//! The server's side of the negotiation, bytes in and bytes out.
 
 use crate::service::Export;
 use crate::wire::{
@@ -41,7 +41,7 @@ impl Offer {
         self.structured
     }
 
-    /// Takes what has come; gives how many octets it used, and what follows. Answers go to `out`.
+    /// Takes what has come; gives how many bytes it used, and what follows. Answers go to `out`.
     pub(super) fn handle(&mut self, input: &[u8], exports: &[Export], out: &mut Vec<u8>) -> (usize, Verdict) {
         let Some(flags) = self.flags else {
             let Some(octets) = input.first_chunk() else { return (0, Verdict::More) };

@@ -5,7 +5,7 @@ use super::export;
 /// Size and flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExportInfo {
-    /// Octets.
+    /// Bytes.
     pub size: u64,
     /// Transmission flags: see [`export`].
     pub flags: u16,
@@ -19,7 +19,7 @@ impl ExportInfo {
     }
 }
 
-/// Sizes of requests, in octets.
+/// Sizes of requests, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// What offsets and lengths are multiples of: a power of two.

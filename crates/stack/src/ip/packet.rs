@@ -14,7 +14,7 @@ pub(crate) struct Packet<'a> {
     /// The packet from its IP header on, for errors that quote it.
     pub(crate) whole: &'a [u8],
     pub(crate) protocol: IpProtocol,
-    /// Which octet of the packet names it.
+    /// Which byte of the packet names it.
     pub(crate) named_at: u32,
     pub(crate) payload: &'a [u8],
     /// It came to everybody (a group or a broadcast): nobody answers with an error.

@@ -22,7 +22,7 @@ pub struct LogoRepr {
 }
 
 impl LogoRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 16;
 
     /// The request in a payload.
@@ -73,7 +73,7 @@ pub struct AdiscRepr {
 }
 
 impl AdiscRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 28;
 
     /// The address in a payload.
@@ -125,7 +125,7 @@ pub struct RtvAccRepr {
 }
 
 impl RtvAccRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 16;
     /// E_D_TOV counts nanoseconds.
     pub const NANOSECONDS: u32 = 0x0400_0000;

@@ -31,7 +31,7 @@ pub struct BaAccRepr {
 }
 
 impl BaAccRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 12;
 
     /// The values in a payload.
@@ -77,7 +77,7 @@ pub struct BaRjtRepr {
 }
 
 impl BaRjtRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 4;
     /// Reason: the request makes no sense.
     pub const LOGICAL_ERROR: u8 = 0x03;

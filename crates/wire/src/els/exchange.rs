@@ -39,7 +39,7 @@ pub struct ExchangeRepr {
 }
 
 impl ExchangeRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 12;
 
     /// The exchange in a payload.
@@ -91,14 +91,14 @@ pub struct RecAccRepr {
     pub originator: FcId,
     /// Its responder.
     pub responder: FcId,
-    /// FC4VALUE: in FCP, octets that were received or sent without a gap (FCP-4, REC).
+    /// FC4VALUE: in FCP, bytes that were received or sent without a gap (FCP-4, REC).
     pub transferred: u32,
     /// Bits of [`e_stat`].
     pub status: u32,
 }
 
 impl RecAccRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 24;
 
     /// The values in a payload.

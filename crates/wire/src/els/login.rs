@@ -52,7 +52,7 @@ pub struct LoginRepr {
     pub features: u16,
     /// Buffer-to-buffer state change number: four bits.
     pub bb_sc_n: u8,
-    /// Octets of payload that it takes in a frame: twelve bits.
+    /// Bytes of payload that it takes in a frame: twelve bits.
     pub receive_size: u16,
     /// Sequences at a time in all classes.
     pub sequences: u16,
@@ -88,7 +88,7 @@ pub struct ClassParameters {
     pub initiator_control: u16,
     /// What it can do as recipient.
     pub recipient_control: u16,
-    /// Octets of payload that it takes in a frame.
+    /// Bytes of payload that it takes in a frame.
     pub receive_size: u16,
     /// Sequences at a time.
     pub sequences: u16,
@@ -99,7 +99,7 @@ pub struct ClassParameters {
 }
 
 impl LoginRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 116;
     /// Continuously increasing relative offset, in [`LoginRepr::features`].
     pub const CONTINUOUS_OFFSET: u16 = 0x8000;

@@ -69,7 +69,7 @@ pub struct ServicePage {
 }
 
 impl ServicePage {
-    /// Octets of a page.
+    /// Bytes of a page.
     pub const LEN: usize = 16;
     /// In a request: establish an image pair; in a reply: it is established.
     pub const IMAGE_PAIR: u16 = 0x2000;
@@ -144,7 +144,7 @@ impl<'a> ServicePages<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it is shorter than its length says, [`Error::Malformed`] when pages are not 16 octets
+    /// [`Error::Truncated`] when it is shorter than its length says, [`Error::Malformed`] when pages are not 16 bytes
     /// long or there is none.
     pub fn new_checked(octets: &'a [u8]) -> Result<Self, Error> {
         let head: &[u8; 4] = payload(octets)?;
@@ -170,7 +170,7 @@ impl<'a> ServicePages<'a> {
         self.iter().find(|page| page.fc_type == FcType::FCP)
     }
 
-    /// Octets of the payload.
+    /// Bytes of the payload.
     #[must_use]
     pub fn len(&self) -> usize {
         pages::FIRST_PAGE + self.pages.as_flattened().len()
@@ -182,7 +182,7 @@ impl<'a> ServicePages<'a> {
         self.pages.is_empty()
     }
 
-    /// Writes a payload with these pages and says how many octets it has.
+    /// Writes a payload with these pages and says how many bytes it has.
     ///
     /// # Errors
     ///

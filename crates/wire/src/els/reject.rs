@@ -76,7 +76,7 @@ pub struct LsRjtRepr {
 }
 
 impl LsRjtRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 8;
 
     /// Without anything of a vendor.

@@ -27,9 +27,9 @@ pub enum ElsRequest<'a> {
     Rec(ExchangeRepr),
     /// An exchange's recovery is over.
     Rrq(ExchangeRepr),
-    /// Send these octets back.
+    /// Send these bytes back.
     Echo(&'a [u8]),
-    /// Throw these octets away.
+    /// Throw these bytes away.
     Test(&'a [u8]),
 }
 
@@ -78,7 +78,7 @@ impl<'a> ElsRequest<'a> {
         }
     }
 
-    /// Writes the payload and says how many octets it has.
+    /// Writes the payload and says how many bytes it has.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl<'a> ElsRequest<'a> {
     }
 }
 
-/// A payload of the command's word and octets.
+/// A payload of the command's word and bytes.
 pub(super) fn emit_octets(command: ElsCommand, octets: &[u8], buffer: &mut [u8]) -> Result<usize, Error> {
     let len = WORD_LEN + octets.len();
     let place = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;

@@ -23,7 +23,7 @@ const PLOGI: LoginRepr = LoginRepr {
     },
 };
 
-/// Every request, with the place of its last octet that means something.
+/// Every request, with the place of its last byte that means something.
 fn requests() -> [ElsRequest<'static>; 12] {
     const PAGES: [u8; 36] = {
         let mut octets = [0; 36];

@@ -68,11 +68,11 @@ pub struct FcoeFrame<'a> {
 }
 
 impl<'a> FcoeFrame<'a> {
-    /// Octets before the FC header.
+    /// Bytes before the FC header.
     pub const HEADER_LEN: usize = 14;
-    /// Octets after payload and fill.
+    /// Bytes after payload and fill.
     pub const TRAILER_LEN: usize = 8;
-    /// Octets of a frame without payload.
+    /// Bytes of a frame without payload.
     pub const OVERHEAD: usize = Self::HEADER_LEN + FcHeader::LEN + Self::TRAILER_LEN;
 
     /// Views the payload of an Ethernet frame. The shortest frame is as long as Ethernet's shortest, so there is no
@@ -141,7 +141,7 @@ impl<'a> FcoeFrame<'a> {
     }
 }
 
-/// The octets around an FC frame.
+/// The bytes around an FC frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FcoeRepr {
     /// The delimiter in front.

@@ -52,7 +52,7 @@ pub mod f_ctl {
     pub const SEQUENCE_INITIATIVE: u32 = 0x01_0000;
     /// The parameter is a relative offset.
     pub const RELATIVE_OFFSET: u32 = 0x00_0008;
-    /// How many octets fill the last word of the payload.
+    /// How many bytes fill the last word of the payload.
     pub const FILL: u32 = 0x00_0003;
 }
 
@@ -132,7 +132,7 @@ pub struct FcHeader {
 }
 
 impl FcHeader {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const LEN: usize = 24;
 
     /// The header at the front of `frame`.
@@ -160,7 +160,7 @@ impl FcHeader {
         })
     }
 
-    /// The header's octets.
+    /// The header's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
@@ -179,7 +179,7 @@ impl FcHeader {
         octets
     }
 
-    /// Octets that fill the payload's last word.
+    /// Bytes that fill the payload's last word.
     #[must_use]
     pub fn fill(&self) -> usize {
         usize::from((self.f_ctl & f_ctl::FILL).to_be_bytes()[3])

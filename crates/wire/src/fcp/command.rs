@@ -76,18 +76,18 @@ pub struct FcpCommand<'a> {
     pub read: bool,
     /// The initiator gives data: WRDATA.
     pub write: bool,
-    /// The command descriptor block: 16 octets and up to 63 words more.
+    /// The command descriptor block: 16 bytes and up to 63 words more.
     pub cdb: &'a [u8],
-    /// Octets of data at most; of data out, when both directions are used.
+    /// Bytes of data at most; of data out, when both directions are used.
     pub data_len: u32,
-    /// Octets of data in at most, when both directions are used; else zero and not on the wire.
+    /// Bytes of data in at most, when both directions are used; else zero and not on the wire.
     pub bidirectional_read_len: u32,
 }
 
 impl<'a> FcpCommand<'a> {
-    /// Octets of a unit whose CDB has 16 and which moves data in one direction.
+    /// Bytes of a unit whose CDB has 16 and which moves data in one direction.
     pub const LEN: usize = 32;
-    /// Octets of the longest unit.
+    /// Bytes of the longest unit.
     pub const MAX_LEN: usize = Self::LEN + 63 * 4 + 4;
 
     /// Reads a unit: the whole payload of its frame.
@@ -123,18 +123,18 @@ impl<'a> FcpCommand<'a> {
         })
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     #[must_use]
     pub fn buffer_len(&self) -> usize {
         field::CDB + self.cdb_words() * 4 + if self.read && self.write { 8 } else { 4 }
     }
 
-    /// Writes the unit to the front of `buffer`; a CDB shorter than 16 octets, or no number of words long, is filled with
-    /// zeros. Returns the octets written.
+    /// Writes the unit to the front of `buffer`; a CDB shorter than 16 bytes, or no number of words long, is filled with
+    /// zeros. Returns the bytes written.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it does not fit, [`Error::TooLarge`] when the CDB is longer than 268 octets, the priority
+    /// [`Error::Truncated`] when it does not fit, [`Error::TooLarge`] when the CDB is longer than 268 bytes, the priority
     /// above 15 or the attribute above 7; nothing is written then.
     pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, Error> {
         let added = u8::try_from(self.cdb_words() - 4).ok().filter(|words| *words < 64);

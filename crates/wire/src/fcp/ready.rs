@@ -26,21 +26,21 @@ mod field {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FcpTransferReady {
-    /// Where the data begins that is asked for, counted from the command's first octet.
+    /// Where the data begins that is asked for, counted from the command's first byte.
     pub offset: u32,
-    /// How many octets are asked for.
+    /// How many bytes are asked for.
     pub len: u32,
 }
 
 impl FcpTransferReady {
-    /// Octets of the unit.
+    /// Bytes of the unit.
     pub const LEN: usize = 12;
 
     /// Reads a unit: the whole payload of its frame.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it is shorter, [`Error::Malformed`] when it is longer, or asks for nothing or for octets
+    /// [`Error::Truncated`] when it is shorter, [`Error::Malformed`] when it is longer, or asks for nothing or for bytes
     /// that no relative offset can name.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         if octets.len() < Self::LEN {
@@ -56,7 +56,7 @@ impl FcpTransferReady {
         Ok(ready)
     }
 
-    /// The unit's octets.
+    /// The unit's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];

@@ -69,7 +69,7 @@ pub struct FcpResponse<'a> {
     pub qualifier: u16,
     /// SCSI's status (SAM-5, clause 5.3); not valid when `code` is there.
     pub status: u8,
-    /// Octets that the command wanted beyond FCP_DL (greater than zero) or did not want of it (less than zero).
+    /// Bytes that the command wanted beyond FCP_DL (greater than zero) or did not want of it (less than zero).
     pub residual: i64,
     /// The target wants FCP_CONF.
     pub confirm: bool,
@@ -82,16 +82,16 @@ pub struct FcpResponse<'a> {
 }
 
 impl<'a> FcpResponse<'a> {
-    /// Octets of a unit without response info and sense data.
+    /// Bytes of a unit without response info and sense data.
     pub const LEN: usize = 24;
     const INFO_LEN: usize = 8;
 
-    /// Reads a unit: the payload of its frame. Octets after what its lengths count are left alone.
+    /// Reads a unit: the payload of its frame. Bytes after what its lengths count are left alone.
     ///
     /// # Errors
     ///
     /// [`Error::Truncated`] when it is shorter than its lengths say, [`Error::Malformed`] when the response info has
-    /// neither 4 nor 8 octets or a residual is both over and under.
+    /// neither 4 nor 8 bytes or a residual is both over and under.
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         if octets.len() < Self::LEN {
             return Err(Error::Truncated(NAME));
@@ -121,7 +121,7 @@ impl<'a> FcpResponse<'a> {
         })
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     #[must_use]
     pub fn buffer_len(&self) -> usize {
         let info = if self.code.is_some() { Self::INFO_LEN } else { 0 };
@@ -129,12 +129,12 @@ impl<'a> FcpResponse<'a> {
         Self::LEN + info + self.sense.len() + residual
     }
 
-    /// Writes the unit to the front of `buffer`; returns the octets written. A residual beyond 32 bits is written as the
+    /// Writes the unit to the front of `buffer`; returns the bytes written. A residual beyond 32 bits is written as the
     /// greatest that fits.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it does not fit, [`Error::TooLarge`] when the sense data has more than 65535 octets;
+    /// [`Error::Truncated`] when it does not fit, [`Error::TooLarge`] when the sense data has more than 65535 bytes;
     /// nothing is written then.
     pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, Error> {
         let sense_len = u16::try_from(self.sense.len()).map_err(|_| Error::TooLarge(NAME, "sense data"))?;

@@ -46,7 +46,7 @@ pub struct FcpSrr {
 }
 
 impl FcpSrr {
-    /// Octets of the request.
+    /// Bytes of the request.
     pub const LEN: usize = 16;
 
     /// Reads a request: the payload of its frame.
@@ -67,7 +67,7 @@ impl FcpSrr {
         }
     }
 
-    /// The request's octets.
+    /// The request's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
@@ -95,7 +95,7 @@ pub enum FcpSrrReply {
 }
 
 impl FcpSrrReply {
-    /// Octets of the longer answer.
+    /// Bytes of the longer answer.
     pub const MAX_LEN: usize = 8;
 
     /// Reads an answer: the payload of its frame.
@@ -114,7 +114,7 @@ impl FcpSrrReply {
         }
     }
 
-    /// The answer's octets, and how many of them count.
+    /// The answer's bytes, and how many of them count.
     #[must_use]
     pub fn octets(self) -> ([u8; Self::MAX_LEN], usize) {
         match self {

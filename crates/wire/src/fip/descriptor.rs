@@ -53,7 +53,7 @@ pub enum FipDescriptor<'a> {
         /// Its name.
         name: Wwn,
     },
-    /// Type 6: octets of the longest FCoE frame behind its Ethernet header, FCS not counted.
+    /// Type 6: bytes of the longest FCoE frame behind its Ethernet header, FCS not counted.
     MaxFcoeSize(u16),
     /// Types 7 to 10: a link service's frame.
     Els {
@@ -168,7 +168,7 @@ impl<'a> FipDescriptor<'a> {
         self.code() < NOT_CRITICAL
     }
 
-    /// Octets of it, type and length counted.
+    /// Bytes of it, type and length counted.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a descriptor is never empty")]
     pub const fn len(&self) -> usize {
@@ -184,7 +184,7 @@ impl<'a> FipDescriptor<'a> {
         }
     }
 
-    /// Reads one whose octets are `bytes`, type and length counted: at least 4.
+    /// Reads one whose bytes are `bytes`, type and length counted: at least 4.
     fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         let els = |kind| {
             let header = bytes.get(field::WORD..).ok_or(Error::Malformed(NAME, "length"))?;
@@ -325,7 +325,7 @@ impl<'a> Iterator for FipDescriptors<'a> {
 mod tests {
     use super::*;
 
-    /// One of each, and its octets.
+    /// One of each, and its bytes.
     fn all() -> Vec<(FipDescriptor<'static>, Vec<u8>)> {
         let header = FcHeader::parse(&[0x22; 24]).unwrap();
         let els = |kind, code| {

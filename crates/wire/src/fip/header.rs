@@ -36,7 +36,7 @@ pub struct FipFrame<'a> {
 }
 
 impl<'a> FipFrame<'a> {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const HEADER_LEN: usize = 10;
     /// All FCFs: where ENodes of a fabric ask (FC-BB-6, clause 7, FIP group addresses).
     pub const ALL_FCF_MACS: MacAddr = MacAddr([0x01, 0x10, 0x18, 0x01, 0x00, 0x02]);
@@ -51,7 +51,7 @@ impl<'a> FipFrame<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when header and descriptor list are longer than the octets there are, [`Error::Malformed`]
+    /// [`Error::Truncated`] when header and descriptor list are longer than the bytes there are, [`Error::Malformed`]
     /// when the version is not 1.
     pub fn new_checked(octets: &'a [u8]) -> Result<Self, Error> {
         if octets.len() < Self::HEADER_LEN {
@@ -164,7 +164,7 @@ impl FipFlags {
     }
 }
 
-/// Octets of a frame with these descriptors.
+/// Bytes of a frame with these descriptors.
 pub(super) fn frame_len(descriptors: &[Option<FipDescriptor<'_>>]) -> usize {
     FipFrame::HEADER_LEN + descriptors.iter().flatten().map(FipDescriptor::len).sum::<usize>()
 }

@@ -62,7 +62,7 @@ impl FipVlanRepr {
         })
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     #[must_use]
     pub fn buffer_len(&self) -> usize {
         frame_len(&self.descriptors())

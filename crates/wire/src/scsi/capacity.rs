@@ -34,7 +34,7 @@ mod short {
 pub struct Capacity {
     /// The last logical block.
     pub last: u64,
-    /// Octets of a logical block, without protection information.
+    /// Bytes of a logical block, without protection information.
     pub block_size: u32,
     /// The type of protection information, 1 to 3; 0 for none.
     pub protection: u8,
@@ -49,7 +49,7 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// Octets of READ CAPACITY (16) data.
+    /// Bytes of READ CAPACITY (16) data.
     pub const LEN: usize = 32;
 
     /// READ CAPACITY (10) data: the last block and the block size; 0xffffffff says that one must ask for (16).
@@ -81,7 +81,7 @@ impl Capacity {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when there are fewer than 8 octets.
+    /// [`Error::Truncated`] when there are fewer than 8 bytes.
     pub fn parse_10(octets: &[u8]) -> Result<Option<Self>, Error> {
         if octets.len() < 8 {
             return Err(Error::Truncated(NAME));
@@ -102,7 +102,7 @@ impl Capacity {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when there are fewer than 32 octets.
+    /// [`Error::Truncated`] when there are fewer than 32 bytes.
     pub fn parse_16(octets: &[u8]) -> Result<Self, Error> {
         if octets.len() < Self::LEN {
             return Err(Error::Truncated(NAME));

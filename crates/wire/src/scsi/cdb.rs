@@ -75,15 +75,15 @@ mod field {
 /// Which of a command's forms it is: they differ in how large its fields may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
-    /// 6 octets: 21 bits of address, 1 to 256 blocks.
+    /// 6 bytes: 21 bits of address, 1 to 256 blocks.
     Six,
-    /// 10 octets: 32 bits of address, 65535 blocks.
+    /// 10 bytes: 32 bits of address, 65535 blocks.
     Ten,
-    /// 12 octets: 32 bits of address.
+    /// 12 bytes: 32 bits of address.
     Twelve,
-    /// 16 octets: 64 bits of address.
+    /// 16 bytes: 64 bits of address.
     Sixteen,
-    /// 32 octets: as 16, and what the protection information is to be.
+    /// 32 bytes: as 16, and what the protection information is to be.
     ThirtyTwo(ProtectionTags),
 }
 
@@ -116,7 +116,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// The shortest form of 10 octets or more that reaches those blocks, with no option set.
+    /// The shortest form of 10 bytes or more that reaches those blocks, with no option set.
     #[must_use]
     pub fn new(lba: u64, blocks: u32) -> Self {
         let ten = u32::try_from(lba).is_ok() && u16::try_from(blocks).is_ok();
@@ -134,26 +134,26 @@ pub enum Cdb {
     RequestSense {
         /// In descriptor format.
         descriptors: bool,
-        /// Octets that are taken.
+        /// Bytes that are taken.
         allocation: u8,
     },
     /// What is the unit? (SPC-4, clause 6.6)
     Inquiry {
         /// A page of vital product data, or else the standard data.
         page: Option<u8>,
-        /// Octets that are taken.
+        /// Bytes that are taken.
         allocation: u16,
     },
     /// Which units are there? (SPC-4, clause 6.33)
     ReportLuns {
         /// Which kinds of units.
         select: u8,
-        /// Octets that are taken.
+        /// Bytes that are taken.
         allocation: u32,
     },
     /// How does the unit behave? (SPC-4, clauses 6.13 and 6.14)
     ModeSense {
-        /// The form of 10 octets; otherwise that of 6.
+        /// The form of 10 bytes; otherwise that of 6.
         ten: bool,
         /// No block descriptor, please.
         no_descriptors: bool,
@@ -165,7 +165,7 @@ pub enum Cdb {
         page: u8,
         /// Which subpage; 0xff for all.
         subpage: u8,
-        /// Octets that are taken.
+        /// Bytes that are taken.
         allocation: u16,
     },
     /// Start, stop, and power conditions (SBC-3, clause 5.25).
@@ -187,12 +187,12 @@ pub enum Cdb {
     ReadCapacity10,
     /// How large is it, and what of protection and provisioning? (SBC-3, clause 5.16)
     ReadCapacity16 {
-        /// Octets that are taken.
+        /// Bytes that are taken.
         allocation: u32,
     },
-    /// Read blocks (SBC-3, clauses 5.11 to 5.14; SBC-2 for 6 octets).
+    /// Read blocks (SBC-3, clauses 5.11 to 5.14; SBC-2 for 6 bytes).
     Read(Transfer),
-    /// Write blocks (SBC-3, clauses 5.33 to 5.36; SBC-2 for 6 octets).
+    /// Write blocks (SBC-3, clauses 5.33 to 5.36; SBC-2 for 6 bytes).
     Write(Transfer),
     /// Write blocks and verify them on the medium (SBC-3, clause 5.37 and on).
     WriteAndVerify {
@@ -210,7 +210,7 @@ pub enum Cdb {
     },
     /// Read blocks into the cache (SBC-3, clauses 5.8 and 5.9).
     PreFetch {
-        /// Ten or sixteen octets.
+        /// Ten or sixteen bytes.
         width: Width,
         /// Do not wait for the end.
         immediate: bool,
@@ -221,7 +221,7 @@ pub enum Cdb {
     },
     /// Put the cache on the medium (SBC-3, clauses 5.26 and 5.27).
     SynchronizeCache {
-        /// Ten or sixteen octets.
+        /// Ten or sixteen bytes.
         width: Width,
         /// Do not wait for the end.
         immediate: bool,
@@ -232,7 +232,7 @@ pub enum Cdb {
     },
     /// Write the same block many times (SBC-3, clauses 5.43 and on).
     WriteSame {
-        /// Which form: 10, 16 or 32 octets.
+        /// Which form: 10, 16 or 32 bytes.
         width: Width,
         /// The first logical block.
         lba: u64,
@@ -244,14 +244,14 @@ pub enum Cdb {
         anchor: bool,
         /// Blocks may be given back.
         unmap: bool,
-        /// There is no data out: zeros are written. Not in the form of 10 octets.
+        /// There is no data out: zeros are written. Not in the form of 10 bytes.
         no_data: bool,
     },
     /// Give blocks back (SBC-3, clause 5.28).
     Unmap {
         /// They keep their place.
         anchor: bool,
-        /// Octets of parameter list.
+        /// Bytes of parameter list.
         len: u16,
     },
     /// Write blocks if the medium has others that came with them (SBC-3, clause 5.2).
@@ -271,7 +271,7 @@ pub enum Cdb {
     PersistentReserveIn {
         /// READ KEYS (0), READ RESERVATION (1), REPORT CAPABILITIES (2), READ FULL STATUS (3).
         action: u8,
-        /// Octets that are taken.
+        /// Bytes that are taken.
         allocation: u16,
     },
     /// Register and reserve (SPC-4, clause 6.16).
@@ -282,7 +282,7 @@ pub enum Cdb {
         scope: u8,
         /// Which type.
         kind: u8,
-        /// Octets of parameter list.
+        /// Bytes of parameter list.
         len: u32,
     },
     /// Which commands are there? (SPC-4, clause 6.35)
@@ -295,15 +295,15 @@ pub enum Cdb {
         opcode: u8,
         /// Which service action.
         action: u16,
-        /// Octets that are taken.
+        /// Bytes that are taken.
         allocation: u32,
     },
 }
 
-/// Why octets are no command that is known.
+/// Why bytes are no command that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CdbError {
-    /// There are fewer octets than the command has.
+    /// There are fewer bytes than the command has.
     #[error("scsi command: cut short: give all octets of the command")]
     Truncated,
     /// The opcode is not known.
@@ -312,9 +312,9 @@ pub enum CdbError {
     /// A field has a value that is not known.
     #[error("scsi command: octet {octet} has a value that is not known: use one of its standard")]
     Field {
-        /// The field's first octet.
+        /// The field's first byte.
         octet: u16,
-        /// Its highest bit, if it is no whole octet.
+        /// Its highest bit, if it is no whole byte.
         bit: Option<u8>,
     },
 }
@@ -331,7 +331,7 @@ impl CdbError {
     }
 }
 
-/// The octets of a command.
+/// The bytes of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CdbOctets {
     octets: [u8; 32],
@@ -339,7 +339,7 @@ pub struct CdbOctets {
 }
 
 impl CdbOctets {
-    /// The first 16 octets, zeros after the last: as FCP_CMND carries them. None for a longer command.
+    /// The first 16 bytes, zeros after the last: as FCP_CMND carries them. None for a longer command.
     #[must_use]
     pub fn sixteen(&self) -> Option<[u8; 16]> {
         (self.len <= 16).then(|| array_at(&self.octets, 0))
@@ -354,7 +354,7 @@ impl Deref for CdbOctets {
     }
 }
 
-/// Octets of a command, which the opcode's three highest bits say (SPC-4, clause 4.3.5.1).
+/// Bytes of a command, which the opcode's three highest bits say (SPC-4, clause 4.3.5.1).
 pub(super) const fn cdb_len(opcode: u8) -> u8 {
     match opcode >> 5 {
         0 => 6,

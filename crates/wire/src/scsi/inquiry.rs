@@ -69,12 +69,12 @@ pub struct Inquiry {
 }
 
 impl Inquiry {
-    /// Octets of the data.
+    /// Bytes of the data.
     pub const LEN: usize = 96;
     /// SAM-5, FCP-4, SPC-4, SBC-3, no versions claimed.
     pub const DISK_STANDARDS: [u16; 8] = [0x00a0, 0x0a40, 0x0460, 0x04c0, 0, 0, 0, 0];
 
-    /// The data's octets.
+    /// The data's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
@@ -94,7 +94,7 @@ impl Inquiry {
         octets
     }
 
-    /// From the first 36 octets or more; what an allocation length cut off counts as zeros.
+    /// From the first 36 bytes or more; what an allocation length cut off counts as zeros.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!((disk.qualifier, disk.device_type, disk.version), (Qualifier::CONNECTED, 0, 6));
         assert_eq!((&disk.vendor, &disk.product, &disk.revision), (b"LIO-ORG ", b"RAMDISK-MCP     ", b"4.0 "));
         assert_eq!(disk.standards, Inquiry::DISK_STANDARDS);
-        // Octet 5 of LIO says TPGS and 3PC, which this type does not claim.
+        // Byte 5 of LIO says TPGS and 3PC, which this type does not claim.
         lio[5] = 0;
         assert_eq!(disk.octets(), lio);
         let none = Inquiry {

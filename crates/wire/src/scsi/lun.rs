@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::field::{array_at, put, u32_at};
 
-/// The octets of a number below 16384 at the first level (SAM-5, clause 4.7.7): peripheral device addressing up to 255,
+/// The bytes of a number below 16384 at the first level (SAM-5, clause 4.7.7): peripheral device addressing up to 255,
 /// flat space addressing above. None when it is greater.
 #[must_use]
 pub const fn lun_octets(number: u16) -> Option<[u8; 8]> {
@@ -15,7 +15,7 @@ pub const fn lun_octets(number: u16) -> Option<[u8; 8]> {
     }
 }
 
-/// The number that the octets say, in either addressing method. None for other methods, other buses, and deeper levels.
+/// The number that the bytes say, in either addressing method. None for other methods, other buses, and deeper levels.
 #[must_use]
 pub fn lun_number(lun: [u8; 8]) -> Option<u16> {
     if lun[2..] != [0; 6] {
@@ -40,7 +40,7 @@ pub fn put_list_len(to: &mut Vec<u8>, at: usize, start: usize) {
     put(to, at, &len.to_be_bytes());
 }
 
-/// Appends REPORT LUNS data to `to`: a header of 8 octets with the list's length, and 8 octets for each (SPC-4, clause
+/// Appends REPORT LUNS data to `to`: a header of 8 bytes with the list's length, and 8 bytes for each (SPC-4, clause
 /// 6.33).
 pub fn put_luns(luns: impl Iterator<Item = [u8; 8]>, to: &mut Vec<u8>) {
     let at = to.len();
@@ -49,7 +49,7 @@ pub fn put_luns(luns: impl Iterator<Item = [u8; 8]>, to: &mut Vec<u8>) {
     put_list_len(to, at, at + 8);
 }
 
-/// The LUNs of REPORT LUNS data, and how many octets the whole list has; fewer LUNs come when the allocation length was
+/// The LUNs of REPORT LUNS data, and how many bytes the whole list has; fewer LUNs come when the allocation length was
 /// too small for all.
 ///
 /// # Errors

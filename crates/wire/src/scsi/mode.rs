@@ -39,7 +39,7 @@ pub struct ModeHeader {
     pub write_protected: bool,
     /// DPOFUA: both bits are known.
     pub dpo_fua: bool,
-    /// Logical blocks and the octets of one, if there is a block descriptor.
+    /// Logical blocks and the bytes of one, if there is a block descriptor.
     pub blocks: Option<(u64, u32)>,
 }
 
@@ -134,14 +134,14 @@ pub struct ModePage<'a> {
     pub page: u8,
     /// Which subpage; 0 for the page itself.
     pub subpage: u8,
-    /// What follows its header of 2 octets, or 4 of a subpage; of a page less than 256.
+    /// What follows its header of 2 bytes, or 4 of a subpage; of a page less than 256.
     pub body: &'a [u8],
 }
 
 impl ModePage<'_> {
     /// Read-write error recovery (SBC-3, clause 6.5).
     pub const ERROR_RECOVERY: u8 = 0x01;
-    /// Caching (SBC-3, clause 6.5): octet 0 of the body has WCE (0x04) and RCD (0x01).
+    /// Caching (SBC-3, clause 6.5): byte 0 of the body has WCE (0x04) and RCD (0x01).
     pub const CACHING: u8 = 0x08;
     /// Control (SPC-4, clause 7.5.8).
     pub const CONTROL: u8 = 0x0a;

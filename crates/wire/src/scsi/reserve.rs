@@ -84,10 +84,10 @@ pub struct ReserveParameters {
 }
 
 impl ReserveParameters {
-    /// Octets of the list without names.
+    /// Bytes of the list without names.
     pub const LEN: usize = 24;
 
-    /// The list's octets.
+    /// The list's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
@@ -102,7 +102,7 @@ impl ReserveParameters {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when there are fewer than 24 octets.
+    /// [`Error::Truncated`] when there are fewer than 24 bytes.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         if octets.len() < Self::LEN {
             return Err(Error::Truncated("reservation parameters"));

@@ -114,9 +114,9 @@ pub mod asc {
 pub struct FieldPointer {
     /// In the command descriptor block; otherwise in the parameter list.
     pub in_cdb: bool,
-    /// The field's first octet.
+    /// The field's first byte.
     pub octet: u16,
-    /// Its highest bit in that octet, if it is no whole octet.
+    /// Its highest bit in that byte, if it is no whole byte.
     pub bit: Option<u8>,
 }
 
@@ -183,9 +183,9 @@ pub struct Sense {
 }
 
 impl Sense {
-    /// Octets of fixed format.
+    /// Bytes of fixed format.
     pub const FIXED_LEN: usize = 18;
-    /// Octets of the longest that [`descriptors`](Self::descriptors) makes.
+    /// Bytes of the longest that [`descriptors`](Self::descriptors) makes.
     pub const DESCRIPTORS_LEN: usize = 28;
 
     /// With neither information nor a field.
@@ -233,7 +233,7 @@ impl Sense {
         octets
     }
 
-    /// In descriptor format, and how many of the octets it takes.
+    /// In descriptor format, and how many of the bytes it takes.
     #[must_use]
     pub fn descriptors(&self) -> ([u8; Self::DESCRIPTORS_LEN], usize) {
         let mut octets = [0; Self::DESCRIPTORS_LEN];
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!((octets[0], len, Sense::parse(&octets[..len])), (0x73, 8, Ok(deferred)));
     }
 
-    /// SPC-4, table 40: the same octets are a field's place, a progress or a count of retries.
+    /// SPC-4, table 40: the same bytes are a field's place, a progress or a count of retries.
     #[test]
     fn only_an_illegal_request_points_at_a_field() {
         let field = Some(FieldPointer { in_cdb: true, octet: 7, bit: None });

@@ -27,7 +27,7 @@ pub struct UnmapRange {
     pub blocks: u32,
 }
 
-/// The ranges of a parameter list: a header of 8 octets and 16 octets each.
+/// The ranges of a parameter list: a header of 8 bytes and 16 bytes each.
 ///
 /// # Errors
 ///

@@ -5,8 +5,8 @@ use crate::field::{array_at, counted_u8, counted_u16, put, put_u16, u16_at, u32_
 
 const NAME: &str = "vital product data";
 
-/// Appends a page to `to` (SPC-4, clause 7.8): a header of 4 octets, of which `peripheral` is the first (qualifier and
-/// device type), and what `body` appends, at most 65535 octets.
+/// Appends a page to `to` (SPC-4, clause 7.8): a header of 4 bytes, of which `peripheral` is the first (qualifier and
+/// device type), and what `body` appends, at most 65535 bytes.
 pub fn vpd(peripheral: u8, page: u8, to: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     let at = to.len();
     to.extend([peripheral, page, 0, 0]);
@@ -32,7 +32,7 @@ pub struct VpdPage<'a> {
     pub peripheral: u8,
     /// Which.
     pub page: u8,
-    /// Octets of its body, of which fewer are there when an allocation length was too small.
+    /// Bytes of its body, of which fewer are there when an allocation length was too small.
     pub len: u16,
     /// What is there of it.
     pub body: &'a [u8],
@@ -96,7 +96,7 @@ impl<'a> Designator<'a> {
         Self { code_set: 1, kind: 3, association, protocol: None, identifier }
     }
 
-    /// Appends it to `to`; an identifier of more than 255 octets is cut.
+    /// Appends it to `to`; an identifier of more than 255 bytes is cut.
     pub fn put(&self, to: &mut Vec<u8>) {
         let (identifier, len) = counted_u8(self.identifier);
         to.push(self.protocol.unwrap_or(0) << 4 | self.code_set & 0xf);
@@ -150,10 +150,10 @@ pub struct ExtendedInquiry {
 }
 
 impl ExtendedInquiry {
-    /// Octets of the body.
+    /// Bytes of the body.
     pub const LEN: usize = 60;
 
-    /// The body's octets.
+    /// The body's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
@@ -167,7 +167,7 @@ impl ExtendedInquiry {
         octets
     }
 
-    /// From the first 4 octets or more.
+    /// From the first 4 bytes or more.
     ///
     /// # Errors
     ///
@@ -231,10 +231,10 @@ pub struct BlockLimits {
 }
 
 impl BlockLimits {
-    /// Octets of the body.
+    /// Bytes of the body.
     pub const LEN: usize = 60;
 
-    /// The body's octets.
+    /// The body's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
@@ -258,7 +258,7 @@ impl BlockLimits {
         octets
     }
 
-    /// From the first 12 octets or more (SBC-2 had no more); what is not there counts as zeros.
+    /// From the first 12 bytes or more (SBC-2 had no more); what is not there counts as zeros.
     ///
     /// # Errors
     ///
@@ -306,10 +306,10 @@ pub struct BlockCharacteristics {
 }
 
 impl BlockCharacteristics {
-    /// Octets of the body.
+    /// Bytes of the body.
     pub const LEN: usize = 60;
 
-    /// The body's octets.
+    /// The body's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
@@ -319,7 +319,7 @@ impl BlockCharacteristics {
         octets
     }
 
-    /// From the first 4 octets or more (SBC-2 had no more); what is not there counts as zeros.
+    /// From the first 4 bytes or more (SBC-2 had no more); what is not there counts as zeros.
     ///
     /// # Errors
     ///
@@ -349,10 +349,10 @@ pub struct BlockProvisioning {
 }
 
 impl BlockProvisioning {
-    /// Octets of the body.
+    /// Bytes of the body.
     pub const LEN: usize = 4;
 
-    /// The body's octets.
+    /// The body's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let flags = u8::from(self.unmap) << 7
@@ -363,7 +363,7 @@ impl BlockProvisioning {
         [0, flags, self.kind & 7, 0]
     }
 
-    /// From the first 4 octets or more.
+    /// From the first 4 bytes or more.
     ///
     /// # Errors
     ///

@@ -65,7 +65,7 @@ impl Bench {
         bench
     }
 
-    /// 1 MiB of memory in blocks of 512 octets.
+    /// 1 MiB of memory in blocks of 512 bytes.
     pub(super) fn ram() -> Self {
         Self::new(Ram::new(1 << 20, 512, false, 0x1234).unwrap())
     }

@@ -90,7 +90,7 @@ impl Verify {
         if same { Ok(blocks) } else { Err(miscompare(asc::MISCOMPARE)) }
     }
 
-    /// Compares blocks and the protection information behind them with what is on the medium, octet by octet; the guard not
+    /// Compares blocks and the protection information behind them with what is on the medium, byte by byte; the guard not
     /// when VRPROTECT is 2 (SBC-3, clause 5.29: BYTCHK 1 and 3; application tags are the initiators' own, ATO).
     fn compare(&self, protection: &Protection, guarded: &Guarded, data: &[u8], read: &[u8]) -> Result<(), Response> {
         let mut blocks = data.chunks_exact(protection.stride());
@@ -178,7 +178,7 @@ impl Compare {
     }
 }
 
-/// The first octet of what was expected that is not what was read; there each block has `stride` octets, here `block`.
+/// The first byte of what was expected that is not what was read; there each block has `stride` bytes, here `block`.
 fn difference(expected: &[u8], stride: u64, read: &[u8], block: u64) -> Option<u64> {
     let (stride_len, block) = (usize::try_from(stride).ok()?, usize::try_from(block).ok()?);
     let blocks = expected.chunks_exact(stride_len).zip(read.chunks_exact(block));

@@ -113,7 +113,7 @@ impl Same {
         Some(piece)
     }
 
-    /// Octets of the next piece.
+    /// Bytes of the next piece.
     fn len(&self, tools: &Tools<'_>) -> Option<usize> {
         let block = if self.moved() { tools.stride() } else { tools.block() };
         usize::try_from(tools.piece(self.left) * block).ok()

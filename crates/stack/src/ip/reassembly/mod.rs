@@ -1,7 +1,7 @@
 //! Fragments made whole again, within fixed memory: IPv4 (RFC 791, section 3.2; RFC 815; RFC 1122, section 3.3.2; RFC
 //! 6864) and IPv6 (RFC 8200, section 4.5; RFC 5722; RFC 6946). The other way: [`Fragments`].
 //!
-//! Everything held is counted in octets, with what keeping it costs; when there is too much, or too many datagrams, the
+//! Everything held is counted in bytes, with what keeping it costs; when there is too much, or too many datagrams, the
 //! oldest goes. A datagram whose fragments contradict each other is given up, and what still comes of it is dropped until
 //! its time is over.
 //!
@@ -18,11 +18,11 @@ use linerate_wire::{Ipv4Packet, Ipv6FragmentAt, Ipv6FragmentHeader, Ipv6Packet};
 pub use fragments::{Fragment, Fragments};
 use pieces::{Overlap, Pieces};
 
-/// What keeping a datagram costs beside its octets: two rows of trees, a key in each.
+/// What keeping a datagram costs beside its bytes: two rows of trees, a key in each.
 const DATAGRAM_COST: usize = 512;
-/// What keeping a piece costs beside its octets.
+/// What keeping a piece costs beside its bytes.
 const PIECE_COST: usize = 64;
-/// The most octets that IP's length fields can state.
+/// The most bytes that IP's length fields can state.
 const LARGEST: usize = 65535;
 /// Congestion experienced (RFC 3168, section 5), in the type of service and the traffic class.
 const CE: u8 = 0b11;
@@ -32,7 +32,7 @@ const FRAGMENT_HEADER: usize = Ipv6FragmentHeader::<&[u8]>::LEN;
 /// Limits of reassembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Octets held in all, bookkeeping included.
+    /// Bytes held in all, bookkeeping included.
     pub bytes: usize,
     /// Incomplete datagrams at a time; at least one.
     pub datagrams: usize,
@@ -68,12 +68,12 @@ pub enum Reason {
     /// It carries nothing.
     Empty,
     /// Others follow, but its length is not a multiple of 8. IPv6 owes a parameter problem, code 0, that points to the
-    /// payload length, octet 4.
+    /// payload length, byte 4.
     Unaligned,
     /// It would end beyond what an IP packet can hold ("ping of death"). IPv6 owes a parameter problem, code 0, that
-    /// points to the fragment offset: two octets into the fragment header.
+    /// points to the fragment offset: two bytes into the fragment header.
     TooLong,
-    /// It has octets of another fragment: different ones or, in IPv6, any but exactly the same. The datagram is given up.
+    /// It has bytes of another fragment: different ones or, in IPv6, any but exactly the same. The datagram is given up.
     Overlap,
     /// It contradicts others on where the datagram ends. The datagram is given up.
     Inconsistent,
@@ -132,7 +132,7 @@ struct Datagram {
     pieces: Option<Pieces>,
     /// Of the first fragment: all that stands before its payload.
     header: Vec<u8>,
-    /// Of the first fragment, in IPv6: which octet of it names the fragment header.
+    /// Of the first fragment, in IPv6: which byte of it names the fragment header.
     named_at: usize,
     /// Whether a fragment met congestion.
     congestion: bool,
@@ -235,7 +235,7 @@ impl Reassembly {
         self.oldest().and_then(|key| self.datagrams.get(&key)).map(|datagram| datagram.deadline)
     }
 
-    /// Octets held, bookkeeping included.
+    /// Bytes held, bookkeeping included.
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
@@ -344,7 +344,7 @@ impl Reassembly {
         Ok(())
     }
 
-    /// Forgets the datagram's octets, and remembers until its time is over that it was given up (RFC 5722, section 4:
+    /// Forgets the datagram's bytes, and remembers until its time is over that it was given up (RFC 5722, section 4:
     /// also what has not come yet is discarded).
     fn give_up(&mut self, key: &Key) {
         let Some(datagram) = self.datagrams.get_mut(key) else { return };
@@ -385,7 +385,7 @@ impl Datagram {
     }
 }
 
-/// The header of an IPv4 packet of `total` octets that was in fragments, with room for all of them.
+/// The header of an IPv4 packet of `total` bytes that was in fragments, with room for all of them.
 fn whole_v4(header: &[u8], total: u16, congestion: bool) -> Vec<u8> {
     let mut whole = Vec::with_capacity(usize::from(total));
     whole.extend_from_slice(header);
@@ -401,7 +401,7 @@ fn whole_v4(header: &[u8], total: u16, congestion: bool) -> Vec<u8> {
 }
 
 /// The headers of an IPv6 packet whose payload length is `len`: the fragment header at the end of `header` is
-/// left out, and octet `named_at`, which named it, names what it named (RFC 8200, section 4.5).
+/// left out, and byte `named_at`, which named it, names what it named (RFC 8200, section 4.5).
 fn whole_v6(header: &[u8], named_at: usize, len: u16, congestion: bool) -> Vec<u8> {
     let unfragmentable = header.len() - FRAGMENT_HEADER;
     let mut whole = Vec::with_capacity(IPV6_HEADER + usize::from(len));

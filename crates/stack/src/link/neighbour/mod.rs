@@ -7,7 +7,7 @@
 //! machine nothing else: a neighbour whose time is up becomes STALE, those who use it come back once, and that is the
 //! use that RFC 4861 wants to see before it probes. A neighbour that stays STALE is one that nobody uses.
 //!
-//! Memory is taken at the start, but for the packets held, which are bounded in number and octets. When the table is
+//! Memory is taken at the start, but for the packets held, which are bounded in number and bytes. When the table is
 //! full, a new neighbour takes the place of one that never answered or, while those are few, of the longest unused one;
 //! a neighbour that answered and is in use keeps its place, whatever is sent to us.
 //!
@@ -316,7 +316,7 @@ impl Neighbours {
         self.len() == 0
     }
 
-    /// Octets of the packets held.
+    /// Bytes of the packets held.
     pub const fn held_bytes(&self) -> usize {
         self.held_bytes
     }

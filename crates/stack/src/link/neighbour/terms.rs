@@ -16,7 +16,7 @@ pub struct Config {
     pub capacity: usize,
     /// Packets held for each neighbour that is being resolved; at least one.
     pub queue: usize,
-    /// Octets held in all.
+    /// Bytes held in all.
     pub queue_bytes: usize,
     /// How long an answer is believed, before a random factor of 0.5 to 1.5 (BaseReachableTime), in nanoseconds.
     pub reachable_ns: u64,

@@ -1,4 +1,4 @@
-//! Commands in, octets out.
+//! Commands in, bytes out.
 
 use super::field::{self as at, report_opcodes, six, sixteen, start_stop, ten, thirty_two, twelve};
 use super::{Cdb, CdbOctets, Transfer, Width, cdb_len};
@@ -9,7 +9,7 @@ use crate::scsi::opcode::*;
 const NAME: &str = "scsi command";
 
 impl Cdb {
-    /// The command's octets.
+    /// The command's bytes.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl Cdb {
     }
 }
 
-/// Writes a transfer in its width; `opcodes` are those of 6, 10, 12 and 16 octets, `action` that of 32. Returns the
+/// Writes a transfer in its width; `opcodes` are those of 6, 10, 12 and 16 bytes, `action` that of 32. Returns the
 /// opcode.
 fn put_transfer(
     to: &mut [u8; 32],

@@ -1,4 +1,4 @@
-//! Octets in, commands out.
+//! Bytes in, commands out.
 
 use super::field::{self as at, report_opcodes, six, sixteen, start_stop, ten, thirty_two, twelve};
 use super::{Cdb, CdbError, ProtectionTags, Transfer, Width, cdb_len};
@@ -7,7 +7,7 @@ use crate::scsi::FORMS;
 use crate::scsi::opcode::*;
 
 impl Cdb {
-    /// The command at the front of `cdb`, which may have more octets.
+    /// The command at the front of `cdb`, which may have more bytes.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ fn verify(opcode: u8, cdb: &[u8]) -> Transfer {
     Transfer { fua: false, ..transfer(opcode, cdb) }
 }
 
-/// WRITE SAME: ANCHOR and UNMAP stand where others have DPO and FUA; `flags` is the octet `at` that they are in.
+/// WRITE SAME: ANCHOR and UNMAP stand where others have DPO and FUA; `flags` is the byte `at` that they are in.
 fn write_same(transfer: Transfer, flags: u8, at: u16, may_lack_data: bool) -> Result<Cdb, CdbError> {
     // PBDATA and LBDATA were to write addresses into the blocks (SBC-2): other data than what came.
     if flags & 6 != 0 {
@@ -166,7 +166,7 @@ fn write_same(transfer: Transfer, flags: u8, at: u16, may_lack_data: bool) -> Re
     Ok(Cdb::WriteSame { width, lba, blocks, protect, anchor, unmap, no_data: may_lack_data && flags & 1 != 0 })
 }
 
-/// A command of 32 octets (SPC-4, clause 4.3.3).
+/// A command of 32 bytes (SPC-4, clause 4.3.3).
 fn long(cdb: &[u8]) -> Result<Cdb, CdbError> {
     if cdb[thirty_two::ADDITIONAL_LENGTH] != 24 {
         return Err(CdbError::Field { octet: 7, bit: None });
