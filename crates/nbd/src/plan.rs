@@ -11,7 +11,7 @@ const ZEROS: u64 = 1 << 20;
 
 /// An operation: bytes of the export from `offset` on, of which `done` are.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct RequestPlan {
     kind: u16,
     flags: u16,
     offset: u64,
@@ -49,7 +49,7 @@ impl Part {
 #[derive(Debug)]
 pub(crate) enum Start {
     /// With a request, and this buffer.
-    Plan(Plan, Option<Buffer>),
+    RequestPlan(RequestPlan, Option<Buffer>),
     /// It has ended.
     End(Result<(), BackendError>, Option<Buffer>),
 }
@@ -63,7 +63,7 @@ pub(crate) enum Next {
     End(Result<(), BackendError>),
 }
 
-impl Plan {
+impl RequestPlan {
     /// The plan of an operation on blocks of so many bytes.
     pub(crate) fn start(operation: Operation, block: u32, agreed: &Agreed) -> Start {
         let block = u64::from(block);
@@ -124,7 +124,7 @@ impl Plan {
             (false, _) => LONGEST,
         };
         let most = (most.min(LONGEST) / block * block).max(block);
-        Start::Plan(Self { kind, flags, offset, len, done: 0, from: 0, most, fills, then_flush }, buffer)
+        Start::RequestPlan(Self { kind, flags, offset, len, done: 0, from: 0, most, fills, then_flush }, buffer)
     }
 
     /// Whether its buffer is that of the one who asked.
@@ -185,9 +185,9 @@ mod tests {
         Agreed { info: ExportInfo { size: 1 << 40, flags: flags | export::HAS_FLAGS }, sizes, structured: true }
     }
 
-    fn plan(operation: Operation, flags: u16) -> (Plan, Option<Buffer>) {
-        match Plan::start(operation, 512, &agreed(flags)) {
-            Start::Plan(plan, buffer) => (plan, buffer),
+    fn plan(operation: Operation, flags: u16) -> (RequestPlan, Option<Buffer>) {
+        match RequestPlan::start(operation, 512, &agreed(flags)) {
+            Start::RequestPlan(plan, buffer) => (plan, buffer),
             Start::End(end, _) => panic!("{end:?}"),
         }
     }
@@ -216,9 +216,9 @@ mod tests {
         assert_eq!(buffer.unwrap().len(), 8192);
         assert_eq!((filled.part().kind, filled.part().len, filled.is_transfer()), (command::WRITE, 4096, false));
         assert!(matches!(filled.advance(0), Next::Part(Part { offset: 4096, from: 0, .. })));
-        let end = |operation, flags| match Plan::start(operation, 512, &agreed(flags)) {
+        let end = |operation, flags| match RequestPlan::start(operation, 512, &agreed(flags)) {
             Start::End(end, _) => end,
-            Start::Plan(plan, _) => panic!("{plan:?}"),
+            Start::RequestPlan(plan, _) => panic!("{plan:?}"),
         };
         assert_eq!(end(Operation::Flush, 0), Ok(()));
         assert_eq!(end(Operation::Discard { lba: 0, blocks: 1 }, 0), Err(BackendError::Unsupported));

@@ -3,7 +3,7 @@
 use super::ask::{objection, process};
 use super::logins::PLOGI_TIME;
 use super::send::{BUSY, LOGIN_FIRST, NOT_NEIGHBOUR};
-use super::table::{NeighbourIndex, State, Way, fits};
+use super::table::{NeighbourIndex, ReplyPath, State, fits};
 use super::{Logins, MAX_PAYLOAD, SessionEnd, Ways};
 use linerate_wire::{
     AdiscRepr, BaRjtRepr, ElsAccept, ElsCommand, ElsRequest, Error, ExchangeRepr, FcHeader, FcType, LoginRepr,
@@ -22,7 +22,7 @@ const UNKNOWN: Error = Error::Malformed("els", "command");
 
 impl Logins {
     /// A request came.
-    pub(super) fn answer(&mut self, now: u64, way: Way, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
+    pub(super) fn answer(&mut self, now: u64, way: ReplyPath, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
         self.counters.requests += 1;
         let request = match ElsRequest::parse(payload) {
             Ok(request) => Ok(request),
@@ -58,7 +58,7 @@ impl Logins {
 
     /// An ABTS came that is about no exchange of FCP: ours are answered at once, so there is nothing to abort (FC-FS-3,
     /// BA_RJT).
-    pub(super) fn answer_abort(&mut self, way: Way, header: &FcHeader, ways: &mut impl Ways) {
+    pub(super) fn answer_abort(&mut self, way: ReplyPath, header: &FcHeader, ways: &mut impl Ways) {
         self.counters.rejects_sent += 1;
         let reject =
             BaRjtRepr { reason: BaRjtRepr::LOGICAL_ERROR, explanation: BaRjtRepr::INVALID_EXCHANGE, vendor: 0 };
@@ -69,7 +69,7 @@ impl Logins {
     /// a neighbour's name gets no other reply, as the neighbour might take it for his.
     fn answer_stranger(
         &mut self,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         request: Option<ElsRequest<'_>>,
         in_a_name: bool,
@@ -90,7 +90,7 @@ impl Logins {
         &mut self,
         now: u64,
         index: NeighbourIndex,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         login: &LoginRepr,
         ways: &mut impl Ways,
@@ -119,7 +119,7 @@ impl Logins {
         &mut self,
         now: u64,
         index: NeighbourIndex,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         login: &LoginRepr,
         ways: &mut impl Ways,
@@ -144,7 +144,7 @@ impl Logins {
     fn answer_logo(
         &mut self,
         index: NeighbourIndex,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         logo: LogoRepr,
         ways: &mut impl Ways,
@@ -163,7 +163,7 @@ impl Logins {
         &mut self,
         now: u64,
         index: NeighbourIndex,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         request: ElsRequest<'_>,
         ways: &mut impl Ways,
@@ -195,7 +195,7 @@ impl Logins {
     fn answer_prli(
         &mut self,
         index: NeighbourIndex,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         pages: &ServicePages<'_>,
         ways: &mut impl Ways,
@@ -227,7 +227,7 @@ impl Logins {
     fn answer_prlo(
         &mut self,
         index: NeighbourIndex,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         pages: &ServicePages<'_>,
         ways: &mut impl Ways,
@@ -248,7 +248,7 @@ impl Logins {
 
     fn answer_pages(
         &mut self,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         pages: &ServicePages<'_>,
         answer: impl Fn(ServicePage) -> ServicePage,
@@ -266,7 +266,7 @@ impl Logins {
     fn answer_adisc(
         &mut self,
         index: NeighbourIndex,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         adisc: &AdiscRepr,
         ways: &mut impl Ways,
@@ -284,7 +284,7 @@ impl Logins {
     fn answer_rrq(
         &mut self,
         index: NeighbourIndex,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         exchange: ExchangeRepr,
         ways: &mut impl Ways,
@@ -304,7 +304,7 @@ impl Logins {
     fn answer_rec(
         &mut self,
         index: NeighbourIndex,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         exchange: ExchangeRepr,
         ways: &mut impl Ways,

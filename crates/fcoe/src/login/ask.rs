@@ -1,7 +1,7 @@
 //! Our requests: which comes next, and what their replies mean.
 
 use super::send::LOGIN_FIRST;
-use super::table::{Entry, NeighbourIndex, Process, State, Way, fits};
+use super::table::{Entry, NeighbourIndex, Process, ReplyPath, State, fits};
 use super::{E_D_TOV, LoginEvent, Logins, MIN_PAYLOAD, SessionEnd, Ways};
 use crate::{Link, Peer, Role};
 use linerate_wire::{
@@ -14,7 +14,14 @@ const TIMES: std::ops::RangeInclusive<u64> = 1..=600_000;
 
 impl Logins {
     /// A reply came.
-    pub(super) fn replied(&mut self, now: u64, way: Way, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
+    pub(super) fn replied(
+        &mut self,
+        now: u64,
+        way: ReplyPath,
+        header: &FcHeader,
+        payload: &[u8],
+        ways: &mut impl Ways,
+    ) {
         let Some(index) = self.table.find(header.s_id) else { return self.counters.unknown_replies += 1 };
         let Some(entry) = self.table.entry_mut(index) else { return };
         if !way.is_from(&entry.info) {

@@ -1,6 +1,6 @@
 //! The machine's outside: what goes in and comes out.
 
-use super::table::{NeighbourIndex, Pending, State, Table, Way, fits};
+use super::table::{NeighbourIndex, Pending, ReplyPath, State, Table, fits};
 use super::{
     LoginConfig, LoginCounters, LoginEvent, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo, R_A_TOV, SessionEnd, TunneledEls,
     Ways,
@@ -143,7 +143,7 @@ impl Logins {
         {
             self.know(info);
         }
-        self.dispatch(now, Way::Fip(els.src, els.mac), &els.header, els.payload, ways);
+        self.dispatch(now, ReplyPath::Fip(els.src, els.mac), &els.header, els.payload, ways);
     }
 
     /// A frame with a link service came: an ELS, or a BLS that is about no FCP exchange.
@@ -155,7 +155,7 @@ impl Logins {
             self.counters.malformed += 1;
             return;
         }
-        self.dispatch(now, Way::Fc(link.src), header, frame.payload(), ways);
+        self.dispatch(now, ReplyPath::Fc(link.src), header, frame.payload(), ways);
     }
 
     /// What is due: replies that did not come, requests to be sent again.
@@ -285,7 +285,7 @@ impl Logins {
     }
 
     /// Sorts a link service by what it is.
-    fn dispatch(&mut self, now: u64, way: Way, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
+    fn dispatch(&mut self, now: u64, way: ReplyPath, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
         let Some((own, _)) = self.own else { return self.counters.wrong_destination += 1 };
         // A FLOGI may go to the well-known address of a fabric's port, whose part each VN_Port takes here.
         let to_fabric = header.d_id == FcId::FABRIC && ElsCommand::of(payload) == ElsCommand::FLOGI;

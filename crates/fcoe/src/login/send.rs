@@ -1,7 +1,7 @@
 //! What we send: requests and replies, with our own service parameters.
 
 use super::logins::REPLY_TIME;
-use super::table::{NeighbourIndex, Pending, Way};
+use super::table::{NeighbourIndex, Pending, ReplyPath};
 use super::{Logins, NeighbourInfo, Ways};
 use crate::{Link, Sequence};
 use linerate_wire::{
@@ -61,18 +61,18 @@ impl Logins {
     }
 
     /// Accepts a request.
-    pub(super) fn accept(&mut self, way: Way, header: &FcHeader, accept: ElsAccept<'_>, ways: &mut impl Ways) {
+    pub(super) fn accept(&mut self, way: ReplyPath, header: &FcHeader, accept: ElsAccept<'_>, ways: &mut impl Ways) {
         self.counters.accepts_sent += 1;
         self.reply(way, header, ElsReply::Accept(accept), ways);
     }
 
     /// Rejects a request.
-    pub(super) fn reject(&mut self, way: Way, header: &FcHeader, reason: (u8, u8), ways: &mut impl Ways) {
+    pub(super) fn reject(&mut self, way: ReplyPath, header: &FcHeader, reason: (u8, u8), ways: &mut impl Ways) {
         self.counters.rejects_sent += 1;
         self.reply(way, header, ElsReply::Reject(LsRjtRepr::new(reason.0, reason.1)), ways);
     }
 
-    fn reply(&mut self, way: Way, header: &FcHeader, reply: ElsReply<'_>, ways: &mut impl Ways) {
+    fn reply(&mut self, way: ReplyPath, header: &FcHeader, reply: ElsReply<'_>, ways: &mut impl Ways) {
         let mut payload = [0; super::MAX_PAYLOAD as usize];
         // What does not fit a frame here came in no frame that there can be.
         let Ok(len) = reply.emit(&mut payload) else { return self.counters.malformed += 1 };
@@ -82,7 +82,7 @@ impl Logins {
     /// Sends a sequence that ends an exchange to whom it came from.
     pub(super) fn send_back(
         &mut self,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         (r_ctl, fc_type): (u8, FcType),
         payload: &[u8],
@@ -102,8 +102,8 @@ impl Logins {
             ..*header
         };
         let sent = match way {
-            Way::Fc(to) => ways.fc(&self.sequence(self.link(mac, to), back, &[payload])),
-            Way::Fip(enode_mac, vn_mac) => {
+            ReplyPath::Fc(to) => ways.fc(&self.sequence(self.link(mac, to), back, &[payload])),
+            ReplyPath::Fip(enode_mac, vn_mac) => {
                 let known = self.table.find(header.s_id).and_then(|index| self.table.entry(index));
                 let info = match known.filter(|entry| way.is_from(&entry.info)) {
                     Some(entry) => entry.info,

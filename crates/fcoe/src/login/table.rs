@@ -185,14 +185,14 @@ pub(super) fn fits(ours: Role, theirs: Option<Role>) -> bool {
 
 /// Where a link service came from, and where its reply goes.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Way {
+pub(super) enum ReplyPath {
     /// Inside FIP, from this ENode MAC address, of a VN_Port with that one if it says so.
     Fip(MacAddr, Option<MacAddr>),
     /// In an FCoE frame, from this MAC address.
     Fc(MacAddr),
 }
 
-impl Way {
+impl ReplyPath {
     /// Whether it comes from this neighbour.
     pub(super) fn is_from(self, info: &NeighbourInfo) -> bool {
         match self {

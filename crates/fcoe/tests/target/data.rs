@@ -1,6 +1,6 @@
 //! Data in both directions, and what is not taken for it.
 
-use crate::mock::{Event, Plan, check, good, pattern};
+use crate::mock::{Behaviour, Event, check, good, pattern};
 use crate::rig::{Rig, cdb, plain, rig};
 use crate::wire::frame;
 use linerate_fcoe::{Peer, TargetConfig, TargetDrop};
@@ -50,7 +50,7 @@ fn residuals_are_what_the_command_wanted_more_or_less_than_fcp_dl() {
     for (data_len, octets, wanted, sent, residual) in
         [(36, 36, 36, 36, 0), (96, 36, 36, 36, -60), (5, 36, 36, 5, 31), (0, 36, 36, 0, 36), (255, 0, 0, 0, -255)]
     {
-        rig.device().plans.push_back(Plan::Send(vec![9; octets], good(wanted)));
+        rig.device().plans.push_back(Behaviour::Send(vec![9; octets], good(wanted)));
         rig.command(0, OxId(1), &FcpCommand { read: true, data_len, ..plain(&cdb) });
         if sent > 0 {
             assert_eq!(rig.wire.expect(r_ctl::DATA).payload, vec![9; sent]);
@@ -68,7 +68,7 @@ fn residuals_are_what_the_command_wanted_more_or_less_than_fcp_dl() {
 #[test]
 fn sense_data_goes_with_its_status() {
     let mut rig = rig();
-    rig.device().plans.push_back(Plan::End(check(6, 0)));
+    rig.device().plans.push_back(Behaviour::End(check(6, 0)));
     rig.command(0, OxId(1), &plain(&[0; 16]));
     let sent = rig.wire.expect(r_ctl::STATUS);
     let unit = FcpResponse::parse(&sent.payload).unwrap();
@@ -231,7 +231,7 @@ fn unasked_data_goes_nowhere() {
     rig.wire.room = 0;
     rig.write(0, OxId(1), 0, 4);
     rig.read(0, OxId(2), 0, 4);
-    rig.device().plans.push_back(Plan::Wait);
+    rig.device().plans.push_back(Behaviour::Wait);
     rig.write(0, OxId(3), 0, 4);
     for exchange in 0..3 {
         rig.data(0, OxId(exchange + 1), RxId(exchange), 0, &[0xee; 2048]);
@@ -295,7 +295,7 @@ fn a_device_without_its_memory_fails_the_command() {
     rig.read(0, OxId(2), 0, 8);
     assert_eq!(rig.response(OxId(2)), (2, -4096, None));
     // More data than FCP_DL gives.
-    rig.device().plans.push_back(Plan::Receive(1024, good(1024)));
+    rig.device().plans.push_back(Behaviour::Receive(1024, good(1024)));
     let cdb = cdb(0x2a, 0, 2);
     rig.command(0, OxId(3), &FcpCommand { write: true, data_len: 512, ..plain(&cdb) });
     assert_eq!(rig.response(OxId(3)), (2, -512, None));
@@ -309,7 +309,7 @@ fn a_device_without_its_memory_fails_the_command() {
 fn a_step_that_comes_later_is_done() {
     let mut rig = rig();
     for ox_id in [1, 2] {
-        rig.device().plans.push_back(Plan::Wait);
+        rig.device().plans.push_back(Behaviour::Wait);
         rig.read(0, OxId(ox_id), 0, 1);
     }
     rig.poll();
@@ -352,7 +352,7 @@ fn a_step_that_comes_too_early_is_not_done() {
 #[test]
 fn fill_is_not_placed() {
     let mut rig = rig();
-    rig.device().plans.push_back(Plan::Receive(10, good(10)));
+    rig.device().plans.push_back(Behaviour::Receive(10, good(10)));
     let cdb = cdb(0x55, 0, 0);
     rig.command(0, OxId(1), &FcpCommand { write: true, data_len: 10, ..plain(&cdb) });
     let (rx_id, _, len) = rig.ready();

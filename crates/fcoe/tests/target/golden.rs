@@ -1,7 +1,7 @@
 //! The initiator kernel's frames of the golden captures against our target: it answers as the kernel's target does.
 
 use crate::capture::{fcoe, timed};
-use crate::mock::{Event, Plan};
+use crate::mock::{Behaviour, Event};
 use crate::rig::{OURS, Rig, SECOND};
 use crate::wire::{Sent, crc, frame};
 use linerate_fcoe::{ExchangeStatus, Function, Peer, Response, TargetConfig, TargetDrop};
@@ -42,7 +42,7 @@ fn recorded(capture: &[Vec<u8>]) -> Vec<Recorded> {
 }
 
 /// What our device server does, so that the answer can be the same.
-fn plan(exchange: &Recorded) -> Plan {
+fn plan(exchange: &Recorded) -> Behaviour {
     let data: Vec<u8> = exchange.data.iter().flat_map(|sent| sent.payload.clone()).collect();
     let then = exchange.response.as_ref().map(|sent| {
         let unit = FcpResponse::parse(&sent.payload).unwrap();
@@ -54,11 +54,11 @@ fn plan(exchange: &Recorded) -> Plan {
     });
     match (&exchange.ready, then) {
         (Some(ready), then) => {
-            Plan::Receive(ready.len as usize, then.unwrap_or(crate::mock::good(u64::from(ready.len))))
+            Behaviour::Receive(ready.len as usize, then.unwrap_or(crate::mock::good(u64::from(ready.len))))
         }
-        (None, Some(then)) if data.is_empty() => Plan::End(then),
-        (None, Some(then)) => Plan::Send(data, then),
-        (None, None) => Plan::Wait,
+        (None, Some(then)) if data.is_empty() => Behaviour::End(then),
+        (None, Some(then)) => Behaviour::Send(data, then),
+        (None, None) => Behaviour::Wait,
     }
 }
 

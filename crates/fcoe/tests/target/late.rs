@@ -1,6 +1,6 @@
 //! FCP_CMND that comes late: a network may deliver a frame twice, the second time when its exchange has ended.
 
-use crate::mock::{Event, Plan, good, pattern};
+use crate::mock::{Behaviour, Event, good, pattern};
 use crate::rig::{OURS, Rig, SECOND, cdb, plain, rig};
 use linerate_block::Tag;
 use linerate_fcoe::{Step, TargetConfig, TargetDrop};
@@ -170,7 +170,7 @@ fn a_thousand_such_writes_are_given_up() {
 fn of_two_commands_by_one_name_none_is_done() {
     let mut rig = rig();
     // One that a back end takes its time for, then another whose data would pass for its own.
-    rig.device().plans.push_back(Plan::Wait);
+    rig.device().plans.push_back(Behaviour::Wait);
     rig.read(0, OxId(7), 0, 1);
     rig.now += 4 * SECOND - 1;
     rig.read(0, OxId(7), 9, 1);

@@ -1,6 +1,6 @@
 //! Commands in their queues, task management functions, and logins that come and go.
 
-use crate::mock::{Event, Plan, good};
+use crate::mock::{Behaviour, Event, good};
 use crate::rig::{Rig, SECOND, cdb, peer, plain, rig};
 use linerate_block::Tag;
 use linerate_fcoe::{Function, FunctionResponse, Lun, Peer, PeerId, Role, Step, Target, TargetConfig, TargetDrop};
@@ -11,7 +11,7 @@ use linerate_wire::{FcHeader, FcpCommand, FcpResponse, OxId, RxId, fcp_function,
 #[test]
 fn a_full_queue_is_told() {
     let mut rig = Rig::new(TargetConfig { max_exchanges: 3, max_queue: 2, ..TargetConfig::default() }, |peer| peer);
-    rig.device().plans = vec![Plan::Wait; 3].into();
+    rig.device().plans = vec![Behaviour::Wait; 3].into();
     rig.read(0, OxId(1), 0, 1);
     rig.read(0, OxId(2), 0, 1);
     rig.read(0, OxId(3), 0, 1);
@@ -30,7 +30,7 @@ fn a_full_queue_is_told() {
     assert_eq!(rig.response(OxId(3)), (0, 0, None), "there is room again");
 
     let mut rig = Rig::new(TargetConfig { max_exchanges: 1, ..TargetConfig::default() }, |peer| peer);
-    rig.device().plans.push_back(Plan::Wait);
+    rig.device().plans.push_back(Behaviour::Wait);
     rig.read(0, OxId(1), 0, 1);
     rig.read(1, OxId(1), 0, 1);
     assert_eq!(rig.response(OxId(1)), (0x08, -512, None));
@@ -52,8 +52,8 @@ fn what_has_ended_makes_room() {
         assert_eq!(rig.target.exchanges(), 2);
     }
     assert_eq!(rig.target.exchange_status(rig.peers[0].fc_id, OxId(1), RxId(0)).unwrap().status, 0xb400_0000);
-    rig.device().plans.push_back(Plan::Wait);
-    rig.device().plans.push_back(Plan::Wait);
+    rig.device().plans.push_back(Behaviour::Wait);
+    rig.device().plans.push_back(Behaviour::Wait);
     rig.read(0, OxId(10), 0, 1);
     rig.read(0, OxId(11), 0, 1);
     assert_eq!((rig.target.counters().task_set_full, rig.target.peers().next().unwrap().queue_depth), (0, 2));
@@ -188,7 +188,7 @@ fn functions_end_the_tasks_they_cover() {
 #[test]
 fn functions_that_fail_say_so() {
     let mut rig = rig();
-    rig.device().plans.push_back(Plan::Wait);
+    rig.device().plans.push_back(Behaviour::Wait);
     rig.read(0, OxId(1), 0, 1);
     for (response, code) in
         [(FunctionResponse::Rejected, 4), (FunctionResponse::Failed, 5), (FunctionResponse::IncorrectLun, 9)]
@@ -219,7 +219,7 @@ fn a_login_that_ends_ends_its_exchanges() {
     rig.write(0, OxId(1), 0, 1);
     let (rx_id, _, _) = rig.ready();
     rig.read(0, OxId(2), 0, 8);
-    rig.device().plans.push_back(Plan::Wait);
+    rig.device().plans.push_back(Behaviour::Wait);
     rig.read(0, OxId(3), 0, 8);
     rig.write(1, OxId(1), 0, 1);
     rig.abts(0, OxId(77), RxId::UNASSIGNED);

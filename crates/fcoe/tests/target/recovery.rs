@@ -1,6 +1,6 @@
 //! Exchanges that lost something: ABTS, RRQ, REC, SRR, FCP_CONF.
 
-use crate::mock::{Event, Plan, check, good, pattern};
+use crate::mock::{Behaviour, Event, check, good, pattern};
 use crate::rig::{Rig, SECOND, plain, rig};
 use linerate_block::Tag;
 use linerate_fcoe::{Peer, Step, TargetConfig, TargetDrop};
@@ -32,7 +32,7 @@ fn abts_ends_an_exchange_wherever_it_is() {
     for rx_known in [false, true] {
         let mut rig = rig();
         rig.device().buffers = true;
-        rig.device().plans.push_back(Plan::Wait);
+        rig.device().plans.push_back(Behaviour::Wait);
         rig.read(0, OxId(1), 0, 8);
         rig.write(0, OxId(2), 0, 8);
         let (rx_id, _, _) = rig.ready();
@@ -104,7 +104,7 @@ fn names_of_an_aborted_exchange_rest() {
 #[test]
 fn rec_tells_how_far_an_exchange_is() {
     let mut rig = retrying();
-    rig.device().plans.push_back(Plan::Wait);
+    rig.device().plans.push_back(Behaviour::Wait);
     rig.read(0, OxId(1), 0, 8);
     assert_eq!(
         (e_stat(&rig, OxId(1), RxId::UNASSIGNED), e_stat(&rig, OxId(1), RxId(0))),
@@ -273,7 +273,7 @@ fn srr_is_rejected_with_its_reason() {
     rig.ready();
     rig.srr(0, &request);
     assert_eq!(reply(&mut rig), FcpSrrReply::Reject { reason: 3, explanation: 0 }, "data is to come first");
-    rig.device().plans.push_back(Plan::Wait);
+    rig.device().plans.push_back(Behaviour::Wait);
     rig.read(0, OxId(2), 0, 1);
     rig.srr(0, &FcpSrr { ox_id: OxId(2), ..request });
     assert_eq!(reply(&mut rig), FcpSrrReply::Accept, "the response will come");
@@ -317,7 +317,7 @@ fn finished_exchanges_are_bounded() {
 fn sense_data_is_confirmed_when_that_was_agreed_on() {
     let mut rig = Rig::new(TargetConfig::default(), |peer| Peer { confirm: true, ..peer });
     for confirmed in [true, false] {
-        rig.device().plans.push_back(Plan::Send(vec![1; 4], check(6, 0)));
+        rig.device().plans.push_back(Behaviour::Send(vec![1; 4], check(6, 0)));
         let command = linerate_wire::FcpCommand { read: true, data_len: 4, ..plain(&[0; 16]) };
         rig.command(0, OxId(1), &command);
         rig.wire.expect(r_ctl::DATA);
@@ -336,7 +336,7 @@ fn sense_data_is_confirmed_when_that_was_agreed_on() {
         }
         assert_eq!(rig.target.exchanges(), 0);
     }
-    rig.device().plans.push_back(Plan::End(good(0)));
+    rig.device().plans.push_back(Behaviour::End(good(0)));
     rig.command(0, OxId(1), &plain(&[0; 16]));
     assert_eq!(
         (rig.response(OxId(1)), rig.target.exchanges()),
@@ -346,7 +346,7 @@ fn sense_data_is_confirmed_when_that_was_agreed_on() {
     let header = rig.header(0, r_ctl::CONFIRM, 0x19_0000, OxId(1), RxId::UNASSIGNED);
     rig.send(0, header, &[]);
     assert_eq!(rig.dropped(TargetDrop::UnknownExchange), 1);
-    rig.device().plans.push_back(Plan::Wait);
+    rig.device().plans.push_back(Behaviour::Wait);
     rig.command(0, OxId(1), &plain(&[0; 16]));
     rig.send(0, header, &[]);
     assert_eq!((rig.dropped(TargetDrop::Unexpected), rig.target.exchanges()), (1, 1));
@@ -379,7 +379,7 @@ fn a_write_without_data_is_given_up() {
     assert_eq!(rig.dropped(TargetDrop::UnknownExchange), 1);
     assert!(rig.wire.all().iter().all(|sent| sent.header.r_ctl == r_ctl::ELS_REQUEST), "REC was not answered");
     // A device server may take its time.
-    rig.device().plans.push_back(Plan::Wait);
+    rig.device().plans.push_back(Behaviour::Wait);
     rig.read(0, OxId(2), 0, 1);
     rig.now += 1000 * SECOND;
     rig.poll();

@@ -2,7 +2,7 @@
 
 use super::{CLIENT_SLICES, ClientOptions, Lost};
 use crate::coverage::Coverage;
-use crate::plan::{Part, Plan};
+use crate::plan::{Part, RequestPlan};
 use crate::wire::{Reply, Request, chunk, command};
 use linerate_block::{BackendError, Buffer, Completion, Tag};
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ const ERRORS: u32 = 256;
 #[derive(Debug)]
 pub(super) struct Job {
     tag: Tag,
-    pub(super) plan: Plan,
+    pub(super) plan: RequestPlan,
     pub(super) part: Part,
     buffer: Option<Buffer>,
     coverage: Coverage,
@@ -32,7 +32,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn new(tag: Tag, plan: Plan, buffer: Option<Buffer>) -> Self {
+    pub(super) fn new(tag: Tag, plan: RequestPlan, buffer: Option<Buffer>) -> Self {
         let part = plan.part();
         Self { tag, plan, part, buffer, coverage: Coverage::default(), error: 0, errors: 0 }
     }

@@ -8,7 +8,7 @@
 mod link;
 
 use crate::negotiation::Agreed;
-use crate::plan::{Next, Plan, Start};
+use crate::plan::{Next, RequestPlan, Start};
 use crate::wire::export;
 use linerate_block::{BackendError, Completion, Geometry, Operation, Tag};
 use link::{Job, Link};
@@ -123,12 +123,12 @@ impl Client {
 
     /// Takes an operation. It leaves with the next [`Client::begin`].
     pub fn submit(&mut self, tag: Tag, operation: Operation) {
-        let (result, buffer) = match Plan::start(operation, self.geometry.block_size, &self.agreed) {
-            Start::Plan(plan, buffer) if self.is_up() => {
+        let (result, buffer) = match RequestPlan::start(operation, self.geometry.block_size, &self.agreed) {
+            Start::RequestPlan(plan, buffer) if self.is_up() => {
                 self.waiting.push_back(Job::new(tag, plan, buffer));
                 return;
             }
-            Start::Plan(plan, buffer) => (Err(BackendError::Gone), buffer.filter(|_| plan.is_transfer())),
+            Start::RequestPlan(plan, buffer) => (Err(BackendError::Gone), buffer.filter(|_| plan.is_transfer())),
             Start::End(end, buffer) => (end, buffer),
         };
         self.done.push_back(Completion { tag, buffer, result });

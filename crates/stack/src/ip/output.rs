@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 /// Where a packet goes next.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct NextHop {
     pub(crate) from: IpAddr,
     pub(crate) hop: IpAddr,
     /// Longest IP packet.
@@ -18,14 +18,14 @@ pub(crate) struct Way {
 
 impl Ip {
     /// Source and next hop towards an address, for a socket bound to `bound`.
-    pub(crate) fn way(&self, to: IpAddr, bound: IpAddr, now: u64) -> Option<Way> {
+    pub(crate) fn way(&self, to: IpAddr, bound: IpAddr, now: u64) -> Option<NextHop> {
         let hop = if self.own.is_broadcast(to) || to.is_multicast() || self.own.is_ours(to) || is_link_local(to) {
             to
         } else {
             self.routes.next_hop(to)?
         };
         let from = if bound.is_unspecified() { self.source(to, hop)? } else { bound };
-        self.own.is_ours(from).then(|| Way { from, hop, mtu: self.pmtu.of(to, self.link.mtu, now) })
+        self.own.is_ours(from).then(|| NextHop { from, hop, mtu: self.pmtu.of(to, self.link.mtu, now) })
     }
 
     /// The address to send from: the destination itself if it is ours, one on the next hop's network, or the first of
@@ -50,7 +50,7 @@ impl Ip {
     pub(crate) fn send<T: Transmit>(
         &mut self,
         now: u64,
-        way: Way,
+        way: NextHop,
         to: IpAddr,
         protocol: IpProtocol,
         payload: &[u8],

@@ -5,7 +5,7 @@ use super::template::Template;
 use super::{Fills, OnIp, Path, SendError, Udp, UdpId, header};
 use crate::Transmit;
 use crate::address::{Key, is_mapped};
-use crate::ip::{Ip, PayloadLen, Way, emit_ip, header_len, hops, whole_packet};
+use crate::ip::{Ip, NextHop, PayloadLen, emit_ip, header_len, hops, whole_packet};
 use crate::stage::{Probe, Stage};
 use linerate_wire::IpProtocol;
 use std::net::SocketAddr;
@@ -94,7 +94,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
     let valid = ip.link.valid();
     let known = if udp.path >= Path::Flow { udp.flows.find(to.ip(), local.ip(), valid, now).copied() } else { None };
     let way = match known {
-        Some(flow) => Way { from: flow.from, hop: flow.hop, mtu: flow.mtu },
+        Some(flow) => NextHop { from: flow.from, hop: flow.hop, mtu: flow.mtu },
         None => ip.way(to.ip(), local.ip(), now).ok_or(SendError::NoRoute)?,
     };
     if !probe.passed(Stage::Route, &way) {
@@ -177,7 +177,7 @@ impl Udp {
         ip: &mut Ip,
         now: u64,
         (from, to): (SocketAddr, SocketAddr),
-        way: Way,
+        way: NextHop,
         (body, udp_len): (&[u8], PayloadLen),
         tx: &mut T,
     ) -> Result<(), SendError> {

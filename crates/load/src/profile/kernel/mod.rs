@@ -13,14 +13,15 @@ mod lan;
 mod rx;
 mod tx;
 
-use super::{Order, Source, Tell, Way, missing_column};
+use super::{Direction, Order, Source, Tell, missing_column};
 use kernel_path::{KernelPath, measure_all};
 use linerate_host::{Error, Namespace};
 use linerate_result::Test;
 use linerate_rt::{Stop, core_times, pin};
 use std::time::Duration;
 
-pub(super) const SOURCE: Source = Source { name: "kernel", kernel: true, ways: &[Way::Tx, Way::Rx], measure };
+pub(super) const SOURCE: Source =
+    Source { name: "kernel", kernel: true, ways: &[Direction::Tx, Direction::Rx], measure };
 
 /// A column, and how its path is built in a namespace that is there for it alone.
 struct Row {
@@ -31,8 +32,8 @@ struct Row {
 
 fn measure(order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {
     let rows = match order.way {
-        Way::Tx => tx::ROWS,
-        Way::Rx => rx::ROWS,
+        Direction::Tx => tx::ROWS,
+        Direction::Rx => rx::ROWS,
     };
     let busy = busy_cores();
     let mut tests = Vec::new();

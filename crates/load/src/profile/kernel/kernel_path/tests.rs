@@ -36,7 +36,7 @@ fn path() -> Known {
 }
 
 fn order() -> Order {
-    Order { way: crate::profile::Way::Tx, size: 64, time: Duration::from_millis(1), rounds: 4, core: 0 }
+    Order { way: crate::profile::Direction::Tx, size: 64, time: Duration::from_millis(1), rounds: 4, core: 0 }
 }
 
 fn went(mut path: Known) -> Result<Test, String> {
