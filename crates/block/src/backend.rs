@@ -1,4 +1,4 @@
-//! What operations are submitted to.
+//! The interface of block devices.
 
 use crate::{Completion, Geometry, Operation, Tag};
 

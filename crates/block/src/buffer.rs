@@ -26,7 +26,7 @@ impl Buffer {
         self.len
     }
 
-    /// Whether none is in use.
+    /// True if none is in use.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -1,8 +1,8 @@
-//! What a device is: its blocks, and what it can do.
+//! Geometry of a device: its blocks, and what it can do.
 
 use thiserror::Error;
 
-/// What a device is.
+/// Geometry of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Geometry {
     /// Bytes of a logical block: a power of two from 512 to 4096.

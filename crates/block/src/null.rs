@@ -3,7 +3,7 @@
 use crate::{Backend, Completion, Geometry, GeometryError, Memory, Operation, Tag};
 use std::collections::VecDeque;
 
-/// What is read.
+/// Bytes that are read.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// A disk that reads as zeros and forgets what is written: neither is copied.

@@ -4,7 +4,7 @@
 //! Sans-IO: frames and times are passed in, frames are handed out through [`Transmit`], blocks are read and written
 //! through [`linerate_block::Backend`], and nothing in between waits.
 //!
-//! What this crate refuses to do: it makes no system call, reads no clock, starts no thread, draws no random number, and
+//! Out of scope: it makes no system call, reads no clock, starts no thread, draws no random number, and
 //! knows no port.
 
 #![forbid(unsafe_code)]

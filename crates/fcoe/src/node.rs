@@ -26,7 +26,7 @@ pub struct NodeConfig {
     pub mtu: usize,
     /// The tag of all frames.
     pub vlan: Option<VlanTag>,
-    /// How many others are expected.
+    /// Number of others expected.
     pub mode: FipMode,
     /// What random delays are drawn from.
     pub seed: u64,
@@ -57,7 +57,7 @@ impl NodeConfig {
     }
 }
 
-/// What happened.
+/// Event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeEvent {
     /// We have an address.
@@ -176,7 +176,7 @@ impl<S: DeviceServer> Node<S> {
         }
     }
 
-    /// When [`poll`](Self::poll) has something to do though nothing came and no room was made.
+    /// Time at which [`poll`](Self::poll) has something to do though nothing came and no room was made.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         let target = self.target.as_ref().and_then(Target::poll_timeout);
@@ -184,14 +184,14 @@ impl<S: DeviceServer> Node<S> {
         [self.fip.poll_timeout(), self.logins.poll_timeout(), target, initiator].into_iter().flatten().min()
     }
 
-    /// Whether frames wait for room.
+    /// True if frames wait for room.
     #[must_use]
     pub fn is_blocked(&self) -> bool {
         self.target.as_ref().is_some_and(Target::is_blocked)
             || self.initiator.as_ref().is_some_and(Initiator::wants_room)
     }
 
-    /// What happened, in order.
+    /// Events, in order.
     pub fn poll_event(&mut self) -> Option<NodeEvent> {
         self.events.pop_front()
     }
@@ -203,7 +203,7 @@ impl<S: DeviceServer> Node<S> {
         self.settle(now, out);
     }
 
-    /// Whether no login or logout waits for its answer.
+    /// True if no login or logout waits for its answer.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.logins.is_quiet()

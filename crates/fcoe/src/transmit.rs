@@ -1,4 +1,4 @@
-//! Where frames go.
+//! Transmission of frames.
 
 use crate::Link;
 use linerate_wire::FcHeader;
@@ -19,15 +19,15 @@ pub struct Sequence<'a> {
     pub header: FcHeader,
     /// Bytes of payload in each frame but the last; a multiple of four.
     pub max_payload: usize,
-    /// Whether the next frame is the sequence's first.
+    /// True if the next frame is the sequence's first.
     pub start: bool,
-    /// Whether the payload's end is the sequence's.
+    /// True if the payload's end is the sequence's.
     pub end: bool,
     /// What is still to be sent, in pieces; all empty for a frame without payload.
     pub payload: &'a [&'a [u8]],
 }
 
-/// What carries frames: a queue of a port, an adapter, a test's list.
+/// Carrier of frames: a queue of a port, an adapter, a test's list.
 pub trait Transmit {
     /// Sends as many frames of a sequence as there is room for; returns how many. With all pieces sent or no room for
     /// even one, the count tells: `n` frames are `min(n * max_payload, all)` bytes of the payload.

@@ -35,7 +35,7 @@ impl Coverage {
         true
     }
 
-    /// Whether all of `len` bytes have come.
+    /// True if all of `len` bytes have come.
     pub(crate) fn is_whole(&self, len: usize) -> bool {
         self.whole == len
     }

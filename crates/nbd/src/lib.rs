@@ -5,7 +5,7 @@
 //! ([`Server::room`], [`Client::room`]), what leaves is sent from where it lies ([`Server::output`], [`Client::output`]): data
 //! lies in the buffer of its operation, and is not copied on the way.
 //!
-//! What this crate refuses to do: it makes no system call, reads no clock, starts no thread and knows no socket; no TLS, no
+//! Out of scope: it makes no system call, reads no clock, starts no thread and knows no socket; no TLS, no
 //! oldstyle, no extended headers, no block status.
 
 #![forbid(unsafe_code)]

@@ -4,10 +4,10 @@ use crate::wire::facts::{ExportInfo, Sizes};
 use crate::wire::{Go, Greeting, Info, OptionHeader, OptionReply, WireError, handshake, info, option, reply};
 use thiserror::Error;
 
-/// What client and server have agreed on.
+/// Agreement of client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreed {
-    /// What the export is.
+    /// Size and flags of the export.
     pub info: ExportInfo,
     /// Which requests it takes.
     pub sizes: Sizes,
@@ -104,7 +104,7 @@ impl Negotiation {
         std::mem::take(&mut self.out)
     }
 
-    /// Where the next bytes received belong. Empty when all is agreed.
+    /// Place where the next bytes received belong. Empty when all is agreed.
     pub fn room(&mut self) -> &mut [u8] {
         &mut self.input[self.come..]
     }

@@ -17,7 +17,7 @@ pub(crate) struct RequestPlan {
     offset: u64,
     len: u64,
     done: u64,
-    /// Where the data of the next request lies in the buffer.
+    /// Place where the data of the next request lies in the buffer.
     from: usize,
     /// Bytes that one request is about at most.
     most: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Part {
     pub(crate) flags: u16,
     pub(crate) offset: u64,
     pub(crate) len: u32,
-    /// Where its data lies in the buffer.
+    /// Place where its data lies in the buffer.
     pub(crate) from: usize,
 }
 
@@ -45,7 +45,7 @@ impl Part {
     }
 }
 
-/// How an operation begins.
+/// First step of an operation.
 #[derive(Debug)]
 pub(crate) enum Start {
     /// With a request, and this buffer.
@@ -54,7 +54,7 @@ pub(crate) enum Start {
     End(Result<(), BackendError>, Option<Buffer>),
 }
 
-/// What follows a request.
+/// Step after a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// This one.
@@ -127,7 +127,7 @@ impl RequestPlan {
         Start::RequestPlan(Self { kind, flags, offset, len, done: 0, from: 0, most, fills, then_flush }, buffer)
     }
 
-    /// Whether its buffer is that of the one who asked.
+    /// True if its buffer is that of the one who asked.
     pub(crate) fn is_transfer(&self) -> bool {
         !self.fills
     }
@@ -164,7 +164,7 @@ impl RequestPlan {
     }
 }
 
-/// What an error number means to who asked.
+/// Meaning of an error number to the caller.
 fn meaning(number: u32) -> BackendError {
     match number {
         error::EPERM => BackendError::ReadOnly,

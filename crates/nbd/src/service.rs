@@ -1,4 +1,4 @@
-//! What a server serves.
+//! Exports of a server.
 
 use crate::wire::export;
 use crate::wire::facts::{ExportInfo, Sizes};
@@ -14,7 +14,7 @@ pub struct Export {
     pub name: String,
     /// What it is, for people.
     pub description: String,
-    /// How large it is and what it can do.
+    /// Geometry and capabilities.
     pub geometry: Geometry,
 }
 

@@ -22,7 +22,7 @@ pub(crate) use polynomial::Polynomial;
 
 /// One CRC, without what is done before and after the division.
 pub(crate) trait Kind {
-    /// What is divided by.
+    /// Generator polynomial.
     const POLYNOMIAL: Polynomial;
     /// By distance in bytes: the remainder of a byte so many bytes before the end.
     const TABLES: &'static [[u32; 256]; portable::STEP] = &Self::POLYNOMIAL.tables();

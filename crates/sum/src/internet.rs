@@ -31,7 +31,7 @@ mod portable;
 pub struct Sum {
     /// A partial; end-around carry keeps it from overflowing.
     partial: u64,
-    /// Whether an odd count of bytes was added.
+    /// True if an odd count of bytes was added.
     odd: bool,
 }
 

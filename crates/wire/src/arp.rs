@@ -192,7 +192,7 @@ impl ArpRepr {
     }
 }
 
-/// What an ARP packet does (IANA, ARP Parameters).
+/// Operation of an ARP packet (IANA, ARP Parameters).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ArpOperation(pub u16);
 

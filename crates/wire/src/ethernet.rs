@@ -158,17 +158,17 @@ impl MacAddr {
     /// No station: 00:00:00:00:00:00.
     pub const UNSPECIFIED: Self = Self([0; 6]);
 
-    /// Whether this is the broadcast address.
+    /// True if this is the broadcast address.
     pub const fn is_broadcast(self) -> bool {
         matches!(self.0, [0xff, 0xff, 0xff, 0xff, 0xff, 0xff])
     }
 
-    /// Whether this names a group of stations (I/G bit); broadcast is such a group.
+    /// True if this names a group of stations (I/G bit); broadcast is such a group.
     pub const fn is_multicast(self) -> bool {
         self.0[0] & 1 != 0
     }
 
-    /// Whether this was assigned locally, not by a manufacturer (U/L bit).
+    /// True if this was assigned locally, not by a manufacturer (U/L bit).
     pub const fn is_local(self) -> bool {
         self.0[0] & 2 != 0
     }
@@ -234,7 +234,7 @@ impl EtherType {
     /// FCoE Initialization Protocol (T11 FC-BB-5).
     pub const FIP: Self = Self(0x8914);
 
-    /// Whether a VLAN tag follows.
+    /// True if a VLAN tag follows.
     pub const fn is_vlan(self) -> bool {
         matches!(self, Self::VLAN | Self::QINQ)
     }

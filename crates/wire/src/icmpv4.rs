@@ -80,7 +80,7 @@ impl<T: AsRef<[u8]>> Icmpv4Packet<T> {
         array_at(self.buffer.as_ref(), field::REST)
     }
 
-    /// Whether the checksum is right.
+    /// True if the checksum is right.
     pub fn verify_checksum(&self) -> bool {
         checksum(self.buffer.as_ref()) == 0
     }
@@ -147,7 +147,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Icmpv4Packet<T> {
 pub enum Icmpv4Repr {
     /// Asks for the payload to be sent back.
     EchoRequest {
-        /// Whose request.
+        /// Identifier of the request.
         ident: u16,
         /// Which of them.
         sequence: u16,
@@ -220,7 +220,7 @@ impl Icmpv4Repr {
         }
     }
 
-    /// Whether this is an error, about which no other may be sent (RFC 1122, section 3.2.2). Types that RFC 792 does not
+    /// True if this is an error, about which no other may be sent (RFC 1122, section 3.2.2). Types that RFC 792 does not
     /// make queries count as errors.
     pub const fn is_error(&self) -> bool {
         match self {

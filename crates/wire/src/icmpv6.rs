@@ -82,7 +82,7 @@ impl<T: AsRef<[u8]>> Icmpv6Packet<T> {
         array_at(self.buffer.as_ref(), field::REST)
     }
 
-    /// Whether the checksum is right for a message between these addresses (RFC 4443, section 2.3).
+    /// True if the checksum is right for a message between these addresses (RFC 4443, section 2.3).
     pub fn verify_checksum(&self, src: Ipv6Addr, dst: Ipv6Addr) -> bool {
         self.sum(src, dst) == 0
     }
@@ -155,7 +155,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Icmpv6Packet<T> {
 pub enum Icmpv6Repr {
     /// Asks for the payload to be sent back.
     EchoRequest {
-        /// Whose request.
+        /// Identifier of the request.
         ident: u16,
         /// Which of them.
         sequence: u16,
@@ -227,7 +227,7 @@ impl Icmpv6Repr {
         }
     }
 
-    /// Whether this is an error, about which no other may be sent (RFC 4443, section 2.4, e.1), nor about a redirect
+    /// True if this is an error, about which no other may be sent (RFC 4443, section 2.4, e.1), nor about a redirect
     /// (e.2).
     pub const fn is_error(&self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! What IPv4 and IPv6 share: protocol numbers, and the pseudo-headers of the checksums above them.
+//! Common parts of IPv4 and IPv6: protocol numbers, and the pseudo-headers of the checksums above them.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};

@@ -111,22 +111,22 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
         u16_at(self.buffer.as_ref(), field::IDENTIFICATION)
     }
 
-    /// Whether the packet must not be fragmented.
+    /// True if the packet must not be fragmented.
     pub fn dont_fragment(&self) -> bool {
         u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & DONT_FRAGMENT != 0
     }
 
-    /// Whether this is a fragment that others follow.
+    /// True if this is a fragment that others follow.
     pub fn more_fragments(&self) -> bool {
         u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & MORE_FRAGMENTS != 0
     }
 
-    /// Where this fragment belongs in its packet's payload, in bytes.
+    /// Place where this fragment belongs in its packet's payload, in bytes.
     pub fn fragment_offset(&self) -> u16 {
         (u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & FRAGMENT_OFFSET) << 3
     }
 
-    /// Whether this is one of several fragments.
+    /// True if this is one of several fragments.
     pub fn is_fragment(&self) -> bool {
         self.more_fragments() || self.fragment_offset() != 0
     }
@@ -156,7 +156,7 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
         array_at::<4>(self.buffer.as_ref(), field::DESTINATION).into()
     }
 
-    /// Whether the header checksum is right.
+    /// True if the header checksum is right.
     pub fn verify_checksum(&self) -> bool {
         checksum(self.header()) == 0
     }
@@ -167,7 +167,7 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
         &bytes[..self.header_len().min(bytes.len())]
     }
 
-    /// Where the payload lies; within the buffer even when a setter changed the total length.
+    /// Place where the payload lies; within the buffer even when a setter changed the total length.
     fn payload_range(&self) -> std::ops::Range<usize> {
         let end = usize::from(self.total_len()).min(self.buffer.as_ref().len());
         self.header_len().min(end)..end
@@ -274,11 +274,11 @@ pub struct Ipv4Repr {
     pub tos: u8,
     /// Identification.
     pub ident: u16,
-    /// Whether the packet must not be fragmented.
+    /// True if the packet must not be fragmented.
     pub dont_fragment: bool,
-    /// Whether other fragments follow.
+    /// True if other fragments follow.
     pub more_fragments: bool,
-    /// Where this fragment belongs, in bytes: a multiple of 8.
+    /// Place where this fragment belongs, in bytes: a multiple of 8.
     pub fragment_offset: u16,
 }
 

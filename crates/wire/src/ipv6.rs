@@ -113,7 +113,7 @@ impl<T: AsRef<[u8]>> Ipv6Packet<T> {
         array_at::<16>(self.buffer.as_ref(), field::DESTINATION).into()
     }
 
-    /// Where the payload lies; within the buffer even when a setter changed its length.
+    /// Place where the payload lies; within the buffer even when a setter changed its length.
     fn payload_range(&self) -> std::ops::Range<usize> {
         let end = Self::HEADER_LEN + usize::from(self.payload_len());
         Self::HEADER_LEN..end.min(self.buffer.as_ref().len())

@@ -39,7 +39,7 @@ impl IpProtocol {
 pub struct Ipv6Chain {
     /// What follows the extension headers. In a fragment that is not the first, what the fragmented part begins with.
     pub protocol: IpProtocol,
-    /// Where that begins in the packet's payload.
+    /// Place where that begins in the packet's payload.
     pub offset: usize,
     /// Which byte of the packet names the protocol: what a parameter problem about it points to.
     pub named_at: usize,
@@ -52,7 +52,7 @@ pub struct Ipv6Chain {
 pub struct Ipv6FragmentAt {
     /// What it says.
     pub repr: Ipv6FragmentRepr,
-    /// Where it begins in the packet's payload.
+    /// Place where it begins in the packet's payload.
     pub at: usize,
     /// Which byte of the packet names it.
     pub named_at: usize,
@@ -67,7 +67,7 @@ pub enum Ipv6Problem {
         code: u8,
         /// Its pointer: the byte of the packet at fault.
         pointer: u32,
-        /// Whether also when the packet was for a group (RFC 8200, section 4.2, action 10).
+        /// True if also when the packet was for a group (RFC 8200, section 4.2, action 10).
         multicast: bool,
     },
     /// Discard silently: an option asks for it (RFC 8200, section 4.2, action 01), the packet ends within a header, or
@@ -96,7 +96,7 @@ impl Ipv6Chain {
         self.offset += len;
     }
 
-    /// Whether this is the first of several fragments, which must have all headers, the upper layer's too (RFC 7112,
+    /// True if this is the first of several fragments, which must have all headers, the upper layer's too (RFC 7112,
     /// section 5; RFC 8200, section 4.5).
     fn must_be_whole(&self) -> bool {
         self.fragment.is_some_and(|fragment| fragment.repr.more)
@@ -253,12 +253,12 @@ impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
         IpProtocol(self.buffer.as_ref()[field::NEXT_HEADER])
     }
 
-    /// Where this fragment belongs in the fragmented part, in bytes.
+    /// Place where this fragment belongs in the fragmented part, in bytes.
     pub fn fragment_offset(&self) -> u16 {
         u16_at(self.buffer.as_ref(), field::OFFSET_AND_MORE) & 0xfff8
     }
 
-    /// Whether other fragments follow.
+    /// True if other fragments follow.
     pub fn more_fragments(&self) -> bool {
         u16_at(self.buffer.as_ref(), field::OFFSET_AND_MORE) & 1 != 0
     }
@@ -274,9 +274,9 @@ impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
 pub struct Ipv6FragmentRepr {
     /// What the fragmented part of the packet begins with.
     pub next_header: IpProtocol,
-    /// Where this fragment belongs, in bytes: a multiple of 8.
+    /// Place where this fragment belongs, in bytes: a multiple of 8.
     pub offset: u16,
-    /// Whether other fragments follow.
+    /// True if other fragments follow.
     pub more: bool,
     /// Identification.
     pub ident: u32,

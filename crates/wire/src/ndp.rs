@@ -173,14 +173,14 @@ pub enum NdpRepr {
     },
     /// Asks for a neighbour (section 4.3).
     NeighborSolicitation {
-        /// Whom; never a group.
+        /// Target address; never a group.
         target: Ipv6Addr,
         /// The sender's address on the link.
         source: Option<MacAddr>,
     },
     /// Tells of a neighbour (section 4.4).
     NeighborAdvertisement {
-        /// Whom; never a group.
+        /// Target address; never a group.
         target: Ipv6Addr,
         /// It is a router.
         router: bool,
@@ -202,7 +202,7 @@ pub enum NdpRepr {
     },
 }
 
-/// What a router advertisement tells (RFC 4861, section 4.2).
+/// Contents of a router advertisement (RFC 4861, section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NdpRouter {
     /// Hop limit to send with; zero: not said.
@@ -213,7 +213,7 @@ pub struct NdpRouter {
     pub other: bool,
     /// For how long it is a default router, in seconds; zero: it is none.
     pub lifetime_s: u16,
-    /// How long a neighbour's answer is believed, in milliseconds; zero: not said.
+    /// Time for which a neighbour's answer is believed, in milliseconds; zero: not said.
     pub reachable_ms: u32,
     /// Between two solicitations, in milliseconds; zero: not said.
     pub retrans_ms: u32,
@@ -264,9 +264,9 @@ pub struct NdpPrefix {
     pub on_link: bool,
     /// Hosts may make addresses of it (RFC 4862).
     pub autonomous: bool,
-    /// How long the prefix counts, in seconds; all ones: for ever.
+    /// Time for which the prefix is valid, in seconds; all ones: for ever.
     pub valid_s: u32,
-    /// How long its addresses are preferred, in seconds; all ones: for ever.
+    /// Time for which its addresses are preferred, in seconds; all ones: for ever.
     pub preferred_s: u32,
 }
 

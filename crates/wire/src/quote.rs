@@ -14,13 +14,13 @@ const NAME: &str = "icmp quote";
 /// layer (RFC 792; RFC 1122, section 3.2.2), so its lengths and checksums say nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quote<'a> {
-    /// Who sent it.
+    /// Sender.
     pub src: IpAddr,
-    /// Where it went.
+    /// Destination.
     pub dst: IpAddr,
     /// The protocol above IP; behind the extension headers in IPv6.
     pub protocol: IpProtocol,
-    /// Whether `payload` begins where the upper layer's header does: not in a fragment but the first.
+    /// True if `payload` begins where the upper layer's header does: not in a fragment but the first.
     pub first: bool,
     /// What there is of the upper layer.
     pub payload: &'a [u8],

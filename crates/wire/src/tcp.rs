@@ -118,17 +118,17 @@ impl<T: AsRef<[u8]>> TcpSegment<T> {
         u16_at(self.buffer.as_ref(), field::CHECKSUM)
     }
 
-    /// Where urgent data ends, counted from `seq`, when URG is set.
+    /// Place where urgent data ends, counted from `seq`, when URG is set.
     pub fn urgent(&self) -> u16 {
         u16_at(self.buffer.as_ref(), field::URGENT)
     }
 
-    /// Whether the checksum is right for a segment between these addresses.
+    /// True if the checksum is right for a segment between these addresses.
     pub fn verify_checksum_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> bool {
         self.sum(self.pseudo_header_v4(src, dst)) == 0
     }
 
-    /// Whether the checksum is right for a segment between these addresses.
+    /// True if the checksum is right for a segment between these addresses.
     pub fn verify_checksum_v6(&self, src: Ipv6Addr, dst: Ipv6Addr) -> bool {
         self.sum(self.pseudo_header_v6(src, dst)) == 0
     }
@@ -145,7 +145,7 @@ impl<T: AsRef<[u8]>> TcpSegment<T> {
         pseudo_header.add_bytes(self.buffer.as_ref()).finish()
     }
 
-    /// Where the header ends; within the buffer even when a setter changed the data offset.
+    /// Place where the header ends; within the buffer even when a setter changed the data offset.
     fn header_end(&self) -> usize {
         self.header_len().clamp(Self::MIN_HEADER_LEN, self.buffer.as_ref().len())
     }
@@ -258,13 +258,13 @@ impl TcpFlags {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `other` are set.
+    /// True if all of `other` are set.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether any of `other` is set.
+    /// True if any of `other` is set.
     #[must_use]
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0

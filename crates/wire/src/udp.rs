@@ -87,12 +87,12 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
         u16_at(self.buffer.as_ref(), field::CHECKSUM)
     }
 
-    /// Whether the checksum is right for a datagram between these addresses, or was not made: IPv4 permits that.
+    /// True if the checksum is right for a datagram between these addresses, or was not made: IPv4 permits that.
     pub fn verify_checksum_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> bool {
         self.checksum() == 0 || self.sum(pseudo_header_v4(src, dst, IpProtocol::UDP, usize::from(self.len()))) == 0
     }
 
-    /// Whether the checksum is right for a datagram between these addresses. Without one it is not (RFC 8200, section
+    /// True if the checksum is right for a datagram between these addresses. Without one it is not (RFC 8200, section
     /// 8.1).
     pub fn verify_checksum_v6(&self, src: Ipv6Addr, dst: Ipv6Addr) -> bool {
         self.checksum() != 0 && self.sum(pseudo_header_v6(src, dst, IpProtocol::UDP, usize::from(self.len()))) == 0
@@ -103,7 +103,7 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
         pseudo_header.add_bytes(&bytes[..self.end()]).finish()
     }
 
-    /// Where the datagram ends; within the buffer, and not before the header's end, even when a setter changed the
+    /// Place where the datagram ends; within the buffer, and not before the header's end, even when a setter changed the
     /// length.
     fn end(&self) -> usize {
         usize::from(self.len()).clamp(Self::HEADER_LEN, self.buffer.as_ref().len())

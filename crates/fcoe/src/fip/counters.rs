@@ -1,4 +1,4 @@
-//! What is counted, where it happens. A frame that does nothing has a reason.
+//! Counters, named after the place where they count. A frame that does nothing has a reason.
 
 /// Why a frame that came did nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub struct FipCounters {
     pub sent: u64,
     /// Frames for which there was no room.
     pub unsent: u64,
-    /// How often another identifier had to be chosen.
+    /// Number of times that another identifier had to be chosen.
     pub conflicts: u64,
     pub(super) dropped: [u64; REASONS.len()],
 }

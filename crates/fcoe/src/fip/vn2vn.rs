@@ -22,7 +22,7 @@ const LS_RJT: u8 = 0x01;
 /// Bytes of the longest payload that a descriptor has room for.
 const MAX_PAYLOAD: usize = 255 * 4 - 4 - FcHeader::LEN;
 
-/// What happened.
+/// Event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FipEvent {
     /// We have an N_Port_ID: it was claimed, nobody objected, and the first Beacon is out.
@@ -61,7 +61,7 @@ pub enum FipEvent {
     },
 }
 
-/// How far we are; each but the first ends at [`Vn2vn::due`].
+/// State of the port; each but the first ends at [`Vn2vn::due`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// The link is down.
@@ -101,7 +101,7 @@ pub struct Vn2vn {
     identifiers: Identifiers,
     /// Identifiers tried since the link came up.
     tries: u32,
-    /// When the last Claim Notification went out.
+    /// Time at which the last Claim Notification went out.
     claimed: Option<u64>,
     /// The second Beacon is out.
     settled: bool,
@@ -206,7 +206,7 @@ impl Vn2vn {
         self.neighbours.pin(fc_id, pinned)
     }
 
-    /// What was counted.
+    /// Counts of events.
     #[must_use]
     pub fn counters(&self) -> &FipCounters {
         &self.counters

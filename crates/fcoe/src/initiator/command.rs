@@ -1,4 +1,4 @@
-//! What is asked of an initiator, and what it answers.
+//! Commands of an initiator, and their outcomes.
 
 use crate::{Lun, PeerId, TaskAttribute};
 use linerate_block::{Buffer, Tag};
@@ -68,7 +68,7 @@ pub enum TransportError {
     ResponseCode(u8),
 }
 
-/// How a command ended.
+/// Outcome of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The target has answered: [`Completed::status`] counts. With GOOD, all data but the residual has moved.
@@ -114,7 +114,7 @@ impl Completed {
         &self.sense[..usize::from(self.sense_len).min(self.sense.len())]
     }
 
-    /// Whether the target did the command.
+    /// True if the target did the command.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.outcome == Outcome::Response && self.status == 0
@@ -128,14 +128,14 @@ pub enum Event {
     Logout(PeerId),
 }
 
-/// How large an initiator is.
+/// Limits of an initiator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InitiatorConfig {
     /// Exchanges at once, at most 32768; about 300 bytes each.
     pub exchanges: usize,
     /// Commands that a peer has at once, at most; TASK SET FULL lowers it for a while.
     pub queue_depth: u16,
-    /// How often a command is sent again.
+    /// Number of times that a command is sent again.
     pub retries: u8,
 }
 
@@ -146,7 +146,7 @@ impl Default for InitiatorConfig {
     }
 }
 
-/// What has happened with a peer. Frames that are dropped are counted under their reason.
+/// Counters of a peer. Frames that are dropped are counted under their reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InitiatorCounters {
     /// Commands submitted.

@@ -73,7 +73,7 @@ impl FoundLun {
         self.max_transfer = if said == 0 { most } else { said.min(most) };
     }
 
-    /// Whether the blocks are on the disk.
+    /// True if the blocks are on the disk.
     #[must_use]
     pub fn holds(&self, lba: u64, blocks: u64) -> bool {
         lba.checked_add(blocks).is_some_and(|end| end <= self.blocks)

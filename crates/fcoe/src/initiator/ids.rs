@@ -60,7 +60,7 @@ impl Ids {
         self.next = if self.next + 1 == COMMANDS { 0 } else { self.next + 1 };
     }
 
-    /// Where the exchange of this name is.
+    /// Index of the exchange of this name.
     pub(super) fn place(&self, ox_id: OxId) -> Option<ExchangeIndex> {
         self.owners.get(usize::from(ox_id.0)).copied().filter(|at| at.0 < RESTS.0)
     }
@@ -83,7 +83,7 @@ impl Ids {
         }
     }
 
-    /// When the next one has rested.
+    /// Time at which the next one has rested.
     pub(super) fn rested_at(&self) -> Option<u64> {
         self.resting.front().map(|resting| resting.until)
     }

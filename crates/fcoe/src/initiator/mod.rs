@@ -9,7 +9,7 @@
 //! - `recovery`: REC, SRR, ABTS and RRQ when something was lost (FCP-4, clause 12).
 //! - `scan`, `disk`: which disks a target has, and the commands that read and write them.
 //!
-//! What it refuses to do: it knows no logins; it orders no commands (the one who submits two does); it checks no CRC,
+//! Out of scope: it knows no logins; it orders no commands (the one who submits two does); it checks no CRC,
 //! which the frames it is given have passed.
 
 mod command;
@@ -60,7 +60,7 @@ pub struct Initiator {
     targets: Vec<Option<Box<Target>>>,
     completed: VecDeque<Completed>,
     events: VecDeque<Event>,
-    /// What came from peers that were sent nothing.
+    /// Counters of frames from peers that were sent nothing.
     strangers: InitiatorCounters,
 }
 
@@ -155,13 +155,13 @@ impl Initiator {
         self.pump(out);
     }
 
-    /// When [`Initiator::poll`] has something to do although nothing comes; what waits for room is not counted.
+    /// Time at which [`Initiator::poll`] has something to do although nothing comes; what waits for room is not counted.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         [self.wheel.next(), self.ids.rested_at()].into_iter().flatten().min()
     }
 
-    /// Whether something waits for room to be sent.
+    /// True if something waits for room to be sent.
     #[must_use]
     pub fn wants_room(&self) -> bool {
         !self.ready.is_empty()
@@ -193,7 +193,7 @@ impl Initiator {
         }
     }
 
-    /// How many commands can be submitted for a peer before one of its own completes; less than its queue depth when the
+    /// Number of commands that can be submitted for a peer before one of its own completes; less than its queue depth when the
     /// target has said TASK SET FULL.
     #[must_use]
     pub fn room(&self, peer: PeerId) -> usize {
@@ -216,13 +216,13 @@ impl Initiator {
         self.exchanges.len() - self.free.len()
     }
 
-    /// What has happened with a peer since its login.
+    /// Counters of a peer since its login.
     #[must_use]
     pub fn counters(&self, peer: PeerId) -> InitiatorCounters {
         self.known(peer).map_or_else(InitiatorCounters::default, |target| target.counters)
     }
 
-    /// What has come from peers that were never sent a command.
+    /// Counters of frames from peers that were never sent a command.
     #[must_use]
     pub fn strangers(&self) -> &InitiatorCounters {
         &self.strangers

@@ -30,7 +30,7 @@ impl Ranges {
         self.end
     }
 
-    /// Whether nothing lies beyond a hole.
+    /// True if nothing lies beyond a hole.
     pub(super) fn is_whole(&self) -> bool {
         self.count == 0
     }

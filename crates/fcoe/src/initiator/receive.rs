@@ -1,4 +1,4 @@
-//! What a target sends for a command: XFER_RDY, DATA and RSP.
+//! Frames of a target for a command: XFER_RDY, DATA and RSP.
 
 use super::exchange::{Burst, Direction, Exchange, ExchangeIndex, Held, Phase, want};
 use super::ranges::Piece;

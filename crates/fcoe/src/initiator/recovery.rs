@@ -1,4 +1,4 @@
-//! What is done when something was lost: class 3 says nothing about it (FCP-4, clause 12).
+//! Recovery of lost frames: class 3 says nothing about it (FCP-4, clause 12).
 //!
 //! Without progress for REC_TOV the target is asked what it has (REC). What it says decides: wait, ask for the sequence
 //! again (SRR, where both can), abort and send the command again, or send it again at once because the target does not
@@ -16,7 +16,7 @@ use linerate_wire::{
 
 /// Nanoseconds that missing data may come after the status that it belongs before.
 const REORDER: u64 = 10_000_000;
-/// How long a command whose data was lost twice is not sent again. Who loses frames for want of room goes on losing them
+/// Pause before a command whose data was lost twice is sent again. Who loses frames for want of room goes on losing them
 /// while all is asked for again at once, so each pause is twice as long as the one before, and no command's is its
 /// neighbour's.
 const PAUSE: u64 = 150_000_000;
@@ -25,7 +25,7 @@ const SILENT_RECS: u8 = 3;
 /// ABTSs without a reply after which the exchange is given up.
 const SILENT_ABORTS: u8 = 2;
 
-/// What REC's answer leads to.
+/// Verdict on REC's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Wait,

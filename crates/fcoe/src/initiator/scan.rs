@@ -13,7 +13,7 @@ use thiserror::Error;
 
 /// Nanoseconds for each command.
 const TIMEOUT: u64 = 15_000_000_000;
-/// How often a command is given again that the unit answers with UNIT ATTENTION, NOT READY or BUSY.
+/// Number of times that a command is given again that the unit answers with UNIT ATTENTION, NOT READY or BUSY.
 const TRIES: u8 = 12;
 /// Nanoseconds between tries with a unit that is not ready or busy.
 const PAUSE: u64 = 500_000_000;
@@ -51,7 +51,7 @@ pub struct Skipped {
 pub struct LunScan {
     tag: Tag,
     step: Step,
-    /// How often the step was tried.
+    /// Number of times that the step was tried.
     tries: u8,
     /// Bytes for the list of LUNs.
     list: u32,
@@ -136,7 +136,7 @@ impl LunScan {
         Some(command)
     }
 
-    /// When a pause ends.
+    /// Time at which a pause ends.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         (!self.waits && self.not_before > 0 && self.step != Step::Done).then_some(self.not_before)

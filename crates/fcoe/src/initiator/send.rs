@@ -1,4 +1,4 @@
-//! What goes out: each exchange in its turn, as there is room.
+//! Transmission: each exchange in its turn, as there is room.
 
 use super::Initiator;
 use super::exchange::{Direction, Exchange, ExchangeIndex, Phase, want};

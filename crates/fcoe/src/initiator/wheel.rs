@@ -1,4 +1,4 @@
-//! When which exchange is looked at next.
+//! Time at which which exchange is looked at next.
 
 use super::exchange::ExchangeIndex;
 use crate::indexed::TableIndex;
@@ -90,7 +90,7 @@ impl Wheel {
         }
     }
 
-    /// When [`Wheel::pop`] will have something.
+    /// Time at which [`Wheel::pop`] will have something.
     pub(super) fn next(&self) -> Option<u64> {
         if self.heads[Self::bucket(self.tick)] != NONE {
             return Some(self.tick << TICK);

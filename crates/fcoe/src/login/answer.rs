@@ -331,7 +331,7 @@ impl Logins {
     }
 }
 
-/// Whether an exchange was begun by one of the two who talk about it.
+/// True if an exchange was begun by one of the two who talk about it.
 fn is_between(header: &FcHeader, exchange: ExchangeRepr) -> bool {
     [header.s_id, header.d_id].contains(&exchange.originator)
 }

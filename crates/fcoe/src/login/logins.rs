@@ -9,9 +9,9 @@ use crate::{Link, Peer, PeerId};
 use linerate_wire::{ElsCommand, Eof, FcHeader, FcId, FcType, FcoeFrame, MacAddr, OxId, Sof, f_ctl, r_ctl};
 use std::collections::VecDeque;
 
-/// How long a reply to a link service is awaited (FC-LS-3, reply time).
+/// Time for which a reply to a link service is awaited (FC-LS-3, reply time).
 pub(super) const REPLY_TIME: u64 = 2 * R_A_TOV;
-/// How long the PLOGI is awaited of one whose FLOGI we accepted: long enough for it to send one again.
+/// Time for which the PLOGI is awaited of one whose FLOGI we accepted: long enough for it to send one again.
 pub(super) const PLOGI_TIME: u64 = 2 * REPLY_TIME;
 
 /// The logins of one VN_Port with its neighbours.
@@ -130,7 +130,7 @@ impl Logins {
         }
     }
 
-    /// Whether no request of ours waits for its reply.
+    /// True if no request of ours waits for its reply.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.table.entries().all(|(_, entry)| entry.pending.is_none())
@@ -171,13 +171,13 @@ impl Logins {
         self.next = self.table.entries().filter_map(|(_, entry)| entry.wake).min();
     }
 
-    /// When [`Logins::poll`] is to be called next; it may find nothing to do.
+    /// Time at which [`Logins::poll`] is to be called next; it may find nothing to do.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         self.next
     }
 
-    /// What happened, in order.
+    /// Events, in order.
     pub fn poll_event(&mut self) -> Option<LoginEvent> {
         self.events.pop_front()
     }
@@ -199,7 +199,7 @@ impl Logins {
         self.table.entries().filter_map(|(_, entry)| entry.up.as_ref())
     }
 
-    /// How often what happened.
+    /// Counts of events.
     #[must_use]
     pub fn counters(&self) -> &LoginCounters {
         &self.counters

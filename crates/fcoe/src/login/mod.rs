@@ -1,7 +1,7 @@
 //! Logins of VN_Ports with each other (FC-BB-6, VN2VN; FC-LS-3): FLOGI inside FIP, PLOGI, PRLI, and what keeps a
 //! session and ends it.
 //!
-//! What this module refuses to do: it finds no neighbours, runs no FCP exchange, and answers nobody who is no
+//! Out of scope: it finds no neighbours, runs no FCP exchange, and answers nobody who is no
 //! neighbour with anything but a reject.
 
 mod answer;
@@ -54,9 +54,9 @@ pub struct LoginConfig {
     pub role: Role,
     /// Bytes of payload that we take in a frame: [`max_payload`] of the MTU; from 256 to 2112.
     pub max_payload: u16,
-    /// Whether we retry (SRR).
+    /// True if we retry (SRR).
     pub retry: bool,
-    /// Whether we do confirmed completion (FCP_CONF).
+    /// True if we do confirmed completion (FCP_CONF).
     pub confirm: bool,
     /// The tag of our frames.
     pub vlan: Option<VlanTag>,
@@ -131,7 +131,7 @@ pub trait Ways {
     }
 }
 
-/// What happened to a session.
+/// Event of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoginEvent {
     /// Logged in: exchanges can begin.
@@ -165,7 +165,7 @@ pub enum SessionEnd {
     Shutdown,
 }
 
-/// How often what happened.
+/// Counts of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoginCounters {
     /// Requests that we sent.

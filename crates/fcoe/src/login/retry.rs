@@ -4,7 +4,7 @@ use super::table::{NeighbourIndex, State, fits};
 use super::{E_D_TOV, Logins, SessionEnd, Ways};
 use linerate_wire::ElsCommand;
 
-/// How often a request is sent again before the login waits for the neighbour's next beacon.
+/// Number of times that a request is sent again before the login waits for the neighbour's next beacon.
 const RETRIES: u8 = 3;
 
 impl Logins {

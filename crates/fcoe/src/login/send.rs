@@ -1,4 +1,4 @@
-//! What we send: requests and replies, with our own service parameters.
+//! Frames that we send: requests and replies, with our own service parameters.
 
 use super::logins::REPLY_TIME;
 use super::table::{NeighbourIndex, Pending, ReplyPath};

@@ -5,7 +5,7 @@ use crate::indexed::{Indexed, table_index};
 use crate::{Peer, PeerId, Role};
 use linerate_wire::{ElsCommand, FcId, FcoeFrame, LoginRepr, MacAddr, OxId, Wwn};
 
-/// Where the logins with a neighbour stand. The order counts: from [`State::Prli`] on it is logged in as N_Port.
+/// State of the logins with a neighbour. The order counts: from [`State::Prli`] on it is logged in as N_Port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum State {
     /// Not begun: begins with its next beacon.
@@ -31,7 +31,7 @@ pub(super) struct Pending {
     pub(super) ox_id: OxId,
 }
 
-/// What PRLI said.
+/// Service parameters of PRLI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Process {
     pub(super) role: Role,
@@ -49,7 +49,7 @@ pub(super) struct Entry {
     pub(super) pending: Option<Pending>,
     /// When the pending request has waited too long; without one, when the state's request is sent (again).
     pub(super) wake: Option<u64>,
-    /// How often the state's request was sent again.
+    /// Number of times that the state's request was sent again.
     pub(super) retries: u8,
     /// ADISC is to be sent as soon as nothing is pending.
     pub(super) verify: bool,
@@ -84,7 +84,7 @@ impl Entry {
         }
     }
 
-    /// Whether the names in its service parameters are its own.
+    /// True if the names in its service parameters are its own.
     pub(super) fn is_named(&self, port_name: Wwn, node_name: Wwn) -> bool {
         (self.info.wwpn, self.info.wwnn) == (port_name, node_name)
     }
@@ -178,12 +178,12 @@ impl Table {
     }
 }
 
-/// Whether ports of these roles have anything to say to each other; a role that is not known may fit.
+/// True if ports of these roles have anything to say to each other; a role that is not known may fit.
 pub(super) fn fits(ours: Role, theirs: Option<Role>) -> bool {
     theirs.is_none_or(|theirs| ours.target && theirs.initiator || ours.initiator && theirs.target)
 }
 
-/// Where a link service came from, and where its reply goes.
+/// Path of a link service, and of its reply.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ReplyPath {
     /// Inside FIP, from this ENode MAC address, of a VN_Port with that one if it says so.
@@ -193,7 +193,7 @@ pub(super) enum ReplyPath {
 }
 
 impl ReplyPath {
-    /// Whether it comes from this neighbour.
+    /// True if it comes from this neighbour.
     pub(super) fn is_from(self, info: &NeighbourInfo) -> bool {
         match self {
             Self::Fip(enode, vn) => enode == info.enode_mac && vn.is_none_or(|vn| vn == info.vn_mac),

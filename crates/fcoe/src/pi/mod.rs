@@ -24,7 +24,7 @@ impl Guard {
     }
 }
 
-/// What the tags mean (SBC-3, clause 4.22.2).
+/// Meaning of the tags (SBC-3, clause 4.22.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProtectionType {
     /// The reference tag is the low half of the block's address.
@@ -64,7 +64,7 @@ pub struct ProtectionTuple {
     pub guard: u16,
     /// What the owner of the block says of it.
     pub application: u16,
-    /// Where the block belongs.
+    /// Reference tag: the place of the block.
     pub reference: u32,
 }
 
@@ -126,10 +126,10 @@ pub enum ProtectionError {
     Reference(u64),
 }
 
-/// How blocks are protected.
+/// Protection of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protection {
-    /// What the tags mean.
+    /// Meaning of the tags.
     pub kind: ProtectionType,
     /// What the guard is.
     pub guard: Guard,

@@ -1,4 +1,4 @@
-//! What each command does.
+//! Execution of commands.
 
 use super::attention::Attentions;
 use super::disks::Disks;
@@ -194,7 +194,7 @@ impl Disks {
         Ok(())
     }
 
-    /// Whether the medium can be reached.
+    /// Checks that the medium can be reached.
     pub(super) fn ready(&self, index: UnitIndex) -> Result<(), Response> {
         if self.units[index].stopped { Err(Response::check(&STOPPED)) } else { Ok(()) }
     }

@@ -82,7 +82,7 @@ pub struct Disks {
     /// Units whose back end has something to end.
     pub(super) busy: Vec<UnitIndex>,
     pub(super) pool: Pool,
-    /// Where data in is put together.
+    /// Scratch memory for data in.
     pub(super) scratch: Vec<u8>,
 }
 

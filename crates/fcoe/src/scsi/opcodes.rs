@@ -67,7 +67,7 @@ fn size(form: &CdbForm) -> [u8; 2] {
     u16::from(form.cdb_len()).to_be_bytes()
 }
 
-/// Whether a unit has that command.
+/// True if a unit has that command.
 fn supported(unit: &Unit, form: &CdbForm) -> bool {
     match form.opcode() {
         opcode::UNMAP => unit.geometry.discards,

@@ -81,7 +81,7 @@ const fn class(cdb: &Cdb) -> Class {
 }
 
 impl Reservations {
-    /// Whether a port may do a command now.
+    /// True if a port may do a command now.
     #[inline]
     pub(super) fn allows(&self, who: Wwn, cdb: &Cdb) -> bool {
         let Some((kind, holder)) = self.held else { return true };
@@ -94,7 +94,7 @@ impl Reservations {
             }
     }
 
-    /// Whether there is a reservation at all.
+    /// True if there is a reservation at all.
     #[inline]
     pub(super) fn is_held(&self) -> bool {
         self.held.is_some()

@@ -1,4 +1,4 @@
-//! How commands end.
+//! Outcomes of commands.
 
 use super::Response;
 use linerate_block::BackendError;

@@ -1,4 +1,4 @@
-//! How tasks go on: operations are submitted, what they end with is taken, and whoever waited is woken.
+//! Progress of tasks: operations are submitted, what they end with is taken, and whoever waited is woken.
 
 use super::attention::Attentions;
 use super::disks::Disks;

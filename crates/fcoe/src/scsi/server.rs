@@ -27,7 +27,7 @@ pub enum TaskAttribute {
 pub struct Task<'a> {
     /// As the transport calls it: its place in a table of exchanges. Given again when the task has ended.
     pub tag: Tag,
-    /// Who sent it.
+    /// Sender.
     pub nexus: PeerId,
     /// To which logical unit.
     pub lun: Lun,
@@ -41,7 +41,7 @@ pub struct Task<'a> {
     pub data_in: u32,
 }
 
-/// How a command ended.
+/// Outcome of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Response {
     /// The status (SAM-5, clause 5.3): 0x00 GOOD, 0x02 CHECK CONDITION, 0x18 RESERVATION CONFLICT, 0x28 TASK SET FULL.
@@ -65,14 +65,14 @@ pub enum Step {
         offset: u64,
         /// How many.
         len: u32,
-        /// How the command ends then.
+        /// Outcome of the command then.
         then: Response,
     },
     /// Send this buffer, at most FCP_DL bytes of it, then `then`; give it back with [`DeviceServer::give_back`].
     Send {
         /// The data.
         buffer: Buffer,
-        /// How the command ends then.
+        /// Outcome of the command then.
         then: Response,
     },
     /// Ask for so many bytes and write them into the unit's [`Memory`] as they come; then [`DeviceServer::received`].
@@ -84,7 +84,7 @@ pub enum Step {
     },
     /// Ask for as many bytes as the buffer is long and put them there; then [`DeviceServer::received`].
     Receive {
-        /// Where they go.
+        /// Destination in memory.
         buffer: Buffer,
     },
     /// It has ended.
@@ -106,7 +106,7 @@ pub enum Function {
     ClearAca,
 }
 
-/// How it ended (FCP-4, table 36: the RSP_CODE).
+/// Outcome (FCP-4, table 36: the RSP_CODE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FunctionResponse {
     /// 0x00.

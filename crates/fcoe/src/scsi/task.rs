@@ -9,7 +9,7 @@ use linerate_block::Tag;
 use linerate_wire::scsi::Cdb;
 use std::ops::{Index, IndexMut};
 
-/// Where a task is.
+/// State of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Stage {
     /// There is none, or its last step was handed out.
@@ -121,7 +121,7 @@ pub(super) struct OperationId(pub(super) u32);
 #[derive(Debug, Default)]
 pub(super) struct Operations {
     table: Vec<Running>,
-    /// How many there are in the table.
+    /// Number of operations in the table.
     count: u32,
     free: Vec<OperationId>,
 }

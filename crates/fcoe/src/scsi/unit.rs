@@ -26,7 +26,7 @@ table_index! {
 /// No unit, where the place of one is expected.
 pub(super) const NO_UNIT: UnitIndex = UnitIndex(u16::MAX);
 
-/// What a unit has done.
+/// Counters of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UnitCounters {
     /// READ commands.
@@ -91,7 +91,7 @@ impl Unit {
         u64::from(self.geometry.block_size)
     }
 
-    /// Whether blocks are read and written where they are: in memory, and with nothing to verify.
+    /// True if blocks are read and written where they are: in memory, and with nothing to verify.
     #[inline]
     pub(super) fn is_direct(&self) -> bool {
         self.in_memory && self.protection.is_none()
@@ -122,7 +122,7 @@ impl Unit {
         }
     }
 
-    /// Whether the blocks are on the device (SBC-3, clause 4.5: otherwise LOGICAL BLOCK ADDRESS OUT OF RANGE).
+    /// Checks that the blocks are on the device (SBC-3, clause 4.5: otherwise LOGICAL BLOCK ADDRESS OUT OF RANGE).
     pub(super) fn has(&self, lba: u64, blocks: u64) -> Result<(), Response> {
         match self.geometry.blocks.checked_sub(lba) {
             Some(left) if blocks <= left => Ok(()),
@@ -141,7 +141,7 @@ impl Unit {
         }
     }
 
-    /// Whether it can be written.
+    /// Checks that it can be written.
     pub(super) fn writable(&self) -> Result<(), Response> {
         if self.geometry.read_only {
             return Err(super::response::failure(linerate_block::BackendError::ReadOnly, true, 0));

@@ -16,7 +16,7 @@ use linerate_wire::scsi::{ProtectionTags, Sense, SenseKey, Transfer, Width, asc}
 /// Bytes that one operation of a longer series moves.
 const PIECE: u64 = 1 << 20;
 
-/// What comes next.
+/// Next step.
 pub(super) enum Next {
     Submit(Operation),
     Step(Step),
@@ -30,7 +30,7 @@ impl From<Response> for Next {
     }
 }
 
-/// How the last operation ended; at first there was none, and nothing failed.
+/// Outcome of the last operation; at first there was none, and nothing failed.
 pub(super) struct Outcome {
     pub(super) result: Result<(), BackendError>,
     pub(super) buffer: Option<Buffer>,
@@ -226,7 +226,7 @@ impl Work {
     }
 }
 
-/// How a command moves protected blocks.
+/// Handling of protection information by a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Guarded {
     /// The protection information is moved with them.

@@ -78,7 +78,7 @@ impl<S: DeviceServer> Target<S> {
         Ok(())
     }
 
-    /// Whether FCP_CMND may begin an exchange whose OX_ID another one has, which is over then.
+    /// Checks that FCP_CMND may begin an exchange whose OX_ID another one has, which is over then.
     ///
     /// Only the originator gives OX_IDs, and none again that is in use (FC-FS-3, exchange identifiers). So one of the two
     /// has come late: a frame may take R_A_TOV (FC-FS-3, timers), and a network may deliver it twice. What has ended is no

@@ -1,4 +1,4 @@
-//! What a target has done, and what it did not take.
+//! Counters of a target: of work done, and of frames dropped.
 
 /// Why a frame was dropped, or an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,7 +86,7 @@ impl TargetDrop {
     }
 }
 
-/// What a target has done since it was made.
+/// Counters of a target since it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TargetCounters {
     /// Commands that were handed to the device server.
@@ -121,13 +121,13 @@ pub struct TargetCounters {
 }
 
 impl TargetCounters {
-    /// How often something was dropped for this reason.
+    /// Number of frames dropped for this reason.
     #[must_use]
     pub const fn dropped(&self, reason: TargetDrop) -> u64 {
         self.drops[reason as usize]
     }
 
-    /// What was dropped, for all reasons.
+    /// Frames dropped, for all reasons.
     #[must_use]
     pub fn drops(&self) -> u64 {
         self.drops.iter().sum()

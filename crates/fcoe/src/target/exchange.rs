@@ -62,7 +62,7 @@ pub(super) enum Which {
     Aborted,
 }
 
-/// How far an exchange is.
+/// State of an exchange.
 #[derive(Debug)]
 pub(super) enum State {
     /// It is none.
@@ -77,7 +77,7 @@ pub(super) enum State {
     Aborted,
 }
 
-/// Where data lies.
+/// Place of data.
 #[derive(Debug)]
 pub(super) enum Place {
     /// Nowhere: there is none.
@@ -106,13 +106,13 @@ pub(super) struct Receiving {
     pub(super) len: u32,
     /// Bytes that are there, in order.
     pub(super) received: u32,
-    /// Where the burst that was or is to be asked for ends.
+    /// Place where the burst that was or is to be asked for ends.
     pub(super) burst_end: u32,
     /// FCP_XFER_RDY was sent for it.
     pub(super) asked: bool,
     /// The sequence that brings the burst, once it has begun, and the next SEQ_CNT in it.
     pub(super) sequence: Option<(u8, u16)>,
-    /// When the initiator was last asked whether it knows the exchange.
+    /// Time at which the initiator was last asked whether it knows the exchange.
     pub(super) polled: u64,
 }
 
@@ -132,7 +132,7 @@ pub(super) struct Answering {
     pub(super) said: Said,
 }
 
-/// Whether FCP_RSP was sent.
+/// State of FCP_RSP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Said {
     /// Not yet, or it is to be sent again.

@@ -1,6 +1,6 @@
 //! The target of FCP: exchanges with initiators that are logged in, between their frames and a [`DeviceServer`] (FCP-4).
 //!
-//! What it refuses to do: it logs nobody in, knows no disk, and holds no data beyond what its device server gave it. Frames
+//! Out of scope: it logs nobody in, knows no disk, and holds no data beyond what its device server gave it. Frames
 //! that do not fit an exchange are counted and change nothing; nothing is written outside of what a command asked for.
 
 mod command;
@@ -24,10 +24,10 @@ use reply::Replies;
 use table::Table;
 
 const SECOND: u64 = 1_000_000_000;
-/// How often exchanges are looked through for those that have been there too long.
+/// Time between two searches of the exchanges for those that have been there too long.
 const SWEEP: u64 = SECOND / 2;
 
-/// What bounds a target.
+/// Limits of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TargetConfig {
     /// Exchanges of all peers, those included that have ended and may be asked for again: 1 to 32768.
@@ -68,7 +68,7 @@ impl Default for TargetConfig {
 /// A peer that is logged in, as a status view shows it.
 #[derive(Debug, Clone, Copy)]
 pub struct TargetPeer {
-    /// Who.
+    /// Peer.
     pub peer: Peer,
     /// Commands that are open.
     pub queue_depth: u16,
@@ -93,7 +93,7 @@ pub struct Target<S> {
     replies: Replies,
     rec_polls: RecPolls,
     counters: TargetCounters,
-    /// Where a frame is put together of memory that lies in small pieces.
+    /// Place where a frame is put together of memory that lies in small pieces.
     scratch: Box<[u8; send::MAX_PAYLOAD]>,
     /// Bytes of buffers in finished exchanges.
     finished_octets: usize,
@@ -132,12 +132,12 @@ impl<S: DeviceServer> Target<S> {
         &mut self.device
     }
 
-    /// What was done.
+    /// Counters.
     pub fn counters(&self) -> &TargetCounters {
         &self.counters
     }
 
-    /// Who is logged in, and how busy.
+    /// Peers that are logged in, and the use of each.
     pub fn peers(&self) -> impl Iterator<Item = &TargetPeer> {
         self.peers.iter().flatten()
     }
@@ -147,7 +147,7 @@ impl<S: DeviceServer> Target<S> {
         self.table.used()
     }
 
-    /// Whether frames wait for room.
+    /// True if frames wait for room.
     pub fn is_blocked(&self) -> bool {
         !self.replies.is_empty() || self.table.count(Which::Ready) > 0
     }
@@ -226,7 +226,7 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    /// Whether an exchange can have that step now. A task that somebody else has ended stops taking data into memory.
+    /// True if an exchange can have that step now. A task that somebody else has ended stops taking data into memory.
     fn waits_for(&self, place: ExchangeIndex, step: &Step) -> bool {
         match &self.table.at(place).state {
             State::Working => true,

@@ -79,7 +79,7 @@ impl Receiving {
         (self.asked, self.sequence) = (false, None);
     }
 
-    /// Where the data ends that this frame brings, if it is the next one.
+    /// Place where the data ends that this frame brings, if it is the next one.
     fn next(&self, frame: &FcoeFrame<'_>) -> Result<u32, TargetDrop> {
         let (header, payload) = (frame.header(), frame.payload());
         if !self.asked {

@@ -1,4 +1,4 @@
-//! What is done about exchanges that lost something: ABTS, REC, RRQ, SRR, and FCP_CONF, which says that nothing was.
+//! Recovery of exchanges that lost something: ABTS, REC, RRQ, SRR, and FCP_CONF, which says that nothing was.
 
 use super::exchange::{ExchangeIndex, Place, Said, State, Which};
 use super::{Target, TargetDrop};

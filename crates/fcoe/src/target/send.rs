@@ -1,4 +1,4 @@
-//! What goes out: FCP_XFER_RDY, FCP_DATA and FCP_RSP, as there is room, each exchange in its turn.
+//! Transmission: FCP_XFER_RDY, FCP_DATA and FCP_RSP, as there is room, each exchange in its turn.
 
 use super::Target;
 use super::exchange::{Exchange, ExchangeIndex, Place, State, Which};
@@ -11,7 +11,7 @@ const PIECES: usize = 8;
 /// Bytes of payload in the longest frame.
 pub(super) const MAX_PAYLOAD: usize = 2112;
 
-/// How an exchange's turn ended.
+/// Outcome of an exchange's turn.
 enum Turn {
     /// It has nothing more to send now.
     Over,

@@ -50,7 +50,7 @@ impl Job {
     }
 }
 
-/// What comes next from the server.
+/// Next part of the server's stream.
 #[derive(Clone, Copy, Debug)]
 enum Expect {
     /// The head of a reply.
@@ -65,7 +65,7 @@ enum Expect {
 #[derive(Debug)]
 pub(super) struct Link {
     jobs: Vec<Option<Job>>,
-    /// How often each place was used: a part of its cookie, so that a reply that comes twice meets nobody.
+    /// Number of times that each place was used: a part of its cookie, so that a reply that comes twice meets nobody.
     uses: Vec<u32>,
     free: Vec<usize>,
     /// Places whose request has not left, and bytes of the first that have.
@@ -120,7 +120,7 @@ impl Link {
         self.jobs.iter_mut().filter_map(Option::take)
     }
 
-    /// Whether nothing is due, and nobody wants to know whether the server has hung up.
+    /// True if nothing is due, and nobody wants to know whether the server has hung up.
     pub(super) fn expects_nothing(&self) -> bool {
         self.is_idle() && !self.look
     }
@@ -135,7 +135,7 @@ impl Link {
         (!self.is_idle()).then(|| (self.heard + options.timeout).min(self.oldest + options.patience))
     }
 
-    /// Whether a request has taken too long.
+    /// True if a request has taken too long.
     pub(super) fn is_late(&mut self, options: &ClientOptions, now: Instant) -> bool {
         if self.is_idle() || now < self.oldest + options.patience {
             return false;
@@ -198,7 +198,7 @@ impl Link {
         Ok(Some((job, number)))
     }
 
-    /// Where the next bytes belong: in the buffer of a read if that is known, else in our own.
+    /// Place where the next bytes belong: in the buffer of a read if that is known, else in our own.
     pub(super) fn room(&mut self) -> &mut [u8] {
         match self.expect {
             Expect::Data { index, at, left, .. } if self.start == self.end => {
@@ -354,7 +354,7 @@ fn number(octets: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_be_bytes(octets.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// Where a piece of a read belongs, if it is one that has not come yet.
+/// Place where a piece of a read belongs, if it is one that has not come yet.
 fn place(job: &mut Job, offset: u64, len: usize) -> Result<usize, Lost> {
     let at = offset.checked_sub(job.part.offset).and_then(|at| usize::try_from(at).ok()).ok_or(Lost)?;
     let end = at.checked_add(len).filter(|end| len > 0 && *end <= job.part.octets()).ok_or(Lost)?;

@@ -17,12 +17,12 @@ use std::io::IoSlice;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// How long a server may take.
+/// Times that a server may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientOptions {
-    /// How long it may take to connect and negotiate, and to give a sign of life while a reply is due.
+    /// Time that it may take to connect and negotiate, and to give a sign of life while a reply is due.
     pub timeout: Duration,
-    /// How long one request may take from its beginning to the end of its reply.
+    /// Time that one request may take from its beginning to the end of its reply.
     pub patience: Duration,
 }
 
@@ -87,19 +87,19 @@ impl Client {
         Ok(Self { options, geometry, agreed, link: Some(Link::new(now)), waiting, done })
     }
 
-    /// What the device is.
+    /// Geometry of the device.
     #[must_use]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// Whether reads are answered in chunks.
+    /// True if reads are answered in chunks.
     #[must_use]
     pub fn is_structured(&self) -> bool {
         self.agreed.structured
     }
 
-    /// Whether there is a server now.
+    /// True if there is a server now.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.link.is_some()
@@ -134,7 +134,7 @@ impl Client {
         self.done.push_back(Completion { tag, buffer, result });
     }
 
-    /// Whether an operation has ended.
+    /// True if an operation has ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         !self.done.is_empty()
@@ -145,7 +145,7 @@ impl Client {
         self.done.pop_front()
     }
 
-    /// Whether [`Client::begin`] has something to do.
+    /// True if [`Client::begin`] has something to do.
     #[must_use]
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty() && self.link.as_ref().is_some_and(Link::has_room)
@@ -160,7 +160,7 @@ impl Client {
         }
     }
 
-    /// Whether something is to be sent.
+    /// True if something is to be sent.
     #[must_use]
     pub fn has_output(&self) -> bool {
         self.link.as_ref().is_some_and(Link::has_output)
@@ -178,7 +178,7 @@ impl Client {
         }
     }
 
-    /// Whether there is something to receive: a reply is due, or [`Client::look`] wants to know.
+    /// True if there is something to receive: a reply is due, or [`Client::look`] wants to know.
     ///
     /// # Errors
     /// A request has taken too long.
@@ -215,7 +215,7 @@ impl Client {
         Ok(true)
     }
 
-    /// Where the next bytes received belong: a READ's data in its buffer, all else in a buffer of the client's. There is
+    /// Place where the next bytes received belong: a READ's data in its buffer, all else in a buffer of the client's. There is
     /// room after [`Client::advance`] has said that nothing has ended.
     pub fn room(&mut self) -> &mut [u8] {
         self.link.as_mut().map_or(&mut [], Link::room)

@@ -76,7 +76,7 @@ impl Memory {
         self.give_late(buffer);
     }
 
-    /// Whether one more client can be given what is its own.
+    /// True if one more client can be given what is its own.
     pub(super) fn has_room(&self) -> bool {
         self.common >= 0
     }

@@ -95,7 +95,7 @@ impl<P: Copy + PartialEq> Server<P> {
         self.left_behind
     }
 
-    /// Whether there is no client and nothing is under way.
+    /// True if there is no client and nothing is under way.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.clients() == 0 && self.free.len() == self.asked.len()
@@ -166,13 +166,13 @@ impl<P: Copy + PartialEq> Server<P> {
         Ok(Some((asked.export, Tag(tag), operation)))
     }
 
-    /// Whether bytes of a client are to be received.
+    /// True if bytes of a client are to be received.
     #[must_use]
     pub fn wants_input(&self, place: usize) -> bool {
         !self.free.is_empty() && self.session(place).is_some_and(Session::wants_input)
     }
 
-    /// Where the next bytes received of a client belong: a WRITE's data in its buffer, all else in a buffer of the
+    /// Place where the next bytes received of a client belong: a WRITE's data in its buffer, all else in a buffer of the
     /// server's. There is room if [`Server::wants_input`] says so after [`Server::next`].
     pub fn room(&mut self, place: usize) -> &mut [u8] {
         self.clients[place].as_mut().map_or(&mut [], |client| client.session.room())
@@ -207,7 +207,7 @@ impl<P: Copy + PartialEq> Server<P> {
         None
     }
 
-    /// Whether something is to be sent to a client.
+    /// True if something is to be sent to a client.
     #[must_use]
     pub fn has_output(&self, place: usize) -> bool {
         self.session(place).is_some_and(Session::has_output)
@@ -225,7 +225,7 @@ impl<P: Copy + PartialEq> Server<P> {
         }
     }
 
-    /// Whether a client has said goodbye and has all its answers, or its time is over: hang up, and [leave](Self::leave) it.
+    /// True if a client has said goodbye and has all its answers, or its time is over: hang up, and [leave](Self::leave) it.
     #[must_use]
     pub fn is_over(&self, place: usize, now: Instant) -> bool {
         self.session(place).is_some_and(|session| session.is_over(now))

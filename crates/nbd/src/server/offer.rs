@@ -36,7 +36,7 @@ impl Offer {
         Self { flags: None, structured: false, asked: 0 }
     }
 
-    /// Whether reads are to be answered in chunks.
+    /// True if reads are to be answered in chunks.
     pub(super) fn is_structured(&self) -> bool {
         self.structured
     }

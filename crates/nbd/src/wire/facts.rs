@@ -1,4 +1,4 @@
-//! What an export is, as NBD tells it.
+//! Facts about an export, as NBD tells them.
 
 use super::export;
 
@@ -12,7 +12,7 @@ pub struct ExportInfo {
 }
 
 impl ExportInfo {
-    /// Whether it has one of these flags.
+    /// True if it has one of these flags.
     #[must_use]
     pub fn has(&self, flag: u16) -> bool {
         self.flags & export::HAS_FLAGS != 0 && self.flags & flag != 0
@@ -38,7 +38,7 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    /// Whether they are what the protocol allows.
+    /// True if they are what the protocol allows.
     #[must_use]
     pub fn are_right(&self) -> bool {
         self.least.is_power_of_two()

@@ -165,7 +165,7 @@ pub enum Info {
     Export(ExportInfo),
     /// Sizes of requests.
     BlockSize(Sizes),
-    /// What is of no use here.
+    /// Messages that are of no use here.
     Other(u16),
 }
 

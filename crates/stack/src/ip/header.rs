@@ -3,7 +3,7 @@
 use linerate_wire::IpProtocol;
 use std::net::IpAddr;
 
-/// How far packets go: groups are for the link unless somebody says otherwise (RFC 1112, section 6.1; RFC 3493, section
+/// Hop limit of packets: groups are for the link unless somebody says otherwise (RFC 1112, section 6.1; RFC 3493, section
 /// 5.2).
 pub(crate) fn hops(to: IpAddr) -> u8 {
     if to.is_multicast() { 1 } else { 64 }
@@ -15,7 +15,7 @@ pub(crate) fn header_len(addr: IpAddr) -> usize {
     if addr.is_ipv4() { 20 } else { 40 }
 }
 
-/// How long a packet's payload is; that it fits the packet's header is known.
+/// Length of a packet's payload; that it fits the packet's header is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PayloadLen(u16);
 

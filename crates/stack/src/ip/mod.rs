@@ -3,7 +3,7 @@
 //! Upwards it gives payloads for the protocols above, and what ICMP or a silent neighbour says of what they sent
 //! ([`Taken`], [`Report`]). Downwards it chooses source and next hop ([`NextHop`]) and gives whole packets to the link under it.
 //!
-//! What it refuses to do: it forwards nothing, and knows no sockets.
+//! Out of scope: it forwards nothing, and knows no sockets.
 
 mod header;
 mod icmp;

@@ -7,7 +7,7 @@ use crate::address::{Cidr, is_link_local, is_link_multicast};
 use linerate_wire::{IpProtocol, Ipv4Repr};
 use std::net::IpAddr;
 
-/// Where a packet goes next.
+/// Next hop of a packet, source address and path MTU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NextHop {
     pub(crate) from: IpAddr,

@@ -45,7 +45,7 @@ impl Ip {
         Ok(V6 { from, to, whole, ip })
     }
 
-    /// Whether a packet is for this host alone, and its payload one of a protocol as it was sent: then nothing is left
+    /// True if a packet is for this host alone, and its payload one of a protocol as it was sent: then nothing is left
     /// for IP to do.
     #[inline]
     pub(crate) fn is_plain_v6(&self, packet: &V6<'_>, origin: Origin, protocol: IpProtocol) -> bool {

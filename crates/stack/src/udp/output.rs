@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 
 /// Ethernet, tag, IPv6, UDP.
 const LONGEST_HEAD: usize = 14 + 4 + 40 + 8;
-/// How long route and neighbour are taken as found without being looked at again: the neighbour's state is seen to then.
+/// Time for which route and neighbour are taken as found without being looked at again: the neighbour's state is seen to then.
 const KEPT: u64 = 1_000_000_000;
 
 /// Sends a datagram from a socket to where it is connected, or to `to`, by the shortest way that is open to it.

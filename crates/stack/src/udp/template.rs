@@ -35,7 +35,7 @@ pub(crate) struct Template {
     ip: usize,
     udp: usize,
     v6: bool,
-    /// What the adapter shall fill in; then the payload is not summed here.
+    /// Request to the adapter; then the payload is not summed here.
     request: Option<Meta>,
     ip_sum: Sum,
     udp_sum: Sum,
@@ -88,7 +88,7 @@ impl Template {
         Self { to, valid, until, most, words, len: head.len(), ip, udp, v6, request, ip_sum, udp_sum }
     }
 
-    /// Whether a datagram may take it.
+    /// True if a datagram may take it.
     #[inline]
     pub(crate) fn holds(&self, valid: Validity, now: u64, to: SocketAddr) -> bool {
         self.valid == valid && now < self.until && self.to == to
@@ -106,7 +106,7 @@ impl Template {
         self.len
     }
 
-    /// What the adapter shall fill in.
+    /// Request to the adapter.
     #[inline]
     pub(crate) fn request(&self) -> Option<Meta> {
         self.request

@@ -12,7 +12,7 @@ pub(crate) struct Polynomial {
     degree: u32,
     /// The coefficients below the highest, that of x^0 lowest.
     low: u32,
-    /// Whether a byte's lowest bit is the first.
+    /// True if a byte's lowest bit is the first.
     pub(crate) reflected: bool,
 }
 

@@ -183,7 +183,7 @@ impl ClassParameters {
         octets
     }
 
-    /// Whether the port has this class.
+    /// True if the port has this class.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.options & Self::VALID != 0

@@ -27,7 +27,7 @@ const NAME: &str = "els";
 /// Bytes of the command's word, with which each request and reply begins.
 const WORD_LEN: usize = 4;
 
-/// What a link service is asked for (FC-LS-3, ELS command codes).
+/// Command codes of link services (FC-LS-3, ELS command codes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ElsCommand(pub u8);
 

@@ -205,7 +205,7 @@ impl<'a> ServicePages<'a> {
     }
 }
 
-/// What a payload begins with.
+/// Head of a payload.
 fn head(command: ElsCommand, pages: usize, octets: &mut [u8]) {
     const PAGE_LEN: u8 = ServicePage::LEN.to_le_bytes()[0];
     let [.., high, low] = (pages::FIRST_PAGE + ServicePage::LEN * pages).to_be_bytes();

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::Error;
 
-/// What the payload of a reply says.
+/// Payload of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElsReply<'a> {
     /// LS_ACC: it is done.
@@ -15,7 +15,7 @@ pub enum ElsReply<'a> {
     Reject(LsRjtRepr),
 }
 
-/// What an LS_ACC says, which depends on the request.
+/// Payload of an LS_ACC, which depends on the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElsAccept<'a> {
     /// To FLOGI, FDISC and PLOGI.

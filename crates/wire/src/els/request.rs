@@ -4,7 +4,7 @@ use super::{AdiscRepr, ElsCommand, ExchangeRepr, LoginRepr, LogoRepr, NAME, Serv
 use crate::Error;
 use crate::field::put;
 
-/// What the payload of a request says.
+/// Payload of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElsRequest<'a> {
     /// Log in to the fabric or, in VN2VN, to another VN_Port.
@@ -19,11 +19,11 @@ pub enum ElsRequest<'a> {
     Prlo(ServicePages<'a>),
     /// Log out.
     Logo(LogoRepr),
-    /// Who are you.
+    /// ADISC: asks for address and names.
     Adisc(AdiscRepr),
-    /// How long do you wait.
+    /// RTV: asks for the time-outs.
     Rtv,
-    /// What became of an exchange.
+    /// REC: asks for the state of an exchange.
     Rec(ExchangeRepr),
     /// An exchange's recovery is over.
     Rrq(ExchangeRepr),
@@ -59,7 +59,7 @@ impl<'a> ElsRequest<'a> {
         })
     }
 
-    /// What is asked for.
+    /// Command.
     #[must_use]
     pub fn command(&self) -> ElsCommand {
         match self {

@@ -124,7 +124,7 @@ impl<'a> FcoeFrame<'a> {
         &self.header
     }
 
-    /// What the CRC covers: FC header, payload and fill.
+    /// Bytes that the CRC covers: FC header, payload and fill.
     #[must_use]
     pub fn covered(&self) -> &'a [u8] {
         &self.octets[Self::HEADER_LEN..self.end()]
@@ -151,13 +151,13 @@ pub struct FcoeRepr {
 }
 
 impl FcoeRepr {
-    /// What stands between Ethernet and FC header.
+    /// Encapsulation header, between Ethernet and FC header.
     #[must_use]
     pub const fn header(self) -> [u8; 14] {
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, self.sof.0]
     }
 
-    /// What stands behind payload and fill.
+    /// Encapsulation trailer, behind payload and fill.
     #[must_use]
     pub const fn trailer(self, crc: u32) -> [u8; 8] {
         let [a, b, c, d] = crc.to_le_bytes();

@@ -52,11 +52,11 @@ pub mod f_ctl {
     pub const SEQUENCE_INITIATIVE: u32 = 0x01_0000;
     /// The parameter is a relative offset.
     pub const RELATIVE_OFFSET: u32 = 0x00_0008;
-    /// How many bytes fill the last word of the payload.
+    /// Number of bytes that fill the last word of the payload.
     pub const FILL: u32 = 0x00_0003;
 }
 
-/// What the data is of (FC-FS-3, clause 12.6).
+/// Protocol of the data (FC-FS-3, clause 12.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FcType(pub u8);
 
@@ -107,13 +107,13 @@ mod field {
 pub struct FcHeader {
     /// Routing control: one of [`r_ctl`].
     pub r_ctl: u8,
-    /// Whom the frame is for.
+    /// Destination N_Port_ID.
     pub d_id: FcId,
     /// Class specific control.
     pub cs_ctl: u8,
-    /// Who sent the frame.
+    /// Source N_Port_ID.
     pub s_id: FcId,
-    /// What the data is of.
+    /// Protocol of the data.
     pub fc_type: FcType,
     /// Frame control: bits of [`f_ctl`], 24 of them.
     pub f_ctl: u32,
@@ -185,13 +185,13 @@ impl FcHeader {
         usize::from((self.f_ctl & f_ctl::FILL).to_be_bytes()[3])
     }
 
-    /// Whether all these bits of frame control are set.
+    /// True if all these bits of frame control are set.
     #[must_use]
     pub fn has(&self, bits: u32) -> bool {
         self.f_ctl & bits == bits
     }
 
-    /// Whether the sender is the exchange's responder.
+    /// True if the sender is the exchange's responder.
     #[must_use]
     pub fn from_responder(&self) -> bool {
         self.has(f_ctl::EXCHANGE_RESPONDER)

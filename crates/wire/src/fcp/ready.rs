@@ -26,9 +26,9 @@ mod field {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FcpTransferReady {
-    /// Where the data begins that is asked for, counted from the command's first byte.
+    /// Place where the data begins that is asked for, counted from the command's first byte.
     pub offset: u32,
-    /// How many bytes are asked for.
+    /// Number of bytes asked for.
     pub len: u32,
 }
 

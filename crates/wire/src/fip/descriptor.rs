@@ -11,11 +11,11 @@ const NOT_CRITICAL: u8 = 128;
 /// Offsets of the fields of descriptors (FC-BB-6, clause 7, FIP descriptors).
 mod field {
     pub(super) const TYPE: usize = 0;
-    /// Where a value begins that needs no alignment: a MAC address, a number of 16 bits.
+    /// Place where a value begins that needs no alignment: a MAC address, a number of 16 bits.
     pub(super) const VALUE: usize = 2;
     /// The last byte of the first word: a priority, the D bit of FKA_ADV_Period.
     pub(super) const LAST_BYTE: usize = 3;
-    /// Where a value begins that is aligned to words: names, identifiers of vendors, FC headers, TYPEs.
+    /// Place where a value begins that is aligned to words: names, identifiers of vendors, FC headers, TYPEs.
     pub(super) const WORD: usize = 4;
     pub(super) const FC_MAP: usize = 5;
     pub(super) const FABRIC_NAME: usize = 8;
@@ -162,7 +162,7 @@ impl<'a> FipDescriptor<'a> {
         }
     }
 
-    /// Whether who does not understand it must drop the frame.
+    /// True if who does not understand it must drop the frame.
     #[must_use]
     pub const fn is_critical(&self) -> bool {
         self.code() < NOT_CRITICAL

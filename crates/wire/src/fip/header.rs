@@ -67,7 +67,7 @@ impl<'a> FipFrame<'a> {
         Ok(Self { octets, end })
     }
 
-    /// What the frame is.
+    /// Protocol code and subcode.
     #[must_use]
     pub fn code(&self) -> FipCode {
         FipCode { protocol: u16_at(self.octets, field::PROTOCOL), subcode: self.octets[field::SUBCODE] }
@@ -92,7 +92,7 @@ impl<'a> FipFrame<'a> {
     }
 }
 
-/// What a FIP frame is: protocol code and subcode (FC-BB-6, clause 7, FIP protocol codes).
+/// Kind of a FIP frame: protocol code and subcode (FC-BB-6, clause 7, FIP protocol codes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FipCode {
     /// The protocol code.
@@ -157,7 +157,7 @@ impl FipFlags {
     /// Sent by an FCF.
     pub const F_PORT: Self = Self(0x0001);
 
-    /// Whether all of these are set.
+    /// True if all of these are set.
     #[must_use]
     pub const fn has(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0

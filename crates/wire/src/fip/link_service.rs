@@ -8,11 +8,11 @@ use crate::{Error, FcHeader, MacAddr};
 /// A link service's request or reply inside FIP (FC-BB-6, clause 7, FIP Virtual Link Instantiation).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FipElsRepr<'a> {
-    /// What is asked for; a reply repeats it.
+    /// Command; a reply repeats it.
     pub kind: FipElsKind,
-    /// Whether it is a reply.
+    /// True if it is a reply.
     pub reply: bool,
-    /// How MAC addresses are given, between ENode and FCF; nothing in VN2VN.
+    /// The way in which MAC addresses are given, between ENode and FCF; nothing in VN2VN.
     pub flags: FipFlags,
     /// The FC header.
     pub header: FcHeader,

@@ -63,7 +63,7 @@ impl<'a> FipRepr<'a> {
 /// A discovery solicitation (FC-BB-6, clause 7, FIP Discovery Solicitation): an ENode or an FCF asks for FCFs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FipSolicitationRepr {
-    /// How MAC addresses are given; [`FipFlags::F_PORT`] when an FCF asks.
+    /// The way in which MAC addresses are given; [`FipFlags::F_PORT`] when an FCF asks.
     pub flags: FipFlags,
     /// The sender's MAC address.
     pub mac: MacAddr,

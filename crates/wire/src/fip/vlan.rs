@@ -21,7 +21,7 @@ pub enum FipVlanKind {
 pub struct FipVlanRepr {
     /// Which.
     pub kind: FipVlanKind,
-    /// How MAC addresses are given.
+    /// The way in which MAC addresses are given.
     pub flags: FipFlags,
     /// The sender's MAC address.
     pub mac: MacAddr,

@@ -33,7 +33,7 @@ impl Vn2vnKind {
         }
     }
 
-    /// Whether it tells what the port does and how long its frames may be.
+    /// True if it tells what the port does and how long its frames may be.
     #[must_use]
     pub const fn is_claim(self) -> bool {
         matches!(self, Self::ClaimNotification | Self::ClaimResponse)

@@ -5,7 +5,7 @@ use crate::field::{array_at, at_most_u32, put, u32_at};
 
 const NAME: &str = "capacity data";
 
-/// How blocks come and go (SBC-3, clause 4.7).
+/// Logical block provisioning (SBC-3, clause 4.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Provisioning {
     /// LBPME: blocks can be given back.
@@ -44,7 +44,7 @@ pub struct Capacity {
     pub physical_exponent: u8,
     /// The first logical block at the start of a physical one.
     pub lowest_aligned: u16,
-    /// How blocks come and go.
+    /// Logical block provisioning.
     pub provisioning: Provisioning,
 }
 

@@ -130,14 +130,14 @@ impl Transfer {
 pub enum Cdb {
     /// Is the unit ready? (SPC-4, clause 6.47)
     TestUnitReady,
-    /// What is the matter? (SPC-4, clause 6.39)
+    /// REQUEST SENSE (SPC-4, clause 6.39)
     RequestSense {
         /// In descriptor format.
         descriptors: bool,
         /// Bytes that are taken.
         allocation: u8,
     },
-    /// What is the unit? (SPC-4, clause 6.6)
+    /// INQUIRY (SPC-4, clause 6.6)
     Inquiry {
         /// A page of vital product data, or else the standard data.
         page: Option<u8>,
@@ -151,7 +151,7 @@ pub enum Cdb {
         /// Bytes that are taken.
         allocation: u32,
     },
-    /// How does the unit behave? (SPC-4, clauses 6.13 and 6.14)
+    /// MODE SENSE (SPC-4, clauses 6.13 and 6.14)
     ModeSense {
         /// The form of 10 bytes; otherwise that of 6.
         ten: bool,
@@ -172,7 +172,7 @@ pub enum Cdb {
     StartStop {
         /// Do not wait for the end.
         immediate: bool,
-        /// How deep the power condition is.
+        /// Power condition modifier.
         modifier: u8,
         /// Which power condition; 0 for `start` and `load`.
         power: u8,
@@ -183,9 +183,9 @@ pub enum Cdb {
         /// Start; otherwise stop.
         start: bool,
     },
-    /// How large is it? (SBC-3, clause 5.15)
+    /// READ CAPACITY (10) (SBC-3, clause 5.15)
     ReadCapacity10,
-    /// How large is it, and what of protection and provisioning? (SBC-3, clause 5.16)
+    /// READ CAPACITY (16) (SBC-3, clause 5.16)
     ReadCapacity16 {
         /// Bytes that are taken.
         allocation: u32,
@@ -216,7 +216,7 @@ pub enum Cdb {
         immediate: bool,
         /// The first logical block.
         lba: u64,
-        /// How many; 0 for all to the end.
+        /// Number of blocks; 0 for all to the end.
         blocks: u32,
     },
     /// Put the cache on the medium (SBC-3, clauses 5.26 and 5.27).
@@ -227,7 +227,7 @@ pub enum Cdb {
         immediate: bool,
         /// The first logical block.
         lba: u64,
-        /// How many; 0 for all to the end.
+        /// Number of blocks; 0 for all to the end.
         blocks: u32,
     },
     /// Write the same block many times (SBC-3, clauses 5.43 and on).
@@ -236,7 +236,7 @@ pub enum Cdb {
         width: Width,
         /// The first logical block.
         lba: u64,
-        /// How many; 0 for all to the end.
+        /// Number of blocks; 0 for all to the end.
         blocks: u32,
         /// WRPROTECT: three bits.
         protect: u8,
@@ -258,7 +258,7 @@ pub enum Cdb {
     CompareAndWrite {
         /// The first logical block.
         lba: u64,
-        /// How many; data out has twice as many.
+        /// Number of blocks; data out has twice as many.
         blocks: u8,
         /// WRPROTECT: three bits.
         protect: u8,
@@ -267,7 +267,7 @@ pub enum Cdb {
         /// Not to a cache only.
         fua: bool,
     },
-    /// Who has registered or reserved? (SPC-4, clause 6.15)
+    /// PERSISTENT RESERVE IN (SPC-4, clause 6.15)
     PersistentReserveIn {
         /// READ KEYS (0), READ RESERVATION (1), REPORT CAPABILITIES (2), READ FULL STATUS (3).
         action: u8,

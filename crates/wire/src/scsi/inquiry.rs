@@ -5,7 +5,7 @@ use crate::field::{array_at, put, put_u16, u16_at};
 
 const NAME: &str = "inquiry data";
 
-/// Whether there is a unit at a LUN (SPC-4, table 174: PERIPHERAL QUALIFIER).
+/// Presence of a unit at a LUN (SPC-4, table 174: PERIPHERAL QUALIFIER).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Qualifier(pub u8);
 
@@ -33,7 +33,7 @@ mod field {
     pub(super) const STANDARDS: usize = 58;
 }
 
-/// What a unit is (SPC-4, clause 6.6.2).
+/// Standard INQUIRY data (SPC-4, clause 6.6.2).
 ///
 /// ```text
 ///  0  qualifier (3 bits), device type     8  vendor (8 octets)
@@ -44,7 +44,7 @@ mod field {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inquiry {
-    /// Whether there is a unit.
+    /// Presence of the unit.
     pub qualifier: Qualifier,
     /// Which kind: 0 for a disk, 0x1f when none.
     pub device_type: u8,
@@ -58,9 +58,9 @@ pub struct Inquiry {
     pub multi_port: bool,
     /// It takes several commands at once.
     pub queues: bool,
-    /// Who made it, filled up with spaces.
+    /// Vendor identification, filled up with spaces.
     pub vendor: [u8; 8],
-    /// What it is called, filled up with spaces.
+    /// Product identification, filled up with spaces.
     pub product: [u8; 16],
     /// Which one of those.
     pub revision: [u8; 4],

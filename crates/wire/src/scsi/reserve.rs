@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::field::{array_at, put};
 
-/// What others may not do (SPC-4, table 202).
+/// Type of a persistent reservation (SPC-4, table 202).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReserveType {
     /// Writing is for the holder.
@@ -42,19 +42,19 @@ impl ReserveType {
         Self::CODES.iter().find(|(_, kind)| *kind == self).map_or(0, |(code, _)| *code)
     }
 
-    /// Whether others may not even read.
+    /// True if others may not even read.
     #[must_use]
     pub const fn excludes_reads(self) -> bool {
         matches!(self, Self::ExclusiveAccess | Self::ExclusiveAccessRegistrants | Self::ExclusiveAccessAll)
     }
 
-    /// Whether whoever is registered may do as the holder.
+    /// True if whoever is registered may do as the holder.
     #[must_use]
     pub const fn registrants(self) -> bool {
         !matches!(self, Self::WriteExclusive | Self::ExclusiveAccess)
     }
 
-    /// Whether all who are registered hold it.
+    /// True if all who are registered hold it.
     #[must_use]
     pub const fn all(self) -> bool {
         matches!(self, Self::WriteExclusiveAll | Self::ExclusiveAccessAll)

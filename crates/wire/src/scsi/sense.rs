@@ -6,7 +6,7 @@ use std::fmt;
 
 const NAME: &str = "sense data";
 
-/// What kind of trouble it is (SPC-4, clause 4.5.6, table 43). Other codes than these four bits do not exist.
+/// Sense key (SPC-4, clause 4.5.6, table 43). Other codes than these four bits do not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SenseKey(pub u8);
 
@@ -170,7 +170,7 @@ mod descriptor_field {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sense {
-    /// What kind of trouble it is.
+    /// Sense key.
     pub key: SenseKey,
     /// The additional sense code and its qualifier, as [`asc`] names them.
     pub code: (u8, u8),

@@ -224,7 +224,7 @@ pub struct BlockLimits {
     pub unmap_ranges: u32,
     /// What ranges should be multiples of.
     pub unmap_granularity: u32,
-    /// Where the first such multiple begins.
+    /// Place where the first such multiple begins.
     pub unmap_alignment: Option<u32>,
     /// The most of WRITE SAME.
     pub write_same: u64,
@@ -299,7 +299,7 @@ mod characteristics {
 pub struct BlockCharacteristics {
     /// Rotations a minute; 0 when not told, 1 when nothing rotates.
     pub rotation: u16,
-    /// How large its case is; 0 when not told.
+    /// Form factor; 0 when not told.
     pub form_factor: u8,
     /// VERIFY compares data with blocks that are not there as with others (VBULS).
     pub verifies_unmapped: bool,

@@ -24,7 +24,7 @@ pub(super) struct Bench {
     pub(super) next: u32,
 }
 
-/// How a command ended.
+/// Outcome of a command.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) response: Response,

@@ -67,7 +67,7 @@ impl Verify {
         }
     }
 
-    /// How many blocks were read, if they are right.
+    /// Number of blocks read, if they are right.
     fn judge(&self, tools: &Tools<'_>, read: &[u8]) -> Result<u64, Response> {
         let (block, stride) = (tools.block(), tools.stride());
         let blocks = read.len() as u64 / stride;

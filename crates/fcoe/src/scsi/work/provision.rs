@@ -26,7 +26,7 @@ pub(in crate::scsi) struct Same {
     pub(in crate::scsi) stage: SameStage,
 }
 
-/// How far it is.
+/// State.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::scsi) enum SameStage {
     /// Nothing is done.
@@ -72,7 +72,7 @@ impl Same {
         }
     }
 
-    /// Whether the protection information of the block came with it.
+    /// True if the protection information of the block came with it.
     fn moved(&self) -> bool {
         self.guarded.is_some_and(|guarded| guarded.moved)
     }

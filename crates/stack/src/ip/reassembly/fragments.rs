@@ -33,7 +33,7 @@ pub struct Fragments {
 pub struct Fragment {
     /// What its header says of where it belongs, in bytes.
     pub offset: u16,
-    /// Whether others follow.
+    /// True if others follow.
     pub more: bool,
     /// Which bytes of the payload it carries.
     pub range: Range<usize>,

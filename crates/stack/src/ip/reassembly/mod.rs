@@ -5,7 +5,7 @@
 //! oldest goes. A datagram whose fragments contradict each other is given up, and what still comes of it is dropped until
 //! its time is over.
 //!
-//! What this module refuses to do: it sends no ICMP. It says what is due: [`Reason`], [`Reassembly::poll`].
+//! Out of scope: it sends no ICMP. It says what is due: [`Reason`], [`Reassembly::poll`].
 
 mod fragments;
 mod pieces;
@@ -38,7 +38,7 @@ pub struct Config {
     pub datagrams: usize,
     /// Fragments of one datagram.
     pub fragments: usize,
-    /// How long after its first fragment came a datagram must be complete, in nanoseconds.
+    /// Time from its first fragment in which a datagram must be complete, in nanoseconds.
     pub timeout_ns: u64,
 }
 
@@ -50,7 +50,7 @@ impl Default for Config {
     }
 }
 
-/// What came of a fragment.
+/// Outcome of a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// It is kept, or was there already; others are missing.
@@ -85,7 +85,7 @@ pub enum Reason {
     NoRoom,
 }
 
-/// What happened since the start; each counts datagrams.
+/// Events since the start; each counts datagrams.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Made whole.
@@ -126,7 +126,7 @@ struct Key {
 struct Datagram {
     arrival: u64,
     deadline: u64,
-    /// What it costs.
+    /// Memory that it is charged for.
     bytes: usize,
     /// None when it was given up.
     pieces: Option<Pieces>,
@@ -134,7 +134,7 @@ struct Datagram {
     header: Vec<u8>,
     /// Of the first fragment, in IPv6: which byte of it names the fragment header.
     named_at: usize,
-    /// Whether a fragment met congestion.
+    /// True if a fragment met congestion.
     congestion: bool,
 }
 
@@ -145,7 +145,7 @@ struct Part<'a> {
     offset: usize,
     more: bool,
     payload: &'a [u8],
-    /// Where the payload of the whole must end.
+    /// Place where the payload of the whole must end.
     limit: usize,
     congestion: bool,
     overlap: Overlap,
@@ -230,7 +230,7 @@ impl Reassembly {
         }
     }
 
-    /// When [`poll`](Self::poll) is wanted next.
+    /// Time at which [`poll`](Self::poll) is wanted next.
     pub fn poll_timeout(&self) -> Option<u64> {
         self.oldest().and_then(|key| self.datagrams.get(&key)).map(|datagram| datagram.deadline)
     }
@@ -245,12 +245,12 @@ impl Reassembly {
         self.datagrams.len()
     }
 
-    /// Whether nothing is held.
+    /// True if nothing is held.
     pub fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
 
-    /// What happened since the start.
+    /// Counts of events since the start.
     pub const fn counters(&self) -> Counters {
         self.counters
     }

@@ -25,7 +25,7 @@ pub(super) enum Overlap {
 }
 
 impl Pieces {
-    /// Where in `offset..offset + payload.len()` there are no bytes yet, in order; nothing when all are there already.
+    /// Place where in `offset..offset + payload.len()` there are no bytes yet, in order; nothing when all are there already.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Who is where on the link: one bounded cache for ARP (RFC 826) and neighbour discovery (RFC 4861, section 7.3).
+//! Neighbours on the link: one bounded cache for ARP (RFC 826) and neighbour discovery (RFC 4861, section 7.3).
 //!
 //! A neighbour goes through the states of RFC 4861, section 7.3.2, whichever protocol found it; ARP's messages are told
 //! in that RFC's terms (see [`Heard`]). What makes it fit for a fast path: [`Neighbours::generation`] is one number that
@@ -11,7 +11,7 @@
 //! full, a new neighbour takes the place of one that never answered or, while those are few, of the longest unused one;
 //! a neighbour that answered and is in use keeps its place, whatever is sent to us.
 //!
-//! What this module refuses to do: it parses nothing and sends nothing. Checks on messages (hop limit 255, checksums,
+//! Out of scope: it parses nothing and sends nothing. Checks on messages (hop limit 255, checksums,
 //! whether a request is for us) come before it.
 
 mod index;
@@ -72,13 +72,13 @@ struct Entry {
     mac: MacAddr,
     state: State,
     generation: u64,
-    /// When the timer of its list ends.
+    /// Time at which the timer of its list ends.
     deadline: u64,
     /// Requests sent in this state.
     asked: u32,
-    /// Whether it ever answered us.
+    /// True if it ever answered us.
     proven: bool,
-    /// Whether somebody may keep the mapping under the present generation.
+    /// True if somebody may keep the mapping under the present generation.
     handed_out: bool,
     router: bool,
     /// Held packets, oldest first.
@@ -295,7 +295,7 @@ impl Neighbours {
         }
     }
 
-    /// When [`poll`](Self::poll) is wanted next.
+    /// Time at which [`poll`](Self::poll) is wanted next.
     pub fn poll_timeout(&self) -> Option<u64> {
         let firsts = (0..TIMERS).filter_map(|list| self.timers.first(list));
         firsts.map(|place| self.entries[place].deadline).min()
@@ -311,7 +311,7 @@ impl Neighbours {
         self.entries.len() - self.ranks.len(FREE)
     }
 
-    /// Whether the table holds nobody.
+    /// True if the table holds nobody.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -321,7 +321,7 @@ impl Neighbours {
         self.held_bytes
     }
 
-    /// What happened since the start.
+    /// Counts of events since the start.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
