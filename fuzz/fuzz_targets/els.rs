@@ -5,6 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use linerate_fcoe::*;
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 use std::collections::BTreeSet;
 
 const SECOND: u64 = 1_000_000_000;
@@ -33,10 +34,9 @@ fn payload(octets: &[u8]) {
 }
 
 /// Counts what is sent, and keeps the OX_ID of the last request.
-#[derive(Default)]
 struct Count {
     sent: usize,
-    ox_id: u16,
+    ox_id: OxId,
 }
 
 impl Count {
@@ -60,8 +60,8 @@ impl Ways for Count {
         self.take(&sequence.header)
     }
 
-    fn exchange_status(&mut self, _: &Peer, _: FcId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus> {
-        (ox_id % 2 == 0).then_some(ExchangeStatus { rx_id, transferred: 0, status: e_stat::COMPLETE })
+    fn exchange_status(&mut self, _: &Peer, _: FcId, ox_id: OxId, rx_id: RxId) -> Option<ExchangeStatus> {
+        (ox_id.0 % 2 == 0).then_some(ExchangeStatus { rx_id, transferred: 0, status: e_stat::COMPLETE })
     }
 }
 
@@ -104,7 +104,7 @@ fn machine(mut steps: &[u8]) {
         peers: 4,
     });
     logins.set_own(Some((us.fc_id, us.vn_mac)));
-    let (mut ways, mut now, mut up) = (Count::default(), 0, BTreeSet::new());
+    let (mut ways, mut now, mut up) = (Count { sent: 0, ox_id: OxId::UNASSIGNED }, 0, BTreeSet::new());
     while let [kind, high, low, rest @ ..] = steps {
         let (octets, rest) = rest.split_at(usize::from(u16::from_be_bytes([*high, *low])).min(rest.len()));
         steps = rest;

@@ -12,6 +12,7 @@ use linerate_fcoe::{
     Command, Completed, Data, Initiator, InitiatorConfig, Link, Lun, Outcome, Peer, PeerId, Role, Sequence,
     TaskAttribute, Transmit,
 };
+use linerate_wire::OxId;
 use linerate_wire::*;
 use std::collections::HashMap;
 
@@ -20,8 +21,8 @@ const SECOND: u64 = 1_000_000_000;
 /// Counts room, and remembers names.
 struct Out {
     room: usize,
-    command: u16,
-    service: u16,
+    command: OxId,
+    service: OxId,
 }
 
 impl Transmit for Out {
@@ -159,7 +160,7 @@ fuzz_target!(|script: &[u8]| {
         r_a_tov: 4 * SECOND,
     };
     let initiator = Initiator::new(InitiatorConfig { exchanges: 8, queue_depth: 6, retries: 3 });
-    let out = Out { room: 64, command: 0, service: 0xe000 };
+    let out = Out { room: 64, command: OxId(0), service: OxId(0xe000) };
     let mut world =
         World { initiator, peer, now: SECOND, out, waits: HashMap::new(), tag: 0, octets_in: 0, octets_good: 0 };
     let mut rest = script.get(1..).unwrap_or_default();

@@ -10,6 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use linerate_block::{Buffer, Memory, Tag};
 use linerate_fcoe::*;
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 use std::collections::BTreeMap;
 
 const OURS: FcId = FcId::new(0x0e02);
@@ -121,7 +122,7 @@ impl DeviceServer for Disk {
 /// What is sent is looked at and forgotten, but for RX_IDs.
 struct Wire {
     room: usize,
-    rx_ids: BTreeMap<(FcId, u16), u16>,
+    rx_ids: BTreeMap<(FcId, OxId), RxId>,
 }
 
 impl Transmit for Wire {
@@ -146,7 +147,7 @@ impl Transmit for Wire {
         }
         let frames = len.div_ceil(max).max(1).min(self.room);
         self.room -= frames;
-        if frames > 0 && header.fc_type == FcType::FCP && header.rx_id != FcHeader::NO_ID {
+        if frames > 0 && header.fc_type == FcType::FCP && header.rx_id != RxId::UNASSIGNED {
             self.rx_ids.insert((header.d_id, header.ox_id), header.rx_id);
         }
         frames
@@ -210,11 +211,11 @@ fuzz_target!(|bytes: &[u8]| {
             let (ox_id, rx_id) = (frame.header().ox_id, frame.header().rx_id);
             let _ = target.exchange_status(peer.fc_id, ox_id, rx_id);
             if let Some(known) = wire.rx_ids.get(&(peer.fc_id, ox_id)).filter(|_| flags & 2 != 0) {
-                octets[32..34].copy_from_slice(&known.to_be_bytes());
+                octets[32..34].copy_from_slice(&known.0.to_be_bytes());
             }
             target.handle(now, peer, &FcoeFrame::new_checked(&octets).unwrap(), &mut wire);
         } else if flags & 0xf0 == 0xf0 {
-            let _ = target.reinstate(peer.fc_id, u16::from(high), u16::from(low));
+            let _ = target.reinstate(peer.fc_id, OxId(u16::from(high)), RxId(u16::from(low)));
         } else if flags & 0xf0 == 0xe0 {
             target.down(peer.id);
             assert!(target.up(peer));

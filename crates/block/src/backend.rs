@@ -1,17 +1,17 @@
-//! What operations are submitted to.
+//! The interface of block devices.
 
 use crate::{Completion, Geometry, Operation, Tag};
 
-/// A device whose blocks lie in memory: they are read and written where they are, without an operation. Octets are given by
+/// A device whose blocks lie in memory: they are read and written where they are, without an operation. Bytes are given by
 /// their place on the device.
 pub trait Memory {
-    /// At most `len` octets from `offset` on, as many as lie together; at least one if the device has it.
+    /// At most `len` bytes from `offset` on, as many as lie together; at least one if the device has it.
     fn read(&self, offset: u64, len: usize) -> &[u8];
 
-    /// Writes octets from `offset` on; those beyond the device are not written.
+    /// Writes bytes from `offset` on; those beyond the device are not written.
     fn write(&mut self, offset: u64, octets: &[u8]);
 
-    /// The 8 octets of protection information of a block, if the device keeps them.
+    /// The 8 bytes of protection information of a block, if the device keeps them.
     fn protection(&self, lba: u64) -> Option<[u8; 8]>;
 
     /// Sets them.

@@ -3,7 +3,7 @@
 /// What the start of a buffer is a multiple of: enough for `O_DIRECT` on any device.
 const ALIGN: usize = 4096;
 
-/// Octets that one I/O's data lies in, from an address that is a multiple of 4096.
+/// Bytes that one I/O's data lies in, from an address that is a multiple of 4096.
 #[derive(Debug)]
 pub struct Buffer {
     octets: Box<[u8]>,
@@ -12,7 +12,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Zeroed, of `len` octets.
+    /// Zeroed, of `len` bytes.
     #[must_use]
     pub fn new(len: usize) -> Self {
         let octets = vec![0; len + ALIGN].into_boxed_slice();
@@ -20,36 +20,36 @@ impl Buffer {
         Self { octets, start, len }
     }
 
-    /// Octets in use.
+    /// Bytes in use.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether none is in use.
+    /// True if none is in use.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Octets there are.
+    /// Bytes there are.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.octets.len() - ALIGN
     }
 
-    /// Uses the first `len` octets, or all if there are fewer.
+    /// Uses the first `len` bytes, or all if there are fewer.
     pub fn resize(&mut self, len: usize) {
         self.len = len.min(self.capacity());
     }
 
-    /// The octets in use.
+    /// The bytes in use.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.octets[self.start..self.start + self.len]
     }
 
-    /// The octets in use, to write.
+    /// The bytes in use, to write.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.octets[self.start..self.start + self.len]
     }

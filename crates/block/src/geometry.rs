@@ -1,11 +1,11 @@
-//! What a device is: its blocks, and what it can do.
+//! Geometry of a device: its blocks, and what it can do.
 
 use thiserror::Error;
 
-/// What a device is.
+/// Geometry of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Geometry {
-    /// Octets of a logical block: a power of two from 512 to 4096.
+    /// Bytes of a logical block: a power of two from 512 to 4096.
     pub block_size: u32,
     /// Logical blocks there are.
     pub blocks: u64,
@@ -19,7 +19,7 @@ pub struct Geometry {
     pub discards: bool,
     /// Blocks that were given back read as zeros.
     pub discard_zeroes: bool,
-    /// It keeps 8 octets of protection information for each block ([`Memory::protection`](crate::Memory::protection), or
+    /// It keeps 8 bytes of protection information for each block ([`Memory::protection`](crate::Memory::protection), or
     /// interleaved behind each block in buffers of block_size + 8).
     pub protection: bool,
     /// What the product is called in INQUIRY: "ram", "file".
@@ -29,7 +29,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The blocks of `block_size` octets in `size`.
+    /// The blocks of `block_size` bytes in `size`.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ pub enum GeometryError {
     /// No number of blocks.
     #[error("the size is no number of blocks: give a multiple of {block_size} octets")]
     Size {
-        /// Octets of a block.
+        /// Bytes of a block.
         block_size: u32,
     },
     /// More than memory can be addressed.

@@ -1,8 +1,8 @@
-//! What a block device is: its [`Geometry`], the [`Operation`]s that it can be asked for, the [`Buffer`]s that their data lies
+//! Block devices: its [`Geometry`], the [`Operation`]s that it can be asked for, the [`Buffer`]s that their data lies
 //! in, and the trait [`Backend`] for whatever does them. Two devices that need nothing but memory are here too: [`Ram`] and
 //! [`Null`].
 //!
-//! What this crate refuses to do: it makes no system call, reads no clock, starts no thread, and knows no protocol by which
+//! Out of scope: it makes no system call, reads no clock, starts no thread, and knows no protocol by which
 //! a device is reached.
 
 #![forbid(unsafe_code)]

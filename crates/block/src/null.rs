@@ -3,7 +3,7 @@
 use crate::{Backend, Completion, Geometry, GeometryError, Memory, Operation, Tag};
 use std::collections::VecDeque;
 
-/// What is read.
+/// Bytes that are read.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// A disk that reads as zeros and forgets what is written: neither is copied.
@@ -15,7 +15,7 @@ pub struct Null {
 }
 
 impl Null {
-    /// One that says it has `size` octets in blocks of `block_size`.
+    /// One that says it has `size` bytes in blocks of `block_size`.
     ///
     /// # Errors
     ///
@@ -39,8 +39,8 @@ impl Null {
 
 impl Memory for Null {
     fn read(&self, offset: u64, len: usize) -> &[u8] {
-        let left = usize::try_from(self.octets.saturating_sub(offset)).unwrap_or(usize::MAX);
-        &ZEROS[..len.min(left).min(ZEROS.len())]
+        let left = usize::try_from(self.octets.saturating_sub(offset)).map_or(len, |left| left.min(len));
+        &ZEROS[..left.min(ZEROS.len())]
     }
 
     fn write(&mut self, _: u64, _: &[u8]) {}

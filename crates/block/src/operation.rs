@@ -1,4 +1,4 @@
-//! What a device can be asked to do, and how that ends.
+//! Operations of a device, and their outcomes.
 
 use crate::Buffer;
 use thiserror::Error;
@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(pub u32);
 
-/// What a device can be asked to do. Blocks are logical ones; the one who asks has checked that they are on the device.
+/// Operation of a device. Blocks are logical ones; the one who asks has checked that they are on the device.
 #[derive(Debug)]
 pub enum Operation {
     /// Read from this block on until the buffer is full.
@@ -68,7 +68,7 @@ pub enum BackendError {
     ReadOnly,
 }
 
-/// How an operation ended.
+/// Outcome of an operation.
 #[derive(Debug)]
 pub struct Completion {
     /// Which.

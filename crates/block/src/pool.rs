@@ -6,9 +6,9 @@ use crate::Buffer;
 #[derive(Debug)]
 pub struct Pool {
     free: [Vec<Buffer>; CLASSES],
-    /// Octets that may still be allocated.
+    /// Bytes that may still be allocated.
     left: usize,
-    /// Octets of buffers that were taken and not given back.
+    /// Bytes of buffers that were taken and not given back.
     lent: usize,
 }
 
@@ -17,13 +17,13 @@ const CLASSES: usize = 13;
 const SMALLEST: usize = 4096;
 
 impl Pool {
-    /// One that allocates at most `limit` octets.
+    /// One that allocates at most `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self { free: [const { Vec::new() }; CLASSES], left: limit, lent: 0 }
     }
 
-    /// A buffer of `len` octets whose content is whatever it was; none when the limit is reached or none can be so long
+    /// A buffer of `len` bytes whose content is whatever it was; none when the limit is reached or none can be so long
     /// (16 MiB).
     pub fn take(&mut self, len: usize) -> Option<Buffer> {
         let class = Self::class(len)?;
@@ -41,7 +41,7 @@ impl Pool {
         Some(buffer)
     }
 
-    /// Octets of the buffers that were taken and not given back.
+    /// Bytes of the buffers that were taken and not given back.
     #[must_use]
     pub fn lent(&self) -> usize {
         self.lent
@@ -55,7 +55,7 @@ impl Pool {
         }
     }
 
-    /// Frees buffers of other sizes if that leaves so many octets: else whoever comes first with one size would starve all
+    /// Frees buffers of other sizes if that leaves so many bytes: else whoever comes first with one size would starve all
     /// others for ever.
     fn make_room(&mut self, octets: usize) {
         let free: usize = self.free.iter().enumerate().map(|(class, free)| free.len() * (SMALLEST << class)).sum();

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 pub struct Ram {
     geometry: Geometry,
     octets: Vec<u8>,
-    /// Protection information, each octet inverted: what was never written is all ones (SBC-3, clause 4.22.2), and memory
+    /// Protection information, each byte inverted: what was never written is all ones (SBC-3, clause 4.22.2), and memory
     /// that was never touched is zeros.
     protection: Vec<u8>,
     ended: VecDeque<Completion>,
@@ -26,7 +26,7 @@ fn zeros(len: usize) -> Result<Vec<u8>, GeometryError> {
 }
 
 impl Ram {
-    /// One of `size` octets in blocks of `block_size`, with or without protection information. Pages of memory are taken
+    /// One of `size` bytes in blocks of `block_size`, with or without protection information. Pages of memory are taken
     /// when they are first written.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Ram {
         };
         let octets = usize::try_from(size).ok().filter(|size| isize::try_from(*size).is_ok());
         let octets = zeros(octets.ok_or(GeometryError::Memory)?)?;
-        // A block has 512 octets at least, so there is room to count 8 for each.
+        // A block has 512 bytes at least, so there is room to count 8 for each.
         let protection = zeros(if protection { octets.len() / block_size as usize * 8 } else { 0 })?;
         Ok(Self { geometry, octets, protection, ended: VecDeque::new() })
     }
@@ -59,11 +59,11 @@ impl Ram {
         self
     }
 
-    /// Octets `[start, end)` of some blocks, cut to the device.
+    /// Bytes `[start, end)` of some blocks, cut to the device.
     fn span(&self, lba: u64, blocks: u64) -> std::ops::Range<usize> {
         let at = |lba: u64| {
             let octet = lba.saturating_mul(u64::from(self.geometry.block_size));
-            usize::try_from(octet).unwrap_or(usize::MAX).min(self.octets.len())
+            usize::try_from(octet).map_or(self.octets.len(), |octet| octet.min(self.octets.len()))
         };
         at(lba)..at(lba.saturating_add(blocks))
     }

@@ -4,12 +4,13 @@
 //! Sans-IO: frames and times are passed in, frames are handed out through [`Transmit`], blocks are read and written
 //! through [`linerate_block::Backend`], and nothing in between waits.
 //!
-//! What this crate refuses to do: it makes no system call, reads no clock, starts no thread, draws no random number, and
+//! Out of scope: it makes no system call, reads no clock, starts no thread, draws no random number, and
 //! knows no port.
 
 #![forbid(unsafe_code)]
 
 mod fip;
+mod indexed;
 mod initiator;
 mod link;
 mod login;
@@ -27,8 +28,8 @@ pub use initiator::{
 pub use initiator::{FoundLun, LunScan, ScanError, Skipped};
 pub use link::{Link, Peer, PeerId, Role};
 pub use login::{
-    Downfall, E_D_TOV, ExchangeStatus, LoginConfig, LoginCounters, LoginEvent, Logins, MAX_PAYLOAD, MIN_PAYLOAD,
-    NeighbourInfo, R_A_TOV, TunneledEls, Ways, max_payload,
+    E_D_TOV, ExchangeStatus, LoginConfig, LoginCounters, LoginEvent, Logins, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo,
+    R_A_TOV, SessionEnd, TunneledEls, Ways, max_payload,
 };
 pub use node::{Node, NodeConfig, NodeDrop, NodeEvent};
 pub use pi::{Guard, Protection, ProtectionChecks, ProtectionError, ProtectionTuple, ProtectionType};

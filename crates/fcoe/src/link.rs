@@ -5,9 +5,9 @@ use linerate_wire::{FcId, MacAddr, VlanTag, Wwn};
 /// The Ethernet addresses of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// Who sends.
+    /// Sender.
     pub src: MacAddr,
-    /// Who receives.
+    /// Receiver.
     pub dst: MacAddr,
     /// The tag, if frames have one.
     pub vlan: Option<VlanTag>,
@@ -28,7 +28,7 @@ pub struct Role {
 pub struct PeerId {
     /// Which place.
     pub index: u16,
-    /// How often it was given.
+    /// Number of times that it was given.
     pub generation: u16,
 }
 
@@ -47,7 +47,7 @@ pub struct Peer {
     pub own: FcId,
     /// From our VN_Port's MAC address to its.
     pub link: Link,
-    /// Octets of payload that it takes in a frame: its receive data field size, at most 2112, a multiple of four.
+    /// Bytes of payload that it takes in a frame: its receive data field size, at most 2112, a multiple of four.
     pub max_payload: usize,
     /// What it is.
     pub role: Role,

@@ -3,8 +3,8 @@
 mod dispatch;
 
 use crate::{
-    DeviceServer, Downfall, FipConfig, FipCounters, FipEvent, FipMode, Initiator, InitiatorConfig, InitiatorEvent,
-    LoginConfig, LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, Role, Target, TargetConfig,
+    DeviceServer, FipConfig, FipCounters, FipEvent, FipMode, Initiator, InitiatorConfig, InitiatorEvent, LoginConfig,
+    LoginCounters, LoginEvent, Logins, Neighbour, NeighbourInfo, Peer, PeerId, Role, SessionEnd, Target, TargetConfig,
     Transmit, TunneledEls, Vn2vn, max_payload,
 };
 use dispatch::Out;
@@ -22,11 +22,11 @@ pub struct NodeConfig {
     pub wwpn: Wwn,
     /// The node's name; of kind 0x1000 likewise.
     pub wwnn: Wwn,
-    /// Octets behind the Ethernet header that the network carries: 2158 for full FC frames.
+    /// Bytes behind the Ethernet header that the network carries: 2158 for full FC frames.
     pub mtu: usize,
     /// The tag of all frames.
     pub vlan: Option<VlanTag>,
-    /// How many others are expected.
+    /// Number of others expected.
     pub mode: FipMode,
     /// What random delays are drawn from.
     pub seed: u64,
@@ -57,7 +57,7 @@ impl NodeConfig {
     }
 }
 
-/// What happened.
+/// Event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeEvent {
     /// We have an address.
@@ -71,7 +71,7 @@ pub enum NodeEvent {
     /// A peer has logged in.
     Up(Peer),
     /// A peer is no longer logged in.
-    Down(Peer, Downfall),
+    Down(Peer, SessionEnd),
 }
 
 /// Events that wait at most; the oldest are lost beyond.
@@ -95,18 +95,21 @@ pub struct Node<S> {
     drops: [u64; NodeDrop::ALL.len()],
 }
 
+/// Bytes of a frame around its payload.
+const OVERHEAD: u16 = 46;
+const _: () = assert!(FcoeFrame::OVERHEAD == OVERHEAD as usize);
+
 impl<S: DeviceServer> Node<S> {
     /// A node whose link is down. `device` is behind its target, if it is one.
     #[must_use]
     pub fn new(config: &NodeConfig, device: S) -> Self {
         let role = Role { target: config.target.is_some(), initiator: config.initiator.is_some() };
         let payload = max_payload(config.mtu);
-        let longest = payload + FcoeFrame::OVERHEAD;
         let fip = Vn2vn::new(&FipConfig {
             mac: config.mac,
             wwpn: config.wwpn,
             wwnn: config.wwnn,
-            max_fcoe_size: u16::try_from(longest).unwrap_or(u16::MAX),
+            max_fcoe_size: payload + OVERHEAD,
             role,
             mode: config.mode,
             vlan: config.vlan,
@@ -173,7 +176,7 @@ impl<S: DeviceServer> Node<S> {
         }
     }
 
-    /// When [`poll`](Self::poll) has something to do though nothing came and no room was made.
+    /// Time at which [`poll`](Self::poll) has something to do though nothing came and no room was made.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         let target = self.target.as_ref().and_then(Target::poll_timeout);
@@ -181,14 +184,14 @@ impl<S: DeviceServer> Node<S> {
         [self.fip.poll_timeout(), self.logins.poll_timeout(), target, initiator].into_iter().flatten().min()
     }
 
-    /// Whether frames wait for room.
+    /// True if frames wait for room.
     #[must_use]
     pub fn is_blocked(&self) -> bool {
         self.target.as_ref().is_some_and(Target::is_blocked)
             || self.initiator.as_ref().is_some_and(Initiator::wants_room)
     }
 
-    /// What happened, in order.
+    /// Events, in order.
     pub fn poll_event(&mut self) -> Option<NodeEvent> {
         self.events.pop_front()
     }
@@ -200,7 +203,7 @@ impl<S: DeviceServer> Node<S> {
         self.settle(now, out);
     }
 
-    /// Whether no login or logout waits for its answer.
+    /// True if no login or logout waits for its answer.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.logins.is_quiet()

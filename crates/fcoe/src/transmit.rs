@@ -1,13 +1,13 @@
-//! Where frames go.
+//! Transmission of frames.
 
 use crate::Link;
 use linerate_wire::FcHeader;
 
 /// A sequence, or the part of it that has not been sent: what its frames have in common, and where the next begins.
 ///
-/// All frames but the last carry `max_payload` octets and `header.f_ctl` without END_SEQUENCE, SEQUENCE_INITIATIVE and
-/// LAST_SEQUENCE; from frame to frame SEQ_CNT counts on by one, and the parameter by the payload's octets when
-/// `f_ctl` has RELATIVE_OFFSET. The sender counts fill octets into F_CTL of a last frame whose payload is no number of
+/// All frames but the last carry `max_payload` bytes and `header.f_ctl` without END_SEQUENCE, SEQUENCE_INITIATIVE and
+/// LAST_SEQUENCE; from frame to frame SEQ_CNT counts on by one, and the parameter by the payload's bytes when
+/// `f_ctl` has RELATIVE_OFFSET. The sender counts fill bytes into F_CTL of a last frame whose payload is no number of
 /// words. The first frame starts with SOFi3 when `start` is set, all others with SOFn3; the last ends with EOFt when
 /// `end` is set, all others with EOFn. Without `end` the part's last frame is not the sequence's, and has none of those
 /// three bits either. Each frame gets its CRC.
@@ -17,20 +17,20 @@ pub struct Sequence<'a> {
     pub link: Link,
     /// The header of the next frame, with the F_CTL bits of the last one.
     pub header: FcHeader,
-    /// Octets of payload in each frame but the last; a multiple of four.
+    /// Bytes of payload in each frame but the last; a multiple of four.
     pub max_payload: usize,
-    /// Whether the next frame is the sequence's first.
+    /// True if the next frame is the sequence's first.
     pub start: bool,
-    /// Whether the payload's end is the sequence's.
+    /// True if the payload's end is the sequence's.
     pub end: bool,
     /// What is still to be sent, in pieces; all empty for a frame without payload.
     pub payload: &'a [&'a [u8]],
 }
 
-/// What carries frames: a queue of a port, an adapter, a test's list.
+/// Carrier of frames: a queue of a port, an adapter, a test's list.
 pub trait Transmit {
     /// Sends as many frames of a sequence as there is room for; returns how many. With all pieces sent or no room for
-    /// even one, the count tells: `n` frames are `min(n * max_payload, all)` octets of the payload.
+    /// even one, the count tells: `n` frames are `min(n * max_payload, all)` bytes of the payload.
     fn sequence(&mut self, sequence: &Sequence<'_>) -> usize;
 
     /// Sends a frame that begins with its Ethernet header (FIP's); false when there is no room.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 #[cfg(target_os = "linux")]
 use crate::run::seconds;
 use linerate_load::profile::Flood;
-use linerate_load::profile::{Order, Source, Way};
+use linerate_load::profile::{Direction, Order, Source};
 use linerate_result::{Agreement, How, Outcome, RunResult, Stage, Test, Unit};
 use linerate_rt::{Stop, monotonic_ns};
 
@@ -117,7 +117,7 @@ pub fn text(run: &RunResult) -> String {
     for reason in &run.reasons {
         let _ = writeln!(text, "does not agree: {reason}");
     }
-    if run.tests.iter().any(|test| test.workload == Way::Tx.workload()) {
+    if run.tests.iter().any(|test| test.workload == Direction::Tx.workload()) {
         published(&mut text);
     }
     for one in &run.comparisons {
@@ -301,7 +301,7 @@ mod tests {
     fn the_text_says_what_is_missing_and_what_was_published() {
         let mut run = RunResult::new("x".to_owned(), Vec::new(), Timestamp::default());
         let out = column("a", &[("udp", How::CutPoint, 10.0)], 20.0);
-        run.tests.push(Test { workload: Way::Tx.workload().to_owned(), ..out });
+        run.tests.push(Test { workload: Direction::Tx.workload().to_owned(), ..out });
         run.tests.push(Test { title: "b".to_owned(), skipped: Some("no privilege".to_owned()), ..Test::default() });
         let text = text(&run);
         for part in ["what it holds", "skipped: b: no privilege", "Rizzo", "210 ns", "30 to 40 ns"] {

@@ -30,7 +30,7 @@ pub struct Forwarded {
 }
 
 /// One way between two queues.
-struct Way {
+struct ForwardPath {
     from: usize,
     rx: RxQueue,
     tx: TxQueue,
@@ -42,7 +42,7 @@ struct Way {
 }
 
 struct Bridge {
-    ways: Vec<Way>,
+    ways: Vec<ForwardPath>,
     names: [String; 2],
     burst: u32,
     stopped: bool,
@@ -55,7 +55,7 @@ struct Bridge {
 /// How long frames already taken may take to leave when the bridge is told to stop.
 const FLUSH_NS: u64 = 200_000_000;
 
-impl Way {
+impl ForwardPath {
     /// Moves what there is and what there is room for; true if it moved something, or can move more at once.
     fn pass(&mut self, burst: u32) -> bool {
         self.rx.sync();
@@ -123,7 +123,7 @@ impl Way {
 }
 
 impl Bridge {
-    fn line(&self, way: &Way) -> String {
+    fn line(&self, way: &ForwardPath) -> String {
         let (from, to) = (&self.names[way.from], &self.names[1 - way.from]);
         let how = if way.count.by_swap { "buffers exchanged" } else { "copied" };
         format!("{from} -> {to}: {} packets {} bytes, {how}", way.count.frames, way.count.bytes)
@@ -193,7 +193,7 @@ pub fn bridge(
         for from in [0, 1] {
             let (rx, tx) = (ports[from].take_rx(q), ports[1 - from].take_tx(q));
             let (Some(rx), Some(tx)) = (rx, tx) else { continue };
-            ways.push(Way { from, rx, tx, count: Forwarded::default(), full: false, refused: 0 });
+            ways.push(ForwardPath { from, rx, tx, count: Forwarded::default(), full: false, refused: 0 });
         }
     }
     for way in &ways {

@@ -1,11 +1,11 @@
-//! Which octets of a read have come, when they come in pieces.
+//! Which bytes of a read have come, when they come in pieces.
 
 use std::ops::Range;
 
 /// Pieces at most that wait for one before them; a server that makes more of one read is not worth it.
 const PIECES: usize = 256;
 
-/// Octets that have come, from 0 on.
+/// Bytes that have come, from 0 on.
 #[derive(Debug, Default)]
 pub(crate) struct Coverage {
     /// All before this have come.
@@ -35,7 +35,7 @@ impl Coverage {
         true
     }
 
-    /// Whether all of `len` octets have come.
+    /// True if all of `len` bytes have come.
     pub(crate) fn is_whole(&self, len: usize) -> bool {
         self.whole == len
     }

@@ -4,10 +4,10 @@ use crate::wire::facts::{ExportInfo, Sizes};
 use crate::wire::{Go, Greeting, Info, OptionHeader, OptionReply, WireError, handshake, info, option, reply};
 use thiserror::Error;
 
-/// What client and server have agreed on.
+/// Agreement of client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreed {
-    /// What the export is.
+    /// Size and flags of the export.
     pub info: ExportInfo,
     /// Which requests it takes.
     pub sizes: Sizes,
@@ -34,7 +34,7 @@ pub enum NegotiateError {
 
 /// Replies to one option at most; a server that says more is not worth it.
 const REPLIES: usize = 1000;
-/// Octets that tell of an export after EXPORT_NAME: its size and its flags.
+/// Bytes that tell of an export after EXPORT_NAME: its size and its flags.
 const TOLD: usize = 10;
 /// Zeros behind them, unless the client wants none.
 const ZEROS: usize = 124;
@@ -64,7 +64,7 @@ impl Expect {
     }
 }
 
-/// A negotiation with a server over a fresh connection, up to the first request. It takes no octet that comes after.
+/// A negotiation with a server over a fresh connection, up to the first request. It takes no byte that comes after.
 #[derive(Debug)]
 pub struct Negotiation {
     export: String,
@@ -75,7 +75,7 @@ pub struct Negotiation {
     /// Replies to the option that was asked for last.
     replies: usize,
     expect: Expect,
-    /// As long as what is expected, of which so many octets have come.
+    /// As long as what is expected, of which so many bytes have come.
     input: Vec<u8>,
     come: usize,
     out: Vec<u8>,
@@ -99,12 +99,12 @@ impl Negotiation {
         }
     }
 
-    /// Takes the octets that are to be sent before the next ones are received.
+    /// Takes the bytes that are to be sent before the next ones are received.
     pub fn output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// Where the next octets received belong. Empty when all is agreed.
+    /// Place where the next bytes received belong. Empty when all is agreed.
     pub fn room(&mut self) -> &mut [u8] {
         &mut self.input[self.come..]
     }
@@ -115,7 +115,7 @@ impl Negotiation {
     /// See [`NegotiateError`].
     pub fn received(&mut self, octets: usize) -> Result<Option<Agreed>, NegotiateError> {
         self.come = self.come.saturating_add(octets).min(self.input.len());
-        // The data of a reply may be no octets at all.
+        // The data of a reply may be no bytes at all.
         while self.come == self.input.len() {
             let message = std::mem::take(&mut self.input);
             self.come = 0;

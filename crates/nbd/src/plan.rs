@@ -4,20 +4,22 @@ use crate::negotiation::Agreed;
 use crate::wire::{command, error, export};
 use linerate_block::{BackendError, Buffer, Operation};
 
-/// Octets that one TRIM or WRITE_ZEROES is about at most.
+/// Bytes that one TRIM or WRITE_ZEROES is about at most.
 const LONGEST: u64 = 1 << 30;
-/// Octets of zeros that are written at once where the server has no WRITE_ZEROES.
+/// Bytes of zeros that are written at once where the server has no WRITE_ZEROES.
 const ZEROS: u64 = 1 << 20;
 
-/// An operation: octets of the export from `offset` on, of which `done` are.
+/// An operation: bytes of the export from `offset` on, of which `done` are.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct RequestPlan {
     kind: u16,
     flags: u16,
     offset: u64,
     len: u64,
     done: u64,
-    /// Octets that one request is about at most.
+    /// Place where the data of the next request lies in the buffer.
+    from: usize,
+    /// Bytes that one request is about at most.
     most: u64,
     /// The buffer is full of zeros, and written again and again.
     fills: bool,
@@ -32,27 +34,27 @@ pub(crate) struct Part {
     pub(crate) flags: u16,
     pub(crate) offset: u64,
     pub(crate) len: u32,
-    /// Where its data lies in the buffer.
+    /// Place where its data lies in the buffer.
     pub(crate) from: usize,
 }
 
 impl Part {
-    /// Octets that it is about.
+    /// Bytes that it is about.
     pub(crate) fn octets(&self) -> usize {
-        usize::try_from(self.len).unwrap_or(usize::MAX)
+        self.len as usize
     }
 }
 
-/// How an operation begins.
+/// First step of an operation.
 #[derive(Debug)]
 pub(crate) enum Start {
     /// With a request, and this buffer.
-    Plan(Plan, Option<Buffer>),
+    RequestPlan(RequestPlan, Option<Buffer>),
     /// It has ended.
     End(Result<(), BackendError>, Option<Buffer>),
 }
 
-/// What follows a request.
+/// Step after a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// This one.
@@ -61,8 +63,8 @@ pub(crate) enum Next {
     End(Result<(), BackendError>),
 }
 
-impl Plan {
-    /// The plan of an operation on blocks of so many octets.
+impl RequestPlan {
+    /// The plan of an operation on blocks of so many bytes.
     pub(crate) fn start(operation: Operation, block: u32, agreed: &Agreed) -> Start {
         let block = u64::from(block);
         let has = |flag| agreed.info.has(flag);
@@ -122,10 +124,10 @@ impl Plan {
             (false, _) => LONGEST,
         };
         let most = (most.min(LONGEST) / block * block).max(block);
-        Start::Plan(Self { kind, flags, offset, len, done: 0, most, fills, then_flush }, buffer)
+        Start::RequestPlan(Self { kind, flags, offset, len, done: 0, from: 0, most, fills, then_flush }, buffer)
     }
 
-    /// Whether its buffer is that of the one who asked.
+    /// True if its buffer is that of the one who asked.
     pub(crate) fn is_transfer(&self) -> bool {
         !self.fills
     }
@@ -138,7 +140,7 @@ impl Plan {
             flags: self.flags,
             offset: self.offset + self.done,
             len: u32::try_from(len).unwrap_or(0),
-            from: if self.fills { 0 } else { usize::try_from(self.done).unwrap_or(usize::MAX) },
+            from: self.from,
         }
     }
 
@@ -147,7 +149,9 @@ impl Plan {
         if number != 0 {
             return Next::End(Err(meaning(number)));
         }
-        self.done += u64::from(self.part().len);
+        let part = self.part();
+        self.done += u64::from(part.len);
+        self.from += if self.fills { 0 } else { part.octets() };
         if self.done < self.len {
             return Next::Part(self.part());
         }
@@ -155,12 +159,12 @@ impl Plan {
             return Next::End(Ok(()));
         }
         (self.then_flush, self.kind, self.flags) = (false, command::FLUSH, 0);
-        (self.offset, self.len, self.done) = (0, 0, 0);
+        (self.offset, self.len, self.done, self.from) = (0, 0, 0, 0);
         Next::Part(self.part())
     }
 }
 
-/// What an error number means to who asked.
+/// Meaning of an error number to the caller.
 fn meaning(number: u32) -> BackendError {
     match number {
         error::EPERM => BackendError::ReadOnly,
@@ -181,9 +185,9 @@ mod tests {
         Agreed { info: ExportInfo { size: 1 << 40, flags: flags | export::HAS_FLAGS }, sizes, structured: true }
     }
 
-    fn plan(operation: Operation, flags: u16) -> (Plan, Option<Buffer>) {
-        match Plan::start(operation, 512, &agreed(flags)) {
-            Start::Plan(plan, buffer) => (plan, buffer),
+    fn plan(operation: Operation, flags: u16) -> (RequestPlan, Option<Buffer>) {
+        match RequestPlan::start(operation, 512, &agreed(flags)) {
+            Start::RequestPlan(plan, buffer) => (plan, buffer),
             Start::End(end, _) => panic!("{end:?}"),
         }
     }
@@ -212,9 +216,9 @@ mod tests {
         assert_eq!(buffer.unwrap().len(), 8192);
         assert_eq!((filled.part().kind, filled.part().len, filled.is_transfer()), (command::WRITE, 4096, false));
         assert!(matches!(filled.advance(0), Next::Part(Part { offset: 4096, from: 0, .. })));
-        let end = |operation, flags| match Plan::start(operation, 512, &agreed(flags)) {
+        let end = |operation, flags| match RequestPlan::start(operation, 512, &agreed(flags)) {
             Start::End(end, _) => end,
-            Start::Plan(plan, _) => panic!("{plan:?}"),
+            Start::RequestPlan(plan, _) => panic!("{plan:?}"),
         };
         assert_eq!(end(Operation::Flush, 0), Ok(()));
         assert_eq!(end(Operation::Discard { lba: 0, blocks: 1 }, 0), Err(BackendError::Unsupported));

@@ -1,10 +1,10 @@
-//! What a server serves.
+//! Exports of a server.
 
 use crate::wire::export;
 use crate::wire::facts::{ExportInfo, Sizes};
 use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
 
-/// Octets of the longest READ or WRITE that is taken.
+/// Bytes of the longest READ or WRITE that is taken.
 pub(crate) const LONGEST: u32 = 4 << 20;
 
 /// One device that clients can choose.
@@ -14,7 +14,7 @@ pub struct Export {
     pub name: String,
     /// What it is, for people.
     pub description: String,
-    /// How large it is and what it can do.
+    /// Geometry and capabilities.
     pub geometry: Geometry,
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Outgoing {
 }
 
 /// The frames at the front of a ring.
-pub(crate) struct Plan {
+pub(crate) struct SendPlan {
     frames: Vec<Outgoing>,
     /// Longest frame that can be sent.
     largest: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Plan {
     cutting: bool,
 }
 
-impl Plan {
+impl SendPlan {
     /// `gso`: super-frames may be longer.
     pub(crate) fn new(largest: usize, gso: bool) -> Self {
         let largest_gso = if gso { SUPER.max(largest) } else { largest };
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn frames_are_planned_and_what_cannot_be_sent_is_counted_once() {
         let (mut ring, mut count) = (ring(), TxCounters::default());
-        let mut plan = Plan::new(1518, false);
+        let mut plan = SendPlan::new(1518, false);
         let slots = [(0, false), (60, false), (700, true), (700, false), (1519, false), (13, false), (64, false)];
         commit(&mut ring, &slots);
         for _ in 0..2 {
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn an_unfinished_frame_waits_unless_it_can_never_end() {
         let (mut ring, mut count) = (ring(), TxCounters::default());
-        let mut plan = Plan::new(1518, false);
+        let mut plan = SendPlan::new(1518, false);
         commit(&mut ring, &[(60, false), (10, true), (10, true)]);
         assert_eq!(plan.make(&mut ring.own().unwrap(), &mut count, 64).len(), 1);
         plan.sent(&mut ring.own().unwrap(), &mut count, 1);

@@ -10,7 +10,7 @@
 
 use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};
-use crate::frames::{Plan, SUPER};
+use crate::frames::{SUPER, SendPlan};
 use crate::info::{Caps, Info, Link};
 use crate::interface::{find, raw_counters};
 use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
@@ -95,7 +95,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     let watch = Arc::new(Watch { name: link.name, links: Mutex::new(links) });
     let (mut tx, mut rx) = (Vec::new(), Vec::new());
     for (id, queue) in (0..).zip(attached) {
-        let plan = Plan::new(mtu + 22, true);
+        let plan = SendPlan::new(mtu + 22, true);
         let engine = TapTx { queue: queue.another().map_err(oops)?, plan, again: None, watch: watch.clone() };
         tx.push(TxQueue::new(TxRing::new(context.region, id, slots).map_err(memory)?, Box::new(engine)));
         let engine = TapRx { queue, per_frame, watch: watch.clone() };
@@ -239,7 +239,7 @@ impl Device for Tap {
 
 struct TapTx {
     queue: TapQueue,
-    plan: Plan,
+    plan: SendPlan,
     again: Option<Instant>,
     watch: Arc<Watch>,
 }

@@ -9,7 +9,7 @@
 
 use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};
-use crate::frames::{ETHERNET, Plan};
+use crate::frames::{ETHERNET, SendPlan};
 use crate::info::{Caps, Info, Link};
 use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
 use crate::path::from_text;
@@ -96,7 +96,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         unix::set_send_buffer(end.socket.as_fd(), bytes).map_err(|e| trouble(spec, &e))?;
     }
     end.look(Instant::now());
-    let tx = UnixTx { end: end.clone(), plan: Plan::new(largest, false), messages: Messages::new(), again: None };
+    let tx = UnixTx { end: end.clone(), plan: SendPlan::new(largest, false), messages: Messages::new(), again: None };
     let per_frame = slots_per_frame(largest, context.region.buf_size());
     let rx = UnixRx { end: end.clone(), messages: Messages::new(), per_frame };
     let info = Info {
@@ -232,7 +232,7 @@ impl Device for Unix {
 
 struct UnixTx {
     end: Arc<End>,
-    plan: Plan,
+    plan: SendPlan,
     messages: Messages,
     again: Option<Instant>,
 }

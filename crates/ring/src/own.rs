@@ -16,6 +16,24 @@ pub struct OwnTx<'a>(pub(crate) &'a mut TxRing);
 /// The engine's half of a receive ring ([`RxRing::own`]): fills free slots, and delivers them.
 pub struct OwnRx<'a>(pub(crate) &'a mut RxRing);
 
+impl TxRing {
+    /// The engine's half, of a ring without a pipe. None of a pipe's: that takes orders of its pipe, and of nobody else.
+    #[inline]
+    #[must_use]
+    pub fn own(&mut self) -> Option<OwnTx<'_>> {
+        (self.raw.pipe == 0).then_some(OwnTx(self))
+    }
+}
+
+impl RxRing {
+    /// The engine's half, of a ring without a pipe. None of a pipe's: that takes orders of its pipe, and of nobody else.
+    #[inline]
+    #[must_use]
+    pub fn own(&mut self) -> Option<OwnRx<'_>> {
+        (self.raw.pipe == 0).then_some(OwnRx(self))
+    }
+}
+
 impl Deref for OwnTx<'_> {
     type Target = TxRing;
 

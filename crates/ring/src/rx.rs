@@ -10,7 +10,6 @@ use crate::cell::{Meta, SlotCell, SlotWord};
 use crate::error::{BadSlot, RegionError};
 use crate::frame::Frame;
 use crate::layout::flags;
-use crate::own::OwnRx;
 use crate::region::Buffer;
 use crate::region::{BUFFERS_RESERVED, Region, RingSpot};
 use crate::ring::{Raw, RingStats};
@@ -24,7 +23,7 @@ const NEAR: u32 = 6;
 const MOST_LINES: usize = 4;
 const LONGEST_FETCHED: u16 = 1024;
 
-/// A receive ring in the hands of one thread: a pipe, or the engine by [`OwnRx`], delivers; the user reads and releases.
+/// A receive ring in the hands of one thread: a pipe, or the engine by [`OwnRx`](crate::OwnRx), delivers; the user reads and releases.
 pub struct RxRing {
     pub(crate) raw: Raw,
     pub(crate) head: u32,
@@ -126,13 +125,6 @@ impl RxRing {
     /// Takes over the counts of a ring that this one replaces.
     pub fn inherit(&mut self, from: &Self) {
         self.stats = from.stats;
-    }
-
-    /// The engine's half, of a ring without a pipe. None of a pipe's: that takes orders of its pipe, and of nobody else.
-    #[inline]
-    #[must_use]
-    pub fn own(&mut self) -> Option<OwnRx<'_>> {
-        (self.raw.pipe == 0).then_some(OwnRx(self))
     }
 }
 

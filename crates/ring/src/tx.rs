@@ -10,7 +10,6 @@ use crate::cell::{Meta, SlotCell, SlotWord};
 use crate::error::RegionError;
 use crate::frame::Frame;
 use crate::layout::flags;
-use crate::own::OwnTx;
 use crate::region::Buffer;
 use crate::region::{Region, RingSpot};
 use crate::ring::Raw;
@@ -19,7 +18,7 @@ use std::sync::Arc;
 /// How many slots ahead of the one that is asked for its buffer is fetched.
 const AHEAD: u32 = 16;
 
-/// A transmit ring in the hands of one thread: the user fills and commits; a pipe, or the engine by [`OwnTx`], takes and
+/// A transmit ring in the hands of one thread: the user fills and commits; a pipe, or the engine by [`OwnTx`](crate::OwnTx), takes and
 /// completes.
 pub struct TxRing {
     pub(crate) raw: Raw,
@@ -154,13 +153,6 @@ impl TxRing {
             }
             batch.commit(1);
         }
-    }
-
-    /// The engine's half, of a ring without a pipe. None of a pipe's: that takes orders of its pipe, and of nobody else.
-    #[inline]
-    #[must_use]
-    pub fn own(&mut self) -> Option<OwnTx<'_>> {
-        (self.raw.pipe == 0).then_some(OwnTx(self))
     }
 
     /// Slots committed and not yet taken.

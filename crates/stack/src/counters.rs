@@ -1,4 +1,4 @@
-//! What is counted, where it happens. A packet that goes nowhere has a reason.
+//! Counters, named after the place where they count. A packet that goes nowhere has a reason.
 //!
 //! Each packet that arrives, as a frame or from the host itself, is counted once more by what became of it:
 //!
@@ -58,13 +58,13 @@ impl Discard {
         REASONS[self as usize].1
     }
 
-    /// Whether it is what became of a packet that arrived.
+    /// True if it is what became of a packet that arrived.
     fn is_of_arrivals(self) -> bool {
         !matches!(self, Self::Late | Self::NoNeighbour | Self::NoRoom | Self::NoRoute)
     }
 }
 
-/// What a host did.
+/// Counters of a host, in all layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Frames that came.

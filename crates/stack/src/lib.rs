@@ -2,7 +2,7 @@
 //!
 //! Sans-IO: frames and times are passed in, frames are handed out, and nothing in between waits.
 //!
-//! What this crate refuses to do: it makes no system call, reads no clock, starts no thread, and knows no port.
+//! Out of scope: it makes no system call, reads no clock, starts no thread, and knows no port.
 
 #![forbid(unsafe_code)]
 

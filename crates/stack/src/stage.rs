@@ -16,7 +16,7 @@ pub enum Stage {
     Neighbour,
     /// The Ethernet header is made.
     Ethernet,
-    /// Whether the packet is for ourselves.
+    /// Check for packets to ourselves.
     Loopback,
     /// The adapter and the ring took the frame.
     Ring,

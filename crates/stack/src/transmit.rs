@@ -1,4 +1,4 @@
-//! What carries a host's frames: an adapter's transmit queue, or a bare ring.
+//! Carrier of a host's frames: an adapter's transmit queue, or a bare ring.
 
 use linerate_ring::{Frame, Meta, TxRing, flags};
 

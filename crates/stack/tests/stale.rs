@@ -3,19 +3,16 @@
 
 use linerate_ring::{Region, RegionConfig, Sharing, TxRing};
 use linerate_stack::{Cidr, Config, Fills, Host, Path, Route, SendError, UdpId};
+use linerate_sum::SplitMix64;
 use linerate_wire::{ArpOperation, ArpRepr, EtherType, EthernetRepr, MacAddr, VlanTag};
 use std::net::{IpAddr, SocketAddr};
 
 /// SplitMix64: all that happens follows from the seed.
-struct Dice(u64);
+struct Dice(SplitMix64);
 
 impl Dice {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     fn below(&mut self, n: u64) -> u64 {
@@ -155,7 +152,7 @@ fn destination(dice: &mut Dice, v6: bool) -> SocketAddr {
 fn a_million_changes_leave_no_stale_frame() {
     // Miri and sanitizers look at fewer.
     let changes: u64 = std::env::var("LINERATE_CHANGES").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
-    let mut dice = Dice(0x11_2e_4a_7e);
+    let mut dice = Dice(SplitMix64::new(0x11_2e_4a_7e));
     let mut hosts = [One::new(Path::Fast), One::new(Path::Long)];
     let (mut sent, mut errors) = (0u64, 0u64);
     for step in 0..changes {

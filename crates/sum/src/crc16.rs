@@ -23,7 +23,7 @@ pub fn crc16_t10dif(bytes: &[u8]) -> u16 {
     crc16_t10dif_update(0, bytes)
 }
 
-/// The guard of what `crc` is of, followed by `bytes`; that of no octets is 0.
+/// The guard of what `crc` is of, followed by `bytes`; that of no bytes is 0.
 ///
 /// ```
 /// use linerate_sum::{crc16_t10dif, crc16_t10dif_update};
@@ -34,6 +34,7 @@ pub fn crc16_t10dif(bytes: &[u8]) -> u16 {
 #[must_use]
 pub fn crc16_t10dif_update(crc: u16, bytes: &[u8]) -> u16 {
     let [first, second] = crc.to_be_bytes();
-    let [first, second, ..] = crc::fold::<Crc16T10Dif>(u32::from_le_bytes([first, second, 0, 0]), bytes).to_le_bytes();
+    let [first, second, ..] =
+        crc::update::<Crc16T10Dif>(u32::from_le_bytes([first, second, 0, 0]), bytes).to_le_bytes();
     u16::from_be_bytes([first, second])
 }

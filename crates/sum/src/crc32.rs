@@ -11,7 +11,7 @@ impl Kind for Crc32 {
     const POLYNOMIAL: Polynomial = Polynomial::new(32, 0x04c1_1db7, true);
 }
 
-/// The CRC-32 of `bytes`. In an FC frame it stands with its lowest octet first.
+/// The CRC-32 of `bytes`. In an FC frame it stands with its lowest byte first.
 ///
 /// ```
 /// // The check value of every catalogue of CRCs.
@@ -23,7 +23,7 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     crc32_update(0, bytes)
 }
 
-/// The CRC-32 of what `crc` is of, followed by `bytes`; that of no octets is 0.
+/// The CRC-32 of what `crc` is of, followed by `bytes`; that of no bytes is 0.
 ///
 /// ```
 /// use linerate_sum::{crc32, crc32_update};
@@ -33,10 +33,10 @@ pub fn crc32(bytes: &[u8]) -> u32 {
 #[inline]
 #[must_use]
 pub fn crc32_update(crc: u32, bytes: &[u8]) -> u32 {
-    !crc::fold::<Crc32>(!crc, bytes)
+    !crc::update::<Crc32>(!crc, bytes)
 }
 
-/// [`crc32_update`] of the 24 octets of three words, the first of each lowest: for a header that was just computed and
+/// [`crc32_update`] of the 24 bytes of three words, the first of each lowest: for a header that was just computed and
 /// need not pass through memory.
 ///
 /// ```
@@ -46,7 +46,7 @@ pub fn crc32_update(crc: u32, bytes: &[u8]) -> u32 {
 #[inline]
 #[must_use]
 pub fn crc32_words(crc: u32, words: [u64; 3]) -> u32 {
-    !crc::fold_words::<Crc32>(!crc, words)
+    !crc::update_words::<Crc32>(!crc, words)
 }
 
 /// Copies `from` to `to` and gives what [`crc32_update`] gives of it, reading it once.
@@ -64,5 +64,5 @@ pub fn crc32_words(crc: u32, words: [u64; 3]) -> u32 {
 #[must_use = "whoever wants no CRC copies faster without"]
 pub fn copy_and_crc32(to: &mut [u8], from: &[u8], crc: u32) -> u32 {
     assert_eq!(to.len(), from.len(), "copy_and_crc32: give source and destination of one length");
-    !crc::copy::<Crc32>(!crc, to, from)
+    !crc::copy_and_update::<Crc32>(!crc, to, from)
 }

@@ -3,11 +3,11 @@
 //! Two facts of RFC 1071, section 2 carry the design:
 //!
 //! - (B) The sum does not depend on byte order: words are added as the CPU loads them and only the result is swapped.
-//! - (C) Because 2^16 = 1 modulo 2^16 - 1, wider words may be added and folded late, and a sum whose octets lie at an
+//! - (C) Because 2^16 = 1 modulo 2^16 - 1, wider words may be added and folded late, and a sum whose bytes lie at an
 //!   odd offset is the same sum rotated by eight bits.
 //!
 //! A *partial* in the files below is a `u64` that is congruent, modulo 2^16 - 1, to the sum of the 16-bit words in the
-//! CPU's byte order, and that is zero only when every octet was zero.
+//! CPU's byte order, and that is zero only when every byte was zero.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -15,10 +15,10 @@ mod avx2;
 mod avx512;
 mod portable;
 
-/// A running Internet checksum over octets that arrive in pieces.
+/// A running Internet checksum over bytes that arrive in pieces.
 ///
 /// Pieces may have any length, alignment and order of odd ones: the sum is that of their concatenation, padded with one
-/// zero octet when its length is odd.
+/// zero byte when its length is odd.
 ///
 /// ```
 /// use linerate_sum::{Sum, checksum};
@@ -31,19 +31,19 @@ mod portable;
 pub struct Sum {
     /// A partial; end-around carry keeps it from overflowing.
     partial: u64,
-    /// Whether an odd count of octets was added.
+    /// True if an odd count of bytes was added.
     odd: bool,
 }
 
 impl Sum {
-    /// The sum of no octets.
+    /// The sum of no bytes.
     #[inline]
     #[must_use]
     pub const fn new() -> Self {
         Self { partial: 0, odd: false }
     }
 
-    /// Adds the octets of `bytes`.
+    /// Adds the bytes of `bytes`.
     #[inline]
     pub fn add_bytes(&mut self, bytes: &[u8]) -> &mut Self {
         if bytes.len() < WIDE {
@@ -62,21 +62,21 @@ impl Sum {
         self
     }
 
-    /// Adds the two octets of `value` in network order.
+    /// Adds the two bytes of `value` in network order.
     #[inline]
     pub fn add_u16(&mut self, value: u16) -> &mut Self {
         self.add_partial(u64::from(value.to_be()), false);
         self
     }
 
-    /// Adds the four octets of `value` in network order.
+    /// Adds the four bytes of `value` in network order.
     #[inline]
     pub fn add_u32(&mut self, value: u32) -> &mut Self {
         self.add_partial(u64::from(value.to_be()), false);
         self
     }
 
-    /// Adds the octets that `other` has summed, as if they followed here: a header's sum and its payload's make the
+    /// Adds the bytes that `other` has summed, as if they followed here: a header's sum and its payload's make the
     /// packet's.
     #[inline]
     pub fn add_sum(&mut self, other: Self) -> &mut Self {
@@ -126,7 +126,7 @@ pub fn checksum(bytes: &[u8]) -> u16 {
 
 /// The checksum after one 16-bit word that it covers went from `old` to `new`; all in host order.
 ///
-/// RFC 1624, equation 3: `HC' = ~(~HC + ~m + m')`. It is exact: where the covered octets are not all zero, the result
+/// RFC 1624, equation 3: `HC' = ~(~HC + ~m + m')`. It is exact: where the covered bytes are not all zero, the result
 /// equals the checksum computed afresh.
 ///
 /// ```
@@ -173,11 +173,11 @@ pub fn form() -> &'static str {
     }
 }
 
-/// The most octets a form is given at once, so that the lanes it adds in do not overflow. Small under test, so that the
+/// The most bytes a form is given at once, so that the lanes it adds in do not overflow. Small under test, so that the
 /// tests cross it.
 const BLOCK: usize = if cfg!(test) { 1000 } else { 1 << 20 };
 
-/// Below this many octets a wide form's start costs more than it saves.
+/// Below this many bytes a wide form's start costs more than it saves.
 const WIDE: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,7 +229,7 @@ impl Form {
         }
     }
 
-    /// The partial of `src`, at most [`BLOCK`] octets.
+    /// The partial of `src`, at most [`BLOCK`] bytes.
     ///
     /// # Safety
     ///
@@ -247,7 +247,7 @@ impl Form {
         }
     }
 
-    /// Copies `src`, at most [`BLOCK`] octets, to `dst` of the same length; returns its partial.
+    /// Copies `src`, at most [`BLOCK`] bytes, to `dst` of the same length; returns its partial.
     ///
     /// # Safety
     ///

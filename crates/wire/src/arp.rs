@@ -11,6 +11,16 @@ const NAME: &str = "arp";
 /// What comes first in an ARP packet for IPv4 on Ethernet: hardware type 1, protocol type IPv4, lengths 6 and 4.
 const ETHERNET_IPV4: [u8; 6] = [0, 1, EtherType::IPV4.0.to_be_bytes()[0], EtherType::IPV4.0.to_be_bytes()[1], 6, 4];
 
+/// Offsets of the fields (RFC 826, "Packet format").
+mod field {
+    pub(super) const HARDWARE_TYPE: usize = 0;
+    pub(super) const OPERATION: usize = 6;
+    pub(super) const SENDER_MAC: usize = 8;
+    pub(super) const SENDER_IP: usize = 14;
+    pub(super) const TARGET_MAC: usize = 18;
+    pub(super) const TARGET_IP: usize = 24;
+}
+
 /// A view of an ARP packet for IPv4 on Ethernet (RFC 826, "Packet format").
 ///
 /// ```text
@@ -38,7 +48,7 @@ pub struct ArpPacket<T> {
 }
 
 impl<T: AsRef<[u8]>> ArpPacket<T> {
-    /// Octets of the packet; what follows is padding.
+    /// Bytes of the packet; what follows is padding.
     pub const LEN: usize = 28;
 
     /// Views `buffer` as an ARP packet for IPv4 on Ethernet.
@@ -65,54 +75,54 @@ impl<T: AsRef<[u8]>> ArpPacket<T> {
 
     /// Request or reply.
     pub fn operation(&self) -> ArpOperation {
-        ArpOperation(u16_at(self.buffer.as_ref(), 6))
+        ArpOperation(u16_at(self.buffer.as_ref(), field::OPERATION))
     }
 
     /// The sender's hardware address.
     pub fn sender_mac(&self) -> MacAddr {
-        MacAddr(array_at(self.buffer.as_ref(), 8))
+        MacAddr(array_at(self.buffer.as_ref(), field::SENDER_MAC))
     }
 
     /// The sender's protocol address.
     pub fn sender_ip(&self) -> Ipv4Addr {
-        array_at::<4>(self.buffer.as_ref(), 14).into()
+        array_at::<4>(self.buffer.as_ref(), field::SENDER_IP).into()
     }
 
     /// The target's hardware address; without meaning in a request.
     pub fn target_mac(&self) -> MacAddr {
-        MacAddr(array_at(self.buffer.as_ref(), 18))
+        MacAddr(array_at(self.buffer.as_ref(), field::TARGET_MAC))
     }
 
     /// The target's protocol address.
     pub fn target_ip(&self) -> Ipv4Addr {
-        array_at::<4>(self.buffer.as_ref(), 24).into()
+        array_at::<4>(self.buffer.as_ref(), field::TARGET_IP).into()
     }
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> ArpPacket<T> {
     /// Sets request or reply.
     pub fn set_operation(&mut self, operation: ArpOperation) {
-        put_u16(self.buffer.as_mut(), 6, operation.0);
+        put_u16(self.buffer.as_mut(), field::OPERATION, operation.0);
     }
 
     /// Sets the sender's hardware address.
     pub fn set_sender_mac(&mut self, mac: MacAddr) {
-        put(self.buffer.as_mut(), 8, &mac.0);
+        put(self.buffer.as_mut(), field::SENDER_MAC, &mac.0);
     }
 
     /// Sets the sender's protocol address.
     pub fn set_sender_ip(&mut self, ip: Ipv4Addr) {
-        put(self.buffer.as_mut(), 14, &ip.octets());
+        put(self.buffer.as_mut(), field::SENDER_IP, &ip.octets());
     }
 
     /// Sets the target's hardware address.
     pub fn set_target_mac(&mut self, mac: MacAddr) {
-        put(self.buffer.as_mut(), 18, &mac.0);
+        put(self.buffer.as_mut(), field::TARGET_MAC, &mac.0);
     }
 
     /// Sets the target's protocol address.
     pub fn set_target_ip(&mut self, ip: Ipv4Addr) {
-        put(self.buffer.as_mut(), 24, &ip.octets());
+        put(self.buffer.as_mut(), field::TARGET_IP, &ip.octets());
     }
 }
 
@@ -159,7 +169,7 @@ impl ArpRepr {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         ArpPacket::<&[u8]>::LEN
     }
@@ -171,7 +181,7 @@ impl ArpRepr {
     /// [`Error::Truncated`] when the packet does not fit; nothing is written then.
     pub fn emit<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a mut [u8], Error> {
         let (packet, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
-        put(packet, 0, &ETHERNET_IPV4);
+        put(packet, field::HARDWARE_TYPE, &ETHERNET_IPV4);
         let mut packet = ArpPacket { buffer: packet };
         packet.set_operation(self.operation);
         packet.set_sender_mac(self.sender_mac);
@@ -182,7 +192,7 @@ impl ArpRepr {
     }
 }
 
-/// What an ARP packet does (IANA, ARP Parameters).
+/// Operation of an ARP packet (IANA, ARP Parameters).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ArpOperation(pub u16);
 

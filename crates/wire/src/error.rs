@@ -1,9 +1,9 @@
-//! Why octets are not what they should be, or a header cannot be written.
+//! Why bytes are not what they should be, or a header cannot be written.
 
 /// An error of this crate; each names the protocol it was found in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// There are fewer octets than the format, or a length in the header, needs.
+    /// There are fewer bytes than the format, or a length in the header, needs.
     #[error("{0}: cut short: give all octets of the header and of the length it states")]
     Truncated(&'static str),
     /// A field has a value that the format does not allow.

@@ -8,6 +8,13 @@ use crate::field::{array_at, put, put_u16, u16_at};
 
 const NAME: &str = "ethernet";
 
+/// Offsets of the fields (IEEE 802.3-2022, clause 3).
+mod field {
+    pub(super) const DESTINATION: usize = 0;
+    pub(super) const SOURCE: usize = 6;
+    pub(super) const ETHERTYPE: usize = 12;
+}
+
 /// A view of an Ethernet frame (IEEE 802.3-2022, clause 3).
 ///
 /// ```text
@@ -29,7 +36,7 @@ pub struct EthernetFrame<T> {
 }
 
 impl<T: AsRef<[u8]>> EthernetFrame<T> {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const HEADER_LEN: usize = 14;
 
     /// Views `buffer` as a frame.
@@ -51,22 +58,22 @@ impl<T: AsRef<[u8]>> EthernetFrame<T> {
 
     /// The station or group the frame is for.
     pub fn dst(&self) -> MacAddr {
-        MacAddr(array_at(self.buffer.as_ref(), 0))
+        MacAddr(array_at(self.buffer.as_ref(), field::DESTINATION))
     }
 
     /// The station that sent the frame.
     pub fn src(&self) -> MacAddr {
-        MacAddr(array_at(self.buffer.as_ref(), 6))
+        MacAddr(array_at(self.buffer.as_ref(), field::SOURCE))
     }
 
     /// The type of the payload; a VLAN tag's when the frame is tagged.
     pub fn ethertype(&self) -> EtherType {
-        EtherType(u16_at(self.buffer.as_ref(), 12))
+        EtherType(u16_at(self.buffer.as_ref(), field::ETHERTYPE))
     }
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> EthernetFrame<&'a T> {
-    /// All octets after the header, padding included.
+    /// All bytes after the header, padding included.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[EthernetFrame::<&T>::HEADER_LEN..]
     }
@@ -75,20 +82,20 @@ impl<'a, T: AsRef<[u8]> + ?Sized> EthernetFrame<&'a T> {
 impl<T: AsRef<[u8]> + AsMut<[u8]>> EthernetFrame<T> {
     /// Sets the destination address.
     pub fn set_dst(&mut self, dst: MacAddr) {
-        put(self.buffer.as_mut(), 0, &dst.0);
+        put(self.buffer.as_mut(), field::DESTINATION, &dst.0);
     }
 
     /// Sets the source address.
     pub fn set_src(&mut self, src: MacAddr) {
-        put(self.buffer.as_mut(), 6, &src.0);
+        put(self.buffer.as_mut(), field::SOURCE, &src.0);
     }
 
     /// Sets the type of the payload.
     pub fn set_ethertype(&mut self, ethertype: EtherType) {
-        put_u16(self.buffer.as_mut(), 12, ethertype.0);
+        put_u16(self.buffer.as_mut(), field::ETHERTYPE, ethertype.0);
     }
 
-    /// All octets after the header, to write.
+    /// All bytes after the header, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.buffer.as_mut()[Self::HEADER_LEN..]
     }
@@ -111,7 +118,7 @@ impl EthernetRepr {
         Self { dst: frame.dst(), src: frame.src(), ethertype: frame.ethertype() }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         EthernetFrame::<&[u8]>::HEADER_LEN
     }
@@ -131,7 +138,7 @@ impl EthernetRepr {
     }
 }
 
-/// A MAC address (EUI-48), in the order its octets are sent.
+/// A MAC address (EUI-48), in the order its bytes are sent.
 ///
 /// ```
 /// use linerate_wire::MacAddr;
@@ -151,17 +158,17 @@ impl MacAddr {
     /// No station: 00:00:00:00:00:00.
     pub const UNSPECIFIED: Self = Self([0; 6]);
 
-    /// Whether this is the broadcast address.
+    /// True if this is the broadcast address.
     pub const fn is_broadcast(self) -> bool {
         matches!(self.0, [0xff, 0xff, 0xff, 0xff, 0xff, 0xff])
     }
 
-    /// Whether this names a group of stations (I/G bit); broadcast is such a group.
+    /// True if this names a group of stations (I/G bit); broadcast is such a group.
     pub const fn is_multicast(self) -> bool {
         self.0[0] & 1 != 0
     }
 
-    /// Whether this was assigned locally, not by a manufacturer (U/L bit).
+    /// True if this was assigned locally, not by a manufacturer (U/L bit).
     pub const fn is_local(self) -> bool {
         self.0[0] & 2 != 0
     }
@@ -227,12 +234,12 @@ impl EtherType {
     /// FCoE Initialization Protocol (T11 FC-BB-5).
     pub const FIP: Self = Self(0x8914);
 
-    /// Whether a VLAN tag follows.
+    /// True if a VLAN tag follows.
     pub const fn is_vlan(self) -> bool {
         matches!(self, Self::VLAN | Self::QINQ)
     }
 
-    /// The payload's octets when the field is an 802.3 length (at most 1500) and not a type.
+    /// The payload's bytes when the field is an 802.3 length (at most 1500) and not a type.
     pub const fn length(self) -> Option<u16> {
         if self.0 <= 1500 { Some(self.0) } else { None }
     }

@@ -13,6 +13,14 @@ const ECHO_REQUEST: u8 = 8;
 const TIME_EXCEEDED: u8 = 11;
 const PARAMETER_PROBLEM: u8 = 12;
 
+/// Offsets of the fields (RFC 792).
+mod field {
+    pub(super) const TYPE: usize = 0;
+    pub(super) const CODE: usize = 1;
+    pub(super) const CHECKSUM: usize = 2;
+    pub(super) const REST: usize = 4;
+}
+
 /// A view of an ICMP message (RFC 792).
 ///
 /// ```text
@@ -31,7 +39,7 @@ pub struct Icmpv4Packet<T> {
 }
 
 impl<T: AsRef<[u8]>> Icmpv4Packet<T> {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const HEADER_LEN: usize = 8;
 
     /// Views all of `buffer`, an IP packet's payload, as a message. The checksum is not verified here: an adapter may
@@ -54,32 +62,32 @@ impl<T: AsRef<[u8]>> Icmpv4Packet<T> {
 
     /// The type.
     pub fn kind(&self) -> u8 {
-        self.buffer.as_ref()[0]
+        self.buffer.as_ref()[field::TYPE]
     }
 
     /// The code: which case of the type.
     pub fn code(&self) -> u8 {
-        self.buffer.as_ref()[1]
+        self.buffer.as_ref()[field::CODE]
     }
 
     /// The checksum as received.
     pub fn checksum(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 2)
+        u16_at(self.buffer.as_ref(), field::CHECKSUM)
     }
 
-    /// Octets 4 to 7, which depend on the type.
+    /// Bytes 4 to 7, which depend on the type.
     pub fn rest(&self) -> [u8; 4] {
-        array_at(self.buffer.as_ref(), 4)
+        array_at(self.buffer.as_ref(), field::REST)
     }
 
-    /// Whether the checksum is right.
+    /// True if the checksum is right.
     pub fn verify_checksum(&self) -> bool {
         checksum(self.buffer.as_ref()) == 0
     }
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> Icmpv4Packet<&'a T> {
-    /// The octets after the header: what an echo returns; in an error the beginning of the packet that it is about,
+    /// The bytes after the header: what an echo returns; in an error the beginning of the packet that it is about,
     /// which [`Quote::parse_v4`](crate::Quote::parse_v4) reads.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[Icmpv4Packet::<&T>::HEADER_LEN..]
@@ -89,22 +97,22 @@ impl<'a, T: AsRef<[u8]> + ?Sized> Icmpv4Packet<&'a T> {
 impl<T: AsRef<[u8]> + AsMut<[u8]>> Icmpv4Packet<T> {
     /// Sets the type.
     pub fn set_kind(&mut self, kind: u8) {
-        self.buffer.as_mut()[0] = kind;
+        self.buffer.as_mut()[field::TYPE] = kind;
     }
 
     /// Sets the code.
     pub fn set_code(&mut self, code: u8) {
-        self.buffer.as_mut()[1] = code;
+        self.buffer.as_mut()[field::CODE] = code;
     }
 
     /// Sets the checksum.
     pub fn set_checksum(&mut self, checksum: u16) {
-        put_u16(self.buffer.as_mut(), 2, checksum);
+        put_u16(self.buffer.as_mut(), field::CHECKSUM, checksum);
     }
 
-    /// Sets octets 4 to 7.
+    /// Sets bytes 4 to 7.
     pub fn set_rest(&mut self, rest: [u8; 4]) {
-        put(self.buffer.as_mut(), 4, &rest);
+        put(self.buffer.as_mut(), field::REST, &rest);
     }
 
     /// Computes the checksum and sets it.
@@ -114,7 +122,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Icmpv4Packet<T> {
         self.set_checksum(sum);
     }
 
-    /// The octets after the header, to write.
+    /// The bytes after the header, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.buffer.as_mut()[Self::HEADER_LEN..]
     }
@@ -139,7 +147,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Icmpv4Packet<T> {
 pub enum Icmpv4Repr {
     /// Asks for the payload to be sent back.
     EchoRequest {
-        /// Whose request.
+        /// Identifier of the request.
         ident: u16,
         /// Which of them.
         sequence: u16,
@@ -168,7 +176,7 @@ pub enum Icmpv4Repr {
     ParameterProblem {
         /// 0: the pointer says where.
         code: u8,
-        /// Which octet of the quoted packet is at fault.
+        /// Which byte of the quoted packet is at fault.
         pointer: u8,
     },
     /// Any other message.
@@ -177,7 +185,7 @@ pub enum Icmpv4Repr {
         kind: u8,
         /// Its code.
         code: u8,
-        /// Octets 4 to 7.
+        /// Bytes 4 to 7.
         rest: [u8; 4],
     },
 }
@@ -199,7 +207,7 @@ impl Icmpv4Repr {
     /// The header of `packet`.
     pub fn parse<T: AsRef<[u8]>>(packet: &Icmpv4Packet<T>) -> Self {
         let (kind, code, rest) = (packet.kind(), packet.code(), packet.rest());
-        let [first, second] = [u16_at(&rest, 0), u16_at(&rest, 2)];
+        let [first, second] = [u16_at(&rest, field::TYPE), u16_at(&rest, field::CHECKSUM)];
         match (kind, code) {
             (ECHO_REQUEST, 0) => Self::EchoRequest { ident: first, sequence: second },
             (ECHO_REPLY, 0) => Self::EchoReply { ident: first, sequence: second },
@@ -207,12 +215,12 @@ impl Icmpv4Repr {
                 Self::Unreachable { code, mtu: if code == Self::FRAGMENTATION_NEEDED { second } else { 0 } }
             }
             (TIME_EXCEEDED, code) => Self::TimeExceeded { code },
-            (PARAMETER_PROBLEM, code) => Self::ParameterProblem { code, pointer: rest[0] },
+            (PARAMETER_PROBLEM, code) => Self::ParameterProblem { code, pointer: rest[field::TYPE] },
             (kind, code) => Self::Other { kind, code, rest },
         }
     }
 
-    /// Whether this is an error, about which no other may be sent (RFC 1122, section 3.2.2). Types that RFC 792 does not
+    /// True if this is an error, about which no other may be sent (RFC 1122, section 3.2.2). Types that RFC 792 does not
     /// make queries count as errors.
     pub const fn is_error(&self) -> bool {
         match self {
@@ -223,7 +231,7 @@ impl Icmpv4Repr {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         Icmpv4Packet::<&[u8]>::HEADER_LEN
     }

@@ -15,6 +15,14 @@ const PARAMETER_PROBLEM: u8 = 4;
 const ECHO_REQUEST: u8 = 128;
 const ECHO_REPLY: u8 = 129;
 
+/// Offsets of the fields (RFC 4443, section 2.1).
+mod field {
+    pub(super) const TYPE: usize = 0;
+    pub(super) const CODE: usize = 1;
+    pub(super) const CHECKSUM: usize = 2;
+    pub(super) const REST: usize = 4;
+}
+
 /// A view of an ICMPv6 message (RFC 4443, section 2.1).
 ///
 /// ```text
@@ -33,7 +41,7 @@ pub struct Icmpv6Packet<T> {
 }
 
 impl<T: AsRef<[u8]>> Icmpv6Packet<T> {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const HEADER_LEN: usize = 8;
 
     /// Views all of `buffer`, an IP packet's payload, as a message. The checksum is not verified here: an adapter may
@@ -56,25 +64,25 @@ impl<T: AsRef<[u8]>> Icmpv6Packet<T> {
 
     /// The type; errors are below 128.
     pub fn kind(&self) -> u8 {
-        self.buffer.as_ref()[0]
+        self.buffer.as_ref()[field::TYPE]
     }
 
     /// The code: which case of the type.
     pub fn code(&self) -> u8 {
-        self.buffer.as_ref()[1]
+        self.buffer.as_ref()[field::CODE]
     }
 
     /// The checksum as received.
     pub fn checksum(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 2)
+        u16_at(self.buffer.as_ref(), field::CHECKSUM)
     }
 
-    /// Octets 4 to 7, which depend on the type.
+    /// Bytes 4 to 7, which depend on the type.
     pub fn rest(&self) -> [u8; 4] {
-        array_at(self.buffer.as_ref(), 4)
+        array_at(self.buffer.as_ref(), field::REST)
     }
 
-    /// Whether the checksum is right for a message between these addresses (RFC 4443, section 2.3).
+    /// True if the checksum is right for a message between these addresses (RFC 4443, section 2.3).
     pub fn verify_checksum(&self, src: Ipv6Addr, dst: Ipv6Addr) -> bool {
         self.sum(src, dst) == 0
     }
@@ -82,13 +90,12 @@ impl<T: AsRef<[u8]>> Icmpv6Packet<T> {
     fn sum(&self, src: Ipv6Addr, dst: Ipv6Addr) -> u16 {
         let bytes = self.buffer.as_ref();
         // IPv6's payload length bounds what a message can be; a longer one cannot be sent, whatever its sum.
-        let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        pseudo_header_v6(src, dst, IpProtocol::ICMPV6, len).add_bytes(bytes).finish()
+        pseudo_header_v6(src, dst, IpProtocol::ICMPV6, bytes.len()).add_bytes(bytes).finish()
     }
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> Icmpv6Packet<&'a T> {
-    /// The octets after the header: what an echo returns; in an error the beginning of the packet that it is about,
+    /// The bytes after the header: what an echo returns; in an error the beginning of the packet that it is about,
     /// which [`Quote::parse_v6`](crate::Quote::parse_v6) reads.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[Icmpv6Packet::<&T>::HEADER_LEN..]
@@ -98,22 +105,22 @@ impl<'a, T: AsRef<[u8]> + ?Sized> Icmpv6Packet<&'a T> {
 impl<T: AsRef<[u8]> + AsMut<[u8]>> Icmpv6Packet<T> {
     /// Sets the type.
     pub fn set_kind(&mut self, kind: u8) {
-        self.buffer.as_mut()[0] = kind;
+        self.buffer.as_mut()[field::TYPE] = kind;
     }
 
     /// Sets the code.
     pub fn set_code(&mut self, code: u8) {
-        self.buffer.as_mut()[1] = code;
+        self.buffer.as_mut()[field::CODE] = code;
     }
 
     /// Sets the checksum.
     pub fn set_checksum(&mut self, checksum: u16) {
-        put_u16(self.buffer.as_mut(), 2, checksum);
+        put_u16(self.buffer.as_mut(), field::CHECKSUM, checksum);
     }
 
-    /// Sets octets 4 to 7.
+    /// Sets bytes 4 to 7.
     pub fn set_rest(&mut self, rest: [u8; 4]) {
-        put(self.buffer.as_mut(), 4, &rest);
+        put(self.buffer.as_mut(), field::REST, &rest);
     }
 
     /// Computes the checksum for a message between these addresses and sets it.
@@ -123,7 +130,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Icmpv6Packet<T> {
         self.set_checksum(sum);
     }
 
-    /// The octets after the header, to write.
+    /// The bytes after the header, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.buffer.as_mut()[Self::HEADER_LEN..]
     }
@@ -148,7 +155,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Icmpv6Packet<T> {
 pub enum Icmpv6Repr {
     /// Asks for the payload to be sent back.
     EchoRequest {
-        /// Whose request.
+        /// Identifier of the request.
         ident: u16,
         /// Which of them.
         sequence: u16,
@@ -180,7 +187,7 @@ pub enum Icmpv6Repr {
         /// 0: a bad field; 1: an unknown next header; 2: an unknown option; 3: headers beyond the first fragment (RFC
         /// 7112, section 6).
         code: u8,
-        /// Which octet of the quoted packet is at fault.
+        /// Which byte of the quoted packet is at fault.
         pointer: u32,
     },
     /// Any other message.
@@ -189,7 +196,7 @@ pub enum Icmpv6Repr {
         kind: u8,
         /// Its code.
         code: u8,
-        /// Octets 4 to 7.
+        /// Bytes 4 to 7.
         rest: [u8; 4],
     },
 }
@@ -207,7 +214,7 @@ impl Icmpv6Repr {
     /// The header of `packet`.
     pub fn parse<T: AsRef<[u8]>>(packet: &Icmpv6Packet<T>) -> Self {
         let (kind, code, rest) = (packet.kind(), packet.code(), packet.rest());
-        let [ident, sequence] = [u16_at(&rest, 0), u16_at(&rest, 2)];
+        let [ident, sequence] = [u16_at(&rest, field::TYPE), u16_at(&rest, field::CHECKSUM)];
         match kind {
             ECHO_REQUEST if code == 0 => Self::EchoRequest { ident, sequence },
             ECHO_REPLY if code == 0 => Self::EchoReply { ident, sequence },
@@ -220,7 +227,7 @@ impl Icmpv6Repr {
         }
     }
 
-    /// Whether this is an error, about which no other may be sent (RFC 4443, section 2.4, e.1), nor about a redirect
+    /// True if this is an error, about which no other may be sent (RFC 4443, section 2.4, e.1), nor about a redirect
     /// (e.2).
     pub const fn is_error(&self) -> bool {
         match self {
@@ -231,7 +238,7 @@ impl Icmpv6Repr {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         Icmpv6Packet::<&[u8]>::HEADER_LEN
     }

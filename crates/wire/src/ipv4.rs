@@ -13,6 +13,20 @@ const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 
+/// Offsets of the fields (RFC 791, section 3.1).
+pub(crate) mod field {
+    pub(crate) const VERSION_AND_LENGTH: usize = 0;
+    pub(crate) const TOS: usize = 1;
+    pub(crate) const TOTAL_LENGTH: usize = 2;
+    pub(crate) const IDENTIFICATION: usize = 4;
+    pub(crate) const FLAGS_AND_OFFSET: usize = 6;
+    pub(crate) const TTL: usize = 8;
+    pub(crate) const PROTOCOL: usize = 9;
+    pub(crate) const CHECKSUM: usize = 10;
+    pub(crate) const SOURCE: usize = 12;
+    pub(crate) const DESTINATION: usize = 16;
+}
+
 /// A view of an IPv4 packet (RFC 791, section 3.1).
 ///
 /// ```text
@@ -37,7 +51,7 @@ pub struct Ipv4Packet<T> {
 }
 
 impl<T: AsRef<[u8]>> Ipv4Packet<T> {
-    /// Octets of a header without options.
+    /// Bytes of a header without options.
     pub const MIN_HEADER_LEN: usize = 20;
 
     /// Views `buffer` as a packet and, after its total length, padding. The checksum is not verified here: an adapter
@@ -74,75 +88,75 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
     }
 
     fn version(&self) -> u8 {
-        self.buffer.as_ref()[0] >> 4
+        self.buffer.as_ref()[field::VERSION_AND_LENGTH] >> 4
     }
 
-    /// Octets of the header with its options.
+    /// Bytes of the header with its options.
     pub fn header_len(&self) -> usize {
-        usize::from(self.buffer.as_ref()[0] & 0xf) * 4
+        usize::from(self.buffer.as_ref()[field::VERSION_AND_LENGTH] & 0xf) * 4
     }
 
     /// Type of service: differentiated services code point (6 bits) and congestion notification (2).
     pub fn tos(&self) -> u8 {
-        self.buffer.as_ref()[1]
+        self.buffer.as_ref()[field::TOS]
     }
 
-    /// Octets of header and payload.
+    /// Bytes of header and payload.
     pub fn total_len(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 2)
+        u16_at(self.buffer.as_ref(), field::TOTAL_LENGTH)
     }
 
     /// Identification, common to the fragments of a packet.
     pub fn ident(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 4)
+        u16_at(self.buffer.as_ref(), field::IDENTIFICATION)
     }
 
-    /// Whether the packet must not be fragmented.
+    /// True if the packet must not be fragmented.
     pub fn dont_fragment(&self) -> bool {
-        u16_at(self.buffer.as_ref(), 6) & DONT_FRAGMENT != 0
+        u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & DONT_FRAGMENT != 0
     }
 
-    /// Whether this is a fragment that others follow.
+    /// True if this is a fragment that others follow.
     pub fn more_fragments(&self) -> bool {
-        u16_at(self.buffer.as_ref(), 6) & MORE_FRAGMENTS != 0
+        u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & MORE_FRAGMENTS != 0
     }
 
-    /// Where this fragment belongs in its packet's payload, in octets.
+    /// Place where this fragment belongs in its packet's payload, in bytes.
     pub fn fragment_offset(&self) -> u16 {
-        (u16_at(self.buffer.as_ref(), 6) & FRAGMENT_OFFSET) << 3
+        (u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & FRAGMENT_OFFSET) << 3
     }
 
-    /// Whether this is one of several fragments.
+    /// True if this is one of several fragments.
     pub fn is_fragment(&self) -> bool {
         self.more_fragments() || self.fragment_offset() != 0
     }
 
     /// Hops left.
     pub fn ttl(&self) -> u8 {
-        self.buffer.as_ref()[8]
+        self.buffer.as_ref()[field::TTL]
     }
 
     /// The protocol of the payload.
     pub fn protocol(&self) -> IpProtocol {
-        IpProtocol(self.buffer.as_ref()[9])
+        IpProtocol(self.buffer.as_ref()[field::PROTOCOL])
     }
 
     /// The header checksum as received.
     pub fn checksum(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 10)
+        u16_at(self.buffer.as_ref(), field::CHECKSUM)
     }
 
     /// The sender.
     pub fn src(&self) -> Ipv4Addr {
-        array_at::<4>(self.buffer.as_ref(), 12).into()
+        array_at::<4>(self.buffer.as_ref(), field::SOURCE).into()
     }
 
     /// The receiver.
     pub fn dst(&self) -> Ipv4Addr {
-        array_at::<4>(self.buffer.as_ref(), 16).into()
+        array_at::<4>(self.buffer.as_ref(), field::DESTINATION).into()
     }
 
-    /// Whether the header checksum is right.
+    /// True if the header checksum is right.
     pub fn verify_checksum(&self) -> bool {
         checksum(self.header()) == 0
     }
@@ -153,7 +167,7 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
         &bytes[..self.header_len().min(bytes.len())]
     }
 
-    /// Where the payload lies; within the buffer even when a setter changed the total length.
+    /// Place where the payload lies; within the buffer even when a setter changed the total length.
     fn payload_range(&self) -> std::ops::Range<usize> {
         let end = usize::from(self.total_len()).min(self.buffer.as_ref().len());
         self.header_len().min(end)..end
@@ -161,7 +175,7 @@ impl<T: AsRef<[u8]>> Ipv4Packet<T> {
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> Ipv4Packet<&'a T> {
-    /// The octets after header and options, padding excluded.
+    /// The bytes after header and options, padding excluded.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[self.payload_range()]
     }
@@ -170,17 +184,17 @@ impl<'a, T: AsRef<[u8]> + ?Sized> Ipv4Packet<&'a T> {
 impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4Packet<T> {
     /// Sets the type of service.
     pub fn set_tos(&mut self, tos: u8) {
-        self.buffer.as_mut()[1] = tos;
+        self.buffer.as_mut()[field::TOS] = tos;
     }
 
-    /// Sets the octets of header and payload.
+    /// Sets the bytes of header and payload.
     pub fn set_total_len(&mut self, len: u16) {
-        put_u16(self.buffer.as_mut(), 2, len);
+        put_u16(self.buffer.as_mut(), field::TOTAL_LENGTH, len);
     }
 
     /// Sets the identification.
     pub fn set_ident(&mut self, ident: u16) {
-        put_u16(self.buffer.as_mut(), 4, ident);
+        put_u16(self.buffer.as_mut(), field::IDENTIFICATION, ident);
     }
 
     /// Sets whether the packet must not be fragmented.
@@ -193,35 +207,35 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4Packet<T> {
         self.set_flag(MORE_FRAGMENTS, set);
     }
 
-    /// Sets where this fragment belongs, in octets, rounded down to a multiple of 8.
+    /// Sets where this fragment belongs, in bytes, rounded down to a multiple of 8.
     pub fn set_fragment_offset(&mut self, octets: u16) {
-        let flags = u16_at(self.buffer.as_ref(), 6) & !FRAGMENT_OFFSET;
-        put_u16(self.buffer.as_mut(), 6, flags | octets >> 3);
+        let flags = u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & !FRAGMENT_OFFSET;
+        put_u16(self.buffer.as_mut(), field::FLAGS_AND_OFFSET, flags | octets >> 3);
     }
 
     /// Sets the hops left.
     pub fn set_ttl(&mut self, ttl: u8) {
-        self.buffer.as_mut()[8] = ttl;
+        self.buffer.as_mut()[field::TTL] = ttl;
     }
 
     /// Sets the protocol of the payload.
     pub fn set_protocol(&mut self, protocol: IpProtocol) {
-        self.buffer.as_mut()[9] = protocol.0;
+        self.buffer.as_mut()[field::PROTOCOL] = protocol.0;
     }
 
     /// Sets the header checksum.
     pub fn set_checksum(&mut self, checksum: u16) {
-        put_u16(self.buffer.as_mut(), 10, checksum);
+        put_u16(self.buffer.as_mut(), field::CHECKSUM, checksum);
     }
 
     /// Sets the sender.
     pub fn set_src(&mut self, src: Ipv4Addr) {
-        put(self.buffer.as_mut(), 12, &src.octets());
+        put(self.buffer.as_mut(), field::SOURCE, &src.octets());
     }
 
     /// Sets the receiver.
     pub fn set_dst(&mut self, dst: Ipv4Addr) {
-        put(self.buffer.as_mut(), 16, &dst.octets());
+        put(self.buffer.as_mut(), field::DESTINATION, &dst.octets());
     }
 
     /// Computes the header checksum and sets it.
@@ -231,15 +245,15 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4Packet<T> {
         self.set_checksum(sum);
     }
 
-    /// The octets after header and options, padding excluded, to write.
+    /// The bytes after header and options, padding excluded, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let range = self.payload_range();
         &mut self.buffer.as_mut()[range]
     }
 
     fn set_flag(&mut self, flag: u16, set: bool) {
-        let others = u16_at(self.buffer.as_ref(), 6) & !flag;
-        put_u16(self.buffer.as_mut(), 6, if set { others | flag } else { others });
+        let others = u16_at(self.buffer.as_ref(), field::FLAGS_AND_OFFSET) & !flag;
+        put_u16(self.buffer.as_mut(), field::FLAGS_AND_OFFSET, if set { others | flag } else { others });
     }
 }
 
@@ -252,7 +266,7 @@ pub struct Ipv4Repr {
     pub dst: Ipv4Addr,
     /// The protocol of the payload.
     pub protocol: IpProtocol,
-    /// Octets of payload.
+    /// Bytes of payload.
     pub payload_len: usize,
     /// Hops left.
     pub ttl: u8,
@@ -260,11 +274,11 @@ pub struct Ipv4Repr {
     pub tos: u8,
     /// Identification.
     pub ident: u16,
-    /// Whether the packet must not be fragmented.
+    /// True if the packet must not be fragmented.
     pub dont_fragment: bool,
-    /// Whether other fragments follow.
+    /// True if other fragments follow.
     pub more_fragments: bool,
-    /// Where this fragment belongs, in octets: a multiple of 8.
+    /// Place where this fragment belongs, in bytes: a multiple of 8.
     pub fragment_offset: u16,
 }
 
@@ -301,18 +315,18 @@ impl Ipv4Repr {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         Ipv4Packet::<&[u8]>::MIN_HEADER_LEN
     }
 
-    /// Writes the header, checksum included, to the front of `buffer`; returns the payload's octets, or as many of them
+    /// Writes the header, checksum included, to the front of `buffer`; returns the payload's bytes, or as many of them
     /// as `buffer` has: a header may be written apart from its payload.
     ///
     /// # Errors
     ///
     /// [`Error::Truncated`] when the header does not fit, [`Error::TooLarge`] when header and payload exceed 65535
-    /// octets, [`Error::Malformed`] when the fragment offset is not a multiple of 8; nothing is written then.
+    /// bytes, [`Error::Malformed`] when the fragment offset is not a multiple of 8; nothing is written then.
     pub fn emit<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a mut [u8], Error> {
         let too_large = Error::TooLarge(NAME, "payload");
         let total_len = self.payload_len.checked_add(self.buffer_len()).ok_or(too_large)?;
@@ -323,7 +337,7 @@ impl Ipv4Repr {
         let (header, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
         // Version 4, five 32-bit words; the fields not set below are zero.
         header.fill(0);
-        header[0] = 0x45;
+        header[field::VERSION_AND_LENGTH] = 0x45;
         let mut packet = Ipv4Packet { buffer: header };
         packet.set_tos(self.tos);
         packet.set_total_len(total_len);

@@ -39,9 +39,9 @@ impl IpProtocol {
 pub struct Ipv6Chain {
     /// What follows the extension headers. In a fragment that is not the first, what the fragmented part begins with.
     pub protocol: IpProtocol,
-    /// Where that begins in the packet's payload.
+    /// Place where that begins in the packet's payload.
     pub offset: usize,
-    /// Which octet of the packet names the protocol: what a parameter problem about it points to.
+    /// Which byte of the packet names the protocol: what a parameter problem about it points to.
     pub named_at: usize,
     /// The fragment header, when there is one.
     pub fragment: Option<Ipv6FragmentAt>,
@@ -52,9 +52,9 @@ pub struct Ipv6Chain {
 pub struct Ipv6FragmentAt {
     /// What it says.
     pub repr: Ipv6FragmentRepr,
-    /// Where it begins in the packet's payload.
+    /// Place where it begins in the packet's payload.
     pub at: usize,
-    /// Which octet of the packet names it.
+    /// Which byte of the packet names it.
     pub named_at: usize,
 }
 
@@ -65,9 +65,9 @@ pub enum Ipv6Problem {
     Parameter {
         /// Its code (RFC 4443, section 3.4; RFC 7112, section 6).
         code: u8,
-        /// Its pointer: the octet of the packet at fault.
+        /// Its pointer: the byte of the packet at fault.
         pointer: u32,
-        /// Whether also when the packet was for a group (RFC 8200, section 4.2, action 10).
+        /// True if also when the packet was for a group (RFC 8200, section 4.2, action 10).
         multicast: bool,
     },
     /// Discard silently: an option asks for it (RFC 8200, section 4.2, action 01), the packet ends within a header, or
@@ -96,7 +96,7 @@ impl Ipv6Chain {
         self.offset += len;
     }
 
-    /// Whether this is the first of several fragments, which must have all headers, the upper layer's too (RFC 7112,
+    /// True if this is the first of several fragments, which must have all headers, the upper layer's too (RFC 7112,
     /// section 5; RFC 8200, section 4.5).
     fn must_be_whole(&self) -> bool {
         self.fragment.is_some_and(|fragment| fragment.repr.more)
@@ -104,7 +104,7 @@ impl Ipv6Chain {
 
     /// Of a header that the packet does not have whole.
     fn cut_short(&self) -> Ipv6Problem {
-        if self.must_be_whole() { parameter(3, 0) } else { Ipv6Problem::Discard }
+        if self.must_be_whole() { parameter(3, 0, false) } else { Ipv6Problem::Discard }
     }
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn walk(next_header: IpProtocol, payload: &[u8]) -> Result<Ipv6Chain,
         let rest = &payload[chain.offset..];
         let len = match chain.protocol {
             // RFC 8200, section 4.3: hop-by-hop options stand first, or the header before is at fault.
-            IpProtocol::HOP_BY_HOP if count > 0 => return Err(parameter(1, chain.named_at)),
+            IpProtocol::HOP_BY_HOP if count > 0 => return Err(parameter(1, chain.named_at, false)),
             IpProtocol::HOP_BY_HOP | IpProtocol::IPV6_DESTINATION => {
                 let len = extension_len(rest).ok_or(chain.cut_short())?;
                 options(&rest[2..len], chain.packet_offset() + 2)?;
@@ -126,7 +126,7 @@ pub(crate) fn walk(next_header: IpProtocol, payload: &[u8]) -> Result<Ipv6Chain,
                 // RFC 8200, section 4.4: no type is known here (type 0 is forbidden, RFC 5095), so there must be nothing
                 // left to visit.
                 if rest[3] != 0 {
-                    return Err(parameter(0, chain.packet_offset() + 2));
+                    return Err(parameter(0, chain.packet_offset() + 2, false));
                 }
                 len
             }
@@ -151,7 +151,7 @@ pub(crate) fn walk(next_header: IpProtocol, payload: &[u8]) -> Result<Ipv6Chain,
     Err(Ipv6Problem::Discard)
 }
 
-/// Octets of an upper layer's header at least.
+/// Bytes of an upper layer's header at least.
 const fn upper_header_len(protocol: IpProtocol) -> usize {
     match protocol {
         IpProtocol::TCP => 20,
@@ -160,13 +160,13 @@ const fn upper_header_len(protocol: IpProtocol) -> usize {
     }
 }
 
-/// Octets of an options or routing header, by its length field, when `bytes` has so many.
+/// Bytes of an options or routing header, by its length field, when `bytes` has so many.
 fn extension_len(bytes: &[u8]) -> Option<usize> {
     let len = (usize::from(*bytes.get(1)?) + 1) * 8;
     (len <= bytes.len()).then_some(len)
 }
 
-/// Looks at options (RFC 8200, section 4.2), the first of which is octet `at` of the packet. None but padding is known;
+/// Looks at options (RFC 8200, section 4.2), the first of which is byte `at` of the packet. None but padding is known;
 /// the first two bits of the others say what to do.
 ///
 /// ```text
@@ -184,16 +184,13 @@ fn options(bytes: &[u8], mut at: usize) -> Result<(), Ipv6Problem> {
         let len = match (*kind, after) {
             (PAD1, _) => 1,
             (_, [len, data @ ..]) if usize::from(*len) <= data.len() => 2 + usize::from(*len),
-            _ => return Err(parameter(0, at)),
+            _ => return Err(parameter(0, at, false)),
         };
         match kind >> 6 {
             _ if matches!(*kind, PAD1 | PADN) => {}
             0b00 => {}
             0b01 => return Err(Ipv6Problem::Discard),
-            action => {
-                let pointer = pointer(at);
-                return Err(Ipv6Problem::Parameter { code: 2, pointer, multicast: action == 0b10 });
-            }
+            action => return Err(parameter(2, at, action == 0b10)),
         }
         rest = &rest[len..];
         at += len;
@@ -201,13 +198,17 @@ fn options(bytes: &[u8], mut at: usize) -> Result<(), Ipv6Problem> {
     Ok(())
 }
 
-fn parameter(code: u8, at: usize) -> Ipv6Problem {
-    Ipv6Problem::Parameter { code, pointer: pointer(at), multicast: false }
+/// The problem at this place; nobody is told of one that no pointer can name, which no packet is long enough for.
+fn parameter(code: u8, at: usize, multicast: bool) -> Ipv6Problem {
+    u32::try_from(at).map_or(Ipv6Problem::Discard, |pointer| Ipv6Problem::Parameter { code, pointer, multicast })
 }
 
-/// Packets end long before this saturates.
-fn pointer(at: usize) -> u32 {
-    u32::try_from(at).unwrap_or(u32::MAX)
+/// Offsets of the fields of a fragment header (RFC 8200, section 4.5).
+mod field {
+    pub(super) const NEXT_HEADER: usize = 0;
+    pub(super) const RESERVED: usize = 1;
+    pub(super) const OFFSET_AND_MORE: usize = 2;
+    pub(super) const IDENTIFICATION: usize = 4;
 }
 
 /// A view of a fragment header (RFC 8200, section 4.5).
@@ -227,7 +228,7 @@ pub struct Ipv6FragmentHeader<T> {
 }
 
 impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const LEN: usize = 8;
 
     /// Views `buffer` as a fragment header and the fragment after it.
@@ -249,22 +250,22 @@ impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
 
     /// What the fragmented part of the packet begins with.
     pub fn next_header(&self) -> IpProtocol {
-        IpProtocol(self.buffer.as_ref()[0])
+        IpProtocol(self.buffer.as_ref()[field::NEXT_HEADER])
     }
 
-    /// Where this fragment belongs in the fragmented part, in octets.
+    /// Place where this fragment belongs in the fragmented part, in bytes.
     pub fn fragment_offset(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 2) & 0xfff8
+        u16_at(self.buffer.as_ref(), field::OFFSET_AND_MORE) & 0xfff8
     }
 
-    /// Whether other fragments follow.
+    /// True if other fragments follow.
     pub fn more_fragments(&self) -> bool {
-        u16_at(self.buffer.as_ref(), 2) & 1 != 0
+        u16_at(self.buffer.as_ref(), field::OFFSET_AND_MORE) & 1 != 0
     }
 
     /// Identification, common to the fragments of a packet.
     pub fn ident(&self) -> u32 {
-        u32_at(self.buffer.as_ref(), 4)
+        u32_at(self.buffer.as_ref(), field::IDENTIFICATION)
     }
 }
 
@@ -273,9 +274,9 @@ impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
 pub struct Ipv6FragmentRepr {
     /// What the fragmented part of the packet begins with.
     pub next_header: IpProtocol,
-    /// Where this fragment belongs, in octets: a multiple of 8.
+    /// Place where this fragment belongs, in bytes: a multiple of 8.
     pub offset: u16,
-    /// Whether other fragments follow.
+    /// True if other fragments follow.
     pub more: bool,
     /// Identification.
     pub ident: u32,
@@ -292,7 +293,7 @@ impl Ipv6FragmentRepr {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         Ipv6FragmentHeader::<&[u8]>::LEN
     }
@@ -308,10 +309,10 @@ impl Ipv6FragmentRepr {
             return Err(Error::Malformed(NAME, "fragment offset"));
         }
         let (header, rest) = buffer.split_at_mut_checked(self.buffer_len()).ok_or(Error::Truncated(NAME))?;
-        header[0] = self.next_header.0;
-        header[1] = 0;
-        put_u16(header, 2, self.offset | u16::from(self.more));
-        put(header, 4, &self.ident.to_be_bytes());
+        header[field::NEXT_HEADER] = self.next_header.0;
+        header[field::RESERVED] = 0;
+        put_u16(header, field::OFFSET_AND_MORE, self.offset | u16::from(self.more));
+        put(header, field::IDENTIFICATION, &self.ident.to_be_bytes());
         Ok(rest)
     }
 }

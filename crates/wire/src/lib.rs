@@ -2,13 +2,16 @@
 //!
 //! One file holds one protocol, in two shapes:
 //!
-//! - A *view* (`EthernetFrame`, `Ipv4Packet`, …) over octets that stay where they are. `new_checked` verifies once that
-//!   the lengths in the header fit the octets there are; after that the getters do not fail. Over mutable octets it has
+//! - A *view* (`EthernetFrame`, `Ipv4Packet`, …) over bytes that stay where they are. `new_checked` verifies once that
+//!   the lengths in the header fit the bytes there are; after that the getters do not fail. Over mutable bytes it has
 //!   setters, which write a field and nothing else.
 //! - A *representation* (`EthernetRepr`, `Ipv4Repr`, …): the header parsed into a plain struct. `parse` makes one from a
 //!   view, `emit` writes it to the front of a buffer and returns the rest, where the payload belongs.
 //!
-//! Values are in host order, the octets in network order. Whatever the octets are, nothing here panics.
+//! Where each field of a format begins stands once, above its view, in a module of offsets (`field`, or the format's name
+//! where a file has several).
+//!
+//! Values are in host order, the bytes in network order. Whatever the bytes are, nothing here panics.
 //!
 //! ```
 //! use linerate_wire::*;
@@ -75,7 +78,7 @@ pub use els::{
 };
 pub use error::Error;
 pub use ethernet::{EtherType, EthernetFrame, EthernetRepr, MacAddr};
-pub use fc::{Eof, FcHeader, FcId, FcType, FcoeFrame, FcoeRepr, Sof, Wwn, f_ctl, r_ctl};
+pub use fc::{Eof, FcHeader, FcId, FcType, FcoeFrame, FcoeRepr, OxId, RxId, Sof, Wwn, f_ctl, r_ctl};
 pub use fcp::{FcpCommand, FcpResponse, FcpSrr, FcpSrrReply, FcpTransferReady, fcp_attribute, fcp_code, fcp_function};
 pub use fip::{
     Fc4Features, FipClaim, FipCode, FipDescriptor, FipDescriptors, FipElsKind, FipElsRepr, FipFlags, FipFrame, FipRepr,

@@ -19,6 +19,30 @@ const TARGET_LINK_LAYER: u8 = 2;
 const PREFIX_INFORMATION: u8 = 3;
 const MTU: u8 = 5;
 
+/// Offsets of the fields of solicitations, neighbour advertisements and redirects (RFC 4861, sections 4.1 and 4.3 to 4.5).
+mod field {
+    pub(super) const TYPE: usize = 0;
+    pub(super) const CODE: usize = 1;
+    pub(super) const FLAGS: usize = 4;
+    pub(super) const TARGET: usize = 8;
+    pub(super) const DESTINATION: usize = 24;
+}
+
+/// Offsets of the fields of a router advertisement (RFC 4861, section 4.2).
+mod advertisement {
+    pub(super) const HOP_LIMIT: usize = 4;
+    pub(super) const FLAGS: usize = 5;
+    pub(super) const LIFETIME: usize = 6;
+    pub(super) const REACHABLE: usize = 8;
+    pub(super) const RETRANS: usize = 12;
+}
+
+/// Offsets of the values of options, from the option's first byte on (RFC 4861, sections 4.6.1 and 4.6.4).
+mod option {
+    pub(super) const MAC: usize = 2;
+    pub(super) const MTU: usize = 4;
+}
+
 /// A view of a neighbour discovery message (RFC 4861, section 4), with its ICMPv6 header.
 ///
 /// ```text
@@ -52,7 +76,7 @@ impl<T: AsRef<[u8]>> NdpPacket<T> {
         let kind = *bytes.first().ok_or(Error::Truncated(NAME))?;
         let fixed = fixed_len(kind).ok_or(Error::Malformed(NAME, "type"))?;
         let mut options = bytes.get(fixed..).ok_or(Error::Truncated(NAME))?;
-        if bytes[1] != 0 {
+        if bytes[field::CODE] != 0 {
             return Err(Error::Malformed(NAME, "code"));
         }
         while let [_, rest @ ..] = options {
@@ -64,10 +88,10 @@ impl<T: AsRef<[u8]>> NdpPacket<T> {
         }
         let packet = Self { buffer };
         match kind {
-            NEIGHBOR_SOLICITATION | NEIGHBOR_ADVERTISEMENT if packet.address(8).is_multicast() => {
+            NEIGHBOR_SOLICITATION | NEIGHBOR_ADVERTISEMENT if packet.address(field::TARGET).is_multicast() => {
                 Err(Error::Malformed(NAME, "target"))
             }
-            REDIRECT if packet.address(24).is_multicast() => Err(Error::Malformed(NAME, "destination")),
+            REDIRECT if packet.address(field::DESTINATION).is_multicast() => Err(Error::Malformed(NAME, "destination")),
             _ => Ok(packet),
         }
     }
@@ -79,10 +103,10 @@ impl<T: AsRef<[u8]>> NdpPacket<T> {
 
     /// The ICMPv6 type: 133 to 137.
     pub fn kind(&self) -> u8 {
-        self.buffer.as_ref()[0]
+        self.buffer.as_ref()[field::TYPE]
     }
 
-    /// Type and octets of each option; type and length are among the octets.
+    /// Type and bytes of each option; type and length are among the bytes.
     pub fn options(&self) -> impl Iterator<Item = (u8, &[u8])> {
         let bytes = self.buffer.as_ref();
         let mut rest = fixed_len(self.kind()).and_then(|fixed| bytes.get(fixed..)).unwrap_or(&[]);
@@ -102,11 +126,11 @@ impl<T: AsRef<[u8]>> NdpPacket<T> {
     fn mac(&self, kind: u8) -> Option<MacAddr> {
         self.options()
             .find(|&(k, option)| k == kind && option.len() == 8)
-            .map(|(_, option)| MacAddr(array_at(option, 2)))
+            .map(|(_, option)| MacAddr(array_at(option, option::MAC)))
     }
 }
 
-/// Octets before the options.
+/// Bytes before the options.
 const fn fixed_len(kind: u8) -> Option<usize> {
     Some(match kind {
         ROUTER_SOLICITATION => 8,
@@ -149,14 +173,14 @@ pub enum NdpRepr {
     },
     /// Asks for a neighbour (section 4.3).
     NeighborSolicitation {
-        /// Whom; never a group.
+        /// Target address; never a group.
         target: Ipv6Addr,
         /// The sender's address on the link.
         source: Option<MacAddr>,
     },
     /// Tells of a neighbour (section 4.4).
     NeighborAdvertisement {
-        /// Whom; never a group.
+        /// Target address; never a group.
         target: Ipv6Addr,
         /// It is a router.
         router: bool,
@@ -178,7 +202,7 @@ pub enum NdpRepr {
     },
 }
 
-/// What a router advertisement tells (RFC 4861, section 4.2).
+/// Contents of a router advertisement (RFC 4861, section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NdpRouter {
     /// Hop limit to send with; zero: not said.
@@ -189,7 +213,7 @@ pub struct NdpRouter {
     pub other: bool,
     /// For how long it is a default router, in seconds; zero: it is none.
     pub lifetime_s: u16,
-    /// How long a neighbour's answer is believed, in milliseconds; zero: not said.
+    /// Time for which a neighbour's answer is believed, in milliseconds; zero: not said.
     pub reachable_ms: u32,
     /// Between two solicitations, in milliseconds; zero: not said.
     pub retrans_ms: u32,
@@ -202,6 +226,15 @@ pub struct NdpRouter {
 impl NdpRouter {
     /// The most prefixes read of one advertisement.
     pub const PREFIXES: usize = 4;
+}
+
+/// Offsets of the fields of the option (RFC 4861, section 4.6.2).
+mod prefix {
+    pub(super) const PREFIX_LENGTH: usize = 2;
+    pub(super) const FLAGS: usize = 3;
+    pub(super) const VALID: usize = 4;
+    pub(super) const PREFERRED: usize = 8;
+    pub(super) const PREFIX: usize = 16;
 }
 
 /// A prefix of the link (RFC 4861, section 4.6.2).
@@ -231,9 +264,9 @@ pub struct NdpPrefix {
     pub on_link: bool,
     /// Hosts may make addresses of it (RFC 4862).
     pub autonomous: bool,
-    /// How long the prefix counts, in seconds; all ones: for ever.
+    /// Time for which the prefix is valid, in seconds; all ones: for ever.
     pub valid_s: u32,
-    /// How long its addresses are preferred, in seconds; all ones: for ever.
+    /// Time for which its addresses are preferred, in seconds; all ones: for ever.
     pub preferred_s: u32,
 }
 
@@ -241,23 +274,23 @@ impl NdpPrefix {
     const LEN: usize = 32;
 
     fn parse(option: &[u8]) -> Option<Self> {
-        (option.len() == Self::LEN && option[2] <= 128).then(|| Self {
-            prefix: array_at::<16>(option, 16).into(),
-            len: option[2],
-            on_link: option[3] & 0x80 != 0,
-            autonomous: option[3] & 0x40 != 0,
-            valid_s: u32_at(option, 4),
-            preferred_s: u32_at(option, 8),
+        (option.len() == Self::LEN && option[prefix::PREFIX_LENGTH] <= 128).then(|| Self {
+            prefix: array_at::<16>(option, prefix::PREFIX).into(),
+            len: option[prefix::PREFIX_LENGTH],
+            on_link: option[prefix::FLAGS] & 0x80 != 0,
+            autonomous: option[prefix::FLAGS] & 0x40 != 0,
+            valid_s: u32_at(option, prefix::VALID),
+            preferred_s: u32_at(option, prefix::PREFERRED),
         })
     }
 
     fn emit(&self, option: &mut [u8]) {
         option.fill(0);
         option[..3].copy_from_slice(&[PREFIX_INFORMATION, 4, self.len]);
-        option[3] = u8::from(self.on_link) << 7 | u8::from(self.autonomous) << 6;
-        put(option, 4, &self.valid_s.to_be_bytes());
-        put(option, 8, &self.preferred_s.to_be_bytes());
-        put(option, 16, &self.prefix.octets());
+        option[prefix::FLAGS] = u8::from(self.on_link) << 7 | u8::from(self.autonomous) << 6;
+        put(option, prefix::VALID, &self.valid_s.to_be_bytes());
+        put(option, prefix::PREFERRED, &self.preferred_s.to_be_bytes());
+        put(option, prefix::PREFIX, &self.prefix.octets());
     }
 }
 
@@ -270,19 +303,23 @@ impl NdpRepr {
         match packet.kind() {
             ROUTER_SOLICITATION => Self::RouterSolicitation { source },
             ROUTER_ADVERTISEMENT => Self::RouterAdvertisement { router: router(packet), source },
-            NEIGHBOR_SOLICITATION => Self::NeighborSolicitation { target: packet.address(8), source },
+            NEIGHBOR_SOLICITATION => Self::NeighborSolicitation { target: packet.address(field::TARGET), source },
             NEIGHBOR_ADVERTISEMENT => Self::NeighborAdvertisement {
-                target: packet.address(8),
-                router: bytes[4] & 0x80 != 0,
-                solicited: bytes[4] & 0x40 != 0,
-                overrides: bytes[4] & 0x20 != 0,
+                target: packet.address(field::TARGET),
+                router: bytes[field::FLAGS] & 0x80 != 0,
+                solicited: bytes[field::FLAGS] & 0x40 != 0,
+                overrides: bytes[field::FLAGS] & 0x20 != 0,
                 mac,
             },
-            _ => Self::Redirect { target: packet.address(8), destination: packet.address(24), mac },
+            _ => Self::Redirect {
+                target: packet.address(field::TARGET),
+                destination: packet.address(field::DESTINATION),
+                mac,
+            },
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub fn buffer_len(&self) -> usize {
         let link_layer = |mac: &Option<MacAddr>| if mac.is_some() { 8 } else { 0 };
         match self {
@@ -315,30 +352,30 @@ impl NdpRepr {
         message.fill(0);
         match self {
             Self::RouterSolicitation { source } => {
-                message[0] = ROUTER_SOLICITATION;
+                message[field::TYPE] = ROUTER_SOLICITATION;
                 emit_mac(&mut message[8..], SOURCE_LINK_LAYER, *source);
             }
             Self::RouterAdvertisement { router, source } => {
-                message[0] = ROUTER_ADVERTISEMENT;
+                message[field::TYPE] = ROUTER_ADVERTISEMENT;
                 emit_router(message, router);
                 let at = message.len() - if source.is_some() { 8 } else { 0 };
                 emit_mac(&mut message[at..], SOURCE_LINK_LAYER, *source);
             }
             Self::NeighborSolicitation { target, source } => {
-                message[0] = NEIGHBOR_SOLICITATION;
-                put(message, 8, &target.octets());
+                message[field::TYPE] = NEIGHBOR_SOLICITATION;
+                put(message, field::TARGET, &target.octets());
                 emit_mac(&mut message[24..], SOURCE_LINK_LAYER, *source);
             }
             Self::NeighborAdvertisement { target, router, solicited, overrides, mac } => {
-                message[0] = NEIGHBOR_ADVERTISEMENT;
-                message[4] = u8::from(*router) << 7 | u8::from(*solicited) << 6 | u8::from(*overrides) << 5;
-                put(message, 8, &target.octets());
+                message[field::TYPE] = NEIGHBOR_ADVERTISEMENT;
+                message[field::FLAGS] = u8::from(*router) << 7 | u8::from(*solicited) << 6 | u8::from(*overrides) << 5;
+                put(message, field::TARGET, &target.octets());
                 emit_mac(&mut message[24..], TARGET_LINK_LAYER, *mac);
             }
             Self::Redirect { target, destination, mac } => {
-                message[0] = REDIRECT;
-                put(message, 8, &target.octets());
-                put(message, 24, &destination.octets());
+                message[field::TYPE] = REDIRECT;
+                put(message, field::TARGET, &target.octets());
+                put(message, field::DESTINATION, &destination.octets());
                 emit_mac(&mut message[40..], TARGET_LINK_LAYER, *mac);
             }
         }
@@ -352,27 +389,27 @@ fn router<T: AsRef<[u8]>>(packet: &NdpPacket<T>) -> NdpRouter {
     let mut prefixes = prefixes.filter_map(|(_, option)| NdpPrefix::parse(option));
     let mtu = packet.options().find(|&(kind, option)| kind == MTU && option.len() == 8);
     NdpRouter {
-        hop_limit: bytes[4],
-        managed: bytes[5] & 0x80 != 0,
-        other: bytes[5] & 0x40 != 0,
-        lifetime_s: u16_at(bytes, 6),
-        reachable_ms: u32_at(bytes, 8),
-        retrans_ms: u32_at(bytes, 12),
-        mtu: mtu.map(|(_, option)| u32_at(option, 4)),
+        hop_limit: bytes[advertisement::HOP_LIMIT],
+        managed: bytes[advertisement::FLAGS] & 0x80 != 0,
+        other: bytes[advertisement::FLAGS] & 0x40 != 0,
+        lifetime_s: u16_at(bytes, advertisement::LIFETIME),
+        reachable_ms: u32_at(bytes, advertisement::REACHABLE),
+        retrans_ms: u32_at(bytes, advertisement::RETRANS),
+        mtu: mtu.map(|(_, option)| u32_at(option, option::MTU)),
         prefixes: std::array::from_fn(|_| prefixes.next()),
     }
 }
 
 fn emit_router(message: &mut [u8], router: &NdpRouter) {
-    message[4] = router.hop_limit;
-    message[5] = u8::from(router.managed) << 7 | u8::from(router.other) << 6;
-    put_u16(message, 6, router.lifetime_s);
-    put(message, 8, &router.reachable_ms.to_be_bytes());
-    put(message, 12, &router.retrans_ms.to_be_bytes());
+    message[advertisement::HOP_LIMIT] = router.hop_limit;
+    message[advertisement::FLAGS] = u8::from(router.managed) << 7 | u8::from(router.other) << 6;
+    put_u16(message, advertisement::LIFETIME, router.lifetime_s);
+    put(message, advertisement::REACHABLE, &router.reachable_ms.to_be_bytes());
+    put(message, advertisement::RETRANS, &router.retrans_ms.to_be_bytes());
     let mut at = 16;
     if let Some(mtu) = router.mtu {
         message[at..at + 2].copy_from_slice(&[MTU, 1]);
-        put(message, at + 4, &mtu.to_be_bytes());
+        put(message, at + option::MTU, &mtu.to_be_bytes());
         at += 8;
     }
     for prefix in router.prefixes.iter().flatten() {
@@ -385,6 +422,6 @@ fn emit_router(message: &mut [u8], router: &NdpRouter) {
 fn emit_mac(option: &mut [u8], kind: u8, mac: Option<MacAddr>) {
     if let Some(mac) = mac {
         option[..2].copy_from_slice(&[kind, 1]);
-        put(option, 2, &mac.0);
+        put(option, option::MAC, &mac.0);
     }
 }

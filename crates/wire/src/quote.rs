@@ -3,22 +3,24 @@
 use std::net::IpAddr;
 
 use crate::field::{array_at, u16_at};
+use crate::ipv4::field as v4;
+use crate::ipv6::field as v6;
 use crate::ipv6_ext::walk;
 use crate::{Error, IpProtocol, Ipv4Packet, Ipv6Packet};
 
 const NAME: &str = "icmp quote";
 
-/// What can be read of a packet that an ICMP error quotes: whose it was. It may end anywhere after 8 octets of the upper
+/// What can be read of a packet that an ICMP error quotes: whose it was. It may end anywhere after 8 bytes of the upper
 /// layer (RFC 792; RFC 1122, section 3.2.2), so its lengths and checksums say nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quote<'a> {
-    /// Who sent it.
+    /// Sender.
     pub src: IpAddr,
-    /// Where it went.
+    /// Destination.
     pub dst: IpAddr,
     /// The protocol above IP; behind the extension headers in IPv6.
     pub protocol: IpProtocol,
-    /// Whether `payload` begins where the upper layer's header does: not in a fragment but the first.
+    /// True if `payload` begins where the upper layer's header does: not in a fragment but the first.
     pub first: bool,
     /// What there is of the upper layer.
     pub payload: &'a [u8],
@@ -34,16 +36,16 @@ impl<'a> Quote<'a> {
         if bytes.len() < Ipv4Packet::<&[u8]>::MIN_HEADER_LEN {
             return Err(Error::Truncated(NAME));
         }
-        let header_len = usize::from(bytes[0] & 0xf) * 4;
-        if bytes[0] >> 4 != 4 || header_len < Ipv4Packet::<&[u8]>::MIN_HEADER_LEN {
+        let header_len = usize::from(bytes[v4::VERSION_AND_LENGTH] & 0xf) * 4;
+        if bytes[v4::VERSION_AND_LENGTH] >> 4 != 4 || header_len < Ipv4Packet::<&[u8]>::MIN_HEADER_LEN {
             return Err(Error::Malformed(NAME, "version or header length"));
         }
         let payload = bytes.get(header_len..).ok_or(Error::Truncated(NAME))?;
         Ok(Self {
-            src: array_at::<4>(bytes, 12).into(),
-            dst: array_at::<4>(bytes, 16).into(),
-            protocol: IpProtocol(bytes[9]),
-            first: u16_at(bytes, 6) & 0x1fff == 0,
+            src: array_at::<4>(bytes, v4::SOURCE).into(),
+            dst: array_at::<4>(bytes, v4::DESTINATION).into(),
+            protocol: IpProtocol(bytes[v4::PROTOCOL]),
+            first: u16_at(bytes, v4::FLAGS_AND_OFFSET) & 0x1fff == 0,
             payload,
         })
     }
@@ -57,13 +59,14 @@ impl<'a> Quote<'a> {
     pub fn parse_v6(bytes: &'a [u8]) -> Result<Self, Error> {
         let (header, payload) =
             bytes.split_at_checked(Ipv6Packet::<&[u8]>::HEADER_LEN).ok_or(Error::Truncated(NAME))?;
-        if header[0] >> 4 != 6 {
+        if header[v6::VERSION_CLASS_FLOW] >> 4 != 6 {
             return Err(Error::Malformed(NAME, "version"));
         }
-        let chain = walk(IpProtocol(header[6]), payload).map_err(|_| Error::Malformed(NAME, "extension headers"))?;
+        let chain = walk(IpProtocol(header[v6::NEXT_HEADER]), payload)
+            .map_err(|_| Error::Malformed(NAME, "extension headers"))?;
         Ok(Self {
-            src: array_at::<16>(header, 8).into(),
-            dst: array_at::<16>(header, 24).into(),
+            src: array_at::<16>(header, v6::SOURCE).into(),
+            dst: array_at::<16>(header, v6::DESTINATION).into(),
             protocol: chain.protocol,
             first: chain.fragment.is_none_or(|fragment| fragment.repr.offset == 0),
             payload: &payload[chain.offset..],

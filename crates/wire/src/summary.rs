@@ -14,7 +14,7 @@ const MAX_TAGS: usize = 4;
 
 /// Describes a frame in one line, as `tcpdump -e` does: addresses, type, length, tags, and what IP or ARP say.
 ///
-/// Where the octets stop making sense, the line ends with the error in brackets. For people: its form may change.
+/// Where the bytes stop making sense, the line ends with the error in brackets. For people: its form may change.
 ///
 /// ```
 /// let mut frame = [0; 60];

@@ -10,7 +10,20 @@ use crate::{Error, IpProtocol, pseudo_header_v4, pseudo_header_v6};
 
 const NAME: &str = "tcp";
 
-/// A view of a TCP segment (RFC 9293, section 3.1). Its length is not in its header: it is that of the octets viewed.
+/// Offsets of the fields (RFC 9293, section 3.1).
+mod field {
+    pub(super) const SOURCE_PORT: usize = 0;
+    pub(super) const DESTINATION_PORT: usize = 2;
+    pub(super) const SEQUENCE: usize = 4;
+    pub(super) const ACKNOWLEDGEMENT: usize = 8;
+    pub(super) const DATA_OFFSET: usize = 12;
+    pub(super) const FLAGS: usize = 13;
+    pub(super) const WINDOW: usize = 14;
+    pub(super) const CHECKSUM: usize = 16;
+    pub(super) const URGENT: usize = 18;
+}
+
+/// A view of a TCP segment (RFC 9293, section 3.1). Its length is not in its header: it is that of the bytes viewed.
 ///
 /// ```text
 ///  0                   1                   2                   3
@@ -36,7 +49,7 @@ pub struct TcpSegment<T> {
 }
 
 impl<T: AsRef<[u8]>> TcpSegment<T> {
-    /// Octets of a header without options.
+    /// Bytes of a header without options.
     pub const MIN_HEADER_LEN: usize = 20;
 
     /// Views `buffer` as a segment. The checksum is not verified here: an adapter may have done it.
@@ -67,87 +80,84 @@ impl<T: AsRef<[u8]>> TcpSegment<T> {
 
     /// The sender's port.
     pub fn src_port(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 0)
+        u16_at(self.buffer.as_ref(), field::SOURCE_PORT)
     }
 
     /// The receiver's port.
     pub fn dst_port(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 2)
+        u16_at(self.buffer.as_ref(), field::DESTINATION_PORT)
     }
 
-    /// The number of the first octet of payload, or of SYN.
+    /// The number of the first byte of payload, or of SYN.
     pub fn seq(&self) -> u32 {
-        u32_at(self.buffer.as_ref(), 4)
+        u32_at(self.buffer.as_ref(), field::SEQUENCE)
     }
 
-    /// The number of the octet that is expected next, when ACK is set.
+    /// The number of the byte that is expected next, when ACK is set.
     pub fn ack(&self) -> u32 {
-        u32_at(self.buffer.as_ref(), 8)
+        u32_at(self.buffer.as_ref(), field::ACKNOWLEDGEMENT)
     }
 
-    /// Octets of the header with its options.
+    /// Bytes of the header with its options.
     pub fn header_len(&self) -> usize {
-        usize::from(self.buffer.as_ref()[12] >> 4) * 4
+        usize::from(self.buffer.as_ref()[field::DATA_OFFSET] >> 4) * 4
     }
 
     /// The control bits.
     pub fn flags(&self) -> TcpFlags {
-        TcpFlags(self.buffer.as_ref()[13])
+        TcpFlags(self.buffer.as_ref()[field::FLAGS])
     }
 
-    /// Octets that the sender is ready to take, before scaling.
+    /// Bytes that the sender is ready to take, before scaling.
     pub fn window(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 14)
+        u16_at(self.buffer.as_ref(), field::WINDOW)
     }
 
     /// The checksum as received.
     pub fn checksum(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 16)
+        u16_at(self.buffer.as_ref(), field::CHECKSUM)
     }
 
-    /// Where urgent data ends, counted from `seq`, when URG is set.
+    /// Place where urgent data ends, counted from `seq`, when URG is set.
     pub fn urgent(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 18)
+        u16_at(self.buffer.as_ref(), field::URGENT)
     }
 
-    /// Whether the checksum is right for a segment between these addresses.
+    /// True if the checksum is right for a segment between these addresses.
     pub fn verify_checksum_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> bool {
         self.sum(self.pseudo_header_v4(src, dst)) == 0
     }
 
-    /// Whether the checksum is right for a segment between these addresses.
+    /// True if the checksum is right for a segment between these addresses.
     pub fn verify_checksum_v6(&self, src: Ipv6Addr, dst: Ipv6Addr) -> bool {
         self.sum(self.pseudo_header_v6(src, dst)) == 0
     }
 
-    /// A length beyond IPv4's is cut: such a segment has no right checksum.
     fn pseudo_header_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> Sum {
-        let len = u16::try_from(self.buffer.as_ref().len()).unwrap_or(u16::MAX);
-        pseudo_header_v4(src, dst, IpProtocol::TCP, len)
+        pseudo_header_v4(src, dst, IpProtocol::TCP, self.buffer.as_ref().len())
     }
 
     fn pseudo_header_v6(&self, src: Ipv6Addr, dst: Ipv6Addr) -> Sum {
-        let len = u32::try_from(self.buffer.as_ref().len()).unwrap_or(u32::MAX);
-        pseudo_header_v6(src, dst, IpProtocol::TCP, len)
+        pseudo_header_v6(src, dst, IpProtocol::TCP, self.buffer.as_ref().len())
     }
 
     fn sum(&self, mut pseudo_header: Sum) -> u16 {
         pseudo_header.add_bytes(self.buffer.as_ref()).finish()
     }
 
-    /// Where the header ends; within the buffer even when a setter changed the data offset.
+    /// Place where the header ends; within the buffer even when a setter changed the data offset.
     fn header_end(&self) -> usize {
         self.header_len().clamp(Self::MIN_HEADER_LEN, self.buffer.as_ref().len())
     }
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> TcpSegment<&'a T> {
-    /// The octets of the options, padding included.
+    /// The bytes of the options, padding included.
     pub fn options(&self) -> &'a [u8] {
         &self.buffer.as_ref()[TcpSegment::<&T>::MIN_HEADER_LEN..self.header_end()]
     }
 
-    /// The octets after the header.
+    /// The bytes after the header.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[self.header_end()..]
     }
@@ -156,47 +166,47 @@ impl<'a, T: AsRef<[u8]> + ?Sized> TcpSegment<&'a T> {
 impl<T: AsRef<[u8]> + AsMut<[u8]>> TcpSegment<T> {
     /// Sets the sender's port.
     pub fn set_src_port(&mut self, port: u16) {
-        put_u16(self.buffer.as_mut(), 0, port);
+        put_u16(self.buffer.as_mut(), field::SOURCE_PORT, port);
     }
 
     /// Sets the receiver's port.
     pub fn set_dst_port(&mut self, port: u16) {
-        put_u16(self.buffer.as_mut(), 2, port);
+        put_u16(self.buffer.as_mut(), field::DESTINATION_PORT, port);
     }
 
     /// Sets the sequence number.
     pub fn set_seq(&mut self, seq: u32) {
-        put(self.buffer.as_mut(), 4, &seq.to_be_bytes());
+        put(self.buffer.as_mut(), field::SEQUENCE, &seq.to_be_bytes());
     }
 
     /// Sets the acknowledgment number.
     pub fn set_ack(&mut self, ack: u32) {
-        put(self.buffer.as_mut(), 8, &ack.to_be_bytes());
+        put(self.buffer.as_mut(), field::ACKNOWLEDGEMENT, &ack.to_be_bytes());
     }
 
-    /// Sets the octets of the header, rounded down to a multiple of 4, at most 60.
+    /// Sets the bytes of the header, rounded down to a multiple of 4, at most 60.
     pub fn set_header_len(&mut self, len: u8) {
-        self.buffer.as_mut()[12] = (len.min(60) / 4) << 4;
+        self.buffer.as_mut()[field::DATA_OFFSET] = (len.min(60) / 4) << 4;
     }
 
     /// Sets the control bits.
     pub fn set_flags(&mut self, flags: TcpFlags) {
-        self.buffer.as_mut()[13] = flags.0;
+        self.buffer.as_mut()[field::FLAGS] = flags.0;
     }
 
     /// Sets the window.
     pub fn set_window(&mut self, window: u16) {
-        put_u16(self.buffer.as_mut(), 14, window);
+        put_u16(self.buffer.as_mut(), field::WINDOW, window);
     }
 
     /// Sets the checksum.
     pub fn set_checksum(&mut self, checksum: u16) {
-        put_u16(self.buffer.as_mut(), 16, checksum);
+        put_u16(self.buffer.as_mut(), field::CHECKSUM, checksum);
     }
 
     /// Sets the urgent pointer.
     pub fn set_urgent(&mut self, urgent: u16) {
-        put_u16(self.buffer.as_mut(), 18, urgent);
+        put_u16(self.buffer.as_mut(), field::URGENT, urgent);
     }
 
     /// Computes the checksum for a segment between these addresses and sets it.
@@ -213,7 +223,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> TcpSegment<T> {
         self.set_checksum(sum);
     }
 
-    /// The octets after the header, to write.
+    /// The bytes after the header, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let at = self.header_end();
         &mut self.buffer.as_mut()[at..]
@@ -248,13 +258,13 @@ impl TcpFlags {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `other` are set.
+    /// True if all of `other` are set.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether any of `other` is set.
+    /// True if any of `other` is set.
     #[must_use]
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0

@@ -9,6 +9,14 @@ use crate::{Error, IpProtocol, pseudo_header_v4, pseudo_header_v6};
 
 const NAME: &str = "udp";
 
+/// Offsets of the fields (RFC 768).
+mod field {
+    pub(super) const SOURCE_PORT: usize = 0;
+    pub(super) const DESTINATION_PORT: usize = 2;
+    pub(super) const LENGTH: usize = 4;
+    pub(super) const CHECKSUM: usize = 6;
+}
+
 /// A view of a UDP datagram (RFC 768).
 ///
 /// ```text
@@ -27,10 +35,10 @@ pub struct UdpDatagram<T> {
 }
 
 impl<T: AsRef<[u8]>> UdpDatagram<T> {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const HEADER_LEN: usize = 8;
 
-    /// Views `buffer` as a datagram and octets after it. The checksum is not verified here: an adapter may have done
+    /// Views `buffer` as a datagram and bytes after it. The checksum is not verified here: an adapter may have done
     /// it.
     ///
     /// # Errors
@@ -60,34 +68,34 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
 
     /// The sender's port.
     pub fn src_port(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 0)
+        u16_at(self.buffer.as_ref(), field::SOURCE_PORT)
     }
 
     /// The receiver's port.
     pub fn dst_port(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 2)
+        u16_at(self.buffer.as_ref(), field::DESTINATION_PORT)
     }
 
-    /// Octets of header and payload.
+    /// Bytes of header and payload.
     #[expect(clippy::len_without_is_empty, reason = "the length field counts the header: it is never empty")]
     pub fn len(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 4)
+        u16_at(self.buffer.as_ref(), field::LENGTH)
     }
 
     /// The checksum as received; zero when the sender made none.
     pub fn checksum(&self) -> u16 {
-        u16_at(self.buffer.as_ref(), 6)
+        u16_at(self.buffer.as_ref(), field::CHECKSUM)
     }
 
-    /// Whether the checksum is right for a datagram between these addresses, or was not made: IPv4 permits that.
+    /// True if the checksum is right for a datagram between these addresses, or was not made: IPv4 permits that.
     pub fn verify_checksum_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> bool {
-        self.checksum() == 0 || self.sum(pseudo_header_v4(src, dst, IpProtocol::UDP, self.len())) == 0
+        self.checksum() == 0 || self.sum(pseudo_header_v4(src, dst, IpProtocol::UDP, usize::from(self.len()))) == 0
     }
 
-    /// Whether the checksum is right for a datagram between these addresses. Without one it is not (RFC 8200, section
+    /// True if the checksum is right for a datagram between these addresses. Without one it is not (RFC 8200, section
     /// 8.1).
     pub fn verify_checksum_v6(&self, src: Ipv6Addr, dst: Ipv6Addr) -> bool {
-        self.checksum() != 0 && self.sum(pseudo_header_v6(src, dst, IpProtocol::UDP, u32::from(self.len()))) == 0
+        self.checksum() != 0 && self.sum(pseudo_header_v6(src, dst, IpProtocol::UDP, usize::from(self.len()))) == 0
     }
 
     fn sum(&self, mut pseudo_header: Sum) -> u16 {
@@ -95,7 +103,7 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
         pseudo_header.add_bytes(&bytes[..self.end()]).finish()
     }
 
-    /// Where the datagram ends; within the buffer, and not before the header's end, even when a setter changed the
+    /// Place where the datagram ends; within the buffer, and not before the header's end, even when a setter changed the
     /// length.
     fn end(&self) -> usize {
         usize::from(self.len()).clamp(Self::HEADER_LEN, self.buffer.as_ref().len())
@@ -103,7 +111,7 @@ impl<T: AsRef<[u8]>> UdpDatagram<T> {
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> UdpDatagram<&'a T> {
-    /// The octets after the header that the length counts.
+    /// The bytes after the header that the length counts.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[UdpDatagram::<&T>::HEADER_LEN..self.end()]
     }
@@ -112,35 +120,35 @@ impl<'a, T: AsRef<[u8]> + ?Sized> UdpDatagram<&'a T> {
 impl<T: AsRef<[u8]> + AsMut<[u8]>> UdpDatagram<T> {
     /// Sets the sender's port.
     pub fn set_src_port(&mut self, port: u16) {
-        put_u16(self.buffer.as_mut(), 0, port);
+        put_u16(self.buffer.as_mut(), field::SOURCE_PORT, port);
     }
 
     /// Sets the receiver's port.
     pub fn set_dst_port(&mut self, port: u16) {
-        put_u16(self.buffer.as_mut(), 2, port);
+        put_u16(self.buffer.as_mut(), field::DESTINATION_PORT, port);
     }
 
-    /// Sets the octets of header and payload.
+    /// Sets the bytes of header and payload.
     pub fn set_len(&mut self, len: u16) {
-        put_u16(self.buffer.as_mut(), 4, len);
+        put_u16(self.buffer.as_mut(), field::LENGTH, len);
     }
 
     /// Sets the checksum; zero says that there is none.
     pub fn set_checksum(&mut self, checksum: u16) {
-        put_u16(self.buffer.as_mut(), 6, checksum);
+        put_u16(self.buffer.as_mut(), field::CHECKSUM, checksum);
     }
 
     /// Computes the checksum for a datagram between these addresses and sets it.
     pub fn fill_checksum_v4(&mut self, src: Ipv4Addr, dst: Ipv4Addr) {
-        self.fill_checksum(pseudo_header_v4(src, dst, IpProtocol::UDP, self.len()));
+        self.fill_checksum(pseudo_header_v4(src, dst, IpProtocol::UDP, usize::from(self.len())));
     }
 
     /// Computes the checksum for a datagram between these addresses and sets it.
     pub fn fill_checksum_v6(&mut self, src: Ipv6Addr, dst: Ipv6Addr) {
-        self.fill_checksum(pseudo_header_v6(src, dst, IpProtocol::UDP, u32::from(self.len())));
+        self.fill_checksum(pseudo_header_v6(src, dst, IpProtocol::UDP, usize::from(self.len())));
     }
 
-    /// The octets after the header that the length counts, to write.
+    /// The bytes after the header that the length counts, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let end = self.end();
         &mut self.buffer.as_mut()[Self::HEADER_LEN..end]
@@ -164,7 +172,7 @@ pub struct UdpRepr {
     pub src_port: u16,
     /// The receiver's port.
     pub dst_port: u16,
-    /// Octets of payload.
+    /// Bytes of payload.
     pub payload_len: usize,
 }
 
@@ -178,19 +186,19 @@ impl UdpRepr {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         UdpDatagram::<&[u8]>::HEADER_LEN
     }
 
-    /// Writes the header to the front of `buffer`, without a checksum; returns the payload's octets, or as many of them
+    /// Writes the header to the front of `buffer`, without a checksum; returns the payload's bytes, or as many of them
     /// as `buffer` has: a header may be written apart from its payload. When the payload stands, let
     /// [`UdpDatagram::fill_checksum_v4`] or [`UdpDatagram::fill_checksum_v6`] complete the datagram.
     ///
     /// # Errors
     ///
     /// [`Error::Truncated`] when the header does not fit, [`Error::TooLarge`] when header and payload exceed 65535
-    /// octets; nothing is written then.
+    /// bytes; nothing is written then.
     pub fn emit<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a mut [u8], Error> {
         let too_large = Error::TooLarge(NAME, "payload");
         let len = self.payload_len.checked_add(self.buffer_len()).ok_or(too_large)?;

@@ -50,6 +50,12 @@ impl VlanTag {
     }
 }
 
+/// Offsets of the fields, behind the EtherType that announces a tag (IEEE 802.1Q, clause 9.6).
+mod field {
+    pub(super) const TAG: usize = 0;
+    pub(super) const ETHERTYPE: usize = 2;
+}
+
 /// A view of a tag and what it tags, from behind the EtherType that announced it (IEEE 802.1Q-2022, clause 9.5).
 ///
 /// ```text
@@ -66,7 +72,7 @@ pub struct VlanHeader<T> {
 }
 
 impl<T: AsRef<[u8]>> VlanHeader<T> {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const HEADER_LEN: usize = 4;
 
     /// Views `buffer` as a tag and what it tags.
@@ -88,17 +94,17 @@ impl<T: AsRef<[u8]>> VlanHeader<T> {
 
     /// Priority, drop eligibility and VLAN.
     pub fn tag(&self) -> VlanTag {
-        VlanTag(u16_at(self.buffer.as_ref(), 0))
+        VlanTag(u16_at(self.buffer.as_ref(), field::TAG))
     }
 
     /// The type of the payload; another tag's when there are two.
     pub fn ethertype(&self) -> EtherType {
-        EtherType(u16_at(self.buffer.as_ref(), 2))
+        EtherType(u16_at(self.buffer.as_ref(), field::ETHERTYPE))
     }
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> VlanHeader<&'a T> {
-    /// All octets after the header, padding included.
+    /// All bytes after the header, padding included.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[VlanHeader::<&T>::HEADER_LEN..]
     }
@@ -107,15 +113,15 @@ impl<'a, T: AsRef<[u8]> + ?Sized> VlanHeader<&'a T> {
 impl<T: AsRef<[u8]> + AsMut<[u8]>> VlanHeader<T> {
     /// Sets priority, drop eligibility and VLAN.
     pub fn set_tag(&mut self, tag: VlanTag) {
-        put_u16(self.buffer.as_mut(), 0, tag.0);
+        put_u16(self.buffer.as_mut(), field::TAG, tag.0);
     }
 
     /// Sets the type of the payload.
     pub fn set_ethertype(&mut self, ethertype: EtherType) {
-        put_u16(self.buffer.as_mut(), 2, ethertype.0);
+        put_u16(self.buffer.as_mut(), field::ETHERTYPE, ethertype.0);
     }
 
-    /// All octets after the header, to write.
+    /// All bytes after the header, to write.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.buffer.as_mut()[Self::HEADER_LEN..]
     }
@@ -136,7 +142,7 @@ impl VlanRepr {
         Self { tag: header.tag(), ethertype: header.ethertype() }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     pub const fn buffer_len(&self) -> usize {
         VlanHeader::<&[u8]>::HEADER_LEN
     }

@@ -1,4 +1,4 @@
-//! FIP: whatever the octets are, no panic; what parses is written again as it was understood.
+//! FIP: whatever the bytes are, no panic; what parses is written again as it was understood.
 
 use linerate_wire::*;
 use proptest::collection::vec;

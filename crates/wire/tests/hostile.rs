@@ -1,4 +1,4 @@
-//! Whatever the octets are: no panic, and what `new_checked` refuses it refuses for the stated reason.
+//! Whatever the bytes are: no panic, and what `new_checked` refuses it refuses for the stated reason.
 
 use linerate_wire::*;
 use proptest::collection::vec;

@@ -1,4 +1,4 @@
-//! ICMP, neighbour discovery and IPv6's extension headers: against etherparse, by clause, and whatever the octets are.
+//! ICMP, neighbour discovery and IPv6's extension headers: against etherparse, by clause, and whatever the bytes are.
 
 use etherparse as ep;
 use linerate_wire::*;
@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// A message of `len` octets before its payload: written by `emit` into dirty memory, with `payload` behind.
+/// A message of `len` bytes before its payload: written by `emit` into dirty memory, with `payload` behind.
 fn message(len: usize, payload: &[u8], emit: impl FnOnce(&mut [u8]) -> Result<&mut [u8], Error>) -> Vec<u8> {
     let mut buffer = vec![0xa5; len + payload.len()];
     let rest = emit(&mut buffer).unwrap();
@@ -161,7 +161,7 @@ fn ep_ndp(bytes: &[u8]) -> NdpRepr {
 
 /// Extension headers by etherparse, in its order.
 fn extensions() -> impl Strategy<Value = ep::Ipv6Extensions> {
-    // Padding only: PadN over 6, 14 or 22 octets.
+    // Padding only: PadN over 6, 14 or 22 bytes.
     let pad = || {
         (0..3_usize).prop_map(|n| {
             let mut octets = vec![0; 6 + 8 * n];
@@ -176,7 +176,7 @@ fn extensions() -> impl Strategy<Value = ep::Ipv6Extensions> {
             hop_by_hop_options,
             destination_options,
             routing: routing.map(|(routing, final_destination_options)| {
-                // The same octets as routing header of type 1 with nothing left to visit.
+                // The same bytes as routing header of type 1 with nothing left to visit.
                 let mut octets = routing.payload().to_vec();
                 octets[..2].copy_from_slice(&[1, 0]);
                 let routing = ep::Ipv6RawExtHeader::new_raw(0.into(), &octets).unwrap();
@@ -406,7 +406,7 @@ fn rfc4861_8_1_a_redirect_is_not_for_a_group() {
 
 #[test]
 fn rfc4861_4_6_unknown_options_and_other_lengths_are_skipped() {
-    // A nonce, a link-layer address of 14 octets, then Ethernet's.
+    // A nonce, a link-layer address of 14 bytes, then Ethernet's.
     let nonce = [14, 1, 0, 0, 0, 0, 0, 0];
     let long = [[1, 2], [0; 2], [0; 2], [0; 2], [0; 2], [0; 2], [0; 2], [0; 2]].concat();
     let right = [1, 1, 2, 0, 0, 0, 0, 9];

@@ -11,7 +11,7 @@ mod which;
 use super::{Command, parsed};
 use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser, Subcommand};
-use linerate_load::fcoe::Way;
+use linerate_load::fcoe::CopyDirection;
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("fcoe", Arguments::command, |matches, _| run(parsed(matches)?));
@@ -48,7 +48,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
         What::Initiator(arguments) => initiator::run(&arguments),
         What::Ls(arguments) => list::run(&arguments, false),
         What::Inq(arguments) => list::run(&arguments, true),
-        What::Read(arguments) => copy::run(arguments, Way::Read),
-        What::Write(arguments) => copy::run(arguments, Way::Write),
+        What::Read(arguments) => copy::run(arguments, CopyDirection::Read),
+        What::Write(arguments) => copy::run(arguments, CopyDirection::Write),
     }
 }

@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use linerate_lab::{profile, qualify};
 #[cfg(target_os = "linux")]
 use linerate_load::profile::Flood;
-use linerate_load::profile::{Order, SIZES, SOURCES, Source, Way};
+use linerate_load::profile::{Direction, Order, SIZES, SOURCES, Source};
 use linerate_rt::{Stop, cpus};
 #[cfg(target_os = "linux")]
 use std::net::SocketAddr;
@@ -103,15 +103,15 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     let stop = stop_at_signals()?;
     let command = typed(words);
     match parsed.what {
-        What::Tx(measuring) => stages(Way::Tx, &measuring, command, &stop),
-        What::Rx(measuring) => stages(Way::Rx, &measuring, command, &stop),
+        What::Tx(measuring) => stages(Direction::Tx, &measuring, command, &stop),
+        What::Rx(measuring) => stages(Direction::Rx, &measuring, command, &stop),
         #[cfg(target_os = "linux")]
         What::Flood(asked) => flood(&asked, command, &stop),
     }
 }
 
 /// Measures the columns that were asked for.
-fn stages(way: Way, asked: &Measuring, command: Vec<String>, stop: &Stop) -> Result<ExitCode, Trouble> {
+fn stages(way: Direction, asked: &Measuring, command: Vec<String>, stop: &Stop) -> Result<ExitCode, Trouble> {
     let wanted = |source: &&Source| (asked.kernel || !source.kernel) && source.ways.contains(&way);
     let sources: Vec<_> = SOURCES.iter().filter(wanted).collect();
     if sources.is_empty() {

@@ -12,11 +12,11 @@ pub struct FipConfig {
     pub wwpn: Wwn,
     /// The node's name.
     pub wwnn: Wwn,
-    /// Octets of the longest FCoE frame behind its Ethernet header: 2158 for all of FC, 1498 where the MTU is 1500.
+    /// Bytes of the longest FCoE frame behind its Ethernet header: 2158 for all of FC, 1498 where the MTU is 1500.
     pub max_fcoe_size: u16,
     /// What the port is in FCP.
     pub role: Role,
-    /// How many others are expected.
+    /// Number of others expected.
     pub mode: FipMode,
     /// The tag of our frames, which those of others must have the VLAN of; none, or VLAN 0, is for frames of no VLAN.
     pub vlan: Option<VlanTag>,
@@ -24,7 +24,7 @@ pub struct FipConfig {
     pub seed: u64,
 }
 
-/// How many others a VN_Port expects (FC-BB-6, clause 7, VN2VN point-to-point and multipoint).
+/// Number of others that a VN_Port expects (FC-BB-6, clause 7, VN2VN point-to-point and multipoint).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FipMode {
     /// Any number.
@@ -38,7 +38,7 @@ const MILLISECOND: u64 = 1_000_000;
 
 /// A random delay below this comes before the first Probe Request, and between the two.
 pub(super) const PROBE_WAIT: u64 = 100 * MILLISECOND;
-/// How long answers are awaited after the second Probe Request, after a Claim, and after the first Beacon.
+/// Time for which answers are awaited after the second Probe Request, after a Claim, and after the first Beacon.
 pub(super) const ANNOUNCE_WAIT: u64 = 400 * MILLISECOND;
 /// From Beacon to Beacon.
 pub(super) const BEACON_PERIOD: u64 = 8000 * MILLISECOND;

@@ -1,4 +1,4 @@
-//! What is counted, where it happens. A frame that does nothing has a reason.
+//! Counters, named after the place where they count. A frame that does nothing has a reason.
 
 /// Why a frame that came did nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum FipDrop {
     Own,
     /// It is for another station or group, or a login for another identifier.
     NotForUs,
-    /// Its octets are not what the format allows: version, lengths, descriptors.
+    /// Its bytes are not what the format allows: version, lengths, descriptors.
     Malformed,
     /// Its addresses contradict each other, or what is known of its sender.
     Inconsistent,
@@ -63,7 +63,7 @@ pub struct FipCounters {
     pub sent: u64,
     /// Frames for which there was no room.
     pub unsent: u64,
-    /// How often another identifier had to be chosen.
+    /// Number of times that another identifier had to be chosen.
     pub conflicts: u64,
     pub(super) dropped: [u64; REASONS.len()],
 }

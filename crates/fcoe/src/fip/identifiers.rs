@@ -47,7 +47,7 @@ impl Identifiers {
     }
 }
 
-/// Whether a VN2VN port may have this identifier: 000001 to 00fffe.
+/// True if a VN2VN port may have this identifier: 000001 to 00fffe.
 pub(super) fn is_usable(id: FcId) -> bool {
     (1..0xffff).contains(&id.value())
 }

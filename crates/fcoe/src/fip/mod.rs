@@ -2,7 +2,7 @@
 //!
 //! [`Vn2vn`] also carries logins and logouts, which travel inside FIP, between the wire and whoever does the logging in.
 //!
-//! What this module refuses to do: it looks for no FCF and answers no search for one, nor for VLANs (a VN2VN ENode is
+//! Out of scope: it looks for no FCF and answers no search for one, nor for VLANs (a VN2VN ENode is
 //! told its VLAN); it logs in nowhere.
 
 mod config;

@@ -24,7 +24,7 @@ pub struct Neighbour {
     pub wwnn: Wwn,
     /// What it is in FCP; neither, when it does not speak FCP.
     pub role: Role,
-    /// Octets of its longest FCoE frame behind the Ethernet header.
+    /// Bytes of its longest FCoE frame behind the Ethernet header.
     pub max_fcoe_size: u16,
 }
 
@@ -44,14 +44,14 @@ impl Neighbour {
         })
     }
 
-    /// Whether a frame of discovery comes from this port.
+    /// True if a frame of discovery comes from this port.
     pub(super) fn sent(&self, repr: &FipVn2vnRepr) -> bool {
         (self.fc_id, self.enode_mac, self.wwpn, self.wwnn)
             == (repr.port.fc_id, repr.enode_mac, repr.port.name, repr.node_name)
     }
 }
 
-/// Whether what a frame of discovery says of its sender fits together, and the source address to it.
+/// True if what a frame of discovery says of its sender fits together, and the source address to it.
 pub(super) fn is_consistent(src: MacAddr, repr: &FipVn2vnRepr) -> bool {
     let port = &repr.port;
     let beacon = repr.kind == linerate_wire::Vn2vnKind::Beacon;
@@ -65,13 +65,13 @@ pub(super) fn is_consistent(src: MacAddr, repr: &FipVn2vnRepr) -> bool {
 #[derive(Debug)]
 struct Entry {
     neighbour: Neighbour,
-    /// When it last claimed or beaconed.
+    /// Time at which it last claimed or beaconed.
     heard: u64,
-    /// Whether it ever beaconed.
+    /// True if it ever beaconed.
     beaconed: bool,
-    /// Whether anyone was told of it, who then must be told that it is gone.
+    /// True if anyone was told of it, who then must be told that it is gone.
     told: bool,
-    /// Whether it must not make room for another.
+    /// True if it must not make room for another.
     pinned: bool,
 }
 
@@ -161,12 +161,12 @@ impl Neighbours {
         self.entry(fc_id).into_iter().for_each(|entry| entry.told = true);
     }
 
-    /// Whether someone was told of the neighbour that sent this, by the identifier that it still has.
+    /// True if someone was told of the neighbour that sent this, by the identifier that it still has.
     pub(super) fn is_told(&self, repr: &FipVn2vnRepr) -> bool {
         self.entries.iter().any(|entry| entry.told && entry.beaconed && entry.neighbour.sent(repr))
     }
 
-    /// When [`age`](Self::age) is to be called again: at the latest when the first neighbour is gone.
+    /// Time at which [`age`](Self::age) is to be called again: at the latest when the first neighbour is gone.
     pub(super) fn age_at(&self) -> u64 {
         self.age_at
     }

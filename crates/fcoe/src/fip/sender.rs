@@ -4,7 +4,7 @@ use super::config::{FipConfig, FipMode};
 use crate::Transmit;
 use linerate_wire::*;
 
-/// Octets of the longest frame of a link service: all words a descriptor can state, and a MAC address.
+/// Bytes of the longest frame of a link service: all words a descriptor can state, and a MAC address.
 const LONGEST_ELS: usize = FipFrame::HEADER_LEN + 255 * 4 + 8;
 
 /// Writes frames into a buffer of its own and hands them over.
@@ -20,7 +20,7 @@ impl Sender {
         Self { config: *config, buffer: vec![0; 14 + 4 + longest] }
     }
 
-    /// Sends a frame of discovery about our identifier, to one ENode or to all; `padded` is how many octets it has
+    /// Sends a frame of discovery about our identifier, to one ENode or to all; `padded` is how many bytes it has
     /// behind the Ethernet header, if more than it needs.
     pub(super) fn vn2vn(
         &mut self,
@@ -60,7 +60,7 @@ impl Sender {
         self.send(to, self.config.mac, 0, out, |buffer| repr.emit(buffer).map(|rest| rest.len()))
     }
 
-    /// Sends what `emit` writes; it returns how many octets it left over.
+    /// Sends what `emit` writes; it returns how many bytes it left over.
     fn send(
         &mut self,
         dst: MacAddr,

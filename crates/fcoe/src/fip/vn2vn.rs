@@ -2,6 +2,7 @@
 
 mod receive;
 
+use linerate_sum::SplitMix64;
 use std::collections::VecDeque;
 
 use super::config::*;
@@ -18,10 +19,10 @@ const EVENTS: usize = 4 * NEIGHBOURS;
 /// LS_RJT: the one reply that carries no MAC address.
 const LS_RJT: u8 = 0x01;
 
-/// Octets of the longest payload that a descriptor has room for.
+/// Bytes of the longest payload that a descriptor has room for.
 const MAX_PAYLOAD: usize = 255 * 4 - 4 - FcHeader::LEN;
 
-/// What happened.
+/// Event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FipEvent {
     /// We have an N_Port_ID: it was claimed, nobody objected, and the first Beacon is out.
@@ -60,7 +61,7 @@ pub enum FipEvent {
     },
 }
 
-/// How far we are; each but the first ends at [`Vn2vn::due`].
+/// State of the port; each but the first ends at [`Vn2vn::due`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// The link is down.
@@ -100,14 +101,14 @@ pub struct Vn2vn {
     identifiers: Identifiers,
     /// Identifiers tried since the link came up.
     tries: u32,
-    /// When the last Claim Notification went out.
+    /// Time at which the last Claim Notification went out.
     claimed: Option<u64>,
     /// The second Beacon is out.
     settled: bool,
     neighbours: Neighbours,
     events: VecDeque<FipEvent>,
     counters: FipCounters,
-    random: u64,
+    random: SplitMix64,
     sender: Sender,
 }
 
@@ -129,7 +130,7 @@ impl Vn2vn {
             neighbours: Neighbours::new(),
             events: VecDeque::with_capacity(EVENTS),
             counters: FipCounters::default(),
-            random: config.seed,
+            random: SplitMix64::new(config.seed),
             sender: Sender::new(config),
         }
     }
@@ -205,7 +206,7 @@ impl Vn2vn {
         self.neighbours.pin(fc_id, pinned)
     }
 
-    /// What was counted.
+    /// Counts of events.
     #[must_use]
     pub fn counters(&self) -> &FipCounters {
         &self.counters
@@ -213,7 +214,7 @@ impl Vn2vn {
 
     /// Sends a login or logout, or an answer to one, to the ENode `to`, with our VN_Port's MAC address beside it unless
     /// it is a reject. `header.r_ctl` tells requests from replies; `kind` is what is asked for, also in a reply. False
-    /// when it was not sent: we have no identifier, the payload is no number of words or longer than 992 octets, or
+    /// when it was not sent: we have no identifier, the payload is no number of words or longer than 992 bytes, or
     /// there is no room.
     pub fn send_els(
         &mut self,
@@ -324,25 +325,8 @@ impl Vn2vn {
 
     /// A random number below `bound`.
     fn random_below(&mut self, bound: u64) -> u64 {
-        split_mix(&mut self.random) % bound
+        self.random.next_u64() % bound
     }
-}
-
-/// The next random number (SplitMix64: G. L. Steele and others, "Fast splittable pseudorandom number generators", 2014).
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-/// The generator's first numbers from 0, as its authors' program gives them.
-#[test]
-fn random_numbers_are_split_mixs() {
-    let mut state = 0;
-    let numbers = [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f];
-    assert_eq!([(); 3].map(|()| split_mix(&mut state)), numbers);
 }
 
 /// Queues an event, while its owner takes them.

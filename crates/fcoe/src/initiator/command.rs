@@ -1,4 +1,4 @@
-//! What is asked of an initiator, and what it answers.
+//! Commands of an initiator, and their outcomes.
 
 use crate::{Lun, PeerId, TaskAttribute};
 use linerate_block::{Buffer, Tag};
@@ -22,9 +22,9 @@ pub struct Command {
     pub tag: Tag,
     /// To which logical unit.
     pub lun: Lun,
-    /// The command descriptor block, of which `cdb_len` octets count.
+    /// The command descriptor block, of which `cdb_len` bytes count.
     pub cdb: [u8; 32],
-    /// 6 to 32; FCP_CMND carries at least 16 octets, the rest of them zero (FCP-4, clause 9.2).
+    /// 6 to 32; FCP_CMND carries at least 16 bytes, the rest of them zero (FCP-4, clause 9.2).
     pub cdb_len: u8,
     /// Its place in the queue.
     pub attribute: TaskAttribute,
@@ -43,7 +43,7 @@ pub enum Refused {
     /// All exchanges are in use.
     #[error("all exchanges are in use: submit again when a command has completed, or configure more")]
     Full,
-    /// The CDB is longer than 32 octets or shorter than 6, or the data longer than 4 GiB.
+    /// The CDB is longer than 32 bytes or shorter than 6, or the data longer than 4 GiB.
     #[error("the command is malformed: a CDB has 6 to 32 octets, its data less than 4 GiB")]
     Malformed,
 }
@@ -68,7 +68,7 @@ pub enum TransportError {
     ResponseCode(u8),
 }
 
-/// How a command ended.
+/// Outcome of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The target has answered: [`Completed::status`] counts. With GOOD, all data but the residual has moved.
@@ -95,11 +95,11 @@ pub struct Completed {
     pub outcome: Outcome,
     /// The SCSI status, with [`Outcome::Response`] (SAM-5, clause 5.3).
     pub status: u8,
-    /// Sense data, of which `sense_len` octets count.
+    /// Sense data, of which `sense_len` bytes count.
     pub sense: [u8; 96],
     /// See `sense`.
     pub sense_len: u8,
-    /// Octets that the command wanted beyond the buffer (greater than zero), or did not move of it (less than zero,
+    /// Bytes that the command wanted beyond the buffer (greater than zero), or did not move of it (less than zero,
     /// never by more than its length).
     pub residual: i64,
     /// The buffer that came with it. Filled, with [`Outcome::Response`] and GOOD, but for the residual; anything may be in
@@ -114,7 +114,7 @@ impl Completed {
         &self.sense[..usize::from(self.sense_len).min(self.sense.len())]
     }
 
-    /// Whether the target did the command.
+    /// True if the target did the command.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.outcome == Outcome::Response && self.status == 0
@@ -128,14 +128,14 @@ pub enum Event {
     Logout(PeerId),
 }
 
-/// How large an initiator is.
+/// Limits of an initiator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InitiatorConfig {
-    /// Exchanges at once, at most 32768; about 300 octets each.
+    /// Exchanges at once, at most 32768; about 300 bytes each.
     pub exchanges: usize,
     /// Commands that a peer has at once, at most; TASK SET FULL lowers it for a while.
     pub queue_depth: u16,
-    /// How often a command is sent again.
+    /// Number of times that a command is sent again.
     pub retries: u8,
 }
 
@@ -146,7 +146,7 @@ impl Default for InitiatorConfig {
     }
 }
 
-/// What has happened with a peer. Frames that are dropped are counted under their reason.
+/// Counters of a peer. Frames that are dropped are counted under their reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InitiatorCounters {
     /// Commands submitted.
@@ -155,9 +155,9 @@ pub struct InitiatorCounters {
     pub responses: u64,
     /// Commands that ended otherwise.
     pub failed: u64,
-    /// Octets of data placed.
+    /// Bytes of data placed.
     pub octets_in: u64,
-    /// Octets of data sent, those sent again included.
+    /// Bytes of data sent, those sent again included.
     pub octets_out: u64,
     /// Commands sent again.
     pub resent: u64,
@@ -175,7 +175,7 @@ pub struct InitiatorCounters {
     pub timed_out: u64,
     /// Responses TASK SET FULL or BUSY.
     pub task_set_full: u64,
-    /// GOOD came with fewer octets of data than it says, or before all data had gone.
+    /// GOOD came with fewer bytes of data than it says, or before all data had gone.
     pub short: u64,
     /// Dropped: no exchange has this OX_ID, or it is with somebody else or has another RX_ID.
     pub unknown_exchange: u64,

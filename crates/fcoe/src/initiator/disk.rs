@@ -5,7 +5,7 @@ use crate::{Lun, TaskAttribute};
 use linerate_block::{Buffer, Tag};
 use linerate_wire::scsi::{Cdb, Transfer, UnmapRange, Width, put_unmap};
 
-/// Octets of a transfer, at most, to a unit that says no limit: what the largest buffer of a [`Pool`](linerate_block::Pool) holds.
+/// Bytes of a transfer, at most, to a unit that says no limit: what the largest buffer of a [`Pool`](linerate_block::Pool) holds.
 const TRANSFER: u32 = 16 << 20;
 
 /// A direct access block device (SBC-3) that a [`LunScan`](super::LunScan) has found. Numbers of blocks are of logical
@@ -24,7 +24,7 @@ pub struct FoundLun {
     pub serial: Option<String>,
     /// The unit's world-wide name: its NAA or EUI-64 designator (VPD page 83), whichever is longer.
     pub designator: Vec<u8>,
-    /// Octets of a block, from 512 to 65536, a power of two.
+    /// Bytes of a block, from 512 to 65536, a power of two.
     pub block_size: u32,
     /// Blocks there are.
     pub blocks: u64,
@@ -73,7 +73,7 @@ impl FoundLun {
         self.max_transfer = if said == 0 { most } else { said.min(most) };
     }
 
-    /// Whether the blocks are on the disk.
+    /// True if the blocks are on the disk.
     #[must_use]
     pub fn holds(&self, lba: u64, blocks: u64) -> bool {
         lba.checked_add(blocks).is_some_and(|end| end <= self.blocks)
@@ -82,7 +82,7 @@ impl FoundLun {
     /// Splits blocks into transfers that the unit takes; but for the first and the last they begin and end at multiples of
     /// the greatest.
     pub fn pieces(&self, lba: u64, blocks: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
-        pieces(lba, blocks, self.max_transfer)
+        pieces(lba, blocks, u64::from(self.max_transfer))
     }
 
     /// READ (16) of as many blocks as the buffer holds (SBC-3, clause 5.13). `None` when they are no whole number, more
@@ -122,7 +122,7 @@ impl FoundLun {
 
     /// Splits blocks into pieces that one range of UNMAP may have; none when the unit has no UNMAP.
     pub fn unmap_pieces(&self, lba: u64, blocks: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
-        pieces(lba, if self.unmap { blocks } else { 0 }, self.max_unmap)
+        pieces(lba, if self.unmap { blocks } else { 0 }, u64::from(self.max_unmap))
     }
 
     /// UNMAP of these ranges (SBC-3, clause 5.28). `None` when the unit has no UNMAP, they are more or longer than it
@@ -149,8 +149,9 @@ impl FoundLun {
     /// Splits blocks into pieces that one WRITE SAME may have.
     pub fn write_same_pieces(&self, lba: u64, blocks: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
         let most = match self.max_write_same {
-            0 => u32::from(u16::MAX),
-            most => u32::try_from(most).unwrap_or(u32::MAX),
+            0 => u64::from(u16::MAX),
+            // As many as the command can count.
+            most => most.min(u64::from(u32::MAX)),
         };
         pieces(lba, blocks, most)
     }
@@ -190,8 +191,8 @@ pub(super) fn command(tag: Tag, lun: Lun, cdb: &Cdb, data: Data, timeout: u64) -
 }
 
 /// Pieces of at most `most` blocks that but for the first and the last begin and end at multiples of it.
-fn pieces(lba: u64, blocks: u64, most: u32) -> impl Iterator<Item = (u64, u32)> {
-    let (mut lba, mut left, most) = (lba, blocks, u64::from(most.max(1)));
+fn pieces(lba: u64, blocks: u64, most: u64) -> impl Iterator<Item = (u64, u32)> {
+    let (mut lba, mut left, most) = (lba, blocks, most.max(1));
     std::iter::from_fn(move || {
         let piece = left.min(most - lba % most);
         let this = (lba, u32::try_from(piece).ok().filter(|piece| *piece > 0)?);

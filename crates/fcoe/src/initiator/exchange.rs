@@ -1,10 +1,11 @@
 //! One exchange of ours: a command, what has come and gone of its data, and what is to be sent for it.
 
 use super::ranges::Ranges;
+use crate::indexed::table_index;
 use crate::{Lun, PeerId, TaskAttribute};
 use linerate_block::{Buffer, Tag};
 use linerate_wire::scsi::opcode;
-use linerate_wire::{FcHeader, Sof, f_ctl};
+use linerate_wire::{FcHeader, OxId, RxId, Sof, f_ctl};
 
 /// Which way data moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub(super) enum Direction {
     Out,
 }
 
-/// What an exchange waits for.
+/// State of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// To be used.
@@ -33,7 +34,7 @@ pub(super) enum Phase {
     Confirming,
 }
 
-/// What follows an abort.
+/// Step after an abort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
     /// The command is sent again.
@@ -64,29 +65,34 @@ pub(super) struct Burst {
 /// GOOD came before all data: a path that reorders may still bring it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
-    /// When it came.
+    /// Time at which it came.
     pub(super) since: u64,
-    /// Octets that did not move, it says.
-    pub(super) under: u32,
+    /// Bytes that did not move, it says.
+    pub(super) under: u64,
     /// What it says to the one who submitted the command.
     pub(super) residual: i64,
-    /// Whether the target waits for FCP_CONF, and so still has the exchange.
+    /// True if the target waits for FCP_CONF, and so still has the exchange.
     pub(super) confirm: bool,
 }
 
-/// What SRR asks for.
+/// Contents of an SRR.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Retransmission {
     pub(super) offset: u32,
     pub(super) r_ctl: u8,
 }
 
+table_index! {
+    /// The place of an exchange in the initiator's table.
+    ExchangeIndex
+}
+
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) phase: Phase,
     pub(super) peer: PeerId,
-    pub(super) ox_id: u16,
-    pub(super) rx_id: u16,
+    pub(super) ox_id: OxId,
+    pub(super) rx_id: RxId,
     pub(super) direction: Direction,
     pub(super) buffer: Option<Buffer>,
     /// FCP_DL.
@@ -105,18 +111,18 @@ pub(super) struct Exchange {
     /// Bits of [`want`].
     pub(super) wants: u8,
     pub(super) seq_id: u8,
-    /// How often the command was sent again.
+    /// Number of times that the command was sent again.
     pub(super) attempts: u8,
-    /// How often REC or ABTS was sent in vain.
+    /// Number of RECs or ABTSs sent in vain.
     pub(super) silent: u8,
     /// The name of our REC or SRR.
-    pub(super) service: u16,
+    pub(super) service: OxId,
     pub(super) retransmission: Retransmission,
     pub(super) started: u64,
     pub(super) deadline: u64,
-    /// When the command was last begun.
+    /// Time at which the command was last begun.
     pub(super) attempted: u64,
-    /// When something last went or came.
+    /// Time at which something last went or came.
     pub(super) progress: u64,
     /// When REC or SRR was sent, or ABTS was to be sent.
     pub(super) asked: u64,
@@ -130,11 +136,11 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// How long nothing may come until the target is asked. Linux's target finds an exchange by the RX_ID alone, and so
+    /// Time for which nothing may come until the target is asked. Linux's target finds an exchange by the RX_ID alone, and so
     /// knows none of which nothing has come yet, however hard it works on it: each time that the command is sent again,
     /// it has twice the time.
     pub(super) fn patience(&self, rec_tov: u64) -> u64 {
-        let doubled = if self.rx_id == FcHeader::NO_ID { u32::from(self.attempts) } else { 0 };
+        let doubled = if self.rx_id == RxId::UNASSIGNED { u32::from(self.attempts) } else { 0 };
         rec_tov.saturating_mul(1 << doubled.min(16))
     }
 
@@ -142,8 +148,8 @@ impl Exchange {
         Self {
             phase: Phase::Free,
             peer: PeerId { index: 0, generation: 0 },
-            ox_id: FcHeader::NO_ID,
-            rx_id: FcHeader::NO_ID,
+            ox_id: OxId::UNASSIGNED,
+            rx_id: RxId::UNASSIGNED,
             direction: Direction::None,
             buffer: None,
             length: 0,
@@ -158,7 +164,7 @@ impl Exchange {
             seq_id: 0,
             attempts: 0,
             silent: 0,
-            service: FcHeader::NO_ID,
+            service: OxId::UNASSIGNED,
             retransmission: Retransmission::default(),
             started: 0,
             deadline: 0,
@@ -175,10 +181,10 @@ impl Exchange {
     }
 
     /// As before the command was sent, under another name.
-    pub(super) fn restart(&mut self, now: u64, ox_id: u16) {
+    pub(super) fn restart(&mut self, now: u64, ox_id: OxId) {
         self.phase = Phase::Running;
         self.ox_id = ox_id;
-        self.rx_id = FcHeader::NO_ID;
+        self.rx_id = RxId::UNASSIGNED;
         self.ranges = Ranges::default();
         self.continuity = Continuity::default();
         self.held = None;
@@ -196,26 +202,26 @@ impl Exchange {
         self.seq_id
     }
 
-    /// Whether the target's frames still count.
+    /// True if the target's frames still count.
     pub(super) fn is_open(&self) -> bool {
         !matches!(self.phase, Phase::Free | Phase::Confirming) && self.wants & want::COMMAND == 0
     }
 
-    /// Whether exactly the data that is not residual has moved: for data in, all of it is placed; for data out, all of it
+    /// True if exactly the data that is not residual has moved: for data in, all of it is placed; for data out, all of it
     /// was asked for and has gone.
-    pub(super) fn has_moved(&self, under: u32) -> bool {
+    pub(super) fn has_moved(&self, under: u64) -> bool {
         match self.direction {
             Direction::None => true,
             _ => {
                 !self.damaged
                     && self.wants & want::DATA == 0
                     && self.ranges.is_whole()
-                    && self.length.checked_sub(under) == Some(self.ranges.end())
+                    && u64::from(self.length).checked_sub(under) == Some(u64::from(self.ranges.end()))
             }
         }
     }
 
-    /// Whether a command that the target may have done can be sent again: what it does twice is what it does once. A
+    /// True if a command that the target may have done can be sent again: what it does twice is what it does once. A
     /// comparison or a reservation that has succeeded may fail the second time (SBC-3, clause 5.2; SPC-4, clause 6.16).
     pub(super) fn is_repeatable(&self) -> bool {
         const EXTENDED_COPY: u8 = 0x83;
@@ -228,7 +234,7 @@ impl Exchange {
     }
 }
 
-/// Where the next frame of the sequence that comes in must lie: SEQ_CNT and relative offset grow together (FC-FS-3,
+/// Place where the next frame of the sequence that comes in must lie: SEQ_CNT and relative offset grow together (FC-FS-3,
 /// clauses 12.10 and 12.15).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Continuity {
@@ -236,12 +242,12 @@ pub(super) struct Continuity {
     seq_id: u8,
     seq_cnt: u16,
     offset: u32,
-    /// Octets of the sequence's full frames.
+    /// Bytes of the sequence's full frames.
     size: u32,
 }
 
 impl Continuity {
-    /// Whether a frame belongs where it says. Out of order it does when count and offset are apart by the same number of
+    /// True if a frame belongs where it says. Out of order it does when count and offset are apart by the same number of
     /// full frames.
     pub(super) fn admit(&mut self, header: &FcHeader, sof: Sof, len: u32) -> bool {
         let (offset, last) = (header.parameter, header.has(f_ctl::END_SEQUENCE));
@@ -292,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_thousand_exchanges_are_a_few_mebioctets() {
+    fn ten_thousand_exchanges_are_a_few_mebibytes() {
         assert!(size_of::<Exchange>() <= 320, "{}", size_of::<Exchange>());
     }
 }

@@ -4,12 +4,12 @@
 //! name and believed only if it fits: the peer, its RX_ID, sequence count and relative offset, and with the status the
 //! amount of data. GOOD without all of its data is never handed up: the command is sent again.
 //!
-//! - `ranges`, `wheel`, `ids`: octets that were seen, times that come, names that rest.
+//! - `ranges`, `wheel`, `ids`: bytes that were seen, times that come, names that rest.
 //! - `receive`: XFER_RDY, DATA and RSP; `send`: what goes out, as there is room.
 //! - `recovery`: REC, SRR, ABTS and RRQ when something was lost (FCP-4, clause 12).
 //! - `scan`, `disk`: which disks a target has, and the commands that read and write them.
 //!
-//! What it refuses to do: it knows no logins; it orders no commands (the one who submits two does); it checks no CRC,
+//! Out of scope: it knows no logins; it orders no commands (the one who submits two does); it checks no CRC,
 //! which the frames it is given have passed.
 
 mod command;
@@ -30,11 +30,12 @@ pub use command::{
 pub use disk::FoundLun;
 pub use scan::{LunScan, ScanError, Skipped};
 
+use crate::indexed::Indexed;
 use crate::{Lun, Peer, PeerId, TaskAttribute, Transmit};
-use exchange::{Burst, Direction, Exchange, Phase, want};
+use exchange::{Burst, Direction, Exchange, ExchangeIndex, Phase, want};
 use ids::{Ids, Resting, Services};
 use linerate_block::Tag;
-use linerate_wire::{FcHeader, FcpResponse};
+use linerate_wire::{FcpResponse, OxId, RxId};
 use peer::Target;
 use std::collections::VecDeque;
 use wheel::Wheel;
@@ -47,19 +48,19 @@ use wheel::Wheel;
 pub struct Initiator {
     config: InitiatorConfig,
     now: u64,
-    exchanges: Vec<Exchange>,
+    exchanges: Indexed<ExchangeIndex, Exchange>,
     /// Places that are free, the last used one on top.
-    free: Vec<u16>,
+    free: Vec<ExchangeIndex>,
     ids: Ids,
     services: Services,
     wheel: Wheel,
     /// Places of exchanges that have something to send, in order.
-    ready: VecDeque<u16>,
+    ready: VecDeque<ExchangeIndex>,
     /// By the index of their identifiers.
     targets: Vec<Option<Box<Target>>>,
     completed: VecDeque<Completed>,
     events: VecDeque<Event>,
-    /// What came from peers that were sent nothing.
+    /// Counters of frames from peers that were sent nothing.
     strangers: InitiatorCounters,
 }
 
@@ -72,11 +73,11 @@ impl Initiator {
         Self {
             config,
             now: 0,
-            exchanges: (0..places).map(|_| Exchange::new()).collect(),
-            free: (0..count).rev().collect(),
+            exchanges: Indexed::filled(count, Exchange::new),
+            free: (0..count).rev().map(ExchangeIndex).collect(),
             ids: Ids::new(),
             services: Services::new(),
-            wheel: Wheel::new(places),
+            wheel: Wheel::new(count),
             ready: VecDeque::with_capacity(places),
             targets: Vec::new(),
             completed: VecDeque::with_capacity(places),
@@ -106,7 +107,7 @@ impl Initiator {
         }
         let Some(at) = self.open(now, peer, command.timeout) else { return Err((Refused::Full, command)) };
         let exchange = &mut self.exchanges[at];
-        // A buffer of no octets moves none: FCP_CMND says so with neither RDDATA nor WRDATA.
+        // A buffer of no bytes moves none: FCP_CMND says so with neither RDDATA nor WRDATA.
         exchange.direction = if length == 0 { Direction::None } else { direction };
         exchange.length = length;
         exchange.buffer = match command.data {
@@ -154,13 +155,13 @@ impl Initiator {
         self.pump(out);
     }
 
-    /// When [`Initiator::poll`] has something to do although nothing comes; what waits for room is not counted.
+    /// Time at which [`Initiator::poll`] has something to do although nothing comes; what waits for room is not counted.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         [self.wheel.next(), self.ids.rested_at()].into_iter().flatten().min()
     }
 
-    /// Whether something waits for room to be sent.
+    /// True if something waits for room to be sent.
     #[must_use]
     pub fn wants_room(&self) -> bool {
         !self.ready.is_empty()
@@ -178,7 +179,7 @@ impl Initiator {
 
     /// A peer is gone: all that it has not answered ends with [`Outcome::LinkLost`].
     pub fn down(&mut self, peer: PeerId) {
-        for at in 0..self.exchanges.len() {
+        for at in self.exchanges.indices() {
             let exchange = &self.exchanges[at];
             if exchange.phase != Phase::Free && exchange.peer == peer {
                 self.fail(at, Outcome::LinkLost, None);
@@ -192,7 +193,7 @@ impl Initiator {
         }
     }
 
-    /// How many commands can be submitted for a peer before one of its own completes; less than its queue depth when the
+    /// Number of commands that can be submitted for a peer before one of its own completes; less than its queue depth when the
     /// target has said TASK SET FULL.
     #[must_use]
     pub fn room(&self, peer: PeerId) -> usize {
@@ -215,13 +216,13 @@ impl Initiator {
         self.exchanges.len() - self.free.len()
     }
 
-    /// What has happened with a peer since its login.
+    /// Counters of a peer since its login.
     #[must_use]
     pub fn counters(&self, peer: PeerId) -> InitiatorCounters {
         self.known(peer).map_or_else(InitiatorCounters::default, |target| target.counters)
     }
 
-    /// What has come from peers that were never sent a command.
+    /// Counters of frames from peers that were never sent a command.
     #[must_use]
     pub fn strangers(&self) -> &InitiatorCounters {
         &self.strangers
@@ -255,24 +256,23 @@ impl Initiator {
     }
 
     /// A place for an exchange, which will send its command.
-    fn open(&mut self, now: u64, peer: &Peer, timeout: u64) -> Option<usize> {
+    fn open(&mut self, now: u64, peer: &Peer, timeout: u64) -> Option<ExchangeIndex> {
         self.now = now;
-        let place = self.free.pop()?;
-        let Some(ox_id) = self.ids.take(place) else {
-            self.free.push(place);
+        let at = self.free.pop()?;
+        let Some(ox_id) = self.ids.take(at) else {
+            self.free.push(at);
             return None;
         };
         if let Some(target) = self.targets[usize::from(peer.id.index)].as_mut() {
             target.outstanding = target.outstanding.saturating_add(1);
             target.counters.commands += 1;
         }
-        let at = usize::from(place);
         let exchange = &mut self.exchanges[at];
         exchange.peer = peer.id;
         exchange.reported = false;
         exchange.attempts = 0;
         exchange.burst = Burst::default();
-        exchange.service = FcHeader::NO_ID;
+        exchange.service = OxId::UNASSIGNED;
         exchange.started = now;
         exchange.deadline = now.saturating_add(timeout);
         exchange.restart(now, ox_id);
@@ -282,18 +282,15 @@ impl Initiator {
     }
 
     /// It has something to send.
-    fn queue(&mut self, at: usize) {
+    fn queue(&mut self, at: ExchangeIndex) {
         let exchange = &mut self.exchanges[at];
-        if !exchange.queued
-            && let Ok(place) = u16::try_from(at)
-        {
-            exchange.queued = true;
-            self.ready.push_back(place);
+        if !std::mem::replace(&mut exchange.queued, true) {
+            self.ready.push_back(at);
         }
     }
 
     /// Tells how a command ended, once.
-    fn report(&mut self, at: usize, outcome: Outcome, response: Option<&FcpResponse<'_>>) {
+    fn report(&mut self, at: ExchangeIndex, outcome: Outcome, response: Option<&FcpResponse<'_>>) {
         let exchange = &mut self.exchanges[at];
         if std::mem::replace(&mut exchange.reported, true) {
             return;
@@ -332,21 +329,21 @@ impl Initiator {
     }
 
     /// The exchange is over without an answer: its name rests, since frames of it may be on their way.
-    fn fail(&mut self, at: usize, outcome: Outcome, qualifier: Option<u16>) {
+    fn fail(&mut self, at: ExchangeIndex, outcome: Outcome, qualifier: Option<RxId>) {
         self.report(at, outcome, None);
         self.rest(at, qualifier);
         self.vacate(at);
     }
 
     /// The exchange is over, and the target knows it: its name is free at once.
-    fn close(&mut self, at: usize) {
+    fn close(&mut self, at: ExchangeIndex) {
         self.ids.release(self.exchanges[at].ox_id);
         self.vacate(at);
     }
 
     /// The name of an exchange is not used for R_A_TOV; then RRQ is sent if there is a recovery qualifier, for the
     /// exchange that the target calls so (FC-FS-3, recovery qualifier).
-    fn rest(&mut self, at: usize, qualifier: Option<u16>) {
+    fn rest(&mut self, at: ExchangeIndex, qualifier: Option<RxId>) {
         let exchange = &self.exchanges[at];
         // A command that was never sent leaves nothing on its way.
         if exchange.wants & want::COMMAND != 0 {
@@ -356,19 +353,17 @@ impl Initiator {
         let r_a_tov = self.known(exchange.peer).map_or(0, |target| target.peer.r_a_tov);
         let qualifier = qualifier.map(|rx_id| (exchange.peer, rx_id));
         let until = self.now.saturating_add(r_a_tov);
-        self.ids.rest(Resting { ox_id: exchange.ox_id, until, qualifier, service: FcHeader::NO_ID });
+        self.ids.rest(Resting { ox_id: exchange.ox_id, until, qualifier, service: OxId::UNASSIGNED });
     }
 
-    fn vacate(&mut self, at: usize) {
+    fn vacate(&mut self, at: ExchangeIndex) {
         let exchange = &mut self.exchanges[at];
         self.services.release(exchange.service);
-        exchange.service = FcHeader::NO_ID;
+        exchange.service = OxId::UNASSIGNED;
         exchange.phase = Phase::Free;
         exchange.wants = 0;
         exchange.buffer = None;
         self.wheel.cancel(at);
-        if let Ok(place) = u16::try_from(at) {
-            self.free.push(place);
-        }
+        self.free.push(at);
     }
 }

@@ -1,4 +1,4 @@
-//! What an initiator knows of a peer.
+//! Facts about a peer of the initiator.
 
 use super::command::InitiatorCounters;
 use crate::Peer;

@@ -1,9 +1,9 @@
-//! Which octets of an I/O's data have been seen.
+//! Which bytes of an I/O's data have been seen.
 
 /// Pieces that may lie beyond a hole at once. A path that reorders more than so much has lost something.
 const PIECES: usize = 6;
 
-/// Octets from 0 on without a hole, and a few pieces beyond.
+/// Bytes from 0 on without a hole, and a few pieces beyond.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ranges {
     end: u32,
@@ -25,12 +25,12 @@ pub(super) enum Piece {
 }
 
 impl Ranges {
-    /// The first octet that is missing.
+    /// The first byte that is missing.
     pub(super) fn end(&self) -> u32 {
         self.end
     }
 
-    /// Whether nothing lies beyond a hole.
+    /// True if nothing lies beyond a hole.
     pub(super) fn is_whole(&self) -> bool {
         self.count == 0
     }
@@ -41,7 +41,7 @@ impl Ranges {
         self.count = 0;
     }
 
-    /// Notes the octets from `start` to before `end`, unless some were there.
+    /// Notes the bytes from `start` to before `end`, unless some were there.
     pub(super) fn insert(&mut self, start: u32, end: u32) -> Piece {
         if start == self.end && self.count == 0 {
             self.end = end.max(start);

@@ -1,10 +1,10 @@
-//! What a target sends for a command: XFER_RDY, DATA and RSP.
+//! Frames of a target for a command: XFER_RDY, DATA and RSP.
 
-use super::exchange::{Burst, Direction, Exchange, Held, Phase, want};
+use super::exchange::{Burst, Direction, Exchange, ExchangeIndex, Held, Phase, want};
 use super::ranges::Piece;
 use super::{Initiator, Outcome, TransportError};
 use crate::{Peer, Transmit};
-use linerate_wire::{FcHeader, FcType, FcoeFrame, FcpResponse, FcpTransferReady, f_ctl, fcp_code, r_ctl};
+use linerate_wire::{FcHeader, FcType, FcoeFrame, FcpResponse, FcpTransferReady, OxId, RxId, f_ctl, fcp_code, r_ctl};
 
 impl Initiator {
     /// Takes a frame of a target: of FCP, a reply to a link service request of ours, or a basic link service. Its CRC is
@@ -40,13 +40,13 @@ impl Initiator {
     }
 
     /// The exchange that a frame of its responder belongs to. Its first frame tells what the responder calls it.
-    pub(super) fn find(&mut self, peer: &Peer, header: &FcHeader) -> Option<usize> {
+    pub(super) fn find(&mut self, peer: &Peer, header: &FcHeader) -> Option<ExchangeIndex> {
         let mut sooner = false;
         let found = self.ids.place(header.ox_id).filter(|&at| {
             let exchange = &mut self.exchanges[at];
-            let named = [exchange.rx_id, header.rx_id].contains(&FcHeader::NO_ID) || exchange.rx_id == header.rx_id;
+            let named = [exchange.rx_id, header.rx_id].contains(&RxId::UNASSIGNED) || exchange.rx_id == header.rx_id;
             let fits = named && exchange.peer == peer.id && exchange.is_open() && header.from_responder();
-            if fits && exchange.rx_id == FcHeader::NO_ID {
+            if fits && exchange.rx_id == RxId::UNASSIGNED {
                 exchange.rx_id = header.rx_id;
                 sooner = exchange.attempts > 0;
             }
@@ -63,12 +63,12 @@ impl Initiator {
     }
 
     /// The target has done something: nothing is lost so far.
-    fn progressed(&mut self, at: usize) {
+    fn progressed(&mut self, at: ExchangeIndex) {
         let exchange = &mut self.exchanges[at];
         exchange.progress = self.now;
         if exchange.phase == Phase::Asking {
             self.services.release(exchange.service);
-            exchange.service = FcHeader::NO_ID;
+            exchange.service = OxId::UNASSIGNED;
             exchange.phase = Phase::Running;
             exchange.wants &= !want::REC;
             exchange.silent = 0;
@@ -193,7 +193,7 @@ impl Initiator {
             self.answered(at, Outcome::Response, &response);
             return;
         }
-        let under = u32::try_from(-response.residual.min(0)).unwrap_or(u32::MAX);
+        let under = response.residual.min(0).unsigned_abs();
         if exchange.reported || exchange.has_moved(under) {
             self.answered(at, Outcome::Response, &response);
             return;
@@ -210,7 +210,7 @@ impl Initiator {
     }
 
     /// The target has answered: tells it, and confirms it if asked to (FCP-4, clause 9.6).
-    fn answered(&mut self, at: usize, outcome: Outcome, response: &FcpResponse<'_>) {
+    fn answered(&mut self, at: ExchangeIndex, outcome: Outcome, response: &FcpResponse<'_>) {
         self.report(at, outcome, Some(response));
         let exchange = &mut self.exchanges[at];
         let confirms =
@@ -234,9 +234,9 @@ impl Initiator {
 
     /// The unit of a reset has no more commands of the time before: what it was sent since is not answered (SAM-5, clause
     /// 5.3.4).
-    fn was_reset(&mut self, reset: usize) {
+    fn was_reset(&mut self, reset: ExchangeIndex) {
         let Exchange { peer, lun, started, .. } = self.exchanges[reset];
-        for at in 0..self.exchanges.len() {
+        for at in self.exchanges.indices() {
             let exchange = &self.exchanges[at];
             let before = exchange.started <= started && exchange.wants & want::COMMAND == 0;
             let same = exchange.peer == peer && exchange.lun == lun && !exchange.reset;

@@ -1,22 +1,22 @@
-//! What is done when something was lost: class 3 says nothing about it (FCP-4, clause 12).
+//! Recovery of lost frames: class 3 says nothing about it (FCP-4, clause 12).
 //!
 //! Without progress for REC_TOV the target is asked what it has (REC). What it says decides: wait, ask for the sequence
 //! again (SRR, where both can), abort and send the command again, or send it again at once because the target does not
 //! know it. A command that is sent again has another name, and the old name rests.
 
-use super::exchange::{After, Direction, Exchange, Phase, want};
+use super::exchange::{After, Direction, Exchange, ExchangeIndex, Phase, want};
 use super::ids::{Resting, Service};
 use super::send::{header, send_one};
 use super::{Event, Initiator, Outcome, TransportError};
 use crate::{ExchangeStatus, Peer, PeerId, Transmit};
 use linerate_wire::{
     BaAccRepr, BaRjtRepr, ElsAccept, ElsCommand, ElsReply, ExchangeRepr, FcHeader, FcType, FcoeFrame, FcpSrrReply,
-    LsRjtRepr, RecAccRepr, e_stat, els_explanation, els_reason, f_ctl, r_ctl,
+    LsRjtRepr, OxId, RecAccRepr, RxId, e_stat, els_explanation, els_reason, f_ctl, r_ctl,
 };
 
 /// Nanoseconds that missing data may come after the status that it belongs before.
 const REORDER: u64 = 10_000_000;
-/// How long a command whose data was lost twice is not sent again. Who loses frames for want of room goes on losing them
+/// Pause before a command whose data was lost twice is sent again. Who loses frames for want of room goes on losing them
 /// while all is asked for again at once, so each pause is twice as long as the one before, and no command's is its
 /// neighbour's.
 const PAUSE: u64 = 150_000_000;
@@ -25,13 +25,13 @@ const SILENT_RECS: u8 = 3;
 /// ABTSs without a reply after which the exchange is given up.
 const SILENT_ABORTS: u8 = 2;
 
-/// What REC's answer leads to.
+/// Verdict on REC's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Wait,
     Resend,
     Abort,
-    /// SRR for the unit with this R_CTL from this octet on; an abort where the peer cannot.
+    /// SRR for the unit with this R_CTL from this byte on; an abort where the peer cannot.
     Retransmit(u8, u32),
 }
 
@@ -60,7 +60,7 @@ fn verdict(exchange: &Exchange, answer: &RecAccRepr, retry: bool, now: u64) -> V
         if answer.transferred > 0 && answer.transferred < seen {
             return Verdict::Retransmit(r_ctl::DATA_DESCRIPTOR, answer.transferred);
         }
-        // A target that does not count octets (Linux's) may lack some and not know it. It is either slow or waits in
+        // A target that does not count bytes (Linux's) may lack some and not know it. It is either slow or waits in
         // vain: of the time that the command had left when it was sent, half is for the first, half for the second, in
         // which it may be lost again.
         let half = exchange.deadline.saturating_sub(exchange.attempted) / 2;
@@ -75,9 +75,9 @@ impl Initiator {
     /// What a peer that asks (REC) is told about an exchange of ours with it; `None`: LS_RJT, invalid OX_ID-RX_ID
     /// combination (FC-LS-3, clause 4.2.29).
     #[must_use]
-    pub fn exchange_status(&self, peer: PeerId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus> {
+    pub fn exchange_status(&self, peer: PeerId, ox_id: OxId, rx_id: RxId) -> Option<ExchangeStatus> {
         let exchange = &self.exchanges[self.ids.place(ox_id)?];
-        let named = [rx_id, exchange.rx_id].contains(&FcHeader::NO_ID) || rx_id == exchange.rx_id;
+        let named = [rx_id, exchange.rx_id].contains(&RxId::UNASSIGNED) || rx_id == exchange.rx_id;
         let sends = exchange.wants & want::DATA != 0;
         (exchange.peer == peer && exchange.is_open() && named).then(|| ExchangeStatus {
             rx_id: exchange.rx_id,
@@ -87,7 +87,7 @@ impl Initiator {
     }
 
     /// The exchange's time may have come.
-    pub(super) fn look(&mut self, at: usize) {
+    pub(super) fn look(&mut self, at: ExchangeIndex) {
         let now = self.now;
         let exchange = &mut self.exchanges[at];
         let Some(target) = self.targets.get(usize::from(exchange.peer.index)).and_then(Option::as_deref) else {
@@ -138,7 +138,7 @@ impl Initiator {
     }
 
     /// Sets when to look at the exchange again.
-    pub(super) fn schedule(&mut self, at: usize) {
+    pub(super) fn schedule(&mut self, at: ExchangeIndex) {
         let exchange = &self.exchanges[at];
         let Some(target) = self.targets.get(usize::from(exchange.peer.index)).and_then(Option::as_deref) else {
             return;
@@ -161,10 +161,10 @@ impl Initiator {
     }
 
     /// Sends REC.
-    fn ask(&mut self, at: usize) {
+    fn ask(&mut self, at: ExchangeIndex) {
         let exchange = &mut self.exchanges[at];
         self.services.release(exchange.service);
-        exchange.service = FcHeader::NO_ID;
+        exchange.service = OxId::UNASSIGNED;
         exchange.phase = Phase::Asking;
         exchange.wants |= want::REC;
         exchange.asked = self.now;
@@ -172,7 +172,7 @@ impl Initiator {
     }
 
     /// Sends SRR where the peer has it (FCP-4, clause 12.4.1), and aborts elsewhere.
-    fn request(&mut self, at: usize, r_ctl: u8, offset: u32) {
+    fn request(&mut self, at: ExchangeIndex, r_ctl: u8, offset: u32) {
         let exchange = &mut self.exchanges[at];
         let index = usize::from(exchange.peer.index);
         let retry = self.targets.get(index).and_then(Option::as_ref).is_some_and(|target| target.peer.retry);
@@ -181,7 +181,7 @@ impl Initiator {
             return;
         }
         self.services.release(exchange.service);
-        exchange.service = FcHeader::NO_ID;
+        exchange.service = OxId::UNASSIGNED;
         exchange.phase = Phase::Requesting;
         exchange.retransmission = super::exchange::Retransmission { offset, r_ctl };
         exchange.held = None;
@@ -192,14 +192,14 @@ impl Initiator {
     }
 
     /// GOOD came, and not all of its data.
-    fn lacks_data(&mut self, at: usize) {
+    fn lacks_data(&mut self, at: ExchangeIndex) {
         let exchange = &self.exchanges[at];
         match exchange.held {
             // The target waits for FCP_CONF, and so can be asked.
             Some(held) if held.confirm => self.request(at, r_ctl::DATA, exchange.ranges.end()),
             _ => {
                 let doubled = exchange.attempts.checked_sub(1).map(|again| again.min(8));
-                let share = 8 + at as u64 % 8;
+                let share = 8 + u64::from(at.0 % 8);
                 self.resend(at, None, doubled.map_or(0, |doubled| (PAUSE << doubled) * share / 8));
             }
         }
@@ -207,7 +207,7 @@ impl Initiator {
 
     /// The command has taken too long. Data in cannot come to the buffer any more, so that it is handed up at once; data
     /// out may still be written, until the target has answered ABTS.
-    fn time_out(&mut self, at: usize) {
+    fn time_out(&mut self, at: ExchangeIndex) {
         let exchange = &self.exchanges[at];
         let (peer, out, unsent) =
             (exchange.peer, exchange.direction == Direction::Out, exchange.wants & want::COMMAND != 0);
@@ -223,10 +223,10 @@ impl Initiator {
     }
 
     /// Sends ABTS, with the RX_ID if it is known (FCP-4, clause 12.3).
-    fn abort(&mut self, at: usize, after: After) {
+    fn abort(&mut self, at: ExchangeIndex, after: After) {
         let exchange = &mut self.exchanges[at];
         self.services.release(exchange.service);
-        exchange.service = FcHeader::NO_ID;
+        exchange.service = OxId::UNASSIGNED;
         exchange.phase = Phase::Aborting(after);
         exchange.held = None;
         exchange.silent = 0;
@@ -238,7 +238,7 @@ impl Initiator {
 
     /// Nothing came for an ABTS: it is sent once more, then the exchange is given up and the peer should log out (FCP-4,
     /// clause 12.3).
-    fn abort_unanswered(&mut self, at: usize, after: After) {
+    fn abort_unanswered(&mut self, at: ExchangeIndex, after: After) {
         let exchange = &mut self.exchanges[at];
         exchange.silent += 1;
         if exchange.silent < SILENT_ABORTS {
@@ -290,7 +290,7 @@ impl Initiator {
     }
 
     /// The target has let the exchange go.
-    fn ended(&mut self, at: usize, after: After, qualifier: Option<u16>) {
+    fn ended(&mut self, at: ExchangeIndex, after: After, qualifier: Option<RxId>) {
         match after {
             After::Resend => self.resend(at, qualifier, 0),
             After::TimedOut => self.fail(at, Outcome::TimedOut, qualifier),
@@ -299,7 +299,7 @@ impl Initiator {
 
     /// Sends the command again under another name after a pause, unless its time has passed, that was done too often, or
     /// does harm.
-    fn resend(&mut self, at: usize, qualifier: Option<u16>, pause: u64) {
+    fn resend(&mut self, at: ExchangeIndex, qualifier: Option<RxId>, pause: u64) {
         let exchange = &self.exchanges[at];
         let peer = exchange.peer;
         if self.now >= exchange.deadline {
@@ -314,8 +314,7 @@ impl Initiator {
         } else {
             None
         };
-        let place = u16::try_from(at).unwrap_or(u16::MAX);
-        let ox_id = if error.is_none() { self.ids.take(place) } else { None };
+        let ox_id = if error.is_none() { self.ids.take(at) } else { None };
         let Some(ox_id) = ox_id else {
             let error = error.unwrap_or(TransportError::Retries);
             self.fail(at, Outcome::Transport(error), qualifier);
@@ -324,7 +323,7 @@ impl Initiator {
         self.rest(at, qualifier);
         let exchange = &mut self.exchanges[at];
         self.services.release(exchange.service);
-        exchange.service = FcHeader::NO_ID;
+        exchange.service = OxId::UNASSIGNED;
         exchange.attempts += 1;
         exchange.restart(self.now, ox_id);
         if pause > 0 {
@@ -354,7 +353,7 @@ impl Initiator {
             self.count(peer.id).unexpected += 1;
             return;
         }
-        exchange.service = FcHeader::NO_ID;
+        exchange.service = OxId::UNASSIGNED;
         if phase == Phase::Asking {
             self.rec_answered(peer, at, frame.payload());
         } else {
@@ -363,11 +362,11 @@ impl Initiator {
         self.schedule(at);
     }
 
-    fn rec_answered(&mut self, peer: &Peer, at: usize, payload: &[u8]) {
+    fn rec_answered(&mut self, peer: &Peer, at: ExchangeIndex, payload: &[u8]) {
         let exchange = &mut self.exchanges[at];
         let verdict = match ElsReply::parse(ElsCommand::REC, payload) {
             Ok(ElsReply::Accept(ElsAccept::Rec(answer))) if answer.ox_id == exchange.ox_id => {
-                if exchange.rx_id == FcHeader::NO_ID {
+                if exchange.rx_id == RxId::UNASSIGNED {
                     exchange.rx_id = answer.rx_id;
                 }
                 verdict(exchange, &answer, peer.retry, self.now)
@@ -405,7 +404,7 @@ impl Initiator {
         }
     }
 
-    fn srr_answered(&mut self, peer: &Peer, at: usize, payload: &[u8]) {
+    fn srr_answered(&mut self, peer: &Peer, at: ExchangeIndex, payload: &[u8]) {
         let exchange = &mut self.exchanges[at];
         match FcpSrrReply::parse(payload) {
             Ok(FcpSrrReply::Accept) => {
@@ -471,7 +470,7 @@ impl Initiator {
             let service = self.services.take(id, Service::Rrq);
             let which = ExchangeRepr { originator: target.peer.own, ox_id: resting.ox_id, rx_id };
             let f_ctl = f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE;
-            let header = header(&target.peer, r_ctl::ELS_REQUEST, FcType::ELS, f_ctl, service, FcHeader::NO_ID);
+            let header = header(&target.peer, r_ctl::ELS_REQUEST, FcType::ELS, f_ctl, service, RxId::UNASSIGNED);
             let wait = target.abort_tov();
             let sent = send_one(&target.peer, header, &which.octets(ElsCommand::RRQ), out);
             let again = if sent {

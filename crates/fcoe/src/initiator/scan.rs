@@ -13,13 +13,13 @@ use thiserror::Error;
 
 /// Nanoseconds for each command.
 const TIMEOUT: u64 = 15_000_000_000;
-/// How often a command is given again that the unit answers with UNIT ATTENTION, NOT READY or BUSY.
+/// Number of times that a command is given again that the unit answers with UNIT ATTENTION, NOT READY or BUSY.
 const TRIES: u8 = 12;
 /// Nanoseconds between tries with a unit that is not ready or busy.
 const PAUSE: u64 = 500_000_000;
 /// LUNs that are looked at, at most.
-const LUNS: usize = 4096;
-/// Octets of data in that a command of the scan asks for, but for the list of LUNs.
+const LUNS: u32 = 4096;
+/// Bytes of data in that a command of the scan asks for, but for the list of LUNs.
 const ALLOCATION: u8 = 252;
 
 /// Why a target could not be scanned.
@@ -51,9 +51,9 @@ pub struct Skipped {
 pub struct LunScan {
     tag: Tag,
     step: Step,
-    /// How often the step was tried.
+    /// Number of times that the step was tried.
     tries: u8,
-    /// Octets for the list of LUNs.
+    /// Bytes for the list of LUNs.
     list: u32,
     waits: bool,
     /// No command is given before.
@@ -136,7 +136,7 @@ impl LunScan {
         Some(command)
     }
 
-    /// When a pause ends.
+    /// Time at which a pause ends.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         (!self.waits && self.not_before > 0 && self.step != Step::Done).then_some(self.not_before)
@@ -152,8 +152,8 @@ impl LunScan {
             Outcome::LinkLost => return self.fail(ScanError::Lost),
             Outcome::Response if completed.status == 0 => {
                 let moved = completed.buffer.as_ref().map_or(&[][..], |buffer| {
-                    let missing = usize::try_from(-completed.residual.min(0)).unwrap_or(usize::MAX);
-                    &buffer.bytes()[..buffer.len().saturating_sub(missing)]
+                    let missing = usize::try_from(completed.residual.min(0).unsigned_abs());
+                    &buffer.bytes()[..missing.map_or(0, |missing| buffer.len().saturating_sub(missing))]
                 });
                 self.tries = 0;
                 self.good(moved);
@@ -267,13 +267,13 @@ impl LunScan {
 
     fn listed(&mut self, octets: &[u8]) {
         let Ok((luns, len)) = parse_luns(octets) else { return self.fail(ScanError::NoLuns) };
-        let whole = len.saturating_add(8).min(8 + 8 * u32::try_from(LUNS).unwrap_or(u32::MAX));
+        let whole = len.saturating_add(8).min(8 + 8 * LUNS);
         if whole > self.list {
             // There are more than there was place for.
             self.list = whole;
             return;
         }
-        for lun in luns.map(Lun).take(LUNS) {
+        for lun in luns.map(Lun).take(LUNS as usize) {
             self.luns.push_back(lun);
         }
         self.luns.make_contiguous().sort_unstable();
@@ -433,7 +433,7 @@ fn take_page(current: &mut FoundLun, page: &VpdPage<'_>) {
     }
 }
 
-/// Octets of ASCII without the spaces around them; what is not to be printed becomes a question mark.
+/// Bytes of ASCII without the spaces around them; what is not to be printed becomes a question mark.
 fn text(octets: &[u8]) -> String {
     let printed: String = octets
         .iter()

@@ -1,11 +1,12 @@
-//! What goes out: each exchange in its turn, as there is room.
+//! Transmission: each exchange in its turn, as there is room.
 
 use super::Initiator;
-use super::exchange::{Direction, Exchange, Phase, want};
+use super::exchange::{Direction, Exchange, ExchangeIndex, Phase, want};
 use super::ids::Service;
 use crate::{Peer, Sequence, TaskAttribute, Transmit};
 use linerate_wire::{
-    ElsCommand, ExchangeRepr, FcHeader, FcType, FcpCommand, FcpSrr, f_ctl, fcp_attribute, fcp_function, r_ctl,
+    ElsCommand, ExchangeRepr, FcHeader, FcType, FcpCommand, FcpSrr, OxId, RxId, f_ctl, fcp_attribute, fcp_function,
+    r_ctl,
 };
 
 /// A sequence that begins an exchange and gives the initiative away: a command, a link service request.
@@ -13,7 +14,7 @@ const REQUEST: u32 = f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUEN
 /// A sequence in the midst of one.
 const PASS: u32 = f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE;
 
-/// Octets of data out in a frame: a multiple of 512 if possible, so that no frame parts a block of a peer that checks
+/// Bytes of data out in a frame: a multiple of 512 if possible, so that no frame parts a block of a peer that checks
 /// blocks.
 fn data_payload(max_payload: usize) -> usize {
     match max_payload / 512 * 512 {
@@ -23,7 +24,7 @@ fn data_payload(max_payload: usize) -> usize {
 }
 
 /// The header of a frame of ours.
-pub(super) fn header(peer: &Peer, r_ctl: u8, fc_type: FcType, f_ctl: u32, ox_id: u16, rx_id: u16) -> FcHeader {
+pub(super) fn header(peer: &Peer, r_ctl: u8, fc_type: FcType, f_ctl: u32, ox_id: OxId, rx_id: RxId) -> FcHeader {
     FcHeader {
         r_ctl,
         d_id: peer.fc_id,
@@ -50,8 +51,7 @@ pub(super) fn send_one(peer: &Peer, header: FcHeader, payload: &[u8], out: &mut 
 impl Initiator {
     /// Sends for those that wait, the first first.
     pub(super) fn pump(&mut self, out: &mut impl Transmit) {
-        while let Some(&place) = self.ready.front() {
-            let at = usize::from(place);
+        while let Some(&at) = self.ready.front() {
             if self.exchanges[at].wants != 0 && !self.send(at, out) {
                 return;
             }
@@ -61,7 +61,7 @@ impl Initiator {
     }
 
     /// Sends all that the exchange wants; false when there is no more room.
-    fn send(&mut self, at: usize, out: &mut impl Transmit) -> bool {
+    fn send(&mut self, at: ExchangeIndex, out: &mut impl Transmit) -> bool {
         let now = self.now;
         let exchange = &mut self.exchanges[at];
         let index = usize::from(exchange.peer.index);
@@ -87,10 +87,10 @@ impl Initiator {
             exchange.wants &= !want::DATA;
         }
         if exchange.wants & want::REC != 0 {
-            if exchange.service == FcHeader::NO_ID {
+            if exchange.service == OxId::UNASSIGNED {
                 exchange.service = self.services.take(exchange.peer, Service::Rec(at));
             }
-            let header = header(peer, r_ctl::ELS_REQUEST, FcType::ELS, REQUEST, exchange.service, FcHeader::NO_ID);
+            let header = header(peer, r_ctl::ELS_REQUEST, FcType::ELS, REQUEST, exchange.service, RxId::UNASSIGNED);
             let which = ExchangeRepr { originator: peer.own, ox_id: exchange.ox_id, rx_id: exchange.rx_id };
             if !send_one(peer, header, &which.octets(ElsCommand::REC), out) {
                 return false;
@@ -100,10 +100,10 @@ impl Initiator {
             counters.rec += 1;
         }
         if exchange.wants & want::SRR != 0 {
-            if exchange.service == FcHeader::NO_ID {
+            if exchange.service == OxId::UNASSIGNED {
                 exchange.service = self.services.take(exchange.peer, Service::Srr(at));
             }
-            let header = header(peer, r_ctl::FC4_LS_REQUEST, FcType::FCP, REQUEST, exchange.service, FcHeader::NO_ID);
+            let header = header(peer, r_ctl::FC4_LS_REQUEST, FcType::FCP, REQUEST, exchange.service, RxId::UNASSIGNED);
             let srr = FcpSrr {
                 ox_id: exchange.ox_id,
                 rx_id: exchange.rx_id,
@@ -163,7 +163,7 @@ fn send_command(exchange: &Exchange, peer: &Peer, out: &mut impl Transmit) -> bo
     };
     let mut octets = [0; FcpCommand::LEN + 16];
     let len = command.emit(&mut octets).unwrap_or(0);
-    let header = header(peer, r_ctl::COMMAND, FcType::FCP, REQUEST, exchange.ox_id, FcHeader::NO_ID);
+    let header = header(peer, r_ctl::COMMAND, FcType::FCP, REQUEST, exchange.ox_id, RxId::UNASSIGNED);
     send_one(peer, header, &octets[..len], out)
 }
 

@@ -1,15 +1,18 @@
-//! When which exchange is looked at next.
+//! Time at which which exchange is looked at next.
+
+use super::exchange::ExchangeIndex;
+use crate::indexed::TableIndex;
 
 /// Log2 of a tick's nanoseconds: 17 ms.
 const TICK: u32 = 24;
 /// Ticks ahead that are told apart: 4.3 s. What is due later is looked at once in between.
 const BUCKETS: usize = 256;
-const NONE: u32 = u32::MAX;
+const NONE: u16 = u16::MAX;
 
-/// One time for each of a fixed number of things: set, taken away and found in constant time.
+/// One time for each exchange of a table: set, taken away and found in constant time.
 #[derive(Debug)]
 pub(super) struct Wheel {
-    heads: [u32; BUCKETS],
+    heads: [u16; BUCKETS],
     /// Which buckets hold something.
     occupied: [u64; BUCKETS / 64],
     links: Vec<Link>,
@@ -19,64 +22,65 @@ pub(super) struct Wheel {
 
 #[derive(Debug, Clone, Copy)]
 struct Link {
-    next: u32,
-    prev: u32,
+    next: u16,
+    prev: u16,
     /// [`NONE`]: in no bucket.
-    bucket: u32,
+    bucket: u16,
 }
 
 impl Wheel {
-    /// For things from 0 to `count - 1`.
-    pub(super) fn new(count: usize) -> Self {
+    /// For exchanges from 0 to `count - 1`.
+    pub(super) fn new(count: u16) -> Self {
         let link = Link { next: NONE, prev: NONE, bucket: NONE };
-        Self { heads: [NONE; BUCKETS], occupied: [0; BUCKETS / 64], links: vec![link; count], tick: 0 }
+        Self { heads: [NONE; BUCKETS], occupied: [0; BUCKETS / 64], links: vec![link; usize::from(count)], tick: 0 }
     }
 
-    /// Sets the thing's time: [`Wheel::pop`] hands it out after `due`, or earlier when that is far away.
-    pub(super) fn set(&mut self, thing: usize, due: u64) {
+    /// Sets the exchange's time: [`Wheel::pop`] hands it out after `due`, or earlier when that is far away.
+    pub(super) fn set(&mut self, at: ExchangeIndex, due: u64) {
         let tick = ((due >> TICK) + 1).clamp(self.tick + 1, self.tick + BUCKETS as u64 - 1);
-        let bucket = Self::bucket(tick);
-        if self.links[thing].bucket as usize == bucket {
+        let number = Self::bucket_number(tick);
+        if self.links[at.number()].bucket == number {
             return;
         }
-        self.cancel(thing);
+        self.cancel(at);
+        let bucket = usize::from(number);
         let next = self.heads[bucket];
-        let (Ok(thing32), Ok(bucket32)) = (u32::try_from(thing), u32::try_from(bucket)) else { return };
-        if let Some(link) = self.links.get_mut(next as usize) {
-            link.prev = thing32;
+        if let Some(link) = self.links.get_mut(usize::from(next)) {
+            link.prev = at.0;
         }
-        self.links[thing] = Link { next, prev: NONE, bucket: bucket32 };
-        self.heads[bucket] = thing32;
+        self.links[at.number()] = Link { next, prev: NONE, bucket: number };
+        self.heads[bucket] = at.0;
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
     }
 
-    /// Takes the thing's time away.
-    pub(super) fn cancel(&mut self, thing: usize) {
-        let Link { next, prev, bucket } = self.links[thing];
+    /// Takes the exchange's time away.
+    pub(super) fn cancel(&mut self, at: ExchangeIndex) {
+        let Link { next, prev, bucket } = self.links[at.number()];
         if bucket == NONE {
             return;
         }
-        let bucket = bucket as usize;
-        match self.links.get_mut(prev as usize) {
+        let bucket = usize::from(bucket);
+        match self.links.get_mut(usize::from(prev)) {
             Some(link) => link.next = next,
             None => self.heads[bucket] = next,
         }
-        if let Some(link) = self.links.get_mut(next as usize) {
+        if let Some(link) = self.links.get_mut(usize::from(next)) {
             link.prev = prev;
         }
         if self.heads[bucket] == NONE {
             self.occupied[bucket / 64] &= !(1 << (bucket % 64));
         }
-        self.links[thing] = Link { next: NONE, prev: NONE, bucket: NONE };
+        self.links[at.number()] = Link { next: NONE, prev: NONE, bucket: NONE };
     }
 
-    /// Takes a thing whose time has come.
-    pub(super) fn pop(&mut self, now: u64) -> Option<usize> {
+    /// Takes an exchange whose time has come.
+    pub(super) fn pop(&mut self, now: u64) -> Option<ExchangeIndex> {
         loop {
             let head = self.heads[Self::bucket(self.tick)];
             if head != NONE {
-                self.cancel(head as usize);
-                return Some(head as usize);
+                let at = ExchangeIndex(head);
+                self.cancel(at);
+                return Some(at);
             }
             let target = now >> TICK;
             if self.tick >= target {
@@ -86,7 +90,7 @@ impl Wheel {
         }
     }
 
-    /// When [`Wheel::pop`] will have something.
+    /// Time at which [`Wheel::pop`] will have something.
     pub(super) fn next(&self) -> Option<u64> {
         if self.heads[Self::bucket(self.tick)] != NONE {
             return Some(self.tick << TICK);
@@ -102,7 +106,11 @@ impl Wheel {
     }
 
     fn bucket(tick: u64) -> usize {
-        usize::from(tick.to_be_bytes()[7])
+        usize::from(Self::bucket_number(tick))
+    }
+
+    fn bucket_number(tick: u64) -> u16 {
+        u16::from(tick.to_be_bytes()[7])
     }
 }
 
@@ -113,26 +121,27 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_a_list_of_times(steps in prop::collection::vec((0_usize..8, 0_u64..8_000_000_000, any::<u8>()), 1..200)) {
+        fn as_a_list_of_times(steps in prop::collection::vec((0_u16..8, 0_u64..8_000_000_000, any::<u8>()), 1..200)) {
             let (mut wheel, mut times, mut now) = (Wheel::new(8), [None; 8], 1 << 40);
-            for (thing, after, what) in steps {
+            for (number, after, what) in steps {
+                let thing = ExchangeIndex(number);
                 match what % 4 {
                     0 => {
                         wheel.cancel(thing);
-                        times[thing] = None;
+                        times[thing.number()] = None;
                     }
                     1 => now += after / 8,
                     _ => {
                         wheel.set(thing, now + after);
-                        times[thing] = Some(now + after);
+                        times[thing.number()] = Some(now + after);
                     }
                 }
                 while let Some(thing) = wheel.pop(now) {
-                    let due = times[thing].expect("what was taken away does not come");
+                    let due = times[thing.number()].expect("what was taken away does not come");
                     if due > now {
                         wheel.set(thing, due);
                     } else {
-                        times[thing] = None;
+                        times[thing.number()] = None;
                     }
                 }
                 for due in times.iter().flatten() {

@@ -2,9 +2,9 @@
 
 use super::ask::{objection, process};
 use super::logins::PLOGI_TIME;
-use super::send::{BUSY, LOGIN_FIRST, NOT_NEIGHBOUR, milliseconds};
-use super::table::{State, Way, fits};
-use super::{Downfall, Logins, MAX_PAYLOAD, Ways};
+use super::send::{BUSY, LOGIN_FIRST, NOT_NEIGHBOUR};
+use super::table::{NeighbourIndex, ReplyPath, State, fits};
+use super::{Logins, MAX_PAYLOAD, SessionEnd, Ways};
 use linerate_wire::{
     AdiscRepr, BaRjtRepr, ElsAccept, ElsCommand, ElsRequest, Error, ExchangeRepr, FcHeader, FcType, LoginRepr,
     LogoRepr, RecAccRepr, RtvAccRepr, ServicePage, ServicePages, els_explanation, els_reason, r_ctl,
@@ -22,7 +22,7 @@ const UNKNOWN: Error = Error::Malformed("els", "command");
 
 impl Logins {
     /// A request came.
-    pub(super) fn answer(&mut self, now: u64, way: Way, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
+    pub(super) fn answer(&mut self, now: u64, way: ReplyPath, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
         self.counters.requests += 1;
         let request = match ElsRequest::parse(payload) {
             Ok(request) => Ok(request),
@@ -58,7 +58,7 @@ impl Logins {
 
     /// An ABTS came that is about no exchange of FCP: ours are answered at once, so there is nothing to abort (FC-FS-3,
     /// BA_RJT).
-    pub(super) fn answer_abort(&mut self, way: Way, header: &FcHeader, ways: &mut impl Ways) {
+    pub(super) fn answer_abort(&mut self, way: ReplyPath, header: &FcHeader, ways: &mut impl Ways) {
         self.counters.rejects_sent += 1;
         let reject =
             BaRjtRepr { reason: BaRjtRepr::LOGICAL_ERROR, explanation: BaRjtRepr::INVALID_EXCHANGE, vendor: 0 };
@@ -69,7 +69,7 @@ impl Logins {
     /// a neighbour's name gets no other reply, as the neighbour might take it for his.
     fn answer_stranger(
         &mut self,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         request: Option<ElsRequest<'_>>,
         in_a_name: bool,
@@ -89,8 +89,8 @@ impl Logins {
     fn answer_flogi(
         &mut self,
         now: u64,
-        index: usize,
-        way: Way,
+        index: NeighbourIndex,
+        way: ReplyPath,
         header: &FcHeader,
         login: &LoginRepr,
         ways: &mut impl Ways,
@@ -106,7 +106,7 @@ impl Logins {
         if state >= State::Prli {
             // FC-LS-3, FLOGI: a FLOGI ends all sessions. The exchanges end first, then we log in anew.
             self.reject(way, header, BUSY, ways);
-            return self.restart(now, index, Downfall::LoginAgain, ways);
+            return self.restart(now, index, SessionEnd::LoginAgain, ways);
         }
         self.accept(way, header, ElsAccept::Login(self.fabric_parameters()), ways);
         // With our own FLOGI under way its reply decides.
@@ -118,8 +118,8 @@ impl Logins {
     fn answer_plogi(
         &mut self,
         now: u64,
-        index: usize,
-        way: Way,
+        index: NeighbourIndex,
+        way: ReplyPath,
         header: &FcHeader,
         login: &LoginRepr,
         ways: &mut impl Ways,
@@ -136,18 +136,25 @@ impl Logins {
             _ => {}
         }
         // FC-LS-3, PLOGI: a PLOGI ends the session that there was.
-        self.lose(index, Downfall::LoginAgain);
+        self.lose(index, SessionEnd::LoginAgain);
         self.accept(way, header, ElsAccept::Login(self.port_parameters()), ways);
         self.after_plogi(now, index, login, ways);
     }
 
-    fn answer_logo(&mut self, index: usize, way: Way, header: &FcHeader, logo: LogoRepr, ways: &mut impl Ways) {
+    fn answer_logo(
+        &mut self,
+        index: NeighbourIndex,
+        way: ReplyPath,
+        header: &FcHeader,
+        logo: LogoRepr,
+        ways: &mut impl Ways,
+    ) {
         let Some(entry) = self.table.entry(index) else { return };
         if logo.port_name != entry.info.wwpn {
             return self.reject(way, header, BAD_NAME, ways);
         }
         self.accept(way, header, ElsAccept::Plain, ways);
-        self.lose(index, Downfall::LoggedOut);
+        self.lose(index, SessionEnd::LoggedOut);
         self.reset(index);
     }
 
@@ -155,8 +162,8 @@ impl Logins {
     fn answer_port(
         &mut self,
         now: u64,
-        index: usize,
-        way: Way,
+        index: NeighbourIndex,
+        way: ReplyPath,
         header: &FcHeader,
         request: ElsRequest<'_>,
         ways: &mut impl Ways,
@@ -174,11 +181,7 @@ impl Logins {
             ElsRequest::Rec(exchange) => self.answer_rec(index, way, header, exchange, ways),
             ElsRequest::Rrq(exchange) => self.answer_rrq(index, way, header, exchange, ways),
             ElsRequest::Rtv => {
-                let rtv = RtvAccRepr {
-                    r_a_tov: milliseconds(super::R_A_TOV),
-                    e_d_tov: milliseconds(super::E_D_TOV),
-                    qualifier: 0,
-                };
+                let rtv = RtvAccRepr { r_a_tov: super::R_A_TOV_MS, e_d_tov: super::E_D_TOV_MS, qualifier: 0 };
                 self.accept(way, header, ElsAccept::Rtv(rtv), ways);
             }
             _ => self.reject(way, header, NOT_SUPPORTED, ways),
@@ -191,8 +194,8 @@ impl Logins {
     /// response code Linux sends PLOGI and PRLI at once again, without an end.
     fn answer_prli(
         &mut self,
-        index: usize,
-        way: Way,
+        index: NeighbourIndex,
+        way: ReplyPath,
         header: &FcHeader,
         pages: &ServicePages<'_>,
         ways: &mut impl Ways,
@@ -223,8 +226,8 @@ impl Logins {
     /// FC-LS-3, PRLO: the image pair is gone, the N_Ports stay logged in.
     fn answer_prlo(
         &mut self,
-        index: usize,
-        way: Way,
+        index: NeighbourIndex,
+        way: ReplyPath,
         header: &FcHeader,
         pages: &ServicePages<'_>,
         ways: &mut impl Ways,
@@ -235,7 +238,7 @@ impl Logins {
         };
         self.answer_pages(way, header, pages, answer, ways);
         if pages.fcp().is_some() {
-            self.lose(index, Downfall::ProcessLoggedOut);
+            self.lose(index, SessionEnd::ProcessLoggedOut);
             self.reset(index);
             if let Some(entry) = self.table.entry_mut(index) {
                 entry.state = State::Port;
@@ -245,13 +248,13 @@ impl Logins {
 
     fn answer_pages(
         &mut self,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         pages: &ServicePages<'_>,
         answer: impl Fn(ServicePage) -> ServicePage,
         ways: &mut impl Ways,
     ) {
-        let mut octets = [0; MAX_PAYLOAD];
+        let mut octets = [0; MAX_PAYLOAD as usize];
         let emitted = ServicePages::emit(ElsCommand::LS_ACC, pages.iter().map(answer), &mut octets);
         match emitted.and_then(|len| ServicePages::new_checked(&octets[..len])) {
             Ok(pages) => self.accept(way, header, ElsAccept::Process(pages), ways),
@@ -260,18 +263,32 @@ impl Logins {
     }
 
     /// FC-LS-3, ADISC: who has another name or address by now is not the one who logged in.
-    fn answer_adisc(&mut self, index: usize, way: Way, header: &FcHeader, adisc: &AdiscRepr, ways: &mut impl Ways) {
+    fn answer_adisc(
+        &mut self,
+        index: NeighbourIndex,
+        way: ReplyPath,
+        header: &FcHeader,
+        adisc: &AdiscRepr,
+        ways: &mut impl Ways,
+    ) {
         let (Some((own, _)), Some(entry)) = (self.own, self.table.entry(index)) else { return };
         if entry.is_named(adisc.port_name, adisc.node_name) && adisc.id == entry.info.fc_id {
             return self.accept(way, header, ElsAccept::Adisc(self.address(own)), ways);
         }
         self.reject(way, header, LOGIN_FIRST, ways);
-        self.lose(index, Downfall::Moved);
+        self.lose(index, SessionEnd::Moved);
         self.reset(index);
     }
 
     /// FC-LS-3, RRQ. What we began and the peer aborted is over here in any case.
-    fn answer_rrq(&mut self, index: usize, way: Way, header: &FcHeader, exchange: ExchangeRepr, ways: &mut impl Ways) {
+    fn answer_rrq(
+        &mut self,
+        index: NeighbourIndex,
+        way: ReplyPath,
+        header: &FcHeader,
+        exchange: ExchangeRepr,
+        ways: &mut impl Ways,
+    ) {
         if !is_between(header, exchange) {
             return self.reject(way, header, BAD_ORIGINATOR, ways);
         }
@@ -284,7 +301,14 @@ impl Logins {
         self.accept(way, header, ElsAccept::Plain, ways);
     }
 
-    fn answer_rec(&mut self, index: usize, way: Way, header: &FcHeader, exchange: ExchangeRepr, ways: &mut impl Ways) {
+    fn answer_rec(
+        &mut self,
+        index: NeighbourIndex,
+        way: ReplyPath,
+        header: &FcHeader,
+        exchange: ExchangeRepr,
+        ways: &mut impl Ways,
+    ) {
         if !is_between(header, exchange) {
             return self.reject(way, header, BAD_ORIGINATOR, ways);
         }
@@ -307,7 +331,7 @@ impl Logins {
     }
 }
 
-/// Whether an exchange was begun by one of the two who talk about it.
+/// True if an exchange was begun by one of the two who talk about it.
 fn is_between(header: &FcHeader, exchange: ExchangeRepr) -> bool {
     [header.s_id, header.d_id].contains(&exchange.originator)
 }

@@ -1,9 +1,9 @@
 //! Our requests: which comes next, and what their replies mean.
 
 use super::send::LOGIN_FIRST;
-use super::table::{Entry, Process, State, Way, fits};
-use super::{Downfall, E_D_TOV, LoginEvent, Logins, MIN_PAYLOAD, Ways};
-use crate::{Link, Peer, PeerId, Role};
+use super::table::{Entry, NeighbourIndex, Process, ReplyPath, State, fits};
+use super::{E_D_TOV, LoginEvent, Logins, MIN_PAYLOAD, SessionEnd, Ways};
+use crate::{Link, Peer, Role};
 use linerate_wire::{
     ElsAccept, ElsCommand, ElsReply, FcHeader, LoginRepr, LsRjtRepr, RtvAccRepr, ServicePage, els_explanation,
     els_reason, fcp_service,
@@ -14,7 +14,14 @@ const TIMES: std::ops::RangeInclusive<u64> = 1..=600_000;
 
 impl Logins {
     /// A reply came.
-    pub(super) fn replied(&mut self, now: u64, way: Way, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
+    pub(super) fn replied(
+        &mut self,
+        now: u64,
+        way: ReplyPath,
+        header: &FcHeader,
+        payload: &[u8],
+        ways: &mut impl Ways,
+    ) {
         let Some(index) = self.table.find(header.s_id) else { return self.counters.unknown_replies += 1 };
         let Some(entry) = self.table.entry_mut(index) else { return };
         if !way.is_from(&entry.info) {
@@ -39,7 +46,14 @@ impl Logins {
         }
     }
 
-    fn accepted(&mut self, now: u64, index: usize, command: ElsCommand, accept: ElsAccept<'_>, ways: &mut impl Ways) {
+    fn accepted(
+        &mut self,
+        now: u64,
+        index: NeighbourIndex,
+        command: ElsCommand,
+        accept: ElsAccept<'_>,
+        ways: &mut impl Ways,
+    ) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         match (command, accept) {
             (ElsCommand::FLOGI, ElsAccept::Login(login)) => match objection(entry, &login, false) {
@@ -68,7 +82,7 @@ impl Logins {
                 if entry.is_named(adisc.port_name, adisc.node_name) && adisc.id == entry.info.fc_id {
                     self.settle(now, index, ways);
                 } else {
-                    self.restart(now, index, Downfall::Moved, ways);
+                    self.restart(now, index, SessionEnd::Moved, ways);
                 }
             }
             (ElsCommand::RTV, ElsAccept::Rtv(rtv)) => {
@@ -79,22 +93,29 @@ impl Logins {
         }
     }
 
-    fn rejected(&mut self, now: u64, index: usize, command: ElsCommand, reject: LsRjtRepr, ways: &mut impl Ways) {
+    fn rejected(
+        &mut self,
+        now: u64,
+        index: NeighbourIndex,
+        command: ElsCommand,
+        reject: LsRjtRepr,
+        ways: &mut impl Ways,
+    ) {
         match command {
             // The peer does not know of our PLOGI: its next beacon begins anew.
             ElsCommand::PRLI if (reject.reason, reject.explanation) == LOGIN_FIRST => {
-                self.lose(index, Downfall::Refused);
+                self.lose(index, SessionEnd::Refused);
                 self.reset(index);
             }
             ElsCommand::FLOGI | ElsCommand::PLOGI | ElsCommand::PRLI => self.retry_later(now, index, ways),
-            ElsCommand::ADISC => self.restart(now, index, Downfall::Refused, ways),
+            ElsCommand::ADISC => self.restart(now, index, SessionEnd::Refused, ways),
             _ => self.settle(now, index, ways),
         }
     }
 
     /// Both know each other as VN_Ports. The one with the greater name goes on (FC-LS-3, N_Port login without a
     /// fabric); if it is the other one, `patience` is how long it may take.
-    pub(super) fn after_flogi(&mut self, now: u64, index: usize, patience: u64, ways: &mut impl Ways) {
+    pub(super) fn after_flogi(&mut self, now: u64, index: NeighbourIndex, patience: u64, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         (entry.retries, entry.pending) = (0, None);
         if self.config.wwpn > entry.info.wwpn && fits(self.config.role, entry.info.role) {
@@ -107,14 +128,14 @@ impl Logins {
     }
 
     /// Both are logged in as N_Ports.
-    pub(super) fn after_plogi(&mut self, now: u64, index: usize, login: &LoginRepr, ways: &mut impl Ways) {
+    pub(super) fn after_plogi(&mut self, now: u64, index: NeighbourIndex, login: &LoginRepr, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         entry.agree_on_payload(self.config.max_payload, login);
         self.process_login(now, index, ways);
     }
 
     /// Asks for a process login, if the roles fit.
-    pub(super) fn process_login(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+    pub(super) fn process_login(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         (entry.retries, entry.pending, entry.wake) = (0, None, None);
         if !fits(self.config.role, entry.info.role) {
@@ -126,7 +147,7 @@ impl Logins {
     }
 
     /// Our PRLI is over, with an image pair or without.
-    pub(super) fn process_done(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+    pub(super) fn process_done(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         (entry.retries, entry.pending, entry.wake) = (0, None, None);
         entry.state = if entry.process.is_some() { State::Ready } else { State::Port };
@@ -136,7 +157,7 @@ impl Logins {
     }
 
     /// Sends what waits until nothing is pending.
-    pub(super) fn settle(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+    pub(super) fn settle(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         if entry.pending.is_some() {
             return;
@@ -149,7 +170,7 @@ impl Logins {
     }
 
     /// Brings a session up if an image pair allows it, or says what has changed about it.
-    pub(super) fn raise(&mut self, index: usize) {
+    pub(super) fn raise(&mut self, index: NeighbourIndex) {
         let (Some((own, mac)), Some(entry)) = (self.own, self.table.entry(index)) else { return };
         let Some(process) = entry.process else { return };
         // Targets know an initiator by its PRLI: we send no command before ours is answered, unless we are to take
@@ -159,11 +180,8 @@ impl Logins {
             return;
         }
         let (known, info) = (entry.up, entry.info);
-        let place = known.map(|peer| peer.id).or_else(|| {
-            let generation = self.table.next_generation(index);
-            Some(PeerId { index: u16::try_from(index).ok()?, generation })
-        });
-        let (Some(id), Some(entry)) = (place, self.table.entry_mut(index)) else { return };
+        let id = known.map_or_else(|| self.table.next_session(index), |peer| peer.id);
+        let Some(entry) = self.table.entry_mut(index) else { return };
         let peer = Peer {
             id,
             wwpn: info.wwpn,
@@ -189,7 +207,7 @@ impl Logins {
         }
     }
 
-    fn take_times(&mut self, index: usize, rtv: &RtvAccRepr) {
+    fn take_times(&mut self, index: NeighbourIndex, rtv: &RtvAccRepr) {
         const MILLISECOND: u64 = 1_000_000;
         let (e_d_tov, r_a_tov) = (rtv.e_d_tov_ns(), u64::from(rtv.r_a_tov) * MILLISECOND);
         let sane = |time: u64| TIMES.contains(&(time / MILLISECOND));
@@ -206,7 +224,7 @@ impl Logins {
 /// Why a neighbour's service parameters are not taken, if they are not: the reason and the explanation (FC-LS-3, LS_RJT
 /// explanations). FLOGI's class parameters have no receive size.
 pub(super) fn objection(entry: &Entry, login: &LoginRepr, of_port: bool) -> Option<(u8, u8)> {
-    let short = |size: u16| usize::from(size) < MIN_PAYLOAD;
+    let short = |size: u16| size < MIN_PAYLOAD;
     let explanation = if login.port_name != entry.info.wwpn {
         els_explanation::PORT_NAME
     } else if login.node_name != entry.info.wwnn {

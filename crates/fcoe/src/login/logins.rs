@@ -1,17 +1,17 @@
 //! The machine's outside: what goes in and comes out.
 
-use super::table::{Pending, State, Table, Way, fits};
+use super::table::{NeighbourIndex, Pending, ReplyPath, State, Table, fits};
 use super::{
-    Downfall, LoginConfig, LoginCounters, LoginEvent, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo, R_A_TOV, TunneledEls,
+    LoginConfig, LoginCounters, LoginEvent, MAX_PAYLOAD, MIN_PAYLOAD, NeighbourInfo, R_A_TOV, SessionEnd, TunneledEls,
     Ways,
 };
 use crate::{Link, Peer, PeerId};
-use linerate_wire::{ElsCommand, Eof, FcHeader, FcId, FcType, FcoeFrame, MacAddr, Sof, f_ctl, r_ctl};
+use linerate_wire::{ElsCommand, Eof, FcHeader, FcId, FcType, FcoeFrame, MacAddr, OxId, Sof, f_ctl, r_ctl};
 use std::collections::VecDeque;
 
-/// How long a reply to a link service is awaited (FC-LS-3, reply time).
+/// Time for which a reply to a link service is awaited (FC-LS-3, reply time).
 pub(super) const REPLY_TIME: u64 = 2 * R_A_TOV;
-/// How long the PLOGI is awaited of one whose FLOGI we accepted: long enough for it to send one again.
+/// Time for which the PLOGI is awaited of one whose FLOGI we accepted: long enough for it to send one again.
 pub(super) const PLOGI_TIME: u64 = 2 * REPLY_TIME;
 
 /// The logins of one VN_Port with its neighbours.
@@ -26,7 +26,7 @@ pub struct Logins {
     pub(super) events: VecDeque<LoginEvent>,
     pub(super) counters: LoginCounters,
     /// The last OX_ID that we gave.
-    pub(super) last_ox_id: u16,
+    pub(super) last_ox_id: OxId,
     /// No entry wakes before this time.
     pub(super) next: Option<u64>,
     /// We log out and begin no more logins.
@@ -35,9 +35,9 @@ pub struct Logins {
 
 impl Logins {
     /// The lowest OX_ID of our link services; FCP's exchanges have lower ones.
-    pub const FIRST_OX_ID: u16 = 0xf000;
+    pub const FIRST_OX_ID: OxId = OxId(0xf000);
     /// The highest.
-    pub const LAST_OX_ID: u16 = 0xfffe;
+    pub const LAST_OX_ID: OxId = OxId(0xfffe);
 
     /// No neighbours, and no address.
     #[must_use]
@@ -63,8 +63,8 @@ impl Logins {
             return;
         }
         self.own = own;
-        for index in 0..self.table.len() {
-            self.lose(index, Downfall::NoAddress);
+        for index in self.table.indices() {
+            self.lose(index, SessionEnd::NoAddress);
             self.reset(index);
             if let Some(entry) = self.table.entry_mut(index) {
                 entry.beaconed = false;
@@ -109,7 +109,7 @@ impl Logins {
     /// A neighbour sent no beacon for too long, or its link went down: it is logged out, though nobody may hear it.
     pub fn neighbour_gone(&mut self, now: u64, id: FcId, ways: &mut impl Ways) {
         if let Some(index) = self.table.find(id) {
-            self.log_out(now, index, Downfall::Gone, ways);
+            self.log_out(now, index, SessionEnd::Gone, ways);
             self.table.remove(index);
         }
     }
@@ -118,19 +118,19 @@ impl Logins {
     /// time to.
     pub fn log_out_all(&mut self, now: u64, ways: &mut impl Ways) {
         self.closing = true;
-        for index in 0..self.table.len() {
-            self.log_out(now, index, Downfall::Shutdown, ways);
+        for index in self.table.indices() {
+            self.log_out(now, index, SessionEnd::Shutdown, ways);
         }
     }
 
     /// A peer does not answer as one who is logged in: logs out, and in again with its next beacon.
     pub fn log_in_again(&mut self, now: u64, peer: PeerId, ways: &mut impl Ways) {
         if self.peer(peer).is_some() {
-            self.log_out(now, usize::from(peer.index), Downfall::Silent, ways);
+            self.log_out(now, NeighbourIndex(peer.index), SessionEnd::Silent, ways);
         }
     }
 
-    /// Whether no request of ours waits for its reply.
+    /// True if no request of ours waits for its reply.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.table.entries().all(|(_, entry)| entry.pending.is_none())
@@ -143,19 +143,19 @@ impl Logins {
         {
             self.know(info);
         }
-        self.dispatch(now, Way::Fip(els.src, els.mac), &els.header, els.payload, ways);
+        self.dispatch(now, ReplyPath::Fip(els.src, els.mac), &els.header, els.payload, ways);
     }
 
     /// A frame with a link service came: an ELS, or a BLS that is about no FCP exchange.
     pub fn handle(&mut self, now: u64, link: &Link, frame: &FcoeFrame<'_>, ways: &mut impl Ways) {
         let header = frame.header();
         // What is longer than we take could not be echoed in one frame.
-        let long = frame.payload().len() > self.config.max_payload;
+        let long = frame.payload().len() > usize::from(self.config.max_payload);
         if frame.sof() != Sof::I3 || frame.eof() != Eof::T || long {
             self.counters.malformed += 1;
             return;
         }
-        self.dispatch(now, Way::Fc(link.src), header, frame.payload(), ways);
+        self.dispatch(now, ReplyPath::Fc(link.src), header, frame.payload(), ways);
     }
 
     /// What is due: replies that did not come, requests to be sent again.
@@ -163,7 +163,7 @@ impl Logins {
         if self.next.is_none_or(|next| now < next) {
             return;
         }
-        for index in 0..self.table.len() {
+        for index in self.table.indices() {
             if self.table.entry(index).and_then(|entry| entry.wake).is_some_and(|wake| wake <= now) {
                 self.wake(now, index, ways);
             }
@@ -171,13 +171,13 @@ impl Logins {
         self.next = self.table.entries().filter_map(|(_, entry)| entry.wake).min();
     }
 
-    /// When [`Logins::poll`] is to be called next; it may find nothing to do.
+    /// Time at which [`Logins::poll`] is to be called next; it may find nothing to do.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         self.next
     }
 
-    /// What happened, in order.
+    /// Events, in order.
     pub fn poll_event(&mut self) -> Option<LoginEvent> {
         self.events.pop_front()
     }
@@ -191,7 +191,7 @@ impl Logins {
     /// The peer with this place, if the session is still the same.
     #[must_use]
     pub fn peer(&self, id: PeerId) -> Option<&Peer> {
-        self.table.entry(usize::from(id.index))?.up.as_ref().filter(|peer| peer.id == id)
+        self.table.entry(NeighbourIndex(id.index))?.up.as_ref().filter(|peer| peer.id == id)
     }
 
     /// All peers that are logged in.
@@ -199,7 +199,7 @@ impl Logins {
         self.table.entries().filter_map(|(_, entry)| entry.up.as_ref())
     }
 
-    /// How often what happened.
+    /// Counts of events.
     #[must_use]
     pub fn counters(&self) -> &LoginCounters {
         &self.counters
@@ -207,7 +207,7 @@ impl Logins {
 
     /// The place of a neighbour, which is taken if it has none. A neighbour whose address another had, or that had
     /// another, is another one.
-    fn know(&mut self, info: &NeighbourInfo) -> Option<usize> {
+    fn know(&mut self, info: &NeighbourInfo) -> Option<NeighbourIndex> {
         let own = self.own.map(|(id, _)| id);
         if !(1..=0xffff).contains(&info.fc_id.value()) || own == Some(info.fc_id) || info.wwpn == self.config.wwpn {
             self.counters.bad_neighbours += 1;
@@ -225,7 +225,7 @@ impl Logins {
                 }
                 return Some(index);
             }
-            self.lose(index, Downfall::Moved);
+            self.lose(index, SessionEnd::Moved);
             self.table.remove(index);
         }
         let index = self.table.insert(*info);
@@ -236,7 +236,7 @@ impl Logins {
     }
 
     /// Begins a login, if there can be one.
-    pub(super) fn start(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+    pub(super) fn start(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         if self.own.is_none() || self.closing || !fits(self.config.role, entry.info.role) {
             return;
@@ -247,7 +247,7 @@ impl Logins {
     }
 
     /// Ends a session, if there is one. The place stays.
-    pub(super) fn lose(&mut self, index: usize, why: Downfall) {
+    pub(super) fn lose(&mut self, index: NeighbourIndex, why: SessionEnd) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         entry.process = None;
         (entry.verify, entry.ask_times) = (false, false);
@@ -259,14 +259,14 @@ impl Logins {
     }
 
     /// Forgets what a neighbour is asked for, until its next beacon.
-    pub(super) fn reset(&mut self, index: usize) {
+    pub(super) fn reset(&mut self, index: NeighbourIndex) {
         if let Some(entry) = self.table.entry_mut(index) {
             (entry.state, entry.pending, entry.wake, entry.retries) = (State::Idle, None, None, 0);
         }
     }
 
     /// Ends a session and says so to the peer.
-    pub(super) fn log_out(&mut self, now: u64, index: usize, why: Downfall, ways: &mut impl Ways) {
+    pub(super) fn log_out(&mut self, now: u64, index: NeighbourIndex, why: SessionEnd, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry(index) else { return };
         let said = entry.state >= State::PlogiWait;
         self.lose(index, why);
@@ -277,7 +277,7 @@ impl Logins {
     }
 
     /// Sets when an entry wakes.
-    pub(super) fn wake_at(&mut self, index: usize, at: u64) {
+    pub(super) fn wake_at(&mut self, index: NeighbourIndex, at: u64) {
         if let Some(entry) = self.table.entry_mut(index) {
             entry.wake = Some(at);
             self.next = Some(self.next.map_or(at, |next| next.min(at)));
@@ -285,7 +285,7 @@ impl Logins {
     }
 
     /// Sorts a link service by what it is.
-    fn dispatch(&mut self, now: u64, way: Way, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
+    fn dispatch(&mut self, now: u64, way: ReplyPath, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
         let Some((own, _)) = self.own else { return self.counters.wrong_destination += 1 };
         // A FLOGI may go to the well-known address of a fabric's port, whose part each VN_Port takes here.
         let to_fabric = header.d_id == FcId::FABRIC && ElsCommand::of(payload) == ElsCommand::FLOGI;
@@ -309,9 +309,10 @@ impl Logins {
     }
 
     /// Gives an OX_ID that no pending request has.
-    pub(super) fn ox_id(&mut self) -> u16 {
+    pub(super) fn ox_id(&mut self) -> OxId {
         loop {
-            self.last_ox_id = if self.last_ox_id >= Self::LAST_OX_ID { Self::FIRST_OX_ID } else { self.last_ox_id + 1 };
+            self.last_ox_id =
+                if self.last_ox_id >= Self::LAST_OX_ID { Self::FIRST_OX_ID } else { OxId(self.last_ox_id.0 + 1) };
             let ox_id = self.last_ox_id;
             let taken = |pending: Pending| pending.ox_id == ox_id;
             if !self.table.entries().any(|(_, entry)| entry.pending.is_some_and(taken)) {

@@ -1,7 +1,7 @@
 //! Logins of VN_Ports with each other (FC-BB-6, VN2VN; FC-LS-3): FLOGI inside FIP, PLOGI, PRLI, and what keeps a
 //! session and ends it.
 //!
-//! What this module refuses to do: it finds no neighbours, runs no FCP exchange, and answers nobody who is no
+//! Out of scope: it finds no neighbours, runs no FCP exchange, and answers nobody who is no
 //! neighbour with anything but a reject.
 
 mod answer;
@@ -14,30 +14,33 @@ mod table;
 pub use logins::Logins;
 
 use crate::{Peer, PeerId, Role};
-use linerate_wire::{FcHeader, FcId, MacAddr, VlanTag, Wwn};
+use linerate_wire::{FcHeader, FcId, MacAddr, OxId, RxId, VlanTag, Wwn};
 
 use crate::Sequence;
 
 /// Error detect time-out, nanoseconds: what we announce, and what a peer's is until it says otherwise (FC-FS-3,
 /// timers).
-pub const E_D_TOV: u64 = 2_000_000_000;
+pub const E_D_TOV: u64 = E_D_TOV_MS as u64 * 1_000_000;
 /// Resource allocation time-out, nanoseconds: twice the other, as VN2VN has no fabric whose delay counts.
-pub const R_A_TOV: u64 = 4_000_000_000;
+pub const R_A_TOV: u64 = R_A_TOV_MS as u64 * 1_000_000;
+/// The same in milliseconds, as service parameters and RTV have them.
+const E_D_TOV_MS: u32 = 2000;
+const R_A_TOV_MS: u32 = 4000;
 
 /// The longest payload of a frame (FC-FS-3, data field).
-pub const MAX_PAYLOAD: usize = 2112;
+pub const MAX_PAYLOAD: u16 = 2112;
 /// The shortest that each port must take (FC-LS-3, receive data field size).
-pub const MIN_PAYLOAD: usize = 256;
+pub const MIN_PAYLOAD: u16 = 256;
 
-/// Octets of payload in the longest frame on a network of this MTU: at most 2112, a multiple of four.
+/// Bytes of payload in the longest frame on a network of this MTU: at most 2112, a multiple of four.
 ///
 /// ```
 /// assert_eq!([1500, 2180, 2500].map(linerate_fcoe::max_payload), [1452, 2112, 2112]);
 /// ```
 #[must_use]
-pub const fn max_payload(mtu: usize) -> usize {
-    let payload = mtu.saturating_sub(linerate_wire::FcoeFrame::OVERHEAD) & !3;
-    if payload > MAX_PAYLOAD { MAX_PAYLOAD } else { payload }
+pub fn max_payload(mtu: usize) -> u16 {
+    let payload = u16::try_from(mtu.saturating_sub(linerate_wire::FcoeFrame::OVERHEAD));
+    payload.map_or(MAX_PAYLOAD, |payload| payload.min(MAX_PAYLOAD)) & !3
 }
 
 /// What a port says of itself when it logs in.
@@ -49,11 +52,11 @@ pub struct LoginConfig {
     pub wwnn: Wwn,
     /// What we are.
     pub role: Role,
-    /// Octets of payload that we take in a frame: [`max_payload`] of the MTU; from 256 to 2112.
-    pub max_payload: usize,
-    /// Whether we retry (SRR).
+    /// Bytes of payload that we take in a frame: [`max_payload`] of the MTU; from 256 to 2112.
+    pub max_payload: u16,
+    /// True if we retry (SRR).
     pub retry: bool,
-    /// Whether we do confirmed completion (FCP_CONF).
+    /// True if we do confirmed completion (FCP_CONF).
     pub confirm: bool,
     /// The tag of our frames.
     pub vlan: Option<VlanTag>,
@@ -74,7 +77,7 @@ pub struct NeighbourInfo {
     pub enode_mac: MacAddr,
     /// Its VN_Port's, where FCoE frames go.
     pub vn_mac: MacAddr,
-    /// The longest FCoE PDU that reaches it, in octets from the FCoE header to behind the EOF: 2158 for a full frame;
+    /// The longest FCoE PDU that reaches it, in bytes from the FCoE header to behind the EOF: 2158 for a full frame;
     /// 0 if it did not say.
     pub max_fcoe_size: u16,
     /// What it is, if its claim said so (FC-4 features).
@@ -100,8 +103,8 @@ pub struct TunneledEls<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExchangeStatus {
     /// As the responder calls it.
-    pub rx_id: u16,
-    /// Octets that went over without a gap, in the direction of the data.
+    pub rx_id: RxId,
+    /// Bytes that went over without a gap, in the direction of the data.
     pub transferred: u32,
     /// Bits of [`linerate_wire::e_stat`].
     pub status: u32,
@@ -110,25 +113,25 @@ pub struct ExchangeStatus {
 /// What logins need of the parts around them.
 pub trait Ways {
     /// Sends a link service inside FIP to a neighbour; false when there is no room. A request is FLOGI or LOGO, by its
-    /// first octet; a reply is sent only from within [`Logins::handle_fip_els`], to the request that it was called
+    /// first byte; a reply is sent only from within [`Logins::handle_fip_els`], to the request that it was called
     /// with.
     fn fip(&mut self, to: &NeighbourInfo, header: &FcHeader, payload: &[u8]) -> bool;
 
     /// Sends a link service in an FCoE frame; false when there is no room.
     fn fc(&mut self, sequence: &Sequence<'_>) -> bool;
 
-    /// What became of an exchange with this peer, which `originator` began: the peer or we. The RX_ID is 0xffff when
+    /// What became of an exchange with this peer, which `originator` began: the peer or we. The RX_ID is unassigned when
     /// the peer does not know it. None when there is no such exchange.
-    fn exchange_status(&mut self, peer: &Peer, originator: FcId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus>;
+    fn exchange_status(&mut self, peer: &Peer, originator: FcId, ox_id: OxId, rx_id: RxId) -> Option<ExchangeStatus>;
 
     /// A peer is done with the recovery of an exchange that it began and aborted (RRQ): its names are free again. False
     /// when there is no such exchange. Who keeps no names after an abort need not look.
-    fn reinstate(&mut self, _peer: &Peer, _ox_id: u16, _rx_id: u16) -> bool {
+    fn reinstate(&mut self, _peer: &Peer, _ox_id: OxId, _rx_id: RxId) -> bool {
         true
     }
 }
 
-/// What happened to a session.
+/// Event of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoginEvent {
     /// Logged in: exchanges can begin.
@@ -136,12 +139,12 @@ pub enum LoginEvent {
     /// What is known of a peer that is logged in has changed: its time-outs, or what it can do.
     Changed(Peer),
     /// Logged out: its exchanges are over.
-    Down(PeerId, Downfall),
+    Down(PeerId, SessionEnd),
 }
 
 /// Why a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Downfall {
+pub enum SessionEnd {
     /// It logged out.
     LoggedOut,
     /// Its process logged out.
@@ -162,7 +165,7 @@ pub enum Downfall {
     Shutdown,
 }
 
-/// How often what happened.
+/// Counts of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoginCounters {
     /// Requests that we sent.

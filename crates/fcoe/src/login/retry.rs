@@ -1,15 +1,15 @@
 //! What happens when a request is not answered, or not as hoped.
 
-use super::table::{State, fits};
-use super::{Downfall, E_D_TOV, Logins, Ways};
+use super::table::{NeighbourIndex, State, fits};
+use super::{E_D_TOV, Logins, SessionEnd, Ways};
 use linerate_wire::ElsCommand;
 
-/// How often a request is sent again before the login waits for the neighbour's next beacon.
+/// Number of times that a request is sent again before the login waits for the neighbour's next beacon.
 const RETRIES: u8 = 3;
 
 impl Logins {
     /// An entry's time has come.
-    pub(super) fn wake(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+    pub(super) fn wake(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         entry.wake = None;
         let (pending, state) = (entry.pending.take(), entry.state);
@@ -17,7 +17,7 @@ impl Logins {
             match state {
                 // It may wait for a reply that it will not get, and refuses all else until then: LOGO ends that.
                 State::PlogiWait if fits(self.config.role, entry.info.role) => {
-                    self.log_out(now, index, Downfall::Silent, ways);
+                    self.log_out(now, index, SessionEnd::Silent, ways);
                 }
                 State::PlogiWait => self.reset(index),
                 _ => self.again(now, index, ways),
@@ -27,25 +27,25 @@ impl Logins {
         self.counters.timeouts += 1;
         match pending.command {
             ElsCommand::FLOGI | ElsCommand::PLOGI | ElsCommand::PRLI => {
-                if self.may_retry(now, index, Downfall::Silent, ways) {
+                if self.may_retry(now, index, SessionEnd::Silent, ways) {
                     self.again(now, index, ways);
                 }
             }
-            ElsCommand::ADISC => self.restart(now, index, Downfall::Silent, ways),
+            ElsCommand::ADISC => self.restart(now, index, SessionEnd::Silent, ways),
             // Without an answer to RTV the time-outs are the default ones; LOGO is done in any case.
             _ => self.settle(now, index, ways),
         }
     }
 
     /// A request was rejected or answered with nonsense: once more, when others have had time to finish.
-    pub(super) fn retry_later(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
-        if self.may_retry(now, index, Downfall::Refused, ways) {
+    pub(super) fn retry_later(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
+        if self.may_retry(now, index, SessionEnd::Refused, ways) {
             self.wake_at(index, now.saturating_add(E_D_TOV));
         }
     }
 
     /// Counts a retry. After the last one the login is given up until the next beacon.
-    fn may_retry(&mut self, now: u64, index: usize, why: Downfall, ways: &mut impl Ways) -> bool {
+    fn may_retry(&mut self, now: u64, index: NeighbourIndex, why: SessionEnd, ways: &mut impl Ways) -> bool {
         let Some(entry) = self.table.entry_mut(index) else { return false };
         entry.retries += 1;
         if entry.retries > RETRIES {
@@ -61,7 +61,7 @@ impl Logins {
     }
 
     /// Sends the state's request again.
-    fn again(&mut self, now: u64, index: usize, ways: &mut impl Ways) {
+    fn again(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let command = match self.table.entry(index).map(|entry| entry.state) {
             Some(State::Flogi) => ElsCommand::FLOGI,
             Some(State::Plogi) => ElsCommand::PLOGI,
@@ -72,7 +72,7 @@ impl Logins {
     }
 
     /// Ends a session that the peer does not know any more, and logs in anew.
-    pub(super) fn restart(&mut self, now: u64, index: usize, why: Downfall, ways: &mut impl Ways) {
+    pub(super) fn restart(&mut self, now: u64, index: NeighbourIndex, why: SessionEnd, ways: &mut impl Ways) {
         self.lose(index, why);
         self.reset(index);
         self.start(now, index, ways);

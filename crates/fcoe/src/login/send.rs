@@ -1,22 +1,21 @@
-//! What we send: requests and replies, with our own service parameters.
+//! Frames that we send: requests and replies, with our own service parameters.
 
 use super::logins::REPLY_TIME;
-use super::table::{Pending, Way};
+use super::table::{NeighbourIndex, Pending, ReplyPath};
 use super::{Logins, NeighbourInfo, Ways};
 use crate::{Link, Sequence};
 use linerate_wire::{
     AdiscRepr, ClassParameters, ElsAccept, ElsCommand, ElsReply, ElsRequest, FcHeader, FcId, FcType, LoginRepr,
-    LogoRepr, LsRjtRepr, MacAddr, ServicePage, ServicePages, Wwn, els_explanation, els_reason, f_ctl, fcp_service,
-    r_ctl,
+    LogoRepr, LsRjtRepr, MacAddr, RxId, ServicePage, ServicePages, Wwn, els_explanation, els_reason, f_ctl,
+    fcp_service, r_ctl,
 };
 
 /// The longest request but ECHO, which we do not send.
 const REQUEST_LEN: usize = LoginRepr::LEN;
-const MILLISECOND: u64 = 1_000_000;
 
 impl Logins {
     /// Sends a request to a neighbour, and waits for its reply from now on.
-    pub(super) fn request(&mut self, now: u64, index: usize, command: ElsCommand, ways: &mut impl Ways) {
+    pub(super) fn request(&mut self, now: u64, index: NeighbourIndex, command: ElsCommand, ways: &mut impl Ways) {
         let (Some((own, mac)), Some(info)) = (self.own, self.table.entry(index).map(|entry| entry.info)) else {
             return;
         };
@@ -45,7 +44,7 @@ impl Logins {
             df_ctl: 0,
             seq_cnt: 0,
             ox_id: self.ox_id(),
-            rx_id: FcHeader::NO_ID,
+            rx_id: RxId::UNASSIGNED,
             parameter: 0,
         };
         // FC-BB-6, VN2VN login: what logs in to and out of VN_Ports as such goes inside FIP.
@@ -62,19 +61,19 @@ impl Logins {
     }
 
     /// Accepts a request.
-    pub(super) fn accept(&mut self, way: Way, header: &FcHeader, accept: ElsAccept<'_>, ways: &mut impl Ways) {
+    pub(super) fn accept(&mut self, way: ReplyPath, header: &FcHeader, accept: ElsAccept<'_>, ways: &mut impl Ways) {
         self.counters.accepts_sent += 1;
         self.reply(way, header, ElsReply::Accept(accept), ways);
     }
 
     /// Rejects a request.
-    pub(super) fn reject(&mut self, way: Way, header: &FcHeader, reason: (u8, u8), ways: &mut impl Ways) {
+    pub(super) fn reject(&mut self, way: ReplyPath, header: &FcHeader, reason: (u8, u8), ways: &mut impl Ways) {
         self.counters.rejects_sent += 1;
         self.reply(way, header, ElsReply::Reject(LsRjtRepr::new(reason.0, reason.1)), ways);
     }
 
-    fn reply(&mut self, way: Way, header: &FcHeader, reply: ElsReply<'_>, ways: &mut impl Ways) {
-        let mut payload = [0; super::MAX_PAYLOAD];
+    fn reply(&mut self, way: ReplyPath, header: &FcHeader, reply: ElsReply<'_>, ways: &mut impl Ways) {
+        let mut payload = [0; super::MAX_PAYLOAD as usize];
         // What does not fit a frame here came in no frame that there can be.
         let Ok(len) = reply.emit(&mut payload) else { return self.counters.malformed += 1 };
         self.send_back(way, header, (r_ctl::ELS_REPLY, FcType::ELS), &payload[..len], ways);
@@ -83,7 +82,7 @@ impl Logins {
     /// Sends a sequence that ends an exchange to whom it came from.
     pub(super) fn send_back(
         &mut self,
-        way: Way,
+        way: ReplyPath,
         header: &FcHeader,
         (r_ctl, fc_type): (u8, FcType),
         payload: &[u8],
@@ -103,8 +102,8 @@ impl Logins {
             ..*header
         };
         let sent = match way {
-            Way::Fc(to) => ways.fc(&self.sequence(self.link(mac, to), back, &[payload])),
-            Way::Fip(enode_mac, vn_mac) => {
+            ReplyPath::Fc(to) => ways.fc(&self.sequence(self.link(mac, to), back, &[payload])),
+            ReplyPath::Fip(enode_mac, vn_mac) => {
                 let known = self.table.find(header.s_id).and_then(|index| self.table.entry(index));
                 let info = match known.filter(|entry| way.is_from(&entry.info)) {
                     Some(entry) => entry.info,
@@ -121,7 +120,7 @@ impl Logins {
     }
 
     fn sequence<'a>(&self, link: Link, header: FcHeader, payload: &'a [&'a [u8]]) -> Sequence<'a> {
-        Sequence { link, header, max_payload: self.config.max_payload, start: true, end: true, payload }
+        Sequence { link, header, max_payload: usize::from(self.config.max_payload), start: true, end: true, payload }
     }
 
     /// From whom ADISC comes, and its answer.
@@ -156,7 +155,7 @@ impl Logins {
         LoginRepr {
             sequences: 255,
             relative_offset: 0x1f,
-            e_d_tov: milliseconds(super::E_D_TOV),
+            e_d_tov: super::E_D_TOV_MS,
             class_3: ClassParameters {
                 receive_size: self.receive_size(),
                 sequences: 255,
@@ -182,7 +181,7 @@ impl Logins {
     }
 
     fn receive_size(&self) -> u16 {
-        u16::try_from(self.config.max_payload).unwrap_or(u16::MAX)
+        self.config.max_payload
     }
 }
 
@@ -197,11 +196,6 @@ fn stranger(fc_id: FcId, enode_mac: MacAddr, vn_mac: Option<MacAddr>) -> Neighbo
         max_fcoe_size: 0,
         role: None,
     }
-}
-
-/// Nanoseconds in milliseconds.
-pub(super) fn milliseconds(nanoseconds: u64) -> u32 {
-    u32::try_from(nanoseconds / MILLISECOND).unwrap_or(u32::MAX)
 }
 
 /// Reasons and explanations of our rejects.

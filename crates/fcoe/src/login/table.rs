@@ -1,10 +1,11 @@
 //! The table of neighbours: each at a fixed place, found by its address at once.
 
 use super::{LoginConfig, MIN_PAYLOAD, NeighbourInfo};
-use crate::{Peer, Role};
-use linerate_wire::{ElsCommand, FcId, FcoeFrame, LoginRepr, MacAddr, Wwn};
+use crate::indexed::{Indexed, table_index};
+use crate::{Peer, PeerId, Role};
+use linerate_wire::{ElsCommand, FcId, FcoeFrame, LoginRepr, MacAddr, OxId, Wwn};
 
-/// Where the logins with a neighbour stand. The order counts: from [`State::Prli`] on it is logged in as N_Port.
+/// State of the logins with a neighbour. The order counts: from [`State::Prli`] on it is logged in as N_Port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum State {
     /// Not begun: begins with its next beacon.
@@ -27,10 +28,10 @@ pub(super) enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pending {
     pub(super) command: ElsCommand,
-    pub(super) ox_id: u16,
+    pub(super) ox_id: OxId,
 }
 
-/// What PRLI said.
+/// Service parameters of PRLI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Process {
     pub(super) role: Role,
@@ -48,13 +49,13 @@ pub(super) struct Entry {
     pub(super) pending: Option<Pending>,
     /// When the pending request has waited too long; without one, when the state's request is sent (again).
     pub(super) wake: Option<u64>,
-    /// How often the state's request was sent again.
+    /// Number of times that the state's request was sent again.
     pub(super) retries: u8,
     /// ADISC is to be sent as soon as nothing is pending.
     pub(super) verify: bool,
     /// RTV is to be sent as soon as nothing is pending.
     pub(super) ask_times: bool,
-    /// Octets of payload in a frame, as PLOGI said.
+    /// Bytes of payload in a frame, as PLOGI said.
     pub(super) max_payload: usize,
     pub(super) e_d_tov: u64,
     pub(super) r_a_tov: u64,
@@ -75,7 +76,7 @@ impl Entry {
             retries: 0,
             verify: false,
             ask_times: false,
-            max_payload: MIN_PAYLOAD,
+            max_payload: usize::from(MIN_PAYLOAD),
             e_d_tov: super::E_D_TOV,
             r_a_tov: super::R_A_TOV,
             process: None,
@@ -83,80 +84,85 @@ impl Entry {
         }
     }
 
-    /// Whether the names in its service parameters are its own.
+    /// True if the names in its service parameters are its own.
     pub(super) fn is_named(&self, port_name: Wwn, node_name: Wwn) -> bool {
         (self.info.wwpn, self.info.wwnn) == (port_name, node_name)
     }
 
     /// What goes into a frame to it: the least of what it takes, what reaches it, and what we take.
-    pub(super) fn agree_on_payload(&mut self, ours: usize, login: &LoginRepr) {
-        let reaches = usize::from(self.info.max_fcoe_size).checked_sub(FcoeFrame::OVERHEAD).unwrap_or(ours);
-        let takes = usize::from(login.receive_size.min(login.class_3.receive_size));
-        self.max_payload = ours.min(reaches).min(takes).max(MIN_PAYLOAD) & !3;
+    pub(super) fn agree_on_payload(&mut self, ours: u16, login: &LoginRepr) {
+        let reaches =
+            usize::from(self.info.max_fcoe_size).checked_sub(FcoeFrame::OVERHEAD).unwrap_or(usize::from(ours));
+        let takes = login.receive_size.min(login.class_3.receive_size);
+        self.max_payload = usize::from(ours.min(takes)).min(reaches).max(usize::from(MIN_PAYLOAD)) & !3;
     }
 }
 
-const NONE: u16 = u16::MAX;
+table_index! {
+    /// The place of a neighbour in the table of logins: the index of its [`PeerId`].
+    NeighbourIndex
+}
+
+const NONE: NeighbourIndex = NeighbourIndex(u16::MAX);
 /// Each neighbour may have one request pending, and there are 4095 OX_IDs for them.
-const MOST: usize = 2048;
+const MOST: u16 = 2048;
 
 /// A fixed number of places, and which of them an address has.
 #[derive(Debug)]
 pub(super) struct Table {
-    places: Vec<Option<Entry>>,
-    generations: Vec<u16>,
+    places: Indexed<NeighbourIndex, Option<Entry>>,
+    generations: Indexed<NeighbourIndex, u16>,
     /// By N_Port_ID: VN2VN's have 16 bits (FC-BB-6, locally unique N_Port_ID).
-    by_id: Box<[u16]>,
+    by_id: Box<[NeighbourIndex]>,
 }
 
 impl Table {
     pub(super) fn new(config: &LoginConfig) -> Self {
-        let places = config.peers.clamp(1, MOST);
+        let places = u16::try_from(config.peers).map_or(MOST, |peers| peers.clamp(1, MOST));
         Self {
-            places: std::iter::repeat_with(|| None).take(places).collect(),
-            generations: vec![0; places],
+            places: Indexed::filled(places, || None),
+            generations: Indexed::filled(places, || 0),
             by_id: vec![NONE; 1 << 16].into_boxed_slice(),
         }
     }
 
-    pub(super) fn find(&self, id: FcId) -> Option<usize> {
+    pub(super) fn find(&self, id: FcId) -> Option<NeighbourIndex> {
         let index = *self.by_id.get(usize::try_from(id.value()).ok()?)?;
-        (index != NONE).then_some(usize::from(index))
+        (index != NONE).then_some(index)
     }
 
-    pub(super) fn find_name(&self, wwpn: Wwn) -> Option<usize> {
-        self.places.iter().position(|entry| entry.as_ref().is_some_and(|entry| entry.info.wwpn == wwpn))
+    pub(super) fn find_name(&self, wwpn: Wwn) -> Option<NeighbourIndex> {
+        self.entries().find(|(_, entry)| entry.info.wwpn == wwpn).map(|(index, _)| index)
     }
 
-    pub(super) fn entry(&self, index: usize) -> Option<&Entry> {
+    pub(super) fn entry(&self, index: NeighbourIndex) -> Option<&Entry> {
         self.places.get(index)?.as_ref()
     }
 
-    pub(super) fn entry_mut(&mut self, index: usize) -> Option<&mut Entry> {
+    pub(super) fn entry_mut(&mut self, index: NeighbourIndex) -> Option<&mut Entry> {
         self.places.get_mut(index)?.as_mut()
     }
 
     /// The places that are taken.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (usize, &Entry)> {
-        self.places.iter().enumerate().filter_map(|(index, entry)| Some((index, entry.as_ref()?)))
+    pub(super) fn entries(&self) -> impl Iterator<Item = (NeighbourIndex, &Entry)> {
+        self.places.indices().zip(self.places.iter()).filter_map(|(index, entry)| Some((index, entry.as_ref()?)))
     }
 
-    /// How many places there are.
-    pub(super) fn len(&self) -> usize {
-        self.places.len()
+    /// All places there are.
+    pub(super) fn indices(&self) -> impl Iterator<Item = NeighbourIndex> + use<> {
+        self.places.indices()
     }
 
     /// Takes a place for a neighbour whose address is not here; none if all are taken.
-    pub(super) fn insert(&mut self, info: NeighbourInfo) -> Option<usize> {
-        let index = self.places.iter().position(Option::is_none)?;
-        let place = u16::try_from(index).ok()?;
-        *self.by_id.get_mut(usize::try_from(info.fc_id.value()).ok()?)? = place;
+    pub(super) fn insert(&mut self, info: NeighbourInfo) -> Option<NeighbourIndex> {
+        let index = self.places.indices().find(|index| self.places[*index].is_none())?;
+        *self.by_id.get_mut(usize::try_from(info.fc_id.value()).ok()?)? = index;
         self.places[index] = Some(Entry::new(info));
         Some(index)
     }
 
     /// Empties a place.
-    pub(super) fn remove(&mut self, index: usize) {
+    pub(super) fn remove(&mut self, index: NeighbourIndex) {
         if let Some(entry) = self.places.get_mut(index).and_then(Option::take)
             && let Ok(id) = usize::try_from(entry.info.fc_id.value())
         {
@@ -164,30 +170,30 @@ impl Table {
         }
     }
 
-    /// A new generation of a place: its next session.
-    pub(super) fn next_generation(&mut self, index: usize) -> u16 {
+    /// The identifier of a neighbour's next session.
+    pub(super) fn next_session(&mut self, index: NeighbourIndex) -> PeerId {
         let generation = &mut self.generations[index];
         *generation = generation.wrapping_add(1);
-        *generation
+        PeerId { index: index.0, generation: *generation }
     }
 }
 
-/// Whether ports of these roles have anything to say to each other; a role that is not known may fit.
+/// True if ports of these roles have anything to say to each other; a role that is not known may fit.
 pub(super) fn fits(ours: Role, theirs: Option<Role>) -> bool {
     theirs.is_none_or(|theirs| ours.target && theirs.initiator || ours.initiator && theirs.target)
 }
 
-/// Where a link service came from, and where its reply goes.
+/// Path of a link service, and of its reply.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Way {
+pub(super) enum ReplyPath {
     /// Inside FIP, from this ENode MAC address, of a VN_Port with that one if it says so.
     Fip(MacAddr, Option<MacAddr>),
     /// In an FCoE frame, from this MAC address.
     Fc(MacAddr),
 }
 
-impl Way {
-    /// Whether it comes from this neighbour.
+impl ReplyPath {
+    /// True if it comes from this neighbour.
     pub(super) fn is_from(self, info: &NeighbourInfo) -> bool {
         match self {
             Self::Fip(enode, vn) => enode == info.enode_mac && vn.is_none_or(|vn| vn == info.vn_mac),

@@ -5,7 +5,8 @@ use crate::{
     DeviceServer, ExchangeStatus, Initiator, Logins, NeighbourInfo, Peer, Sequence, Target, Transmit, Vn2vn, Ways,
 };
 use linerate_wire::{
-    ElsCommand, EtherType, EthernetFrame, FcHeader, FcId, FcType, FcoeFrame, FipElsKind, VlanHeader, VlanTag, r_ctl,
+    ElsCommand, EtherType, EthernetFrame, FcHeader, FcId, FcType, FcoeFrame, FipElsKind, OxId, RxId, VlanHeader,
+    VlanTag, r_ctl,
 };
 
 /// Why a frame went to no part.
@@ -93,8 +94,8 @@ impl<S: DeviceServer> Node<S> {
         let frame = FcoeFrame::new_checked(payload).map_err(|_| NodeDrop::Malformed)?;
         let header = frame.header();
         // Of the link services below those of logins, the initiator's come first, then the target's.
-        let inquiry = header.fc_type == FcType::ELS && header.ox_id >= crate::target::FIRST_OX_ID;
-        let ours = header.from_responder() && !inquiry;
+        let rec_poll = header.fc_type == FcType::ELS && header.ox_id >= crate::target::FIRST_OX_ID;
+        let ours = header.from_responder() && !rec_poll;
         match (header.fc_type, header.r_ctl) {
             (FcType::FCP, _) | (FcType::BLS, r_ctl::BLS_ABTS | r_ctl::BLS_BA_ACC | r_ctl::BLS_BA_RJT) => {}
             (FcType::ELS, r_ctl::ELS_REPLY) if header.ox_id < Logins::FIRST_OX_ID => {}
@@ -158,7 +159,7 @@ impl<S: DeviceServer, T: Transmit> Ways for Out<'_, S, T> {
         self.out.sequence(sequence) > 0
     }
 
-    fn exchange_status(&mut self, peer: &Peer, originator: FcId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus> {
+    fn exchange_status(&mut self, peer: &Peer, originator: FcId, ox_id: OxId, rx_id: RxId) -> Option<ExchangeStatus> {
         if originator == peer.own {
             self.initiator.as_ref()?.exchange_status(peer.id, ox_id, rx_id)
         } else {
@@ -166,7 +167,7 @@ impl<S: DeviceServer, T: Transmit> Ways for Out<'_, S, T> {
         }
     }
 
-    fn reinstate(&mut self, peer: &Peer, ox_id: u16, rx_id: u16) -> bool {
+    fn reinstate(&mut self, peer: &Peer, ox_id: OxId, rx_id: RxId) -> bool {
         self.target.as_mut().is_none_or(|target| target.reinstate(peer.fc_id, ox_id, rx_id))
     }
 }

@@ -1,4 +1,4 @@
-//! T10 protection information (SBC-3, clause 4.22): eight octets behind each block that tell whether the block is what was
+//! T10 protection information (SBC-3, clause 4.22): eight bytes behind each block that tell whether the block is what was
 //! written and where it was written.
 
 use thiserror::Error;
@@ -24,7 +24,7 @@ impl Guard {
     }
 }
 
-/// What the tags mean (SBC-3, clause 4.22.2).
+/// Meaning of the tags (SBC-3, clause 4.22.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProtectionType {
     /// The reference tag is the low half of the block's address.
@@ -64,17 +64,17 @@ pub struct ProtectionTuple {
     pub guard: u16,
     /// What the owner of the block says of it.
     pub application: u16,
-    /// Where the block belongs.
+    /// Reference tag: the place of the block.
     pub reference: u32,
 }
 
 impl ProtectionTuple {
-    /// Octets of it.
+    /// Bytes of it.
     pub const LEN: usize = 8;
     /// What says nothing of its block: none was written, or it was given back.
     pub(crate) const NONE: Self = Self { guard: u16::MAX, application: u16::MAX, reference: u32::MAX };
 
-    /// Its octets.
+    /// Its bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let ([a, b], [c, d], [e, f, g, h]) =
@@ -89,7 +89,7 @@ impl ProtectionTuple {
         Self::parse(tuple)
     }
 
-    /// From its octets.
+    /// From its bytes.
     #[must_use]
     pub const fn parse(octets: [u8; Self::LEN]) -> Self {
         let [a, b, c, d, e, f, g, h] = octets;
@@ -126,19 +126,19 @@ pub enum ProtectionError {
     Reference(u64),
 }
 
-/// How blocks are protected.
+/// Protection of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protection {
-    /// What the tags mean.
+    /// Meaning of the tags.
     pub kind: ProtectionType,
     /// What the guard is.
     pub guard: Guard,
-    /// Octets of a block without protection information.
+    /// Bytes of a block without protection information.
     pub block: usize,
 }
 
 impl Protection {
-    /// Octets of a block with protection information.
+    /// Bytes of a block with protection information.
     #[must_use]
     pub const fn stride(&self) -> usize {
         self.block + ProtectionTuple::LEN
@@ -175,7 +175,7 @@ impl Protection {
         ProtectionTuple { reference, ..tuple }
     }
 
-    /// Moves blocks together that have protection information behind them; returns the octets that are left.
+    /// Moves blocks together that have protection information behind them; returns the bytes that are left.
     pub fn strip(&self, blocks: &mut [u8]) -> usize {
         let count = blocks.len() / self.stride();
         for index in 1..count {

@@ -28,7 +28,7 @@ impl Attentions {
         (Self::LUNS_CHANGED, asc::LUNS_CHANGED),
     ];
 
-    /// Whether there is nothing to be told, and the unit is seen.
+    /// True if there is nothing to be told, and the unit is seen.
     pub(super) const fn is_quiet(self) -> bool {
         self.0 == 0
     }

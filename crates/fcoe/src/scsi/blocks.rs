@@ -7,13 +7,14 @@ use super::transfer::{medium, moved, stride};
 use super::unit::{MAX_COMPARE, MAX_SPAN, length_field, options_field};
 use super::work::{Compare, Guarded, Same, SameStage, Unmap, Verify, Work};
 use super::{Response, Step};
+use linerate_block::Tag;
 use linerate_wire::scsi::{Cdb, Transfer, asc};
 
 impl Disks {
     /// VERIFY (SBC-3, clause 5.29).
-    pub(super) fn verify(&mut self, place: usize, transfer: &Transfer, compare: u8) -> Result<Step, Response> {
-        let slot = &mut self.tasks[place];
-        let unit = &mut self.units[usize::from(slot.unit)];
+    pub(super) fn verify(&mut self, tag: Tag, transfer: &Transfer, compare: u8) -> Result<Step, Response> {
+        let slot = &mut self.tasks[tag];
+        let unit = &mut self.units[slot.unit];
         let guarded = medium(unit, transfer)?;
         let blocks = u64::from(transfer.blocks);
         unit.has(transfer.lba, blocks)?;
@@ -23,17 +24,16 @@ impl Disks {
             0 => 0,
             1 => {
                 unit.span(transfer)?;
-                moved(unit, transfer, guarded.as_ref())
+                moved(unit, transfer.blocks, guarded.as_ref())
             }
             3 => stride(unit, guarded.as_ref()),
             _ => return Err(Response::invalid_field(options_field(transfer.width), Some(2))),
         };
-        let len = u32::try_from(len).unwrap_or(u32::MAX);
         if blocks == 0 || len == 0 && unit.is_direct() {
             return Ok(Step::End(Response::good(0)));
         }
         // A comparison with one block is as long as WRITE SAME of it.
-        if one && blocks > MAX_SPAN / unit.block() {
+        if one && transfer.blocks > unit.blocks_in(MAX_SPAN) {
             return Err(Response::invalid_field(length_field(transfer.width), None));
         }
         // What is verified is on the medium first.
@@ -41,17 +41,17 @@ impl Disks {
         let work = Work::Verify(Verify { lba: transfer.lba, left: blocks, done: 0, data: None, one, guarded, flush });
         if len == 0 {
             slot.work = work;
-            return Ok(self.go(place));
+            return Ok(self.go(tag));
         }
-        self.receive(place, len, work)
+        self.receive(tag, len, work)
     }
 
     /// WRITE SAME (SBC-3, clause 5.43).
-    pub(super) fn write_same(&mut self, place: usize, cdb: &Cdb) -> Result<Step, Response> {
+    pub(super) fn write_same(&mut self, tag: Tag, cdb: &Cdb) -> Result<Step, Response> {
         let Cdb::WriteSame { width, lba, blocks, protect, anchor, unmap, no_data } = *cdb else {
             return Err(Response::illegal(asc::OPCODE));
         };
-        let unit = &mut self.units[usize::from(self.tasks[place].unit)];
+        let unit = &mut self.units[self.tasks[tag].unit];
         let guarded = medium(unit, &Transfer { width, lba, blocks, protect, dpo: false, fua: false })?;
         let options = options_field(width);
         if unmap && !unit.geometry.discards {
@@ -63,7 +63,7 @@ impl Disks {
         unit.writable()?;
         unit.has(lba, u64::from(blocks))?;
         // Clause 6.5.3: WSNZ, and MAXIMUM WRITE SAME LENGTH.
-        if blocks == 0 || u64::from(blocks) > MAX_SPAN / unit.block() {
+        if blocks == 0 || blocks > unit.blocks_in(MAX_SPAN) {
             return Err(Response::invalid_field(length_field(width), None));
         }
         // Without data, zeros came, whose protection information says nothing (clause 5.44: NDOB).
@@ -74,17 +74,17 @@ impl Disks {
         let (left, stage) = (u64::from(blocks), SameStage::Begin);
         let work = Work::Same(Same { lba, left, done: 0, unmap, data: None, guarded, stage });
         if no_data {
-            let slot = &mut self.tasks[place];
+            let slot = &mut self.tasks[tag];
             slot.wanted = 0;
             slot.work = work;
-            return Ok(self.go(place));
+            return Ok(self.go(tag));
         }
-        self.receive(place, u32::try_from(len).unwrap_or(u32::MAX), work)
+        self.receive(tag, len, work)
     }
 
     /// UNMAP (SBC-3, clause 5.28).
-    pub(super) fn unmap(&mut self, place: usize, anchor: bool, len: u16) -> Result<Step, Response> {
-        let index = usize::from(self.tasks[place].unit);
+    pub(super) fn unmap(&mut self, tag: Tag, anchor: bool, len: u16) -> Result<Step, Response> {
+        let index = self.tasks[tag].unit;
         self.ready(index)?;
         let unit = &self.units[index];
         if !unit.geometry.discards {
@@ -97,19 +97,19 @@ impl Disks {
         if len == 0 {
             return Ok(Step::End(Response::good(0)));
         }
-        self.receive(place, u32::from(len), Work::Unmap(Unmap::default()))
+        self.receive(tag, u32::from(len), Work::Unmap(Unmap::default()))
     }
 
     /// COMPARE AND WRITE (SBC-3, clause 5.2).
     pub(super) fn compare_and_write(
         &mut self,
-        place: usize,
+        tag: Tag,
         lba: u64,
         blocks: u8,
         protect: u8,
         fua: bool,
     ) -> Result<Step, Response> {
-        let unit = &self.units[usize::from(self.tasks[place].unit)];
+        let unit = &self.units[self.tasks[tag].unit];
         let transfer = Transfer { protect, ..Transfer::new(lba, u32::from(blocks)) };
         let guarded = medium(unit, &transfer)?;
         unit.writable()?;
@@ -118,7 +118,7 @@ impl Disks {
         if blocks == 0 {
             return Ok(Step::End(Response::good(0)));
         }
-        let len = u32::try_from(2 * moved(unit, &transfer, guarded.as_ref())).unwrap_or(u32::MAX);
-        self.receive(place, len, Work::Compare(Compare { lba, fua, data: None, guarded }))
+        let len = moved(unit, 2 * u32::from(blocks), guarded.as_ref());
+        self.receive(tag, len, Work::Compare(Compare { lba, fua, data: None, guarded }))
     }
 }

@@ -1,14 +1,15 @@
-//! What each command does.
+//! Execution of commands.
 
 use super::attention::Attentions;
 use super::disks::Disks;
 use super::mode::Question;
 use super::task::Stage;
 use super::transfer::STOPPED;
-use super::unit::options_field;
+use super::unit::{UnitIndex, options_field};
 use super::work::{Flush, Work};
 use super::{Response, Step, Task, inquiry, mode, opcodes};
-use linerate_block::Buffer;
+use crate::indexed::TableIndex;
+use linerate_block::{Buffer, Tag};
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{Cdb, ReserveParameters, Sense, SenseKey, asc, lun_octets, put_luns};
 
@@ -37,27 +38,27 @@ impl Disks {
     }
 
     /// What a nexus must be told before its command is done; some commands are done all the same (SAM-5, clause 5.14).
-    pub(super) fn attention(&mut self, task: &Task<'_>, unit: usize) -> Option<Response> {
+    pub(super) fn attention(&mut self, task: &Task<'_>, unit: UnitIndex) -> Option<Response> {
         match super::response::parse(task.cdb) {
             Ok(Cdb::Inquiry { .. } | Cdb::ReportLuns { .. } | Cdb::RequestSense { .. }) => None,
             _ => {
-                let sense = self.nexuses.get_mut(task.nexus)?.units.get_mut(unit)?.take()?;
+                let sense = self.nexuses.get_mut(task.nexus)?.units.get_mut(unit.number())?.take()?;
                 Some(self.count(unit, Response::check(&sense)))
             }
         }
     }
 
     /// Counts an end that comes before a task has begun.
-    pub(super) fn count(&mut self, unit: usize, response: Response) -> Response {
+    pub(super) fn count(&mut self, unit: UnitIndex, response: Response) -> Response {
         self.units[unit].counters.checks += u64::from(response.status == Response::CHECK_CONDITION);
         response
     }
 
     /// Does a command, or its first step.
     #[inline]
-    pub(super) fn execute(&mut self, place: usize, cdb: Cdb) -> Result<Step, Response> {
-        let slot = &self.tasks[place];
-        let reservations = &self.units[usize::from(slot.unit)].reservations;
+    pub(super) fn execute(&mut self, tag: Tag, cdb: Cdb) -> Result<Step, Response> {
+        let slot = &self.tasks[tag];
+        let reservations = &self.units[slot.unit].reservations;
         if reservations.is_held() {
             let who = self.nexuses.get(slot.nexus).map_or(Wwn(0), |nexus| nexus.wwpn);
             if !reservations.allows(who, &cdb) {
@@ -65,15 +66,15 @@ impl Disks {
             }
         }
         match cdb {
-            Cdb::Read(transfer) => self.read(place, &transfer),
-            Cdb::Write(transfer) => self.write(place, &transfer, false),
-            _ => self.execute_other(place, cdb),
+            Cdb::Read(transfer) => self.read(tag, &transfer),
+            Cdb::Write(transfer) => self.write(tag, &transfer, false),
+            _ => self.execute_other(tag, cdb),
         }
     }
 
-    fn execute_other(&mut self, place: usize, cdb: Cdb) -> Result<Step, Response> {
-        let nexus = self.tasks[place].nexus;
-        let index = usize::from(self.tasks[place].unit);
+    fn execute_other(&mut self, tag: Tag, cdb: Cdb) -> Result<Step, Response> {
+        let nexus = self.tasks[tag].nexus;
+        let index = self.tasks[tag].unit;
         self.scratch.clear();
         let allocation = match cdb {
             Cdb::TestUnitReady => {
@@ -81,7 +82,7 @@ impl Disks {
                 return Ok(Step::End(Response::good(0)));
             }
             Cdb::RequestSense { descriptors, allocation } => {
-                let sense = self.nexuses.get_mut(nexus).and_then(|nexus| nexus.units.get_mut(index)?.take());
+                let sense = self.nexuses.get_mut(nexus).and_then(|nexus| nexus.units.get_mut(index.number())?.take());
                 let sense = sense.unwrap_or_else(|| match self.ready(index) {
                     Ok(()) => Sense::new(SenseKey::NO_SENSE, asc::NONE),
                     Err(_) => STOPPED,
@@ -121,12 +122,12 @@ impl Disks {
                 allocation
             }
             Cdb::StartStop { power, no_flush, load, start, .. } => {
-                return self.start_stop(place, power, no_flush, load, start);
+                return self.start_stop(tag, power, no_flush, load, start);
             }
             Cdb::SynchronizeCache { lba, blocks, .. } => {
                 self.ready(index)?;
                 self.units[index].has(lba, u64::from(blocks))?;
-                return self.flush(place);
+                return self.flush(tag);
             }
             Cdb::PreFetch { lba, blocks, .. } => {
                 self.ready(index)?;
@@ -139,13 +140,13 @@ impl Disks {
                 if compare > 1 {
                     return Err(Response::invalid_field(options_field(transfer.width), Some(2)));
                 }
-                return self.write(place, &transfer, true);
+                return self.write(tag, &transfer, true);
             }
-            Cdb::Verify { transfer, compare } => return self.verify(place, &transfer, compare),
-            Cdb::WriteSame { .. } => return self.write_same(place, &cdb),
-            Cdb::Unmap { anchor, len } => return self.unmap(place, anchor, len),
+            Cdb::Verify { transfer, compare } => return self.verify(tag, &transfer, compare),
+            Cdb::WriteSame { .. } => return self.write_same(tag, &cdb),
+            Cdb::Unmap { anchor, len } => return self.unmap(tag, anchor, len),
             Cdb::CompareAndWrite { lba, blocks, protect, fua, .. } => {
-                return self.compare_and_write(place, lba, blocks, protect, fua);
+                return self.compare_and_write(tag, lba, blocks, protect, fua);
             }
             Cdb::PersistentReserveIn { action, allocation } => {
                 self.units[index].reservations.report(action, &mut self.scratch);
@@ -156,17 +157,17 @@ impl Disks {
                 if usize::try_from(len).ok() != Some(ReserveParameters::LEN) {
                     return Err(Response::illegal(asc::PARAMETER_LENGTH));
                 }
-                self.tasks[place].cdb = cdb;
-                return self.receive(place, len, Work::Reserve(None));
+                self.tasks[tag].cdb = cdb;
+                return self.receive(tag, len, Work::Reserve(None));
             }
-            Cdb::Read(_) | Cdb::Write(_) => return self.execute(place, cdb),
+            Cdb::Read(_) | Cdb::Write(_) => return self.execute(tag, cdb),
         };
         self.answer(allocation)
     }
 
     /// Sends what stands in the scratch, as much of it as is taken.
     fn answer(&mut self, allocation: u32) -> Result<Step, Response> {
-        let len = self.scratch.len().min(usize::try_from(allocation).unwrap_or(usize::MAX));
+        let len = self.scratch.len().min(allocation as usize);
         let then = Response::good(len as u64);
         if len == 0 {
             return Ok(Step::End(then));
@@ -193,15 +194,15 @@ impl Disks {
         Ok(())
     }
 
-    /// Whether the medium can be reached.
-    pub(super) fn ready(&self, index: usize) -> Result<(), Response> {
+    /// Checks that the medium can be reached.
+    pub(super) fn ready(&self, index: UnitIndex) -> Result<(), Response> {
         if self.units[index].stopped { Err(Response::check(&STOPPED)) } else { Ok(()) }
     }
 
     /// Asks for data out, as much of it as the command needs. Half a command would not be what was asked: when FCP_DL is
     /// less, nothing is moved.
-    pub(super) fn receive(&mut self, place: usize, len: u32, work: Work) -> Result<Step, Response> {
-        let slot = &mut self.tasks[place];
+    pub(super) fn receive(&mut self, tag: Tag, len: u32, work: Work) -> Result<Step, Response> {
+        let slot = &mut self.tasks[tag];
         if len > slot.data_out {
             return Err(Response { wanted: u64::from(len), ..Response::illegal(asc::INFORMATION_UNIT) });
         }
@@ -213,42 +214,35 @@ impl Disks {
         Ok(Step::Receive { buffer })
     }
 
-    fn flush(&mut self, place: usize) -> Result<Step, Response> {
-        let slot = &mut self.tasks[place];
+    fn flush(&mut self, tag: Tag) -> Result<Step, Response> {
+        let slot = &mut self.tasks[tag];
         slot.wanted = 0;
-        if !self.units[usize::from(slot.unit)].geometry.volatile {
+        if !self.units[slot.unit].geometry.volatile {
             return Ok(Step::End(Response::good(0)));
         }
         slot.work = Work::Flush(Flush::default());
-        Ok(self.go(place))
+        Ok(self.go(tag))
     }
 
     /// START STOP UNIT (SBC-3, clause 5.25): a stopped unit has all that was written on its medium.
-    fn start_stop(
-        &mut self,
-        place: usize,
-        power: u8,
-        no_flush: bool,
-        load: bool,
-        start: bool,
-    ) -> Result<Step, Response> {
+    fn start_stop(&mut self, tag: Tag, power: u8, no_flush: bool, load: bool, start: bool) -> Result<Step, Response> {
         if power != 0 {
             return Err(Response::invalid_field(4, Some(7)));
         }
         if load {
             return Err(Response::invalid_field(4, Some(1)));
         }
-        self.units[usize::from(self.tasks[place].unit)].stopped = !start;
+        self.units[self.tasks[tag].unit].stopped = !start;
         if start || no_flush {
             return Ok(Step::End(Response::good(0)));
         }
-        self.flush(place)
+        self.flush(tag)
     }
 
     /// PERSISTENT RESERVE OUT whose parameters are there.
-    pub(super) fn reserve(&mut self, place: usize) -> Result<Step, Response> {
-        let slot = &mut self.tasks[place];
-        let (nexus, index, wanted) = (slot.nexus, usize::from(slot.unit), slot.wanted);
+    pub(super) fn reserve(&mut self, tag: Tag) -> Result<Step, Response> {
+        let slot = &mut self.tasks[tag];
+        let (nexus, index, wanted) = (slot.nexus, slot.unit, slot.wanted);
         let (Work::Reserve(Some(list)), Cdb::PersistentReserveOut { action, scope, kind, .. }) =
             (std::mem::take(&mut slot.work), slot.cdb)
         else {
@@ -261,7 +255,7 @@ impl Disks {
         let effects = self.units[index].reservations.act(who, action, scope, kind, &parameters)?;
         for (wwpn, attention) in effects.told {
             for other in self.nexuses.iter_mut().filter(|other| other.wwpn == wwpn) {
-                other.units[index].add(attention);
+                other.units[index.number()].add(attention);
             }
         }
         for wwpn in effects.aborted {

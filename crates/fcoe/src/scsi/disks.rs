@@ -2,11 +2,12 @@
 
 use super::attention::Attentions;
 use super::nexus::{Mask, Nexus, Nexuses};
-use super::run::place;
-use super::task::{Operations, Slot, Stage};
-use super::unit::{Unit, UnitCounters};
+use super::task::{Operations, Stage, Tasks};
+use super::unit::{NO_UNIT, Unit, UnitCounters, UnitIndex};
 use super::work::Work;
 use super::{DeviceServer, Function, FunctionResponse, Lun, Response, Step, Task, TaskAttribute};
+use crate::indexed::Indexed;
+use crate::indexed::TableIndex;
 use crate::{PeerId, ProtectionType};
 use linerate_block::{Backend, Buffer, Geometry, GeometryError, Memory, Pool, Tag};
 use linerate_wire::Wwn;
@@ -21,7 +22,7 @@ pub struct DisksConfig {
     pub wwpn: Wwn,
     /// The name of the node.
     pub wwnn: Wwn,
-    /// Octets that all buffers have together at most; a command that finds none ends with TASK SET FULL.
+    /// Bytes that all buffers have together at most; a command that finds none ends with TASK SET FULL.
     pub buffers: usize,
 }
 
@@ -67,26 +68,23 @@ pub struct DiskStatus<'a> {
 /// sends again (SRR) is what the memory holds at that time.
 pub struct Disks {
     pub(super) config: DisksConfig,
-    pub(super) units: Vec<Unit>,
+    pub(super) units: Indexed<UnitIndex, Unit>,
     /// The place in `units` of each LUN, or `NO_UNIT`.
-    luns: Vec<u16>,
+    luns: Vec<UnitIndex>,
     mask: Mask,
     pub(super) nexuses: Nexuses,
-    /// By tag.
-    pub(super) tasks: Vec<Slot>,
+    pub(super) tasks: Tasks,
     pub(super) operations: Operations,
     /// Tasks that waited for others and go on.
     pub(super) woken: VecDeque<Tag>,
     /// Steps that were not asked for yet.
     pub(super) ready: VecDeque<(Tag, Step)>,
     /// Units whose back end has something to end.
-    pub(super) busy: Vec<u16>,
+    pub(super) busy: Vec<UnitIndex>,
     pub(super) pool: Pool,
-    /// Where data in is put together.
+    /// Scratch memory for data in.
     pub(super) scratch: Vec<u8>,
 }
-
-const NO_UNIT: u16 = u16::MAX;
 
 impl Disks {
     /// None yet.
@@ -94,11 +92,11 @@ impl Disks {
     pub fn new(config: &DisksConfig) -> Self {
         Self {
             config: *config,
-            units: Vec::new(),
+            units: Indexed::new(),
             luns: Vec::new(),
             mask: Mask::default(),
             nexuses: Nexuses::default(),
-            tasks: Vec::new(),
+            tasks: Tasks::default(),
             operations: Operations::default(),
             woken: VecDeque::new(),
             ready: VecDeque::new(),
@@ -132,19 +130,18 @@ impl Disks {
         if lun >= 0x4000 {
             return Err(DisksError::Lun(lun));
         }
-        let place = usize::from(lun);
-        if self.luns.get(place).is_some_and(|unit| *unit != NO_UNIT) {
+        let number = usize::from(lun);
+        if self.luns.get(number).is_some_and(|unit| *unit != NO_UNIT) {
             return Err(DisksError::Taken(lun));
         }
         let geometry = backend.geometry();
         let size = geometry.blocks.checked_mul(u64::from(geometry.block_size)).unwrap_or(0);
         Geometry::blocks_of(size, geometry.block_size).map_err(|error| DisksError::Geometry(lun, error))?;
-        if self.luns.len() <= place {
-            self.luns.resize(place + 1, NO_UNIT);
+        if self.luns.len() <= number {
+            self.luns.resize(number + 1, NO_UNIT);
         }
-        // There are fewer than 16384 units, as many as numbers.
-        self.luns[place] = u16::try_from(self.units.len()).unwrap_or(NO_UNIT);
-        self.units.push(Unit::new(lun, backend, kind));
+        // There are no more units than numbers of them, which are fewer than 16384.
+        self.luns[number] = self.units.push(Unit::new(lun, backend, kind)).unwrap_or(NO_UNIT);
         self.see_anew();
         Ok(())
     }
@@ -165,7 +162,7 @@ impl Disks {
         })
     }
 
-    /// Octets of buffers that tasks and operations have.
+    /// Bytes of buffers that tasks and operations have.
     #[must_use]
     pub fn lent(&self) -> usize {
         self.pool.lent()
@@ -190,9 +187,9 @@ impl Disks {
 
     /// The unit of a LUN that a nexus sees, and what it must be told of it.
     #[inline]
-    pub(super) fn find(&self, nexus: PeerId, lun: Lun) -> Option<(usize, Attentions)> {
-        let unit = usize::from(*self.luns.get(usize::from(lun_number(lun.0)?))?);
-        let attentions = *self.nexuses.get(nexus)?.units.get(unit)?;
+    pub(super) fn find(&self, nexus: PeerId, lun: Lun) -> Option<(UnitIndex, Attentions)> {
+        let unit = *self.luns.get(usize::from(lun_number(lun.0)?))?;
+        let attentions = *self.nexuses.get(nexus)?.units.get(unit.number())?;
         (!attentions.is_hidden()).then_some((unit, attentions))
     }
 }
@@ -210,27 +207,25 @@ impl DeviceServer for Disks {
     }
 
     fn nexus_lost(&mut self, nexus: PeerId) {
-        for place in 0..self.tasks.len() {
-            if self.tasks[place].stage != Stage::Idle && self.tasks[place].nexus == nexus {
-                self.drop_task(place);
+        for tag in self.tasks.tags() {
+            if self.tasks[tag].stage != Stage::Idle && self.tasks[tag].nexus == nexus {
+                self.drop_task(tag);
             }
         }
         self.nexuses.remove(nexus);
     }
 
     fn command(&mut self, _now: u64, task: &Task<'_>) -> Step {
-        let place = place(task.tag);
-        if self.tasks.len() <= place {
-            self.tasks.resize_with(place + 1, Slot::default);
-        }
-        if self.tasks[place].stage != Stage::Idle {
-            self.drop_task(place);
+        let tag = task.tag;
+        self.tasks.reach(tag);
+        if self.tasks[tag].stage != Stage::Idle {
+            self.drop_task(tag);
         }
         let Some((unit, attentions)) = self.find(task.nexus, task.lun) else {
             return self.no_unit(task);
         };
-        let slot = &mut self.tasks[place];
-        slot.unit = u16::try_from(unit).unwrap_or(NO_UNIT);
+        let slot = &mut self.tasks[tag];
+        slot.unit = unit;
         slot.nexus = task.nexus;
         slot.attribute = task.attribute;
         slot.data_out = task.data_out;
@@ -248,37 +243,36 @@ impl DeviceServer for Disks {
             return Step::End(self.count(unit, Response::illegal(asc::INVALID_MESSAGE)));
         }
         if !self.units[unit].order.admit(task.tag, task.attribute) {
-            let slot = &mut self.tasks[place];
+            let slot = &mut self.tasks[tag];
             slot.stage = Stage::Waiting;
             slot.cdb = cdb;
             return Step::Pending;
         }
-        self.run(place, cdb)
+        self.run(tag, cdb)
     }
 
     fn received(&mut self, _now: u64, tag: Tag, buffer: Option<Buffer>) -> Step {
-        let place = place(tag);
-        match self.tasks.get(place).map(|slot| slot.stage) {
+        match self.tasks.get(tag).map(|slot| slot.stage) {
             Some(Stage::ReceivingMemory) => {
                 if let Some(buffer) = buffer {
                     self.pool.give(buffer);
                 }
-                let then = Response::good(self.tasks[place].wanted);
-                self.settle(place, Step::End(then))
+                let then = Response::good(self.tasks[tag].wanted);
+                self.settle(tag, Step::End(then))
             }
             Some(Stage::Receiving) => {
                 if let Some(buffer) = buffer {
-                    self.tasks[place].work.supply(buffer, &mut self.pool);
+                    self.tasks[tag].work.supply(buffer, &mut self.pool);
                 }
-                let reserves = matches!(self.tasks[place].work, Work::Reserve(_));
-                let step = if reserves { self.reserve(place).unwrap_or_else(Step::End) } else { self.go(place) };
-                self.settle(place, step)
+                let reserves = matches!(self.tasks[tag].work, Work::Reserve(_));
+                let step = if reserves { self.reserve(tag).unwrap_or_else(Step::End) } else { self.go(tag) };
+                self.settle(tag, step)
             }
             Some(Stage::Doomed) => {
                 if let Some(buffer) = buffer {
                     self.pool.give(buffer);
                 }
-                self.tasks[place].stage = Stage::Idle;
+                self.tasks[tag].stage = Stage::Idle;
                 Step::End(Response::status(Response::TASK_ABORTED))
             }
             // It has not asked for data; or somebody else has ended it meanwhile, which is answered once.
@@ -290,7 +284,7 @@ impl DeviceServer for Disks {
                     && let Some(at) = self.ready.iter().position(|(ready, _)| *ready == tag)
                     && let Some((_, step)) = self.ready.remove(at)
                 {
-                    self.tasks[place].stage = Stage::Idle;
+                    self.tasks[tag].stage = Stage::Idle;
                     return step;
                 }
                 Step::End(Response::illegal(asc::INFORMATION_UNIT))
@@ -304,9 +298,8 @@ impl DeviceServer for Disks {
 
     #[inline]
     fn sent(&mut self, tag: Tag) -> bool {
-        let place = place(tag);
-        if self.tasks.get(place).is_some_and(|slot| slot.stage == Stage::Sending) {
-            self.end_task(place);
+        if self.tasks.get(tag).is_some_and(|slot| slot.stage == Stage::Sending) {
+            self.end_task(tag);
         }
         !self.woken.is_empty()
     }
@@ -315,9 +308,8 @@ impl DeviceServer for Disks {
         if let Some(buffer) = buffer {
             self.pool.give(buffer);
         }
-        let place = place(tag);
-        if self.tasks.get(place).is_some_and(|slot| slot.stage != Stage::Idle) {
-            self.drop_task(place);
+        if self.tasks.get(tag).is_some_and(|slot| slot.stage != Stage::Idle) {
+            self.drop_task(tag);
         }
     }
 
@@ -335,7 +327,7 @@ impl DeviceServer for Disks {
     fn poll(&mut self, _now: u64) -> Option<(Tag, Step)> {
         loop {
             if let Some((tag, step)) = self.ready.pop_front() {
-                if let Some(slot) = self.tasks.get_mut(place(tag))
+                if let Some(slot) = self.tasks.get_mut(tag)
                     && slot.stage == Stage::Ready
                 {
                     slot.stage = Stage::Idle;
@@ -343,7 +335,7 @@ impl DeviceServer for Disks {
                 return Some((tag, step));
             }
             if let Some(tag) = self.woken.pop_front() {
-                match self.resume(place(tag)) {
+                match self.resume(tag) {
                     Step::Pending => continue,
                     step => return Some((tag, step)),
                 }
@@ -359,7 +351,7 @@ impl DeviceServer for Disks {
     }
 
     fn memory(&mut self, tag: Tag) -> Option<&mut dyn Memory> {
-        let unit = self.tasks.get(place(tag))?.unit;
-        self.units.get_mut(usize::from(unit))?.backend.memory()
+        let unit = self.tasks.get(tag)?.unit;
+        self.units.get_mut(unit)?.backend.memory()
     }
 }

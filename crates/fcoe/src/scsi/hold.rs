@@ -1,4 +1,4 @@
-//! Who may change a device: many writes at once, or one COMPARE AND WRITE alone, whose comparison must still hold when it
+//! Holds on a device: many writes at once, or one COMPARE AND WRITE alone, whose comparison must still hold when it
 //! writes (SBC-3, clause 5.2).
 //!
 //! A task that was aborted may leave an operation behind, which its back end cannot call back. Nothing changes the same
@@ -23,7 +23,7 @@ impl Span {
         Self { first: lba, end: lba.saturating_add(blocks) }
     }
 
-    /// The blocks that an operation changes; a buffer has `stride` octets for each.
+    /// The blocks that an operation changes; a buffer has `stride` bytes for each.
     pub(super) fn of(operation: &Operation, stride: u64) -> Self {
         match operation {
             Operation::Read { .. } | Operation::Flush => Self::default(),
@@ -64,7 +64,7 @@ pub(super) struct Holds {
 }
 
 impl Holds {
-    /// Whether it is given at once, to change these blocks; otherwise [`next`](Self::next) will give it.
+    /// True if it is given at once, to change these blocks; otherwise [`next`](Self::next) will give it.
     pub(super) fn take(&mut self, tag: Tag, hold: Hold, span: Span) -> bool {
         if hold == Hold::None || self.waiting.is_empty() && self.orphans.is_empty() && self.give(hold) {
             return true;

@@ -3,8 +3,10 @@
 use super::attention::Attentions;
 use super::disks::Disks;
 use super::task::Stage;
+use super::unit::UnitIndex;
 use super::{Function, FunctionResponse, Lun};
 use crate::PeerId;
+use crate::indexed::TableIndex;
 use linerate_block::Tag;
 
 impl Disks {
@@ -17,8 +19,13 @@ impl Disks {
     ) -> FunctionResponse {
         if function == Function::TargetReset {
             // Units that are hidden from an initiator are not its to reset.
-            for unit in 0..self.units.len() {
-                if self.nexuses.get(nexus).and_then(|nexus| nexus.units.get(unit)).is_some_and(|a| !a.is_hidden()) {
+            for unit in self.units.indices() {
+                if self
+                    .nexuses
+                    .get(nexus)
+                    .and_then(|nexus| nexus.units.get(unit.number()))
+                    .is_some_and(|a| !a.is_hidden())
+                {
                     self.reset(unit, nexus, aborted);
                 }
             }
@@ -38,19 +45,19 @@ impl Disks {
     }
 
     /// Ends all tasks in a unit, or those of one nexus, in favour of `by`; not those whose last step was handed out.
-    pub(super) fn end_tasks(&mut self, unit: usize, by: PeerId, of: Option<PeerId>, aborted: &mut dyn FnMut(Tag)) {
-        for place in 0..self.tasks.len() {
-            let slot = &self.tasks[place];
-            let here = !matches!(slot.stage, Stage::Idle | Stage::Sending) && usize::from(slot.unit) == unit;
+    pub(super) fn end_tasks(&mut self, unit: UnitIndex, by: PeerId, of: Option<PeerId>, aborted: &mut dyn FnMut(Tag)) {
+        for tag in self.tasks.tags() {
+            let slot = &self.tasks[tag];
+            let here = !matches!(slot.stage, Stage::Idle | Stage::Sending) && slot.unit == unit;
             if here && of.is_none_or(|of| slot.nexus == of) {
-                self.abort_task(place, by, aborted);
+                self.abort_task(tag, by, aborted);
             }
         }
     }
 
     /// A logical unit reset (SAM-5, clause 6.3.3): no task is left, and everybody is told. Persistent reservations stay
     /// (SPC-4, clause 5.13.1).
-    fn reset(&mut self, unit: usize, by: PeerId, aborted: &mut dyn FnMut(Tag)) {
+    fn reset(&mut self, unit: UnitIndex, by: PeerId, aborted: &mut dyn FnMut(Tag)) {
         self.end_tasks(unit, by, None, aborted);
         self.units[unit].stopped = false;
         self.tell(unit, Attentions::RESET, None);

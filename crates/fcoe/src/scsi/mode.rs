@@ -4,7 +4,7 @@ use super::Response;
 use super::unit::Unit;
 use linerate_wire::scsi::{ModeHeader, ModePage, asc, emit_mode};
 
-/// What a MODE SENSE asks for.
+/// Question of a MODE SENSE.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Question {
     pub(super) ten: bool,

@@ -1,4 +1,4 @@
-//! Who is logged in, which units it sees, and what it has not yet been told.
+//! I_T nexuses: initiators that are logged in, which units each sees, and what it has not yet been told.
 
 use super::attention::Attentions;
 use crate::PeerId;

@@ -3,7 +3,7 @@
 use super::Response;
 use super::unit::Unit;
 use crate::ProtectionType;
-use linerate_wire::scsi::{CdbForm, FORMS, opcode};
+use linerate_wire::scsi::{CdbForm, FORMS, opcode, put_list_len};
 
 /// Appends the list of all commands, or what is known of one, to `to`.
 pub(super) fn report(
@@ -28,8 +28,7 @@ pub(super) fn report(
                 to.extend(TIMEOUTS);
             }
         }
-        let len = u32::try_from(to.len() - at - 4).unwrap_or(u32::MAX);
-        to[at..at + 4].copy_from_slice(&len.to_be_bytes());
+        put_list_len(to, at, at + 4);
         return Ok(());
     }
     let has_actions = FORMS.iter().any(|form| form.opcode() == code && form.action.is_some());
@@ -65,10 +64,10 @@ pub(super) fn report(
 const TIMEOUTS: [u8; 12] = [0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 fn size(form: &CdbForm) -> [u8; 2] {
-    u16::try_from(form.usage.len()).unwrap_or(u16::MAX).to_be_bytes()
+    u16::from(form.cdb_len()).to_be_bytes()
 }
 
-/// Whether a unit has that command.
+/// True if a unit has that command.
 fn supported(unit: &Unit, form: &CdbForm) -> bool {
     match form.opcode() {
         opcode::UNMAP => unit.geometry.discards,

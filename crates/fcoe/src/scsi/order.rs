@@ -15,7 +15,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Whether a task that arrives runs at once; otherwise it waits.
+    /// True if a task that arrives runs at once; otherwise it waits.
     pub(super) fn admit(&mut self, tag: Tag, attribute: TaskAttribute) -> bool {
         let runs = match attribute {
             // Clause 8.6.4: it does not wait for anybody.
@@ -59,7 +59,7 @@ impl Order {
         self.waiting.retain(|(waiting, _)| *waiting != tag);
     }
 
-    /// Whether a task waits or an ordered one runs.
+    /// True if a task waits or an ordered one runs.
     pub(super) fn is_strict(&self) -> bool {
         self.ordered || !self.waiting.is_empty()
     }

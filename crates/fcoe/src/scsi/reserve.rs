@@ -4,7 +4,7 @@
 use super::Response;
 use super::attention::Attentions;
 use linerate_wire::Wwn;
-use linerate_wire::scsi::{Cdb, ReserveParameters, ReserveType, Sense, asc};
+use linerate_wire::scsi::{Cdb, ReserveParameters, ReserveType, Sense, asc, put_list_len};
 
 /// Ports that may be registered with a unit.
 const MAX_REGISTRATIONS: usize = 256;
@@ -81,7 +81,7 @@ const fn class(cdb: &Cdb) -> Class {
 }
 
 impl Reservations {
-    /// Whether a port may do a command now.
+    /// True if a port may do a command now.
     #[inline]
     pub(super) fn allows(&self, who: Wwn, cdb: &Cdb) -> bool {
         let Some((kind, holder)) = self.held else { return true };
@@ -94,7 +94,7 @@ impl Reservations {
             }
     }
 
-    /// Whether there is a reservation at all.
+    /// True if there is a reservation at all.
     #[inline]
     pub(super) fn is_held(&self) -> bool {
         self.held.is_some()
@@ -139,8 +139,7 @@ impl Reservations {
                 }
             }
         }
-        let len = u32::try_from(to.len() - start).unwrap_or(u32::MAX);
-        to[start - 4..start].copy_from_slice(&len.to_be_bytes());
+        put_list_len(to, start - 4, start);
     }
 
     /// PERSISTENT RESERVE OUT (SPC-4, clause 6.16) by `who`.

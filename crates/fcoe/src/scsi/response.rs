@@ -1,4 +1,4 @@
-//! How commands end.
+//! Outcomes of commands.
 
 use super::Response;
 use linerate_block::BackendError;
@@ -16,7 +16,7 @@ impl Response {
     /// TASK ABORTED: another initiator ended it (SAM-5, clause 5.3.1).
     pub const TASK_ABORTED: u8 = 0x40;
 
-    /// GOOD after `wanted` octets.
+    /// GOOD after `wanted` bytes.
     #[must_use]
     pub const fn good(wanted: u64) -> Self {
         Self { status: Self::GOOD, sense: [0; 32], sense_len: 0, wanted }

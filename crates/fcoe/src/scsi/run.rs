@@ -1,62 +1,54 @@
-//! How tasks go on: operations are submitted, what they end with is taken, and whoever waited is woken.
+//! Progress of tasks: operations are submitted, what they end with is taken, and whoever waited is woken.
 
 use super::attention::Attentions;
 use super::disks::Disks;
 use super::hold::{Hold, Span};
-use super::task::Stage;
+use super::task::{OperationId, Stage};
+use super::unit::UnitIndex;
 use super::work::{Next, Outcome, Tools, Work};
 use super::{Response, Step};
 use crate::PeerId;
+use crate::indexed::TableIndex;
 use linerate_block::{Operation, Tag};
 use linerate_wire::scsi::Cdb;
 
-/// The place of a tag in the table of tasks.
-pub(super) const fn place(tag: Tag) -> usize {
-    tag.0 as usize
-}
-
-/// The tag of a place in the table of tasks, which was a tag when it came.
-pub(super) fn tag(place: usize) -> Tag {
-    Tag(u32::try_from(place).unwrap_or(u32::MAX))
-}
-
 impl Disks {
     /// Begins a task that its unit's order admits.
-    pub(super) fn run(&mut self, place: usize, cdb: Cdb) -> Step {
-        let step = self.execute(place, cdb).unwrap_or_else(Step::End);
-        self.settle(place, step)
+    pub(super) fn run(&mut self, tag: Tag, cdb: Cdb) -> Step {
+        let step = self.execute(tag, cdb).unwrap_or_else(Step::End);
+        self.settle(tag, step)
     }
 
     /// Goes on with a task that has waited.
-    pub(super) fn resume(&mut self, place: usize) -> Step {
-        match self.tasks.get(place).map(|slot| (slot.stage, slot.cdb)) {
-            Some((Stage::Waiting, cdb)) => self.run(place, cdb),
+    pub(super) fn resume(&mut self, tag: Tag) -> Step {
+        match self.tasks.get(tag).map(|slot| (slot.stage, slot.cdb)) {
+            Some((Stage::Waiting, cdb)) => self.run(tag, cdb),
             Some((Stage::Holding, _)) => {
-                let step = self.advance(place, Outcome::NONE);
-                self.settle(place, step)
+                let step = self.advance(tag, Outcome::NONE);
+                self.settle(tag, step)
             }
             _ => Step::Pending,
         }
     }
 
     /// Begins the operations of a task whose data is there; the caller settles the step.
-    pub(super) fn go(&mut self, place: usize) -> Step {
-        let slot = &mut self.tasks[place];
+    pub(super) fn go(&mut self, tag: Tag) -> Step {
+        let slot = &mut self.tasks[tag];
         slot.hold = slot.work.hold();
-        let unit = &mut self.units[usize::from(slot.unit)];
+        let unit = &mut self.units[slot.unit];
         let span = slot.work.span(unit.block());
-        if !unit.holds.take(tag(place), slot.hold, span) {
+        if !unit.holds.take(tag, slot.hold, span) {
             slot.stage = Stage::Holding;
             return Step::Pending;
         }
-        self.advance(place, Outcome::NONE)
+        self.advance(tag, Outcome::NONE)
     }
 
     /// Goes on until an operation takes its time or the task has a step.
-    fn advance(&mut self, place: usize, mut outcome: Outcome) -> Step {
+    fn advance(&mut self, tag: Tag, mut outcome: Outcome) -> Step {
         loop {
-            let slot = &mut self.tasks[place];
-            let unit = &self.units[usize::from(slot.unit)];
+            let slot = &mut self.tasks[tag];
+            let unit = &self.units[slot.unit];
             let mut tools = Tools {
                 geometry: &unit.geometry,
                 protection: unit.protection.as_ref(),
@@ -64,14 +56,14 @@ impl Disks {
                 wanted: slot.wanted,
             };
             match slot.work.next(&mut tools, outcome) {
-                Next::Submit(operation) => match self.submit(place, operation) {
+                Next::Submit(operation) => match self.submit(tag, operation) {
                     Some(ended) => outcome = ended,
                     None => return Step::Pending,
                 },
                 Next::Then(work) => (slot.work, outcome) = (work, Outcome::NONE),
                 Next::Step(step) => {
                     slot.work = Work::Idle;
-                    let (unit, hold) = (usize::from(slot.unit), slot.hold);
+                    let (unit, hold) = (slot.unit, slot.hold);
                     self.let_go(unit, hold);
                     return step;
                 }
@@ -80,12 +72,12 @@ impl Disks {
     }
 
     /// Submits an operation; a device in memory has ended it already.
-    fn submit(&mut self, place: usize, operation: Operation) -> Option<Outcome> {
-        let slot = &mut self.tasks[place];
+    fn submit(&mut self, tag: Tag, operation: Operation) -> Option<Outcome> {
+        let slot = &mut self.tasks[tag];
         let index = slot.unit;
-        let unit = &mut self.units[usize::from(index)];
-        let id = self.operations.begin(tag(place), index, Span::of(&operation, unit.stride()));
-        unit.backend.submit(Tag(id), operation);
+        let unit = &mut self.units[index];
+        let id = self.operations.begin(tag, index, Span::of(&operation, unit.stride()));
+        unit.backend.submit(Tag(id.0), operation);
         if unit.in_memory
             && let Some(ended) = unit.backend.complete()
         {
@@ -106,14 +98,14 @@ impl Disks {
     pub(super) fn collect(&mut self) {
         let mut i = 0;
         while let Some(&index) = self.busy.get(i) {
-            let unit = &mut self.units[usize::from(index)];
+            let unit = &mut self.units[index];
             if std::mem::take(&mut unit.dirty) {
                 unit.backend.flush();
             }
-            while let Some(ended) = self.units[usize::from(index)].backend.complete() {
+            while let Some(ended) = self.units[index].backend.complete() {
                 self.ended(index, ended);
             }
-            if self.units[usize::from(index)].in_flight == 0 {
+            if self.units[index].in_flight == 0 {
                 self.busy.swap_remove(i);
             } else {
                 i += 1;
@@ -121,10 +113,10 @@ impl Disks {
         }
     }
 
-    fn ended(&mut self, index: u16, ended: linerate_block::Completion) {
-        let unit = &mut self.units[usize::from(index)];
+    fn ended(&mut self, index: UnitIndex, ended: linerate_block::Completion) {
+        let unit = &mut self.units[index];
         // Whatever a back end says, only what it was asked for has ended.
-        let Some(running) = self.operations.end(ended.tag.0, index) else {
+        let Some(running) = self.operations.end(OperationId(ended.tag.0), index) else {
             ended.buffer.into_iter().for_each(|buffer| self.pool.give(buffer));
             return;
         };
@@ -133,15 +125,14 @@ impl Disks {
         let Some(task) = running.task else {
             ended.buffer.into_iter().for_each(|buffer| self.pool.give(buffer));
             unit.holds.buried(running.span);
-            self.let_go(usize::from(index), Hold::None);
+            self.let_go(index, Hold::None);
             return;
         };
-        let place = place(task);
-        let step = self.advance(place, Outcome { result: ended.result, buffer: ended.buffer });
-        match self.settle(place, step) {
+        let step = self.advance(task, Outcome { result: ended.result, buffer: ended.buffer });
+        match self.settle(task, step) {
             Step::Pending => {}
             step => {
-                self.tasks[place].stage = Stage::Ready;
+                self.tasks[task].stage = Stage::Ready;
                 self.ready.push_back((task, step));
             }
         }
@@ -149,9 +140,9 @@ impl Disks {
 
     /// A step that is the last ends the task: those that waited for it go on.
     #[inline]
-    pub(super) fn settle(&mut self, place: usize, step: Step) -> Step {
-        let slot = &mut self.tasks[place];
-        let unit = &mut self.units[usize::from(slot.unit)];
+    pub(super) fn settle(&mut self, tag: Tag, step: Step) -> Step {
+        let slot = &mut self.tasks[tag];
+        let unit = &mut self.units[slot.unit];
         match &step {
             Step::End(response) if response.status == Response::CHECK_CONDITION => unit.counters.checks += 1,
             Step::End(_) | Step::Send { .. } => {}
@@ -162,15 +153,15 @@ impl Disks {
             }
             Step::Pending | Step::Receive { .. } | Step::ReceiveMemory { .. } => return step,
         }
-        self.end_task(place);
+        self.end_task(tag);
         step
     }
 
     /// A task has ended: those that waited for it go on.
     #[inline]
-    pub(super) fn end_task(&mut self, place: usize) {
-        let slot = &mut self.tasks[place];
-        let unit = &mut self.units[usize::from(slot.unit)];
+    pub(super) fn end_task(&mut self, tag: Tag) {
+        let slot = &mut self.tasks[tag];
+        let unit = &mut self.units[slot.unit];
         slot.stage = Stage::Idle;
         unit.order.end(slot.attribute);
         if unit.order.is_strict() {
@@ -181,7 +172,7 @@ impl Disks {
     }
 
     /// A hold is given back: those that waited for it go on.
-    fn let_go(&mut self, unit: usize, hold: Hold) {
+    fn let_go(&mut self, unit: UnitIndex, hold: Hold) {
         let holds = &mut self.units[unit].holds;
         holds.end(hold);
         while let Some(next) = holds.next() {
@@ -190,12 +181,11 @@ impl Disks {
     }
 
     /// Ends a task without a response.
-    pub(super) fn drop_task(&mut self, place: usize) {
-        let slot = &mut self.tasks[place];
-        let (index, hold, attribute) = (usize::from(slot.unit), slot.hold, slot.attribute);
+    pub(super) fn drop_task(&mut self, tag: Tag) {
+        let slot = &mut self.tasks[tag];
+        let (index, hold, attribute) = (slot.unit, slot.hold, slot.attribute);
         let stage = std::mem::take(&mut slot.stage);
         std::mem::take(&mut slot.work).release(&mut self.pool);
-        let tag = tag(place);
         let woken = self.woken.iter().position(|woken| *woken == tag).and_then(|at| self.woken.remove(at)).is_some();
         match stage {
             Stage::Idle | Stage::Doomed => return,
@@ -229,27 +219,27 @@ impl Disks {
     }
 
     /// Ends a task in favour of `by`: whose own it is has no response, any other one TASK ABORTED (SAM-5, clause 5.3.1).
-    pub(super) fn abort_task(&mut self, place: usize, by: PeerId, aborted: &mut dyn FnMut(Tag)) {
-        let (stage, nexus) = (self.tasks[place].stage, self.tasks[place].nexus);
-        self.drop_task(place);
+    pub(super) fn abort_task(&mut self, tag: Tag, by: PeerId, aborted: &mut dyn FnMut(Tag)) {
+        let (stage, nexus) = (self.tasks[tag].stage, self.tasks[tag].nexus);
+        self.drop_task(tag);
         if nexus == by {
-            return aborted(tag(place));
+            return aborted(tag);
         }
         match stage {
             // The transport has its buffer: it ends when the data is there. What goes into memory must stop at once.
-            Stage::Receiving | Stage::Doomed => self.tasks[place].stage = Stage::Doomed,
+            Stage::Receiving | Stage::Doomed => self.tasks[tag].stage = Stage::Doomed,
             _ => {
-                self.tasks[place].stage = Stage::Ready;
+                self.tasks[tag].stage = Stage::Ready;
                 let step = Step::End(Response::status(Response::TASK_ABORTED));
-                self.ready.push_back((tag(place), step));
+                self.ready.push_back((tag, step));
             }
         }
     }
 
     /// Tells every nexus, but perhaps one, of something that happened to a unit.
-    pub(super) fn tell(&mut self, unit: usize, attention: Attentions, but: Option<PeerId>) {
+    pub(super) fn tell(&mut self, unit: UnitIndex, attention: Attentions, but: Option<PeerId>) {
         for nexus in self.nexuses.iter_mut().filter(|nexus| Some(nexus.id) != but) {
-            if let Some(attentions) = nexus.units.get_mut(unit) {
+            if let Some(attentions) = nexus.units.get_mut(unit.number()) {
                 attentions.add(attention);
             }
         }

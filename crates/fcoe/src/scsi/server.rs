@@ -4,7 +4,7 @@ use crate::PeerId;
 use linerate_block::{Buffer, Memory, Tag};
 use linerate_wire::Wwn;
 
-/// A logical unit number: the 8 octets of FCP_CMND (SAM-5, clause 4.7).
+/// A logical unit number: the 8 bytes of FCP_CMND (SAM-5, clause 4.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Lun(pub [u8; 8]);
 
@@ -27,64 +27,64 @@ pub enum TaskAttribute {
 pub struct Task<'a> {
     /// As the transport calls it: its place in a table of exchanges. Given again when the task has ended.
     pub tag: Tag,
-    /// Who sent it.
+    /// Sender.
     pub nexus: PeerId,
     /// To which logical unit.
     pub lun: Lun,
-    /// The command descriptor block, 16 octets or more.
+    /// The command descriptor block, 16 bytes or more.
     pub cdb: &'a [u8],
     /// Its place in the queue.
     pub attribute: TaskAttribute,
-    /// Octets that the initiator gives at most (FCP_DL with WRDATA).
+    /// Bytes that the initiator gives at most (FCP_DL with WRDATA).
     pub data_out: u32,
-    /// Octets that the initiator takes at most (FCP_DL with RDDATA).
+    /// Bytes that the initiator takes at most (FCP_DL with RDDATA).
     pub data_in: u32,
 }
 
-/// How a command ended.
+/// Outcome of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Response {
     /// The status (SAM-5, clause 5.3): 0x00 GOOD, 0x02 CHECK CONDITION, 0x18 RESERVATION CONFLICT, 0x28 TASK SET FULL.
     pub status: u8,
-    /// Sense data, of which `sense_len` octets count.
+    /// Sense data, of which `sense_len` bytes count.
     pub sense: [u8; 32],
     /// See `sense`.
     pub sense_len: u8,
-    /// Octets of data that the command wanted to move in all: the residual is what this is more or less than FCP_DL.
+    /// Bytes of data that the command wanted to move in all: the residual is what this is more or less than FCP_DL.
     pub wanted: u64,
 }
 
-/// What is next for a task. The octets of data in come in one step, in order; a task asks for data out at most once.
+/// What is next for a task. The bytes of data in come in one step, in order; a task asks for data out at most once.
 #[derive(Debug)]
 pub enum Step {
     /// Nothing yet: [`DeviceServer::poll`] will tell.
     Pending,
-    /// Send these octets of the unit's [`Memory`], at most FCP_DL of them, then `then`; tell it by [`DeviceServer::sent`].
+    /// Send these bytes of the unit's [`Memory`], at most FCP_DL of them, then `then`; tell it by [`DeviceServer::sent`].
     SendMemory {
-        /// The first octet's place on the device.
+        /// The first byte's place on the device.
         offset: u64,
         /// How many.
         len: u32,
-        /// How the command ends then.
+        /// Outcome of the command then.
         then: Response,
     },
-    /// Send this buffer, at most FCP_DL octets of it, then `then`; give it back with [`DeviceServer::give_back`].
+    /// Send this buffer, at most FCP_DL bytes of it, then `then`; give it back with [`DeviceServer::give_back`].
     Send {
         /// The data.
         buffer: Buffer,
-        /// How the command ends then.
+        /// Outcome of the command then.
         then: Response,
     },
-    /// Ask for so many octets and write them into the unit's [`Memory`] as they come; then [`DeviceServer::received`].
+    /// Ask for so many bytes and write them into the unit's [`Memory`] as they come; then [`DeviceServer::received`].
     ReceiveMemory {
-        /// The first octet's place on the device.
+        /// The first byte's place on the device.
         offset: u64,
         /// How many.
         len: u32,
     },
-    /// Ask for as many octets as the buffer is long and put them there; then [`DeviceServer::received`].
+    /// Ask for as many bytes as the buffer is long and put them there; then [`DeviceServer::received`].
     Receive {
-        /// Where they go.
+        /// Destination in memory.
         buffer: Buffer,
     },
     /// It has ended.
@@ -106,7 +106,7 @@ pub enum Function {
     ClearAca,
 }
 
-/// How it ended (FCP-4, table 36: the RSP_CODE).
+/// Outcome (FCP-4, table 36: the RSP_CODE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FunctionResponse {
     /// 0x00.

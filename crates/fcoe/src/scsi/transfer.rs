@@ -5,19 +5,20 @@ use super::task::Stage;
 use super::unit::{Unit, options_field};
 use super::work::{Guarded, Read, Verify, Work, Write};
 use super::{Response, Step};
-use crate::ProtectionType;
+use crate::{ProtectionTuple, ProtectionType};
+use linerate_block::Tag;
 use linerate_wire::scsi::{Sense, SenseKey, Transfer, Width, asc};
 
 impl Disks {
     #[inline]
-    pub(super) fn read(&mut self, place: usize, transfer: &Transfer) -> Result<Step, Response> {
-        let slot = &mut self.tasks[place];
-        let unit = &mut self.units[usize::from(slot.unit)];
+    pub(super) fn read(&mut self, tag: Tag, transfer: &Transfer) -> Result<Step, Response> {
+        let slot = &mut self.tasks[tag];
+        let unit = &mut self.units[slot.unit];
         let guarded = medium(unit, transfer)?;
         let (offset, len) = unit.span(transfer)?;
         unit.counters.reads += 1;
         unit.counters.octets_read += u64::from(len);
-        slot.wanted = moved(unit, transfer, guarded.as_ref());
+        slot.wanted = u64::from(moved(unit, transfer.blocks, guarded.as_ref()));
         let then = Response::good(slot.wanted);
         if len == 0 {
             return Ok(Step::End(then));
@@ -27,18 +28,18 @@ impl Disks {
         }
         let flush = transfer.fua && unit.geometry.volatile;
         slot.work = Work::Read(Read { lba: transfer.lba, blocks: transfer.blocks, guarded, flush });
-        Ok(self.go(place))
+        Ok(self.go(tag))
     }
 
     /// WRITE, and WRITE AND VERIFY.
     #[inline]
-    pub(super) fn write(&mut self, place: usize, transfer: &Transfer, verify: bool) -> Result<Step, Response> {
-        let slot = &mut self.tasks[place];
-        let unit = &mut self.units[usize::from(slot.unit)];
+    pub(super) fn write(&mut self, tag: Tag, transfer: &Transfer, verify: bool) -> Result<Step, Response> {
+        let slot = &mut self.tasks[tag];
+        let unit = &mut self.units[slot.unit];
         let guarded = medium(unit, transfer)?;
         unit.writable()?;
         let (offset, len) = unit.span(transfer)?;
-        let out = u32::try_from(moved(unit, transfer, guarded.as_ref())).unwrap_or(u32::MAX);
+        let out = moved(unit, transfer.blocks, guarded.as_ref());
         if out > slot.data_out {
             return Err(Response { wanted: u64::from(out), ..Response::illegal(asc::INFORMATION_UNIT) });
         }
@@ -60,7 +61,7 @@ impl Disks {
         // What is verified is on the medium first (SBC-3, clause 5.37).
         let fua = transfer.fua || verify.is_some() && unit.geometry.volatile;
         let work = Work::Write(Write { lba, fua, data: None, guarded, then: verify });
-        self.receive(place, out, work)
+        self.receive(tag, out, work)
     }
 }
 
@@ -76,14 +77,14 @@ pub(super) fn medium(unit: &Unit, transfer: &Transfer) -> Result<Option<Guarded>
     let protect = || Response::invalid_field(options_field(transfer.width), Some(7));
     let long = matches!(transfer.width, Width::ThirtyTwo(_));
     let Some(protection) = unit.protection else {
-        // Without protection information there is none to move or check (SBC-3, clause 4.22), and commands of 32 octets are
+        // Without protection information there is none to move or check (SBC-3, clause 4.22), and commands of 32 bytes are
         // for type 2.
         if long {
             return Err(Response::illegal(asc::OPCODE));
         }
         return if transfer.protect != 0 { Err(protect()) } else { Ok(None) };
     };
-    // Of type 2, only commands of 32 octets may move it (SBC-3, clause 4.22.2.4).
+    // Of type 2, only commands of 32 bytes may move it (SBC-3, clause 4.22.2.4).
     let second = protection.kind == ProtectionType::Type2;
     if long && !second || !long && second && transfer.protect != 0 {
         return Err(Response::illegal(asc::OPCODE));
@@ -91,12 +92,17 @@ pub(super) fn medium(unit: &Unit, transfer: &Transfer) -> Result<Option<Guarded>
     Guarded::new(protection.kind, transfer).ok_or_else(protect).map(Some)
 }
 
-/// Octets that a transfer moves.
-pub(super) fn moved(unit: &Unit, transfer: &Transfer, guarded: Option<&Guarded>) -> u64 {
-    u64::from(transfer.blocks) * stride(unit, guarded)
+/// Bytes that so many blocks are moved with. They are few: [`Unit::span`] has passed them, or a byte counts them.
+pub(super) fn moved(unit: &Unit, blocks: u32, guarded: Option<&Guarded>) -> u32 {
+    blocks.saturating_mul(stride(unit, guarded))
 }
 
-/// Octets that a block is moved with.
-pub(super) fn stride(unit: &Unit, guarded: Option<&Guarded>) -> u64 {
-    if guarded.is_some_and(|guarded| guarded.moved) { unit.stride() } else { unit.block() }
+/// Bytes of protection information behind a block (SBC-3, clause 4.22.3).
+const TUPLE: u32 = 8;
+const _: () = assert!(ProtectionTuple::LEN == TUPLE as usize);
+
+/// Bytes that a block is moved with.
+pub(super) fn stride(unit: &Unit, guarded: Option<&Guarded>) -> u32 {
+    let tuple = unit.protection.is_some() && guarded.is_some_and(|guarded| guarded.moved);
+    unit.geometry.block_size + if tuple { TUPLE } else { 0 }
 }

@@ -4,29 +4,38 @@ use super::Response;
 use super::hold::Holds;
 use super::order::Order;
 use super::reserve::Reservations;
+use crate::indexed::table_index;
 use crate::{Guard, Protection, ProtectionType};
 use linerate_block::{Backend, Geometry};
 use linerate_wire::scsi::{Capacity, Provisioning, Transfer, Width, asc};
 
-/// Octets that one command moves at most.
-pub(super) const MAX_TRANSFER: u64 = 8 << 20;
-/// Octets that one WRITE SAME or UNMAP is about at most: a device in memory is at it all the time.
-pub(super) const MAX_SPAN: u64 = 64 << 20;
+/// Bytes that one command moves at most.
+pub(super) const MAX_TRANSFER: u32 = 8 << 20;
+/// Bytes that one WRITE SAME or UNMAP is about at most: a device in memory is at it all the time.
+pub(super) const MAX_SPAN: u32 = 64 << 20;
 /// Blocks that COMPARE AND WRITE compares at most.
 pub(super) const MAX_COMPARE: u8 = u8::MAX;
 /// Ranges of one UNMAP.
 pub(super) const MAX_RANGES: u16 = 256;
 
-/// What a unit has done.
+table_index! {
+    /// The place of a unit in the table of units.
+    UnitIndex
+}
+
+/// No unit, where the place of one is expected.
+pub(super) const NO_UNIT: UnitIndex = UnitIndex(u16::MAX);
+
+/// Counters of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UnitCounters {
     /// READ commands.
     pub reads: u64,
     /// WRITE commands.
     pub writes: u64,
-    /// Octets that READ commands were for.
+    /// Bytes that READ commands were for.
     pub octets_read: u64,
-    /// Octets that WRITE commands were for.
+    /// Bytes that WRITE commands were for.
     pub octets_written: u64,
     /// Commands that ended with CHECK CONDITION.
     pub checks: u64,
@@ -77,25 +86,25 @@ impl Unit {
         }
     }
 
-    /// Octets of a logical block.
+    /// Bytes of a logical block.
     pub(super) fn block(&self) -> u64 {
         u64::from(self.geometry.block_size)
     }
 
-    /// Whether blocks are read and written where they are: in memory, and with nothing to verify.
+    /// True if blocks are read and written where they are: in memory, and with nothing to verify.
     #[inline]
     pub(super) fn is_direct(&self) -> bool {
         self.in_memory && self.protection.is_none()
     }
 
-    /// Octets of a logical block with its protection information.
+    /// Bytes of a logical block with its protection information.
     pub(super) fn stride(&self) -> u64 {
         self.block() + if self.protection.is_some() { 8 } else { 0 }
     }
 
     /// As many blocks as `octets` are.
-    pub(super) fn blocks_in(&self, octets: u64) -> u32 {
-        u32::try_from(octets / self.block()).unwrap_or(u32::MAX)
+    pub(super) fn blocks_in(&self, octets: u32) -> u32 {
+        octets / self.geometry.block_size
     }
 
     pub(super) fn capacity(&self) -> Capacity {
@@ -113,7 +122,7 @@ impl Unit {
         }
     }
 
-    /// Whether the blocks are on the device (SBC-3, clause 4.5: otherwise LOGICAL BLOCK ADDRESS OUT OF RANGE).
+    /// Checks that the blocks are on the device (SBC-3, clause 4.5: otherwise LOGICAL BLOCK ADDRESS OUT OF RANGE).
     pub(super) fn has(&self, lba: u64, blocks: u64) -> Result<(), Response> {
         match self.geometry.blocks.checked_sub(lba) {
             Some(left) if blocks <= left => Ok(()),
@@ -121,19 +130,18 @@ impl Unit {
         }
     }
 
-    /// The first octet and the number of octets of a transfer, when it may be done.
+    /// The first byte and the number of bytes of a transfer, when it may be done.
     #[inline]
     pub(super) fn span(&self, transfer: &Transfer) -> Result<(u64, u32), Response> {
         self.has(transfer.lba, u64::from(transfer.blocks))?;
-        let len = u64::from(transfer.blocks) * self.block();
-        match u32::try_from(len) {
-            Ok(octets) if len <= MAX_TRANSFER => Ok((transfer.lba * self.block(), octets)),
+        match transfer.blocks.checked_mul(self.geometry.block_size) {
+            Some(octets) if octets <= MAX_TRANSFER => Ok((transfer.lba * self.block(), octets)),
             // SBC-3, clause 6.6.3: more than MAXIMUM TRANSFER LENGTH.
             _ => Err(Response::invalid_field(length_field(transfer.width), None)),
         }
     }
 
-    /// Whether it can be written.
+    /// Checks that it can be written.
     pub(super) fn writable(&self) -> Result<(), Response> {
         if self.geometry.read_only {
             return Err(super::response::failure(linerate_block::BackendError::ReadOnly, true, 0));
@@ -142,7 +150,7 @@ impl Unit {
     }
 }
 
-/// The octet where a command of that width has its TRANSFER LENGTH.
+/// The byte where a command of that width has its TRANSFER LENGTH.
 pub(super) const fn length_field(width: Width) -> u16 {
     match width {
         Width::Six => 4,
@@ -153,7 +161,7 @@ pub(super) const fn length_field(width: Width) -> u16 {
     }
 }
 
-/// The octet with the options of a command of that width.
+/// The byte with the options of a command of that width.
 pub(super) const fn options_field(width: Width) -> u16 {
     match width {
         Width::ThirtyTwo(_) => 10,

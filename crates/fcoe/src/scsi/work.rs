@@ -13,10 +13,10 @@ use crate::{Protection, ProtectionChecks, ProtectionError, ProtectionType};
 use linerate_block::{BackendError, Buffer, Geometry, Operation, Pool};
 use linerate_wire::scsi::{ProtectionTags, Sense, SenseKey, Transfer, Width, asc};
 
-/// Octets that one operation of a longer series moves.
+/// Bytes that one operation of a longer series moves.
 const PIECE: u64 = 1 << 20;
 
-/// What comes next.
+/// Next step.
 pub(super) enum Next {
     Submit(Operation),
     Step(Step),
@@ -30,7 +30,7 @@ impl From<Response> for Next {
     }
 }
 
-/// How the last operation ended; at first there was none, and nothing failed.
+/// Outcome of the last operation; at first there was none, and nothing failed.
 pub(super) struct Outcome {
     pub(super) result: Result<(), BackendError>,
     pub(super) buffer: Option<Buffer>,
@@ -46,7 +46,7 @@ pub(super) struct Tools<'a> {
     /// With it, blocks in buffers of the back end have protection information behind them.
     pub(super) protection: Option<&'a Protection>,
     pub(super) pool: &'a mut Pool,
-    /// Octets of data that the command wanted to move.
+    /// Bytes of data that the command wanted to move.
     pub(super) wanted: u64,
 }
 
@@ -55,7 +55,7 @@ impl Tools<'_> {
         u64::from(self.geometry.block_size)
     }
 
-    /// Octets of a block in buffers of the back end.
+    /// Bytes of a block in buffers of the back end.
     fn stride(&self) -> u64 {
         self.protection.map_or(self.block(), |protection| protection.stride() as u64)
     }
@@ -163,7 +163,7 @@ impl Work {
         }
     }
 
-    /// The blocks that it changes, of `block` octets; perhaps some more. Its data has come.
+    /// The blocks that it changes, of `block` bytes; perhaps some more. Its data has come.
     pub(super) fn span(&self, block: u64) -> Span {
         let blocks = |data: &Option<Buffer>| data.as_ref().map_or(0, |data| (data.len() as u64).div_ceil(block));
         match self {
@@ -226,7 +226,7 @@ impl Work {
     }
 }
 
-/// How a command moves protected blocks.
+/// Handling of protection information by a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Guarded {
     /// The protection information is moved with them.

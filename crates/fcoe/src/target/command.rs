@@ -1,10 +1,11 @@
 //! FCP_CMND, and what the device server makes of it.
 
-use super::exchange::{Answering, Place, Receiving, Said, State, Which};
+use super::exchange::{Answering, ExchangeIndex, Place, Receiving, Said, State, Which};
 use super::{Target, TargetDrop};
 use crate::{DeviceServer, Function, FunctionResponse, Lun, Peer, Response, Step, Task, TaskAttribute};
-use linerate_block::Tag;
-use linerate_wire::{FcHeader, FcoeFrame, FcpCommand, FcpResponse, f_ctl, fcp_attribute, fcp_code, fcp_function};
+use linerate_wire::{
+    FcHeader, FcoeFrame, FcpCommand, FcpResponse, OxId, RxId, f_ctl, fcp_attribute, fcp_code, fcp_function,
+};
 
 /// BUSY (SAM-5, clause 5.3.1): there is no room for the command, and the initiator has none that could end.
 const BUSY: u8 = 0x08;
@@ -20,13 +21,13 @@ impl<S: DeviceServer> Target<S> {
         }
         // One frame, which begins the exchange and hands over the initiative.
         if !header.has(f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE)
-            || header.rx_id != FcHeader::NO_ID
-            || header.ox_id == FcHeader::NO_ID
+            || header.rx_id != RxId::UNASSIGNED
+            || header.ox_id == OxId::UNASSIGNED
         {
             return Err(TargetDrop::Unexpected);
         }
         let digest = digest(frame.payload());
-        if let Some(place) = self.table.find(peer.id, header.ox_id, FcHeader::NO_ID) {
+        if let Some(place) = self.table.find(peer.id, header.ox_id, RxId::UNASSIGNED) {
             self.admit(now, peer, place, digest)?;
         }
         let Ok(command) = FcpCommand::parse(frame.payload()) else {
@@ -64,7 +65,7 @@ impl<S: DeviceServer> Target<S> {
         (exchange.lun, exchange.digest, exchange.data_len, exchange.started) =
             (Lun(command.lun), digest, data_len, now);
         let task = Task {
-            tag: Tag(u32::from(place)),
+            tag: place.tag(),
             nexus: peer.id,
             lun: Lun(command.lun),
             cdb: command.cdb,
@@ -77,12 +78,12 @@ impl<S: DeviceServer> Target<S> {
         Ok(())
     }
 
-    /// Whether FCP_CMND may begin an exchange whose OX_ID another one has, which is over then.
+    /// Checks that FCP_CMND may begin an exchange whose OX_ID another one has, which is over then.
     ///
     /// Only the originator gives OX_IDs, and none again that is in use (FC-FS-3, exchange identifiers). So one of the two
     /// has come late: a frame may take R_A_TOV (FC-FS-3, timers), and a network may deliver it twice. What has ended is no
     /// hint, since originators give a name again at once (Linux does), the same command perhaps.
-    fn admit(&mut self, now: u64, peer: &Peer, place: u16, digest: u64) -> Result<(), TargetDrop> {
+    fn admit(&mut self, now: u64, peer: &Peer, place: ExchangeIndex, digest: u64) -> Result<(), TargetDrop> {
         let exchange = self.table.at(place);
         let age = now.saturating_sub(exchange.started);
         if matches!(exchange.state, State::Aborted) && now < exchange.deadline {
@@ -113,7 +114,7 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// A new exchange in the peer's queue, if both have room.
-    fn open(&mut self, peer: &Peer, ox_id: u16) -> Option<u16> {
+    fn open(&mut self, peer: &Peer, ox_id: OxId) -> Option<ExchangeIndex> {
         if self.peer(peer.id)?.queue_depth >= self.config.max_queue {
             return None;
         }
@@ -135,7 +136,7 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// Does what the device server wants next.
-    pub(super) fn step(&mut self, now: u64, place: u16, step: Step) {
+    pub(super) fn step(&mut self, now: u64, place: ExchangeIndex, step: Step) {
         let mut step = step;
         loop {
             let (into, len) = match step {
@@ -148,34 +149,40 @@ impl<S: DeviceServer> Target<S> {
                     return self.respond_later(place, Place::Memory(offset), len, then);
                 }
                 Step::Send { buffer, then } => {
-                    let len = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
+                    let Ok(len) = u32::try_from(buffer.len()) else {
+                        self.device.give_back(buffer);
+                        return self.fail(place);
+                    };
                     return self.respond_later(place, Place::Buffer(buffer), len, then);
                 }
                 Step::ReceiveMemory { offset, len } => (Place::Memory(offset), len),
                 Step::Receive { buffer } => {
-                    let len = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
+                    let Ok(len) = u32::try_from(buffer.len()) else {
+                        self.device.abort(place.tag(), Some(buffer));
+                        return self.fail(place);
+                    };
                     (Place::Buffer(buffer), len)
                 }
             };
             let exchange = self.table.at_mut(place);
             if len > exchange.data_len {
-                self.device.abort(Tag(u32::from(place)), into.into_buffer());
+                self.device.abort(place.tag(), into.into_buffer());
                 return self.fail(place);
             }
             if len > 0 {
                 exchange.deadline = now.saturating_add(self.config.patience);
                 let burst_end = len.min(self.config.burst);
                 let receiving =
-                    Receiving { into, len, received: 0, burst_end, asked: false, sequence: None, inquired: 0 };
+                    Receiving { into, len, received: 0, burst_end, asked: false, sequence: None, polled: 0 };
                 exchange.state = State::Receiving(receiving);
                 return self.table.append(Which::Ready, place);
             }
             exchange.state = State::Working;
-            step = self.device.received(now, Tag(u32::from(place)), into.into_buffer());
+            step = self.device.received(now, place.tag(), into.into_buffer());
         }
     }
 
-    fn respond_later(&mut self, place: u16, from: Place, len: u32, response: Response) {
+    fn respond_later(&mut self, place: ExchangeIndex, from: Place, len: u32, response: Response) {
         let exchange = self.table.at_mut(place);
         let len = len.min(exchange.data_len);
         exchange.deadline = u64::MAX;
@@ -186,7 +193,7 @@ impl<S: DeviceServer> Target<S> {
 
     /// Ends a command whose step could not be done: CHECK CONDITION, HARDWARE ERROR, INTERNAL TARGET FAILURE (SPC-4,
     /// clause 4.5.6). The device server has no further part in it.
-    pub(super) fn fail(&mut self, place: u16) {
+    pub(super) fn fail(&mut self, place: ExchangeIndex) {
         self.counters.failed_steps += 1;
         let mut sense = [0; 32];
         (sense[0], sense[2], sense[7], sense[12]) = (0x70, 0x04, 10, 0x44);
@@ -194,7 +201,7 @@ impl<S: DeviceServer> Target<S> {
         self.respond_later(place, Place::Nowhere, 0, response);
     }
 
-    /// Does a task management function (FCP-4, clause 4.9) and answers it with response information of 8 octets.
+    /// Does a task management function (FCP-4, clause 4.9) and answers it with response information of 8 bytes.
     fn manage(&mut self, now: u64, peer: &Peer, header: &FcHeader, command: &FcpCommand<'_>) -> Result<(), TargetDrop> {
         let function = match command.function {
             fcp_function::ABORT_TASK_SET => Function::AbortTaskSet,
@@ -211,14 +218,12 @@ impl<S: DeviceServer> Target<S> {
         let lun = Lun(command.lun);
         let Self { device, table, .. } = self;
         let response = device.manage(now, peer.id, lun, function, &mut |tag| {
-            if let Ok(place) = u16::try_from(tag.0)
-                && place < table.places()
-            {
+            if let Some(place) = table.of_tag(tag) {
                 table.at_mut(place).doomed = true;
             }
         });
         let complete = response == FunctionResponse::Complete;
-        for place in 0..self.table.touched() {
+        for place in self.table.touched() {
             let exchange = self.table.at(place);
             // The device server is done with those that are being answered: who has sent the function hears no more of them
             // (FCP-4, clause 4.9), while others, who know nothing of it, get their answers.

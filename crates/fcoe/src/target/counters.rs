@@ -1,4 +1,4 @@
-//! What a target has done, and what it did not take.
+//! Counters of a target: of work done, and of frames dropped.
 
 /// Why a frame was dropped, or an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,9 +25,9 @@ pub enum TargetDrop {
     NoOffset,
     /// Data of a sequence other than the one that has begun, or not with the next SEQ_CNT.
     OutOfSequence,
-    /// Data from before the next octet on.
+    /// Data from before the next byte on.
     Overlap,
-    /// Data from after the next octet on: a frame is missing.
+    /// Data from after the next byte on: a frame is missing.
     Gap,
     /// Data beyond what was asked for.
     Beyond,
@@ -86,16 +86,16 @@ impl TargetDrop {
     }
 }
 
-/// What a target has done since it was made.
+/// Counters of a target since it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TargetCounters {
     /// Commands that were handed to the device server.
     pub commands: u64,
     /// Commands that were answered with FCP_RSP.
     pub responses: u64,
-    /// Octets of data in, sent again ones included.
+    /// Bytes of data in, sent again ones included.
     pub octets_sent: u64,
-    /// Octets of data out that were placed.
+    /// Bytes of data out that were placed.
     pub octets_received: u64,
     /// FCP_XFER_RDY.
     pub transfer_readies: u64,
@@ -111,8 +111,8 @@ pub struct TargetCounters {
     pub expired: u64,
     /// Exchanges that were given up because their initiator does not know them, whose FCP_CMND came twice perhaps.
     pub forgotten: u64,
-    /// RECs, that ask initiators for such exchanges.
-    pub inquiries: u64,
+    /// RECs by which initiators were polled about such exchanges.
+    pub rec_polls: u64,
     /// SRRs that were accepted.
     pub retransmissions: u64,
     /// Steps of the device server that could not be done: its memory was not there, or it asked for more than FCP_DL.
@@ -121,13 +121,13 @@ pub struct TargetCounters {
 }
 
 impl TargetCounters {
-    /// How often something was dropped for this reason.
+    /// Number of frames dropped for this reason.
     #[must_use]
     pub const fn dropped(&self, reason: TargetDrop) -> u64 {
         self.drops[reason as usize]
     }
 
-    /// What was dropped, for all reasons.
+    /// Frames dropped, for all reasons.
     #[must_use]
     pub fn drops(&self) -> u64 {
         self.drops.iter().sum()

@@ -1,24 +1,37 @@
 //! An FCP exchange as its responder sees it.
 
+use crate::indexed::table_index;
 use crate::{Lun, PeerId, Response};
-use linerate_block::Buffer;
-use linerate_wire::FcHeader;
+use linerate_block::{Buffer, Tag};
+use linerate_wire::{OxId, RxId};
+
+table_index! {
+    /// The place of an exchange in the target's table.
+    ExchangeIndex
+}
 
 /// None, where the place of an exchange is expected.
-pub(super) const NIL: u16 = u16::MAX;
+pub(super) const NIL: ExchangeIndex = ExchangeIndex(u16::MAX);
+
+impl ExchangeIndex {
+    /// The exchange's task as the device server knows it.
+    pub(super) fn tag(self) -> Tag {
+        Tag(u32::from(self.0))
+    }
+}
 
 /// One command: its names, and how far it is.
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) peer: PeerId,
-    pub(super) ox_id: u16,
-    pub(super) rx_id: u16,
+    pub(super) ox_id: OxId,
+    pub(super) rx_id: RxId,
     pub(super) lun: Lun,
     /// Tells FCP_CMND sent twice from another that has the same OX_ID.
     pub(super) digest: u64,
     /// FCP_DL; zero when no data goes in either direction.
     pub(super) data_len: u32,
-    /// Octets of data that went in order, in the one direction that the command has.
+    /// Bytes of data that went in order, in the one direction that the command has.
     pub(super) moved: u32,
     pub(super) started: u64,
     /// When it is given up, or forgotten; never when `u64::MAX`.
@@ -32,10 +45,10 @@ pub(super) struct Exchange {
     pub(super) state: State,
     /// The list it is in, and its neighbours there.
     pub(super) list: Option<Which>,
-    pub(super) next: u16,
-    pub(super) prev: u16,
+    pub(super) next: ExchangeIndex,
+    pub(super) prev: ExchangeIndex,
     /// The next exchange of the same bucket.
-    pub(super) chain: u16,
+    pub(super) chain: ExchangeIndex,
 }
 
 /// The lists an exchange can be in.
@@ -49,7 +62,7 @@ pub(super) enum Which {
     Aborted,
 }
 
-/// How far an exchange is.
+/// State of an exchange.
 #[derive(Debug)]
 pub(super) enum State {
     /// It is none.
@@ -64,12 +77,12 @@ pub(super) enum State {
     Aborted,
 }
 
-/// Where data lies.
+/// Place of data.
 #[derive(Debug)]
 pub(super) enum Place {
     /// Nowhere: there is none.
     Nowhere,
-    /// In the unit's memory from this octet on.
+    /// In the unit's memory from this byte on.
     Memory(u64),
     /// Here.
     Buffer(Buffer),
@@ -89,27 +102,27 @@ impl Place {
 #[derive(Debug)]
 pub(super) struct Receiving {
     pub(super) into: Place,
-    /// Octets in all.
+    /// Bytes in all.
     pub(super) len: u32,
-    /// Octets that are there, in order.
+    /// Bytes that are there, in order.
     pub(super) received: u32,
-    /// Where the burst that was or is to be asked for ends.
+    /// Place where the burst that was or is to be asked for ends.
     pub(super) burst_end: u32,
     /// FCP_XFER_RDY was sent for it.
     pub(super) asked: bool,
     /// The sequence that brings the burst, once it has begun, and the next SEQ_CNT in it.
     pub(super) sequence: Option<(u8, u16)>,
-    /// When the initiator was last asked whether it knows the exchange.
-    pub(super) inquired: u64,
+    /// Time at which the initiator was last asked whether it knows the exchange.
+    pub(super) polled: u64,
 }
 
 /// Data in, and the response.
 #[derive(Debug)]
 pub(super) struct Answering {
     pub(super) from: Place,
-    /// Octets in all.
+    /// Bytes in all.
     pub(super) len: u32,
-    /// Octets that were sent.
+    /// Bytes that were sent.
     pub(super) sent: u32,
     /// A frame of the sequence that carries the data was sent.
     pub(super) begun: bool,
@@ -119,7 +132,7 @@ pub(super) struct Answering {
     pub(super) said: Said,
 }
 
-/// Whether FCP_RSP was sent.
+/// State of FCP_RSP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Said {
     /// Not yet, or it is to be sent again.
@@ -134,8 +147,8 @@ impl Exchange {
     pub(super) const fn free() -> Self {
         Self {
             peer: PeerId { index: 0, generation: 0 },
-            ox_id: 0,
-            rx_id: FcHeader::NO_ID,
+            ox_id: OxId::UNASSIGNED,
+            rx_id: RxId::UNASSIGNED,
             lun: Lun([0; 8]),
             digest: 0,
             data_len: 0,
@@ -166,13 +179,13 @@ impl Exchange {
     pub(super) fn is_acknowledged(&self) -> bool {
         match &self.state {
             State::Free | State::Aborted => false,
-            // Nothing else moves octets before there is an answer.
+            // Nothing else moves bytes before there is an answer.
             State::Working | State::Receiving(_) => self.moved > 0,
             State::Answering(answering) => answering.len == 0 && self.moved > 0,
         }
     }
 
-    /// Octets that it keeps for others in a buffer of its own.
+    /// Bytes that it keeps for others in a buffer of its own.
     pub(super) fn kept(&self) -> usize {
         match &self.state {
             State::Answering(Answering { from: Place::Buffer(buffer), .. }) => buffer.capacity(),

@@ -1,12 +1,12 @@
 //! The target of FCP: exchanges with initiators that are logged in, between their frames and a [`DeviceServer`] (FCP-4).
 //!
-//! What it refuses to do: it logs nobody in, knows no disk, and holds no data beyond what its device server gave it. Frames
+//! Out of scope: it logs nobody in, knows no disk, and holds no data beyond what its device server gave it. Frames
 //! that do not fit an exchange are counted and change nothing; nothing is written outside of what a command asked for.
 
 mod command;
 mod counters;
 mod exchange;
-mod inquiry;
+mod rec;
 mod receive;
 mod recovery;
 mod reply;
@@ -14,21 +14,20 @@ mod send;
 mod table;
 
 pub use counters::{TargetCounters, TargetDrop};
-pub(crate) use inquiry::FIRST_OX_ID;
+pub(crate) use rec::FIRST_OX_ID;
 
 use crate::{DeviceServer, Peer, PeerId, Step, Transmit};
-use exchange::{Place, Said, State, Which};
-use inquiry::Inquiries;
-use linerate_block::Tag;
+use exchange::{ExchangeIndex, Place, Said, State, Which};
 use linerate_wire::{Eof, FcType, FcoeFrame, f_ctl, r_ctl};
+use rec::RecPolls;
 use reply::Replies;
 use table::Table;
 
 const SECOND: u64 = 1_000_000_000;
-/// How often exchanges are looked through for those that have been there too long.
+/// Time between two searches of the exchanges for those that have been there too long.
 const SWEEP: u64 = SECOND / 2;
 
-/// What bounds a target.
+/// Limits of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TargetConfig {
     /// Exchanges of all peers, those included that have ended and may be asked for again: 1 to 32768.
@@ -37,7 +36,7 @@ pub struct TargetConfig {
     pub max_queue: u16,
     /// Peers: places in their table.
     pub max_peers: u16,
-    /// Octets of data out that one FCP_XFER_RDY asks for at most; of a number that is no multiple of four the next lower one.
+    /// Bytes of data out that one FCP_XFER_RDY asks for at most; of a number that is no multiple of four the next lower one.
     pub burst: u32,
     /// Frames of data in that are sent for a command before the next has its turn.
     pub turn: u16,
@@ -45,7 +44,7 @@ pub struct TargetConfig {
     pub patience: u64,
     /// Exchanges that are kept when they have ended, for peers that ask for things again (SRR).
     pub max_finished: u16,
-    /// Octets of buffers that such exchanges keep; fewer than the device server has, whose commands find none otherwise.
+    /// Bytes of buffers that such exchanges keep; fewer than the device server has, whose commands find none otherwise.
     pub max_finished_octets: usize,
 }
 
@@ -69,15 +68,15 @@ impl Default for TargetConfig {
 /// A peer that is logged in, as a status view shows it.
 #[derive(Debug, Clone, Copy)]
 pub struct TargetPeer {
-    /// Who.
+    /// Peer.
     pub peer: Peer,
     /// Commands that are open.
     pub queue_depth: u16,
     /// Commands since it logged in.
     pub commands: u64,
-    /// Octets of data in since then.
+    /// Bytes of data in since then.
     pub octets_sent: u64,
-    /// Octets of data out since then.
+    /// Bytes of data out since then.
     pub octets_received: u64,
 }
 
@@ -92,11 +91,11 @@ pub struct Target<S> {
     peers: Box<[Option<TargetPeer>]>,
     table: Table,
     replies: Replies,
-    inquiries: Inquiries,
+    rec_polls: RecPolls,
     counters: TargetCounters,
-    /// Where a frame is put together of memory that lies in small pieces.
+    /// Place where a frame is put together of memory that lies in small pieces.
     scratch: Box<[u8; send::MAX_PAYLOAD]>,
-    /// Octets of buffers in finished exchanges.
+    /// Bytes of buffers in finished exchanges.
     finished_octets: usize,
     sweep_at: u64,
     /// What was sent is what others have waited for: the device server has a step.
@@ -114,7 +113,7 @@ impl<S: DeviceServer> Target<S> {
             peers: vec![None; usize::from(config.max_peers)].into_boxed_slice(),
             table: Table::new(config.max_exchanges),
             replies: Replies::new(),
-            inquiries: Inquiries::new(),
+            rec_polls: RecPolls::new(),
             counters: TargetCounters::default(),
             scratch: Box::new([0; send::MAX_PAYLOAD]),
             finished_octets: 0,
@@ -133,12 +132,12 @@ impl<S: DeviceServer> Target<S> {
         &mut self.device
     }
 
-    /// What was done.
+    /// Counters.
     pub fn counters(&self) -> &TargetCounters {
         &self.counters
     }
 
-    /// Who is logged in, and how busy.
+    /// Peers that are logged in, and the use of each.
     pub fn peers(&self) -> impl Iterator<Item = &TargetPeer> {
         self.peers.iter().flatten()
     }
@@ -148,7 +147,7 @@ impl<S: DeviceServer> Target<S> {
         self.table.used()
     }
 
-    /// Whether frames wait for room.
+    /// True if frames wait for room.
     pub fn is_blocked(&self) -> bool {
         !self.replies.is_empty() || self.table.count(Which::Ready) > 0
     }
@@ -183,7 +182,7 @@ impl<S: DeviceServer> Target<S> {
         if self.peer(peer).is_none() {
             return;
         }
-        for place in 0..self.table.touched() {
+        for place in self.table.touched() {
             let exchange = self.table.at(place);
             if exchange.peer == peer && !matches!(exchange.state, State::Free) {
                 self.end(place);
@@ -213,8 +212,8 @@ impl<S: DeviceServer> Target<S> {
 
     /// Takes the steps of the device server that are there.
     fn advance(&mut self, now: u64) {
-        while let Some((Tag(tag), step)) = self.device.poll(now) {
-            let place = u16::try_from(tag).ok().filter(|place| *place < self.table.places());
+        while let Some((tag, step)) = self.device.poll(now) {
+            let place = self.table.of_tag(tag);
             match place.filter(|place| self.waits_for(*place, &step)) {
                 Some(place) => self.step(now, place, step),
                 None => {
@@ -227,8 +226,8 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    /// Whether an exchange can have that step now. A task that somebody else has ended stops taking data into memory.
-    fn waits_for(&self, place: u16, step: &Step) -> bool {
+    /// True if an exchange can have that step now. A task that somebody else has ended stops taking data into memory.
+    fn waits_for(&self, place: ExchangeIndex, step: &Step) -> bool {
         match &self.table.at(place).state {
             State::Working => true,
             State::Receiving(receiving) => {
@@ -256,7 +255,7 @@ impl<S: DeviceServer> Target<S> {
         // All that a target is sent comes from the exchange's originator, without optional headers, but for replies to REC.
         if header.from_responder() || header.has(f_ctl::SEQUENCE_RECIPIENT) || header.df_ctl != 0 {
             return match (header.fc_type, header.r_ctl) {
-                (FcType::ELS, r_ctl::ELS_REPLY) => self.inquired(&peer, frame),
+                (FcType::ELS, r_ctl::ELS_REPLY) => self.rec_answered(&peer, frame),
                 _ => Err(TargetDrop::Unexpected),
             };
         }
@@ -279,7 +278,7 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// It does not count in its peer's queue any more.
-    fn dequeue(&mut self, place: u16) {
+    fn dequeue(&mut self, place: ExchangeIndex) {
         let exchange = self.table.at_mut(place);
         if std::mem::take(&mut exchange.queued) {
             let peer = exchange.peer;
@@ -290,16 +289,16 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// Takes from an exchange what it holds of the device server: it is over, but keeps its names.
-    fn dispose(&mut self, place: u16) {
+    fn dispose(&mut self, place: ExchangeIndex) {
         self.dequeue(place);
         let exchange = self.table.at_mut(place);
         let (finished, kept) = (exchange.list == Some(Which::Finished), exchange.kept());
         let doomed = std::mem::take(&mut exchange.doomed);
         exchange.deadline = u64::MAX;
         match std::mem::replace(&mut exchange.state, State::Aborted) {
-            State::Working if !doomed => self.device.abort(Tag(u32::from(place)), None),
+            State::Working if !doomed => self.device.abort(place.tag(), None),
             State::Receiving(receiving) if !doomed => {
-                self.device.abort(Tag(u32::from(place)), receiving.into.into_buffer());
+                self.device.abort(place.tag(), receiving.into.into_buffer());
             }
             State::Receiving(receiving) => {
                 if let Some(buffer) = receiving.into.into_buffer() {
@@ -317,22 +316,22 @@ impl<S: DeviceServer> Target<S> {
 
     /// The device server can do with its data what it likes.
     #[inline]
-    fn leave(&mut self, place: u16, from: Place) {
+    fn leave(&mut self, place: ExchangeIndex, from: Place) {
         match from {
-            Place::Memory(_) => self.woken |= self.device.sent(Tag(u32::from(place))),
+            Place::Memory(_) => self.woken |= self.device.sent(place.tag()),
             Place::Buffer(buffer) => self.device.give_back(buffer),
             Place::Nowhere => {}
         }
     }
 
     /// Ends an exchange: nothing is left of it.
-    fn end(&mut self, place: u16) {
+    fn end(&mut self, place: ExchangeIndex) {
         self.dispose(place);
         self.table.close(place);
     }
 
     /// Keeps an exchange whose response was sent, until it is confirmed or nobody will ask for it again.
-    fn finish(&mut self, now: u64, place: u16, peer: &Peer, confirm: bool) {
+    fn finish(&mut self, now: u64, place: ExchangeIndex, peer: &Peer, confirm: bool) {
         self.dequeue(place);
         if !confirm && !peer.retry {
             return self.end(place);
@@ -365,7 +364,7 @@ impl<S: DeviceServer> Target<S> {
     }
 
     fn sweep(&mut self, now: u64) {
-        for place in 0..self.table.touched() {
+        for place in self.table.touched() {
             let exchange = self.table.at(place);
             if exchange.deadline <= now {
                 if matches!(exchange.state, State::Receiving(_)) {
@@ -374,11 +373,11 @@ impl<S: DeviceServer> Target<S> {
                 self.end(place);
             }
         }
-        self.inquire(now);
+        self.poll_by_rec(now);
     }
 }
 
-/// 256 octets is what every port takes (FC-LS-3, PLOGI: the receive data field size is at least that).
+/// 256 bytes is what every port takes (FC-LS-3, PLOGI: the receive data field size is at least that).
 fn within_limits(peer: &Peer) -> Peer {
     Peer { max_payload: (peer.max_payload & !3).clamp(256, 2112), ..*peer }
 }

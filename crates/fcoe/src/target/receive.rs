@@ -1,19 +1,18 @@
-//! FCP_DATA from the initiator: each octet goes from the frame to where the device server wants it, or nowhere.
+//! FCP_DATA from the initiator: each byte goes from the frame to where the device server wants it, or nowhere.
 
-use super::exchange::{Place, Receiving, State, Which};
+use super::exchange::{ExchangeIndex, Place, Receiving, State, Which};
 use super::{Target, TargetDrop};
 use crate::{DeviceServer, Peer};
-use linerate_block::Tag;
-use linerate_wire::{FcHeader, FcoeFrame, Sof, f_ctl};
+use linerate_wire::{FcoeFrame, RxId, Sof, f_ctl};
 
 impl<S: DeviceServer> Target<S> {
     /// Takes a frame of data out (FCP-4, clause 9.4). It counts only when it is the very next of the burst that was asked
-    /// for: then its octets are placed. After a frame that is missing nothing does, the command does not complete, and
+    /// for: then its bytes are placed. After a frame that is missing nothing does, the command does not complete, and
     /// the initiator finds that out (FCP-4, clause 12.4: REC, then SRR or ABTS).
     pub(super) fn data(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let (header, payload) = (frame.header(), frame.payload());
         // FCP_XFER_RDY has told our name of the exchange: without it, or with another, it is data of another exchange.
-        let named = header.rx_id != FcHeader::NO_ID;
+        let named = header.rx_id != RxId::UNASSIGNED;
         let place = self.table.find(peer.id, header.ox_id, header.rx_id).filter(|_| named);
         let place = place.ok_or(TargetDrop::UnknownExchange)?;
         let exchange = self.table.at_mut(place);
@@ -26,10 +25,10 @@ impl<S: DeviceServer> Target<S> {
             }
             Place::Memory(offset) => {
                 let offset = offset.saturating_add(u64::from(receiving.received));
-                match self.device.memory(Tag(u32::from(place))) {
+                match self.device.memory(place.tag()) {
                     Some(memory) => memory.write(offset, payload),
                     None => {
-                        self.device.abort(Tag(u32::from(place)), None);
+                        self.device.abort(place.tag(), None);
                         self.fail(place);
                         return Ok(());
                     }
@@ -54,16 +53,16 @@ impl<S: DeviceServer> Target<S> {
         Ok(())
     }
 
-    fn received(&mut self, now: u64, place: u16) {
+    fn received(&mut self, now: u64, place: ExchangeIndex) {
         let exchange = self.table.at_mut(place);
         exchange.deadline = u64::MAX;
         if let State::Receiving(receiving) = std::mem::replace(&mut exchange.state, State::Working) {
-            let step = self.device.received(now, Tag(u32::from(place)), receiving.into.into_buffer());
+            let step = self.device.received(now, place.tag(), receiving.into.into_buffer());
             self.step(now, place, step);
         }
     }
 
-    fn next_burst(&mut self, place: u16) {
+    fn next_burst(&mut self, place: ExchangeIndex) {
         let burst = self.config.burst;
         if let State::Receiving(receiving) = &mut self.table.at_mut(place).state {
             receiving.ask(receiving.received, burst);
@@ -73,14 +72,14 @@ impl<S: DeviceServer> Target<S> {
 }
 
 impl Receiving {
-    /// Wants a burst from this octet on.
+    /// Wants a burst from this byte on.
     pub(super) fn ask(&mut self, from: u32, burst: u32) {
         self.received = from;
         self.burst_end = from.saturating_add(burst).min(self.len);
         (self.asked, self.sequence) = (false, None);
     }
 
-    /// Where the data ends that this frame brings, if it is the next one.
+    /// Place where the data ends that this frame brings, if it is the next one.
     fn next(&self, frame: &FcoeFrame<'_>) -> Result<u32, TargetDrop> {
         let (header, payload) = (frame.header(), frame.payload());
         if !self.asked {

@@ -1,9 +1,9 @@
-//! What is done about exchanges that lost something: ABTS, REC, RRQ, SRR, and FCP_CONF, which says that nothing was.
+//! Recovery of exchanges that lost something: ABTS, REC, RRQ, SRR, and FCP_CONF, which says that nothing was.
 
-use super::exchange::{Place, Said, State, Which};
+use super::exchange::{ExchangeIndex, Place, Said, State, Which};
 use super::{Target, TargetDrop};
 use crate::{DeviceServer, ExchangeStatus, Peer};
-use linerate_wire::{FcHeader, FcId, FcType, FcoeFrame, FcpSrr, FcpSrrReply, e_stat, f_ctl, r_ctl};
+use linerate_wire::{BaAccRepr, FcId, FcType, FcoeFrame, FcpSrr, FcpSrrReply, OxId, RxId, e_stat, f_ctl, r_ctl};
 
 /// Reason and explanation of BA_RJT: logical error, invalid OX_ID-RX_ID combination (FC-FS-3, Basic Reject).
 const BA_RJT: [u8; 4] = [0, 0x03, 0x03, 0];
@@ -15,15 +15,15 @@ const NOT_SUPPORTED: FcpSrrReply = FcpSrrReply::Reject { reason: 0x0b, explanati
 
 impl<S: DeviceServer> Target<S> {
     /// The state of an exchange that `s_id` has originated, for REC (FC-LS-3, Read Exchange Concise; FCP-4, clause 6.5);
-    /// `rx_id` is 0xffff when it does not know ours. None when there is none such: the answer is LS_RJT, 0x03, 0x17 (FCP-4, clause 12.4).
+    /// `rx_id` is unassigned when it does not know ours. None when there is none such: the answer is LS_RJT, 0x03, 0x17 (FCP-4, clause 12.4).
     ///
     /// Without our RX_ID an exchange that has ended is none such: Linux gives an OX_ID again at once, so it asks for a
     /// command that was lost on its way as likely as for the one before it, whose response must not be taken for that
     /// command's. Who moved data knows the RX_ID; the rest may be sent again.
-    pub fn exchange_status(&self, s_id: FcId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus> {
+    pub fn exchange_status(&self, s_id: FcId, ox_id: OxId, rx_id: RxId) -> Option<ExchangeStatus> {
         let place = self.place_of(s_id, ox_id, rx_id)?;
         let exchange = self.table.at(place);
-        if rx_id == FcHeader::NO_ID && !exchange.is_open() {
+        if rx_id == RxId::UNASSIGNED && !exchange.is_open() {
             return None;
         }
         let state = match &exchange.state {
@@ -42,7 +42,7 @@ impl<S: DeviceServer> Target<S> {
 
     /// RRQ (FC-LS-3, Reinstate Recovery Qualifier): `s_id` will have no more to do with an exchange that it aborted, whose names are free
     /// from now on. False when there is none such: the answer is LS_RJT, 0x03, 0x17.
-    pub fn reinstate(&mut self, s_id: FcId, ox_id: u16, rx_id: u16) -> bool {
+    pub fn reinstate(&mut self, s_id: FcId, ox_id: OxId, rx_id: RxId) -> bool {
         match self.place_of(s_id, ox_id, rx_id) {
             Some(place) if matches!(self.table.at(place).state, State::Aborted) => {
                 self.end(place);
@@ -52,22 +52,22 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    fn place_of(&self, s_id: FcId, ox_id: u16, rx_id: u16) -> Option<u16> {
+    fn place_of(&self, s_id: FcId, ox_id: OxId, rx_id: RxId) -> Option<ExchangeIndex> {
         let peer = self.peers().find(|known| known.peer.fc_id == s_id)?.peer.id;
         self.table.find(peer, ox_id, rx_id)
     }
 
     /// ABTS (FCP-4, clause 12.3): the exchange ends, whatever it was at, and so does the frame's sequence with BA_ACC; with
-    /// BA_RJT when it has an RX_ID that is not that exchange's. An RX_ID of 0xffff does not count; when there is no
+    /// BA_RJT when it has an RX_ID that is not that exchange's. An unassigned RX_ID does not count; when there is no
     /// exchange by that OX_ID, its FCP_CMND has not come yet, and is not done if it does.
     pub(super) fn abort(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let header = frame.header();
         let place = self.table.find(peer.id, header.ox_id, header.rx_id);
         let rx_id = match place {
             Some(place) => self.table.at(place).rx_id,
-            None if header.rx_id == FcHeader::NO_ID => {
+            None if header.rx_id == RxId::UNASSIGNED => {
                 self.bar(now, peer, header.ox_id);
-                FcHeader::NO_ID
+                RxId::UNASSIGNED
             }
             None => {
                 self.answer(peer, header, r_ctl::BLS_BA_RJT, FcType::BLS, header.rx_id, &BA_RJT);
@@ -85,14 +85,14 @@ impl<S: DeviceServer> Target<S> {
         }
         // No SEQ_ID, as no sequence was delivered that is to be told; all frames of the exchange, SEQ_CNT from 0 to 0xffff,
         // have the recovery qualifier (FC-FS-3, Basic Accept).
-        let ([o, p], [r, s]) = (header.ox_id.to_be_bytes(), rx_id.to_be_bytes());
-        let accept = [0, 0, 0, 0, o, p, r, s, 0, 0, 0xff, 0xff];
-        self.answer(peer, header, r_ctl::BLS_BA_ACC, FcType::BLS, rx_id, &accept);
+        let accept =
+            BaAccRepr { last_seq_id: None, ox_id: header.ox_id, rx_id, low_seq_cnt: 0, high_seq_cnt: u16::MAX };
+        self.answer(peer, header, r_ctl::BLS_BA_ACC, FcType::BLS, rx_id, &accept.octets());
         Ok(())
     }
 
     /// An exchange that was aborted before it began, if there is room for one that is none.
-    fn bar(&mut self, now: u64, peer: &Peer, ox_id: u16) {
+    fn bar(&mut self, now: u64, peer: &Peer, ox_id: OxId) {
         if self.table.count(Which::Aborted) < usize::from(self.config.max_finished)
             && let Some(place) = self.table.open(peer.id, ox_id)
         {
@@ -140,7 +140,7 @@ impl<S: DeviceServer> Target<S> {
         let burst = self.config.burst;
         let exchange = self.table.at_mut(place);
         // As with REC: it may be another exchange's name by now.
-        if request.rx_id == FcHeader::NO_ID && !exchange.is_open() {
+        if request.rx_id == RxId::UNASSIGNED && !exchange.is_open() {
             return UNKNOWN;
         }
         let (finished, kept) = (exchange.list == Some(Which::Finished), exchange.kept());

@@ -2,7 +2,7 @@
 
 use super::{Target, TargetDrop};
 use crate::{DeviceServer, Peer, PeerId, Sequence, Transmit};
-use linerate_wire::{FcHeader, FcType, FcpResponse, f_ctl};
+use linerate_wire::{FcHeader, FcType, FcpResponse, RxId, f_ctl};
 use std::collections::VecDeque;
 
 /// Answers that wait for room; more are dropped, for who asked will ask again.
@@ -43,7 +43,7 @@ impl<S: DeviceServer> Target<S> {
         request: &FcHeader,
         r_ctl: u8,
         fc_type: FcType,
-        rx_id: u16,
+        rx_id: RxId,
         payload: &[u8],
     ) {
         let f_ctl = LAST | f_ctl::SEQUENCE_INITIATIVE;

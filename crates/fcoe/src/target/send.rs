@@ -1,17 +1,17 @@
-//! What goes out: FCP_XFER_RDY, FCP_DATA and FCP_RSP, as there is room, each exchange in its turn.
+//! Transmission: FCP_XFER_RDY, FCP_DATA and FCP_RSP, as there is room, each exchange in its turn.
 
 use super::Target;
-use super::exchange::{Exchange, Place, State, Which};
+use super::exchange::{Exchange, ExchangeIndex, Place, State, Which};
 use crate::{DeviceServer, Peer, Sequence, Transmit};
-use linerate_block::{Memory, Tag};
+use linerate_block::Memory;
 use linerate_wire::{FcHeader, FcType, FcpResponse, FcpTransferReady, f_ctl, r_ctl};
 
 /// Pieces of memory that go out with one call.
 const PIECES: usize = 8;
-/// Octets of payload in the longest frame.
+/// Bytes of payload in the longest frame.
 pub(super) const MAX_PAYLOAD: usize = 2112;
 
-/// How an exchange's turn ended.
+/// Outcome of an exchange's turn.
 enum Turn {
     /// It has nothing more to send now.
     Over,
@@ -59,7 +59,7 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    fn turn(&mut self, now: u64, place: u16, peer: &Peer, out: &mut impl Transmit) -> Turn {
+    fn turn(&mut self, now: u64, place: ExchangeIndex, peer: &Peer, out: &mut impl Transmit) -> Turn {
         match &self.table.at(place).state {
             State::Receiving(_) => return self.send_ready(now, place, peer, out),
             State::Answering(answering) if answering.sent < answering.len => {
@@ -80,7 +80,7 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// Sends the next frames of data in. Over when all of it has gone; none when it could not be read.
-    fn send_data(&mut self, place: u16, peer: &Peer, out: &mut impl Transmit) -> Option<Turn> {
+    fn send_data(&mut self, place: ExchangeIndex, peer: &Peer, out: &mut impl Transmit) -> Option<Turn> {
         let Self { device, table, config, counters, scratch, .. } = self;
         let exchange = table.at_mut(place);
         let base = header(peer, exchange, r_ctl::DATA);
@@ -94,7 +94,7 @@ impl<S: DeviceServer> Target<S> {
                 pieces[0] = buffer.bytes().get(start..start + wanted).unwrap_or_default();
                 pieces[0].len()
             }
-            Place::Memory(offset) => match device.memory(Tag(u32::from(place))) {
+            Place::Memory(offset) => match device.memory(place.tag()) {
                 Some(memory) => {
                     let offset = offset + u64::from(answering.sent);
                     gather(memory, offset, wanted, wanted == left, peer.max_payload, &mut pieces, scratch)
@@ -104,7 +104,7 @@ impl<S: DeviceServer> Target<S> {
             Place::Nowhere => 0,
         };
         if offered == 0 {
-            self.woken |= self.device.sent(Tag(u32::from(place)));
+            self.woken |= self.device.sent(place.tag());
             self.fail(place);
             return None;
         }
@@ -122,7 +122,9 @@ impl<S: DeviceServer> Target<S> {
         if octets == 0 {
             return Some(Turn::Blocked { sent: false });
         }
-        let moved = u32::try_from(octets).unwrap_or(u32::MAX);
+        // No more is offered than is left.
+        let left = answering.len - answering.sent;
+        let moved = u32::try_from(octets).map_or(left, |octets| octets.min(left));
         answering.sent += moved;
         answering.begun = true;
         // As many frames as SEQ_CNT can count: it goes round (FC-FS-3, sequence count).
@@ -142,13 +144,13 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// Sends FCP_RSP (FCP-4, clause 9.5): the exchange's last sequence, unless it is to be confirmed.
-    fn send_response(&mut self, now: u64, place: u16, peer: &Peer, out: &mut impl Transmit) -> Turn {
+    fn send_response(&mut self, now: u64, place: ExchangeIndex, peer: &Peer, out: &mut impl Transmit) -> Turn {
         let exchange = self.table.at_mut(place);
         let State::Answering(answering) = &exchange.state else { return Turn::Over };
         let response = &answering.response;
         let sense = response.sense.get(..usize::from(response.sense_len)).unwrap_or(&response.sense);
         let confirm = peer.confirm && !sense.is_empty();
-        let wanted = i64::try_from(response.wanted).unwrap_or(i64::MAX);
+        let wanted = 0_i64.saturating_add_unsigned(response.wanted);
         let unit = FcpResponse {
             status: response.status,
             residual: wanted - i64::from(exchange.data_len),
@@ -175,7 +177,7 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// Sends FCP_XFER_RDY (FCP-4, clause 9.3) for the next burst.
-    fn send_ready(&mut self, now: u64, place: u16, peer: &Peer, out: &mut impl Transmit) -> Turn {
+    fn send_ready(&mut self, now: u64, place: ExchangeIndex, peer: &Peer, out: &mut impl Transmit) -> Turn {
         let exchange = self.table.at_mut(place);
         let seq_id = exchange.seq_id.wrapping_add(1);
         let base = header(peer, exchange, r_ctl::DATA_DESCRIPTOR);
@@ -218,9 +220,9 @@ fn send_frame(peer: &Peer, header: FcHeader, payload: &[u8], out: &mut impl Tran
     out.sequence(&Sequence { link, header, max_payload, start: true, end: true, payload }) > 0
 }
 
-/// Puts pieces of a device's memory together: `wanted` octets, or fewer that fill frames of `max_payload`; all of them
+/// Puts pieces of a device's memory together: `wanted` bytes, or fewer that fill frames of `max_payload`; all of them
 /// when they are the `last`. Where memory lies in pieces too small for a frame, one is copied to `scratch`. Returns how
-/// many octets there are; zero when the device has none.
+/// many bytes there are; zero when the device has none.
 fn gather<'a>(
     memory: &'a dyn Memory,
     offset: u64,

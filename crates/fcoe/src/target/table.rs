@@ -1,8 +1,10 @@
 //! The exchanges there are: allocated once, found by RX_ID or by peer and OX_ID, kept in lists that need no memory.
 
-use super::exchange::{Exchange, NIL, State, Which};
+use super::exchange::{Exchange, ExchangeIndex, NIL, State, Which};
 use crate::PeerId;
-use linerate_wire::FcHeader;
+use crate::indexed::{Indexed, TableIndex};
+use linerate_block::Tag;
+use linerate_wire::{OxId, RxId};
 
 /// A fixed number of exchanges.
 ///
@@ -10,23 +12,23 @@ use linerate_wire::FcHeader;
 /// given in a circle, each again as late as it can be: a frame that comes late finds no other exchange by it.
 #[derive(Debug)]
 pub(super) struct Table {
-    slots: Box<[Exchange]>,
-    free: Vec<u16>,
+    slots: Indexed<ExchangeIndex, Exchange>,
+    free: Vec<ExchangeIndex>,
     /// Places from here on were never used.
     touched: u16,
     /// The place of each RX_ID.
-    by_rx_id: Box<[u16]>,
-    next_rx_id: u16,
+    by_rx_id: Box<[ExchangeIndex]>,
+    next_rx_id: RxId,
     /// The first place of each bucket of peer and OX_ID. OX_IDs of one peer spread evenly whatever they are, so none can
     /// make a long chain.
-    buckets: Box<[u16]>,
+    buckets: Box<[ExchangeIndex]>,
     lists: [List; 3],
 }
 
 #[derive(Debug, Clone, Copy)]
 struct List {
-    head: u16,
-    tail: u16,
+    head: ExchangeIndex,
+    tail: ExchangeIndex,
     len: usize,
 }
 
@@ -34,26 +36,25 @@ impl Table {
     /// With places for so many, of which there can be 1 to 32768.
     pub(super) fn new(max_exchanges: u16) -> Self {
         let max = max_exchanges.clamp(1, 0x8000);
-        let slots: Vec<Exchange> = (0..max).map(|_| Exchange::free()).collect();
         Self {
-            slots: slots.into_boxed_slice(),
-            free: (0..max).rev().collect(),
+            slots: Indexed::filled(max, Exchange::free),
+            free: (0..max).rev().map(ExchangeIndex).collect(),
             touched: 0,
             by_rx_id: vec![NIL; 1 << 16].into_boxed_slice(),
-            next_rx_id: 0,
+            next_rx_id: RxId(0),
             buckets: vec![NIL; usize::from(max).next_power_of_two() * 2].into_boxed_slice(),
             lists: [List { head: NIL, tail: NIL, len: 0 }; 3],
         }
     }
 
-    /// Places there are.
-    pub(super) fn places(&self) -> u16 {
-        u16::try_from(self.slots.len()).unwrap_or(NIL)
+    /// The place whose task has this tag.
+    pub(super) fn of_tag(&self, tag: Tag) -> Option<ExchangeIndex> {
+        u16::try_from(tag.0).ok().map(ExchangeIndex).filter(|place| place.number() < self.slots.len())
     }
 
     /// Places that were ever used: all exchanges are in them.
-    pub(super) fn touched(&self) -> u16 {
-        self.touched
+    pub(super) fn touched(&self) -> impl Iterator<Item = ExchangeIndex> + use<> {
+        (0..self.touched).map(ExchangeIndex)
     }
 
     /// Places in use.
@@ -61,25 +62,25 @@ impl Table {
         self.slots.len() - self.free.len()
     }
 
-    pub(super) fn at(&self, place: u16) -> &Exchange {
-        &self.slots[usize::from(place)]
+    pub(super) fn at(&self, place: ExchangeIndex) -> &Exchange {
+        &self.slots[place]
     }
 
-    pub(super) fn at_mut(&mut self, place: u16) -> &mut Exchange {
-        &mut self.slots[usize::from(place)]
+    pub(super) fn at_mut(&mut self, place: ExchangeIndex) -> &mut Exchange {
+        &mut self.slots[place]
     }
 
     /// A place for a new exchange, with an RX_ID; none when all are in use.
-    pub(super) fn open(&mut self, peer: PeerId, ox_id: u16) -> Option<u16> {
+    pub(super) fn open(&mut self, peer: PeerId, ox_id: OxId) -> Option<ExchangeIndex> {
         let place = self.free.pop()?;
-        self.touched = self.touched.max(place + 1);
+        self.touched = self.touched.max(place.0 + 1);
         // At most half of all RX_IDs are in use, so there is a free one.
-        while self.next_rx_id == FcHeader::NO_ID || self.by_rx_id[usize::from(self.next_rx_id)] != NIL {
-            self.next_rx_id = self.next_rx_id.wrapping_add(1);
+        while !self.next_rx_id.is_assigned() || self.by_rx_id[usize::from(self.next_rx_id.0)] != NIL {
+            self.next_rx_id = RxId(self.next_rx_id.0.wrapping_add(1));
         }
         let rx_id = self.next_rx_id;
-        self.next_rx_id = rx_id.wrapping_add(1);
-        self.by_rx_id[usize::from(rx_id)] = place;
+        self.next_rx_id = RxId(rx_id.0.wrapping_add(1));
+        self.by_rx_id[usize::from(rx_id.0)] = place;
         let bucket = self.bucket(peer, ox_id);
         let chain = std::mem::replace(&mut self.buckets[bucket], place);
         *self.at_mut(place) = Exchange { peer, ox_id, rx_id, chain, state: State::Working, ..Exchange::free() };
@@ -87,7 +88,7 @@ impl Table {
     }
 
     /// Ends an exchange: nothing finds it any more.
-    pub(super) fn close(&mut self, place: u16) {
+    pub(super) fn close(&mut self, place: ExchangeIndex) {
         self.remove(place);
         let (peer, ox_id, rx_id) = (self.at(place).peer, self.at(place).ox_id, self.at(place).rx_id);
         let bucket = self.bucket(peer, ox_id);
@@ -101,19 +102,19 @@ impl Table {
             }
             self.at_mut(before).chain = after;
         }
-        self.by_rx_id[usize::from(rx_id)] = NIL;
+        self.by_rx_id[usize::from(rx_id.0)] = NIL;
         *self.at_mut(place) = Exchange::free();
         self.free.push(place);
     }
 
-    /// The exchange that a peer calls `ox_id` and we `rx_id`; by its OX_ID alone when `rx_id` is 0xffff.
-    pub(super) fn find(&self, peer: PeerId, ox_id: u16, rx_id: u16) -> Option<u16> {
-        let matches = |place: u16| {
+    /// The exchange that a peer calls `ox_id` and we `rx_id`; by its OX_ID alone when `rx_id` is unassigned.
+    pub(super) fn find(&self, peer: PeerId, ox_id: OxId, rx_id: RxId) -> Option<ExchangeIndex> {
+        let matches = |place: ExchangeIndex| {
             let exchange = self.at(place);
             (exchange.peer, exchange.ox_id) == (peer, ox_id)
         };
-        if rx_id != FcHeader::NO_ID {
-            let place = self.by_rx_id[usize::from(rx_id)];
+        if rx_id != RxId::UNASSIGNED {
+            let place = self.by_rx_id[usize::from(rx_id.0)];
             return (place != NIL && matches(place)).then_some(place);
         }
         let mut place = self.buckets[self.bucket(peer, ox_id)];
@@ -124,7 +125,7 @@ impl Table {
     }
 
     /// Puts an exchange at the end of a list, out of the one that it was in.
-    pub(super) fn append(&mut self, which: Which, place: u16) {
+    pub(super) fn append(&mut self, which: Which, place: ExchangeIndex) {
         self.remove(place);
         let tail = self.lists[which as usize].tail;
         let exchange = self.at_mut(place);
@@ -139,7 +140,7 @@ impl Table {
     }
 
     /// Takes an exchange out of the list that it is in.
-    pub(super) fn remove(&mut self, place: u16) {
+    pub(super) fn remove(&mut self, place: ExchangeIndex) {
         let exchange = self.at_mut(place);
         let Some(which) = exchange.list.take() else { return };
         let (prev, next) = (exchange.prev, exchange.next);
@@ -155,7 +156,7 @@ impl Table {
     }
 
     /// The exchange that is longest in a list.
-    pub(super) fn first(&self, which: Which) -> Option<u16> {
+    pub(super) fn first(&self, which: Which) -> Option<ExchangeIndex> {
         Some(self.lists[which as usize].head).filter(|place| *place != NIL)
     }
 
@@ -164,8 +165,8 @@ impl Table {
         self.lists[which as usize].len
     }
 
-    fn bucket(&self, peer: PeerId, ox_id: u16) -> usize {
-        usize::from(ox_id.wrapping_add(peer.index.wrapping_mul(0x9e37))) & (self.buckets.len() - 1)
+    fn bucket(&self, peer: PeerId, ox_id: OxId) -> usize {
+        usize::from(ox_id.0.wrapping_add(peer.index.wrapping_mul(0x9e37))) & (self.buckets.len() - 1)
     }
 }
 
@@ -178,20 +179,20 @@ mod tests {
     #[test]
     fn an_exchange_is_found_by_either_name_and_only_by_its_peer() {
         let mut table = Table::new(4);
-        let places: Vec<u16> = (0..4).map(|i| table.open(PEER, i * 8).unwrap()).collect();
-        assert_eq!((table.open(PEER, 1), table.used()), (None, 4));
+        let places: Vec<ExchangeIndex> = (0..4).map(|i| table.open(PEER, OxId(i * 8)).unwrap()).collect();
+        assert_eq!((table.open(PEER, OxId(1)), table.used()), (None, 4));
         for (i, place) in (0..).zip(&places) {
             let rx_id = table.at(*place).rx_id;
-            assert_eq!(table.find(PEER, i * 8, rx_id), Some(*place));
-            assert_eq!(table.find(PEER, i * 8, 0xffff), Some(*place));
-            assert_eq!(table.find(PEER, i * 8 + 1, rx_id), None);
-            assert_eq!(table.find(PeerId { generation: 8, ..PEER }, i * 8, rx_id), None);
-            assert_eq!(table.find(PeerId { index: 2, ..PEER }, i * 8, 0xffff), None);
+            assert_eq!(table.find(PEER, OxId(i * 8), rx_id), Some(*place));
+            assert_eq!(table.find(PEER, OxId(i * 8), RxId::UNASSIGNED), Some(*place));
+            assert_eq!(table.find(PEER, OxId(i * 8 + 1), rx_id), None);
+            assert_eq!(table.find(PeerId { generation: 8, ..PEER }, OxId(i * 8), rx_id), None);
+            assert_eq!(table.find(PeerId { index: 2, ..PEER }, OxId(i * 8), RxId::UNASSIGNED), None);
         }
         for place in [places[1], places[3], places[0], places[2]] {
             let (ox_id, rx_id) = (table.at(place).ox_id, table.at(place).rx_id);
             table.close(place);
-            assert_eq!((table.find(PEER, ox_id, rx_id), table.find(PEER, ox_id, 0xffff)), (None, None));
+            assert_eq!((table.find(PEER, ox_id, rx_id), table.find(PEER, ox_id, RxId::UNASSIGNED)), (None, None));
         }
         assert_eq!(table.used(), 0);
     }
@@ -199,16 +200,16 @@ mod tests {
     #[test]
     fn an_rx_id_comes_again_only_after_all_others() {
         let mut table = Table::new(2);
-        let kept = table.open(PEER, 5).unwrap();
+        let kept = table.open(PEER, OxId(5)).unwrap();
         let mut last = table.at(kept).rx_id;
         for _ in 0..70_000 {
-            let place = table.open(PEER, 0).unwrap();
+            let place = table.open(PEER, OxId(0)).unwrap();
             let rx_id = table.at(place).rx_id;
-            let expected = match last.wrapping_add(1) {
-                0xffff => 1,
-                id => id,
+            let expected = match last.0.wrapping_add(1) {
+                0xffff => RxId(1),
+                id => RxId(id),
             };
-            assert_eq!(rx_id, expected, "0xffff is no name, 0 is in use");
+            assert_eq!(rx_id, expected, "the unassigned number is no name, 0 is in use");
             last = rx_id;
             table.close(place);
         }
@@ -217,7 +218,7 @@ mod tests {
     #[test]
     fn lists_keep_their_order_and_an_exchange_is_in_one() {
         let mut table = Table::new(3);
-        let [a, b, c] = [0, 1, 2].map(|i| table.open(PEER, i).unwrap());
+        let [a, b, c] = [0, 1, 2].map(|i| table.open(PEER, OxId(i)).unwrap());
         for place in [a, b, c] {
             table.append(Which::Ready, place);
         }

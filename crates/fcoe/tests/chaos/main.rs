@@ -1,6 +1,6 @@
 //! Fault schedules: a whole target and whole initiators, from discovery to SCSI, on a network that loses, doubles,
 //! delays and corrupts frames, whose stations restart and lose their links, all by chance from a seed and in virtual
-//! time. No wrong octet may be delivered as good, no command may stay without an end, and nothing may be left behind.
+//! time. No wrong byte may be delivered as good, no command may stay without an end, and nothing may be left behind.
 //!
 //! `LINERATE_SEED=n` runs the one schedule of that seed, `LINERATE_SCHEDULES=n` those of the seeds below n.
 

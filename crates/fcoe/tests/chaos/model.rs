@@ -3,8 +3,8 @@
 //! Every write has a value of its own. A write that has failed may have happened, until one that was begun later is
 //! acknowledged; one that failed because its session was lost may happen until its initiator has logged in again.
 
-use crate::chance::mix;
 use crate::medium::BLOCK;
+use linerate_sum::mix;
 use std::ops::Range;
 
 /// Blocks of each disk.
@@ -69,7 +69,7 @@ pub(crate) struct Model {
     ghosts: Vec<Ghost>,
 }
 
-/// The octets of a block.
+/// The bytes of a block.
 pub(crate) fn octets(value: Value, lun: usize, lba: usize) -> [u8; BLOCK] {
     let mut octets = [0; BLOCK];
     if value != 0 {

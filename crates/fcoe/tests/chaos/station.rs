@@ -28,7 +28,7 @@ pub(crate) struct Station {
     /// Frames come and go.
     pub(crate) link: bool,
     config: NodeConfig,
-    /// Octets of the buffers of its disks.
+    /// Bytes of the buffers of its disks.
     buffers: usize,
 }
 

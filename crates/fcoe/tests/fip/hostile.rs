@@ -10,9 +10,9 @@ use proptest::prelude::*;
 #[derive(Debug, Clone)]
 enum Step {
     Wait(u64),
-    /// Octets that nobody meant.
+    /// Bytes that nobody meant.
     Noise(Vec<u8>),
-    /// A frame of a capture, some octets of it changed, and cut.
+    /// A frame of a capture, some bytes of it changed, and cut.
     Golden(usize, Vec<(usize, u8)>, usize),
     /// A right frame about an identifier that is perhaps ours.
     Right(u8, u8, bool, bool),

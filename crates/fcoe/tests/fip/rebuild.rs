@@ -1,4 +1,4 @@
-//! What the kernels sent, parsed and written again, octet for octet.
+//! What the kernels sent, parsed and written again, byte for byte.
 
 use crate::capture;
 use linerate_wire::*;

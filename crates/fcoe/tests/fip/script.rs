@@ -424,7 +424,7 @@ fn logins_pass_in_both_directions() {
     assert_eq!((header.d_id, header.s_id), (FcId::new(0x0e01), FcId::new(0x0e02)));
     assert_eq!((&payload[..], *mac), (&request.octets[52..168], Some(MacAddr([0x0e, 0xfd, 0, 0, 0x0e, 2]))));
 
-    // What the kernel answered is, from us, the same octets.
+    // What the kernel answered is, from us, the same bytes.
     let answer = FcHeader::parse(&accept.octets[28..52]).unwrap();
     let Node { machine, out, .. } = &mut node;
     assert!(machine.send_els(*enode_mac, FipElsKind::Flogi, &answer, &accept.octets[52..168], out));

@@ -3,6 +3,7 @@
 use crate::world::*;
 use linerate_block::Buffer;
 use linerate_fcoe::{Data, InitiatorConfig, Outcome, Peer, PeerId};
+use linerate_wire::RxId;
 use linerate_wire::*;
 
 const WORKS: u32 = e_stat::SEQUENCE_INITIATIVE;
@@ -76,19 +77,19 @@ fn an_exchange_is_with_one_peer_and_begins_with_its_command() {
     let octets = forged.octets();
     world.initiator.handle(world.now, &other, &FcoeFrame::new_checked(&octets).unwrap(), &mut world.out);
     assert_eq!(world.initiator.counters(other.id).unknown_exchange, 1);
-    assert_eq!(world.initiator.exchange_status(other.id, ox_id, 0xffff), None);
-    assert!(world.initiator.exchange_status(world.peer.id, ox_id, 0xffff).is_some());
+    assert_eq!(world.initiator.exchange_status(other.id, ox_id, RxId::UNASSIGNED), None);
+    assert!(world.initiator.exchange_status(world.peer.id, ox_id, RxId::UNASSIGNED).is_some());
     world.none_done();
 
     world.out.room = 0;
     world.submit(2, &[0; 6], Data::None);
     assert!(world.sent().is_empty());
-    world.feed(&good(ox_id + 2));
+    world.feed(&good(OxId(ox_id.0 + 2)));
     assert_eq!(world.initiator.counters(world.peer.id).unknown_exchange, 1);
-    assert_eq!(world.initiator.exchange_status(world.peer.id, ox_id + 2, 0xffff), None);
+    assert_eq!(world.initiator.exchange_status(world.peer.id, OxId(ox_id.0 + 2), RxId::UNASSIGNED), None);
     world.none_done();
     world.out.room = 10;
-    assert_eq!(world.command().header.ox_id, ox_id + 2);
+    assert_eq!(world.command().header.ox_id, OxId(ox_id.0 + 2));
 }
 
 /// FCP-4, clause 12.3: after ABTS no data is sent, whatever the target asks for; its answer ends the exchange, whose name
@@ -135,14 +136,14 @@ fn what_the_target_has_sent_and_did_not_come_is_asked_for() {
         let asked = rec(&mut world);
         world.feed(&rec_accept(&asked, status, sent));
         let r_ctl = if sent > 2112 { r_ctl::DATA } else { r_ctl::STATUS };
-        let wanted = FcpSrr { ox_id, rx_id: 0x11, offset, r_ctl };
+        let wanted = FcpSrr { ox_id, rx_id: RxId(0x11), offset, r_ctl };
         assert_eq!(FcpSrr::parse(&world.only().payload), Ok(wanted));
     }
     let mut world = retrying();
     let ox_id = world.write(&pattern(8192, 1));
     let asked = rec(&mut world);
     world.feed(&rec_accept(&asked, 0, 4096));
-    let wanted = FcpSrr { ox_id, rx_id: 0x11, offset: 0, r_ctl: r_ctl::DATA_DESCRIPTOR };
+    let wanted = FcpSrr { ox_id, rx_id: RxId(0x11), offset: 0, r_ctl: r_ctl::DATA_DESCRIPTOR };
     assert_eq!(FcpSrr::parse(&world.only().payload), Ok(wanted), "nothing was asked for yet");
 }
 
@@ -264,7 +265,7 @@ fn a_foreign_rx_id_does_not_stay() {
     let frames = data(ox_id, &pattern(4224, 1));
     world.feed(&frames[0]);
     let mut foreign = frames[1].clone();
-    foreign.header.rx_id = 0x0012;
+    foreign.header.rx_id = RxId(0x0012);
     world.feed(&foreign);
     assert_eq!(world.initiator.counters(world.peer.id).unknown_exchange, 1);
     world.feed(&frames[1]);

@@ -3,6 +3,7 @@
 use crate::world::*;
 use linerate_block::{Buffer, Tag};
 use linerate_fcoe::{Data, Lun, Outcome, Peer, PeerId, Refused, TaskAttribute, TransportError};
+use linerate_wire::OxId;
 use linerate_wire::*;
 
 /// FCP-4, clause 9.2.2: the task attribute.
@@ -22,7 +23,7 @@ fn a_task_attribute_is_said() {
     }
 }
 
-/// FCP-4, clause 9.2: FCP_DL of zero goes with neither RDDATA nor WRDATA; a CDB has 6 to 32 octets.
+/// FCP-4, clause 9.2: FCP_DL of zero goes with neither RDDATA nor WRDATA; a CDB has 6 to 32 bytes.
 #[test]
 fn no_octet_has_no_direction_and_no_cdb_is_longer_than_its_place() {
     let mut world = World::new();
@@ -59,13 +60,13 @@ fn a_busy_target_is_heeded() {
     for tag in 0..8 {
         world.submit(tag, &[0; 6], Data::None);
     }
-    let ids: Vec<u16> = world.sent().iter().map(|frame| frame.header.ox_id).collect();
+    let ids: Vec<OxId> = world.sent().iter().map(|frame| frame.header.ox_id).collect();
     world.feed(&response(ids[7], &FcpResponse { status: 8, ..FcpResponse::default() }));
     assert_eq!((world.done().status, world.initiator.room(world.peer.id)), (8, 0));
     assert_eq!(world.initiator.counters(world.peer.id).task_set_full, 1);
 }
 
-/// What is not the same twice as once: COMPARE AND WRITE, PERSISTENT RESERVE OUT, EXTENDED COPY, and commands of 32 octets
+/// What is not the same twice as once: COMPARE AND WRITE, PERSISTENT RESERVE OUT, EXTENDED COPY, and commands of 32 bytes
 /// that nobody here knows.
 #[test]
 fn only_what_may_be_done_twice_is_sent_twice() {

@@ -7,12 +7,13 @@ mod capture;
 use crate::world::*;
 use linerate_block::{Buffer, Tag};
 use linerate_fcoe::{Completed, Data, InitiatorConfig, Lun, Outcome, Peer, TransportError};
+use linerate_wire::OxId;
 use linerate_wire::*;
 use std::collections::VecDeque;
 
 /// A command of a capture and what followed it.
 pub(crate) struct Exchange {
-    ox_id: u16,
+    ox_id: OxId,
     pub(crate) command: Frame,
     /// The target's frames.
     pub(crate) answers: Vec<Frame>,
@@ -64,7 +65,7 @@ fn is_rec_reply(frame: &Frame) -> bool {
 }
 
 /// The frame under the name that the capture has for the exchange.
-fn named(frame: &Frame, ox_id: u16) -> Frame {
+fn named(frame: &Frame, ox_id: OxId) -> Frame {
     Frame { header: FcHeader { ox_id, ..frame.header }, ..frame.clone() }
 }
 
@@ -208,7 +209,7 @@ fn capture_02_a_scan_and_reads_and_writes() {
     assert_eq!((counters.responses, counters.short, counters.resent), (49, 0, 0));
 }
 
-/// MTU 1500: data out goes in frames of 1024 octets. The capture ends amid its second command.
+/// MTU 1500: data out goes in frames of 1024 bytes. The capture ends amid its second command.
 #[test]
 fn capture_12_small_frames() {
     let (_, compared) = play("12-mtu1500-login-write.pcap", 1, None, as_captured);

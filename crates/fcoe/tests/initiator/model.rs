@@ -2,6 +2,7 @@
 
 use crate::world::*;
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 use std::collections::{BTreeMap, HashMap};
 
 /// Numbers that look random and are the same for the same seed (xorshift).
@@ -94,38 +95,38 @@ impl Path {
 /// What a target does about REC and ABTS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// It knows its exchanges by OX_ID and counts octets.
+    /// It knows its exchanges by OX_ID and counts bytes.
     Full,
-    /// As Linux: REC and ABTS find an exchange by its RX_ID only; octets are not counted.
+    /// As Linux: REC and ABTS find an exchange by its RX_ID only; bytes are not counted.
     Linux,
     /// It has no REC.
     NoRec,
 }
 
 struct Work {
-    rx_id: u16,
+    rx_id: RxId,
     offset: usize,
     len: usize,
     write: bool,
-    /// What has come, and of it which octets.
+    /// What has come, and of it which bytes.
     data: Vec<u8>,
     there: Vec<bool>,
     /// When it answers.
     due: Option<u64>,
 }
 
-/// A disk of so many octets, one LUN.
+/// A disk of so many bytes, one LUN.
 pub(crate) struct Target {
     manner: Manner,
     pub(crate) disk: Vec<u8>,
-    works: HashMap<u16, Work>,
-    next_rx_id: u16,
+    works: HashMap<OxId, Work>,
+    next_rx_id: RxId,
     out: Vec<Vec<u8>>,
 }
 
 impl Target {
     pub(crate) fn new(manner: Manner, len: usize) -> Self {
-        Self { manner, disk: pattern(len, 1), works: HashMap::new(), next_rx_id: 0, out: Vec::new() }
+        Self { manner, disk: pattern(len, 1), works: HashMap::new(), next_rx_id: RxId(0), out: Vec::new() }
     }
 
     /// All exchanges are gone, as after a logout.
@@ -139,7 +140,7 @@ impl Target {
 
     /// Answers what is due.
     pub(crate) fn poll(&mut self, now: u64) -> Vec<Vec<u8>> {
-        let mut due: Vec<u16> = self
+        let mut due: Vec<OxId> = self
             .works
             .iter()
             .filter(|(_, work)| work.due.is_some_and(|due| due <= now))
@@ -152,7 +153,7 @@ impl Target {
         std::mem::take(&mut self.out)
     }
 
-    fn answer(&mut self, ox_id: u16) {
+    fn answer(&mut self, ox_id: OxId) {
         let work = self.works.get_mut(&ox_id).unwrap();
         let (rx_id, place) = (work.rx_id, work.offset..work.offset + work.len);
         if work.write && work.there.is_empty() {
@@ -174,7 +175,7 @@ impl Target {
         self.send(rx_id, good(ox_id));
     }
 
-    fn send(&mut self, rx_id: u16, mut frame: Frame) {
+    fn send(&mut self, rx_id: RxId, mut frame: Frame) {
         frame.header.rx_id = rx_id;
         self.out.push(frame.octets());
     }
@@ -196,14 +197,14 @@ impl Target {
                 }
             }
             r_ctl::ELS_REQUEST if frame.payload[0] == 0x13 => self.rec(&frame),
-            r_ctl::ELS_REQUEST => self.send(0xffff, els_reply(&frame, &[2, 0, 0, 0])),
+            r_ctl::ELS_REQUEST => self.send(RxId::UNASSIGNED, els_reply(&frame, &[2, 0, 0, 0])),
             r_ctl::BLS_ABTS => {
                 let known = self.works.get(&ox_id).map(|work| work.rx_id);
                 let named = frame.header.rx_id;
-                if self.manner == Manner::Linux && named == 0xffff {
+                if self.manner == Manner::Linux && named == RxId::UNASSIGNED {
                     return;
                 }
-                if known.is_some_and(|rx_id| named == 0xffff || named == rx_id) {
+                if known.is_some_and(|rx_id| named == RxId::UNASSIGNED || named == rx_id) {
                     self.works.remove(&ox_id);
                     self.send(named, ba_acc(ox_id, 0, 0xffff));
                 } else {
@@ -219,7 +220,7 @@ impl Target {
         if self.works.contains_key(&frame.header.ox_id) {
             return;
         }
-        self.next_rx_id = (self.next_rx_id + 1) % 0xfff0;
+        self.next_rx_id = RxId((self.next_rx_id.0 + 1) % 0xfff0);
         let lba = u32::from_be_bytes(unit.cdb[2..6].try_into().unwrap());
         let len = unit.data_len as usize;
         let work = Work {
@@ -238,7 +239,7 @@ impl Target {
         let which = ExchangeRepr::parse(&request.payload).unwrap();
         let work = self.works.get(&which.ox_id).filter(|work| match self.manner {
             Manner::Linux => work.rx_id == which.rx_id,
-            _ => which.rx_id == 0xffff || work.rx_id == which.rx_id,
+            _ => which.rx_id == RxId::UNASSIGNED || work.rx_id == which.rx_id,
         });
         let reply = match (self.manner, work) {
             (Manner::NoRec, _) => reject(request, els_reason::NOT_SUPPORTED, els_explanation::NONE),
@@ -253,11 +254,11 @@ impl Target {
                     _ => (e_stat::SEQUENCE_INITIATIVE, count),
                 };
                 let mut reply = rec_accept(request, status, u32::try_from(count).unwrap());
-                reply.payload[6..8].copy_from_slice(&work.rx_id.to_be_bytes());
+                reply.payload[6..8].copy_from_slice(&work.rx_id.0.to_be_bytes());
                 reply
             }
         };
-        self.send(0xffff, reply);
+        self.send(RxId::UNASSIGNED, reply);
     }
 }
 

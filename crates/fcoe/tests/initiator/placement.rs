@@ -4,6 +4,7 @@ use crate::world::*;
 use linerate_block::{Buffer, Tag};
 use linerate_fcoe::{Data, InitiatorConfig, Outcome, PeerId, Refused, TaskAttribute, TransportError};
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 
 /// FCP-4, clause 9.2: FCP_CMND, one frame, the exchange's first sequence; RX_ID is not known.
 #[test]
@@ -19,14 +20,14 @@ fn a_command_says_what_it_is() {
     let frame = world.command();
     assert_eq!((frame.sof, frame.eof), (Sof::I3, Eof::T));
     let FcHeader { f_ctl, ox_id: second, rx_id, d_id, s_id, fc_type, .. } = frame.header;
-    assert_eq!((f_ctl, second, rx_id), (0x29_0000, ox_id + 1, 0xffff));
+    assert_eq!((f_ctl, second, rx_id), (0x29_0000, OxId(ox_id.0 + 1), RxId::UNASSIGNED));
     assert_eq!((d_id, s_id, fc_type), (world.peer.fc_id, world.peer.own, FcType::FCP));
     let unit = FcpCommand::parse(&frame.payload).unwrap();
     assert_eq!((unit.lun[1], unit.attribute, unit.function), (5, fcp_attribute::ORDERED, 0));
     assert_eq!((unit.read, unit.write, unit.data_len, unit.cdb), (false, true, 4096, &cdb[..]));
 }
 
-/// FCP-4, clause 9.2: a CDB of 32 octets is announced as additional words.
+/// FCP-4, clause 9.2: a CDB of 32 bytes is announced as additional words.
 #[test]
 fn a_long_cdb_is_sent_whole() {
     let mut world = World::new();
@@ -145,7 +146,7 @@ fn data_may_come_behind_its_status() {
     assert_eq!(world.good().buffer.unwrap().bytes(), octets);
 }
 
-/// What each frame that does not fit is counted as. None of them moves an octet or ends the command.
+/// What each frame that does not fit is counted as. None of them moves a byte or ends the command.
 #[test]
 fn what_does_not_fit_is_dropped_and_counted() {
     let octets = pattern(8192, 4);
@@ -166,8 +167,8 @@ fn what_does_not_fit_is_dropped_and_counted() {
         world.none_done();
     };
     let w = &mut world;
-    check(w, &change(&|f| f.header.ox_id += 1), &|c| c.unknown_exchange += 1);
-    check(w, &change(&|f| f.header.rx_id = 0x12), &|c| c.unknown_exchange += 1);
+    check(w, &change(&|f| f.header.ox_id.0 += 1), &|c| c.unknown_exchange += 1);
+    check(w, &change(&|f| f.header.rx_id = RxId(0x12)), &|c| c.unknown_exchange += 1);
     check(w, &change(&|f| f.header.s_id = FcId::new(0x0e03)), &|c| c.unknown_exchange += 1);
     check(w, &change(&|f| f.header.f_ctl &= !f_ctl::EXCHANGE_RESPONDER), &|c| c.unknown_exchange += 1);
     check(w, &change(&|f| f.header.f_ctl &= !f_ctl::RELATIVE_OFFSET), &|c| c.malformed += 1);
@@ -217,7 +218,7 @@ fn data_that_contradicts_itself_is_not_believed() {
     assert_eq!(world.initiator.counters(world.peer.id).overlap, 1);
 }
 
-/// FCP-4, clauses 9.3 and 9.4: data out goes as it is asked for, in frames of a multiple of 512 octets, the relative offset
+/// FCP-4, clauses 9.3 and 9.4: data out goes as it is asked for, in frames of a multiple of 512 bytes, the relative offset
 /// in the parameter; the last frame gives the sequence initiative back.
 #[test]
 fn data_goes_as_it_is_asked_for() {
@@ -236,7 +237,7 @@ fn data_goes_as_it_is_asked_for() {
                 (frame.sof, frame.eof),
                 (if at == 0 { Sof::I3 } else { Sof::N3 }, if last { Eof::T } else { Eof::N })
             );
-            assert_eq!((frame.header.rx_id, usize::from(frame.header.seq_id)), (0x11, i + 1));
+            assert_eq!((frame.header.rx_id, usize::from(frame.header.seq_id)), (RxId(0x11), i + 1));
             assert_eq!((usize::from(frame.header.seq_cnt), frame.header.parameter as usize), (at, written.len()));
             written.extend(&frame.payload);
         }
@@ -360,7 +361,7 @@ fn a_response_is_confirmed() {
         assert_eq!(sent.len(), usize::from(agreed));
         for frame in sent {
             assert_eq!((frame.header.r_ctl, frame.header.f_ctl), (r_ctl::CONFIRM, 0x18_0000));
-            assert_eq!((frame.header.ox_id, frame.header.rx_id, frame.payload.len()), (ox_id, 0x11, 0));
+            assert_eq!((frame.header.ox_id, frame.header.rx_id, frame.payload.len()), (ox_id, RxId(0x11), 0));
         }
     }
 }
@@ -372,7 +373,7 @@ fn a_full_task_set_is_heeded() {
     for tag in 0..8 {
         world.submit(tag, &[0; 6], Data::None);
     }
-    let ids: Vec<u16> = world.sent().iter().map(|frame| frame.header.ox_id).collect();
+    let ids: Vec<OxId> = world.sent().iter().map(|frame| frame.header.ox_id).collect();
     world.feed(&response(ids[7], &FcpResponse { status: 0x28, ..FcpResponse::default() }));
     assert_eq!(world.done().status, 0x28);
     world.feed(&response(ids[6], &FcpResponse { status: 0x28, ..FcpResponse::default() }));

@@ -4,6 +4,7 @@ use crate::world::*;
 use linerate_block::{Buffer, Tag};
 use linerate_fcoe::{Data, InitiatorConfig, InitiatorEvent, Outcome, Peer, TransportError};
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 
 /// The status of a target that has the exchange and works on it.
 const WORKS: u32 = e_stat::SEQUENCE_INITIATIVE;
@@ -11,7 +12,7 @@ const WORKS: u32 = e_stat::SEQUENCE_INITIATIVE;
 const REC_TOV: u64 = 3 * SECOND;
 
 /// A WRITE whose data has gone, and what the peer is asked when nothing comes.
-fn written(world: &mut World, len: usize) -> u16 {
+fn written(world: &mut World, len: usize) -> OxId {
     let ox_id = world.write(&pattern(len, 1));
     world.feed(&xfer_rdy(ox_id, 0, u32::try_from(len).unwrap()));
     assert_eq!(world.sent().len(), len / 2048);
@@ -27,10 +28,10 @@ fn rec(world: &mut World) -> Frame {
 }
 
 /// The command is sent again, under another name, and goes well.
-fn read_again(world: &mut World, before: u16, len: usize) {
+fn read_again(world: &mut World, before: OxId, len: usize) {
     let again = world.command();
     assert_ne!(again.header.ox_id, before);
-    assert_eq!((again.header.rx_id, FcpCommand::parse(&again.payload).unwrap().cdb[0]), (0xffff, 0x28));
+    assert_eq!((again.header.rx_id, FcpCommand::parse(&again.payload).unwrap().cdb[0]), (RxId::UNASSIGNED, 0x28));
     let octets = pattern(len, 77);
     for frame in data(before, &pattern(len, 3)) {
         world.feed(&frame);
@@ -52,9 +53,12 @@ fn without_progress_the_target_is_asked() {
     let ox_id = world.read(8192);
     assert!(world.pass(REC_TOV - 1).is_empty());
     let frame = &world.pass(TICK)[0];
-    assert_eq!((frame.header.f_ctl, frame.header.fc_type, frame.header.rx_id), (0x29_0000, FcType::ELS, 0xffff));
-    assert!((0xe000..=0xefff).contains(&frame.header.ox_id));
-    let which = ExchangeRepr { originator: world.peer.own, ox_id, rx_id: 0xffff };
+    assert_eq!(
+        (frame.header.f_ctl, frame.header.fc_type, frame.header.rx_id),
+        (0x29_0000, FcType::ELS, RxId::UNASSIGNED)
+    );
+    assert!((0xe000..=0xefff).contains(&frame.header.ox_id.0));
+    let which = ExchangeRepr { originator: world.peer.own, ox_id, rx_id: RxId::UNASSIGNED };
     assert_eq!(ElsRequest::parse(&frame.payload), Ok(ElsRequest::Rec(which)));
 
     // Data is progress; and it tells the RX_ID.
@@ -66,7 +70,7 @@ fn without_progress_the_target_is_asked() {
         world.feed(frame);
     }
     let asked = rec(&mut world);
-    assert_eq!(ExchangeRepr::parse(&asked.payload).map(|which| which.rx_id), Ok(0x11));
+    assert_eq!(ExchangeRepr::parse(&asked.payload).map(|which| which.rx_id), Ok(RxId(0x11)));
     // So it is while the answer is awaited.
     world.feed(&frames[3]);
     world.feed(&reject(&asked, els_reason::LOGICAL_ERROR, els_explanation::EXCHANGE));
@@ -149,7 +153,7 @@ fn a_slow_target_that_finds_no_exchange_has_longer_each_time() {
     let frames = data(ox_id, &pattern(4096, 5));
     world.feed(&frames[0]);
     // Now the exchange has its name at the target.
-    assert_eq!(ExchangeRepr::parse(&rec(&mut world).payload).map(|which| which.rx_id), Ok(0x11));
+    assert_eq!(ExchangeRepr::parse(&rec(&mut world).payload).map(|which| which.rx_id), Ok(RxId(0x11)));
     world.feed(&frames[1]);
     world.feed(&good(ox_id));
     assert_eq!(world.good().buffer.unwrap().bytes(), pattern(4096, 5));
@@ -243,7 +247,7 @@ fn a_write_whose_data_was_lost_is_aborted_and_sent_again() {
     assert_eq!(sent.len(), 1, "{sent:?}");
     let abort = sent[0].header;
     assert_eq!((abort.r_ctl, abort.fc_type, abort.f_ctl), (r_ctl::BLS_ABTS, FcType::BLS, 0x09_0000));
-    assert_eq!((abort.ox_id, abort.rx_id, abort.parameter, sent[0].payload.len()), (ox_id, 0x11, 0, 0));
+    assert_eq!((abort.ox_id, abort.rx_id, abort.parameter, sent[0].payload.len()), (ox_id, RxId(0x11), 0, 0));
     world.feed(&ba_acc(ox_id, 1, 0));
     let again = world.command();
     assert_eq!(FcpCommand::parse(&again.payload).unwrap().data_len, 32_768);
@@ -281,7 +285,7 @@ fn a_write_whose_data_was_lost_twice_is_sent_a_third_time() {
     world.good();
 }
 
-/// FCP-4, clause 12.4.1: a target that counts octets says what it lacks; without SRR the exchange is aborted at once.
+/// FCP-4, clause 12.4.1: a target that counts bytes says what it lacks; without SRR the exchange is aborted at once.
 #[test]
 fn a_target_that_counts_is_not_waited_for() {
     let mut world = World::new();
@@ -306,7 +310,7 @@ fn a_target_that_waits_for_us_has_lost_something() {
         let asked = rec(&mut world);
         world.feed(&rec_accept(&asked, 0, 0));
         let abort = world.only().header;
-        assert_eq!((abort.r_ctl, abort.ox_id, abort.rx_id), (r_ctl::BLS_ABTS, ox_id, 0x11), "REC told the RX_ID");
+        assert_eq!((abort.r_ctl, abort.ox_id, abort.rx_id), (r_ctl::BLS_ABTS, ox_id, RxId(0x11)), "REC told the RX_ID");
         world.feed(&ba_acc(ox_id, 1, 0));
         assert_ne!(world.command().header.ox_id, ox_id);
     }
@@ -339,7 +343,7 @@ fn data_out_is_retransmitted() {
         (srr.header.r_ctl, srr.header.fc_type, srr.header.f_ctl),
         (r_ctl::FC4_LS_REQUEST, FcType::FCP, 0x29_0000)
     );
-    let expected = FcpSrr { ox_id, rx_id: 0x11, offset: 8192, r_ctl: r_ctl::DATA_DESCRIPTOR };
+    let expected = FcpSrr { ox_id, rx_id: RxId(0x11), offset: 8192, r_ctl: r_ctl::DATA_DESCRIPTOR };
     assert_eq!(FcpSrr::parse(&srr.payload), Ok(expected));
     world.feed(&srr_reply(&srr, FcpSrrReply::Accept));
     world.feed(&xfer_rdy(ox_id, 8192, 24_576));
@@ -366,7 +370,7 @@ fn data_in_is_retransmitted() {
         let status = response(ox_id, &FcpResponse { confirm: true, ..FcpResponse::default() });
         world.feed(&status);
         let sent = world.pass(10_000_000 + TICK);
-        let expected = FcpSrr { ox_id, rx_id: 0x11, offset: 4224, r_ctl: r_ctl::DATA };
+        let expected = FcpSrr { ox_id, rx_id: RxId(0x11), offset: 4224, r_ctl: r_ctl::DATA };
         assert_eq!((sent.len(), FcpSrr::parse(&sent[0].payload)), (1, Ok(expected)));
         world.feed(&srr_reply(&sent[0], FcpSrrReply::Accept));
         for frame in data_at(ox_id, seq_id, 4224, &octets[4224..]) {
@@ -465,7 +469,7 @@ fn a_read_whose_data_was_lost_is_sent_again() {
 #[test]
 fn reads_that_lose_data_again_and_again_are_spread_out() {
     let (mut world, count) = (World::new(), 3);
-    let mut names: Vec<u16> = (0..count).map(|_| world.read(8192)).collect();
+    let mut names: Vec<OxId> = (0..count).map(|_| world.read(8192)).collect();
     for attempt in 0..4u32 {
         for ox_id in &names {
             world.feed(&data(*ox_id, &pattern(8192, 1))[1]);
@@ -615,7 +619,7 @@ fn a_peer_that_does_not_answer_abts_is_logged_out() {
     while world.now < began + 40 * SECOND {
         for frame in world.pass(SECOND) {
             if frame.is(r_ctl::BLS_ABTS) {
-                assert_eq!((frame.header.ox_id, frame.header.rx_id), (ox_id, 0xffff));
+                assert_eq!((frame.header.ox_id, frame.header.rx_id), (ox_id, RxId::UNASSIGNED));
                 aborts.push(world.now);
             }
         }
@@ -646,7 +650,7 @@ fn a_recovery_qualifier_is_reinstated() {
         let sent = world.pass(TICK);
         assert_eq!(sent.len(), usize::from(rrq));
         for frame in sent {
-            let which = ExchangeRepr { originator: world.peer.own, ox_id, rx_id: 0x11 };
+            let which = ExchangeRepr { originator: world.peer.own, ox_id, rx_id: RxId(0x11) };
             assert_eq!(ElsRequest::parse(&frame.payload), Ok(ElsRequest::Rrq(which)));
             world.feed(&els_reply(&frame, &[2, 0, 0, 0]));
         }
@@ -662,15 +666,15 @@ fn a_peer_may_ask_as_well() {
     let ox_id = world.write(&[1; 8192]);
     world.out.room = 1;
     world.feed(&xfer_rdy(ox_id, 0, 8192));
-    let status = world.initiator.exchange_status(world.peer.id, ox_id, 0xffff).unwrap();
-    assert_eq!((status.rx_id, status.status, status.transferred), (0x11, e_stat::SEQUENCE_INITIATIVE, 2048));
+    let status = world.initiator.exchange_status(world.peer.id, ox_id, RxId::UNASSIGNED).unwrap();
+    assert_eq!((status.rx_id, status.status, status.transferred), (RxId(0x11), e_stat::SEQUENCE_INITIATIVE, 2048));
     world.out.room = 10;
     world.sent();
-    let status = world.initiator.exchange_status(world.peer.id, ox_id, 0x11).unwrap();
+    let status = world.initiator.exchange_status(world.peer.id, ox_id, RxId(0x11)).unwrap();
     assert_eq!((status.status, status.transferred), (0, 8192));
-    assert_eq!(world.initiator.exchange_status(world.peer.id, ox_id, 0x12), None);
-    assert_eq!(world.initiator.exchange_status(world.peer.id, ox_id + 1, 0xffff), None);
-    assert_eq!(world.initiator.exchange_status(world.peer.id, 0xffff, 0xffff), None);
+    assert_eq!(world.initiator.exchange_status(world.peer.id, ox_id, RxId(0x12)), None);
+    assert_eq!(world.initiator.exchange_status(world.peer.id, OxId(ox_id.0 + 1), RxId::UNASSIGNED), None);
+    assert_eq!(world.initiator.exchange_status(world.peer.id, OxId::UNASSIGNED, RxId::UNASSIGNED), None);
 }
 
 /// FC-FS-3, clauses 16.3.2 to 16.3.4: an ABTS of the target is accepted for an exchange that there is, whose command is
@@ -685,15 +689,18 @@ fn an_abort_of_the_target_is_answered() {
         sof: Sof::I3,
         eof: Eof::T,
     };
-    world.feed(&abort(ox_id + 5));
+    world.feed(&abort(OxId(ox_id.0 + 5)));
     let frame = world.only();
-    assert_eq!((frame.header.r_ctl, frame.header.ox_id, frame.header.seq_id), (r_ctl::BLS_BA_RJT, ox_id + 5, 6));
+    assert_eq!(
+        (frame.header.r_ctl, frame.header.ox_id, frame.header.seq_id),
+        (r_ctl::BLS_BA_RJT, OxId(ox_id.0 + 5), 6)
+    );
     assert_eq!(frame.payload, [0, 3, 3, 0]);
     world.feed(&abort(ox_id));
     let sent = world.sent();
     assert_eq!((sent.len(), sent[0].header.r_ctl, sent[0].header.f_ctl), (2, r_ctl::BLS_BA_ACC, 0x19_0000));
     let accept = BaAccRepr::parse(&sent[0].payload).unwrap();
-    assert_eq!((accept.ox_id, accept.rx_id, accept.low_seq_cnt, accept.high_seq_cnt), (ox_id, 0x11, 0, 0xffff));
+    assert_eq!((accept.ox_id, accept.rx_id, accept.low_seq_cnt, accept.high_seq_cnt), (ox_id, RxId(0x11), 0, 0xffff));
     assert!(sent[1].is(r_ctl::COMMAND) && sent[1].header.ox_id != ox_id);
 }
 

@@ -6,6 +6,7 @@ use linerate_fcoe::{
     TaskAttribute, Transmit,
 };
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const LUN: Lun = Lun([0; 8]);
@@ -67,7 +68,7 @@ pub(crate) fn encode(mut header: FcHeader, payload: &[u8], sof: Sof, eof: Eof) -
     octets
 }
 
-/// CRC-32, octet by octet.
+/// CRC-32, byte by byte.
 pub(crate) fn crc32(octets: &[u8]) -> u32 {
     static TABLE: [u32; 256] = {
         let mut table = [0; 256];
@@ -151,14 +152,14 @@ impl World {
         self.initiator.submit(self.now, &self.peer, command(tag, cdb, data)).unwrap();
     }
 
-    /// Submits a READ of so many octets, polls, and returns the OX_ID of its command.
-    pub(crate) fn read(&mut self, len: usize) -> u16 {
+    /// Submits a READ of so many bytes, polls, and returns the OX_ID of its command.
+    pub(crate) fn read(&mut self, len: usize) -> OxId {
         self.submit(7, &read_cdb(len), Data::In(Buffer::new(len)));
         self.command().header.ox_id
     }
 
-    /// Submits a WRITE of these octets, polls, and returns the OX_ID of its command.
-    pub(crate) fn write(&mut self, octets: &[u8]) -> u16 {
+    /// Submits a WRITE of these bytes, polls, and returns the OX_ID of its command.
+    pub(crate) fn write(&mut self, octets: &[u8]) -> OxId {
         let mut buffer = Buffer::new(octets.len());
         buffer.bytes_mut().copy_from_slice(octets);
         self.submit(8, &write_cdb(octets.len()), Data::Out(buffer));
@@ -242,7 +243,7 @@ pub(crate) fn write_cdb(len: usize) -> [u8; 10] {
     cdb
 }
 
-/// Octets that are nowhere the same for long.
+/// Bytes that are nowhere the same for long.
 pub(crate) fn pattern(len: usize, seed: u8) -> Vec<u8> {
     (0..len)
         .map(|i| i.to_le_bytes().iter().fold(seed, |sum, octet| sum.wrapping_mul(31).wrapping_add(*octet)))
@@ -250,7 +251,7 @@ pub(crate) fn pattern(len: usize, seed: u8) -> Vec<u8> {
 }
 
 /// A header of the peer.
-pub(crate) fn from_target(r_ctl: u8, f_ctl: u32, ox_id: u16) -> FcHeader {
+pub(crate) fn from_target(r_ctl: u8, f_ctl: u32, ox_id: OxId) -> FcHeader {
     let fc_type = match r_ctl {
         r_ctl::BLS_ABTS | r_ctl::BLS_BA_ACC | r_ctl::BLS_BA_RJT => FcType::BLS,
         r_ctl::ELS_REPLY => FcType::ELS,
@@ -268,7 +269,7 @@ pub(crate) fn from_target(r_ctl: u8, f_ctl: u32, ox_id: u16) -> FcHeader {
         df_ctl: 0,
         seq_cnt: 0,
         ox_id,
-        rx_id: 0x0011,
+        rx_id: RxId(0x0011),
         parameter: 0,
     }
 }
@@ -277,27 +278,27 @@ fn single(header: FcHeader, payload: &[u8]) -> Frame {
     Frame { header, payload: payload.to_vec(), sof: Sof::I3, eof: Eof::T }
 }
 
-pub(crate) fn xfer_rdy(ox_id: u16, offset: u32, len: u32) -> Frame {
+pub(crate) fn xfer_rdy(ox_id: OxId, offset: u32, len: u32) -> Frame {
     single(from_target(r_ctl::DATA_DESCRIPTOR, 0x89_0000, ox_id), &FcpTransferReady { offset, len }.octets())
 }
 
-pub(crate) fn response(ox_id: u16, response: &FcpResponse<'_>) -> Frame {
+pub(crate) fn response(ox_id: OxId, response: &FcpResponse<'_>) -> Frame {
     let mut octets = vec![0; response.buffer_len()];
     response.emit(&mut octets).unwrap();
     let header = FcHeader { seq_id: 2, ..from_target(r_ctl::STATUS, 0x98_0000, ox_id) };
     single(header, &octets)
 }
 
-pub(crate) fn good(ox_id: u16) -> Frame {
+pub(crate) fn good(ox_id: OxId) -> Frame {
     response(ox_id, &FcpResponse::default())
 }
 
-/// One sequence of data in, in frames of 2112 octets.
-pub(crate) fn data(ox_id: u16, octets: &[u8]) -> Vec<Frame> {
+/// One sequence of data in, in frames of 2112 bytes.
+pub(crate) fn data(ox_id: OxId, octets: &[u8]) -> Vec<Frame> {
     data_at(ox_id, 1, 0, octets)
 }
 
-pub(crate) fn data_at(ox_id: u16, seq_id: u8, offset: usize, octets: &[u8]) -> Vec<Frame> {
+pub(crate) fn data_at(ox_id: OxId, seq_id: u8, offset: usize, octets: &[u8]) -> Vec<Frame> {
     let count = octets.len().div_ceil(2112);
     octets
         .chunks(2112)
@@ -316,14 +317,17 @@ pub(crate) fn data_at(ox_id: u16, seq_id: u8, offset: usize, octets: &[u8]) -> V
 
 /// A reply to an ELS request of ours.
 pub(crate) fn els_reply(request: &Frame, payload: &[u8]) -> Frame {
-    single(FcHeader { rx_id: 0xffff, ..from_target(r_ctl::ELS_REPLY, 0x99_0000, request.header.ox_id) }, payload)
+    single(
+        FcHeader { rx_id: RxId::UNASSIGNED, ..from_target(r_ctl::ELS_REPLY, 0x99_0000, request.header.ox_id) },
+        payload,
+    )
 }
 
 pub(crate) fn rec_accept(request: &Frame, status: u32, transferred: u32) -> Frame {
     let which = ExchangeRepr::parse(&request.payload).unwrap();
     let answer = RecAccRepr {
         ox_id: which.ox_id,
-        rx_id: 0x0011,
+        rx_id: RxId(0x0011),
         originator: peer().own,
         responder: peer().fc_id,
         transferred,
@@ -336,12 +340,12 @@ pub(crate) fn reject(request: &Frame, reason: u8, explanation: u8) -> Frame {
     els_reply(request, &LsRjtRepr::new(reason, explanation).octets())
 }
 
-pub(crate) fn ba_acc(ox_id: u16, low: u16, high: u16) -> Frame {
-    let accept = BaAccRepr { last_seq_id: Some(1), ox_id, rx_id: 0x0011, low_seq_cnt: low, high_seq_cnt: high };
+pub(crate) fn ba_acc(ox_id: OxId, low: u16, high: u16) -> Frame {
+    let accept = BaAccRepr { last_seq_id: Some(1), ox_id, rx_id: RxId(0x0011), low_seq_cnt: low, high_seq_cnt: high };
     single(from_target(r_ctl::BLS_BA_ACC, 0x99_0000, ox_id), &accept.octets())
 }
 
-pub(crate) fn ba_rjt(ox_id: u16) -> Frame {
+pub(crate) fn ba_rjt(ox_id: OxId) -> Frame {
     single(from_target(r_ctl::BLS_BA_RJT, 0x99_0000, ox_id), &[0, 3, 3, 0])
 }
 

@@ -24,7 +24,7 @@ pub(crate) const NAMES: [&str; 14] = [
 /// A frame with a link service in it, or a VN2VN message that tells of a neighbour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Message {
-    /// In an FCoE frame, whose octets behind the Ethernet header these are.
+    /// In an FCoE frame, whose bytes behind the Ethernet header these are.
     Fcoe(Vec<u8>),
     /// In a FIP frame, with the MAC descriptor if it has one.
     Fip { header: FcHeader, payload: Vec<u8>, mac: Option<MacAddr> },
@@ -47,7 +47,7 @@ fn word(octets: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(octets[at..at + 4].try_into().unwrap())
 }
 
-/// What follows the first `at` octets, as an array.
+/// What follows the first `at` bytes, as an array.
 fn array<const N: usize>(octets: &[u8], at: usize) -> [u8; N] {
     octets[at..at + N].try_into().unwrap()
 }

@@ -3,6 +3,7 @@
 use crate::golden::{self, Message};
 use crate::world::*;
 use linerate_fcoe::*;
+use linerate_wire::OxId;
 use linerate_wire::*;
 use proptest::prelude::*;
 
@@ -20,7 +21,7 @@ fn header() -> impl Strategy<Value = FcHeader> {
             fc_type: FcType(fc_type),
             s_id: FcId::new(s_id),
             d_id: FcId::new(d_id),
-            ..request(2, 1, ox_id)
+            ..request(2, 1, OxId(ox_id))
         },
     )
 }
@@ -143,7 +144,7 @@ proptest! {
     }
 }
 
-/// Each octet of each captured link service inverted in turn.
+/// Each byte of each captured link service inverted in turn.
 #[test]
 fn damaged_captures_are_taken_calmly() {
     for name in ["01-vn2vn-mp-discovery-login", "06-abts-unanswered-lureset-logo-relogin", "02-scsi-scan-rw-tmf-echo"] {

@@ -218,6 +218,6 @@ fn a_shutdown_is_heard_and_answered() {
     pair.beacons[0] = None;
     pair.run(SECOND);
     assert!(pair.sides[0].is_quiet());
-    assert!(matches!(pair.events[1].last(), Some(LoginEvent::Down(_, Downfall::LoggedOut))));
+    assert!(matches!(pair.events[1].last(), Some(LoginEvent::Down(_, SessionEnd::LoggedOut))));
     assert_eq!(pair.sides[0].counters().timeouts, 0);
 }

@@ -1,6 +1,7 @@
-//! Every link service of the captures parses, and is rebuilt octet for octet.
+//! Every link service of the captures parses, and is rebuilt byte for byte.
 
 use crate::golden::{self, Message};
+use linerate_wire::OxId;
 use linerate_wire::*;
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,7 +15,7 @@ type Seen = BTreeMap<(u8, u8, u8), usize>;
 struct Rebuilt {
     /// Commands of requests whose reply has not come, by who asked, who was asked and OX_ID; the last is the newest.
     /// There may be several: Linux uses an OX_ID again at once, and some requests are never answered.
-    asked: HashMap<(FcId, FcId, u16), Vec<ElsCommand>>,
+    asked: HashMap<(FcId, FcId, OxId), Vec<ElsCommand>>,
     seen: Seen,
 }
 

@@ -3,6 +3,7 @@
 use crate::world::*;
 use linerate_fcoe::*;
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 
 /// FC-BB-6, VN2VN login: the first beacon begins the login, inside FIP; FC-LS-3, N_Port login without a
 /// fabric: the greater name sends PLOGI.
@@ -105,7 +106,7 @@ fn flogi_is_answered_and_may_cross() {
     scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
     let accept = scene.ways.only();
     assert_eq!((accept.fip, accept.command(), accept.header.f_ctl), (true, ElsCommand::LS_ACC, 0x99_0000));
-    assert_eq!((accept.header.ox_id, accept.header.rx_id), (1, 0xffff));
+    assert_eq!((accept.header.ox_id, accept.header.rx_id), (OxId(1), RxId::UNASSIGNED));
     assert_eq!(LoginRepr::parse(&accept.payload).unwrap().port_name, neighbour(9, None).wwpn);
     scene.answer(&ours, &flogi_accept(2));
     assert_eq!(scene.ways.commands(), [ElsCommand::PLOGI]);
@@ -121,7 +122,7 @@ fn flogi_of_a_logged_in_port_is_busy_and_ends_the_session() {
     scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
     let sent = scene.ways.take();
     assert_eq!((sent[0].reject(), sent[0].fip, sent[1].command()), (BUSY, true, ElsCommand::FLOGI));
-    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::LoginAgain)]));
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::LoginAgain)]));
     assert_eq!(scene.logins.peer_by_id(FcId::new(2)), None);
 }
 
@@ -144,7 +145,7 @@ fn flogi_during_process_login_begins_anew() {
 #[test]
 fn flogi_to_the_fabrics_address_is_ours() {
     let mut scene = Scene::new(1, TARGET, 2);
-    let header = FcHeader { d_id: FcId::FABRIC, ..request(2, 1, 1) };
+    let header = FcHeader { d_id: FcId::FABRIC, ..request(2, 1, OxId(1)) };
     scene.fip(&header, &parameters(2).octets(ElsCommand::FLOGI));
     let accept = scene.ways.only();
     assert_eq!((accept.command(), accept.header.s_id), (ElsCommand::LS_ACC, FcId::FABRIC));
@@ -252,7 +253,7 @@ fn the_payload_is_the_least_of_all_limits() {
         scene.info.max_fcoe_size = reaches;
         scene.beacon(None);
         let flogi = scene.ways.only();
-        assert_eq!(usize::from(LoginRepr::parse(&flogi.payload).unwrap().receive_size), ours);
+        assert_eq!(LoginRepr::parse(&flogi.payload).unwrap().receive_size, ours);
         scene.answer(&flogi, &flogi_accept(2));
         let good = parameters(2);
         let class_3 = ClassParameters { receive_size: class, ..good.class_3 };
@@ -306,7 +307,7 @@ fn plogi_of_a_logged_in_port_is_a_new_session() {
     scene.ask(&ElsRequest::Plogi(parameters(2)));
     assert_eq!(scene.ways.commands(), [ElsCommand::LS_ACC, ElsCommand::PRLI]);
     scene.prli(0x1a2);
-    let [LoginEvent::Down(id, Downfall::LoginAgain), LoginEvent::Up(after)] = events(&mut scene.logins)[..] else {
+    let [LoginEvent::Down(id, SessionEnd::LoginAgain), LoginEvent::Up(after)] = events(&mut scene.logins)[..] else {
         panic!()
     };
     assert_eq!((id, after.id.index), (before.id, before.id.index));
@@ -317,7 +318,7 @@ fn plogi_of_a_logged_in_port_is_a_new_session() {
 /// FC-LS-3, LS_RJT: who is not logged in is told to; a PRLI that overtakes the LS_ACC to our PLOGI is busy.
 #[test]
 fn without_a_login_nothing_else_is_answered() {
-    let asked = ExchangeRepr { originator: FcId::new(2), ox_id: 1, rx_id: 0xffff };
+    let asked = ExchangeRepr { originator: FcId::new(2), ox_id: OxId(1), rx_id: RxId::UNASSIGNED };
     let adisc = AdiscRepr {
         hard_address: FcId::new(0),
         port_name: neighbour(2, None).wwpn,

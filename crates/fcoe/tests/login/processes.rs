@@ -142,7 +142,7 @@ fn prlo_ends_the_process_only() {
     scene.ask_octets(&ServicePage::fcp(0, 0).payload(ElsCommand::PRLO));
     let page = ServicePages::new_checked(&scene.ways.only().payload).unwrap().fcp().unwrap();
     assert_eq!(page.flags, ServicePage::EXECUTED);
-    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::ProcessLoggedOut)]));
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::ProcessLoggedOut)]));
     scene.ask(&ElsRequest::Rtv);
     assert_eq!(scene.ways.commands(), [ElsCommand::LS_ACC]);
     scene.prli(0x1a2);

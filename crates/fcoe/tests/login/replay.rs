@@ -5,6 +5,7 @@ use crate::golden::{self, Frame, Message};
 use crate::world::{FC_MAP, INITIATOR, Recorder, SECOND, Sent, TARGET, events};
 use linerate_fcoe::*;
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 use std::collections::{HashMap, VecDeque};
 
 const FLOGI: u8 = ElsCommand::FLOGI.0;
@@ -85,10 +86,10 @@ struct Replay {
     ours: Port,
     theirs: Port,
     /// OX_IDs of the replaced kernel's open requests by command, and ours.
-    asked: HashMap<u8, VecDeque<u16>>,
+    asked: HashMap<u8, VecDeque<OxId>>,
     open: HashMap<u8, VecDeque<Sent>>,
     /// Commands of the other's requests, by OX_ID, which Linux uses again at once; the last is the newest.
-    answered: HashMap<u16, Vec<ElsCommand>>,
+    answered: HashMap<OxId, Vec<ElsCommand>>,
     events: Vec<LoginEvent>,
 }
 
@@ -177,7 +178,7 @@ impl Replay {
 
     fn means(&self, fip: bool, dst: MacAddr, header: &FcHeader, payload: &[u8]) -> Meaning {
         assert_eq!((header.s_id, header.d_id), (self.ours.info.fc_id, self.theirs.info.fc_id));
-        assert_eq!((header.rx_id, header.seq_cnt, header.df_ctl), (FcHeader::NO_ID, 0, 0));
+        assert_eq!((header.rx_id, header.seq_cnt, header.df_ctl), (RxId::UNASSIGNED, 0, 0));
         let (command, reply, f_ctl) = match header.r_ctl {
             r_ctl::ELS_REQUEST => (payload[0], 0, 0x29_0000),
             _ => {
@@ -258,7 +259,7 @@ fn sorted(mut all: Vec<Meaning>) -> Vec<Meaning> {
     all
 }
 
-/// Both sides of a capture: the same link services with the same octets, as many as there are on the target's and on
+/// Both sides of a capture: the same link services with the same bytes, as many as there are on the target's and on
 /// the initiator's side; and as many sessions.
 fn same(name: &str, services: [usize; 2], sessions: usize) {
     for (target, services) in [(true, services[0]), (false, services[1])] {
@@ -321,5 +322,5 @@ fn capture_13_vlan() {
         all
     };
     assert_eq!(once(ours), once(expected));
-    assert!(matches!(events[..], [LoginEvent::Up(_), LoginEvent::Down(_, Downfall::Gone)]));
+    assert!(matches!(events[..], [LoginEvent::Up(_), LoginEvent::Down(_, SessionEnd::Gone)]));
 }

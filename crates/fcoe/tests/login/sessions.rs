@@ -3,6 +3,7 @@
 use crate::world::*;
 use linerate_fcoe::*;
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 
 /// FC-LS-3, RTV: time-outs are told and asked for; bad ones are not taken.
 #[test]
@@ -58,7 +59,7 @@ fn adisc_is_answered_and_checked() {
         let mut scene = Scene::ready();
         scene.ask(&ElsRequest::Adisc(other));
         assert_eq!(scene.ways.only().reject(), LOGIN_FIRST);
-        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Moved)]));
+        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::Moved)]));
     }
 }
 
@@ -91,7 +92,7 @@ fn the_first_beacon_after_a_login_asks_who_is_there() {
     scene.ways.take();
     assert_eq!(scene.wait(), 8);
     assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
-    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Silent)]));
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::Silent)]));
 }
 
 /// One request at a time: what is to be asked waits for the reply to what was asked.
@@ -139,7 +140,7 @@ fn who_does_not_answer_is_logged_out_and_in_again() {
     scene.logins.log_in_again(scene.now, peer, &mut scene.ways);
     let logo = scene.ways.only();
     assert_eq!((logo.fip, logo.command()), (true, ElsCommand::LOGO));
-    assert_eq!(events(&mut scene.logins), [LoginEvent::Down(peer, Downfall::Silent)]);
+    assert_eq!(events(&mut scene.logins), [LoginEvent::Down(peer, SessionEnd::Silent)]);
     scene.answer(&logo, &[2, 0, 0, 0]);
     scene.beacon(Some(INITIATOR));
     assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
@@ -159,7 +160,7 @@ fn logo_is_accepted_both_ways() {
         }
         let accept = scene.ways.only();
         assert_eq!((accept.fip, &accept.payload[..]), (fip, &[2, 0, 0, 0][..]));
-        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::LoggedOut)]));
+        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::LoggedOut)]));
         scene.ask(&ElsRequest::Rtv);
         assert_eq!(scene.ways.only().reject(), LOGIN_FIRST);
         scene.beacon(Some(INITIATOR));
@@ -176,7 +177,7 @@ fn logging_out_says_so_and_is_final() {
     let logo = scene.ways.only();
     // As the captured kernel's (08, frame 33).
     assert_eq!((logo.fip, &logo.payload[..8]), (true, &[5, 0, 0, 0, 0, 0, 0, 1][..]));
-    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Shutdown)]));
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::Shutdown)]));
     assert!(!scene.logins.is_quiet());
     scene.beacon(Some(INITIATOR));
     scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
@@ -194,7 +195,7 @@ fn a_neighbour_that_is_gone_is_logged_out() {
     let mut scene = Scene::ready();
     scene.logins.neighbour_gone(scene.now, FcId::new(2), &mut scene.ways);
     assert_eq!(scene.ways.commands(), [ElsCommand::LOGO]);
-    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Gone)]));
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::Gone)]));
     scene.ask(&ElsRequest::Plogi(parameters(2)));
     assert_eq!(scene.ways.only().reject(), NOT_NEIGHBOUR);
 }
@@ -203,15 +204,15 @@ fn a_neighbour_that_is_gone_is_logged_out() {
 #[test]
 fn rec_asks_the_exchange() {
     let mut scene = Scene::ready();
-    let status = ExchangeStatus { rx_id: 7, transferred: 4096, status: e_stat::SEQUENCE_INITIATIVE };
-    scene.ways.exchange = Some((FcId::new(2), 5, status));
+    let status = ExchangeStatus { rx_id: RxId(7), transferred: 4096, status: e_stat::SEQUENCE_INITIATIVE };
+    scene.ways.exchange = Some((FcId::new(2), OxId(5), status));
     let rec =
         |originator, ox_id, rx_id| ElsRequest::Rec(ExchangeRepr { originator: FcId::new(originator), ox_id, rx_id });
     for rx_id in [7, 0xffff] {
-        scene.ask(&rec(2, 5, rx_id));
+        scene.ask(&rec(2, OxId(5), RxId(rx_id)));
         let accept = RecAccRepr {
-            ox_id: 5,
-            rx_id: 7,
+            ox_id: OxId(5),
+            rx_id: RxId(7),
             originator: FcId::new(2),
             responder: FcId::new(1),
             transferred: 4096,
@@ -220,32 +221,33 @@ fn rec_asks_the_exchange() {
         assert_eq!(RecAccRepr::parse(&scene.ways.only().payload), Ok(accept));
     }
     for (originator, ox_id, rx_id) in [(2, 6, 0xffff), (2, 5, 8), (1, 5, 7)] {
-        scene.ask(&rec(originator, ox_id, rx_id));
+        scene.ask(&rec(originator, OxId(ox_id), RxId(rx_id)));
         assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, els_explanation::EXCHANGE));
     }
-    scene.ask(&rec(3, 5, 7));
+    scene.ask(&rec(3, OxId(5), RxId(7)));
     assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, els_explanation::ORIGINATOR));
     // Of an exchange of ours the one who asks is the responder.
-    scene.ways.exchange = Some((FcId::new(1), 5, status));
-    scene.ask(&rec(1, 5, 7));
+    scene.ways.exchange = Some((FcId::new(1), OxId(5), status));
+    scene.ask(&rec(1, OxId(5), RxId(7)));
     let accept = RecAccRepr::parse(&scene.ways.only().payload).unwrap();
     assert_eq!((accept.originator, accept.responder), (FcId::new(1), FcId::new(2)));
 }
 
-/// FC-LS-3, RRQ, ECHO, TEST: RRQ is accepted where there is such an exchange, ECHO comes back octet for octet,
+/// FC-LS-3, RRQ, ECHO, TEST: RRQ is accepted where there is such an exchange, ECHO comes back byte for byte,
 /// TEST does not.
 #[test]
 fn rrq_echo_and_test() {
     let mut scene = Scene::ready();
-    let status = ExchangeStatus { rx_id: 7, transferred: 0, status: e_stat::COMPLETE | e_stat::ABNORMAL };
-    scene.ways.exchange = Some((FcId::new(2), 5, status));
-    let rrq = |originator, ox_id| ElsRequest::Rrq(ExchangeRepr { originator: FcId::new(originator), ox_id, rx_id: 7 });
+    let status = ExchangeStatus { rx_id: RxId(7), transferred: 0, status: e_stat::COMPLETE | e_stat::ABNORMAL };
+    scene.ways.exchange = Some((FcId::new(2), OxId(5), status));
+    let rrq =
+        |originator, ox_id| ElsRequest::Rrq(ExchangeRepr { originator: FcId::new(originator), ox_id, rx_id: RxId(7) });
     for (originator, ox_id) in [(2, 5), (1, 9)] {
-        scene.ask(&rrq(originator, ox_id));
+        scene.ask(&rrq(originator, OxId(ox_id)));
         assert_eq!(scene.ways.only().payload, [2, 0, 0, 0]);
     }
     for (originator, ox_id, explanation) in [(2, 6, els_explanation::EXCHANGE), (3, 5, els_explanation::ORIGINATOR)] {
-        scene.ask(&rrq(originator, ox_id));
+        scene.ask(&rrq(originator, OxId(ox_id)));
         assert_eq!(scene.ways.only().reject(), (els_reason::LOGICAL_ERROR, explanation));
     }
     let long = vec![7; 2108];
@@ -286,11 +288,11 @@ fn unknown_commands_are_refused() {
 #[test]
 fn an_abort_is_rejected() {
     let mut scene = Scene::ready();
-    let abort = FcHeader { r_ctl: r_ctl::BLS_ABTS, fc_type: FcType::BLS, f_ctl: 0x09_0000, ..request(2, 1, 4) };
+    let abort = FcHeader { r_ctl: r_ctl::BLS_ABTS, fc_type: FcType::BLS, f_ctl: 0x09_0000, ..request(2, 1, OxId(4)) };
     scene.frame(neighbour(2, None).vn_mac, &abort, &[]);
     let reject = scene.ways.only();
     assert_eq!((reject.header.r_ctl, reject.header.fc_type), (r_ctl::BLS_BA_RJT, FcType::BLS));
-    assert_eq!((reject.header.ox_id, &reject.payload[..]), (4, &[0, 3, 3, 0][..]));
+    assert_eq!((reject.header.ox_id, &reject.payload[..]), (OxId(4), &[0, 3, 3, 0][..]));
 }
 
 /// Who is no neighbour, or says that he is another, logs in nowhere.
@@ -299,14 +301,14 @@ fn strangers_and_impostors_are_refused_and_counted() {
     let mut scene = Scene::ready();
     let stranger = neighbour(3, None);
     let plogi = parameters(3).octets(ElsCommand::PLOGI);
-    scene.frame(stranger.vn_mac, &request(3, 1, 1), &plogi);
+    scene.frame(stranger.vn_mac, &request(3, 1, OxId(1)), &plogi);
     let reject = scene.ways.only();
     assert_eq!((reject.reject(), reject.dst), (NOT_NEIGHBOUR, stranger.vn_mac));
     let els = TunneledEls {
         src: stranger.enode_mac,
         mac: None,
         neighbour: None,
-        header: request(3, 1, 2),
+        header: request(3, 1, OxId(2)),
         payload: &parameters(3).octets(ElsCommand::FLOGI),
     };
     scene.logins.handle_fip_els(0, &els, &mut scene.ways);
@@ -315,28 +317,28 @@ fn strangers_and_impostors_are_refused_and_counted() {
     assert_eq!(scene.logins.counters().strangers, 2);
     // LOGO of a port that is none is as good as done, TEST has no reply, all else needs a login.
     let logo = LogoRepr { id: FcId::new(3), port_name: stranger.wwpn };
-    scene.frame(stranger.vn_mac, &request(3, 1, 1), &logo.octets());
+    scene.frame(stranger.vn_mac, &request(3, 1, OxId(1)), &logo.octets());
     assert_eq!(scene.ways.only().payload, [2, 0, 0, 0]);
-    scene.frame(stranger.vn_mac, &request(3, 1, 1), &[ElsCommand::TEST.0, 0, 0, 0]);
+    scene.frame(stranger.vn_mac, &request(3, 1, OxId(1)), &[ElsCommand::TEST.0, 0, 0, 0]);
     assert_eq!(scene.ways.take(), []);
     for command in [ElsCommand::RTV.0, ElsCommand::ECHO.0, 0x78] {
-        scene.frame(stranger.vn_mac, &request(3, 1, 1), &[command, 0, 0, 0]);
+        scene.frame(stranger.vn_mac, &request(3, 1, OxId(1)), &[command, 0, 0, 0]);
         assert_eq!(scene.ways.only().reject(), LOGIN_FIRST);
     }
 
     // The neighbour's S_ID from another's MAC address.
     let prli = ServicePage::fcp(ServicePage::IMAGE_PAIR, 0x1a2).payload(ElsCommand::PRLI);
     for payload in [&parameters(2).octets(ElsCommand::PLOGI)[..], &prli] {
-        scene.frame(stranger.vn_mac, &request(2, 1, 3), payload);
+        scene.frame(stranger.vn_mac, &request(2, 1, OxId(3)), payload);
         assert_eq!(scene.ways.only().reject(), NOT_NEIGHBOUR);
     }
     let logo = LogoRepr { id: FcId::new(2), port_name: neighbour(2, None).wwpn };
-    scene.frame(stranger.vn_mac, &request(2, 1, 4), &logo.octets());
+    scene.frame(stranger.vn_mac, &request(2, 1, OxId(4)), &logo.octets());
     assert_eq!(scene.ways.take(), []);
     // The same inside FIP, from another ENode, or of another VN_Port.
     let them = scene.info;
     for (src, mac) in [(stranger.enode_mac, them.vn_mac), (them.enode_mac, stranger.vn_mac)] {
-        let header = request(2, 1, 5);
+        let header = request(2, 1, OxId(5));
         let els = TunneledEls { src, mac: Some(mac), neighbour: None, header, payload: &logo.octets() };
         scene.logins.handle_fip_els(0, &els, &mut scene.ways);
         assert_eq!(scene.ways.take(), []);
@@ -350,7 +352,7 @@ fn strangers_and_impostors_are_refused_and_counted() {
 fn frames_that_are_none_are_dropped() {
     let mut scene = Scene::ready();
     let src = neighbour(2, None).vn_mac;
-    let good = request(2, 1, 1);
+    let good = request(2, 1, OxId(1));
     let rtv = [ElsCommand::RTV.0, 0, 0, 0];
     for bad in [
         FcHeader { seq_cnt: 1, ..good },
@@ -455,7 +457,7 @@ fn sessions_end_with_the_address() {
     scene.logins.set_own(Some(own));
     assert_eq!(events(&mut scene.logins), []);
     scene.logins.set_own(None);
-    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::NoAddress)]));
+    assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::NoAddress)]));
     scene.beacon(None);
     scene.ask(&ElsRequest::Rtv);
     assert_eq!((scene.ways.take(), scene.logins.counters().wrong_destination), (vec![], 1));
@@ -473,7 +475,7 @@ fn neighbours_that_moved_are_others() {
     for moved in [elsewhere, other] {
         let mut scene = Scene::ready();
         scene.logins.neighbour_beacon(scene.now, &moved, &mut scene.ways);
-        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, Downfall::Moved)]));
+        assert!(matches!(events(&mut scene.logins)[..], [LoginEvent::Down(_, SessionEnd::Moved)]));
         assert_eq!(scene.ways.only().header.d_id, moved.fc_id);
         assert_eq!(scene.logins.peer_by_id(old.fc_id), None);
     }
@@ -523,11 +525,11 @@ fn the_name_of_a_request_is_its_own_until_it_is_answered() {
     let waits = scene.ways.only().header.ox_id;
     let other = neighbour(3, None);
     let logo = LogoRepr { id: FcId::new(3), port_name: other.wwpn }.octets();
-    for _ in 0..=Logins::LAST_OX_ID - Logins::FIRST_OX_ID {
+    for _ in Logins::FIRST_OX_ID.0..=Logins::LAST_OX_ID.0 {
         scene.logins.neighbour_beacon(scene.now, &other, &mut scene.ways);
         assert_ne!(scene.ways.only().header.ox_id, waits);
         // It has not answered, and logs out.
-        scene.frame(other.vn_mac, &request(3, 9, 1), &logo);
+        scene.frame(other.vn_mac, &request(3, 9, OxId(1)), &logo);
         scene.ways.take();
     }
 }
@@ -546,6 +548,6 @@ fn a_full_queue_is_a_lost_frame() {
     scene.ways.full = true;
     let other = neighbour(3, None);
     let logo = LogoRepr { id: FcId::new(3), port_name: other.wwpn }.octets();
-    scene.frame(other.vn_mac, &request(3, 9, 1), &logo);
+    scene.frame(other.vn_mac, &request(3, 9, OxId(1)), &logo);
     assert_eq!((scene.ways.commands().len(), scene.logins.counters().unsent), (1, 2));
 }

@@ -3,6 +3,7 @@
 use crate::world::*;
 use linerate_fcoe::*;
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
@@ -69,14 +70,14 @@ fn all_kinds() -> Vec<Sent> {
     let NeighbourInfo { wwpn: port_name, wwnn: node_name, fc_id: id, .. } = lesser.info;
     let them = AdiscRepr { hard_address: FcId::new(0), port_name, node_name, id };
     lesser.answer(&adisc, &them.octets(ElsCommand::LS_ACC));
-    let exchange = ExchangeRepr { originator: id, ox_id: 5, rx_id: 7 };
-    let status = ExchangeStatus { rx_id: 7, transferred: 4096, status: e_stat::SEQUENCE_INITIATIVE };
-    lesser.ways.exchange = Some((id, 5, status));
+    let exchange = ExchangeRepr { originator: id, ox_id: OxId(5), rx_id: RxId(7) };
+    let status = ExchangeStatus { rx_id: RxId(7), transferred: 4096, status: e_stat::SEQUENCE_INITIATIVE };
+    lesser.ways.exchange = Some((id, OxId(5), status));
     for request in [
         ElsRequest::Adisc(them),
         ElsRequest::Rtv,
         ElsRequest::Rec(exchange),
-        ElsRequest::Rec(ExchangeRepr { ox_id: 6, ..exchange }),
+        ElsRequest::Rec(ExchangeRepr { ox_id: OxId(6), ..exchange }),
         ElsRequest::Rrq(exchange),
         ElsRequest::Echo(b"no word"),
         ElsRequest::Plogi(parameters(2)),
@@ -85,7 +86,7 @@ fn all_kinds() -> Vec<Sent> {
     }
     lesser.prli(0x1a2);
     lesser.ask_octets(&ServicePage::fcp(0, 0).payload(ElsCommand::PRLO));
-    let abort = FcHeader { r_ctl: r_ctl::BLS_ABTS, fc_type: FcType::BLS, f_ctl: 0x09_0000, ..request(2, 1, 99) };
+    let abort = FcHeader { r_ctl: r_ctl::BLS_ABTS, fc_type: FcType::BLS, f_ctl: 0x09_0000, ..request(2, 1, OxId(99)) };
     lesser.frame(lesser.info.vn_mac, &abort, &[]);
     lesser.ask_fip(&ElsRequest::Flogi(parameters(2)));
     lesser.ways.take();
@@ -132,7 +133,7 @@ fn tshark_reads_all_our_link_services() {
         let number = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16);
         assert_eq!(number(fields[1]), Ok(header.r_ctl.into()), "{line}");
         assert_eq!((fields[2], fields[3]), (&id(header.s_id)[..], &id(header.d_id)[..]), "{line}");
-        assert_eq!(number(fields[4]), Ok(header.ox_id.into()), "{line}");
+        assert_eq!(number(fields[4]), Ok(header.ox_id.0.into()), "{line}");
         if !fields[5].is_empty() {
             assert_eq!(number(fields[5]), Ok(sent.command().0.into()), "{line}");
             named.insert(sent.command().0);

@@ -2,6 +2,7 @@
 
 use linerate_fcoe::*;
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 /// VN2VN's prefix of a VN_Port's MAC address.
@@ -43,7 +44,7 @@ pub(crate) struct Recorder {
     /// Whether nothing can be sent.
     pub(crate) full: bool,
     /// The exchange there is, and what is known of it.
-    pub(crate) exchange: Option<(FcId, u16, ExchangeStatus)>,
+    pub(crate) exchange: Option<(FcId, OxId, ExchangeStatus)>,
 }
 
 impl Ways for Recorder {
@@ -60,12 +61,12 @@ impl Ways for Recorder {
         !self.full
     }
 
-    fn exchange_status(&mut self, _: &Peer, originator: FcId, ox_id: u16, rx_id: u16) -> Option<ExchangeStatus> {
+    fn exchange_status(&mut self, _: &Peer, originator: FcId, ox_id: OxId, rx_id: RxId) -> Option<ExchangeStatus> {
         let (of, called, status) = self.exchange?;
-        ((of, called) == (originator, ox_id) && [status.rx_id, FcHeader::NO_ID].contains(&rx_id)).then_some(status)
+        ((of, called) == (originator, ox_id) && [status.rx_id, RxId::UNASSIGNED].contains(&rx_id)).then_some(status)
     }
 
-    fn reinstate(&mut self, peer: &Peer, ox_id: u16, rx_id: u16) -> bool {
+    fn reinstate(&mut self, peer: &Peer, ox_id: OxId, rx_id: RxId) -> bool {
         self.exchange_status(peer, peer.fc_id, ox_id, rx_id).is_some()
     }
 }
@@ -145,7 +146,7 @@ pub(crate) fn events(logins: &mut Logins) -> Vec<LoginEvent> {
 }
 
 /// The header of a request.
-pub(crate) fn request(from: u16, to: u16, ox_id: u16) -> FcHeader {
+pub(crate) fn request(from: u16, to: u16, ox_id: OxId) -> FcHeader {
     FcHeader {
         r_ctl: r_ctl::ELS_REQUEST,
         d_id: FcId::new(to.into()),
@@ -153,7 +154,7 @@ pub(crate) fn request(from: u16, to: u16, ox_id: u16) -> FcHeader {
         f_ctl: 0x29_0000,
         fc_type: FcType::ELS,
         ox_id,
-        rx_id: FcHeader::NO_ID,
+        rx_id: RxId::UNASSIGNED,
         ..FcHeader::parse(&[0; 24]).unwrap()
     }
 }
@@ -199,7 +200,7 @@ pub(crate) struct Scene {
     pub(crate) info: NeighbourInfo,
     /// What went over the wire, of both.
     pub(crate) trace: Vec<Sent>,
-    ox_id: u16,
+    ox_id: OxId,
 }
 
 impl Scene {
@@ -213,7 +214,7 @@ impl Scene {
             them,
             info: neighbour(them, None),
             trace: Vec::new(),
-            ox_id: 0,
+            ox_id: OxId(0),
         }
     }
 
@@ -248,7 +249,7 @@ impl Scene {
     }
 
     pub(crate) fn ask_octets(&mut self, payload: &[u8]) {
-        self.ox_id += 1;
+        self.ox_id.0 += 1;
         self.frame(self.info.vn_mac, &request(self.them, self.us, self.ox_id), payload);
     }
 
@@ -256,7 +257,7 @@ impl Scene {
     pub(crate) fn ask_fip(&mut self, asked: &ElsRequest<'_>) {
         let mut payload = [0; 2112];
         let len = asked.emit(&mut payload).unwrap();
-        self.ox_id += 1;
+        self.ox_id.0 += 1;
         let header = request(self.them, self.us, self.ox_id);
         self.fip(&header, &payload[..len]);
     }

@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    /// Octets that this thread holds, and how often it allocated.
+    /// Bytes that this thread holds, and how often it allocated.
     static HELD: Cell<(i64, u64)> = const { Cell::new((0, 0)) };
 }
 
@@ -36,7 +36,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Octets that this thread holds, and how often it has allocated.
+/// Bytes that this thread holds, and how often it has allocated.
 pub(crate) fn held() -> (i64, u64) {
     HELD.get()
 }

@@ -4,6 +4,7 @@ use crate::counting::held;
 use linerate_block::{Buffer, Memory, Tag};
 use linerate_fcoe::*;
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 /// One memory for all units: WRITE(10) and READ(10) of one block.
 struct Disk([u8; 512]);
 
@@ -51,9 +52,8 @@ impl DeviceServer for Disk {
 }
 
 /// Sends all at once, to nobody; remembers what was asked for last, and counts responses.
-#[derive(Default)]
 struct Nobody {
-    rx_id: u16,
+    rx_id: RxId,
     responses: u64,
 }
 
@@ -91,7 +91,7 @@ const PEER: Peer = Peer {
 };
 
 /// A frame of the initiator's, from its FCoE header on, in memory that is used again.
-fn frame(octets: &mut Vec<u8>, r_ctl: u8, f_ctl: u32, ox_id: u16, rx_id: u16, payload: &[u8]) {
+fn frame(octets: &mut Vec<u8>, r_ctl: u8, f_ctl: u32, ox_id: OxId, rx_id: RxId, payload: &[u8]) {
     let header = FcHeader {
         r_ctl,
         d_id: PEER.own,
@@ -114,10 +114,10 @@ fn frame(octets: &mut Vec<u8>, r_ctl: u8, f_ctl: u32, ox_id: u16, rx_id: u16, pa
     octets.extend_from_slice(&repr.trailer(0));
 }
 
-fn command(octets: &mut Vec<u8>, ox_id: u16, code: u8) {
+fn command(octets: &mut Vec<u8>, ox_id: OxId, code: u8) {
     let mut unit = [0; 32];
     (unit[11], unit[12], unit[20], unit[30]) = (if code == 0x28 { 2 } else { 1 }, code, 1, 2);
-    frame(octets, r_ctl::COMMAND, 0x29_0000, ox_id, 0xffff, &unit);
+    frame(octets, r_ctl::COMMAND, 0x29_0000, ox_id, RxId::UNASSIGNED, &unit);
 }
 
 #[test]
@@ -129,15 +129,15 @@ fn ten_thousand_exchanges_take_less_than_64_mib_and_none_allocates() {
         let config = TargetConfig { max_queue: 20_000, ..TargetConfig::default() };
         let mut target = Target::new(config, Disk([0; 512]));
         assert!(target.up(&peer));
-        let mut out = Nobody::default();
+        let mut out = Nobody { rx_id: RxId::UNASSIGNED, responses: 0 };
         let made = held();
         assert!(made.0 - before < 8 << 20, "{} octets", made.0 - before);
         for round in 0..20_000_u16 {
             for code in [0x28, 0x2a] {
-                command(&mut octets, round % 16, code);
+                command(&mut octets, OxId(round % 16), code);
                 target.handle(1, &peer, &FcoeFrame::new_checked(&octets).unwrap(), &mut out);
                 if code == 0x2a {
-                    frame(&mut octets, r_ctl::DATA, 0x09_0008, round % 16, out.rx_id, &[7; 512]);
+                    frame(&mut octets, r_ctl::DATA, 0x09_0008, OxId(round % 16), out.rx_id, &[7; 512]);
                     target.handle(1, &peer, &FcoeFrame::new_checked(&octets).unwrap(), &mut out);
                 }
                 target.poll(1, &mut out);
@@ -145,7 +145,7 @@ fn ten_thousand_exchanges_take_less_than_64_mib_and_none_allocates() {
         }
         assert_eq!((out.responses, target.counters().drops()), (40_000, 0));
         for ox_id in 0..10_000 {
-            command(&mut octets, ox_id, 0x2a);
+            command(&mut octets, OxId(ox_id), 0x2a);
             target.handle(1, &peer, &FcoeFrame::new_checked(&octets).unwrap(), &mut out);
         }
         assert_eq!(target.peers().next().unwrap().queue_depth, 10_000);

@@ -4,6 +4,7 @@ use crate::wire::*;
 use linerate_block::{Buffer, Tag};
 use linerate_fcoe::*;
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 
 /// A target and an initiator, and a wire that loses nothing.
 struct Pair {
@@ -89,8 +90,8 @@ impl Pair {
             seq_id: 0,
             df_ctl: 0,
             seq_cnt: 0,
-            ox_id: 5,
-            rx_id: FcHeader::NO_ID,
+            ox_id: OxId(5),
+            rx_id: RxId::UNASSIGNED,
             parameter: 0,
         };
         (peer.link, header, [0; 32])
@@ -177,7 +178,7 @@ fn a_session_that_ends_takes_its_commands_with_it() {
     assert_eq!((completed.tag, completed.outcome), (Tag(1), Outcome::LinkLost));
     assert_eq!(initiator.exchanges(), 0);
     assert_eq!(pair.nodes[1].poll_event(), Some(NodeEvent::NoAddress));
-    assert_eq!(pair.nodes[1].poll_event(), Some(NodeEvent::Down(peer, Downfall::NoAddress)));
+    assert_eq!(pair.nodes[1].poll_event(), Some(NodeEvent::Down(peer, SessionEnd::NoAddress)));
     assert!(pair.nodes[1].peer(peer.id).is_none() && pair.nodes[1].own().is_none());
     // The target hears of it when the link is up again.
     pair.link(1, true);
@@ -262,6 +263,6 @@ fn a_write_that_comes_twice_does_not_last() {
     assert_eq!((depth(&pair), pair.nodes[1].initiator().unwrap().counters(peer.id).unknown_exchange), (1, 1));
     pair.pass(5 * SECOND);
     let counters = *pair.nodes[0].target().unwrap().counters();
-    assert_eq!((depth(&pair), counters.inquiries, counters.forgotten), (0, 1, 1));
+    assert_eq!((depth(&pair), counters.rec_polls, counters.forgotten), (0, 1, 1));
     assert!(pair.nodes.iter().all(|node| node.peers().count() == 1));
 }

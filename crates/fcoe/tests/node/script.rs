@@ -4,6 +4,7 @@ use crate::wire::*;
 use linerate_block::Tag;
 use linerate_fcoe::*;
 use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
 
 /// The node's address and the neighbour's, which are the ends of their MAC addresses.
 const OURS: FcId = FcId::new(0x0e01);
@@ -52,10 +53,10 @@ fn mac(id: FcId) -> MacAddr {
 }
 
 /// A header of the neighbour's.
-fn header(r_ctl: u8, fc_type: FcType, ox_id: u16) -> FcHeader {
+fn header(r_ctl: u8, fc_type: FcType, ox_id: OxId) -> FcHeader {
     let f_ctl = f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE;
     let none = FcHeader::parse(&[0; 24]).unwrap();
-    FcHeader { r_ctl, d_id: OURS, s_id: THEIRS, fc_type, f_ctl, ox_id, rx_id: FcHeader::NO_ID, ..none }
+    FcHeader { r_ctl, d_id: OURS, s_id: THEIRS, fc_type, f_ctl, ox_id, rx_id: RxId::UNASSIGNED, ..none }
 }
 
 /// Service parameters of the neighbour.
@@ -85,14 +86,14 @@ struct Scene {
     node: Node<Disks>,
     now: u64,
     sent: Vec<Sent>,
-    ox_id: u16,
+    ox_id: OxId,
 }
 
 impl Scene {
     /// A node, target and initiator both, that has its address; nobody is there yet.
     fn new() -> Self {
         let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..config(TARGET) };
-        let mut scene = Self { node: node(&config), now: 0, sent: Vec::new(), ox_id: 0 };
+        let mut scene = Self { node: node(&config), now: 0, sent: Vec::new(), ox_id: OxId(0) };
         scene.turn(|node, now, out| node.set_link(now, true, out));
         scene.pass(2 * SECOND);
         assert_eq!(scene.node.own(), Some((OURS, mac(OURS))));
@@ -203,7 +204,7 @@ impl Scene {
     fn ask_fip(&mut self, kind: FipElsKind, asked: &ElsRequest<'_>) {
         let mut payload = [0; 256];
         let len = asked.emit(&mut payload).unwrap();
-        self.ox_id += 1;
+        self.ox_id.0 += 1;
         self.fip(kind, false, header(r_ctl::ELS_REQUEST, FcType::ELS, self.ox_id), &payload[..len]);
     }
 
@@ -219,7 +220,7 @@ impl Scene {
     }
 
     fn ask_octets(&mut self, payload: &[u8]) {
-        self.ox_id += 1;
+        self.ox_id.0 += 1;
         self.fc(header(r_ctl::ELS_REQUEST, FcType::ELS, self.ox_id), payload);
     }
 
@@ -244,7 +245,7 @@ impl Scene {
     }
 
     /// A command for the node's first unit: nothing but its FCP_CMND comes yet.
-    fn command(&mut self, ox_id: u16, cdb: &[u8], written: u32) {
+    fn command(&mut self, ox_id: OxId, cdb: &[u8], written: u32) {
         let command = FcpCommand { cdb, write: written > 0, data_len: written, ..FcpCommand::parse(&[0; 32]).unwrap() };
         let mut payload = [0; 32];
         command.emit(&mut payload).unwrap();
@@ -253,14 +254,14 @@ impl Scene {
 
     /// A command whose status comes at once: what UNIT ATTENTION there was is gone.
     fn ready(&mut self) {
-        self.command(0x70, &[0; 6], 0);
+        self.command(OxId(0x70), &[0; 6], 0);
         self.take();
-        self.command(0x71, &[0; 6], 0);
+        self.command(OxId(0x71), &[0; 6], 0);
         assert_eq!(FcpResponse::parse(&self.only().payload).unwrap().status, 0);
     }
 
     /// A command of the node's, of which nothing but its FCP_CMND has gone yet: its OX_ID.
-    fn submit(&mut self) -> u16 {
+    fn submit(&mut self) -> OxId {
         let peer = *self.node.peers().next().unwrap();
         let command = Command {
             tag: Tag(1),
@@ -300,7 +301,7 @@ const WRITE: [u8; 10] = [0x2a, 0, 0, 0, 0, 0, 0, 0, 1, 0];
 fn what_is_for_another_goes_nowhere() {
     let mut scene = Scene::up();
     let payload = [0; 32];
-    let header = header(r_ctl::COMMAND, FcType::FCP, 9);
+    let header = header(r_ctl::COMMAND, FcType::FCP, OxId(9));
     let link = Link { src: mac(THEIRS), dst: mac(OURS), vlan: None };
     let tagged = |tag| Link { vlan: Some(VlanTag(tag)), ..link };
     let wrong = [
@@ -318,7 +319,7 @@ fn what_is_for_another_goes_nowhere() {
         assert_eq!((count(&scene), scene.take().len()), (before + 1, 0), "{reason:?}");
     }
     // VLAN 0 is a priority and no VLAN.
-    for (link, ox_id) in [(tagged(0x6000), 10), (link, 11)] {
+    for (link, ox_id) in [(tagged(0x6000), OxId(10)), (link, OxId(11))] {
         scene.hear(&frame(&link, FcHeader { ox_id, ..header }, &payload));
         assert_eq!((scene.only().header.ox_id, scene.node.drops().map(|(_, count)| count).sum::<u64>()), (ox_id, 5));
     }
@@ -359,17 +360,18 @@ fn rec_is_answered_by_the_side_that_has_the_exchange() {
     let mut scene = Scene::up();
     scene.ready();
     let ox_id = scene.submit();
+    let other = OxId(ox_id.0 + 1);
     scene.command(ox_id, &WRITE, 512);
     let ready = scene.only();
     assert_eq!(ready.header.r_ctl, r_ctl::DATA_DESCRIPTOR);
-    let rec = |originator, ox_id| ElsRequest::Rec(ExchangeRepr { originator, ox_id, rx_id: FcHeader::NO_ID });
+    let rec = |originator, ox_id| ElsRequest::Rec(ExchangeRepr { originator, ox_id, rx_id: RxId::UNASSIGNED });
     for (originator, ox_id, known) in
-        [(THEIRS, ox_id, true), (OURS, ox_id, true), (THEIRS, ox_id + 1, false), (OURS, ox_id + 1, false)]
+        [(THEIRS, ox_id, true), (OURS, ox_id, true), (THEIRS, other, false), (OURS, other, false)]
     {
         scene.ask(&rec(originator, ox_id));
         let reply = scene.only();
         let ElsReply::Accept(ElsAccept::Rec(answer)) = ElsReply::parse(ElsCommand::REC, &reply.payload).unwrap() else {
-            assert!(!known, "{originator} {ox_id:#x}");
+            assert!(!known, "{originator} {ox_id:x?}");
             assert_eq!(reply.payload[4..], [0, els_reason::LOGICAL_ERROR, els_explanation::EXCHANGE, 0]);
             continue;
         };
@@ -386,19 +388,19 @@ fn rrq_reaches_the_target() {
     // FC-LS-3, Reinstate Recovery Qualifier: of an exchange that was aborted, and of no other.
     let mut scene = Scene::up();
     scene.ready();
-    scene.command(5, &WRITE, 512);
+    scene.command(OxId(5), &WRITE, 512);
     let rx_id = scene.only().header.rx_id;
     let rrq = |ox_id| ElsRequest::Rrq(ExchangeRepr { originator: THEIRS, ox_id, rx_id });
     let command = |scene: &mut Scene, ox_id| {
         scene.ask(&rrq(ox_id));
         scene.only().command()
     };
-    assert_eq!(command(&mut scene, 5), ElsCommand::LS_RJT);
-    scene.fc(FcHeader { rx_id, ..header(r_ctl::BLS_ABTS, FcType::BLS, 5) }, &[]);
+    assert_eq!(command(&mut scene, OxId(5)), ElsCommand::LS_RJT);
+    scene.fc(FcHeader { rx_id, ..header(r_ctl::BLS_ABTS, FcType::BLS, OxId(5)) }, &[]);
     assert_eq!(scene.only().header.r_ctl, r_ctl::BLS_BA_ACC);
-    assert_eq!(command(&mut scene, 6), ElsCommand::LS_RJT);
-    assert_eq!(command(&mut scene, 5), ElsCommand::LS_ACC);
-    assert_eq!(command(&mut scene, 5), ElsCommand::LS_RJT);
+    assert_eq!(command(&mut scene, OxId(6)), ElsCommand::LS_RJT);
+    assert_eq!(command(&mut scene, OxId(5)), ElsCommand::LS_ACC);
+    assert_eq!(command(&mut scene, OxId(5)), ElsCommand::LS_RJT);
 }
 
 #[test]
@@ -407,7 +409,7 @@ fn replies_go_to_whom_the_ox_id_says() {
     let mut scene = Scene::up();
     scene.ready();
     let ours = scene.submit();
-    scene.command(5, &WRITE, 512);
+    scene.command(OxId(5), &WRITE, 512);
     let rx_id = scene.only().header.rx_id;
     scene.pass(4 * SECOND);
     let sent = scene.take();
@@ -422,7 +424,7 @@ fn replies_go_to_whom_the_ox_id_says() {
     // The target's exchange is over, whoever the OX_ID might be of too.
     scene.answer(about(THEIRS), &reject);
     assert_eq!(scene.node.target().unwrap().counters().forgotten, 1);
-    scene.ask(&ElsRequest::Rec(ExchangeRepr { originator: THEIRS, ox_id: 5, rx_id }));
+    scene.ask(&ElsRequest::Rec(ExchangeRepr { originator: THEIRS, ox_id: OxId(5), rx_id }));
     assert_eq!(scene.only().command(), ElsCommand::LS_RJT);
     // The initiator's command was lost, and goes again.
     scene.answer(about(OURS), &reject);
@@ -469,7 +471,7 @@ fn a_peer_that_answers_no_abts_is_logged_out() {
     let commands: Vec<_> = sent.iter().filter_map(Sent::service).collect();
     assert_eq!(aborts, 2, "{sent:?}");
     assert!(commands.contains(&ElsCommand::LOGO) && commands.contains(&ElsCommand::FLOGI), "{commands:?}");
-    assert!(scene.events().iter().any(|event| matches!(event, NodeEvent::Down(_, Downfall::Silent))));
+    assert!(scene.events().iter().any(|event| matches!(event, NodeEvent::Down(_, SessionEnd::Silent))));
 }
 
 #[test]
@@ -496,7 +498,7 @@ fn who_claims_again_is_asked_whether_it_is_still_logged_in() {
 #[test]
 fn who_answers_our_claim_is_logged_in_to_without_a_beacon() {
     let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..config(TARGET) };
-    let mut scene = Scene { node: node(&config), now: 0, sent: Vec::new(), ox_id: 0 };
+    let mut scene = Scene { node: node(&config), now: 0, sent: Vec::new(), ox_id: OxId(0) };
     scene.turn(|node, now, out| node.set_link(now, true, out));
     // Our claim goes 0.5 s to 0.6 s after the link came up, the first beacon 0.4 s later.
     scene.pass(700 * MS);
@@ -517,7 +519,7 @@ fn who_is_silent_is_gone_and_logged_out() {
     scene.pass(SECOND);
     assert_eq!(scene.only().command(), ElsCommand::LOGO);
     let events = scene.events();
-    assert!(matches!(events[..], [NodeEvent::Found(_), NodeEvent::Lost(_), NodeEvent::Down(_, Downfall::Gone)]));
+    assert!(matches!(events[..], [NodeEvent::Found(_), NodeEvent::Lost(_), NodeEvent::Down(_, SessionEnd::Gone)]));
     scene.discover(Vn2vnKind::ClaimNotification, 3, INITIATOR);
     scene.beacon();
     let events = scene.events();
@@ -540,7 +542,7 @@ fn the_target_waits_as_long_as_the_peer_asks_for() {
     for (e_d_tov, seconds) in [(2000, 3), (7000, 8)] {
         let mut scene = Scene::with_times(RtvAccRepr { r_a_tov: 10_000, e_d_tov, qualifier: 0 });
         scene.ready();
-        scene.command(5, &WRITE, 512);
+        scene.command(OxId(5), &WRITE, 512);
         assert_eq!(scene.only().header.r_ctl, r_ctl::DATA_DESCRIPTOR);
         scene.pass(seconds * SECOND - SECOND / 2);
         assert_eq!(scene.take().len(), 0);
@@ -556,7 +558,7 @@ fn a_session_takes_what_it_had_with_it() {
         let mut scene = Scene::up();
         scene.ready();
         scene.submit();
-        scene.command(5, &WRITE, 512);
+        scene.command(OxId(5), &WRITE, 512);
         assert_eq!((scene.only().header.r_ctl, scene.node.target().unwrap().exchanges()), (r_ctl::DATA_DESCRIPTOR, 1));
         let logo = ElsRequest::Logo(LogoRepr { id: THEIRS, port_name: parameters().port_name });
         match unplugged {
@@ -569,9 +571,9 @@ fn a_session_takes_what_it_had_with_it() {
         assert_eq!(initiator.poll_completion().map(|done| done.outcome), Some(Outcome::LinkLost));
         let events = scene.events();
         match unplugged {
-            false => assert!(matches!(events[..], [NodeEvent::Down(_, Downfall::LoggedOut)]), "{events:?}"),
+            false => assert!(matches!(events[..], [NodeEvent::Down(_, SessionEnd::LoggedOut)]), "{events:?}"),
             true => assert!(
-                matches!(events[..], [NodeEvent::NoAddress, NodeEvent::Down(_, Downfall::NoAddress)]),
+                matches!(events[..], [NodeEvent::NoAddress, NodeEvent::Down(_, SessionEnd::NoAddress)]),
                 "{events:?}"
             ),
         }
@@ -628,5 +630,5 @@ fn who_was_never_found_is_not_lost() {
     // It logged in and sent no beacon.
     let mut scene = Scene::up();
     scene.pass(21 * SECOND);
-    assert!(matches!(scene.events()[..], [NodeEvent::Down(_, Downfall::Gone)]));
+    assert!(matches!(scene.events()[..], [NodeEvent::Down(_, SessionEnd::Gone)]));
 }

@@ -1,27 +1,24 @@
-//! Frames that are lost, doubled, late or forged: no wrong octet is written or read, and no exchange is left behind.
+//! Frames that are lost, doubled, late or forged: no wrong byte is written or read, and no exchange is left behind.
 
 use crate::mock::pattern;
 use crate::rig::{OURS, Rig, SECOND};
 use crate::wire::{frame, header};
 use linerate_fcoe::{Peer, TargetConfig};
-use linerate_wire::{Eof, FcHeader, FcType, FcoeFrame, FcpResponse, FcpSrr, FcpTransferReady, Sof, r_ctl};
+use linerate_sum::SplitMix64;
+use linerate_wire::{Eof, FcType, FcoeFrame, FcpResponse, FcpSrr, FcpTransferReady, OxId, RxId, Sof, r_ctl};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Octets of memory that one command at a time uses.
+/// Bytes of memory that one command at a time uses.
 const REGION: usize = 16 * 512;
 const REGIONS: usize = 16;
 
-/// Numbers of chance from a seed (splitmix64).
-struct Chance(u64);
+/// Numbers of chance from a seed.
+struct Chance(SplitMix64);
 
 impl Chance {
     fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ z >> 31) % limit as u64).unwrap()
+        usize::try_from(self.0.next_u64() % limit as u64).unwrap()
     }
 
     /// The next frame that arrives, if one does: mostly the first, at times a later one, or the same twice, or none.
@@ -49,7 +46,7 @@ struct Io {
     data: Vec<u8>,
     came: Vec<bool>,
     write: bool,
-    rx_id: Option<u16>,
+    rx_id: Option<RxId>,
     aborting: bool,
 }
 
@@ -58,16 +55,16 @@ struct World {
     rig: Rig,
     to_target: VecDeque<Vec<u8>>,
     to_initiator: VecDeque<Vec<u8>>,
-    open: BTreeMap<u16, Io>,
+    open: BTreeMap<OxId, Io>,
     /// What the memory holds, where no command is open.
     expected: Vec<u8>,
-    next_ox_id: u16,
+    next_ox_id: OxId,
     good: usize,
 }
 
 impl World {
     fn new(seed: u64) -> Self {
-        let mut chance = Chance(seed);
+        let mut chance = Chance(SplitMix64::new(seed));
         let config = TargetConfig {
             turn: 2,
             burst: if chance.below(2) == 0 { 4096 } else { u32::MAX },
@@ -81,7 +78,7 @@ impl World {
         let expected = (0..REGION * REGIONS).map(pattern).collect();
         let (to_target, to_initiator, open) = (VecDeque::new(), VecDeque::new(), BTreeMap::new());
         rig.device().memory.octets.truncate(1 << 18);
-        Self { chance, rig, to_target, to_initiator, open, expected, next_ox_id: 0, good: 0 }
+        Self { chance, rig, to_target, to_initiator, open, expected, next_ox_id: OxId(0), good: 0 }
     }
 
     /// An initiator sends a command for a region that no other uses.
@@ -95,9 +92,9 @@ impl World {
         let blocks = 1 + self.chance.below(16 - first);
         let (start, len) = (region * REGION + first * 512, blocks * 512);
         let ox_id = self.next_ox_id;
-        self.next_ox_id += 1;
+        self.next_ox_id.0 += 1;
         let data =
-            (0..len).map(|i| if write { (i * 3 + usize::from(ox_id) * 17).to_le_bytes()[0] } else { 0 }).collect();
+            (0..len).map(|i| if write { (i * 3 + usize::from(ox_id.0) * 17).to_le_bytes()[0] } else { 0 }).collect();
         let io = Io { from, region, start, data, came: vec![false; len], write, rx_id: None, aborting: false };
         self.open.insert(ox_id, io);
         let mut payload = [0; 32];
@@ -110,7 +107,7 @@ impl World {
         payload[12..28].copy_from_slice(&cdb);
         payload[28..].copy_from_slice(&u32::try_from(len).unwrap().to_be_bytes());
         let s_id = self.rig.peers[from].fc_id;
-        let header = header(s_id, OURS, r_ctl::COMMAND, 0x29_0000, ox_id, 0xffff);
+        let header = header(s_id, OURS, r_ctl::COMMAND, 0x29_0000, ox_id, RxId::UNASSIGNED);
         self.to_target.push_back(frame(header, Sof::I3, Eof::T, &payload));
     }
 
@@ -118,7 +115,7 @@ impl World {
     fn lose_patience(&mut self) {
         let at = self.chance.below(self.open.len().max(1));
         let Some((&ox_id, io)) = self.open.iter_mut().nth(at) else { return };
-        let rx_id = io.rx_id.filter(|_| self.chance.below(3) > 0).unwrap_or(0xffff);
+        let rx_id = io.rx_id.filter(|_| self.chance.below(3) > 0).unwrap_or(RxId::UNASSIGNED);
         let s_id = self.rig.peers[io.from].fc_id;
         if self.rig.peers[0].retry && !io.aborting && self.chance.below(2) == 0 {
             let Some(status) = self.rig.target.exchange_status(s_id, ox_id, rx_id) else { return };
@@ -130,7 +127,7 @@ impl World {
             let missing = io.came.iter().position(|came| !came).unwrap_or(0);
             let offset = if io.write { status.transferred } else { u32::try_from(missing).unwrap() };
             let request = FcpSrr { ox_id, rx_id, offset, r_ctl };
-            let header = header(s_id, OURS, r_ctl::FC4_LS_REQUEST, 0x29_0000, 0xeff0, 0xffff);
+            let header = header(s_id, OURS, r_ctl::FC4_LS_REQUEST, 0x29_0000, OxId(0xeff0), RxId::UNASSIGNED);
             return self.to_target.push_back(frame(header, Sof::I3, Eof::T, &request.octets()));
         }
         io.aborting = true;
@@ -182,8 +179,8 @@ impl World {
         }
     }
 
-    /// An aborted write has written some of its octets, and none but its own.
-    fn aborted(&mut self, ox_id: u16) {
+    /// An aborted write has written some of its bytes, and none but its own.
+    fn aborted(&mut self, ox_id: OxId) {
         let Some(io) = self.open.remove(&ox_id).filter(|io| io.write) else { return };
         for (i, new) in io.data.iter().enumerate() {
             let there = self.rig.device().memory.octets[io.start + i];
@@ -240,9 +237,9 @@ impl World {
                 self.rig.take(from, &octets);
             }
             self.to_initiator.extend(self.rig.wire.frames.drain(..));
-            let left: Vec<(u16, usize)> = self.open.iter().map(|(ox_id, io)| (*ox_id, io.from)).collect();
+            let left: Vec<(OxId, usize)> = self.open.iter().map(|(ox_id, io)| (*ox_id, io.from)).collect();
             for (ox_id, from) in left {
-                self.rig.abts(from, ox_id, 0xffff);
+                self.rig.abts(from, ox_id, RxId::UNASSIGNED);
             }
         }
         self.to_initiator.extend(self.rig.wire.frames.drain(..));
@@ -299,9 +296,9 @@ proptest! {
             let few = u16::try_from(world.chance.below(24)).unwrap();
             for _ in 0..world.chance.below(3) {
                 match world.chance.below(14) {
-                    0 => header.ox_id = few,
-                    1 => header.rx_id = few,
-                    2 => header.rx_id = FcHeader::NO_ID,
+                    0 => header.ox_id = OxId(few),
+                    1 => header.rx_id = RxId(few),
+                    2 => header.rx_id = RxId::UNASSIGNED,
                     3 => header.parameter = u32::try_from(world.chance.below(20_000)).unwrap(),
                     4 => header.parameter = u32::MAX - u32::from(few),
                     5 => header.f_ctl ^= 1 << world.chance.below(24),

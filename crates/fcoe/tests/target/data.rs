@@ -1,10 +1,10 @@
 //! Data in both directions, and what is not taken for it.
 
-use crate::mock::{Event, Plan, check, good, pattern};
+use crate::mock::{Behaviour, Event, check, good, pattern};
 use crate::rig::{Rig, cdb, plain, rig};
 use crate::wire::frame;
 use linerate_fcoe::{Peer, TargetConfig, TargetDrop};
-use linerate_wire::{Eof, FcHeader, FcpCommand, FcpResponse, Sof, f_ctl, r_ctl};
+use linerate_wire::{Eof, FcHeader, FcpCommand, FcpResponse, OxId, RxId, Sof, f_ctl, r_ctl};
 
 /// FCP-4, clauses 9.4 and 9.5: data in is one sequence whose frames carry their relative offset; FCP_RSP is the next one,
 /// and the exchange's last.
@@ -14,12 +14,16 @@ fn data_in_is_one_sequence_and_the_response_the_next() {
         let mut rig = rig();
         rig.device().memory.piece = piece;
         rig.device().buffers = buffers;
-        rig.read(0, 5, 3, 200);
+        rig.read(0, OxId(5), 3, 200);
         let mut data = Vec::new();
         for number in 0..49 {
             let sent = rig.wire.expect(r_ctl::DATA);
             let header = sent.header;
-            assert_eq!((header.ox_id, header.rx_id, header.seq_id, header.seq_cnt), (5, 0, 1, number), "{piece}");
+            assert_eq!(
+                (header.ox_id, header.rx_id, header.seq_id, header.seq_cnt),
+                (OxId(5), RxId(0), 1, number),
+                "{piece}"
+            );
             assert_eq!(header.f_ctl, if number == 48 { 0x88_0008 } else { 0x80_0008 });
             assert_eq!((header.s_id, header.d_id), (rig.peers[0].own, rig.peers[0].fc_id));
             assert_eq!(header.parameter as usize, data.len());
@@ -27,7 +31,7 @@ fn data_in_is_one_sequence_and_the_response_the_next() {
         }
         assert_eq!(data, (3 * 512..203 * 512).map(pattern).collect::<Vec<u8>>());
         let sent = rig.wire.expect(r_ctl::STATUS);
-        assert_eq!((sent.header.f_ctl, sent.header.seq_id, sent.header.rx_id), (0x98_0000, 2, 0));
+        assert_eq!((sent.header.f_ctl, sent.header.seq_id, sent.header.rx_id), (0x98_0000, 2, RxId(0)));
         assert_eq!(sent.payload, [0; 24]);
         rig.wire.silent();
         assert_eq!((rig.target.exchanges(), rig.device().away), (0, 0));
@@ -38,7 +42,7 @@ fn data_in_is_one_sequence_and_the_response_the_next() {
 }
 
 /// FCP-4, clause 9.5: FCP_RESID_UNDER is FCP_DL less what the command wanted, FCP_RESID_OVER the other way
-/// round; never more than FCP_DL octets are sent.
+/// round; never more than FCP_DL bytes are sent.
 #[test]
 fn residuals_are_what_the_command_wanted_more_or_less_than_fcp_dl() {
     let mut rig = rig();
@@ -46,17 +50,17 @@ fn residuals_are_what_the_command_wanted_more_or_less_than_fcp_dl() {
     for (data_len, octets, wanted, sent, residual) in
         [(36, 36, 36, 36, 0), (96, 36, 36, 36, -60), (5, 36, 36, 5, 31), (0, 36, 36, 0, 36), (255, 0, 0, 0, -255)]
     {
-        rig.device().plans.push_back(Plan::Send(vec![9; octets], good(wanted)));
-        rig.command(0, 1, &FcpCommand { read: true, data_len, ..plain(&cdb) });
+        rig.device().plans.push_back(Behaviour::Send(vec![9; octets], good(wanted)));
+        rig.command(0, OxId(1), &FcpCommand { read: true, data_len, ..plain(&cdb) });
         if sent > 0 {
             assert_eq!(rig.wire.expect(r_ctl::DATA).payload, vec![9; sent]);
         }
-        assert_eq!(rig.response(1), (0, residual, None));
+        assert_eq!(rig.response(OxId(1)), (0, residual, None));
         rig.wire.silent();
     }
     // Without RDDATA and WRDATA, FCP_DL does not count (FCP-4, clause 9.2.2).
-    rig.command(0, 1, &FcpCommand { data_len: 512, ..plain(&[0; 16]) });
-    assert_eq!(rig.response(1), (0, 0, None));
+    rig.command(0, OxId(1), &FcpCommand { data_len: 512, ..plain(&[0; 16]) });
+    assert_eq!(rig.response(OxId(1)), (0, 0, None));
     assert_eq!(rig.device().away, 0);
 }
 
@@ -64,8 +68,8 @@ fn residuals_are_what_the_command_wanted_more_or_less_than_fcp_dl() {
 #[test]
 fn sense_data_goes_with_its_status() {
     let mut rig = rig();
-    rig.device().plans.push_back(Plan::End(check(6, 0)));
-    rig.command(0, 1, &plain(&[0; 16]));
+    rig.device().plans.push_back(Behaviour::End(check(6, 0)));
+    rig.command(0, OxId(1), &plain(&[0; 16]));
     let sent = rig.wire.expect(r_ctl::STATUS);
     let unit = FcpResponse::parse(&sent.payload).unwrap();
     assert_eq!((unit.status, unit.confirm, unit.sense), (2, false, &check(6, 0).sense[..18]));
@@ -78,12 +82,12 @@ fn data_out_is_asked_for_and_placed() {
     for buffers in [false, true] {
         let mut rig = rig();
         rig.device().buffers = buffers;
-        rig.write(0, 7, 10, 9);
+        rig.write(0, OxId(7), 10, 9);
         let ready = rig.wire.expect(r_ctl::DATA_DESCRIPTOR);
-        assert_eq!((ready.header.f_ctl, ready.header.seq_id, ready.header.ox_id), (0x89_0000, 1, 7));
+        assert_eq!((ready.header.f_ctl, ready.header.seq_id, ready.header.ox_id), (0x89_0000, 1, OxId(7)));
         assert_eq!(ready.payload, [0, 0, 0, 0, 0, 0, 0x12, 0, 0, 0, 0, 0]);
-        rig.data(0, 7, ready.header.rx_id, 0, &[0xab; 9 * 512]);
-        assert_eq!(rig.response(7), (0, 0, None));
+        rig.data(0, OxId(7), ready.header.rx_id, 0, &[0xab; 9 * 512]);
+        assert_eq!(rig.response(OxId(7)), (0, 0, None));
         rig.wire.silent();
         placed(&mut rig, 10 * 512, &[0xab; 9 * 512]);
         assert_eq!((rig.target.exchanges(), rig.device().away), (0, 0));
@@ -105,20 +109,20 @@ fn placed(rig: &mut Rig, offset: usize, data: &[u8]) {
 fn long_data_out_is_asked_for_in_bursts() {
     let mut rig = Rig::new(TargetConfig { burst: 8195, ..TargetConfig::default() }, |peer| peer);
     let data: Vec<u8> = (0..20_480_u32).map(|i| (i * 13).to_le_bytes()[0]).collect();
-    rig.write(0, 7, 0, 40);
+    rig.write(0, OxId(7), 0, 40);
     for (offset, len) in [(0, 8192), (8192, 8192), (16384, 4096)] {
         let (rx_id, at, asked) = rig.ready();
         assert_eq!((at, asked), (offset, len));
         rig.wire.silent();
-        rig.data(0, 7, rx_id, offset, &data[offset as usize..][..len as usize]);
+        rig.data(0, OxId(7), rx_id, offset, &data[offset as usize..][..len as usize]);
     }
-    assert_eq!(rig.response(7), (0, 0, None));
+    assert_eq!(rig.response(OxId(7)), (0, 0, None));
     placed(&mut rig, 0, &data);
     assert_eq!(rig.target.counters().transfer_readies, 3);
-    // Not an octet of the next burst comes with this one.
-    rig.write(0, 8, 0, 40);
+    // Not a byte of the next burst comes with this one.
+    rig.write(0, OxId(8), 0, 40);
     let (rx_id, _, _) = rig.ready();
-    let header = rig.header(0, r_ctl::DATA, f_ctl::RELATIVE_OFFSET, 8, rx_id);
+    let header = rig.header(0, r_ctl::DATA, f_ctl::RELATIVE_OFFSET, OxId(8), rx_id);
     rig.take(0, &frame(header, Sof::I3, Eof::N, &[0xee; 8196]));
     assert_eq!(rig.dropped(TargetDrop::Beyond), 1);
     placed(&mut rig, 0, &data);
@@ -129,11 +133,11 @@ fn long_data_out_is_asked_for_in_bursts() {
 fn a_write_with_less_data_than_its_cdb_says_is_over() {
     let mut rig = rig();
     let cdb = cdb(0x2a, 4, 4);
-    rig.command(0, 7, &FcpCommand { write: true, data_len: 512, ..plain(&cdb) });
+    rig.command(0, OxId(7), &FcpCommand { write: true, data_len: 512, ..plain(&cdb) });
     let (rx_id, _, len) = rig.ready();
     assert_eq!(len, 512);
-    rig.data(0, 7, rx_id, 0, &[1; 512]);
-    assert_eq!(rig.response(7), (0, 1536, None));
+    rig.data(0, OxId(7), rx_id, 0, &[1; 512]);
+    assert_eq!(rig.response(OxId(7)), (0, 1536, None));
     placed(&mut rig, 2048, &[1; 512]);
 }
 
@@ -142,11 +146,11 @@ fn a_write_with_less_data_than_its_cdb_says_is_over() {
 #[test]
 fn data_that_is_not_the_next_is_counted_and_not_written() {
     let mut rig = rig();
-    rig.write(0, 7, 0, 8);
+    rig.write(0, OxId(7), 0, 8);
     let (rx_id, _, _) = rig.ready();
     let data = [0x5a; 4096];
-    let good = rig.data_frames(0, 7, rx_id, 0, &data);
-    let first = FcHeader { seq_id: 1, ..rig.header(0, r_ctl::DATA, 0x00_0008, 7, rx_id) };
+    let good = rig.data_frames(0, OxId(7), rx_id, 0, &data);
+    let first = FcHeader { seq_id: 1, ..rig.header(0, r_ctl::DATA, 0x00_0008, OxId(7), rx_id) };
     let last = FcHeader { seq_cnt: 1, parameter: 2048, f_ctl: 0x09_0008, ..first };
     let wrong = |header, sof, eof, len: usize| frame(header, sof, eof, &vec![0xee; len]);
     let bad_first = [
@@ -162,9 +166,9 @@ fn data_that_is_not_the_next_is_counted_and_not_written() {
         (wrong(FcHeader { f_ctl: 0x00_0008, ..first }, Sof::I3, Eof::N, 4096), TargetDrop::WrongEnd),
         (wrong(FcHeader { f_ctl: 0x09_0008, ..first }, Sof::I3, Eof::T, 4100), TargetDrop::Beyond),
         // FC-FS-3, exchange identifiers: once the responder has given RX_ID, all frames have it.
-        (wrong(FcHeader { rx_id: 0xffff, ..first }, Sof::I3, Eof::N, 2048), TargetDrop::UnknownExchange),
-        (wrong(FcHeader { rx_id: rx_id + 1, ..first }, Sof::I3, Eof::N, 2048), TargetDrop::UnknownExchange),
-        (wrong(FcHeader { ox_id: 8, ..first }, Sof::I3, Eof::N, 2048), TargetDrop::UnknownExchange),
+        (wrong(FcHeader { rx_id: RxId::UNASSIGNED, ..first }, Sof::I3, Eof::N, 2048), TargetDrop::UnknownExchange),
+        (wrong(FcHeader { rx_id: RxId(rx_id.0 + 1), ..first }, Sof::I3, Eof::N, 2048), TargetDrop::UnknownExchange),
+        (wrong(FcHeader { ox_id: OxId(8), ..first }, Sof::I3, Eof::N, 2048), TargetDrop::UnknownExchange),
         // FC-FS-3, clause 12.7: what the responder sends is not for the responder.
         (wrong(FcHeader { f_ctl: 0x80_0008, ..first }, Sof::I3, Eof::N, 2048), TargetDrop::Unexpected),
         (wrong(FcHeader { f_ctl: 0x40_0008, ..first }, Sof::I3, Eof::N, 2048), TargetDrop::Unexpected),
@@ -197,7 +201,7 @@ fn data_that_is_not_the_next_is_counted_and_not_written() {
         placed(&mut rig, 0, &data[..before]);
         rig.take(0, good);
     }
-    assert_eq!(rig.response(7), (0, 0, None));
+    assert_eq!(rig.response(OxId(7)), (0, 0, None));
     placed(&mut rig, 0, &data);
     // The same once more: its exchange is no more.
     rig.take(0, &good[1]);
@@ -209,14 +213,14 @@ fn data_that_is_not_the_next_is_counted_and_not_written() {
 #[test]
 fn a_foreign_exchange_cannot_be_written_to() {
     let mut rig = rig();
-    rig.write(0, 7, 0, 4);
+    rig.write(0, OxId(7), 0, 4);
     let (rx_id, _, _) = rig.ready();
-    rig.data(1, 7, rx_id, 0, &[0xee; 2048]);
-    rig.abts(1, 7, rx_id);
+    rig.data(1, OxId(7), rx_id, 0, &[0xee; 2048]);
+    rig.abts(1, OxId(7), rx_id);
     assert_eq!(rig.dropped(TargetDrop::UnknownExchange), 2);
     rig.wire.expect(r_ctl::BLS_BA_RJT);
-    rig.data(0, 7, rx_id, 0, &[0x11; 2048]);
-    assert_eq!(rig.response(7), (0, 0, None));
+    rig.data(0, OxId(7), rx_id, 0, &[0x11; 2048]);
+    assert_eq!(rig.response(OxId(7)), (0, 0, None));
     placed(&mut rig, 0, &[0x11; 2048]);
 }
 
@@ -225,12 +229,12 @@ fn a_foreign_exchange_cannot_be_written_to() {
 fn unasked_data_goes_nowhere() {
     let mut rig = rig();
     rig.wire.room = 0;
-    rig.write(0, 1, 0, 4);
-    rig.read(0, 2, 0, 4);
-    rig.device().plans.push_back(Plan::Wait);
-    rig.write(0, 3, 0, 4);
+    rig.write(0, OxId(1), 0, 4);
+    rig.read(0, OxId(2), 0, 4);
+    rig.device().plans.push_back(Behaviour::Wait);
+    rig.write(0, OxId(3), 0, 4);
     for exchange in 0..3 {
-        rig.data(0, exchange + 1, exchange, 0, &[0xee; 2048]);
+        rig.data(0, OxId(exchange + 1), RxId(exchange), 0, &[0xee; 2048]);
     }
     assert_eq!(rig.dropped(TargetDrop::UnaskedData), 3);
     placed(&mut rig, 0, &[]);
@@ -242,9 +246,9 @@ fn commands_share_the_room_in_turn() {
     let mut rig =
         Rig::new(TargetConfig { turn: 4, ..TargetConfig::default() }, |peer| Peer { max_payload: 512, ..peer });
     rig.wire.room = 0;
-    rig.read(0, 1, 0, 16);
-    rig.read(1, 2, 100, 16);
-    rig.read(0, 3, 200, 2);
+    rig.read(0, OxId(1), 0, 16);
+    rig.read(1, OxId(2), 100, 16);
+    rig.read(0, OxId(3), 200, 2);
     assert!(rig.target.is_blocked());
     rig.wire.silent();
     let mut order = Vec::new();
@@ -258,9 +262,9 @@ fn commands_share_the_room_in_turn() {
             order.push(sent.header.ox_id);
             assert_eq!(
                 sent.header.seq_cnt as usize * 512,
-                if sent.header.r_ctl == r_ctl::DATA { data[usize::from(sent.header.ox_id)].len() } else { 0 }
+                if sent.header.r_ctl == r_ctl::DATA { data[usize::from(sent.header.ox_id.0)].len() } else { 0 }
             );
-            data[usize::from(sent.header.ox_id)].extend(if sent.header.r_ctl == r_ctl::DATA {
+            data[usize::from(sent.header.ox_id.0)].extend(if sent.header.r_ctl == r_ctl::DATA {
                 sent.payload
             } else {
                 Vec::new()
@@ -268,7 +272,7 @@ fn commands_share_the_room_in_turn() {
         }
     }
     assert_eq!(
-        order[..10],
+        order[..10].iter().map(|ox_id| ox_id.0).collect::<Vec<_>>(),
         [1, 1, 1, 2, 3, 3, 3, 1, 2, 2],
         "who could not send all goes last, and a response goes with the data's end"
     );
@@ -283,18 +287,18 @@ fn commands_share_the_room_in_turn() {
 #[test]
 fn a_device_without_its_memory_fails_the_command() {
     let mut rig = rig();
-    rig.write(0, 1, 0, 8);
+    rig.write(0, OxId(1), 0, 8);
     let (rx_id, _, _) = rig.ready();
     rig.device().memory_gone = true;
-    rig.data(0, 1, rx_id, 0, &[1; 4096]);
-    assert_eq!(rig.response(1), (2, -4096, None));
-    rig.read(0, 2, 0, 8);
-    assert_eq!(rig.response(2), (2, -4096, None));
+    rig.data(0, OxId(1), rx_id, 0, &[1; 4096]);
+    assert_eq!(rig.response(OxId(1)), (2, -4096, None));
+    rig.read(0, OxId(2), 0, 8);
+    assert_eq!(rig.response(OxId(2)), (2, -4096, None));
     // More data than FCP_DL gives.
-    rig.device().plans.push_back(Plan::Receive(1024, good(1024)));
+    rig.device().plans.push_back(Behaviour::Receive(1024, good(1024)));
     let cdb = cdb(0x2a, 0, 2);
-    rig.command(0, 3, &FcpCommand { write: true, data_len: 512, ..plain(&cdb) });
-    assert_eq!(rig.response(3), (2, -512, None));
+    rig.command(0, OxId(3), &FcpCommand { write: true, data_len: 512, ..plain(&cdb) });
+    assert_eq!(rig.response(OxId(3)), (2, -512, None));
     assert_eq!((rig.target.counters().failed_steps, rig.device().away), (3, 0));
     assert!(rig.device().sending.is_empty(), "nobody waits for it");
     placed(&mut rig, 0, &[]);
@@ -305,8 +309,8 @@ fn a_device_without_its_memory_fails_the_command() {
 fn a_step_that_comes_later_is_done() {
     let mut rig = rig();
     for ox_id in [1, 2] {
-        rig.device().plans.push_back(Plan::Wait);
-        rig.read(0, ox_id, 0, 1);
+        rig.device().plans.push_back(Behaviour::Wait);
+        rig.read(0, OxId(ox_id), 0, 1);
     }
     rig.poll();
     rig.wire.silent();
@@ -316,7 +320,7 @@ fn a_step_that_comes_later_is_done() {
         .push_back((linerate_block::Tag(1), linerate_fcoe::Step::SendMemory { offset: 512, len: 512, then }));
     rig.poll();
     assert_eq!(rig.wire.expect(r_ctl::DATA).payload, (512..1024).map(pattern).collect::<Vec<u8>>());
-    assert_eq!(rig.response(2), (0, 0, None));
+    assert_eq!(rig.response(OxId(2)), (0, 0, None));
     // A tag of none: it is counted, and its buffer goes back.
     rig.device().away += 1;
     let buffer = linerate_block::Buffer::new(512);
@@ -332,7 +336,7 @@ fn a_step_that_comes_later_is_done() {
 fn a_step_that_comes_too_early_is_not_done() {
     let mut rig = rig();
     rig.device().buffers = true;
-    rig.write(0, 1, 0, 1);
+    rig.write(0, OxId(1), 0, 1);
     let (rx_id, _, _) = rig.ready();
     let task = rig.device().open[&0];
     rig.device().later.push_back((linerate_block::Tag(0), linerate_fcoe::Step::End(good(512))));
@@ -340,21 +344,21 @@ fn a_step_that_comes_too_early_is_not_done() {
     rig.wire.silent();
     assert_eq!(rig.target.counters().failed_steps, 1);
     rig.device().open.insert(0, task);
-    rig.data(0, 1, rx_id, 0, &[1; 512]);
-    assert_eq!(rig.response(1), (0, 0, None));
+    rig.data(0, OxId(1), rx_id, 0, &[1; 512]);
+    assert_eq!(rig.response(OxId(1)), (0, 0, None));
 }
 
 /// F_CTL's fill is no data (FC-FS-3, clause 12.7).
 #[test]
 fn fill_is_not_placed() {
     let mut rig = rig();
-    rig.device().plans.push_back(Plan::Receive(10, good(10)));
+    rig.device().plans.push_back(Behaviour::Receive(10, good(10)));
     let cdb = cdb(0x55, 0, 0);
-    rig.command(0, 1, &FcpCommand { write: true, data_len: 10, ..plain(&cdb) });
+    rig.command(0, OxId(1), &FcpCommand { write: true, data_len: 10, ..plain(&cdb) });
     let (rx_id, _, len) = rig.ready();
     assert_eq!(len, 10);
-    let header = rig.header(0, r_ctl::DATA, f_ctl::RELATIVE_OFFSET | 0x09_0000, 1, rx_id);
+    let header = rig.header(0, r_ctl::DATA, f_ctl::RELATIVE_OFFSET | 0x09_0000, OxId(1), rx_id);
     rig.send(0, header, &[3; 10]);
-    assert_eq!(rig.response(1), (0, 0, None));
+    assert_eq!(rig.response(OxId(1)), (0, 0, None));
     assert_eq!(rig.device().events.last(), Some(&Event::Received(vec![3; 10])));
 }

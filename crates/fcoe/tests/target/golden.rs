@@ -1,15 +1,15 @@
 //! The initiator kernel's frames of the golden captures against our target: it answers as the kernel's target does.
 
 use crate::capture::{fcoe, timed};
-use crate::mock::{Event, Plan};
+use crate::mock::{Behaviour, Event};
 use crate::rig::{OURS, Rig, SECOND};
 use crate::wire::{Sent, crc, frame};
 use linerate_fcoe::{ExchangeStatus, Function, Peer, Response, TargetConfig, TargetDrop};
-use linerate_wire::{FcHeader, FcType, FcoeFrame, FcpCommand, FcpResponse, FcpTransferReady, f_ctl, r_ctl};
+use linerate_wire::{FcHeader, FcType, FcoeFrame, FcpCommand, FcpResponse, FcpTransferReady, OxId, RxId, f_ctl, r_ctl};
 
 /// What the kernels did in one exchange.
 struct Recorded {
-    ox_id: u16,
+    ox_id: OxId,
     data_len: u32,
     ready: Option<FcpTransferReady>,
     /// Data in, as frames.
@@ -42,7 +42,7 @@ fn recorded(capture: &[Vec<u8>]) -> Vec<Recorded> {
 }
 
 /// What our device server does, so that the answer can be the same.
-fn plan(exchange: &Recorded) -> Plan {
+fn plan(exchange: &Recorded) -> Behaviour {
     let data: Vec<u8> = exchange.data.iter().flat_map(|sent| sent.payload.clone()).collect();
     let then = exchange.response.as_ref().map(|sent| {
         let unit = FcpResponse::parse(&sent.payload).unwrap();
@@ -54,11 +54,11 @@ fn plan(exchange: &Recorded) -> Plan {
     });
     match (&exchange.ready, then) {
         (Some(ready), then) => {
-            Plan::Receive(ready.len as usize, then.unwrap_or(crate::mock::good(u64::from(ready.len))))
+            Behaviour::Receive(ready.len as usize, then.unwrap_or(crate::mock::good(u64::from(ready.len))))
         }
-        (None, Some(then)) if data.is_empty() => Plan::End(then),
-        (None, Some(then)) => Plan::Send(data, then),
-        (None, None) => Plan::Wait,
+        (None, Some(then)) if data.is_empty() => Behaviour::End(then),
+        (None, Some(then)) => Behaviour::Send(data, then),
+        (None, None) => Behaviour::Wait,
     }
 }
 
@@ -91,7 +91,7 @@ fn play(
                 rig.device().plans.push_back(plan(&recorded[answers.len()]));
             }
             answers.push(Vec::new());
-        } else if header.rx_id != FcHeader::NO_ID {
+        } else if header.rx_id != RxId::UNASSIGNED {
             // The kernel's target had another name for the exchange than we.
             let place = recorded[..answers.len()].iter().rposition(|exchange| exchange.ox_id == header.ox_id).unwrap();
             header.rx_id = answers[place][0].header.rx_id;
@@ -126,7 +126,7 @@ fn same(recorded: &Recorded, sent: &[Sent]) {
     }
     for golden in &recorded.data {
         let ours = sent.next().unwrap();
-        assert_eq!(FcHeader { rx_id: 0, ..ours.header }, FcHeader { rx_id: 0, ..golden.header });
+        assert_eq!(FcHeader { rx_id: RxId(0), ..ours.header }, FcHeader { rx_id: RxId(0), ..golden.header });
         assert_eq!(ours.payload, golden.payload);
     }
     if let Some(golden) = &recorded.response {
@@ -170,7 +170,7 @@ fn rec(rig: &Rig, frame: &FcoeFrame<'_>) -> Option<Option<ExchangeStatus>> {
         return None;
     }
     let [ox_id, rx_id] = [8, 10].map(|at| u16::from_be_bytes([frame.payload()[at], frame.payload()[at + 1]]));
-    Some(rig.target.exchange_status(frame.header().s_id, ox_id, rx_id))
+    Some(rig.target.exchange_status(frame.header().s_id, OxId(ox_id), RxId(rx_id)))
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_lost_frame_of_data_out_is_told_by_rec_and_aborted() {
     let name = "04-write-data-lost-rec-abts-ba_acc-retry.pcap";
     let (mut rig, exchanges) = play(name, |number| number == 10, 8, |rig, frame| told.extend(rec(rig, frame)));
     // Seven frames came; the initiative is the initiator's, so it need not wait (the kernel's target says that it has it).
-    let status = ExchangeStatus { rx_id: 0, transferred: 7 * 2048, status: 0x8000_0000 };
+    let status = ExchangeStatus { rx_id: RxId(0), transferred: 7 * 2048, status: 0x8000_0000 };
     assert_eq!(told, [Some(status), Some(status)]);
     assert_eq!(exchanges[0].1.len(), 1, "FCP_XFER_RDY and no response");
     same(&exchanges[1].0, &exchanges[1].1);
@@ -189,7 +189,7 @@ fn a_lost_frame_of_data_out_is_told_by_rec_and_aborted() {
     assert_eq!((rig.dropped(TargetDrop::Gap), rig.target.counters().aborted, rig.device().away), (8, 1, 0));
     // Until RRQ comes, or R_A_TOV is over, the aborted exchange keeps its names.
     assert_eq!(rig.target.exchanges(), 1);
-    assert!(rig.target.reinstate(rig.peers[0].fc_id, 0, 0));
+    assert!(rig.target.reinstate(rig.peers[0].fc_id, OxId(0), RxId(0)));
     assert_eq!(rig.target.exchanges(), 0);
 }
 
@@ -237,7 +237,7 @@ fn a_slow_command_is_told_to_be_at_work() {
     // Where the kernel's target rejects REC, which has no RX_ID, ours has the initiative: the initiator waits.
     assert_eq!(told.len(), 6);
     for (rx_id, status) in (0..).zip(told) {
-        assert_eq!(status, Some(ExchangeStatus { rx_id, transferred: 0, status: 0xc000_0000 }));
+        assert_eq!(status, Some(ExchangeStatus { rx_id: RxId(rx_id), transferred: 0, status: 0xc000_0000 }));
     }
     same(&exchanges[6].0, &exchanges[6].1);
 }

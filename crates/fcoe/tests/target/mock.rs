@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// How a command is done.
 #[derive(Debug, Clone)]
-pub(crate) enum Plan {
+pub(crate) enum Behaviour {
     End(Response),
     /// Data in from a buffer.
     Send(Vec<u8>, Response),
@@ -28,12 +28,12 @@ pub(crate) enum Event {
     Manage(Function, Lun),
 }
 
-/// GOOD, of a command that wanted so many octets.
+/// GOOD, of a command that wanted so many bytes.
 pub(crate) fn good(wanted: u64) -> Response {
     Response { status: 0, sense: [0; 32], sense_len: 0, wanted }
 }
 
-/// CHECK CONDITION with sense data of 18 octets.
+/// CHECK CONDITION with sense data of 18 bytes.
 pub(crate) fn check(key: u8, wanted: u64) -> Response {
     let mut sense = [0; 32];
     (sense[0], sense[2], sense[7], sense[12]) = (0x70, key, 10, 0x29);
@@ -44,7 +44,7 @@ pub(crate) fn check(key: u8, wanted: u64) -> Response {
 pub(crate) struct Mock {
     pub(crate) memory: Chunked,
     /// What becomes of the next commands; when it is empty, READ(10) and WRITE(10) are done.
-    pub(crate) plans: VecDeque<Plan>,
+    pub(crate) plans: VecDeque<Behaviour>,
     pub(crate) events: Vec<Event>,
     /// Steps that `poll` will tell.
     pub(crate) later: VecDeque<(Tag, Step)>,
@@ -87,7 +87,7 @@ impl Memory for Chunked {
 }
 
 impl Mock {
-    /// With a memory of so many octets, each of them known.
+    /// With a memory of so many bytes, each of them known.
     pub(crate) fn new(len: usize) -> Self {
         let octets = (0..len).map(pattern).collect();
         Self {
@@ -104,28 +104,28 @@ impl Mock {
         }
     }
 
-    fn by_cdb(&self, task: &Task<'_>) -> Plan {
+    fn by_cdb(&self, task: &Task<'_>) -> Behaviour {
         let lba = u64::from(u32::from_be_bytes(task.cdb[2..6].try_into().unwrap()));
         let len = usize::from(u16::from_be_bytes([task.cdb[7], task.cdb[8]])) * 512;
         let (start, wanted) = (lba * 512, len as u64);
         if start + wanted > self.memory.octets.len() as u64 {
-            return Plan::End(check(5, 0));
+            return Behaviour::End(check(5, 0));
         }
         let octets = u32::try_from(len).unwrap();
         match (task.cdb[0], self.buffers) {
-            (0x28, false) => Plan::SendMemory(start, octets, good(wanted)),
+            (0x28, false) => Behaviour::SendMemory(start, octets, good(wanted)),
             (0x28, true) => {
-                Plan::Send(self.memory.octets[usize::try_from(start).unwrap()..][..len].to_vec(), good(wanted))
+                Behaviour::Send(self.memory.octets[usize::try_from(start).unwrap()..][..len].to_vec(), good(wanted))
             }
-            (0x2a, false) => Plan::ReceiveMemory(start, octets.min(task.data_out), good(wanted)),
-            (0x2a, true) => Plan::Receive(len.min(task.data_out as usize), good(wanted)),
-            (0x00, _) => Plan::End(good(0)),
-            _ => Plan::End(check(5, 0)),
+            (0x2a, false) => Behaviour::ReceiveMemory(start, octets.min(task.data_out), good(wanted)),
+            (0x2a, true) => Behaviour::Receive(len.min(task.data_out as usize), good(wanted)),
+            (0x00, _) => Behaviour::End(good(0)),
+            _ => Behaviour::End(check(5, 0)),
         }
     }
 }
 
-/// What octet `at` of the memory is at first.
+/// What byte `at` of the memory is at first.
 pub(crate) fn pattern(at: usize) -> u8 {
     (at * 7 + at / 251).to_le_bytes()[0]
 }
@@ -147,27 +147,27 @@ impl DeviceServer for Mock {
         let lba = u64::from(u32::from_be_bytes(task.cdb[2..6].try_into().unwrap()));
         let mut open = |then| _ = self.open.insert(task.tag.0, (task.lun, task.nexus, then, lba * 512));
         match plan {
-            Plan::End(response) => Step::End(response),
-            Plan::SendMemory(offset, len, then) => {
+            Behaviour::End(response) => Step::End(response),
+            Behaviour::SendMemory(offset, len, then) => {
                 self.sending.insert(task.tag.0);
                 Step::SendMemory { offset, len, then }
             }
-            Plan::Send(data, then) => {
+            Behaviour::Send(data, then) => {
                 self.away += 1;
                 let mut buffer = Buffer::new(data.len());
                 buffer.bytes_mut().copy_from_slice(&data);
                 Step::Send { buffer, then }
             }
-            Plan::ReceiveMemory(offset, len, then) => {
+            Behaviour::ReceiveMemory(offset, len, then) => {
                 open(then);
                 Step::ReceiveMemory { offset, len }
             }
-            Plan::Receive(len, then) => {
+            Behaviour::Receive(len, then) => {
                 open(then);
                 self.away += 1;
                 Step::Receive { buffer: Buffer::new(len) }
             }
-            Plan::Wait => {
+            Behaviour::Wait => {
                 open(good(0));
                 Step::Pending
             }

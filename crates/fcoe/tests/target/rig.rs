@@ -3,7 +3,9 @@
 use crate::mock::Mock;
 use crate::wire::{Sent, Wire, frame, header};
 use linerate_fcoe::{DeviceServer, Link, Peer, PeerId, Role, Target, TargetConfig, TargetDrop};
-use linerate_wire::{Eof, FcHeader, FcId, FcoeFrame, FcpCommand, FcpResponse, FcpSrr, MacAddr, Sof, Wwn, f_ctl, r_ctl};
+use linerate_wire::{
+    Eof, FcHeader, FcId, FcoeFrame, FcpCommand, FcpResponse, FcpSrr, MacAddr, OxId, RxId, Sof, Wwn, f_ctl, r_ctl,
+};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const OURS: FcId = FcId::new(0x0e02);
@@ -70,7 +72,7 @@ impl<S: DeviceServer> Rig<S> {
         self.target.counters().dropped(reason)
     }
 
-    pub(crate) fn header(&self, from: usize, r_ctl: u8, f_ctl: u32, ox_id: u16, rx_id: u16) -> FcHeader {
+    pub(crate) fn header(&self, from: usize, r_ctl: u8, f_ctl: u32, ox_id: OxId, rx_id: RxId) -> FcHeader {
         header(self.peers[from].fc_id, OURS, r_ctl, f_ctl, ox_id, rx_id)
     }
 
@@ -80,33 +82,33 @@ impl<S: DeviceServer> Rig<S> {
         self.take(from, &frame(header, Sof::I3, Eof::T, payload));
     }
 
-    pub(crate) fn command(&mut self, from: usize, ox_id: u16, command: &FcpCommand<'_>) {
+    pub(crate) fn command(&mut self, from: usize, ox_id: OxId, command: &FcpCommand<'_>) {
         let mut payload = [0; FcpCommand::MAX_LEN];
         let len = command.emit(&mut payload).unwrap();
-        let header = self.header(from, r_ctl::COMMAND, 0x29_0000, ox_id, 0xffff);
+        let header = self.header(from, r_ctl::COMMAND, 0x29_0000, ox_id, RxId::UNASSIGNED);
         self.send(from, header, &payload[..len]);
     }
 
     /// READ(10) of so many blocks from `lba` on.
-    pub(crate) fn read(&mut self, from: usize, ox_id: u16, lba: u32, blocks: u16) {
+    pub(crate) fn read(&mut self, from: usize, ox_id: OxId, lba: u32, blocks: u16) {
         let cdb = cdb(0x28, lba, blocks);
         self.command(from, ox_id, &FcpCommand { read: true, data_len: u32::from(blocks) * 512, ..plain(&cdb) });
     }
 
     /// WRITE(10), without its data.
-    pub(crate) fn write(&mut self, from: usize, ox_id: u16, lba: u32, blocks: u16) {
+    pub(crate) fn write(&mut self, from: usize, ox_id: OxId, lba: u32, blocks: u16) {
         let cdb = cdb(0x2a, lba, blocks);
         self.command(from, ox_id, &FcpCommand { write: true, data_len: u32::from(blocks) * 512, ..plain(&cdb) });
     }
 
-    /// Data out in frames of 2048 octets as the kernel sends them, `data` lying at `offset`.
-    pub(crate) fn data(&mut self, from: usize, ox_id: u16, rx_id: u16, offset: u32, data: &[u8]) {
+    /// Data out in frames of 2048 bytes as the kernel sends them, `data` lying at `offset`.
+    pub(crate) fn data(&mut self, from: usize, ox_id: OxId, rx_id: RxId, offset: u32, data: &[u8]) {
         for frame in self.data_frames(from, ox_id, rx_id, offset, data) {
             self.take(from, &frame);
         }
     }
 
-    pub(crate) fn data_frames(&self, from: usize, ox_id: u16, rx_id: u16, offset: u32, data: &[u8]) -> Vec<Vec<u8>> {
+    pub(crate) fn data_frames(&self, from: usize, ox_id: OxId, rx_id: RxId, offset: u32, data: &[u8]) -> Vec<Vec<u8>> {
         let count = data.len().div_ceil(2048);
         let frames = data.chunks(2048).zip(0_u16..).map(|(piece, i)| {
             let last = usize::from(i) + 1 == count;
@@ -122,26 +124,26 @@ impl<S: DeviceServer> Rig<S> {
         frames.collect()
     }
 
-    pub(crate) fn abts(&mut self, from: usize, ox_id: u16, rx_id: u16) {
+    pub(crate) fn abts(&mut self, from: usize, ox_id: OxId, rx_id: RxId) {
         let header = FcHeader { seq_id: 9, ..self.header(from, r_ctl::BLS_ABTS, 0x09_0000, ox_id, rx_id) };
         self.send(from, header, &[]);
     }
 
     pub(crate) fn srr(&mut self, from: usize, request: &FcpSrr) {
-        let header = self.header(from, r_ctl::FC4_LS_REQUEST, 0x29_0000, 0xeff0, 0xffff);
+        let header = self.header(from, r_ctl::FC4_LS_REQUEST, 0x29_0000, OxId(0xeff0), RxId::UNASSIGNED);
         self.send(from, header, &request.octets());
     }
 
     /// The next frame sent is FCP_RSP of this exchange: its status, residual and RSP_CODE.
-    pub(crate) fn response(&mut self, ox_id: u16) -> (u8, i64, Option<u8>) {
+    pub(crate) fn response(&mut self, ox_id: OxId) -> (u8, i64, Option<u8>) {
         let sent = self.wire.expect(r_ctl::STATUS);
         assert_eq!(sent.header.ox_id, ox_id);
         let unit = FcpResponse::parse(&sent.payload).unwrap();
         (unit.status, unit.residual, unit.code)
     }
 
-    /// The next frame sent is FCP_XFER_RDY: the exchange's RX_ID, where and how many octets.
-    pub(crate) fn ready(&mut self) -> (u16, u32, u32) {
+    /// The next frame sent is FCP_XFER_RDY: the exchange's RX_ID, where and how many bytes.
+    pub(crate) fn ready(&mut self) -> (RxId, u32, u32) {
         let sent: Sent = self.wire.expect(r_ctl::DATA_DESCRIPTOR);
         let unit = linerate_wire::FcpTransferReady::parse(&sent.payload).unwrap();
         (sent.header.rx_id, unit.offset, unit.len)

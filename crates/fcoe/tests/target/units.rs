@@ -1,4 +1,4 @@
-//! Every FCP information unit of the golden captures is read, and written again octet for octet.
+//! Every FCP information unit of the golden captures is read, and written again byte for byte.
 
 use crate::capture::{fcoe, frames, names};
 use linerate_wire::{FcType, FcpCommand, FcpResponse, FcpTransferReady, r_ctl};

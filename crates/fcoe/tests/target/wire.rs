@@ -1,7 +1,7 @@
-//! The wire in both directions: what the target sends, as frames; what an initiator sends, octet by octet.
+//! The wire in both directions: what the target sends, as frames; what an initiator sends, byte by byte.
 
 use linerate_fcoe::{Sequence, Transmit};
-use linerate_wire::{Eof, FcHeader, FcId, FcType, FcoeFrame, FcoeRepr, Sof, f_ctl, r_ctl};
+use linerate_wire::{Eof, FcHeader, FcId, FcType, FcoeFrame, FcoeRepr, OxId, RxId, Sof, f_ctl, r_ctl};
 use std::collections::VecDeque;
 
 /// Records what is sent: each frame from its FCoE header on.
@@ -110,7 +110,7 @@ pub(crate) fn crc(octets: &[u8]) -> u32 {
 }
 
 /// The header of a frame from an initiator to the target.
-pub(crate) fn header(s_id: FcId, d_id: FcId, r_ctl: u8, f_ctl: u32, ox_id: u16, rx_id: u16) -> FcHeader {
+pub(crate) fn header(s_id: FcId, d_id: FcId, r_ctl: u8, f_ctl: u32, ox_id: OxId, rx_id: RxId) -> FcHeader {
     let fc_type = if r_ctl == r_ctl::BLS_ABTS { FcType::BLS } else { FcType::FCP };
     FcHeader {
         r_ctl,

@@ -15,7 +15,7 @@ use crate::run::{run_id, seconds};
 use crate::sweep::{self, Form};
 use crate::{environment, published, quantity};
 use linerate_load::fcoe::{self, Wire};
-use linerate_load::profile::{self, Way};
+use linerate_load::profile::{self, Direction};
 use linerate_result::{Number, Outcome, RunResult, Test, Timestamp};
 use linerate_rt::{Stop, cpus, monotonic_ns};
 use stage::Stage;
@@ -132,14 +132,14 @@ fn figure(test: &Test) -> String {
 }
 
 fn sources() -> impl Iterator<Item = &'static profile::Source> {
-    profile::SOURCES.iter().filter(|source| source.ways.contains(&Way::Tx))
+    profile::SOURCES.iter().filter(|source| source.ways.contains(&Direction::Tx))
 }
 
 /// Where each nanosecond of a datagram goes, in linerate's stack and, where that may be looked at, in the kernel's.
 fn profiled(order: &Order, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> {
     let rounds = u32::try_from(2 * order.repeats + 1).unwrap_or(u32::MAX);
     let core = cpus().first().copied().unwrap_or(0);
-    let order = profile::Order { way: Way::Tx, size: 64, time: order.time / 80, rounds, core };
+    let order = profile::Order { way: Direction::Tx, size: 64, time: order.time / 80, rounds, core };
     let mut tests = Vec::new();
     for source in sources() {
         if stop.asked() {

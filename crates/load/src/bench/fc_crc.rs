@@ -8,7 +8,8 @@ use linerate_port::SlotWriter;
 use linerate_port::open;
 use linerate_result::Unit;
 use linerate_wire::{
-    Eof, EtherType, EthernetFrame, EthernetRepr, FcHeader, FcId, FcType, FcoeFrame, MacAddr, Sof, f_ctl, r_ctl,
+    Eof, EtherType, EthernetFrame, EthernetRepr, FcHeader, FcId, FcType, FcoeFrame, MacAddr, OxId, RxId, Sof, f_ctl,
+    r_ctl,
 };
 use std::hint::black_box;
 use std::time::Duration;
@@ -66,8 +67,8 @@ fn header() -> FcHeader {
         seq_id: 1,
         df_ctl: 0,
         seq_cnt: 0xfff8,
-        ox_id: 0x0123,
-        rx_id: 0x4567,
+        ox_id: OxId(0x0123),
+        rx_id: RxId(0x4567),
         parameter: 512,
     }
 }

@@ -57,8 +57,9 @@ impl Sender {
         }
         let began = *self.began.get_or_insert(now);
         self.last = now;
-        let due = u128::from(now - began) * u128::from(self.rate) / 1_000_000_000;
-        let due = u64::try_from(due).unwrap_or(u64::MAX).saturating_sub(self.sent + self.passed_over);
+        // Microseconds, so that hours of a rate of 32 bits fit.
+        let due = ((now - began) / 1000).saturating_mul(self.rate) / 1_000_000;
+        let due = due.saturating_sub(self.sent + self.passed_over);
         self.passed_over += due.saturating_sub(BURST);
         for _ in 0..due.min(BURST) {
             match host.udp_send(now, socket, None, &BODY, &mut tx) {

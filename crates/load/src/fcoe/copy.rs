@@ -16,7 +16,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug)]
 pub struct Order {
     /// Which way.
-    pub way: Way,
+    pub way: CopyDirection,
     /// The LUN.
     pub lun: u16,
     /// Where on the LUN the copy begins: a multiple of its block size.
@@ -44,7 +44,7 @@ const DEPTH: usize = 16;
 
 /// Which way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum CopyDirection {
     /// From the LUN.
     Read,
     /// To the LUN.
@@ -95,14 +95,18 @@ impl Order {
     /// A line that names it and the mend.
     pub fn open(&self) -> Result<Opened, String> {
         let opened = match (self.way, &self.file) {
-            (Way::Read, None) => std::io::stdout().as_fd().try_clone_to_owned().map(|fd| (File::from(fd), None)),
+            (CopyDirection::Read, None) => {
+                std::io::stdout().as_fd().try_clone_to_owned().map(|fd| (File::from(fd), None))
+            }
             // What it has stays until there is something to be written.
-            (Way::Read, Some(path)) => {
+            (CopyDirection::Read, Some(path)) => {
                 let file = File::options().write(true).create(true).truncate(false).open(path);
                 file.map(|file| (file, None))
             }
-            (Way::Write, None) => std::io::stdin().as_fd().try_clone_to_owned().map(|fd| (File::from(fd), None)),
-            (Way::Write, Some(path)) => File::open(path).and_then(|mut file| {
+            (CopyDirection::Write, None) => {
+                std::io::stdin().as_fd().try_clone_to_owned().map(|fd| (File::from(fd), None))
+            }
+            (CopyDirection::Write, Some(path)) => File::open(path).and_then(|mut file| {
                 let kind = file.metadata()?.file_type();
                 if !kind.is_file() && !kind.is_block_device() {
                     return Ok((file, None));
@@ -120,8 +124,8 @@ impl Order {
     fn name(&self) -> String {
         match (&self.file, self.way) {
             (Some(path), _) => path.display().to_string(),
-            (None, Way::Read) => "standard output".to_owned(),
-            (None, Way::Write) => "standard input".to_owned(),
+            (None, CopyDirection::Read) => "standard output".to_owned(),
+            (None, CopyDirection::Write) => "standard input".to_owned(),
         }
     }
 }
@@ -191,14 +195,14 @@ impl Copy<'_> {
         let Some((unit, block)) = self.disk else { return self.find(now, remote) };
         let ended = self.take_ended(remote)?;
         let begun = match self.order.way {
-            Way::Read => self.begin_reads(unit, block, remote),
-            Way::Write => self.begin_writes(unit, block, remote)?,
+            CopyDirection::Read => self.begin_reads(unit, block, remote),
+            CopyDirection::Write => self.begin_writes(unit, block, remote)?,
         };
         let behind = self.sink.as_ref().map_or(0, Sink::behind);
         if !self.under_way.is_empty() || behind > 0 || !self.all_begun {
             return Ok(if ended || begun { Turn::Worked } else { Turn::Wait(None) });
         }
-        if self.order.way == Way::Write && !self.flushing {
+        if self.order.way == CopyDirection::Write && !self.flushing {
             self.flushing = true;
             let tag = self.tag();
             remote.submit(unit, tag, Operation::Flush);
@@ -306,7 +310,7 @@ impl Copy<'_> {
     /// Begins to read or write the file. What an output had is forgotten; what is no regular file forgets nothing.
     fn begin_file(&mut self) -> std::io::Result<()> {
         let Some(file) = self.file.take() else { return Ok(()) };
-        if self.order.way == Way::Write {
+        if self.order.way == CopyDirection::Write {
             let limit = self.order.bytes.or(self.length);
             self.source = Some(Source::begin(file, usize::try_from(PIECE).unwrap_or(0), limit)?);
             return Ok(());
@@ -336,7 +340,7 @@ impl Copy<'_> {
                 if end > size || at > end {
                     return Err(format!("{at} to {end} is beyond the LUN's {size} bytes: give less"));
                 }
-                if self.order.way == Way::Write && lun.read_only {
+                if self.order.way == CopyDirection::Write && lun.read_only {
                     return Err(format!("LUN {wanted} is read-only"));
                 }
                 self.end = end;

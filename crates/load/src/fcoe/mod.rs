@@ -20,7 +20,7 @@ mod wire;
 mod workload;
 
 pub use client::{Found, Visit, number};
-pub use copy::{Copied, Opened, Order, Way, copy};
+pub use copy::{Copied, CopyDirection, Opened, Order, copy};
 pub use mix::Mix;
 pub use wire::Wire;
 pub use workload::WORKLOAD;

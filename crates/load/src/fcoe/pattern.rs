@@ -1,5 +1,7 @@
 //! What is in a block: a text that all have, and a name that only one has.
 
+use linerate_sum::SplitMix64;
+
 /// Octets that have a name of their own.
 pub(super) const SECTOR: usize = 512;
 /// Of them the name's.
@@ -18,7 +20,7 @@ impl Pattern {
         let mut text = [0; SECTOR];
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         for word in text.as_chunks_mut::<8>().0 {
-            state = mix(state);
+            state = SplitMix64::nth(state, 0);
             *word = state.to_le_bytes();
         }
         Self { text, zeros: false }
@@ -33,7 +35,7 @@ impl Pattern {
         if self.zeros {
             return [0; NAME];
         }
-        mix((u64::from(lun) << 48 ^ sector).wrapping_add(u64::from(generation) << 36)).to_le_bytes()
+        SplitMix64::nth((u64::from(lun) << 48 ^ sector).wrapping_add(u64::from(generation) << 36), 0).to_le_bytes()
     }
 
     /// Makes whole sectors of a buffer's octets, whatever they were.
@@ -59,18 +61,21 @@ impl Pattern {
     }
 }
 
-/// Different for different numbers: each step can be undone (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
-fn mix(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ number >> 31
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Disks keep it: it stays as it is.
+    #[test]
+    fn the_pattern_is_that_of_earlier_versions() {
+        let mut octets = [0; SECTOR];
+        Pattern::named().write(&mut octets, 3, 10, 7);
+        let words = octets.as_chunks().0;
+        assert_eq!(
+            words[..2].iter().map(|word| u64::from_le_bytes(*word)).collect::<Vec<_>>(),
+            [0x52bb_0408_4ddc_d93b, 0x46b7_3e79_f0c3_7c00,]
+        );
+    }
 
     #[test]
     fn an_octet_a_place_or_a_generation_that_is_wrong_is_seen() {

@@ -157,13 +157,13 @@ pub(super) fn update_checksums(frame: &mut [u8]) {
         }
         let (src, dst, protocol) = (ip.src(), ip.dst(), ip.protocol());
         let payload = ip.payload_mut();
-        let sum = pseudo_header_v4(src, dst, protocol, u16::try_from(payload.len()).unwrap_or(0));
+        let sum = pseudo_header_v4(src, dst, protocol, payload.len());
         transport(protocol, payload, sum);
     } else if ethertype == EtherType::IPV6 {
         let Ok(mut ip) = Ipv6Packet::new_checked(&mut packet[..]) else { return };
         let (src, dst, protocol) = (ip.src(), ip.dst(), ip.next_header());
         let payload = ip.payload_mut();
-        let sum = pseudo_header_v6(src, dst, protocol, u32::try_from(payload.len()).unwrap_or(0));
+        let sum = pseudo_header_v6(src, dst, protocol, payload.len());
         transport(protocol, payload, sum);
     }
 }

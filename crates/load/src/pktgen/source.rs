@@ -62,7 +62,7 @@ pub(super) struct Filled {
 
 /// The frames of one stream. It allocates nothing once its lengths were seen.
 pub(super) struct Source {
-    way: Way,
+    way: FrameWriter,
     sizes: Sizes,
     vnet: usize,
     cut: Cut,
@@ -76,7 +76,7 @@ pub(super) struct Source {
 }
 
 /// Ways to write a frame, told apart once a burst.
-enum Way {
+enum FrameWriter {
     /// All alike but for the mark: copy, then write 16 bytes in place. (Patching the template and copying it at once
     /// would stall: the copy's wide loads cannot be forwarded from the patch's narrow store.)
     Alike {
@@ -105,13 +105,18 @@ impl Source {
                 (Sizes::Fixed(len), Some(flow)) if template.payload == Payload::Marked => {
                     let len = len + vnet;
                     let words = template.marks(len).then_some(template.layout.words());
-                    Way::Alike { whole: template.frame(len, &flow, run, 0, 0), words, run }
+                    FrameWriter::Alike { whole: template.frame(len, &flow, run, 0, 0), words, run }
                 }
-                _ => Way::Varied { heads: Heads::new(template), flows: Box::new(flows), run, clock: Box::default() },
+                _ => FrameWriter::Varied {
+                    heads: Heads::new(template),
+                    flows: Box::new(flows),
+                    run,
+                    clock: Box::default(),
+                },
             },
-            Content::Copied(bytes) => Way::Copied(bytes),
-            Content::Replayed(replay) => Way::Replayed(replay),
-            Content::Rubbish => Way::Rubbish,
+            Content::Copied(bytes) => FrameWriter::Copied(bytes),
+            Content::Replayed(replay) => FrameWriter::Replayed(replay),
+            Content::Rubbish => FrameWriter::Rubbish,
         };
         Self {
             way,
@@ -145,12 +150,12 @@ impl Source {
 
     /// When the next frame is due, if frames have times of their own.
     pub(super) fn due(&self) -> Option<u64> {
-        if let Way::Replayed(replay) = &self.way { replay.due() } else { None }
+        if let FrameWriter::Replayed(replay) = &self.way { replay.due() } else { None }
     }
 
     /// No more frames will come.
     pub(super) fn ended(&self) -> bool {
-        if let Way::Replayed(replay) = &self.way { replay.ended() } else { false }
+        if let FrameWriter::Replayed(replay) = &self.way { replay.ended() } else { false }
     }
 
     /// Frames left out because the port cannot carry them.
@@ -160,7 +165,7 @@ impl Source {
 
     /// The capture that is replayed.
     pub(super) fn replay(&self) -> Option<&Replay> {
-        if let Way::Replayed(replay) = &self.way { Some(replay) } else { None }
+        if let FrameWriter::Replayed(replay) = &self.way { Some(replay) } else { None }
     }
 
     /// Puts up to `most` frames into a ring, as many as it has room for, and commits them.
@@ -169,7 +174,7 @@ impl Source {
         let one_slot = self.slots_of_longest() == 1;
         let mut batch = ring.reserve(if one_slot { most } else { u32::MAX });
         let filled = match (&self.way, one_slot && !self.libc_copy) {
-            (Way::Alike { words: Some(words), run, whole }, true) => {
+            (FrameWriter::Alike { words: Some(words), run, whole }, true) => {
                 let (mut word, words) = (Mark::word(*run, self.sequence), *words);
                 for i in 0..batch.len() {
                     if self.prefetch {
@@ -202,8 +207,8 @@ impl Source {
             let sequence = self.sequence + u64::from(filled.frames);
             let saved = self.dice.clone();
             let len = match &mut self.way {
-                Way::Copied(bytes) => bytes.len() + self.vnet,
-                Way::Replayed(replay) => match replay.peek(now) {
+                FrameWriter::Copied(bytes) => bytes.len() + self.vnet,
+                FrameWriter::Replayed(replay) => match replay.peek(now) {
                     // One that the port cannot carry is skipped, and counted.
                     Some(len) if len > self.sizes.longest() => {
                         replay.take();
@@ -220,7 +225,7 @@ impl Source {
                 self.dice = saved;
                 break;
             };
-            let rubbish = matches!(self.way, Way::Rubbish);
+            let rubbish = matches!(self.way, FrameWriter::Rubbish);
             if !rubbish {
                 self.way.write(&mut self.scratch[..len], self.vnet, sequence);
             }
@@ -250,7 +255,7 @@ impl Source {
     }
 }
 
-impl Way {
+impl FrameWriter {
     /// A whole frame into private memory.
     fn write(&mut self, to: &mut [u8], vnet: usize, sequence: u64) {
         let len = to.len();

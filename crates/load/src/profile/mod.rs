@@ -26,7 +26,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Order {
     /// Which way the packets go.
-    pub way: Way,
+    pub way: Direction,
     /// Bytes of a frame in memory, Ethernet header included and FCS not: [`SIZES`].
     pub size: u32,
     /// How long each measurement of each round takes.
@@ -63,14 +63,14 @@ const HEADERS: u32 = 42;
 
 /// Which way packets go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// Out.
     Tx,
     /// In.
     Rx,
 }
 
-impl Way {
+impl Direction {
     /// The workload of the tests that hold such columns.
     #[must_use]
     pub fn workload(self) -> &'static str {
@@ -88,7 +88,7 @@ pub struct Source {
     /// Whether it is the system's network and not linerate's own.
     pub kernel: bool,
     /// The ways of which it measures any.
-    pub ways: &'static [Way],
+    pub ways: &'static [Direction],
     /// Measures; columns that cannot be measured say why.
     pub measure: fn(&Order, &Stop, Tell<'_>) -> Vec<Test>,
 }

@@ -9,7 +9,7 @@
 //! would have kept it in registers. The whole way is that of the same code with nobody looking; what it takes compiled
 //! without such places is told beside it.
 
-use super::{HEADERS, Order, Source, Span, Tell, Way, Whole, column, missing_column};
+use super::{Direction, HEADERS, Order, Source, Span, Tell, Whole, column, missing_column};
 use linerate_result::{How, Stage as Row, Summary, Test, Unit};
 use linerate_rt::net::{Node, Options};
 use linerate_rt::{Stop, cpus, monotonic_ns, pin, ticks};
@@ -17,7 +17,7 @@ use linerate_stack::{Path, Probe, STAGES, SendError, Stage, UdpId};
 use linerate_wire::MacAddr;
 use std::net::Ipv4Addr;
 
-pub(super) const SOURCE: Source = Source { name: "linerate", kernel: false, ways: &[Way::Tx], measure };
+pub(super) const SOURCE: Source = Source { name: "linerate", kernel: false, ways: &[Direction::Tx], measure };
 
 /// A column.
 struct Column {

@@ -4,11 +4,11 @@ use super::*;
 use linerate_result::{How, Outcome, RunResult, Timestamp};
 use linerate_rt::cpus;
 
-fn order(way: Way) -> Order {
+fn order(way: Direction) -> Order {
     Order { way, size: 64, time: Duration::from_millis(1), rounds: 2, core: cpus()[0] }
 }
 
-fn measured(way: Way, size: u32) -> Vec<Test> {
+fn measured(way: Direction, size: u32) -> Vec<Test> {
     let order = Order { size, ..order(way) };
     let stop = Stop::new().unwrap();
     SOURCES.iter().filter(|s| s.kernel).flat_map(|s| (s.measure)(&order, &stop, &mut |_| ())).collect()
@@ -41,7 +41,7 @@ fn check(tests: &[Test]) {
 
 #[test]
 fn every_cut_on_the_way_out_is_verified() {
-    let tests = measured(Way::Tx, 64);
+    let tests = measured(Direction::Tx, 64);
     assert_eq!(tests.len(), 3);
     check(&tests);
     let mut run = RunResult::new("x".to_owned(), Vec::new(), Timestamp::default());
@@ -52,7 +52,7 @@ fn every_cut_on_the_way_out_is_verified() {
 
 #[test]
 fn every_cut_on_the_way_in_is_verified() {
-    let tests = measured(Way::Rx, 64);
+    let tests = measured(Direction::Rx, 64);
     assert_eq!(tests.len(), 2);
     check(&tests);
 }
@@ -60,7 +60,7 @@ fn every_cut_on_the_way_in_is_verified() {
 #[test]
 fn every_stage_of_our_own_is_measured_in_two_ways() {
     let stop = Stop::new().unwrap();
-    let tests = (own::SOURCE.measure)(&order(Way::Tx), &stop, &mut |_| ());
+    let tests = (own::SOURCE.measure)(&order(Direction::Tx), &stop, &mut |_| ());
     let stages = tests.iter().map(|test| (test.id.as_str(), test.stages.len())).collect::<Vec<_>>();
     assert_eq!(stages, [("tx-long", 16), ("tx-flow", 16), ("tx-fast", 4)]);
     for test in &tests {
@@ -74,7 +74,7 @@ fn every_stage_of_our_own_is_measured_in_two_ways() {
 #[test]
 fn the_least_and_the_largest_frame_go_too() {
     for size in [*SIZES.start(), *SIZES.end()] {
-        check(&measured(Way::Tx, size));
+        check(&measured(Direction::Tx, size));
     }
 }
 
@@ -82,5 +82,7 @@ fn the_least_and_the_largest_frame_go_too() {
 fn a_stop_leaves_columns_out() {
     let stop = Stop::new().unwrap();
     stop.ask(2);
-    assert!(SOURCES.iter().filter(|s| s.kernel).all(|s| (s.measure)(&order(Way::Tx), &stop, &mut |_| ()).is_empty()));
+    assert!(
+        SOURCES.iter().filter(|s| s.kernel).all(|s| (s.measure)(&order(Direction::Tx), &stop, &mut |_| ()).is_empty())
+    );
 }

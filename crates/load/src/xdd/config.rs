@@ -124,7 +124,7 @@ pub enum Amount {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seek {
     /// In which order.
-    pub way: Way,
+    pub way: AccessOrder,
     /// Blocks from the start offset on in which they stay; all there are if not given.
     pub range: Option<u64>,
     /// What random places follow from.
@@ -133,7 +133,7 @@ pub struct Seek {
 
 /// In which order requests go over a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum AccessOrder {
     /// One behind the other; at the end from the start again.
     Sequential,
     /// Anywhere, at multiples of their size.
@@ -209,7 +209,7 @@ impl Target {
             request_blocks: 128,
             amount: Amount::Whole,
             depth: 1,
-            seek: Seek { way: Way::Sequential, range: None, seed: 72_058_327 },
+            seek: Seek { way: AccessOrder::Sequential, range: None, seed: 72_058_327 },
             start: 0,
             pass_offset: 0,
             pattern: Pattern::default(),
@@ -243,8 +243,8 @@ impl Target {
     #[must_use]
     pub fn span(&self) -> Option<u64> {
         let pass = match (self.amount, self.seek.way) {
-            (_, Way::Random) => self.seek.range.map(|blocks| blocks.saturating_mul(self.block_size)),
-            (_, Way::Still) => Some(self.request_bytes()),
+            (_, AccessOrder::Random) => self.seek.range.map(|blocks| blocks.saturating_mul(self.block_size)),
+            (_, AccessOrder::Still) => Some(self.request_bytes()),
             (Amount::Whole, _) => None,
             (Amount::Requests(n), _) => Some(n.saturating_mul(self.request_bytes())),
             (Amount::Bytes(n), _) => Some(n),

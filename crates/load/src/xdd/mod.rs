@@ -20,7 +20,7 @@ mod table;
 mod tally;
 mod workload;
 
-pub use config::{Amount, Config, Document, Seek, Target, Throttle, Verify, WHOLE, Way};
+pub use config::{AccessOrder, Amount, Config, Document, Seek, Target, Throttle, Verify, WHOLE};
 pub use flags::{Command, help};
 pub use pattern::{Base, Pattern, Prefix};
 pub use run::{Finished, Refusal, run};

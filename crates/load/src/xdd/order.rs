@@ -1,6 +1,6 @@
 //! Which request comes next: where it goes, and whether it reads.
 
-use super::config::{Amount, Target, WHOLE, Way};
+use super::config::{AccessOrder, Amount, Target, WHOLE};
 use super::pattern::scrambled;
 
 /// One request.
@@ -17,7 +17,7 @@ pub(super) struct Request {
 /// The requests of a pass, one after the other. The same target has the same order each time.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
-    way: Way,
+    way: AccessOrder,
     /// Octets of a request, and of the pass's last.
     len: u64,
     last: u64,
@@ -113,7 +113,7 @@ impl Order {
     pub(super) fn next(&mut self) -> Option<Request> {
         self.left = self.left.checked_sub(1)?;
         let offset = match self.way {
-            Way::Sequential => {
+            AccessOrder::Sequential => {
                 if self.at + self.len > self.end {
                     self.at = self.start;
                 }
@@ -121,8 +121,8 @@ impl Order {
                 self.at += self.len;
                 at
             }
-            Way::Still => self.at,
-            Way::Random => {
+            AccessOrder::Still => self.at,
+            AccessOrder::Random => {
                 self.seed = self.seed.wrapping_add(1);
                 let places = (self.end - self.start) / self.len;
                 let place = (u128::from(scrambled(self.seed)) * u128::from(places)) >> 64;
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(offsets(&t, 1 << 20, 0)[..2], [512, 1536]);
         t.pass_offset = 4;
         assert_eq!(offsets(&t, 1 << 20, 2)[0], 512 + 2 * 4 * 512);
-        t.seek.way = Way::Still;
+        t.seek.way = AccessOrder::Still;
         assert_eq!(offsets(&t, 1 << 20, 0), [512; 5]);
     }
 
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn random_places_are_all_reached_and_stay_in_the_range() {
-        let seek = Seek { way: Way::Random, range: Some(32), seed: 7 };
+        let seek = Seek { way: AccessOrder::Random, range: Some(32), seed: 7 };
         let t = Target { seek, start: 8, ..target(2, Amount::Requests(2_000)) };
         let list = offsets(&t, 1 << 20, 0);
         assert!(list.iter().all(|at| (4096..4096 + 32 * 512).contains(at) && at.is_multiple_of(1024)));

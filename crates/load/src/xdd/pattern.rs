@@ -1,5 +1,7 @@
 //! What is written, and what is expected to be read back.
 
+use linerate_sum::SplitMix64;
+
 /// A data pattern: xdd's `-datapattern`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pattern {
@@ -125,13 +127,9 @@ impl Pattern {
     }
 }
 
-/// SplitMix64's output function: one word to one other (Steele, Lea, Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
+/// A word for each place, one to one: the first number of SplitMix64 from there.
 pub(super) fn scrambled(n: u64) -> u64 {
-    let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    n ^ (n >> 31)
+    SplitMix64::nth(n, 0)
 }
 
 #[cfg(test)]
@@ -146,6 +144,14 @@ mod tests {
 
     fn of(base: Base) -> Pattern {
         Pattern { base, ..Pattern::default() }
+    }
+
+    /// Disks keep it: it stays as it is.
+    #[test]
+    fn the_random_pattern_is_that_of_earlier_versions() {
+        let got = filled(&of(Base::Random), 0, 16);
+        let words = got.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect::<Vec<_>>();
+        assert_eq!(words, [0xe220_a839_7b1d_cdaf, 0x9e56_51b0_ef95_3636]);
     }
 
     #[test]

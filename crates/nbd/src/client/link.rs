@@ -1,8 +1,8 @@
-//! A connection in the transmission phase: requests under way, octets that leave, octets that come.
+//! A connection in the transmission phase: requests under way, bytes that leave, bytes that come.
 
 use super::{CLIENT_SLICES, ClientOptions, Lost};
 use crate::coverage::Coverage;
-use crate::plan::{Part, Plan};
+use crate::plan::{Part, RequestPlan};
 use crate::wire::{Reply, Request, chunk, command};
 use linerate_block::{BackendError, Buffer, Completion, Tag};
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use std::time::Instant;
 
 /// Requests under way at once.
 const DEPTH: u32 = 128;
-/// Octets received at once that do not go straight to where they belong.
+/// Bytes received at once that do not go straight to where they belong.
 const INPUT: usize = 64 << 10;
 /// Requests that leave at once.
 pub(super) const BATCH: usize = 16;
@@ -22,7 +22,7 @@ const ERRORS: u32 = 256;
 #[derive(Debug)]
 pub(super) struct Job {
     tag: Tag,
-    pub(super) plan: Plan,
+    pub(super) plan: RequestPlan,
     pub(super) part: Part,
     buffer: Option<Buffer>,
     coverage: Coverage,
@@ -32,7 +32,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn new(tag: Tag, plan: Plan, buffer: Option<Buffer>) -> Self {
+    pub(super) fn new(tag: Tag, plan: RequestPlan, buffer: Option<Buffer>) -> Self {
         let part = plan.part();
         Self { tag, plan, part, buffer, coverage: Coverage::default(), error: 0, errors: 0 }
     }
@@ -43,14 +43,14 @@ impl Job {
         Completion { tag: self.tag, buffer: self.buffer.filter(|_| self.plan.is_transfer()), result }
     }
 
-    /// The octets of the part's data, from an offset within it on.
+    /// The bytes of the part's data, from an offset within it on.
     fn data(&mut self, at: usize, len: usize) -> Option<&mut [u8]> {
         let from = self.part.from.checked_add(at)?;
         self.buffer.as_mut()?.bytes_mut().get_mut(from..from.checked_add(len)?)
     }
 }
 
-/// What comes next from the server.
+/// Next part of the server's stream.
 #[derive(Clone, Copy, Debug)]
 enum Expect {
     /// The head of a reply.
@@ -65,10 +65,10 @@ enum Expect {
 #[derive(Debug)]
 pub(super) struct Link {
     jobs: Vec<Option<Job>>,
-    /// How often each place was used: a part of its cookie, so that a reply that comes twice meets nobody.
+    /// Number of times that each place was used: a part of its cookie, so that a reply that comes twice meets nobody.
     uses: Vec<u32>,
     free: Vec<usize>,
-    /// Places whose request has not left, and octets of the first that have.
+    /// Places whose request has not left, and bytes of the first that have.
     sending: VecDeque<(usize, [u8; Request::LEN])>,
     sent: usize,
     input: Box<[u8]>,
@@ -120,7 +120,7 @@ impl Link {
         self.jobs.iter_mut().filter_map(Option::take)
     }
 
-    /// Whether nothing is due, and nobody wants to know whether the server has hung up.
+    /// True if nothing is due, and nobody wants to know whether the server has hung up.
     pub(super) fn expects_nothing(&self) -> bool {
         self.is_idle() && !self.look
     }
@@ -135,7 +135,7 @@ impl Link {
         (!self.is_idle()).then(|| (self.heard + options.timeout).min(self.oldest + options.patience))
     }
 
-    /// Whether a request has taken too long.
+    /// True if a request has taken too long.
     pub(super) fn is_late(&mut self, options: &ClientOptions, now: Instant) -> bool {
         if self.is_idle() || now < self.oldest + options.patience {
             return false;
@@ -161,7 +161,7 @@ impl Link {
         self.sending.push_back((index, Request { flags, kind, cookie, offset, len }.emit()));
     }
 
-    /// Shows the octets that are to be sent next, and gives how many slices there are.
+    /// Shows the bytes that are to be sent next, and gives how many slices there are.
     pub(super) fn output<'a>(&'a self, slices: &mut [IoSlice<'a>; CLIENT_SLICES]) -> usize {
         let (mut n, mut skip) = (0, self.sent);
         for (index, head) in self.sending.iter().take(BATCH) {
@@ -188,7 +188,7 @@ impl Link {
         }
     }
 
-    /// Uses octets that have come up to the end of a reply, and gives its operation and error number; none if that has not
+    /// Uses bytes that have come up to the end of a reply, and gives its operation and error number; none if that has not
     /// come yet.
     pub(super) fn next(&mut self) -> Result<Option<(Job, u32)>, Lost> {
         let Some(index) = self.step()? else { return Ok(None) };
@@ -198,7 +198,7 @@ impl Link {
         Ok(Some((job, number)))
     }
 
-    /// Where the next octets belong: in the buffer of a read if that is known, else in our own.
+    /// Place where the next bytes belong: in the buffer of a read if that is known, else in our own.
     pub(super) fn room(&mut self) -> &mut [u8] {
         match self.expect {
             Expect::Data { index, at, left, .. } if self.start == self.end => {
@@ -212,7 +212,7 @@ impl Link {
         }
     }
 
-    /// So many octets have come there.
+    /// So many bytes have come there.
     pub(super) fn received(&mut self, octets: usize, now: Instant) {
         self.heard = now;
         match &mut self.expect {
@@ -230,7 +230,7 @@ impl Link {
         !self.is_idle() && now.saturating_duration_since(self.heard) >= options.timeout
     }
 
-    /// Uses octets that have come; gives the place whose reply is over, or none if more must come first.
+    /// Uses bytes that have come; gives the place whose reply is over, or none if more must come first.
     fn step(&mut self) -> Result<Option<usize>, Lost> {
         loop {
             let input = &self.input[self.start..self.end];
@@ -354,7 +354,7 @@ fn number(octets: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_be_bytes(octets.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// Where a piece of a read belongs, if it is one that has not come yet.
+/// Place where a piece of a read belongs, if it is one that has not come yet.
 fn place(job: &mut Job, offset: u64, len: usize) -> Result<usize, Lost> {
     let at = offset.checked_sub(job.part.offset).and_then(|at| usize::try_from(at).ok()).ok_or(Lost)?;
     let end = at.checked_add(len).filter(|end| len > 0 && *end <= job.part.octets()).ok_or(Lost)?;

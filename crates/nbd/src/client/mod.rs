@@ -1,4 +1,4 @@
-//! The client of an export: operations in, requests out, replies in, ends out. Whoever has the connection moves the octets.
+//! The client of an export: operations in, requests out, replies in, ends out. Whoever has the connection moves the bytes.
 //!
 //! When the server is lost, or says what it may not, all operations end with [`BackendError::Gone`], and so do new ones
 //! until it is back; it must come back as large as it was. A server that is silent for [`ClientOptions::timeout`] while it
@@ -8,7 +8,7 @@
 mod link;
 
 use crate::negotiation::Agreed;
-use crate::plan::{Next, Plan, Start};
+use crate::plan::{Next, RequestPlan, Start};
 use crate::wire::export;
 use linerate_block::{BackendError, Completion, Geometry, Operation, Tag};
 use link::{Job, Link};
@@ -17,12 +17,12 @@ use std::io::IoSlice;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// How long a server may take.
+/// Times that a server may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientOptions {
-    /// How long it may take to connect and negotiate, and to give a sign of life while a reply is due.
+    /// Time that it may take to connect and negotiate, and to give a sign of life while a reply is due.
     pub timeout: Duration,
-    /// How long one request may take from its beginning to the end of its reply.
+    /// Time that one request may take from its beginning to the end of its reply.
     pub patience: Duration,
 }
 
@@ -49,10 +49,10 @@ pub enum Unfit {
 #[error("the server is lost")]
 pub struct Lost;
 
-/// Slices of octets that leave at once, at most: requests, and the data of each.
+/// Slices of bytes that leave at once, at most: requests, and the data of each.
 pub const CLIENT_SLICES: usize = 2 * link::BATCH;
 
-/// An export on a server. Blocks are as large as the least request that the server takes, 512 octets or more.
+/// An export on a server. Blocks are as large as the least request that the server takes, 512 bytes or more.
 ///
 /// To send: [`begin`](Self::begin), then [`output`](Self::output) and [`sent`](Self::sent) until there is no more. To
 /// receive, if [`expects`](Self::expects) says so: [`advance`](Self::advance) until it says that nothing has ended, then
@@ -73,7 +73,7 @@ impl Client {
     /// The client of an export that was agreed on; its device is told from others by the serial number.
     ///
     /// # Errors
-    /// The export is empty or wants requests of more than 4096 octets.
+    /// The export is empty or wants requests of more than 4096 bytes.
     pub fn new(agreed: Agreed, options: ClientOptions, serial: u64, now: Instant) -> Result<Self, Unfit> {
         let block_size = agreed.sizes.least.max(512);
         if block_size > 4096 {
@@ -87,19 +87,19 @@ impl Client {
         Ok(Self { options, geometry, agreed, link: Some(Link::new(now)), waiting, done })
     }
 
-    /// What the device is.
+    /// Geometry of the device.
     #[must_use]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// Whether reads are answered in chunks.
+    /// True if reads are answered in chunks.
     #[must_use]
     pub fn is_structured(&self) -> bool {
         self.agreed.structured
     }
 
-    /// Whether there is a server now.
+    /// True if there is a server now.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.link.is_some()
@@ -123,18 +123,18 @@ impl Client {
 
     /// Takes an operation. It leaves with the next [`Client::begin`].
     pub fn submit(&mut self, tag: Tag, operation: Operation) {
-        let (result, buffer) = match Plan::start(operation, self.geometry.block_size, &self.agreed) {
-            Start::Plan(plan, buffer) if self.is_up() => {
+        let (result, buffer) = match RequestPlan::start(operation, self.geometry.block_size, &self.agreed) {
+            Start::RequestPlan(plan, buffer) if self.is_up() => {
                 self.waiting.push_back(Job::new(tag, plan, buffer));
                 return;
             }
-            Start::Plan(plan, buffer) => (Err(BackendError::Gone), buffer.filter(|_| plan.is_transfer())),
+            Start::RequestPlan(plan, buffer) => (Err(BackendError::Gone), buffer.filter(|_| plan.is_transfer())),
             Start::End(end, buffer) => (end, buffer),
         };
         self.done.push_back(Completion { tag, buffer, result });
     }
 
-    /// Whether an operation has ended.
+    /// True if an operation has ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         !self.done.is_empty()
@@ -145,7 +145,7 @@ impl Client {
         self.done.pop_front()
     }
 
-    /// Whether [`Client::begin`] has something to do.
+    /// True if [`Client::begin`] has something to do.
     #[must_use]
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty() && self.link.as_ref().is_some_and(Link::has_room)
@@ -160,25 +160,25 @@ impl Client {
         }
     }
 
-    /// Whether something is to be sent.
+    /// True if something is to be sent.
     #[must_use]
     pub fn has_output(&self) -> bool {
         self.link.as_ref().is_some_and(Link::has_output)
     }
 
-    /// Shows the octets that are to be sent next, a WRITE's data where it lies; gives how many slices there are.
+    /// Shows the bytes that are to be sent next, a WRITE's data where it lies; gives how many slices there are.
     pub fn output<'a>(&'a self, slices: &mut [IoSlice<'a>; CLIENT_SLICES]) -> usize {
         self.link.as_ref().map_or(0, |link| link.output(slices))
     }
 
-    /// So many of the octets that [`Client::output`] showed have been sent.
+    /// So many of the bytes that [`Client::output`] showed have been sent.
     pub fn sent(&mut self, octets: usize) {
         if let Some(link) = &mut self.link {
             link.sent(octets);
         }
     }
 
-    /// Whether there is something to receive: a reply is due, or [`Client::look`] wants to know.
+    /// True if there is something to receive: a reply is due, or [`Client::look`] wants to know.
     ///
     /// # Errors
     /// A request has taken too long.
@@ -197,7 +197,7 @@ impl Client {
         }
     }
 
-    /// Uses octets that have come, up to the end of a reply; true if one has ended.
+    /// Uses bytes that have come, up to the end of a reply; true if one has ended.
     ///
     /// # Errors
     /// The server said what it may not.
@@ -215,7 +215,7 @@ impl Client {
         Ok(true)
     }
 
-    /// Where the next octets received belong: a READ's data in its buffer, all else in a buffer of the client's. There is
+    /// Place where the next bytes received belong: a READ's data in its buffer, all else in a buffer of the client's. There is
     /// room after [`Client::advance`] has said that nothing has ended.
     pub fn room(&mut self) -> &mut [u8] {
         self.link.as_mut().map_or(&mut [], Link::room)

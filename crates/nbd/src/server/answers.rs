@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::time::Instant;
 
-/// Octets of the longest head of a reply.
+/// Bytes of the longest head of a reply.
 const HEAD: usize = Reply::CHUNK_LEN + 8;
 /// Replies that leave at once.
 pub(super) const BATCH: usize = 16;
@@ -18,7 +18,7 @@ pub(super) struct Answers {
     /// The answers of the negotiation.
     early: Vec<u8>,
     replies: VecDeque<Outgoing>,
-    /// Octets of the first reply that have left.
+    /// Bytes of the first reply that have left.
     sent: usize,
     /// Since when the first of the answers has been there to be taken.
     since: Option<Instant>,
@@ -52,7 +52,7 @@ impl Answers {
         &mut self.early
     }
 
-    /// Octets of them.
+    /// Bytes of them.
     pub(super) fn early_len(&self) -> usize {
         self.early.len()
     }
@@ -79,7 +79,7 @@ impl Answers {
         self.push(head, &offset.to_be_bytes(), Some(data));
     }
 
-    /// The error of a READ as the one chunk of its reply: a number, and a message without octets.
+    /// The error of a READ as the one chunk of its reply: a number, and a message without bytes.
     pub(super) fn error_chunk(&mut self, cookie: u64, error: u32) {
         let [a, b, c, d] = error.to_be_bytes();
         let head = Reply::Chunk { flags: chunk::FLAG_DONE, kind: chunk::ERROR | 1, cookie, len: 6 };
@@ -113,7 +113,7 @@ impl Answers {
         n
     }
 
-    /// So many octets of it have left; gives back the data of replies that have left whole.
+    /// So many bytes of it have left; gives back the data of replies that have left whole.
     pub(super) fn sent(&mut self, now: Instant, octets: usize, mut give: impl FnMut(Buffer)) {
         let mut left = octets;
         if !self.early.is_empty() {

@@ -5,18 +5,18 @@
 use crate::service::LONGEST;
 use linerate_block::{Buffer, Pool};
 
-/// Octets that each client can have whatever others do: its longest request.
+/// Bytes that each client can have whatever others do: its longest request.
 pub(super) const OWN: usize = LONGEST as usize;
-/// Octets that one client has at most, borrowed ones included.
+/// Bytes that one client has at most, borrowed ones included.
 const MOST: usize = 32 << 20;
-/// Octets that are lent.
+/// Bytes that are lent.
 const COMMON: usize = 128 << 20;
 
 /// The memory of a server.
 #[derive(Debug)]
 pub(super) struct Memory {
     pool: Pool,
-    /// Octets that can still be lent; fewer than none when clients have left with much under way.
+    /// Bytes that can still be lent; fewer than none when clients have left with much under way.
     common: i64,
 }
 
@@ -24,18 +24,18 @@ pub(super) struct Memory {
 #[derive(Debug, Default)]
 pub(super) struct Share(usize);
 
-/// The part of so many octets that is borrowed.
+/// The part of so many bytes that is borrowed.
 fn borrowed(octets: usize) -> i64 {
     signed(octets.saturating_sub(OWN))
 }
 
-/// Octets that a buffer of so many takes of the pool.
+/// Bytes that a buffer of so many takes of the pool.
 fn whole(octets: usize) -> usize {
     octets.next_power_of_two().max(4096)
 }
 
 fn signed(octets: usize) -> i64 {
-    i64::try_from(octets).unwrap_or(i64::MAX)
+    0_i64.saturating_add_unsigned(octets as u64)
 }
 
 impl Memory {
@@ -70,13 +70,13 @@ impl Memory {
         self.common -= signed(share.0) - borrowed(share.0);
     }
 
-    /// Takes so many octets back that were under way when their client left.
+    /// Takes so many bytes back that were under way when their client left.
     pub(super) fn give_after_leave(&mut self, octets: usize, buffer: Option<Buffer>) {
         self.common += signed(whole(octets));
         self.give_late(buffer);
     }
 
-    /// Whether one more client can be given what is its own.
+    /// True if one more client can be given what is its own.
     pub(super) fn has_room(&self) -> bool {
         self.common >= 0
     }

@@ -1,5 +1,5 @@
-//! The server: its clients, and the operations that they have under way. Octets in, operations out; ends in, octets out.
-//! Whoever has the connections moves the octets, and whoever has the devices does the operations.
+//! The server: its clients, and the operations that they have under way. Bytes in, operations out; ends in, bytes out.
+//! Whoever has the connections moves the bytes, and whoever has the devices does the operations.
 //!
 //! NBD has no authentication, so whoever connects is a client, and clients are kept from each other: each has memory of its
 //! own, a number of requests, and a time for its greeting, its data and its answers. When all places are taken and one more
@@ -26,7 +26,7 @@ use thiserror::Error;
 
 /// Clients at once.
 pub const CLIENTS: usize = 64;
-/// Slices of octets that leave at once, at most: answers of the negotiation, replies, and the data of each.
+/// Slices of bytes that leave at once, at most: answers of the negotiation, replies, and the data of each.
 pub const SERVER_SLICES: usize = 1 + 2 * answers::BATCH;
 /// Operations under way of clients that have left, with which one more is still let in.
 const LEFT_BEHIND: usize = 8 * DEPTH;
@@ -95,7 +95,7 @@ impl<P: Copy + PartialEq> Server<P> {
         self.left_behind
     }
 
-    /// Whether there is no client and nothing is under way.
+    /// True if there is no client and nothing is under way.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.clients() == 0 && self.free.len() == self.asked.len()
@@ -166,13 +166,13 @@ impl<P: Copy + PartialEq> Server<P> {
         Ok(Some((asked.export, Tag(tag), operation)))
     }
 
-    /// Whether octets of a client are to be received.
+    /// True if bytes of a client are to be received.
     #[must_use]
     pub fn wants_input(&self, place: usize) -> bool {
         !self.free.is_empty() && self.session(place).is_some_and(Session::wants_input)
     }
 
-    /// Where the next octets received of a client belong: a WRITE's data in its buffer, all else in a buffer of the
+    /// Place where the next bytes received of a client belong: a WRITE's data in its buffer, all else in a buffer of the
     /// server's. There is room if [`Server::wants_input`] says so after [`Server::next`].
     pub fn room(&mut self, place: usize) -> &mut [u8] {
         self.clients[place].as_mut().map_or(&mut [], |client| client.session.room())
@@ -207,25 +207,25 @@ impl<P: Copy + PartialEq> Server<P> {
         None
     }
 
-    /// Whether something is to be sent to a client.
+    /// True if something is to be sent to a client.
     #[must_use]
     pub fn has_output(&self, place: usize) -> bool {
         self.session(place).is_some_and(Session::has_output)
     }
 
-    /// Shows the octets that are to be sent to a client next, a READ's data where it lies; gives how many slices there are.
+    /// Shows the bytes that are to be sent to a client next, a READ's data where it lies; gives how many slices there are.
     pub fn output<'a>(&'a mut self, place: usize, now: Instant, slices: &mut [IoSlice<'a>; SERVER_SLICES]) -> usize {
         self.clients[place].as_mut().map_or(0, |client| client.session.output(now, slices))
     }
 
-    /// So many of the octets that [`Server::output`] showed have been sent.
+    /// So many of the bytes that [`Server::output`] showed have been sent.
     pub fn sent(&mut self, place: usize, now: Instant, octets: usize) {
         if let Some(client) = &mut self.clients[place] {
             client.session.sent(now, octets, &mut self.memory);
         }
     }
 
-    /// Whether a client has said goodbye and has all its answers, or its time is over: hang up, and [leave](Self::leave) it.
+    /// True if a client has said goodbye and has all its answers, or its time is over: hang up, and [leave](Self::leave) it.
     #[must_use]
     pub fn is_over(&self, place: usize, now: Instant) -> bool {
         self.session(place).is_some_and(|session| session.is_over(now))

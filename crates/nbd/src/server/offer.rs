@@ -1,4 +1,4 @@
-//! The server's side of the negotiation, octets in and octets out.
+//! The server's side of the negotiation, bytes in and bytes out.
 
 use crate::service::Export;
 use crate::wire::{
@@ -36,12 +36,12 @@ impl Offer {
         Self { flags: None, structured: false, asked: 0 }
     }
 
-    /// Whether reads are to be answered in chunks.
+    /// True if reads are to be answered in chunks.
     pub(super) fn is_structured(&self) -> bool {
         self.structured
     }
 
-    /// Takes what has come; gives how many octets it used, and what follows. Answers go to `out`.
+    /// Takes what has come; gives how many bytes it used, and what follows. Answers go to `out`.
     pub(super) fn handle(&mut self, input: &[u8], exports: &[Export], out: &mut Vec<u8>) -> (usize, Verdict) {
         let Some(flags) = self.flags else {
             let Some(octets) = input.first_chunk() else { return (0, Verdict::More) };
@@ -57,7 +57,7 @@ impl Offer {
         if head.len > LONGEST_OPTION || self.asked > OPTIONS {
             return (0, Verdict::End);
         }
-        let len = usize::try_from(head.len).unwrap_or(usize::MAX);
+        let len = head.len as usize;
         let Some(data) = rest.get(..len) else {
             self.asked -= 1;
             return (0, Verdict::More);

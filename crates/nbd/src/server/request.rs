@@ -15,7 +15,7 @@ pub(super) struct Asked {
     pub(super) cookie: u64,
     pub(super) kind: u16,
     pub(super) offset: u64,
-    /// Octets of memory that it has.
+    /// Bytes of memory that it has.
     pub(super) memory: usize,
     /// A TRIM that shall be on stable storage: a flush follows.
     pub(super) then_flush: bool,

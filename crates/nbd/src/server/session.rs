@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 
 /// Requests of one client at once, those whose reply has not left included; more are left in its connection.
 pub(super) const DEPTH: usize = 128;
-/// Octets received at once. Larger than any option.
+/// Bytes received at once. Larger than any option.
 const INPUT: usize = 128 << 10;
-/// How long a client may take to choose an export.
+/// Time that a client may take to choose an export.
 pub const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a client may take to send the data of one WRITE, and to take one answer.
+/// Time that a client may take to send the data of one WRITE, and to take one answer.
 pub const STALL: Duration = Duration::from_secs(60);
-/// Octets of answers in the negotiation that wait to be taken; until then no more options are heard.
+/// Bytes of answers in the negotiation that wait to be taken; until then no more options are heard.
 const EARLY: usize = 64 << 10;
 
 #[derive(Debug)]
@@ -32,20 +32,20 @@ enum Phase {
     },
 }
 
-/// What the octets after a request are.
+/// What the bytes after a request are.
 #[derive(Debug)]
 enum Payload {
     None,
-    /// Data of a WRITE, of which so many octets have come.
+    /// Data of a WRITE, of which so many bytes have come.
     Write(Asked, Operation, usize),
-    /// So many octets of data that nobody wants; then this error is the answer.
+    /// So many bytes of data that nobody wants; then this error is the answer.
     Skip(Asked, usize, u32),
 }
 
 #[derive(Debug)]
 pub(super) struct Session {
     phase: Phase,
-    /// When it came.
+    /// Time at which it came.
     since: Instant,
     /// When it last asked for something, and whether it ever has.
     heard: Instant,
@@ -89,23 +89,23 @@ impl Session {
         self.closing = true;
     }
 
-    /// Whether all has been answered and it can be dropped.
+    /// True if all has been answered and it can be dropped.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         let done = self.closing && self.under_way == 0 && self.answers.is_empty();
         done || self.deadline().is_some_and(|at| at <= now)
     }
 
-    /// When it last asked for something.
+    /// Time at which it last asked for something.
     pub(super) fn heard(&self) -> Instant {
         self.heard
     }
 
-    /// Whether it has ever asked for something.
+    /// True if it has ever asked for something.
     pub(super) fn has_asked(&self) -> bool {
         self.has_asked
     }
 
-    /// Whether it has asked for nothing that is not done and taken.
+    /// True if it has asked for nothing that is not done and taken.
     pub(super) fn is_idle(&self) -> bool {
         self.under_way == 0 && self.answers.replies() == 0 && matches!(self.payload, Payload::None)
     }
@@ -122,7 +122,7 @@ impl Session {
         !self.closing && self.under_way + self.answers.replies() < DEPTH && self.answers.early_len() < EARLY
     }
 
-    /// Whether octets that have come are to be received.
+    /// True if bytes that have come are to be received.
     pub(super) fn wants_input(&self) -> bool {
         self.listens() && !self.starved
     }
@@ -131,7 +131,7 @@ impl Session {
         !self.answers.is_empty()
     }
 
-    /// Where the next octets belong: in the buffer of a WRITE if that is known, else in our own.
+    /// Place where the next bytes belong: in the buffer of a WRITE if that is known, else in our own.
     pub(super) fn room(&mut self) -> &mut [u8] {
         match &mut self.payload {
             Payload::Write(_, Operation::Write { buffer, .. }, come) if self.start == self.end => {
@@ -145,7 +145,7 @@ impl Session {
         }
     }
 
-    /// So many octets have come there.
+    /// So many bytes have come there.
     pub(super) fn received(&mut self, octets: usize) {
         match &mut self.payload {
             Payload::Write(_, Operation::Write { buffer, .. }, come) if self.start == self.end => {
@@ -168,7 +168,7 @@ impl Session {
         Ok(next)
     }
 
-    /// Uses octets that have come.
+    /// Uses bytes that have come.
     fn step(
         &mut self,
         now: Instant,
@@ -308,7 +308,7 @@ impl Session {
         self.answers.output(now, slices)
     }
 
-    /// So many octets of it have been sent.
+    /// So many bytes of it have been sent.
     pub(super) fn sent(&mut self, now: Instant, octets: usize, memory: &mut Memory) {
         let share = &mut self.share;
         self.answers.sent(now, octets, |buffer| memory.give(share, buffer.len(), Some(buffer)));

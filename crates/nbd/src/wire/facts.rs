@@ -1,25 +1,25 @@
-//! What an export is, as NBD tells it.
+//! Facts about an export, as NBD tells them.
 
 use super::export;
 
 /// Size and flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExportInfo {
-    /// Octets.
+    /// Bytes.
     pub size: u64,
     /// Transmission flags: see [`export`].
     pub flags: u16,
 }
 
 impl ExportInfo {
-    /// Whether it has one of these flags.
+    /// True if it has one of these flags.
     #[must_use]
     pub fn has(&self, flag: u16) -> bool {
         self.flags & export::HAS_FLAGS != 0 && self.flags & flag != 0
     }
 }
 
-/// Sizes of requests, in octets.
+/// Sizes of requests, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// What offsets and lengths are multiples of: a power of two.
@@ -38,7 +38,7 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    /// Whether they are what the protocol allows.
+    /// True if they are what the protocol allows.
     #[must_use]
     pub fn are_right(&self) -> bool {
         self.least.is_power_of_two()

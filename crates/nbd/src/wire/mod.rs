@@ -10,7 +10,7 @@ mod transmission;
 pub use negotiation::{Go, Greeting, Info, OptionHeader, OptionReply};
 pub use transmission::{Reply, Request};
 
-/// "NBDMAGIC": the server's first octets.
+/// "NBDMAGIC": the server's first bytes.
 pub const NBDMAGIC: u64 = 0x4e42_444d_4147_4943;
 /// "IHAVEOPT": what follows in newstyle negotiation, and the start of each option.
 pub const IHAVEOPT: u64 = 0x4948_4156_454f_5054;

@@ -17,7 +17,7 @@ pub struct Greeting {
 }
 
 impl Greeting {
-    /// Octets it has.
+    /// Bytes it has.
     pub const LEN: usize = 18;
 
     /// Reads one.
@@ -39,7 +39,7 @@ impl Greeting {
     }
 }
 
-/// What a client asks for while it negotiates; `len` octets of data follow.
+/// What a client asks for while it negotiates; `len` bytes of data follow.
 ///
 /// ```text
 ///   IHAVEOPT (8)   option (4)   length (4)   data
@@ -48,12 +48,12 @@ impl Greeting {
 pub struct OptionHeader {
     /// See [`super::option`].
     pub option: u32,
-    /// Octets of data.
+    /// Bytes of data.
     pub len: u32,
 }
 
 impl OptionHeader {
-    /// Octets it has.
+    /// Bytes it has.
     pub const LEN: usize = 16;
 
     /// Reads one.
@@ -74,7 +74,7 @@ impl OptionHeader {
     }
 }
 
-/// An answer to an option; `len` octets of data follow.
+/// An answer to an option; `len` bytes of data follow.
 ///
 /// ```text
 ///   0x3e889045565a9 (8)   option (4)   reply type (4)   length (4)   data
@@ -85,12 +85,12 @@ pub struct OptionReply {
     pub option: u32,
     /// See [`super::reply`].
     pub kind: u32,
-    /// Octets of data.
+    /// Bytes of data.
     pub len: u32,
 }
 
 impl OptionReply {
-    /// Octets it has.
+    /// Bytes it has.
     pub const LEN: usize = 20;
 
     /// Reads one.
@@ -161,11 +161,11 @@ impl Go {
 /// The data of an INFO reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Info {
-    /// Octets, and transmission flags.
+    /// Bytes, and transmission flags.
     Export(ExportInfo),
     /// Sizes of requests.
     BlockSize(Sizes),
-    /// What is of no use here.
+    /// Messages that are of no use here.
     Other(u16),
 }
 

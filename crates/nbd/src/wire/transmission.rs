@@ -15,14 +15,14 @@ pub struct Request {
     pub kind: u16,
     /// Comes back with the reply.
     pub cookie: u64,
-    /// The first octet.
+    /// The first byte.
     pub offset: u64,
     /// How many.
     pub len: u32,
 }
 
 impl Request {
-    /// Octets it has.
+    /// Bytes it has.
     pub const LEN: usize = 28;
 
     /// Reads one.
@@ -52,7 +52,7 @@ impl Request {
 }
 
 /// The head of a reply: a simple one, behind which the data of a READ follows if there was no error, or a chunk of a
-/// structured one, behind which `len` octets follow.
+/// structured one, behind which `len` bytes follow.
 ///
 /// ```text
 ///   0x67446698 (4)   error (4)   cookie (8)
@@ -75,18 +75,18 @@ pub enum Reply {
         kind: u16,
         /// The request's.
         cookie: u64,
-        /// Octets of this chunk.
+        /// Bytes of this chunk.
         len: u32,
     },
 }
 
 impl Reply {
-    /// Octets of a simple one.
+    /// Bytes of a simple one.
     pub const SIMPLE_LEN: usize = 16;
-    /// Octets of a chunk's head.
+    /// Bytes of a chunk's head.
     pub const CHUNK_LEN: usize = 20;
 
-    /// Reads one from the start of what has come: none if that is too little yet, otherwise with the octets it took.
+    /// Reads one from the start of what has come: none if that is too little yet, otherwise with the bytes it took.
     ///
     /// # Errors
     /// It does not begin as one does.
@@ -106,7 +106,7 @@ impl Reply {
         }
     }
 
-    /// Writes it; gives how many octets it has.
+    /// Writes it; gives how many bytes it has.
     pub fn emit(&self, to: &mut [u8; Self::CHUNK_LEN]) -> usize {
         match self {
             Self::Simple { error, cookie } => {

@@ -1,4 +1,4 @@
-//! The client: operations and a server's octets in, requests and ends out.
+//! The client: operations and a server's bytes in, requests and ends out.
 
 use super::rig::{chunk, joined, simple};
 use linerate_block::{BackendError, Buffer, Completion, Operation, Tag};
@@ -18,7 +18,7 @@ fn client(now: Instant) -> Client {
     Client::new(agreed(true), ClientOptions::default(), 1, now).unwrap()
 }
 
-/// Begins what there is, and takes the octets that leave, so many at once.
+/// Begins what there is, and takes the bytes that leave, so many at once.
 fn sent(client: &mut Client, now: Instant, at_once: usize) -> Vec<u8> {
     client.begin(now);
     let mut all = Vec::new();
@@ -32,7 +32,7 @@ fn sent(client: &mut Client, now: Instant, at_once: usize) -> Vec<u8> {
     all
 }
 
-/// Receives octets.
+/// Receives bytes.
 fn hear(client: &mut Client, now: Instant, octets: &[u8]) -> Result<(), Lost> {
     let mut left = octets;
     loop {
@@ -57,7 +57,7 @@ fn request(octets: &[u8]) -> Request {
     Request::parse(octets.first_chunk().unwrap()).unwrap()
 }
 
-/// A READ of blocks 8 to 15, a WRITE of block 0 and a flush; and the octets that they send.
+/// A READ of blocks 8 to 15, a WRITE of block 0 and a flush; and the bytes that they send.
 fn three(client: &mut Client, now: Instant, at_once: usize) -> (Vec<u8>, [u64; 3]) {
     let mut buffer = Buffer::new(512);
     buffer.bytes_mut().fill(3);
@@ -177,7 +177,7 @@ fn silence_and_slowness_have_their_bounds() {
     assert_eq!(silent.due(), Some(now + timeout));
     assert_eq!(silent.nothing_came(now + timeout - little), Ok(()));
     assert_eq!(silent.nothing_came(now + timeout), Err(Lost));
-    // An octet now and then is a sign of life, but a request has its time.
+    // A byte now and then is a sign of life, but a request has its time.
     let mut dripping = client(now);
     three(&mut dripping, now, usize::MAX);
     let replies = answers(cookies);

@@ -1,4 +1,4 @@
-//! Client and server in octets and fixed times: each alone, with what comes cut at every place, and one against the other.
+//! Client and server in bytes and fixed times: each alone, with what comes cut at every place, and one against the other.
 
 mod client;
 mod negotiation;

@@ -1,4 +1,4 @@
-//! The client's side of the negotiation: a server's octets in, options out.
+//! The client's side of the negotiation: a server's bytes in, options out.
 
 use super::rig::{answer, ask};
 use linerate_nbd::wire::{Go, Greeting, Info, OptionReply, WireError, export, info, option, reply};

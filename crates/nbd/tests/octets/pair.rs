@@ -1,4 +1,4 @@
-//! Client and server against each other, their octets cut by chance, and both against memory that is read and written
+//! Client and server against each other, their bytes cut by chance, and both against memory that is read and written
 //! directly.
 
 use super::rig::{Rig, SIZE, joined};
@@ -38,7 +38,7 @@ fn connect(rig: &mut Rig, chance: &mut Chance) -> Client {
     }
 }
 
-/// Moves octets both ways until nothing is under way.
+/// Moves bytes both ways until nothing is under way.
 fn settle(client: &mut Client, rig: &mut Rig, chance: &mut Chance) {
     let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
     loop {

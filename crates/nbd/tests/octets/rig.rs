@@ -26,7 +26,7 @@ impl Rig {
         Self { server, disk, keeps: false, kept: Vec::new(), now }
     }
 
-    /// Receives octets as far as the server takes them, and does what they ask for; gives how many it took.
+    /// Receives bytes as far as the server takes them, and does what they ask for; gives how many it took.
     pub(crate) fn say(&mut self, octets: &[u8]) -> Result<usize, Gone> {
         let mut left = octets;
         loop {
@@ -60,7 +60,7 @@ impl Rig {
         }
     }
 
-    /// Sends all that is to be sent, so many octets at once.
+    /// Sends all that is to be sent, so many bytes at once.
     pub(crate) fn hear(&mut self, at_once: usize) -> Vec<u8> {
         let mut all = Vec::new();
         loop {
@@ -76,7 +76,7 @@ impl Rig {
     }
 }
 
-/// The first octets of slices.
+/// The first bytes of slices.
 pub(crate) fn joined(slices: &[IoSlice<'_>], at_most: usize) -> Vec<u8> {
     slices.iter().flat_map(|slice| slice.iter().copied()).take(at_most).collect()
 }
@@ -102,7 +102,7 @@ pub(crate) fn answer(option: u32, kind: u32, data: &[u8]) -> Vec<u8> {
     [&OptionReply { option, kind, len }.emit()[..], data].concat()
 }
 
-/// The replies to options at the start of these octets, up to an acknowledged GO or the end; and what is behind them.
+/// The replies to options at the start of these bytes, up to an acknowledged GO or the end; and what is behind them.
 pub(crate) fn replies(mut octets: &[u8]) -> (Vec<OptionReply>, &[u8]) {
     let mut all = Vec::new();
     while let Some((head, rest)) = octets.split_first_chunk() {

@@ -1,4 +1,4 @@
-//! The server: a client's octets in, answers out.
+//! The server: a client's bytes in, answers out.
 
 use super::rig::{Rig, SIZE, ask, begin, chunk, replies, request, simple};
 use linerate_block::{Backend, Operation};

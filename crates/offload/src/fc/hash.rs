@@ -20,7 +20,7 @@ pub(crate) fn fc_hash(headers: &Headers, head: &[u8]) -> Option<u32> {
     if frame.len() < FcoeFrame::OVERHEAD || frame[0] >> 4 != 0 {
         return None;
     }
-    FcHeader::parse(&frame[FcoeFrame::HEADER_LEN..]).ok().map(|header| header.ox_id.into())
+    FcHeader::parse(&frame[FcoeFrame::HEADER_LEN..]).ok().map(|header| header.ox_id.0.into())
 }
 
 #[cfg(test)]

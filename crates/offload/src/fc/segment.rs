@@ -206,7 +206,7 @@ fn words(header: &FcHeader) -> [u64; FcHeader::LEN / 8] {
     [
         high(header.r_ctl) | d_id << 32 | u64::from(header.cs_ctl) << 24 | s_id,
         high(header.fc_type.0) | u64::from(header.f_ctl & 0xff_ffff) << 32 | counted,
-        id(header.ox_id, header.rx_id) << 32 | u64::from(header.parameter),
+        id(header.ox_id.0, header.rx_id.0) << 32 | u64::from(header.parameter),
     ]
 }
 

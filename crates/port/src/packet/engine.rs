@@ -2,7 +2,7 @@
 
 use super::link;
 use crate::counters::{DropReason, RxCounters, TxCounters};
-use crate::frames::{Outgoing, Plan};
+use crate::frames::{Outgoing, SendPlan};
 use crate::info::Link;
 use crate::queue::{RxEngine, TxEngine};
 use crate::sleep::{Interest, Sleep, Sleeper};
@@ -27,7 +27,7 @@ pub(super) struct PacketTx {
     /// which the kernel drops what the driver cannot segment itself.
     asking: OwnedFd,
     control: Arc<Control>,
-    plan: Plan,
+    plan: SendPlan,
     messages: Messages,
     /// The frames sent last asked for something.
     asked: bool,
@@ -39,7 +39,7 @@ pub(super) struct PacketTx {
 
 impl PacketTx {
     pub(super) fn new(plain: OwnedFd, asking: OwnedFd, control: &Arc<Control>, largest: usize) -> Self {
-        let (plan, messages) = (Plan::new(largest, true), Messages::new());
+        let (plan, messages) = (SendPlan::new(largest, true), Messages::new());
         Self { plain, asking, control: control.clone(), plan, messages, asked: false, again: None, full_since: None }
     }
 }

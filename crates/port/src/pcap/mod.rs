@@ -46,7 +46,7 @@ pub(crate) const KIND: Kind = Kind {
 };
 
 /// What the options say.
-struct Plan<'a> {
+struct PcapOptions<'a> {
     read: Option<&'a str>,
     write: Option<&'a str>,
     /// In millionths.
@@ -57,7 +57,7 @@ struct Plan<'a> {
     only: Option<u32>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> PcapOptions<'a> {
     fn parse(spec: &'a Spec) -> Result<Self, OpenError> {
         let file = spec.name.as_str();
         let out = spec.option("out");
@@ -103,7 +103,7 @@ fn speed(spec: &Spec) -> Result<Option<u64>, OpenError> {
 }
 
 fn demand(spec: &Spec) -> Result<Demand, OpenError> {
-    Plan::parse(spec)?;
+    PcapOptions::parse(spec)?;
     // Both, whichever it will be: whether the file exists may change until it is opened.
     Ok(Demand::rings(1, 1, spec.slots()?, spec.buf_size()?))
 }
@@ -121,7 +121,7 @@ fn refused(spec: &Spec, error: &CaptureError) -> OpenError {
     OpenError::new(spec, cause, error.what(), error.mend())
 }
 
-fn reader(spec: &Spec, name: &str, plan: &Plan<'_>) -> Result<Reader, OpenError> {
+fn reader(spec: &Spec, name: &str, plan: &PcapOptions<'_>) -> Result<Reader, OpenError> {
     // A port must not wait for a pipe.
     let source = Source::open(&from_text(name), false).map_err(|e| refused(spec, &e))?;
     if source.is_pipe() && plan.passes != Some(0) {
@@ -135,7 +135,7 @@ fn reader(spec: &Spec, name: &str, plan: &Plan<'_>) -> Result<Reader, OpenError>
 }
 
 fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
-    let plan = Plan::parse(spec)?;
+    let plan = PcapOptions::parse(spec)?;
     let slots = spec.slots()?;
     let oops = |e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
     let status = Arc::new(Status::default());

@@ -57,7 +57,7 @@ fn is_group(mac: u64) -> bool {
 }
 
 /// A way that a run of frames can take as they are.
-struct Way {
+struct Destination {
     to: PortId,
     class: usize,
     flooded: bool,
@@ -130,7 +130,7 @@ impl Switch {
 
     /// Where a frame goes, if that is one port that gets it as it came, and nobody watches.
     #[inline]
-    fn way(&mut self, from: PortId, head: Head) -> Option<Way> {
+    fn way(&mut self, from: PortId, head: Head) -> Option<Destination> {
         let source = self.members[usize::from(from)].as_ref()?;
         let vid = source.policy.vlans.enter(head.tag)?;
         if source.monitor || !source.copy_in.is_empty() {
@@ -144,7 +144,7 @@ impl Switch {
             && !member.monitor
             && member.copy_out.is_empty()
             && member.policy.vlans.leave(vid, head.tag) == Leave::AsItCame;
-        simple.then(|| Way { to, class: head.class(), flooded: known.is_none(), held })
+        simple.then(|| Destination { to, class: head.class(), flooded: known.is_none(), held })
     }
 
     /// Learns where a frame's source is, if it has one; false if that is held at another port.
@@ -178,7 +178,7 @@ impl Switch {
         state: &mut SourceState,
         inlet: &mut I,
         i: u32,
-        way: &Way,
+        way: &Destination,
         (first, second): (u64, u64),
     ) -> u32 {
         let n = inlet.len() - i;

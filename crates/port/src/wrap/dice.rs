@@ -4,16 +4,10 @@
 //! counter, so its nth number is had without the ones before: what befalls a frame does not depend on time, batches or
 //! on what befell others.
 
-const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+use linerate_sum::{SplitMix64, mix};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dice(u64);
-
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 impl Dice {
     /// A sequence for each seed and queue.
@@ -23,7 +17,7 @@ impl Dice {
 
     /// The sequence's `n`th number, counted from 0.
     pub(super) fn at(self, n: u64) -> u64 {
-        mix(self.0.wrapping_add(n.wrapping_add(1).wrapping_mul(GAMMA)))
+        SplitMix64::nth(self.0, n)
     }
 
     /// The `n`th number, even over `0..below`.

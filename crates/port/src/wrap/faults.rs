@@ -100,7 +100,7 @@ impl Tells for Tally {
 
 /// A committed frame of the user's ring.
 #[derive(Debug)]
-struct Plan {
+struct PlannedFrame {
     slots: u32,
     stage: Stage,
 }
@@ -115,7 +115,7 @@ enum Stage {
     Gone,
 }
 
-impl Plan {
+impl PlannedFrame {
     /// Whether a copy was sent, and another is still to be.
     fn is_begun(&self) -> bool {
         matches!(self.stage, Stage::Waits { fate: Fate { again: true, .. }, .. })
@@ -135,7 +135,7 @@ struct Faults {
     delay: Duration,
     tally: Arc<Tally>,
     /// The user's pending frames, oldest first.
-    plans: VecDeque<Plan>,
+    plans: VecDeque<PlannedFrame>,
     /// Their slots.
     planned: u32,
     /// Slots ever committed to the ring behind.
@@ -177,7 +177,7 @@ impl Faults {
                     }
                 },
             }
-            self.plans.push_back(Plan { slots: unit.slots(), stage });
+            self.plans.push_back(PlannedFrame { slots: unit.slots(), stage });
             self.planned += unit.slots();
         }
     }
@@ -223,7 +223,7 @@ impl Faults {
 
     /// Sends the copies of plan `i`, whose first pending slot is `at`; false if the ring behind has no room.
     fn copy(&mut self, user: &mut OwnTx<'_>, i: usize, at: u32, count: &mut TxCounters) -> bool {
-        let Plan { slots, stage: Stage::Waits { fate, .. } } = &mut self.plans[i] else { return true };
+        let PlannedFrame { slots, stage: Stage::Waits { fate, .. } } = &mut self.plans[i] else { return true };
         while fate.copies > 0 {
             let mut batch = self.ring.reserve(*slots);
             if batch.len() < *slots {

@@ -1,6 +1,6 @@
 //! Frames that are known byte for byte, sending them and checking them.
 
-use crate::rigs::{Far, Way};
+use crate::rigs::{Far, FramePath};
 use crate::sys::poll;
 use linerate_port::{RxCounters, RxQueue, Sleep, Sleeper, TxCounters, TxQueue};
 use linerate_ring::flags;
@@ -147,7 +147,7 @@ pub(crate) struct Outcome {
 
 /// Sends a load down a way and receives it, one thread doing both; ends when every frame is accounted for. To a receiver
 /// that drops, batches are of less than half its slots: it gives slots back only with its next sync.
-pub(crate) fn exchange(way: Way, load: &Load<'_>) -> Outcome {
+pub(crate) fn exchange(way: FramePath, load: &Load<'_>) -> Outcome {
     let (mut tx, name, until) = (way.tx, way.name, Instant::now() + LIMIT);
     let (mut inbox, mut next) = (Inbox::new(), 0);
     let mut rx = match way.far {

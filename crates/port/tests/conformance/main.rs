@@ -7,7 +7,7 @@ mod sys;
 use linerate_port::{KINDS, Link, RxQueue, Sleep, Sleeper};
 use linerate_ring::flags;
 use load::{Inbox, LIMIT, Load, NAP, drain, exchange, frame, rest_rx, rest_tx};
-use rigs::{Far, RIGS, Rig, Shape, Skipped, Way};
+use rigs::{Far, FramePath, RIGS, Rig, Shape, Skipped};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
@@ -25,7 +25,7 @@ fn on_every_rig(shape: &Shape, test: impl Fn(&str, Rig)) {
 }
 
 /// Runs a test on every way of every rig, each time with a fresh rig.
-fn on_every_way(shape: &Shape, test: impl Fn(Way)) {
+fn on_every_way(shape: &Shape, test: impl Fn(FramePath)) {
     on_every_rig(shape, |kind, rig| {
         let ways = rig.ways.len();
         let mut rig = Some(rig);
@@ -37,11 +37,11 @@ fn on_every_way(shape: &Shape, test: impl Fn(Way)) {
     });
 }
 
-fn now(way: Way) -> Option<(Way, RxQueue)> {
+fn now(way: FramePath) -> Option<(FramePath, RxQueue)> {
     match way.far {
         Far::Now(rx) => {
             let later = Far::Later(Box::new(|| unreachable!("the receiver is there")));
-            Some((Way { far: later, ..way }, rx))
+            Some((FramePath { far: later, ..way }, rx))
         }
         Far::Later(_) => None,
     }

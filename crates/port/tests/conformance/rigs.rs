@@ -22,7 +22,7 @@ impl Shape {
 }
 
 /// A way for frames: what leaves one queue arrives at the other.
-pub(crate) struct Way {
+pub(crate) struct FramePath {
     pub(crate) name: String,
     pub(crate) tx: TxQueue,
     pub(crate) far: Far,
@@ -44,7 +44,7 @@ pub(crate) enum Far {
 /// Ports under test.
 #[derive(Default)]
 pub(crate) struct Rig {
-    pub(crate) ways: Vec<Way>,
+    pub(crate) ways: Vec<FramePath>,
     /// Queues that swallow what they get.
     pub(crate) sinks: Vec<TxQueue>,
     /// Queues at which something always arrives.
@@ -91,11 +91,11 @@ fn skip_or_panic(error: impl Into<OpenError>) -> Skipped {
 }
 
 /// The ways between the first queues of two ports, both directions; each way may block or not.
-fn ways(a: &mut Port, b: &mut Port, blocks: [bool; 2]) -> Vec<Way> {
+fn ways(a: &mut Port, b: &mut Port, blocks: [bool; 2]) -> Vec<FramePath> {
     let name = |from: &Port, to: &Port| format!("{} -> {}", from.info().name, to.info().name);
     let way = |from: &mut Port, to: &mut Port, blocks| {
         let (tx, far) = (from.take_tx(0).unwrap(), Far::Now(to.take_rx(0).unwrap()));
-        Way { name: name(from, to), tx, far, blocks, pauses: to.info().caps.pause }
+        FramePath { name: name(from, to), tx, far, blocks, pauses: to.info().caps.pause }
     };
     vec![way(a, b, blocks[0]), way(b, a, blocks[1])]
 }
@@ -149,7 +149,7 @@ fn pcap(shape: &Shape) -> Result<Rig, Skipped> {
         }),
         must_fail: true,
     });
-    let way = Way { name: out, tx, far: Far::Later(Box::new(read)), blocks: true, pauses: false };
+    let way = FramePath { name: out, tx, far: Far::Later(Box::new(read)), blocks: true, pauses: false };
     Ok(Rig { ways: vec![way], again, keep: vec![Box::new(dir)], ..Rig::default() })
 }
 

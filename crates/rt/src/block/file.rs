@@ -13,7 +13,7 @@ use crate::machine::Sleeper;
 use crate::sys::uring::{Ended, Ring};
 use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Tag};
 use linerate_port::{Interest, Sleep};
-use plan::{Next, Plan};
+use plan::{IoPlan, Next};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ pub struct FileBackend {
 /// An operation and how far it is.
 struct Job {
     tag: Tag,
-    plan: Plan,
+    plan: IoPlan,
 }
 
 impl FileBackend {
@@ -105,7 +105,7 @@ impl Backend for FileBackend {
 
     fn submit(&mut self, tag: Tag, operation: Operation) {
         let writes = !matches!(operation, Operation::Read { .. } | Operation::Flush);
-        let (plan, buffer) = Plan::new(operation, u64::from(self.geometry.block_size));
+        let (plan, buffer) = IoPlan::new(operation, u64::from(self.geometry.block_size));
         let refused = match plan {
             Some(_) if writes && self.geometry.read_only => Err(BackendError::ReadOnly),
             // Whoever asks has checked; a sum that overflows is not asked of the kernel all the same.

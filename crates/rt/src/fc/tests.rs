@@ -8,7 +8,7 @@ use linerate_fcoe::{Disks, DisksConfig, Link, Node, NodeEvent, Sequence, Transmi
 use linerate_nic::{NicRx, NicTx};
 use linerate_offload::Verdict;
 use linerate_port::open_all;
-use linerate_wire::{Eof, EtherType, FcHeader, FcId, FcType, MacAddr, Sof, VlanTag, f_ctl, r_ctl};
+use linerate_wire::{Eof, EtherType, FcHeader, FcId, FcType, MacAddr, OxId, RxId, Sof, VlanTag, f_ctl, r_ctl};
 
 /// One end of a cable, to send.
 struct Out {
@@ -101,8 +101,8 @@ fn header() -> FcHeader {
         seq_id: 1,
         df_ctl: 0,
         seq_cnt: 0,
-        ox_id: 7,
-        rx_id: 9,
+        ox_id: OxId(7),
+        rx_id: RxId(9),
         parameter: 0,
     }
 }

@@ -51,7 +51,7 @@ impl Cidr {
         self.prefix
     }
 
-    /// Whether an address is in the network.
+    /// True if an address is in the network.
     #[must_use]
     pub fn contains(&self, addr: IpAddr) -> bool {
         match (self.addr, addr) {

@@ -35,7 +35,7 @@ impl Own {
         Some(gone)
     }
 
-    /// Whether an address is the host's.
+    /// True if an address is the host's.
     #[inline]
     pub(crate) fn is_ours(&self, addr: IpAddr) -> bool {
         !is_mapped(addr) && self.has(Key::new(addr))
@@ -47,18 +47,18 @@ impl Own {
         self.keys.contains(&addr)
     }
 
-    /// Whether an address is on one of the host's networks.
+    /// True if an address is on one of the host's networks.
     pub(crate) fn on_link(&self, addr: IpAddr) -> bool {
         self.all.iter().any(|a| a.contains(addr))
     }
 
-    /// Whether everyone on the link is meant.
+    /// True if everyone on the link is meant.
     pub(crate) fn is_broadcast(&self, addr: IpAddr) -> bool {
         let IpAddr::V4(addr) = addr else { return false };
         addr.is_broadcast() || self.all.iter().any(|a| a.broadcast() == Some(addr))
     }
 
-    /// Whether an address is a broadcast or a group that this host hears.
+    /// True if an address is a broadcast or a group that this host hears.
     pub(crate) fn is_to_all(&self, to: IpAddr) -> bool {
         match to {
             IpAddr::V4(to) => self.is_broadcast(to.into()) || to == ALL_HOSTS,

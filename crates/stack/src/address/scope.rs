@@ -1,15 +1,15 @@
-//! How far addresses reach.
+//! Scopes of addresses.
 
 use super::Cidr;
 use linerate_wire::MacAddr;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Whether an IPv6 address stands for an IPv4 one: these stay inside programs (RFC 4291, section 2.5.5.2).
+/// True if an IPv6 address stands for an IPv4 one: these stay inside programs (RFC 4291, section 2.5.5.2).
 pub(crate) fn is_mapped(addr: IpAddr) -> bool {
     matches!(addr, IpAddr::V6(addr) if addr.to_ipv4_mapped().is_some())
 }
 
-/// Whether an address is good on its own link only.
+/// True if an address is good on its own link only.
 pub(crate) fn is_link_local(addr: IpAddr) -> bool {
     match addr {
         IpAddr::V4(addr) => addr.is_link_local(),
@@ -17,7 +17,7 @@ pub(crate) fn is_link_local(addr: IpAddr) -> bool {
     }
 }
 
-/// Whether an address is a group of the link.
+/// True if an address is a group of the link.
 pub(crate) fn is_link_multicast(addr: IpAddr) -> bool {
     matches!(addr, IpAddr::V6(addr) if addr.octets()[0] == 0xff && addr.octets()[1] & 0x0f == 2)
 }

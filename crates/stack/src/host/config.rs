@@ -1,9 +1,9 @@
-//! How a host begins.
+//! Configuration of a host.
 
 use crate::Fills;
 use linerate_wire::{MacAddr, VlanTag};
 
-/// How a host begins.
+/// Configuration of a host.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Its hardware address.
@@ -12,7 +12,7 @@ pub struct Config {
     pub mtu: usize,
     /// The tag of all its frames; without one it speaks untagged only.
     pub vlan: Option<VlanTag>,
-    /// Whether the adapter fills in UDP's checksum over IPv4 and over IPv6 when it is asked to.
+    /// UDP checksums, over IPv4 and over IPv6, that the adapter fills in when it is asked to.
     pub fills: Fills,
     /// Bytes that wait in a socket for their reader.
     pub inbox: usize,

@@ -106,7 +106,7 @@ impl Host {
         self.ip.link.generation += 1;
     }
 
-    /// How far datagrams may be short-cut; all the way unless it is told.
+    /// Ways that datagrams may take; all the way unless it is told.
     pub fn set_path(&mut self, path: Path) {
         self.udp.path = path;
     }
@@ -116,7 +116,7 @@ impl Host {
         &mut self.ip.link.neighbours
     }
 
-    /// What the host did.
+    /// Counters of all layers.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.ip.link.counters
@@ -199,7 +199,7 @@ impl Host {
         self.ip.link.announce(&self.ip.own, tx);
     }
 
-    /// When [`Host::poll`] has something to do.
+    /// Time at which [`Host::poll`] has something to do.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         self.ip.poll_timeout()

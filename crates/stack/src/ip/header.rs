@@ -3,7 +3,7 @@
 use linerate_wire::IpProtocol;
 use std::net::IpAddr;
 
-/// How far packets go: groups are for the link unless somebody says otherwise (RFC 1112, section 6.1; RFC 3493, section
+/// Hop limit of packets: groups are for the link unless somebody says otherwise (RFC 1112, section 6.1; RFC 3493, section
 /// 5.2).
 pub(crate) fn hops(to: IpAddr) -> u8 {
     if to.is_multicast() { 1 } else { 64 }
@@ -15,12 +15,35 @@ pub(crate) fn header_len(addr: IpAddr) -> usize {
     if addr.is_ipv4() { 20 } else { 40 }
 }
 
+/// Length of a packet's payload; that it fits the packet's header is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PayloadLen(u16);
+
+impl PayloadLen {
+    /// The length of a payload to this address; none if no packet can carry so much: IPv4's total length counts the
+    /// header too (RFC 791, section 3.1), IPv6's payload length does not (RFC 8200, section 3).
+    #[inline]
+    pub(crate) fn new(len: usize, to: IpAddr) -> Option<Self> {
+        let most = if to.is_ipv4() { u16::MAX - IPV4_HEADER } else { u16::MAX };
+        u16::try_from(len).ok().filter(|len| *len <= most).map(Self)
+    }
+
+    /// In bytes.
+    #[inline]
+    pub(crate) const fn bytes(self) -> u16 {
+        self.0
+    }
+}
+
+/// Bytes of an IPv4 header without options.
+const IPV4_HEADER: u16 = 20;
+
 /// An IP header in front; the buffer is longer than that. Only datagrams that may not be fragmented come here.
 pub(crate) fn emit_ip(
     buffer: &mut [u8],
     ends: (IpAddr, IpAddr),
     protocol: IpProtocol,
-    payload_len: usize,
+    payload_len: PayloadLen,
     ident: u16,
     hops: u8,
 ) {
@@ -28,7 +51,7 @@ pub(crate) fn emit_ip(
     let len = match ends {
         (IpAddr::V4(src), IpAddr::V4(dst)) => {
             // The representation wants room for the payload, which stands elsewhere.
-            let total = u16::try_from(20 + payload_len).unwrap_or(u16::MAX);
+            let total = IPV4_HEADER + payload_len.bytes();
             header[0] = 0x45;
             header[2..4].copy_from_slice(&total.to_be_bytes());
             header[4..6].copy_from_slice(&ident.to_be_bytes());
@@ -45,7 +68,7 @@ pub(crate) fn emit_ip(
         }
         (IpAddr::V6(src), IpAddr::V6(dst)) => {
             header[0] = 0x60;
-            header[4..6].copy_from_slice(&u16::try_from(payload_len).unwrap_or(u16::MAX).to_be_bytes());
+            header[4..6].copy_from_slice(&payload_len.bytes().to_be_bytes());
             header[6] = protocol.0;
             header[7] = hops;
             header[8..24].copy_from_slice(&src.octets());
@@ -61,13 +84,13 @@ pub(crate) fn emit_ip(
 pub(crate) fn whole_packet(
     ends: (IpAddr, IpAddr),
     protocol: IpProtocol,
-    payload: &[u8],
+    (payload, len): (&[u8], PayloadLen),
     ident: u16,
     hops: u8,
 ) -> Vec<u8> {
     let header = header_len(ends.1);
     let mut packet = vec![0; header + payload.len()];
-    emit_ip(&mut packet, ends, protocol, payload.len(), ident, hops);
+    emit_ip(&mut packet, ends, protocol, len, ident, hops);
     packet[header..].copy_from_slice(payload);
     packet
 }

@@ -1,9 +1,9 @@
 //! IP, version 4 and 6: the host's addresses and routes, headers, fragments, and ICMP.
 //!
 //! Upwards it gives payloads for the protocols above, and what ICMP or a silent neighbour says of what they sent
-//! ([`Taken`], [`Report`]). Downwards it chooses source and next hop ([`Way`]) and gives whole packets to the link under it.
+//! ([`Taken`], [`Report`]). Downwards it chooses source and next hop ([`NextHop`]) and gives whole packets to the link under it.
 //!
-//! What it refuses to do: it forwards nothing, and knows no sockets.
+//! Out of scope: it forwards nothing, and knows no sockets.
 
 mod header;
 mod icmp;
@@ -21,11 +21,11 @@ mod v6;
 use crate::Transmit;
 use crate::address::Own;
 use crate::link::Link;
-pub(crate) use header::{emit_ip, header_len, hops, whole_packet};
+pub(crate) use header::{PayloadLen, emit_ip, header_len, hops, whole_packet};
 use icmp::Allowance;
 pub(crate) use icmp::{Report, Told, Wrong};
 use looped::Looped;
-pub(crate) use output::Way;
+pub(crate) use output::NextHop;
 pub(crate) use packet::{Origin, Packet, Taken};
 use pmtu::Pmtu;
 pub use reassembly::{

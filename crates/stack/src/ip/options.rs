@@ -6,7 +6,7 @@ pub(crate) enum Problem {
     /// It came, or wants to go, by a way of its sender's choice: nobody's packets are forwarded here, and answers would go
     /// where the sender wants (RFC 7126, sections 4.3 and 4.4).
     SourceRoute,
-    /// The option at this octet of the options has a length that cannot be.
+    /// The option at this byte of the options has a length that cannot be.
     Length {
         /// Counted from the first option.
         at: usize,
@@ -18,7 +18,7 @@ const NO_OPERATION: u8 = 1;
 const LOOSE_SOURCE_ROUTE: u8 = 131;
 const STRICT_SOURCE_ROUTE: u8 = 137;
 
-/// Looks at all of a header behind its first 20 octets.
+/// Looks at all of a header behind its first 20 bytes.
 pub(crate) fn check(options: &[u8]) -> Result<(), Problem> {
     let mut at = 0;
     while let Some(kind) = options.get(at) {

@@ -1,15 +1,15 @@
 //! The way down: source, next hop, fragments.
 
 use super::reassembly::{Fragment, Fragments};
-use super::{Ip, header_len, whole_packet};
+use super::{Ip, PayloadLen, header_len, whole_packet};
 use crate::Transmit;
 use crate::address::{Cidr, is_link_local, is_link_multicast};
 use linerate_wire::{IpProtocol, Ipv4Repr};
 use std::net::IpAddr;
 
-/// Where a packet goes next.
+/// Next hop of a packet, source address and path MTU.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct NextHop {
     pub(crate) from: IpAddr,
     pub(crate) hop: IpAddr,
     /// Longest IP packet.
@@ -18,14 +18,14 @@ pub(crate) struct Way {
 
 impl Ip {
     /// Source and next hop towards an address, for a socket bound to `bound`.
-    pub(crate) fn way(&self, to: IpAddr, bound: IpAddr, now: u64) -> Option<Way> {
+    pub(crate) fn way(&self, to: IpAddr, bound: IpAddr, now: u64) -> Option<NextHop> {
         let hop = if self.own.is_broadcast(to) || to.is_multicast() || self.own.is_ours(to) || is_link_local(to) {
             to
         } else {
             self.routes.next_hop(to)?
         };
         let from = if bound.is_unspecified() { self.source(to, hop)? } else { bound };
-        self.own.is_ours(from).then(|| Way { from, hop, mtu: self.pmtu.of(to, self.link.mtu, now) })
+        self.own.is_ours(from).then(|| NextHop { from, hop, mtu: self.pmtu.of(to, self.link.mtu, now) })
     }
 
     /// The address to send from: the destination itself if it is ours, one on the next hop's network, or the first of
@@ -50,20 +50,21 @@ impl Ip {
     pub(crate) fn send<T: Transmit>(
         &mut self,
         now: u64,
-        way: Way,
+        way: NextHop,
         to: IpAddr,
         protocol: IpProtocol,
         payload: &[u8],
         hops: u8,
         tx: &mut T,
     ) -> bool {
+        let Some(len) = PayloadLen::new(payload.len(), to) else { return false };
         let ident = self.ident;
         self.ident = ident.wrapping_add(1);
         if self.own.is_ours(to) {
-            return self.looped.push(|| whole_packet((way.from, to), protocol, payload, ident, hops));
+            return self.looped.push(|| whole_packet((way.from, to), protocol, (payload, len), ident, hops));
         }
         if header_len(to) + payload.len() <= way.mtu {
-            let packet = whole_packet((way.from, to), protocol, payload, ident, hops);
+            let packet = whole_packet((way.from, to), protocol, (payload, len), ident, hops);
             return self.link.send(now, way.hop, packet, &self.own, tx);
         }
         let mut sent = true;
@@ -74,13 +75,13 @@ impl Ip {
         self.ident_v6 = ident_v6.wrapping_add(u32::from(to.is_ipv6()));
         for Fragment { offset, more, range } in fragments {
             let packet = fragment((way.from, to), protocol, &payload[range], (ident, ident_v6), (offset, more), hops);
-            sent &= self.link.send(now, way.hop, packet, &self.own, tx);
+            sent &= packet.is_some_and(|packet| self.link.send(now, way.hop, packet, &self.own, tx));
         }
         sent
     }
 }
 
-/// A packet with one fragment.
+/// A packet with one fragment; none if no packet can carry it.
 fn fragment(
     ends: (IpAddr, IpAddr),
     protocol: IpProtocol,
@@ -88,7 +89,7 @@ fn fragment(
     (ident, ident_v6): (u16, u32),
     (offset, more): (u16, bool),
     hops: u8,
-) -> Vec<u8> {
+) -> Option<Vec<u8>> {
     let (IpAddr::V4(src), IpAddr::V4(dst)) = ends else {
         // RFC 8200, section 4.5: next header, reserved, offset in units of 8 with the M flag, identification.
         let mut body = vec![0; 8 + piece.len()];
@@ -97,7 +98,8 @@ fn fragment(
         body[2..4].copy_from_slice(&field.to_be_bytes());
         body[4..8].copy_from_slice(&ident_v6.to_be_bytes());
         body[8..].copy_from_slice(piece);
-        return whole_packet(ends, IpProtocol::IPV6_FRAGMENT, &body, ident, hops);
+        let len = PayloadLen::new(body.len(), ends.1)?;
+        return Some(whole_packet(ends, IpProtocol::IPV6_FRAGMENT, (&body, len), ident, hops));
     };
     let ip = Ipv4Repr {
         payload_len: piece.len(),
@@ -112,5 +114,5 @@ fn fragment(
     if let Ok(rest) = ip.emit(&mut packet) {
         rest.copy_from_slice(piece);
     }
-    packet
+    Some(packet)
 }

@@ -1,11 +1,11 @@
-//! What is known of a received packet on its way up.
+//! Facts about a received packet on its way up.
 
 use super::Report;
 use crate::link::Arrived;
 use linerate_wire::{IpProtocol, MacAddr};
 use std::net::IpAddr;
 
-/// What is known of an IP packet when its payload is looked at.
+/// Facts about an IP packet when its payload is looked at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet<'a> {
     pub(crate) from: IpAddr,
@@ -14,7 +14,7 @@ pub(crate) struct Packet<'a> {
     /// The packet from its IP header on, for errors that quote it.
     pub(crate) whole: &'a [u8],
     pub(crate) protocol: IpProtocol,
-    /// Which octet of the packet names it.
+    /// Which byte of the packet names it.
     pub(crate) named_at: u32,
     pub(crate) payload: &'a [u8],
     /// It came to everybody (a group or a broadcast): nobody answers with an error.
@@ -22,7 +22,7 @@ pub(crate) struct Packet<'a> {
     pub(crate) origin: Origin,
 }
 
-/// What IP makes of a packet for this host.
+/// Result of IP's input for a packet to this host.
 #[derive(Debug)]
 pub(crate) enum Taken<'a> {
     /// It carries a payload for a protocol above.
@@ -35,7 +35,7 @@ pub(crate) enum Taken<'a> {
     Done,
 }
 
-/// How an IP packet came.
+/// Origin of an IP packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Origin {
     /// The stations that it came from and to on the link; none if it came from ourselves.

@@ -1,4 +1,4 @@
-//! Where packets go next: the longest prefix that holds the destination.
+//! Routes: the longest prefix that holds the destination.
 
 use crate::address::Cidr;
 use std::net::IpAddr;

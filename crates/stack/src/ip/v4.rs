@@ -27,7 +27,7 @@ impl<'a> V4<'a> {
     /// The pseudo-header's share of an upper checksum.
     #[inline]
     pub(crate) fn pseudo_header(&self, protocol: IpProtocol) -> Sum {
-        pseudo_header_v4(self.ip.src(), self.ip.dst(), protocol, u16::try_from(self.payload().len()).unwrap_or(0))
+        pseudo_header_v4(self.ip.src(), self.ip.dst(), protocol, self.payload().len())
     }
 }
 
@@ -48,7 +48,7 @@ impl Ip {
         Ok(V4 { from, to, whole, ip })
     }
 
-    /// Whether a packet is for this host alone, and its payload one of a protocol as it was sent: then nothing is left
+    /// True if a packet is for this host alone, and its payload one of a protocol as it was sent: then nothing is left
     /// for IP to do.
     #[inline]
     pub(crate) fn is_plain_v4(&self, packet: &V4<'_>, origin: Origin, protocol: IpProtocol) -> bool {
@@ -110,7 +110,7 @@ impl Ip {
     }
 }
 
-/// Whether a packet from outside can have this source (RFC 1122, section 3.2.1.3).
+/// True if a packet from outside can have this source (RFC 1122, section 3.2.1.3).
 fn plausible(src: Ipv4Addr) -> bool {
     !(src.is_multicast() || src.is_broadcast() || src.is_loopback() || src.is_unspecified())
 }

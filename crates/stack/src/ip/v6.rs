@@ -26,7 +26,7 @@ impl<'a> V6<'a> {
     /// The pseudo-header's share of an upper checksum.
     #[inline]
     pub(crate) fn pseudo_header(&self, protocol: IpProtocol) -> Sum {
-        pseudo_header_v6(self.ip.src(), self.ip.dst(), protocol, u32::from(self.ip.payload_len()))
+        pseudo_header_v6(self.ip.src(), self.ip.dst(), protocol, usize::from(self.ip.payload_len()))
     }
 }
 
@@ -45,7 +45,7 @@ impl Ip {
         Ok(V6 { from, to, whole, ip })
     }
 
-    /// Whether a packet is for this host alone, and its payload one of a protocol as it was sent: then nothing is left
+    /// True if a packet is for this host alone, and its payload one of a protocol as it was sent: then nothing is left
     /// for IP to do.
     #[inline]
     pub(crate) fn is_plain_v6(&self, packet: &V6<'_>, origin: Origin, protocol: IpProtocol) -> bool {

@@ -3,7 +3,7 @@
 //! Upwards it gives what a frame carries ([`Link::open`]), downwards it takes whole IP packets for a next hop
 //! ([`Link::send`]). Packets that waited in vain it keeps until the layers above ask for them ([`Link::failed`]).
 //!
-//! What it refuses to do: it knows no routes, no ICMP but neighbour discovery's, and no sockets. The host's own addresses
+//! Out of scope: it knows no routes, no ICMP but neighbour discovery's, and no sockets. The host's own addresses
 //! are passed in, because neighbours are asked from them and ask for them.
 
 mod arp;
@@ -40,7 +40,7 @@ pub(crate) struct Link {
     failed: VecDeque<Vec<u8>>,
     /// Counts up with each change of any layer that a kept header could depend on.
     pub(crate) generation: u64,
-    /// What the host did, in all layers.
+    /// Counters of all layers.
     pub(crate) counters: Counters,
 }
 
@@ -121,7 +121,7 @@ impl Link {
         }
     }
 
-    /// When [`Link::poll`] has something to do.
+    /// Time at which [`Link::poll`] has something to do.
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
         self.neighbours.poll_timeout()
     }

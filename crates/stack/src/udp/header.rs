@@ -1,30 +1,27 @@
 //! UDP's header on the way down.
 
 use super::Fills;
+use crate::ip::PayloadLen;
 use linerate_ring::Meta;
 use linerate_wire::{IpProtocol, pseudo_header_v4, pseudo_header_v6};
 use std::net::{IpAddr, SocketAddr};
 
-/// Writes a UDP header; says what the adapter shall fill in. `at` is where it will stand in the frame.
+/// Writes a UDP header of a body whose datagram is so long; says what the adapter shall fill in. `at` is where it will stand in the frame.
 #[inline]
 pub(super) fn emit(
     fills: &Fills,
     header: &mut [u8],
     at: usize,
     (from, to): (SocketAddr, SocketAddr),
-    body: &[u8],
+    (body, len): (&[u8], PayloadLen),
 ) -> Option<Meta> {
-    let len = body.len() + 8;
     header[0..2].copy_from_slice(&from.port().to_be_bytes());
     header[2..4].copy_from_slice(&to.port().to_be_bytes());
-    header[4..6].copy_from_slice(&u16::try_from(len).unwrap_or(u16::MAX).to_be_bytes());
+    header[4..6].copy_from_slice(&len.bytes().to_be_bytes());
+    let len = usize::from(len.bytes());
     let mut sum = match (from.ip(), to.ip()) {
-        (IpAddr::V4(src), IpAddr::V4(dst)) => {
-            pseudo_header_v4(src, dst, IpProtocol::UDP, u16::try_from(len).unwrap_or(u16::MAX))
-        }
-        (IpAddr::V6(src), IpAddr::V6(dst)) => {
-            pseudo_header_v6(src, dst, IpProtocol::UDP, u32::try_from(len).unwrap_or(u32::MAX))
-        }
+        (IpAddr::V4(src), IpAddr::V4(dst)) => pseudo_header_v4(src, dst, IpProtocol::UDP, len),
+        (IpAddr::V6(src), IpAddr::V6(dst)) => pseudo_header_v6(src, dst, IpProtocol::UDP, len),
         _ => return None,
     };
     if if to.is_ipv4() { fills.v4 } else { fills.v6 } {

@@ -15,7 +15,7 @@ struct Entry {
 #[derive(Debug)]
 pub(crate) struct Inbox {
     bytes: Box<[u8]>,
-    /// Where the oldest datagram begins, and how many bytes are in use.
+    /// Place where the oldest datagram begins, and how many bytes are in use.
     begin: usize,
     used: usize,
     entries: VecDeque<Entry>,

@@ -4,7 +4,7 @@
 //! [`send`]; received ones come by [`Udp::deliver`], the short way, and [`Udp::take`]. What lower layers say of
 //! datagrams that were sent it is told by [`Udp::report`] and [`Udp::hear`].
 //!
-//! What it refuses to do: it sends no errors about what it received; it says why it did not take it.
+//! Out of scope: it sends no errors about what it received; it says why it did not take it.
 
 mod error;
 mod flow;
@@ -33,7 +33,7 @@ pub struct Fills {
     pub v6: bool,
 }
 
-/// How far a datagram may be short-cut.
+/// Ways that a datagram may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Path {
     /// Never: route and neighbour are looked up, and all headers made, for each datagram.

@@ -5,14 +5,14 @@ use super::template::Template;
 use super::{Fills, OnIp, Path, SendError, Udp, UdpId, header};
 use crate::Transmit;
 use crate::address::{Key, is_mapped};
-use crate::ip::{Ip, Way, emit_ip, header_len, hops, whole_packet};
+use crate::ip::{Ip, NextHop, PayloadLen, emit_ip, header_len, hops, whole_packet};
 use crate::stage::{Probe, Stage};
 use linerate_wire::IpProtocol;
 use std::net::SocketAddr;
 
 /// Ethernet, tag, IPv6, UDP.
 const LONGEST_HEAD: usize = 14 + 4 + 40 + 8;
-/// How long route and neighbour are taken as found without being looked at again: the neighbour's state is seen to then.
+/// Time for which route and neighbour are taken as found without being looked at again: the neighbour's state is seen to then.
 const KEPT: u64 = 1_000_000_000;
 
 /// Sends a datagram from a socket to where it is connected, or to `to`, by the shortest way that is open to it.
@@ -49,12 +49,14 @@ fn send_fast<H: OnIp, T: Transmit, P: Probe>(
     let valid = ip.link.valid();
     let socket = udp.sockets.get(id)?;
     let to = to.or(socket.remote)?;
-    let template = socket.template.as_ref().filter(|t| t.holds(valid, now, to, body.len()))?;
+    let template = socket.template.as_ref().filter(|t| t.holds(valid, now, to))?;
+    let udp_len = template.udp_len(body.len())?;
     if !probe.passed(Stage::Socket, template) {
         return Some(Ok(()));
     }
     let ident = ip.ident;
-    if !tx.frame(template.len() + body.len(), template.request(), |frame| template.write(frame, ident, body)) {
+    if !tx.frame(template.len() + body.len(), template.request(), |frame| template.write(frame, ident, (body, udp_len)))
+    {
         return Some(Err(SendError::NoRoom));
     }
     ip.ident = ident.wrapping_add(1);
@@ -81,7 +83,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
         return Err(error);
     }
     let (local, to) = (socket.local, to.or(socket.remote).ok_or(SendError::NotConnected)?);
-    check(local, to, body.len())?;
+    let udp_len = check(local, to, body.len())?;
     if !ip.link.up {
         return Err(SendError::Down);
     }
@@ -92,7 +94,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
     let valid = ip.link.valid();
     let known = if udp.path >= Path::Flow { udp.flows.find(to.ip(), local.ip(), valid, now).copied() } else { None };
     let way = match known {
-        Some(flow) => Way { from: flow.from, hop: flow.hop, mtu: flow.mtu },
+        Some(flow) => NextHop { from: flow.from, hop: flow.hop, mtu: flow.mtu },
         None => ip.way(to.ip(), local.ip(), now).ok_or(SendError::NoRoute)?,
     };
     if !probe.passed(Stage::Route, &way) {
@@ -102,18 +104,19 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
     let ip_len = header_len(to.ip());
     let ethernet = ip.link.header_len();
     if ip_len + 8 + body.len() > way.mtu || (known.is_none() && ip.own.is_ours(to.ip())) {
-        return udp.send_whole(ip, now, (from, to), way, body, tx);
+        return udp.send_whole(ip, now, (from, to), way, (body, udp_len), tx);
     }
     // udp
     let mut head = [0; LONGEST_HEAD];
     let len = ethernet + ip_len + 8;
-    let request = header::emit(&udp.fills, &mut head[ethernet + ip_len..len], ethernet + ip_len, (from, to), body);
+    let request =
+        header::emit(&udp.fills, &mut head[ethernet + ip_len..len], ethernet + ip_len, (from, to), (body, udp_len));
     if !probe.passed(Stage::Udp, &head) {
         return Ok(());
     }
     // ip
     let ident = ip.ident;
-    emit_ip(&mut head[ethernet..], (way.from, to.ip()), IpProtocol::UDP, 8 + body.len(), ident, hops(to.ip()));
+    emit_ip(&mut head[ethernet..], (way.from, to.ip()), IpProtocol::UDP, udp_len, ident, hops(to.ip()));
     if !probe.passed(Stage::Ip, &head) {
         return Ok(());
     }
@@ -122,7 +125,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
         Some(flow) => flow.mac,
         None => match ip.link.station(now, way.hop, &ip.own) {
             Some(mac) => mac,
-            None => return udp.send_whole(ip, now, (from, to), way, body, tx),
+            None => return udp.send_whole(ip, now, (from, to), way, (body, udp_len), tx),
         },
     };
     if !probe.passed(Stage::Neighbour, &(&head, mac)) {
@@ -143,7 +146,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
         return Err(SendError::NoRoom);
     }
     if ours_too {
-        udp.loop_back(ip, (from, to), &[&head[ethernet + ip_len..len], body].concat(), ident);
+        udp.loop_back(ip, (from, to), (&[&head[ethernet + ip_len..len], body].concat(), udp_len), ident);
     }
     ip.ident = ident.wrapping_add(1);
     ip.link.counters.udp_sent += 1;
@@ -174,13 +177,13 @@ impl Udp {
         ip: &mut Ip,
         now: u64,
         (from, to): (SocketAddr, SocketAddr),
-        way: Way,
-        body: &[u8],
+        way: NextHop,
+        (body, udp_len): (&[u8], PayloadLen),
         tx: &mut T,
     ) -> Result<(), SendError> {
         let mut datagram = vec![0; 8 + body.len()];
         datagram[8..].copy_from_slice(body);
-        header::emit(&Fills::default(), &mut datagram[..8], 0, (from, to), body);
+        header::emit(&Fills::default(), &mut datagram[..8], 0, (from, to), (body, udp_len));
         let ident = ip.ident;
         let sent = ip.send(now, way, to.ip(), IpProtocol::UDP, &datagram, hops(to.ip()), tx);
         self.hear(ip);
@@ -188,14 +191,20 @@ impl Udp {
             return Err(SendError::NoRoom);
         }
         if ip.own.is_to_all(to.ip()) {
-            self.loop_back(ip, (from, to), &datagram, ident);
+            self.loop_back(ip, (from, to), (&datagram, udp_len), ident);
         }
         ip.link.counters.udp_sent += 1;
         Ok(())
     }
 
     /// What goes to all on the link goes to the host's own sockets too, if there is one that wants it.
-    fn loop_back(&mut self, ip: &mut Ip, (from, to): (SocketAddr, SocketAddr), datagram: &[u8], ident: u16) {
+    fn loop_back(
+        &mut self,
+        ip: &mut Ip,
+        (from, to): (SocketAddr, SocketAddr),
+        datagram: (&[u8], PayloadLen),
+        ident: u16,
+    ) {
         let (here, there) = ((Key::new(to.ip()), to.port()), (Key::new(from.ip()), from.port()));
         if self.sockets.find(here, there).is_some() {
             let ends = (from.ip(), to.ip());
@@ -204,14 +213,11 @@ impl Udp {
     }
 }
 
-/// What a socket may send where.
-fn check(local: SocketAddr, to: SocketAddr, len: usize) -> Result<(), SendError> {
+/// Checks that a socket may send so much there. The length is that of the datagram, with UDP's header.
+fn check(local: SocketAddr, to: SocketAddr, len: usize) -> Result<PayloadLen, SendError> {
     let nobody = to.ip().is_unspecified() || to.ip().is_loopback() || is_mapped(to.ip());
     if local.is_ipv4() != to.is_ipv4() || to.port() == 0 || nobody {
         return Err(SendError::BadDestination);
     }
-    if len > 65535 - 8 - if to.is_ipv4() { 20 } else { 0 } {
-        return Err(SendError::TooLong);
-    }
-    Ok(())
+    len.checked_add(8).and_then(|len| PayloadLen::new(len, to.ip())).ok_or(SendError::TooLong)
 }

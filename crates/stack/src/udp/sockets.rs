@@ -37,7 +37,7 @@ pub(crate) struct Sockets {
     slots: Vec<Option<Socket>>,
     /// For each port: the first socket there, plus one.
     at: Box<[u16]>,
-    /// Where the search for a free port begins.
+    /// Place where the search for a free port begins.
     seek: u16,
 }
 

@@ -13,6 +13,13 @@ use std::net::{IpAddr, SocketAddr};
 /// Ethernet, a VLAN tag, IPv6 and UDP, in words.
 const WORDS: usize = 9;
 
+/// The longest payload of UDP in IPv4; no template is for longer ones.
+const MOST: u16 = 65535 - 20 - 8;
+
+/// The length of a datagram that a template is for: with IPv4's header, 16 bits count it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UdpLen(u16);
+
 /// Headers of datagrams from one socket to one destination.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
@@ -21,14 +28,14 @@ pub(crate) struct Template {
     /// When a datagram must go the long way again, so that the neighbour's state is seen to.
     until: u64,
     /// Longest payload that needs no fragments, and fits one slot.
-    most: usize,
+    most: u16,
     words: [u64; WORDS],
     /// Bytes of the headers, and where IP's and UDP's begin.
     len: usize,
     ip: usize,
     udp: usize,
     v6: bool,
-    /// What the adapter shall fill in; then the payload is not summed here.
+    /// Request to the adapter; then the payload is not summed here.
     request: Option<Meta>,
     ip_sum: Sum,
     udp_sum: Sum,
@@ -50,6 +57,7 @@ impl Template {
         (valid, until): (Validity, u64),
         most: usize,
     ) -> Self {
+        let most = u16::try_from(most).map_or(MOST, |most| most.min(MOST));
         let (from, to) = ends;
         let v6 = to.is_ipv6();
         let udp = ip + if v6 { 40 } else { 20 };
@@ -80,10 +88,16 @@ impl Template {
         Self { to, valid, until, most, words, len: head.len(), ip, udp, v6, request, ip_sum, udp_sum }
     }
 
-    /// Whether a datagram may take it.
+    /// True if a datagram may take it.
     #[inline]
-    pub(crate) fn holds(&self, valid: Validity, now: u64, to: SocketAddr, len: usize) -> bool {
-        self.valid == valid && now < self.until && len <= self.most && self.to == to
+    pub(crate) fn holds(&self, valid: Validity, now: u64, to: SocketAddr) -> bool {
+        self.valid == valid && now < self.until && self.to == to
+    }
+
+    /// The length of a datagram with so much payload; none if it is too long for this template.
+    #[inline]
+    pub(crate) fn udp_len(&self, len: usize) -> Option<UdpLen> {
+        u16::try_from(len).ok().filter(|len| *len <= self.most).map(|len| UdpLen(len + 8))
     }
 
     /// Bytes of the headers.
@@ -92,7 +106,7 @@ impl Template {
         self.len
     }
 
-    /// What the adapter shall fill in.
+    /// Request to the adapter.
     #[inline]
     pub(crate) fn request(&self) -> Option<Meta> {
         self.request
@@ -100,9 +114,8 @@ impl Template {
 
     /// Writes headers and payload.
     #[inline]
-    pub(crate) fn write(&self, frame: &mut Frame<'_>, ident: u16, body: &[u8]) {
+    pub(crate) fn write(&self, frame: &mut Frame<'_>, ident: u16, (body, UdpLen(udp_len)): (&[u8], UdpLen)) {
         let mut words = self.words;
-        let udp_len = u16::try_from(body.len() + 8).unwrap_or(u16::MAX);
         if self.v6 {
             put(&mut words, self.ip + 4, udp_len);
         } else {

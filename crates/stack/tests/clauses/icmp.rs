@@ -108,7 +108,7 @@ fn rfc1122_3_2_2_and_rfc4443_2_4e_nobody_is_told_about_errors() {
         for kinds in [&[0][..], &[60], &[0, 60]] {
             assert!(world.take(&behind(kinds)).is_empty(), "{kind} behind {kinds:?}");
         }
-        // Behind a header of three times eight octets, which are no ICMP message.
+        // Behind a header of three times eight bytes, which are no ICMP message.
         let long = [&[ICMPV6, 2, 0x9e, 20][..], &[0xff; 20], &error].concat();
         assert!(world.take(&framed(&packet(peer6(), us6(), 60, &long))).is_empty(), "{kind}");
     }

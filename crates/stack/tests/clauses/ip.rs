@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 const PEER4: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const US4: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
-/// Type, code and the octets behind the checksum of an ICMP message.
+/// Type, code and the bytes behind the checksum of an ICMP message.
 fn parts(frame: &[u8]) -> (u8, u8, [u8; 4]) {
     let (kind, code, rest, _) = message(frame);
     (kind, code, rest)

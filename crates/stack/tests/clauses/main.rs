@@ -1,4 +1,4 @@
-//! The standards clause by clause: octets in, octets out, time in the test's hand.
+//! The standards clause by clause: bytes in, bytes out, time in the test's hand.
 
 #[path = "../world/mod.rs"]
 mod world;

@@ -91,7 +91,7 @@ fn what_the_adapter_has_verified_is_not_summed_again() {
         world.host.handle(world.now, &unfilled, meta, &mut world.ring);
         assert_eq!(world.recv(id).is_some(), reaches, "{flags}");
     }
-    // A segment of another protocol is none of a socket's datagrams, whatever its octets look like.
+    // A segment of another protocol is none of a socket's datagrams, whatever its bytes look like.
     for (peer, us) in families() {
         let id = world.bind(us, 9);
         let like = datagram(peer, us, 9, b"hello");

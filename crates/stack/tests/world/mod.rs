@@ -340,7 +340,7 @@ pub(crate) fn solicitation() -> Vec<u8> {
     discovery(peer6(), group(), 135, 0, us6(), Some((1, PEER)))
 }
 
-/// A packet of either version in two or more fragments of `room` payload octets, each in a frame.
+/// A packet of either version in two or more fragments of `room` payload bytes, each in a frame.
 pub(crate) fn fragments(src: IpAddr, dst: IpAddr, protocol: u8, payload: &[u8], room: usize) -> Vec<Vec<u8>> {
     let last = payload.len().div_ceil(room) - 1;
     let cut = payload.chunks(room).enumerate().map(|(i, piece)| {
@@ -350,7 +350,7 @@ pub(crate) fn fragments(src: IpAddr, dst: IpAddr, protocol: u8, payload: &[u8], 
     cut.collect()
 }
 
-/// One fragment: identification, offset in octets, whether others follow.
+/// One fragment: identification, offset in bytes, whether others follow.
 pub(crate) fn fragment(
     src: IpAddr,
     dst: IpAddr,
@@ -373,7 +373,7 @@ pub(crate) fn fragment(
     }
 }
 
-/// Type, code, the four octets behind the checksum, and the rest of the ICMP message in a frame without options or tags.
+/// Type, code, the four bytes behind the checksum, and the rest of the ICMP message in a frame without options or tags.
 pub(crate) fn message(frame: &[u8]) -> (u8, u8, [u8; 4], &[u8]) {
     let at = if frame[12..14] == [8, 0] {
         assert_eq!(frame[23], ICMP);
@@ -396,7 +396,7 @@ pub(crate) fn stations(frame: &[u8]) -> (MacAddr, MacAddr) {
     (MacAddr(frame[6..12].try_into().unwrap()), MacAddr(frame[..6].try_into().unwrap()))
 }
 
-/// Octets that are not all alike.
+/// Bytes that are not all alike.
 pub(crate) fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|i| u8::try_from(i * 7 % 251).unwrap()).collect()
 }

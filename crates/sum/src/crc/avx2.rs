@@ -1,4 +1,4 @@
-//! VPCLMULQDQ and AVX2: 32 octets a vector, four vectors a step.
+//! VPCLMULQDQ and AVX2: 32 bytes a vector, four vectors a step.
 
 use std::arch::asm;
 use std::arch::x86_64::{
@@ -7,7 +7,7 @@ use std::arch::x86_64::{
     _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_storeu_si256, _mm256_xor_si256, _mm256_zextsi128_si256,
 };
 
-use super::clmul::{self, behind_zeros, divided, number};
+use super::clmul::{self, behind_zeros, number, reduce};
 use super::{Kind, Polynomial, beyond};
 
 const LANES: usize = 32;
@@ -19,13 +19,13 @@ type Pairs = [u64; 4];
 
 /// The remainder of what `octets` is of, followed by `src`.
 #[target_feature(enable = "avx2,vpclmulqdq,pclmulqdq,sse4.1")]
-pub(super) fn fold<K: Kind>(octets: u32, src: &[u8]) -> u32 {
+pub(super) fn update<K: Kind>(octets: u32, src: &[u8]) -> u32 {
     run::<K, false>(octets, &mut [], src)
 }
 
 /// The same, and copies `src` to `dst` of the same length.
 #[target_feature(enable = "avx2,vpclmulqdq,pclmulqdq,sse4.1")]
-pub(super) fn copy<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+pub(super) fn copy_and_update<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     run::<K, true>(octets, dst, src)
 }
 
@@ -34,9 +34,9 @@ pub(super) fn copy<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
 #[target_feature(enable = "avx2,vpclmulqdq,pclmulqdq,sse4.1")]
 fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     let Some(first) = src.first_chunk::<LANES>() else {
-        return if COPY { clmul::copy::<K>(octets, dst, src) } else { clmul::fold::<K>(octets, src) };
+        return if COPY { clmul::copy_and_update::<K>(octets, dst, src) } else { clmul::update::<K>(octets, src) };
     };
-    // 1 to 32 octets, so that all others are whole vectors.
+    // 1 to 32 bytes, so that all others are whole vectors.
     let head = (src.len() - 1) % LANES + 1;
     let vector = load(first);
     let to = if COPY {
@@ -47,9 +47,9 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
         &mut []
     };
     let zero = _mm256_setzero_si256();
-    let mut lanes = [zero, zero, zero, turned::<K>(headed(octets, vector, first, head))];
-    // Octets of the remainder that the head is too short for.
-    let mut carry = turned::<K>(_mm256_zextsi128_si256(number(beyond(octets, head))));
+    let mut lanes = [zero, zero, zero, reflect::<K>(headed(octets, vector, first, head))];
+    // Bytes of the remainder that the head is too short for.
+    let mut carry = reflect::<K>(_mm256_zextsi128_si256(number(beyond(octets, head))));
 
     let (from, _) = src[head..].as_chunks::<LANES>();
     let (from_singles, from_steps) = from.split_at(from.len() % VECTORS);
@@ -59,7 +59,7 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
     for from in from_singles {
         let vector = unknown(load(from));
         to.next().into_iter().for_each(|to| store(to, vector));
-        lanes = [lanes[1], lanes[2], lanes[3], _mm256_xor_si256(turned::<K>(vector), carry)];
+        lanes = [lanes[1], lanes[2], lanes[3], _mm256_xor_si256(reflect::<K>(vector), carry)];
         carry = zero;
     }
     let mut to = to_steps.as_chunks_mut::<VECTORS>().0.iter_mut();
@@ -73,27 +73,27 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
             store(&mut to[2], vectors[2]);
             store(&mut to[3], vectors[3]);
         }
-        lanes[0] = _mm256_xor_si256(moved(lanes[0], by), _mm256_xor_si256(turned::<K>(vectors[0]), carry));
-        lanes[1] = _mm256_xor_si256(moved(lanes[1], by), turned::<K>(vectors[1]));
-        lanes[2] = _mm256_xor_si256(moved(lanes[2], by), turned::<K>(vectors[2]));
-        lanes[3] = _mm256_xor_si256(moved(lanes[3], by), turned::<K>(vectors[3]));
+        lanes[0] = _mm256_xor_si256(fold(lanes[0], by), _mm256_xor_si256(reflect::<K>(vectors[0]), carry));
+        lanes[1] = _mm256_xor_si256(fold(lanes[1], by), reflect::<K>(vectors[1]));
+        lanes[2] = _mm256_xor_si256(fold(lanes[2], by), reflect::<K>(vectors[2]));
+        lanes[3] = _mm256_xor_si256(fold(lanes[3], by), reflect::<K>(vectors[3]));
         carry = zero;
     }
     let [a, b, c, d] = lanes;
     let sum = _mm256_xor_si256(
-        _mm256_xor_si256(moved(a, const { &ends(&K::POLYNOMIAL, 3) }), moved(b, const { &ends(&K::POLYNOMIAL, 2) })),
-        _mm256_xor_si256(moved(c, const { &ends(&K::POLYNOMIAL, 1) }), moved(d, const { &ends(&K::POLYNOMIAL, 0) })),
+        _mm256_xor_si256(fold(a, const { &ends(&K::POLYNOMIAL, 3) }), fold(b, const { &ends(&K::POLYNOMIAL, 2) })),
+        _mm256_xor_si256(fold(c, const { &ends(&K::POLYNOMIAL, 1) }), fold(d, const { &ends(&K::POLYNOMIAL, 0) })),
     );
-    divided::<K>(_mm_xor_si128(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum)))
+    reduce::<K>(_mm_xor_si128(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum)))
 }
 
-/// The first `n` octets of `first`, which are in `vector` too, with the remainder added, behind zeros.
+/// The first `n` bytes of `first`, which are in `vector` too, with the remainder added, behind zeros.
 #[inline]
 #[target_feature(enable = "avx2,sse4.1")]
 fn headed(octets: u32, vector: __m256i, first: &[u8; LANES], n: usize) -> __m256i {
     let front = _mm_xor_si128(_mm256_castsi256_si128(vector), number(octets));
     match n.checked_sub(HALF) {
-        // No octets in front, and a whole half behind.
+        // No bytes in front, and a whole half behind.
         Some(0) => _mm256_set_m128i(front, _mm_setzero_si128()),
         Some(more) => {
             let back = first[more..].first_chunk().map_or(_mm_setzero_si128(), |back| clmul::load(back));
@@ -118,18 +118,18 @@ const fn ends(polynomial: &Polynomial, following: u32) -> Pairs {
     [a, b, c, d]
 }
 
-/// Both halves of each lane times their numbers, added.
+/// Folds each lane: both halves times their constants, added (xor).
 #[inline]
 #[target_feature(enable = "avx2,vpclmulqdq")]
-fn moved(vector: __m256i, by: &Pairs) -> __m256i {
+fn fold(vector: __m256i, by: &Pairs) -> __m256i {
     let by = pairs(by);
     _mm256_xor_si256(_mm256_clmulepi64_epi128::<0x00>(vector, by), _mm256_clmulepi64_epi128::<0x11>(vector, by))
 }
 
-/// Octets as lanes.
+/// Bytes as lanes of coefficients: reflected polynomials take them as they are, others the other way round.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn turned<K: Kind>(octets: __m256i) -> __m256i {
+fn reflect<K: Kind>(octets: __m256i) -> __m256i {
     if K::POLYNOMIAL.reflected {
         octets
     } else {
@@ -150,20 +150,20 @@ fn unknown(mut vector: __m256i) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn pairs(by: &Pairs) -> __m256i {
-    // SAFETY: `by` is 32 readable octets, and the unaligned load asks no alignment.
+    // SAFETY: `by` is 32 readable bytes, and the unaligned load asks no alignment.
     unsafe { _mm256_loadu_si256(by.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load(from: &[u8; LANES]) -> __m256i {
-    // SAFETY: `from` is 32 readable octets, and the unaligned load asks no alignment.
+    // SAFETY: `from` is 32 readable bytes, and the unaligned load asks no alignment.
     unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
 fn store(to: &mut [u8; LANES], vector: __m256i) {
-    // SAFETY: `to` is 32 octets that only we may write, and the unaligned store asks no alignment.
+    // SAFETY: `to` is 32 bytes that only we may write, and the unaligned store asks no alignment.
     unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), vector) }
 }

@@ -1,4 +1,4 @@
-//! VPCLMULQDQ and AVX-512 (F, BW and VBMI2): 64 octets a vector, four vectors a step, and the head under a mask.
+//! VPCLMULQDQ and AVX-512 (F, BW and VBMI2): 64 bytes a vector, four vectors a step, and the head under a mask.
 
 use std::arch::asm;
 use std::arch::x86_64::{
@@ -8,7 +8,7 @@ use std::arch::x86_64::{
     _mm512_ternarylogic_epi64, _mm512_xor_si512, _mm512_zextsi128_si512,
 };
 
-use super::clmul::divided;
+use super::clmul::reduce;
 use super::{Kind, Polynomial, beyond};
 
 const LANES: usize = 64;
@@ -19,13 +19,13 @@ type Pairs = [u64; 8];
 
 /// The remainder of what `octets` is of, followed by `src`.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,vpclmulqdq,pclmulqdq,sse4.1")]
-pub(super) fn fold<K: Kind>(octets: u32, src: &[u8]) -> u32 {
+pub(super) fn update<K: Kind>(octets: u32, src: &[u8]) -> u32 {
     run::<K, false>(octets, &mut [], src)
 }
 
 /// The same, and copies `src` to `dst` of the same length.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,vpclmulqdq,pclmulqdq,sse4.1")]
-pub(super) fn copy<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+pub(super) fn copy_and_update<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     run::<K, true>(octets, dst, src)
 }
 
@@ -36,7 +36,7 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
     if src.is_empty() {
         return octets;
     }
-    // 1 to 64 octets, so that all others are whole vectors.
+    // 1 to 64 bytes, so that all others are whole vectors.
     let (first, from) = src.split_at((src.len() - 1) % LANES + 1);
     let vector = load_head(first);
     let to = if COPY {
@@ -46,15 +46,15 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
     } else {
         &mut []
     };
-    // Octets of the remainder that the head is too short for.
+    // Bytes of the remainder that the head is too short for.
     let carry = beyond(octets, first.len());
-    let last = turned::<K>(behind_zeros(_mm512_xor_si512(vector, number(octets)), first.len()));
+    let last = reflect::<K>(behind_zeros(_mm512_xor_si512(vector, number(octets)), first.len()));
     if from.is_empty() {
-        return divided::<K>(joined(moved(last, const { &ends(&K::POLYNOMIAL, 0) }))) ^ carry;
+        return reduce::<K>(fold_lanes(fold(last, const { &ends(&K::POLYNOMIAL, 0) }))) ^ carry;
     }
     let zero = _mm512_setzero_si512();
     let mut lanes = [zero, zero, zero, last];
-    let mut carry = turned::<K>(number(carry));
+    let mut carry = reflect::<K>(number(carry));
 
     let (from, _) = from.as_chunks::<LANES>();
     let (from_singles, from_steps) = from.split_at(from.len() % VECTORS);
@@ -64,7 +64,7 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
     for from in from_singles {
         let vector = unknown(load(from));
         to.next().into_iter().for_each(|to| store(to, vector));
-        lanes = [lanes[1], lanes[2], lanes[3], _mm512_xor_si512(turned::<K>(vector), carry)];
+        lanes = [lanes[1], lanes[2], lanes[3], _mm512_xor_si512(reflect::<K>(vector), carry)];
         carry = zero;
     }
     let mut to = to_steps.as_chunks_mut::<VECTORS>().0.iter_mut();
@@ -79,18 +79,19 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
             store(&mut to[2], vectors[2]);
             store(&mut to[3], vectors[3]);
         }
-        lanes[0] = added(lanes[0], by, _mm512_xor_si512(turned::<K>(vectors[0]), carry));
-        lanes[1] = added(lanes[1], by, turned::<K>(vectors[1]));
-        lanes[2] = added(lanes[2], by, turned::<K>(vectors[2]));
-        lanes[3] = added(lanes[3], by, turned::<K>(vectors[3]));
+        lanes[0] = fold_onto(lanes[0], by, _mm512_xor_si512(reflect::<K>(vectors[0]), carry));
+        lanes[1] = fold_onto(lanes[1], by, reflect::<K>(vectors[1]));
+        lanes[2] = fold_onto(lanes[2], by, reflect::<K>(vectors[2]));
+        lanes[3] = fold_onto(lanes[3], by, reflect::<K>(vectors[3]));
         carry = zero;
     }
-    let sum = added(lanes[1], const { &ends(&K::POLYNOMIAL, 2) }, moved(lanes[0], const { &ends(&K::POLYNOMIAL, 3) }));
+    let sum =
+        fold_onto(lanes[1], const { &ends(&K::POLYNOMIAL, 2) }, fold(lanes[0], const { &ends(&K::POLYNOMIAL, 3) }));
     let sum = _mm512_xor_si512(
         sum,
-        added(lanes[3], const { &ends(&K::POLYNOMIAL, 0) }, moved(lanes[2], const { &ends(&K::POLYNOMIAL, 1) })),
+        fold_onto(lanes[3], const { &ends(&K::POLYNOMIAL, 0) }, fold(lanes[2], const { &ends(&K::POLYNOMIAL, 1) })),
     );
-    divided::<K>(joined(sum))
+    reduce::<K>(fold_lanes(sum))
 }
 
 /// From one step to the next.
@@ -109,10 +110,10 @@ const fn ends(polynomial: &Polynomial, following: u32) -> Pairs {
     [a, b, c, d, e, f, g, h]
 }
 
-/// Both halves of each lane times their numbers, added to `to`.
+/// Folds each lane by its constants, and adds the result to `to`.
 #[inline]
 #[target_feature(enable = "avx512f,vpclmulqdq")]
-fn added(vector: __m512i, by: &Pairs, to: __m512i) -> __m512i {
+fn fold_onto(vector: __m512i, by: &Pairs, to: __m512i) -> __m512i {
     let by = pairs(by);
     let low = _mm512_clmulepi64_epi128::<0x00>(vector, by);
     let high = _mm512_clmulepi64_epi128::<0x11>(vector, by);
@@ -120,27 +121,27 @@ fn added(vector: __m512i, by: &Pairs, to: __m512i) -> __m512i {
     _mm512_ternarylogic_epi64::<0x96>(low, high, to)
 }
 
-/// Both halves of each lane times their numbers, added.
+/// Folds each lane: both halves times their constants, added (xor).
 #[inline]
 #[target_feature(enable = "avx512f,vpclmulqdq")]
-fn moved(vector: __m512i, by: &Pairs) -> __m512i {
+fn fold(vector: __m512i, by: &Pairs) -> __m512i {
     let by = pairs(by);
     _mm512_xor_si512(_mm512_clmulepi64_epi128::<0x00>(vector, by), _mm512_clmulepi64_epi128::<0x11>(vector, by))
 }
 
-/// All lanes added.
+/// Folds all lanes into one, whose places the constants have made equal: they are added (xor).
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn joined(vector: __m512i) -> std::arch::x86_64::__m128i {
+fn fold_lanes(vector: __m512i) -> std::arch::x86_64::__m128i {
     let (a, b) = (_mm512_castsi512_si128(vector), _mm512_extracti32x4_epi32::<1>(vector));
     let (c, d) = (_mm512_extracti32x4_epi32::<2>(vector), _mm512_extracti32x4_epi32::<3>(vector));
     _mm_xor_si128(_mm_xor_si128(a, b), _mm_xor_si128(c, d))
 }
 
-/// Octets as lanes.
+/// Bytes as lanes of coefficients: reflected polynomials take them as they are, others the other way round.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn turned<K: Kind>(octets: __m512i) -> __m512i {
+fn reflect<K: Kind>(octets: __m512i) -> __m512i {
     if K::POLYNOMIAL.reflected {
         octets
     } else {
@@ -149,14 +150,14 @@ fn turned<K: Kind>(octets: __m512i) -> __m512i {
     }
 }
 
-/// The first `n` octets, 1 to 64, behind zeros.
+/// The first `n` bytes, 1 to 64, behind zeros.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vbmi2")]
 fn behind_zeros(octets: __m512i, n: usize) -> __m512i {
     _mm512_maskz_expand_epi8(__mmask64::MAX << (LANES - n), octets)
 }
 
-/// A remainder, to be added to a vector's first octets.
+/// A remainder, to be added to a vector's first bytes.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn number(octets: u32) -> __m512i {
@@ -175,37 +176,37 @@ fn unknown(mut vector: __m512i) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn pairs(by: &Pairs) -> __m512i {
-    // SAFETY: `by` is 64 readable octets, and the unaligned load asks no alignment.
+    // SAFETY: `by` is 64 readable bytes, and the unaligned load asks no alignment.
     unsafe { _mm512_loadu_si512(by.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load(from: &[u8; LANES]) -> __m512i {
-    // SAFETY: `from` is 64 readable octets, and the unaligned load asks no alignment.
+    // SAFETY: `from` is 64 readable bytes, and the unaligned load asks no alignment.
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn store(to: &mut [u8; LANES], vector: __m512i) {
-    // SAFETY: `to` is 64 octets that only we may write, and the unaligned store asks no alignment.
+    // SAFETY: `to` is 64 bytes that only we may write, and the unaligned store asks no alignment.
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), vector) }
 }
 
-/// The octets of `from`, 1 to 64, with zeros after them.
+/// The bytes of `from`, 1 to 64, with zeros after them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn load_head(from: &[u8]) -> __m512i {
-    // SAFETY: the mask has at most `from.len()` bits, from the lowest, and octets outside the mask are not touched.
+    // SAFETY: the mask has at most `from.len()` bits, from the lowest, and bytes outside the mask are not touched.
     unsafe { _mm512_maskz_loadu_epi8(mask(from.len()), from.as_ptr().cast()) }
 }
 
-/// Writes the first octets of `vector` over `to`, 1 to 64.
+/// Writes the first bytes of `vector` over `to`, 1 to 64.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn store_head(to: &mut [u8], vector: __m512i) {
-    // SAFETY: the mask has at most `to.len()` bits, from the lowest, and octets outside the mask are not touched.
+    // SAFETY: the mask has at most `to.len()` bits, from the lowest, and bytes outside the mask are not touched.
     unsafe { _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), mask(to.len()), vector) }
 }
 

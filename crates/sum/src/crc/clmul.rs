@@ -1,4 +1,4 @@
-//! PCLMULQDQ and SSE 4.1: 16 octets a vector, four vectors a step.
+//! PCLMULQDQ and SSE 4.1: 16 bytes a vector, four vectors a step.
 
 use std::arch::asm;
 use std::arch::x86_64::{
@@ -14,24 +14,24 @@ const VECTORS: usize = 4;
 
 /// The remainder of what `octets` is of, followed by `src`.
 #[target_feature(enable = "pclmulqdq,sse4.1")]
-pub(super) fn fold<K: Kind>(octets: u32, src: &[u8]) -> u32 {
+pub(super) fn update<K: Kind>(octets: u32, src: &[u8]) -> u32 {
     run::<K, false>(octets, &mut [], src)
 }
 
 /// The same, and copies `src` to `dst` of the same length.
 #[target_feature(enable = "pclmulqdq,sse4.1")]
-pub(super) fn copy<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
+pub(super) fn copy_and_update<K: Kind>(octets: u32, dst: &mut [u8], src: &[u8]) -> u32 {
     run::<K, true>(octets, dst, src)
 }
 
-/// The remainder of what `octets` is of, followed by the octets of three words, the first of each lowest. They come and
+/// The remainder of what `octets` is of, followed by the bytes of three words, the first of each lowest. They come and
 /// stay in registers: vectors that were stored in pieces just before are loaded late.
 #[target_feature(enable = "pclmulqdq,sse4.1")]
-pub(super) fn fold_words<K: Kind>(octets: u32, first: u64, second: u64, third: u64) -> u32 {
-    let lanes = [turned::<K>(pair([0, first ^ u64::from(octets)])), turned::<K>(pair([second, third]))];
-    divided::<K>(_mm_xor_si128(
-        moved(lanes[0], const { K::POLYNOMIAL.last(8 * 16) }),
-        moved(lanes[1], const { K::POLYNOMIAL.last(0) }),
+pub(super) fn update_words<K: Kind>(octets: u32, first: u64, second: u64, third: u64) -> u32 {
+    let lanes = [reflect::<K>(pair([0, first ^ u64::from(octets)])), reflect::<K>(pair([second, third]))];
+    reduce::<K>(_mm_xor_si128(
+        fold(lanes[0], const { K::POLYNOMIAL.last(8 * 16) }),
+        fold(lanes[1], const { K::POLYNOMIAL.last(0) }),
     ))
 }
 
@@ -43,9 +43,9 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
         if COPY {
             dst.copy_from_slice(src);
         }
-        return portable::fold::<K>(octets, src);
+        return portable::update::<K>(octets, src);
     };
-    // 1 to 16 octets, so that all others are whole vectors.
+    // 1 to 16 bytes, so that all others are whole vectors.
     let head = (src.len() - 1) % LANES + 1;
     let vector = load(first);
     let to = if COPY {
@@ -57,9 +57,9 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
     };
     let zero = _mm_setzero_si128();
     let vector = behind_zeros(_mm_xor_si128(vector, number(octets)), head);
-    let mut lanes = [zero, zero, zero, turned::<K>(vector)];
-    // Octets of the remainder that the head is too short for.
-    let mut carry = turned::<K>(number(beyond(octets, head)));
+    let mut lanes = [zero, zero, zero, reflect::<K>(vector)];
+    // Bytes of the remainder that the head is too short for.
+    let mut carry = reflect::<K>(number(beyond(octets, head)));
 
     let (from, _) = src[head..].as_chunks::<LANES>();
     let (from_singles, from_steps) = from.split_at(from.len() % VECTORS);
@@ -69,7 +69,7 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
     for from in from_singles {
         let vector = unknown(load(from));
         to.next().into_iter().for_each(|to| store(to, vector));
-        lanes = [lanes[1], lanes[2], lanes[3], _mm_xor_si128(turned::<K>(vector), carry)];
+        lanes = [lanes[1], lanes[2], lanes[3], _mm_xor_si128(reflect::<K>(vector), carry)];
         carry = zero;
     }
     let mut to = to_steps.as_chunks_mut::<VECTORS>().0.iter_mut();
@@ -83,25 +83,25 @@ fn run<K: Kind, const COPY: bool>(octets: u32, dst: &mut [u8], src: &[u8]) -> u3
             store(&mut to[2], vectors[2]);
             store(&mut to[3], vectors[3]);
         }
-        lanes[0] = _mm_xor_si128(moved(lanes[0], by), _mm_xor_si128(turned::<K>(vectors[0]), carry));
-        lanes[1] = _mm_xor_si128(moved(lanes[1], by), turned::<K>(vectors[1]));
-        lanes[2] = _mm_xor_si128(moved(lanes[2], by), turned::<K>(vectors[2]));
-        lanes[3] = _mm_xor_si128(moved(lanes[3], by), turned::<K>(vectors[3]));
+        lanes[0] = _mm_xor_si128(fold(lanes[0], by), _mm_xor_si128(reflect::<K>(vectors[0]), carry));
+        lanes[1] = _mm_xor_si128(fold(lanes[1], by), reflect::<K>(vectors[1]));
+        lanes[2] = _mm_xor_si128(fold(lanes[2], by), reflect::<K>(vectors[2]));
+        lanes[3] = _mm_xor_si128(fold(lanes[3], by), reflect::<K>(vectors[3]));
         carry = zero;
     }
     let [a, b, c, d] = lanes;
     let sum = _mm_xor_si128(
-        _mm_xor_si128(moved(a, const { K::POLYNOMIAL.last(8 * 48) }), moved(b, const { K::POLYNOMIAL.last(8 * 32) })),
-        _mm_xor_si128(moved(c, const { K::POLYNOMIAL.last(8 * 16) }), moved(d, const { K::POLYNOMIAL.last(0) })),
+        _mm_xor_si128(fold(a, const { K::POLYNOMIAL.last(8 * 48) }), fold(b, const { K::POLYNOMIAL.last(8 * 32) })),
+        _mm_xor_si128(fold(c, const { K::POLYNOMIAL.last(8 * 16) }), fold(d, const { K::POLYNOMIAL.last(0) })),
     );
-    divided::<K>(sum)
+    reduce::<K>(sum)
 }
 
 /// The remainder of what [`Polynomial::last`](super::Polynomial::last) made (Barrett): the quotient is a product's half,
 /// and the remainder what its product with the polynomial leaves.
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
-pub(super) fn divided<K: Kind>(sum: __m128i) -> u32 {
+pub(super) fn reduce<K: Kind>(sum: __m128i) -> u32 {
     let by = pair(const { K::POLYNOMIAL.barrett() });
     if K::POLYNOMIAL.reflected {
         let quotient = _mm_clmulepi64_si128::<0x00>(sum, by);
@@ -115,18 +115,18 @@ pub(super) fn divided<K: Kind>(sum: __m128i) -> u32 {
     }
 }
 
-/// Both halves of a lane times their numbers, added.
+/// Folds a lane: both halves times their constants, added (xor).
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
-fn moved(lane: __m128i, by: Pair) -> __m128i {
+fn fold(lane: __m128i, by: Pair) -> __m128i {
     let by = pair(by);
     _mm_xor_si128(_mm_clmulepi64_si128::<0x00>(lane, by), _mm_clmulepi64_si128::<0x11>(lane, by))
 }
 
-/// Octets as a lane.
+/// Bytes as a lane of coefficients: reflected polynomials take them as they are, others the other way round.
 #[inline]
 #[target_feature(enable = "sse4.1")]
-fn turned<K: Kind>(octets: __m128i) -> __m128i {
+fn reflect<K: Kind>(octets: __m128i) -> __m128i {
     if K::POLYNOMIAL.reflected {
         octets
     } else {
@@ -134,11 +134,11 @@ fn turned<K: Kind>(octets: __m128i) -> __m128i {
     }
 }
 
-/// The first `n` octets, 1 to 16, behind zeros.
+/// The first `n` bytes, 1 to 16, behind zeros.
 #[inline]
 #[target_feature(enable = "sse4.1")]
 pub(super) fn behind_zeros(octets: __m128i, n: usize) -> __m128i {
-    /// What a shuffle makes zero, and then the octets in order.
+    /// What a shuffle makes zero, and then the bytes in order.
     const PLACES: [u8; 2 * LANES] = [
         0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 1, 2, 3, 4,
         5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
@@ -155,7 +155,7 @@ fn pair([low, high]: Pair) -> __m128i {
     _mm_set_epi64x(high.cast_signed(), low.cast_signed())
 }
 
-/// A remainder, to be added to a vector's first octets.
+/// A remainder, to be added to a vector's first bytes.
 #[inline]
 #[target_feature(enable = "sse4.1")]
 pub(super) fn number(octets: u32) -> __m128i {
@@ -174,13 +174,13 @@ fn unknown(mut vector: __m128i) -> __m128i {
 #[inline]
 #[target_feature(enable = "sse4.1")]
 pub(super) fn load(from: &[u8; LANES]) -> __m128i {
-    // SAFETY: `from` is 16 readable octets, and the unaligned load asks no alignment.
+    // SAFETY: `from` is 16 readable bytes, and the unaligned load asks no alignment.
     unsafe { _mm_loadu_si128(from.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "sse4.1")]
 fn store(to: &mut [u8; LANES], vector: __m128i) {
-    // SAFETY: `to` is 16 octets that only we may write, and the unaligned store asks no alignment.
+    // SAFETY: `to` is 16 bytes that only we may write, and the unaligned store asks no alignment.
     unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), vector) }
 }

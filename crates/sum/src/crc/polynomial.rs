@@ -1,7 +1,7 @@
 //! The numbers that the forms multiply with, made of the polynomial when the crate is compiled.
 //!
 //! A lane is 128 bits of message in a register. Where bits run from the highest power of x to the lowest (as in zlib's
-//! CRC-32), bit `k` of a lane is the coefficient of x^(127-k), and otherwise, the octets having been reversed, that of
+//! CRC-32), bit `k` of a lane is the coefficient of x^(127-k), and otherwise, the bytes having been reversed, that of
 //! x^k. A product of two reflected halves comes out one power too high, which the numbers here make good.
 
 use super::portable;
@@ -12,7 +12,7 @@ pub(crate) struct Polynomial {
     degree: u32,
     /// The coefficients below the highest, that of x^0 lowest.
     low: u32,
-    /// Whether an octet's lowest bit is the first.
+    /// True if a byte's lowest bit is the first.
     pub(crate) reflected: bool,
 }
 
@@ -48,7 +48,7 @@ impl Polynomial {
         tables
     }
 
-    /// The remainder of one octet.
+    /// The remainder of one byte.
     const fn octet(&self, octet: usize) -> u32 {
         let mut rest = octet as u64;
         if self.reflected {

@@ -1,14 +1,14 @@
-//! Eight octets a step from tables, on any CPU (Kounavis and Berry, "A Systematic Approach to Building High Performance
+//! Eight bytes a step from tables, on any CPU (Kounavis and Berry, "A Systematic Approach to Building High Performance
 //! Software-based CRC Generators", 2005).
 
 use super::Kind;
 
-/// Octets a step; as many tables of 1 KiB.
+/// Bytes a step; as many tables of 1 KiB.
 pub(super) const STEP: usize = 8;
 
 /// The remainder of what `octets` is of, followed by `src`.
 #[inline]
-pub(super) fn fold<K: Kind>(mut octets: u32, src: &[u8]) -> u32 {
+pub(super) fn update<K: Kind>(mut octets: u32, src: &[u8]) -> u32 {
     let (steps, rest) = src.as_chunks::<STEP>();
     for step in steps {
         let mut step = *step;

@@ -12,12 +12,12 @@ use crate::{copy_and_crc32, crc16_t10dif, crc16_t10dif_update, crc32, crc32_upda
 const LONGEST: usize = if cfg!(miri) { 300 } else { 4200 };
 const ALIGNMENTS: usize = if cfg!(miri) { 3 } else { 64 };
 
-/// One octet of CRC-32, as its definition says it: bit by bit.
+/// One byte of CRC-32, as its definition says it: bit by bit.
 fn naive32(crc: u32, octet: u8) -> u32 {
     (0..8).fold(crc ^ u32::from(octet), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
 }
 
-/// One octet of the T10 guard.
+/// One byte of the T10 guard.
 fn naive16(crc: u16, octet: u8) -> u16 {
     (0..8).fold(crc ^ u16::from(octet) << 8, |crc, _| if crc >> 15 == 1 { crc << 1 ^ 0x8bb7 } else { crc << 1 })
 }
@@ -32,7 +32,7 @@ fn available() -> impl Iterator<Item = Form> {
     })
 }
 
-/// Octets without a pattern that a misplaced word could hide in.
+/// Bytes without a pattern that a misplaced word could hide in.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -45,7 +45,7 @@ fn noise(len: usize) -> Vec<u8> {
 }
 
 /// A form's remainder of every length at every alignment, begun with all kinds of remainders, against one that `step`
-/// carries on octet by octet; `octets` says how a remainder stands in the engine.
+/// carries on byte by byte; `octets` says how a remainder stands in the engine.
 fn every_length<K: Kind, T: Copy>(first: [T; 2], step: fn(T, u8) -> T, octets: fn(T) -> u32) {
     let data = noise(LONGEST + ALIGNMENTS);
     for form in available() {
@@ -55,7 +55,7 @@ fn every_length<K: Kind, T: Copy>(first: [T; 2], step: fn(T, u8) -> T, octets: f
             let mut right = begun;
             for len in 0..=LONGEST {
                 // SAFETY: `available` returned the form.
-                let got = unsafe { form.fold::<K>(octets(begun), &bytes[..len]) };
+                let got = unsafe { form.update::<K>(octets(begun), &bytes[..len]) };
                 assert_eq!(got, octets(right), "{form:?}, {len} octets at {start}");
                 right = step(right, bytes.get(len).copied().unwrap_or_default());
             }
@@ -87,8 +87,8 @@ fn every_form_copies_every_length_and_nothing_more() {
             let mut dst = vec![0xa5; LONGEST + 2 * ALIGNMENTS];
             let begun = 0x89ab_cdef;
             // SAFETY: `available` returned the form.
-            let got = unsafe { form.copy::<Crc32>(begun, &mut dst[to..to + len], src) };
-            assert_eq!(got, portable::fold::<Crc32>(begun, src), "{form:?}, {len} octets");
+            let got = unsafe { form.copy_and_update::<Crc32>(begun, &mut dst[to..to + len], src) };
+            assert_eq!(got, portable::update::<Crc32>(begun, src), "{form:?}, {len} octets");
             assert_eq!(&dst[to..to + len], src, "{form:?}, {len} octets");
             let outside = dst[..to].iter().chain(&dst[to + len..]);
             assert!(outside.into_iter().all(|&octet| octet == 0xa5), "{form:?}, {len} octets: wrote outside");
@@ -143,7 +143,7 @@ proptest! {
         for form in available() {
             // SAFETY: `available` returned the form.
             let (got, got16) =
-                unsafe { (form.fold_words::<Crc32>(crc, words), form.fold_words::<Crc16T10Dif>(octets16(guard), words)) };
+                unsafe { (form.update_words::<Crc32>(crc, words), form.update_words::<Crc16T10Dif>(octets16(guard), words)) };
             prop_assert_eq!((got, got16), (right, octets16(right16)), "{:?}", form);
         }
     }

@@ -1,4 +1,4 @@
-//! AVX2: 32 octets an instruction, four instructions a step.
+//! AVX2: 32 bytes an instruction, four instructions a step.
 
 use std::arch::asm;
 use std::arch::x86_64::{
@@ -12,7 +12,7 @@ use super::{add, portable};
 const LANES: usize = 32;
 const STEP: usize = 4 * LANES;
 
-/// The partial of `src`, at most `BLOCK` octets.
+/// The partial of `src`, at most `BLOCK` bytes.
 #[target_feature(enable = "avx2")]
 pub(super) fn sum(src: &[u8]) -> u64 {
     let (steps, rest) = src.as_chunks::<STEP>();
@@ -29,7 +29,7 @@ pub(super) fn sum(src: &[u8]) -> u64 {
     add(total.partial(), portable::sum(rest))
 }
 
-/// Copies `src`, at most `BLOCK` octets, to `dst` of the same length; returns its partial.
+/// Copies `src`, at most `BLOCK` bytes, to `dst` of the same length; returns its partial.
 #[target_feature(enable = "avx2")]
 pub(super) fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
     let (to_steps, to_rest) = dst.as_chunks_mut::<STEP>();
@@ -97,13 +97,13 @@ impl Total {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load(from: &[u8; LANES]) -> __m256i {
-    // SAFETY: `from` is 32 readable octets, and the unaligned load asks no alignment.
+    // SAFETY: `from` is 32 readable bytes, and the unaligned load asks no alignment.
     unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
 fn store(to: &mut [u8; LANES], vector: __m256i) {
-    // SAFETY: `to` is 32 octets that only we may write, and the unaligned store asks no alignment.
+    // SAFETY: `to` is 32 bytes that only we may write, and the unaligned store asks no alignment.
     unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), vector) }
 }

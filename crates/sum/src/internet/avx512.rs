@@ -1,4 +1,4 @@
-//! AVX-512 (F, BW and VNNI): 64 octets an instruction, four instructions a step, and the tail under a mask.
+//! AVX-512 (F, BW and VNNI): 64 bytes an instruction, four instructions a step, and the tail under a mask.
 
 use std::arch::asm;
 use std::arch::x86_64::{
@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 const LANES: usize = 64;
 const STEP: usize = 4 * LANES;
 
-/// The partial of `src`, at most `BLOCK` octets.
+/// The partial of `src`, at most `BLOCK` bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 pub(super) fn sum(src: &[u8]) -> u64 {
     let (steps, rest) = src.as_chunks::<STEP>();
@@ -32,12 +32,12 @@ pub(super) fn sum(src: &[u8]) -> u64 {
     total.partial()
 }
 
-/// Copies `src`, at most `BLOCK` octets, to `dst` of the same length; returns its partial.
+/// Copies `src`, at most `BLOCK` bytes, to `dst` of the same length; returns its partial.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 pub(super) fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
     let mut total = Total::zero();
     // Stores that cross cache lines take twice as long: a first, short one brings the others to where lines begin. An
-    // odd one would put high octets into the place of low ones.
+    // odd one would put high bytes into the place of low ones.
     let skew = dst.as_ptr().align_offset(LANES);
     let skew = if skew.is_multiple_of(2) && src.len() > STEP { skew } else { 0 };
     let (to_skew, to) = dst.split_at_mut(skew);
@@ -137,30 +137,30 @@ impl Total {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load(from: &[u8; LANES]) -> __m512i {
-    // SAFETY: `from` is 64 readable octets, and the unaligned load asks no alignment.
+    // SAFETY: `from` is 64 readable bytes, and the unaligned load asks no alignment.
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn store(to: &mut [u8; LANES], vector: __m512i) {
-    // SAFETY: `to` is 64 octets that only we may write, and the unaligned store asks no alignment.
+    // SAFETY: `to` is 64 bytes that only we may write, and the unaligned store asks no alignment.
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), vector) }
 }
 
-/// The octets of `from` with zeros after them.
+/// The bytes of `from` with zeros after them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn load_tail(from: &[u8]) -> __m512i {
-    // SAFETY: the mask has at most `from.len()` bits, from the lowest, and octets outside the mask are not touched.
+    // SAFETY: the mask has at most `from.len()` bits, from the lowest, and bytes outside the mask are not touched.
     unsafe { _mm512_maskz_loadu_epi8(mask(from.len()), from.as_ptr().cast()) }
 }
 
-/// Writes the first octets of `vector` over `to`.
+/// Writes the first bytes of `vector` over `to`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn store_tail(to: &mut [u8], vector: __m512i) {
-    // SAFETY: the mask has at most `to.len()` bits, from the lowest, and octets outside the mask are not touched.
+    // SAFETY: the mask has at most `to.len()` bits, from the lowest, and bytes outside the mask are not touched.
     unsafe { _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), mask(to.len()), vector) }
 }
 

@@ -5,7 +5,7 @@ use super::add;
 const CHAINS: usize = 4;
 const STEP: usize = 8 * CHAINS;
 
-/// Below this many octets a copy in pieces of fixed sizes is the fastest, wide forms included.
+/// Below this many bytes a copy in pieces of fixed sizes is the fastest, wide forms included.
 pub(super) const SHORT: usize = 128;
 
 /// The partial of `src`.
@@ -38,7 +38,7 @@ pub(super) fn copy(dst: &mut [u8], src: &[u8]) -> u64 {
     add(join(chains), copy_short(to_rest, from_rest))
 }
 
-/// Copies less than [`SHORT`] octets by halving pieces, each of a fixed size: shorter than a call of `memcpy` takes.
+/// Copies less than [`SHORT`] bytes by halving pieces, each of a fixed size: shorter than a call of `memcpy` takes.
 #[inline]
 pub(super) fn copy_short(dst: &mut [u8], src: &[u8]) -> u64 {
     let (mut to, mut from, mut sum) = (dst, src, 0);
@@ -55,7 +55,7 @@ pub(super) fn copy_short(dst: &mut [u8], src: &[u8]) -> u64 {
     sum
 }
 
-/// Copies and adds the first `N` octets, if there are so many.
+/// Copies and adds the first `N` bytes, if there are so many.
 #[inline]
 fn piece<const N: usize>(to: &mut &mut [u8], from: &mut &[u8], sum: &mut u64) {
     let Some((first, rest)) = from.split_first_chunk::<N>() else { return };
@@ -83,7 +83,7 @@ fn join([a, b, c, d]: [u64; CHAINS]) -> u64 {
     add(add(a, b), add(c, d))
 }
 
-/// The partial of what is left after the steps, by halving words; the last odd octet has a zero after it.
+/// The partial of what is left after the steps, by halving words; the last odd byte has a zero after it.
 #[inline]
 fn tail(rest: &[u8]) -> u64 {
     let (words, rest) = rest.as_chunks::<8>();

@@ -39,7 +39,7 @@ fn sum_by(form: Form, bytes: &[u8]) -> u16 {
     !u16::from_be(fold(unsafe { form.sum(bytes) }))
 }
 
-/// Octets without a pattern that a misplaced word could hide in.
+/// Bytes without a pattern that a misplaced word could hide in.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -57,7 +57,7 @@ fn every_form_sums_every_length_at_every_alignment() {
     for form in available() {
         for start in 0..ALIGNMENTS {
             let bytes = &data[start..start + LONGEST];
-            // The oracle grows with the length: an octet is the high half of its word, then the low half.
+            // The oracle grows with the length: a byte is the high half of its word, then the low half.
             let mut words = 0_u64;
             for len in 0..=LONGEST {
                 assert_eq!(sum_by(form, &bytes[..len]), folded(words), "{form:?}, {len} octets at {start}");

@@ -4,6 +4,13 @@ use super::{ElsCommand, payload};
 use crate::field::{array_at, put, u32_at};
 use crate::{Error, FcId, Wwn};
 
+/// Offsets of the fields of LOGO (FC-LS-3, LOGO).
+mod logo {
+    pub(super) const COMMAND: usize = 0;
+    pub(super) const N_PORT_ID: usize = 5;
+    pub(super) const PORT_NAME: usize = 8;
+}
+
 /// Logout (FC-LS-3, LOGO): the command's word, `0, N_Port_ID`, the port's name. The LS_ACC has no more than its
 /// word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +22,7 @@ pub struct LogoRepr {
 }
 
 impl LogoRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 16;
 
     /// The request in a payload.
@@ -25,18 +32,30 @@ impl LogoRepr {
     /// [`Error::Truncated`] when it is shorter.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let octets: &[u8; Self::LEN] = payload(octets)?;
-        Ok(Self { id: FcId::from_octets(array_at(octets, 5)), port_name: Wwn(u64::from_be_bytes(array_at(octets, 8))) })
+        Ok(Self {
+            id: FcId::from_octets(array_at(octets, logo::N_PORT_ID)),
+            port_name: Wwn(u64::from_be_bytes(array_at(octets, logo::PORT_NAME))),
+        })
     }
 
     /// The payload.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        put(&mut octets, 0, &ElsCommand::LOGO.word());
-        put(&mut octets, 5, &self.id.octets());
-        put(&mut octets, 8, &self.port_name.0.to_be_bytes());
+        put(&mut octets, logo::COMMAND, &ElsCommand::LOGO.word());
+        put(&mut octets, logo::N_PORT_ID, &self.id.octets());
+        put(&mut octets, logo::PORT_NAME, &self.port_name.0.to_be_bytes());
         octets
     }
+}
+
+/// Offsets of the fields of ADISC and its LS_ACC (FC-LS-3, ADISC).
+mod adisc {
+    pub(super) const COMMAND: usize = 0;
+    pub(super) const HARD_ADDRESS: usize = 5;
+    pub(super) const PORT_NAME: usize = 8;
+    pub(super) const NODE_NAME: usize = 16;
+    pub(super) const N_PORT_ID: usize = 25;
 }
 
 /// Discover address, request and LS_ACC alike (FC-LS-3, ADISC): the command's word, `0, hard address`, the
@@ -54,7 +73,7 @@ pub struct AdiscRepr {
 }
 
 impl AdiscRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 28;
 
     /// The address in a payload.
@@ -65,10 +84,10 @@ impl AdiscRepr {
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let octets: &[u8; Self::LEN] = payload(octets)?;
         Ok(Self {
-            hard_address: FcId::from_octets(array_at(octets, 5)),
-            port_name: Wwn(u64::from_be_bytes(array_at(octets, 8))),
-            node_name: Wwn(u64::from_be_bytes(array_at(octets, 16))),
-            id: FcId::from_octets(array_at(octets, 25)),
+            hard_address: FcId::from_octets(array_at(octets, adisc::HARD_ADDRESS)),
+            port_name: Wwn(u64::from_be_bytes(array_at(octets, adisc::PORT_NAME))),
+            node_name: Wwn(u64::from_be_bytes(array_at(octets, adisc::NODE_NAME))),
+            id: FcId::from_octets(array_at(octets, adisc::N_PORT_ID)),
         })
     }
 
@@ -76,13 +95,21 @@ impl AdiscRepr {
     #[must_use]
     pub fn octets(&self, command: ElsCommand) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        put(&mut octets, 0, &command.word());
-        put(&mut octets, 5, &self.hard_address.octets());
-        put(&mut octets, 8, &self.port_name.0.to_be_bytes());
-        put(&mut octets, 16, &self.node_name.0.to_be_bytes());
-        put(&mut octets, 25, &self.id.octets());
+        put(&mut octets, adisc::COMMAND, &command.word());
+        put(&mut octets, adisc::HARD_ADDRESS, &self.hard_address.octets());
+        put(&mut octets, adisc::PORT_NAME, &self.port_name.0.to_be_bytes());
+        put(&mut octets, adisc::NODE_NAME, &self.node_name.0.to_be_bytes());
+        put(&mut octets, adisc::N_PORT_ID, &self.id.octets());
         octets
     }
+}
+
+/// Offsets of the fields of the LS_ACC to RTV (FC-LS-3, RTV).
+mod rtv_acc {
+    pub(super) const COMMAND: usize = 0;
+    pub(super) const R_A_TOV: usize = 4;
+    pub(super) const E_D_TOV: usize = 8;
+    pub(super) const QUALIFIER: usize = 12;
 }
 
 /// The LS_ACC to RTV (FC-LS-3, RTV): the command's word, R_A_TOV, E_D_TOV, and a qualifier that says what
@@ -98,7 +125,7 @@ pub struct RtvAccRepr {
 }
 
 impl RtvAccRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 16;
     /// E_D_TOV counts nanoseconds.
     pub const NANOSECONDS: u32 = 0x0400_0000;
@@ -110,17 +137,21 @@ impl RtvAccRepr {
     /// [`Error::Truncated`] when it is shorter.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let octets: &[u8; Self::LEN] = payload(octets)?;
-        Ok(Self { r_a_tov: u32_at(octets, 4), e_d_tov: u32_at(octets, 8), qualifier: u32_at(octets, 12) })
+        Ok(Self {
+            r_a_tov: u32_at(octets, rtv_acc::R_A_TOV),
+            e_d_tov: u32_at(octets, rtv_acc::E_D_TOV),
+            qualifier: u32_at(octets, rtv_acc::QUALIFIER),
+        })
     }
 
     /// The payload.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        put(&mut octets, 0, &ElsCommand::LS_ACC.word());
-        put(&mut octets, 4, &self.r_a_tov.to_be_bytes());
-        put(&mut octets, 8, &self.e_d_tov.to_be_bytes());
-        put(&mut octets, 12, &self.qualifier.to_be_bytes());
+        put(&mut octets, rtv_acc::COMMAND, &ElsCommand::LS_ACC.word());
+        put(&mut octets, rtv_acc::R_A_TOV, &self.r_a_tov.to_be_bytes());
+        put(&mut octets, rtv_acc::E_D_TOV, &self.e_d_tov.to_be_bytes());
+        put(&mut octets, rtv_acc::QUALIFIER, &self.qualifier.to_be_bytes());
         octets
     }
 

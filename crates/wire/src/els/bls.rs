@@ -1,8 +1,18 @@
 //! BA_ACC and BA_RJT: what became of an ABTS, which itself has no payload.
 
 use super::payload;
-use crate::Error;
 use crate::field::{put, put_u16, u16_at};
+use crate::{Error, OxId, RxId};
+
+/// Offsets of the fields of BA_ACC (FC-FS-3, Basic Accept).
+mod ba_acc {
+    pub(super) const SEQ_ID_VALIDITY: usize = 0;
+    pub(super) const SEQ_ID: usize = 1;
+    pub(super) const OX_ID: usize = 4;
+    pub(super) const RX_ID: usize = 6;
+    pub(super) const LOW_SEQ_CNT: usize = 8;
+    pub(super) const HIGH_SEQ_CNT: usize = 10;
+}
 
 /// Basic accept of an ABTS (FC-FS-3, BA_ACC): `valid, SEQ_ID, 0, 0`, OX_ID, RX_ID, lowest and highest SEQ_CNT
 /// that are aborted.
@@ -11,9 +21,9 @@ pub struct BaAccRepr {
     /// The last sequence that can be delivered, if the one who answers says so: 0x80 on the wire; else 0.
     pub last_seq_id: Option<u8>,
     /// As the originator calls the exchange.
-    pub ox_id: u16,
+    pub ox_id: OxId,
     /// As the responder does.
-    pub rx_id: u16,
+    pub rx_id: RxId,
     /// The first SEQ_CNT that is aborted.
     pub low_seq_cnt: u16,
     /// The last.
@@ -21,7 +31,7 @@ pub struct BaAccRepr {
 }
 
 impl BaAccRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 12;
 
     /// The values in a payload.
@@ -32,11 +42,11 @@ impl BaAccRepr {
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let octets: &[u8; Self::LEN] = payload(octets)?;
         Ok(Self {
-            last_seq_id: (octets[0] & 0x80 != 0).then_some(octets[1]),
-            ox_id: u16_at(octets, 4),
-            rx_id: u16_at(octets, 6),
-            low_seq_cnt: u16_at(octets, 8),
-            high_seq_cnt: u16_at(octets, 10),
+            last_seq_id: (octets[ba_acc::SEQ_ID_VALIDITY] & 0x80 != 0).then_some(octets[ba_acc::SEQ_ID]),
+            ox_id: OxId::parse(octets, ba_acc::OX_ID),
+            rx_id: RxId::parse(octets, ba_acc::RX_ID),
+            low_seq_cnt: u16_at(octets, ba_acc::LOW_SEQ_CNT),
+            high_seq_cnt: u16_at(octets, ba_acc::HIGH_SEQ_CNT),
         })
     }
 
@@ -45,12 +55,12 @@ impl BaAccRepr {
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
         if let Some(seq_id) = self.last_seq_id {
-            put(&mut octets, 0, &[0x80, seq_id]);
+            put(&mut octets, ba_acc::SEQ_ID_VALIDITY, &[0x80, seq_id]);
         }
-        put_u16(&mut octets, 4, self.ox_id);
-        put_u16(&mut octets, 6, self.rx_id);
-        put_u16(&mut octets, 8, self.low_seq_cnt);
-        put_u16(&mut octets, 10, self.high_seq_cnt);
+        self.ox_id.emit(&mut octets, ba_acc::OX_ID);
+        self.rx_id.emit(&mut octets, ba_acc::RX_ID);
+        put_u16(&mut octets, ba_acc::LOW_SEQ_CNT, self.low_seq_cnt);
+        put_u16(&mut octets, ba_acc::HIGH_SEQ_CNT, self.high_seq_cnt);
         octets
     }
 }
@@ -67,7 +77,7 @@ pub struct BaRjtRepr {
 }
 
 impl BaRjtRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 4;
     /// Reason: the request makes no sense.
     pub const LOGICAL_ERROR: u8 = 0x03;

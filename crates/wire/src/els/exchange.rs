@@ -1,8 +1,8 @@
 //! REC, RRQ and the LS_ACC to REC: what became of an exchange.
 
 use super::{ElsCommand, payload};
-use crate::field::{array_at, put, put_u16, u16_at, u32_at};
-use crate::{Error, FcId};
+use crate::field::{array_at, put, u32_at};
+use crate::{Error, FcId, OxId, RxId};
 
 /// Status of an exchange (FC-FS-3, exchange status block).
 pub mod e_stat {
@@ -18,6 +18,14 @@ pub mod e_stat {
     pub const RECOVERY_QUALIFIER: u32 = 0x0400_0000;
 }
 
+/// Offsets of the fields of REC and RRQ (FC-LS-3, REC and RRQ).
+mod rec_rrq {
+    pub(super) const COMMAND: usize = 0;
+    pub(super) const ORIGINATOR: usize = 5;
+    pub(super) const OX_ID: usize = 8;
+    pub(super) const RX_ID: usize = 10;
+}
+
 /// Which exchange REC and RRQ are about (FC-LS-3, RRQ and REC): the command's word, `0, S_ID`, OX_ID,
 /// RX_ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,13 +33,13 @@ pub struct ExchangeRepr {
     /// The exchange's originator.
     pub originator: FcId,
     /// As the originator calls it.
-    pub ox_id: u16,
-    /// As the responder calls it; 0xffff if it is not known.
-    pub rx_id: u16,
+    pub ox_id: OxId,
+    /// As the responder calls it; unassigned if it is not known.
+    pub rx_id: RxId,
 }
 
 impl ExchangeRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 12;
 
     /// The exchange in a payload.
@@ -42,9 +50,9 @@ impl ExchangeRepr {
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let octets: &[u8; Self::LEN] = payload(octets)?;
         Ok(Self {
-            originator: FcId::from_octets(array_at(octets, 5)),
-            ox_id: u16_at(octets, 8),
-            rx_id: u16_at(octets, 10),
+            originator: FcId::from_octets(array_at(octets, rec_rrq::ORIGINATOR)),
+            ox_id: OxId::parse(octets, rec_rrq::OX_ID),
+            rx_id: RxId::parse(octets, rec_rrq::RX_ID),
         })
     }
 
@@ -52,12 +60,23 @@ impl ExchangeRepr {
     #[must_use]
     pub fn octets(&self, command: ElsCommand) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        put(&mut octets, 0, &command.word());
-        put(&mut octets, 5, &self.originator.octets());
-        put_u16(&mut octets, 8, self.ox_id);
-        put_u16(&mut octets, 10, self.rx_id);
+        put(&mut octets, rec_rrq::COMMAND, &command.word());
+        put(&mut octets, rec_rrq::ORIGINATOR, &self.originator.octets());
+        self.ox_id.emit(&mut octets, rec_rrq::OX_ID);
+        self.rx_id.emit(&mut octets, rec_rrq::RX_ID);
         octets
     }
+}
+
+/// Offsets of the fields of the LS_ACC to REC (FC-LS-3, REC).
+mod rec_acc {
+    pub(super) const COMMAND: usize = 0;
+    pub(super) const OX_ID: usize = 4;
+    pub(super) const RX_ID: usize = 6;
+    pub(super) const ORIGINATOR: usize = 9;
+    pub(super) const RESPONDER: usize = 13;
+    pub(super) const TRANSFERRED: usize = 16;
+    pub(super) const STATUS: usize = 20;
 }
 
 /// The LS_ACC to REC (FC-LS-3, REC): the command's word, OX_ID, RX_ID, `0, originator`, `0, responder`, how
@@ -65,21 +84,21 @@ impl ExchangeRepr {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecAccRepr {
     /// As the originator calls it.
-    pub ox_id: u16,
+    pub ox_id: OxId,
     /// As the responder calls it.
-    pub rx_id: u16,
+    pub rx_id: RxId,
     /// The exchange's originator.
     pub originator: FcId,
     /// Its responder.
     pub responder: FcId,
-    /// FC4VALUE: in FCP, octets that were received or sent without a gap (FCP-4, REC).
+    /// FC4VALUE: in FCP, bytes that were received or sent without a gap (FCP-4, REC).
     pub transferred: u32,
     /// Bits of [`e_stat`].
     pub status: u32,
 }
 
 impl RecAccRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 24;
 
     /// The values in a payload.
@@ -90,12 +109,12 @@ impl RecAccRepr {
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let octets: &[u8; Self::LEN] = payload(octets)?;
         Ok(Self {
-            ox_id: u16_at(octets, 4),
-            rx_id: u16_at(octets, 6),
-            originator: FcId::from_octets(array_at(octets, 9)),
-            responder: FcId::from_octets(array_at(octets, 13)),
-            transferred: u32_at(octets, 16),
-            status: u32_at(octets, 20),
+            ox_id: OxId::parse(octets, rec_acc::OX_ID),
+            rx_id: RxId::parse(octets, rec_acc::RX_ID),
+            originator: FcId::from_octets(array_at(octets, rec_acc::ORIGINATOR)),
+            responder: FcId::from_octets(array_at(octets, rec_acc::RESPONDER)),
+            transferred: u32_at(octets, rec_acc::TRANSFERRED),
+            status: u32_at(octets, rec_acc::STATUS),
         })
     }
 
@@ -103,13 +122,13 @@ impl RecAccRepr {
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        put(&mut octets, 0, &ElsCommand::LS_ACC.word());
-        put_u16(&mut octets, 4, self.ox_id);
-        put_u16(&mut octets, 6, self.rx_id);
-        put(&mut octets, 9, &self.originator.octets());
-        put(&mut octets, 13, &self.responder.octets());
-        put(&mut octets, 16, &self.transferred.to_be_bytes());
-        put(&mut octets, 20, &self.status.to_be_bytes());
+        put(&mut octets, rec_acc::COMMAND, &ElsCommand::LS_ACC.word());
+        self.ox_id.emit(&mut octets, rec_acc::OX_ID);
+        self.rx_id.emit(&mut octets, rec_acc::RX_ID);
+        put(&mut octets, rec_acc::ORIGINATOR, &self.originator.octets());
+        put(&mut octets, rec_acc::RESPONDER, &self.responder.octets());
+        put(&mut octets, rec_acc::TRANSFERRED, &self.transferred.to_be_bytes());
+        put(&mut octets, rec_acc::STATUS, &self.status.to_be_bytes());
         octets
     }
 }

@@ -4,6 +4,21 @@ use super::{ElsCommand, payload};
 use crate::field::{array_at, put, put_u16, u16_at, u32_at};
 use crate::{Error, Wwn};
 
+/// Offsets of the fields of a login and its LS_ACC (FC-LS-3, login and service parameters).
+mod field {
+    pub(super) const COMMAND: usize = 0;
+    pub(super) const VERSION: usize = 4;
+    pub(super) const BB_CREDIT: usize = 6;
+    pub(super) const FEATURES: usize = 8;
+    pub(super) const RECEIVE_SIZE: usize = 10;
+    pub(super) const SEQUENCES: usize = 12;
+    pub(super) const RELATIVE_OFFSET: usize = 14;
+    pub(super) const E_D_TOV: usize = 16;
+    pub(super) const PORT_NAME: usize = 20;
+    pub(super) const NODE_NAME: usize = 28;
+    pub(super) const CLASS_3: usize = 68;
+}
+
 /// Service parameters of a port: the payload of FLOGI, FDISC, PLOGI and of the LS_ACC to each (FC-LS-3, login and
 /// service parameters). Of the classes only class 3 is kept: FCoE carries no other. What is not named is zero.
 ///
@@ -37,7 +52,7 @@ pub struct LoginRepr {
     pub features: u16,
     /// Buffer-to-buffer state change number: four bits.
     pub bb_sc_n: u8,
-    /// Octets of payload that it takes in a frame: twelve bits.
+    /// Bytes of payload that it takes in a frame: twelve bits.
     pub receive_size: u16,
     /// Sequences at a time in all classes.
     pub sequences: u16,
@@ -53,6 +68,17 @@ pub struct LoginRepr {
     pub class_3: ClassParameters,
 }
 
+/// Offsets of the fields of a class (FC-LS-3, class service parameters).
+mod class {
+    pub(super) const OPTIONS: usize = 0;
+    pub(super) const INITIATOR_CONTROL: usize = 2;
+    pub(super) const RECIPIENT_CONTROL: usize = 4;
+    pub(super) const RECEIVE_SIZE: usize = 6;
+    pub(super) const SEQUENCES: usize = 8;
+    pub(super) const CREDIT: usize = 10;
+    pub(super) const OPEN_SEQUENCES: usize = 12;
+}
+
 /// Parameters of one class (FC-LS-3, class service parameters).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClassParameters {
@@ -62,7 +88,7 @@ pub struct ClassParameters {
     pub initiator_control: u16,
     /// What it can do as recipient.
     pub recipient_control: u16,
-    /// Octets of payload that it takes in a frame.
+    /// Bytes of payload that it takes in a frame.
     pub receive_size: u16,
     /// Sequences at a time.
     pub sequences: u16,
@@ -73,7 +99,7 @@ pub struct ClassParameters {
 }
 
 impl LoginRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 116;
     /// Continuously increasing relative offset, in [`LoginRepr::features`].
     pub const CONTINUOUS_OFFSET: u16 = 0x8000;
@@ -87,19 +113,19 @@ impl LoginRepr {
     /// [`Error::Truncated`] when it is shorter.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let octets: &[u8; Self::LEN] = payload(octets)?;
-        let size = u16_at(octets, 10);
+        let size = u16_at(octets, field::RECEIVE_SIZE);
         Ok(Self {
-            version: u16_at(octets, 4),
-            bb_credit: u16_at(octets, 6),
-            features: u16_at(octets, 8),
-            bb_sc_n: octets[10] >> 4,
+            version: u16_at(octets, field::VERSION),
+            bb_credit: u16_at(octets, field::BB_CREDIT),
+            features: u16_at(octets, field::FEATURES),
+            bb_sc_n: octets[field::RECEIVE_SIZE] >> 4,
             receive_size: size & 0x0fff,
-            sequences: u16_at(octets, 12),
-            relative_offset: u16_at(octets, 14),
-            e_d_tov: u32_at(octets, 16),
-            port_name: Wwn(u64::from_be_bytes(array_at(octets, 20))),
-            node_name: Wwn(u64::from_be_bytes(array_at(octets, 28))),
-            class_3: ClassParameters::parse(&array_at(octets, 68)),
+            sequences: u16_at(octets, field::SEQUENCES),
+            relative_offset: u16_at(octets, field::RELATIVE_OFFSET),
+            e_d_tov: u32_at(octets, field::E_D_TOV),
+            port_name: Wwn(u64::from_be_bytes(array_at(octets, field::PORT_NAME))),
+            node_name: Wwn(u64::from_be_bytes(array_at(octets, field::NODE_NAME))),
+            class_3: ClassParameters::parse(&array_at(octets, field::CLASS_3)),
         })
     }
 
@@ -107,17 +133,17 @@ impl LoginRepr {
     #[must_use]
     pub fn octets(&self, command: ElsCommand) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        put(&mut octets, 0, &command.word());
-        put_u16(&mut octets, 4, self.version);
-        put_u16(&mut octets, 6, self.bb_credit);
-        put_u16(&mut octets, 8, self.features);
-        put_u16(&mut octets, 10, u16::from(self.bb_sc_n & 0xf) << 12 | self.receive_size & 0x0fff);
-        put_u16(&mut octets, 12, self.sequences);
-        put_u16(&mut octets, 14, self.relative_offset);
-        put(&mut octets, 16, &self.e_d_tov.to_be_bytes());
-        put(&mut octets, 20, &self.port_name.0.to_be_bytes());
-        put(&mut octets, 28, &self.node_name.0.to_be_bytes());
-        put(&mut octets, 68, &self.class_3.octets());
+        put(&mut octets, field::COMMAND, &command.word());
+        put_u16(&mut octets, field::VERSION, self.version);
+        put_u16(&mut octets, field::BB_CREDIT, self.bb_credit);
+        put_u16(&mut octets, field::FEATURES, self.features);
+        put_u16(&mut octets, field::RECEIVE_SIZE, u16::from(self.bb_sc_n & 0xf) << 12 | self.receive_size & 0x0fff);
+        put_u16(&mut octets, field::SEQUENCES, self.sequences);
+        put_u16(&mut octets, field::RELATIVE_OFFSET, self.relative_offset);
+        put(&mut octets, field::E_D_TOV, &self.e_d_tov.to_be_bytes());
+        put(&mut octets, field::PORT_NAME, &self.port_name.0.to_be_bytes());
+        put(&mut octets, field::NODE_NAME, &self.node_name.0.to_be_bytes());
+        put(&mut octets, field::CLASS_3, &self.class_3.octets());
         octets
     }
 }
@@ -130,34 +156,34 @@ impl ClassParameters {
 
     fn parse(octets: &[u8; 16]) -> Self {
         Self {
-            options: u16_at(octets, 0),
-            initiator_control: u16_at(octets, 2),
-            recipient_control: u16_at(octets, 4),
-            receive_size: u16_at(octets, 6),
-            sequences: u16_at(octets, 8),
-            credit: u16_at(octets, 10),
-            open_sequences: u16_at(octets, 12),
+            options: u16_at(octets, class::OPTIONS),
+            initiator_control: u16_at(octets, class::INITIATOR_CONTROL),
+            recipient_control: u16_at(octets, class::RECIPIENT_CONTROL),
+            receive_size: u16_at(octets, class::RECEIVE_SIZE),
+            sequences: u16_at(octets, class::SEQUENCES),
+            credit: u16_at(octets, class::CREDIT),
+            open_sequences: u16_at(octets, class::OPEN_SEQUENCES),
         }
     }
 
     fn octets(&self) -> [u8; 16] {
         let mut octets = [0; 16];
         let fields = [
-            self.options,
-            self.initiator_control,
-            self.recipient_control,
-            self.receive_size,
-            self.sequences,
-            self.credit,
-            self.open_sequences,
+            (class::OPTIONS, self.options),
+            (class::INITIATOR_CONTROL, self.initiator_control),
+            (class::RECIPIENT_CONTROL, self.recipient_control),
+            (class::RECEIVE_SIZE, self.receive_size),
+            (class::SEQUENCES, self.sequences),
+            (class::CREDIT, self.credit),
+            (class::OPEN_SEQUENCES, self.open_sequences),
         ];
-        for (i, field) in fields.into_iter().enumerate() {
-            put_u16(&mut octets, 2 * i, field);
+        for (at, value) in fields {
+            put_u16(&mut octets, at, value);
         }
         octets
     }
 
-    /// Whether the port has this class.
+    /// True if the port has this class.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.options & Self::VALID != 0

@@ -24,7 +24,10 @@ pub use request::ElsRequest;
 
 const NAME: &str = "els";
 
-/// What a link service is asked for (FC-LS-3, ELS command codes).
+/// Bytes of the command's word, with which each request and reply begins.
+const WORD_LEN: usize = 4;
+
+/// Command codes of link services (FC-LS-3, ELS command codes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ElsCommand(pub u8);
 
@@ -70,12 +73,12 @@ impl ElsCommand {
     }
 }
 
-/// The octets of a payload, or an error when there are fewer.
+/// The bytes of a payload, or an error when there are fewer.
 fn payload<const N: usize>(octets: &[u8]) -> Result<&[u8; N], crate::Error> {
     octets.first_chunk().ok_or(crate::Error::Truncated(NAME))
 }
 
-/// Writes octets to the front of a buffer and says how many they are.
+/// Writes bytes to the front of a buffer and says how many they are.
 fn emit(octets: &[u8], buffer: &mut [u8]) -> Result<usize, crate::Error> {
     let place = buffer.get_mut(..octets.len()).ok_or(crate::Error::Truncated(NAME))?;
     place.copy_from_slice(octets);

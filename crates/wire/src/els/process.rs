@@ -27,6 +27,16 @@ pub mod fcp_service {
     pub const REC: u32 = 0x0400;
 }
 
+/// Offsets of the fields of a page (FC-LS-3, PRLI and PRLO).
+mod page {
+    pub(super) const TYPE: usize = 0;
+    pub(super) const EXTENSION: usize = 1;
+    pub(super) const FLAGS: usize = 2;
+    pub(super) const ORIGINATOR: usize = 4;
+    pub(super) const RESPONDER: usize = 8;
+    pub(super) const PARAMETERS: usize = 12;
+}
+
 /// A page of service parameters (FC-LS-3, PRLI and PRLO).
 ///
 /// ```text
@@ -59,7 +69,7 @@ pub struct ServicePage {
 }
 
 impl ServicePage {
-    /// Octets of a page.
+    /// Bytes of a page.
     pub const LEN: usize = 16;
     /// In a request: establish an image pair; in a reply: it is established.
     pub const IMAGE_PAIR: u16 = 0x2000;
@@ -86,33 +96,41 @@ impl ServicePage {
 
     /// The payload that begins with this command and has no other page.
     #[must_use]
-    pub fn payload(&self, command: ElsCommand) -> [u8; 4 + Self::LEN] {
-        let mut octets = [0; 4 + Self::LEN];
+    pub fn payload(&self, command: ElsCommand) -> [u8; pages::FIRST_PAGE + Self::LEN] {
+        let mut octets = [0; pages::FIRST_PAGE + Self::LEN];
         head(command, 1, &mut octets);
-        put(&mut octets, 4, &self.octets());
+        put(&mut octets, pages::FIRST_PAGE, &self.octets());
         octets
     }
 
     fn parse(octets: &[u8]) -> Self {
         Self {
-            fc_type: FcType(octets[0]),
-            extension: octets[1],
-            flags: u16_at(octets, 2),
-            originator: u32_at(octets, 4),
-            responder: u32_at(octets, 8),
-            parameters: u32_at(octets, 12),
+            fc_type: FcType(octets[page::TYPE]),
+            extension: octets[page::EXTENSION],
+            flags: u16_at(octets, page::FLAGS),
+            originator: u32_at(octets, page::ORIGINATOR),
+            responder: u32_at(octets, page::RESPONDER),
+            parameters: u32_at(octets, page::PARAMETERS),
         }
     }
 
     fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        put(&mut octets, 0, &[self.fc_type.0, self.extension]);
-        put_u16(&mut octets, 2, self.flags);
-        put(&mut octets, 4, &self.originator.to_be_bytes());
-        put(&mut octets, 8, &self.responder.to_be_bytes());
-        put(&mut octets, 12, &self.parameters.to_be_bytes());
+        put(&mut octets, page::TYPE, &[self.fc_type.0, self.extension]);
+        put_u16(&mut octets, page::FLAGS, self.flags);
+        put(&mut octets, page::ORIGINATOR, &self.originator.to_be_bytes());
+        put(&mut octets, page::RESPONDER, &self.responder.to_be_bytes());
+        put(&mut octets, page::PARAMETERS, &self.parameters.to_be_bytes());
         octets
     }
+}
+
+/// Offsets of what stands before the pages, and of the first page (FC-LS-3, PRLI and PRLO).
+mod pages {
+    pub(super) const COMMAND: usize = 0;
+    pub(super) const PAGE_LENGTH: usize = 1;
+    pub(super) const PAYLOAD_LENGTH: usize = 2;
+    pub(super) const FIRST_PAGE: usize = 4;
 }
 
 /// The pages of a PRLI, a PRLO, or an LS_ACC to one of them: `command, 16, octets in all`, and one page or more.
@@ -126,15 +144,15 @@ impl<'a> ServicePages<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it is shorter than its length says, [`Error::Malformed`] when pages are not 16 octets
+    /// [`Error::Truncated`] when it is shorter than its length says, [`Error::Malformed`] when pages are not 16 bytes
     /// long or there is none.
     pub fn new_checked(octets: &'a [u8]) -> Result<Self, Error> {
         let head: &[u8; 4] = payload(octets)?;
-        if usize::from(head[1]) != ServicePage::LEN {
+        if usize::from(head[pages::PAGE_LENGTH]) != ServicePage::LEN {
             return Err(Error::Malformed(NAME, "page length"));
         }
-        let len = usize::from(u16_at(head, 2));
-        let pages = octets.get(4..len.max(4)).ok_or(Error::Truncated(NAME))?;
+        let len = usize::from(u16_at(head, pages::PAYLOAD_LENGTH));
+        let pages = octets.get(pages::FIRST_PAGE..len.max(pages::FIRST_PAGE)).ok_or(Error::Truncated(NAME))?;
         match pages.as_chunks() {
             ([], _) | (_, [_, ..]) => Err(Error::Malformed(NAME, "payload length")),
             (pages, []) => Ok(Self { pages }),
@@ -152,10 +170,10 @@ impl<'a> ServicePages<'a> {
         self.iter().find(|page| page.fc_type == FcType::FCP)
     }
 
-    /// Octets of the payload.
+    /// Bytes of the payload.
     #[must_use]
     pub fn len(&self) -> usize {
-        4 + self.pages.as_flattened().len()
+        pages::FIRST_PAGE + self.pages.as_flattened().len()
     }
 
     /// Never: there is a page.
@@ -164,7 +182,7 @@ impl<'a> ServicePages<'a> {
         self.pages.is_empty()
     }
 
-    /// Writes a payload with these pages and says how many octets it has.
+    /// Writes a payload with these pages and says how many bytes it has.
     ///
     /// # Errors
     ///
@@ -174,22 +192,22 @@ impl<'a> ServicePages<'a> {
         pages: impl ExactSizeIterator<Item = ServicePage>,
         buffer: &mut [u8],
     ) -> Result<usize, Error> {
-        let len = 4 + ServicePage::LEN * pages.len();
+        let len = pages::FIRST_PAGE + ServicePage::LEN * pages.len();
         if u16::try_from(len).is_err() {
             return Err(Error::TooLarge(NAME, "page count"));
         }
         let octets = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
         head(command, pages.len(), octets);
         for (i, page) in pages.enumerate() {
-            put(octets, 4 + ServicePage::LEN * i, &page.octets());
+            put(octets, pages::FIRST_PAGE + ServicePage::LEN * i, &page.octets());
         }
         Ok(len)
     }
 }
 
-/// What a payload begins with.
+/// Head of a payload.
 fn head(command: ElsCommand, pages: usize, octets: &mut [u8]) {
     const PAGE_LEN: u8 = ServicePage::LEN.to_le_bytes()[0];
-    let [.., high, low] = (4 + ServicePage::LEN * pages).to_be_bytes();
-    put(octets, 0, &[command.0, PAGE_LEN, high, low]);
+    let [.., high, low] = (pages::FIRST_PAGE + ServicePage::LEN * pages).to_be_bytes();
+    put(octets, pages::COMMAND, &[command.0, PAGE_LEN, high, low]);
 }

@@ -56,6 +56,14 @@ pub mod els_explanation {
     pub const NOT_NEIGHBOUR: u8 = 0x62;
 }
 
+/// Offsets of the fields (FC-LS-3, LS_RJT).
+mod field {
+    pub(super) const COMMAND: usize = 0;
+    pub(super) const REASON: usize = 5;
+    pub(super) const EXPLANATION: usize = 6;
+    pub(super) const VENDOR: usize = 7;
+}
+
 /// Link service reject (FC-LS-3, LS_RJT): the command's word, `0, reason, explanation, vendor specific`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LsRjtRepr {
@@ -68,7 +76,7 @@ pub struct LsRjtRepr {
 }
 
 impl LsRjtRepr {
-    /// Octets of the payload.
+    /// Bytes of the payload.
     pub const LEN: usize = 8;
 
     /// Without anything of a vendor.
@@ -84,15 +92,19 @@ impl LsRjtRepr {
     /// [`Error::Truncated`] when it is shorter.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let octets: &[u8; Self::LEN] = payload(octets)?;
-        Ok(Self { reason: octets[5], explanation: octets[6], vendor: octets[7] })
+        Ok(Self {
+            reason: octets[field::REASON],
+            explanation: octets[field::EXPLANATION],
+            vendor: octets[field::VENDOR],
+        })
     }
 
     /// The payload.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        put(&mut octets, 0, &ElsCommand::LS_RJT.word());
-        put(&mut octets, 5, &[self.reason, self.explanation, self.vendor]);
+        put(&mut octets, field::COMMAND, &ElsCommand::LS_RJT.word());
+        put(&mut octets, field::REASON, &[self.reason, self.explanation, self.vendor]);
         octets
     }
 }

@@ -1,10 +1,12 @@
 //! Replies of all kinds.
 
 use super::request::emit_octets;
-use super::{AdiscRepr, ElsCommand, LoginRepr, LsRjtRepr, NAME, RecAccRepr, RtvAccRepr, ServicePages, emit, payload};
+use super::{
+    AdiscRepr, ElsCommand, LoginRepr, LsRjtRepr, NAME, RecAccRepr, RtvAccRepr, ServicePages, WORD_LEN, emit, payload,
+};
 use crate::Error;
 
-/// What the payload of a reply says.
+/// Payload of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElsReply<'a> {
     /// LS_ACC: it is done.
@@ -13,7 +15,7 @@ pub enum ElsReply<'a> {
     Reject(LsRjtRepr),
 }
 
-/// What an LS_ACC says, which depends on the request.
+/// Payload of an LS_ACC, which depends on the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElsAccept<'a> {
     /// To FLOGI, FDISC and PLOGI.
@@ -40,7 +42,7 @@ impl<'a> ElsReply<'a> {
     /// [`Error::Truncated`] when it is shorter than such a reply, [`Error::Malformed`] when it is neither LS_ACC nor
     /// LS_RJT or has pages of a wrong length.
     pub fn parse(command: ElsCommand, octets: &'a [u8]) -> Result<Self, Error> {
-        let head: &[u8; 4] = payload(octets)?;
+        let head: &[u8; WORD_LEN] = payload(octets)?;
         match ElsCommand(head[0]) {
             ElsCommand::LS_RJT => return Ok(Self::Reject(LsRjtRepr::parse(octets)?)),
             ElsCommand::LS_ACC => {}
@@ -52,12 +54,12 @@ impl<'a> ElsReply<'a> {
             ElsCommand::ADISC => ElsAccept::Adisc(AdiscRepr::parse(octets)?),
             ElsCommand::RTV => ElsAccept::Rtv(RtvAccRepr::parse(octets)?),
             ElsCommand::REC => ElsAccept::Rec(RecAccRepr::parse(octets)?),
-            ElsCommand::ECHO => ElsAccept::Echo(&octets[4..]),
+            ElsCommand::ECHO => ElsAccept::Echo(&octets[WORD_LEN..]),
             _ => ElsAccept::Plain,
         }))
     }
 
-    /// Writes the payload and says how many octets it has.
+    /// Writes the payload and says how many bytes it has.
     ///
     /// # Errors
     ///

@@ -1,10 +1,10 @@
 //! Requests of all kinds.
 
-use super::{AdiscRepr, ElsCommand, ExchangeRepr, LoginRepr, LogoRepr, NAME, ServicePages, emit, payload};
+use super::{AdiscRepr, ElsCommand, ExchangeRepr, LoginRepr, LogoRepr, NAME, ServicePages, WORD_LEN, emit, payload};
 use crate::Error;
 use crate::field::put;
 
-/// What the payload of a request says.
+/// Payload of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElsRequest<'a> {
     /// Log in to the fabric or, in VN2VN, to another VN_Port.
@@ -19,17 +19,17 @@ pub enum ElsRequest<'a> {
     Prlo(ServicePages<'a>),
     /// Log out.
     Logo(LogoRepr),
-    /// Who are you.
+    /// ADISC: asks for address and names.
     Adisc(AdiscRepr),
-    /// How long do you wait.
+    /// RTV: asks for the time-outs.
     Rtv,
-    /// What became of an exchange.
+    /// REC: asks for the state of an exchange.
     Rec(ExchangeRepr),
     /// An exchange's recovery is over.
     Rrq(ExchangeRepr),
-    /// Send these octets back.
+    /// Send these bytes back.
     Echo(&'a [u8]),
-    /// Throw these octets away.
+    /// Throw these bytes away.
     Test(&'a [u8]),
 }
 
@@ -41,7 +41,7 @@ impl<'a> ElsRequest<'a> {
     /// [`Error::Truncated`] and [`Error::Malformed`] when its length is wrong; [`Error::Malformed`] with `"command"`
     /// when it is none of these.
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
-        let head: &[u8; 4] = payload(octets)?;
+        let head: &[u8; WORD_LEN] = payload(octets)?;
         Ok(match ElsCommand(head[0]) {
             ElsCommand::FLOGI => Self::Flogi(LoginRepr::parse(octets)?),
             ElsCommand::FDISC => Self::Fdisc(LoginRepr::parse(octets)?),
@@ -53,13 +53,13 @@ impl<'a> ElsRequest<'a> {
             ElsCommand::RTV => Self::Rtv,
             ElsCommand::REC => Self::Rec(ExchangeRepr::parse(octets)?),
             ElsCommand::RRQ => Self::Rrq(ExchangeRepr::parse(octets)?),
-            ElsCommand::ECHO => Self::Echo(&octets[4..]),
-            ElsCommand::TEST => Self::Test(&octets[4..]),
+            ElsCommand::ECHO => Self::Echo(&octets[WORD_LEN..]),
+            ElsCommand::TEST => Self::Test(&octets[WORD_LEN..]),
             _ => return Err(Error::Malformed(NAME, "command")),
         })
     }
 
-    /// What is asked for.
+    /// Command.
     #[must_use]
     pub fn command(&self) -> ElsCommand {
         match self {
@@ -78,7 +78,7 @@ impl<'a> ElsRequest<'a> {
         }
     }
 
-    /// Writes the payload and says how many octets it has.
+    /// Writes the payload and says how many bytes it has.
     ///
     /// # Errors
     ///
@@ -97,11 +97,11 @@ impl<'a> ElsRequest<'a> {
     }
 }
 
-/// A payload of the command's word and octets.
+/// A payload of the command's word and bytes.
 pub(super) fn emit_octets(command: ElsCommand, octets: &[u8], buffer: &mut [u8]) -> Result<usize, Error> {
-    let len = 4 + octets.len();
+    let len = WORD_LEN + octets.len();
     let place = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
     put(place, 0, &command.word());
-    put(place, 4, octets);
+    put(place, WORD_LEN, octets);
     Ok(len)
 }

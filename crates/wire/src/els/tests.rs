@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Error, FcId, Wwn};
+use crate::{Error, FcId, OxId, RxId, Wwn};
 
 const PLOGI: LoginRepr = LoginRepr {
     version: 0x2020,
@@ -23,7 +23,7 @@ const PLOGI: LoginRepr = LoginRepr {
     },
 };
 
-/// Every request, with the place of its last octet that means something.
+/// Every request, with the place of its last byte that means something.
 fn requests() -> [ElsRequest<'static>; 12] {
     const PAGES: [u8; 36] = {
         let mut octets = [0; 36];
@@ -31,7 +31,7 @@ fn requests() -> [ElsRequest<'static>; 12] {
         octets
     };
     let pages = ServicePages::new_checked(&PAGES).unwrap();
-    let exchange = ExchangeRepr { originator: FcId::new(0x0e01), ox_id: 0x1234, rx_id: 0xffff };
+    let exchange = ExchangeRepr { originator: FcId::new(0x0e01), ox_id: OxId(0x1234), rx_id: RxId::UNASSIGNED };
     let (id, port_name, node_name) = (FcId::new(0x0e01), Wwn(7), Wwn(8));
     [
         ElsRequest::Flogi(PLOGI),
@@ -77,8 +77,8 @@ fn replies_are_read_by_who_asked() {
     assert_eq!(rtv.e_d_tov_ns(), 2_000_000_000);
     assert_eq!(RtvAccRepr { qualifier: RtvAccRepr::NANOSECONDS, ..rtv }.e_d_tov_ns(), 2000);
     let rec = RecAccRepr {
-        ox_id: 1,
-        rx_id: 2,
+        ox_id: OxId(1),
+        rx_id: RxId(2),
         originator: FcId::new(3),
         responder: FcId::new(4),
         transferred: 5,
@@ -135,7 +135,8 @@ fn pages_are_as_many_as_the_length_says() {
 
 #[test]
 fn basic_replies_are_read_as_they_were_written() {
-    let accept = BaAccRepr { last_seq_id: Some(2), ox_id: 1, rx_id: 3, low_seq_cnt: 0, high_seq_cnt: 0xffff };
+    let accept =
+        BaAccRepr { last_seq_id: Some(2), ox_id: OxId(1), rx_id: RxId(3), low_seq_cnt: 0, high_seq_cnt: 0xffff };
     for accept in [accept, BaAccRepr { last_seq_id: None, ..accept }] {
         assert_eq!(BaAccRepr::parse(&accept.octets()), Ok(accept));
         assert_eq!(BaAccRepr::parse(&accept.octets()[..11]), Err(Error::Truncated("els")));

@@ -32,6 +32,18 @@ impl Eof {
     pub const A: Self = Self(0x50);
 }
 
+/// Offsets of the fields before the FC header (FC-BB-6, clause 7.7.1).
+mod field {
+    pub(super) const VERSION: usize = 0;
+    pub(super) const SOF: usize = 13;
+}
+
+/// Offsets of the fields behind payload and fill, from there on (FC-BB-6, clause 7.7.1).
+mod trailer {
+    pub(super) const CRC: usize = 0;
+    pub(super) const EOF: usize = 4;
+}
+
 /// A view of an encapsulated FC frame: what follows the Ethernet header (FC-BB-6, clause 7.7.1).
 ///
 /// ```text
@@ -56,11 +68,11 @@ pub struct FcoeFrame<'a> {
 }
 
 impl<'a> FcoeFrame<'a> {
-    /// Octets before the FC header.
+    /// Bytes before the FC header.
     pub const HEADER_LEN: usize = 14;
-    /// Octets after payload and fill.
+    /// Bytes after payload and fill.
     pub const TRAILER_LEN: usize = 8;
-    /// Octets of a frame without payload.
+    /// Bytes of a frame without payload.
     pub const OVERHEAD: usize = Self::HEADER_LEN + FcHeader::LEN + Self::TRAILER_LEN;
 
     /// Views the payload of an Ethernet frame. The shortest frame is as long as Ethernet's shortest, so there is no
@@ -74,7 +86,7 @@ impl<'a> FcoeFrame<'a> {
         if octets.len() < Self::OVERHEAD {
             return Err(Error::Truncated(NAME));
         }
-        if octets[0] >> 4 != 0 {
+        if octets[field::VERSION] >> 4 != 0 {
             return Err(Error::Malformed(NAME, "version"));
         }
         let header = FcHeader::parse(&octets[Self::HEADER_LEN..])?;
@@ -91,19 +103,19 @@ impl<'a> FcoeFrame<'a> {
     /// The delimiter in front.
     #[must_use]
     pub fn sof(&self) -> Sof {
-        Sof(self.octets[Self::HEADER_LEN - 1])
+        Sof(self.octets[field::SOF])
     }
 
     /// The delimiter behind.
     #[must_use]
     pub fn eof(&self) -> Eof {
-        Eof(self.octets[self.end() + 4])
+        Eof(self.octets[self.end() + trailer::EOF])
     }
 
     /// The CRC as received.
     #[must_use]
     pub fn crc(&self) -> u32 {
-        u32::from_le_bytes(array_at(self.octets, self.end()))
+        u32::from_le_bytes(array_at(self.octets, self.end() + trailer::CRC))
     }
 
     /// The FC header.
@@ -112,7 +124,7 @@ impl<'a> FcoeFrame<'a> {
         &self.header
     }
 
-    /// What the CRC covers: FC header, payload and fill.
+    /// Bytes that the CRC covers: FC header, payload and fill.
     #[must_use]
     pub fn covered(&self) -> &'a [u8] {
         &self.octets[Self::HEADER_LEN..self.end()]
@@ -129,7 +141,7 @@ impl<'a> FcoeFrame<'a> {
     }
 }
 
-/// The octets around an FC frame.
+/// The bytes around an FC frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FcoeRepr {
     /// The delimiter in front.
@@ -139,13 +151,13 @@ pub struct FcoeRepr {
 }
 
 impl FcoeRepr {
-    /// What stands between Ethernet and FC header.
+    /// Encapsulation header, between Ethernet and FC header.
     #[must_use]
     pub const fn header(self) -> [u8; 14] {
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, self.sof.0]
     }
 
-    /// What stands behind payload and fill.
+    /// Encapsulation trailer, behind payload and fill.
     #[must_use]
     pub const fn trailer(self, crc: u32) -> [u8; 8] {
         let [a, b, c, d] = crc.to_le_bytes();

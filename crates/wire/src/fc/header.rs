@@ -1,8 +1,8 @@
 //! The FC-2 frame header.
 
 use super::FcId;
-use crate::Error;
 use crate::field::{array_at, put, put_u16, u16_at, u32_at};
+use crate::{Error, OxId, RxId};
 
 const NAME: &str = "fc";
 
@@ -52,11 +52,11 @@ pub mod f_ctl {
     pub const SEQUENCE_INITIATIVE: u32 = 0x01_0000;
     /// The parameter is a relative offset.
     pub const RELATIVE_OFFSET: u32 = 0x00_0008;
-    /// How many octets fill the last word of the payload.
+    /// Number of bytes that fill the last word of the payload.
     pub const FILL: u32 = 0x00_0003;
 }
 
-/// What the data is of (FC-FS-3, clause 12.6).
+/// Protocol of the data (FC-FS-3, clause 12.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FcType(pub u8);
 
@@ -67,6 +67,21 @@ impl FcType {
     pub const ELS: Self = Self(0x01);
     /// SCSI.
     pub const FCP: Self = Self(0x08);
+}
+
+/// Offsets of the fields (FC-FS-3, clause 12). F_CTL has three bytes; it is read with TYPE, the byte before it.
+mod field {
+    pub(super) const R_CTL: usize = 0;
+    pub(super) const D_ID: usize = 1;
+    pub(super) const CS_CTL: usize = 4;
+    pub(super) const S_ID: usize = 5;
+    pub(super) const TYPE_AND_F_CTL: usize = 8;
+    pub(super) const SEQ_ID: usize = 12;
+    pub(super) const DF_CTL: usize = 13;
+    pub(super) const SEQ_CNT: usize = 14;
+    pub(super) const OX_ID: usize = 16;
+    pub(super) const RX_ID: usize = 18;
+    pub(super) const PARAMETER: usize = 20;
 }
 
 /// The header of an FC-2 frame (FC-FS-3, clause 12).
@@ -92,13 +107,13 @@ impl FcType {
 pub struct FcHeader {
     /// Routing control: one of [`r_ctl`].
     pub r_ctl: u8,
-    /// Whom the frame is for.
+    /// Destination N_Port_ID.
     pub d_id: FcId,
     /// Class specific control.
     pub cs_ctl: u8,
-    /// Who sent the frame.
+    /// Source N_Port_ID.
     pub s_id: FcId,
-    /// What the data is of.
+    /// Protocol of the data.
     pub fc_type: FcType,
     /// Frame control: bits of [`f_ctl`], 24 of them.
     pub f_ctl: u32,
@@ -109,18 +124,16 @@ pub struct FcHeader {
     /// Which frame of the sequence it is, from 0.
     pub seq_cnt: u16,
     /// The exchange as its originator calls it.
-    pub ox_id: u16,
-    /// The exchange as its responder calls it; 0xffff before it has a name.
-    pub rx_id: u16,
+    pub ox_id: OxId,
+    /// The exchange as its responder calls it; unassigned before that.
+    pub rx_id: RxId,
     /// The relative offset of the payload, when [`f_ctl::RELATIVE_OFFSET`] says so.
     pub parameter: u32,
 }
 
 impl FcHeader {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const LEN: usize = 24;
-    /// An exchange that has no name yet.
-    pub const NO_ID: u16 = 0xffff;
 
     /// The header at the front of `frame`.
     ///
@@ -132,52 +145,53 @@ impl FcHeader {
             return Err(Error::Truncated(NAME));
         }
         Ok(Self {
-            r_ctl: frame[0],
-            d_id: FcId::from_octets(array_at(frame, 1)),
-            cs_ctl: frame[4],
-            s_id: FcId::from_octets(array_at(frame, 5)),
-            fc_type: FcType(frame[8]),
-            f_ctl: u32_at(frame, 8) & 0xff_ffff,
-            seq_id: frame[12],
-            df_ctl: frame[13],
-            seq_cnt: u16_at(frame, 14),
-            ox_id: u16_at(frame, 16),
-            rx_id: u16_at(frame, 18),
-            parameter: u32_at(frame, 20),
+            r_ctl: frame[field::R_CTL],
+            d_id: FcId::from_octets(array_at(frame, field::D_ID)),
+            cs_ctl: frame[field::CS_CTL],
+            s_id: FcId::from_octets(array_at(frame, field::S_ID)),
+            fc_type: FcType(frame[field::TYPE_AND_F_CTL]),
+            f_ctl: u32_at(frame, field::TYPE_AND_F_CTL) & 0xff_ffff,
+            seq_id: frame[field::SEQ_ID],
+            df_ctl: frame[field::DF_CTL],
+            seq_cnt: u16_at(frame, field::SEQ_CNT),
+            ox_id: OxId::parse(frame, field::OX_ID),
+            rx_id: RxId::parse(frame, field::RX_ID),
+            parameter: u32_at(frame, field::PARAMETER),
         })
     }
 
-    /// The header's octets.
+    /// The header's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        put(&mut octets, 0, &[self.r_ctl]);
-        put(&mut octets, 1, &self.d_id.octets());
-        put(&mut octets, 4, &[self.cs_ctl]);
-        put(&mut octets, 5, &self.s_id.octets());
-        put(&mut octets, 8, &(self.f_ctl & 0xff_ffff).to_be_bytes());
-        put(&mut octets, 8, &[self.fc_type.0]);
-        put(&mut octets, 12, &[self.seq_id, self.df_ctl]);
-        put_u16(&mut octets, 14, self.seq_cnt);
-        put_u16(&mut octets, 16, self.ox_id);
-        put_u16(&mut octets, 18, self.rx_id);
-        put(&mut octets, 20, &self.parameter.to_be_bytes());
+        put(&mut octets, field::R_CTL, &[self.r_ctl]);
+        put(&mut octets, field::D_ID, &self.d_id.octets());
+        put(&mut octets, field::CS_CTL, &[self.cs_ctl]);
+        put(&mut octets, field::S_ID, &self.s_id.octets());
+        put(&mut octets, field::TYPE_AND_F_CTL, &(self.f_ctl & 0xff_ffff).to_be_bytes());
+        put(&mut octets, field::TYPE_AND_F_CTL, &[self.fc_type.0]);
+        put(&mut octets, field::SEQ_ID, &[self.seq_id]);
+        put(&mut octets, field::DF_CTL, &[self.df_ctl]);
+        put_u16(&mut octets, field::SEQ_CNT, self.seq_cnt);
+        self.ox_id.emit(&mut octets, field::OX_ID);
+        self.rx_id.emit(&mut octets, field::RX_ID);
+        put(&mut octets, field::PARAMETER, &self.parameter.to_be_bytes());
         octets
     }
 
-    /// Octets that fill the payload's last word.
+    /// Bytes that fill the payload's last word.
     #[must_use]
     pub fn fill(&self) -> usize {
         usize::from((self.f_ctl & f_ctl::FILL).to_be_bytes()[3])
     }
 
-    /// Whether all these bits of frame control are set.
+    /// True if all these bits of frame control are set.
     #[must_use]
     pub fn has(&self, bits: u32) -> bool {
         self.f_ctl & bits == bits
     }
 
-    /// Whether the sender is the exchange's responder.
+    /// True if the sender is the exchange's responder.
     #[must_use]
     pub fn from_responder(&self) -> bool {
         self.has(f_ctl::EXCHANGE_RESPONDER)
@@ -197,7 +211,7 @@ mod tests {
         ];
         let header = FcHeader::parse(&octets).unwrap();
         assert_eq!((header.d_id, header.s_id), (FcId::new(0x0e02), FcId::new(0x0e01)));
-        assert_eq!((header.fc_type, header.ox_id, header.rx_id), (FcType::FCP, 5, FcHeader::NO_ID));
+        assert_eq!((header.fc_type, header.ox_id, header.rx_id), (FcType::FCP, OxId(5), RxId::UNASSIGNED));
         assert!(header.has(f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE));
         assert!(!header.from_responder() && header.fill() == 0);
         assert_eq!(header.octets(), octets);

@@ -1,4 +1,4 @@
-//! Who is who in Fibre Channel: addresses of 24 bits and names of 64.
+//! Identifiers of Fibre Channel: addresses of 24 bits and names of 64.
 
 use std::fmt;
 use std::str::FromStr;

@@ -31,6 +31,16 @@ pub mod fcp_function {
     pub const CLEAR_ACA: u8 = 0x40;
 }
 
+/// Offsets of the fields before the CDB, and of the CDB (FCP-4, clause 9.2).
+mod field {
+    pub(super) const LUN: usize = 0;
+    pub(super) const REFERENCE: usize = 8;
+    pub(super) const PRIORITY_AND_ATTRIBUTE: usize = 9;
+    pub(super) const FUNCTION: usize = 10;
+    pub(super) const ADDED_AND_DIRECTION: usize = 11;
+    pub(super) const CDB: usize = 12;
+}
+
 /// The FCP_CMND information unit (FCP-4, clause 9.2).
 ///
 /// ```text
@@ -66,20 +76,19 @@ pub struct FcpCommand<'a> {
     pub read: bool,
     /// The initiator gives data: WRDATA.
     pub write: bool,
-    /// The command descriptor block: 16 octets and up to 63 words more.
+    /// The command descriptor block: 16 bytes and up to 63 words more.
     pub cdb: &'a [u8],
-    /// Octets of data at most; of data out, when both directions are used.
+    /// Bytes of data at most; of data out, when both directions are used.
     pub data_len: u32,
-    /// Octets of data in at most, when both directions are used; else zero and not on the wire.
+    /// Bytes of data in at most, when both directions are used; else zero and not on the wire.
     pub bidirectional_read_len: u32,
 }
 
 impl<'a> FcpCommand<'a> {
-    /// Octets of a unit whose CDB has 16 and which moves data in one direction.
+    /// Bytes of a unit whose CDB has 16 and which moves data in one direction.
     pub const LEN: usize = 32;
-    /// Octets of the longest unit.
+    /// Bytes of the longest unit.
     pub const MAX_LEN: usize = Self::LEN + 63 * 4 + 4;
-    const CDB_AT: usize = 12;
 
     /// Reads a unit: the whole payload of its frame.
     ///
@@ -90,9 +99,9 @@ impl<'a> FcpCommand<'a> {
         if octets.len() < Self::LEN {
             return Err(Error::Truncated(NAME));
         }
-        let flags = octets[11];
+        let flags = octets[field::ADDED_AND_DIRECTION];
         let (read, write) = (flags & 2 != 0, flags & 1 != 0);
-        let cdb_end = Self::CDB_AT + 16 + usize::from(flags >> 2) * 4;
+        let cdb_end = field::CDB + 16 + usize::from(flags >> 2) * 4;
         let end = cdb_end + if read && write { 8 } else { 4 };
         if octets.len() < end {
             return Err(Error::Truncated(NAME));
@@ -101,31 +110,31 @@ impl<'a> FcpCommand<'a> {
             return Err(Error::Malformed(NAME, "length"));
         }
         Ok(Self {
-            lun: array_at(octets, 0),
-            reference: octets[8],
-            priority: octets[9] >> 3 & 0x0f,
-            attribute: octets[9] & 0x07,
-            function: octets[10],
+            lun: array_at(octets, field::LUN),
+            reference: octets[field::REFERENCE],
+            priority: octets[field::PRIORITY_AND_ATTRIBUTE] >> 3 & 0x0f,
+            attribute: octets[field::PRIORITY_AND_ATTRIBUTE] & 0x07,
+            function: octets[field::FUNCTION],
             read,
             write,
-            cdb: &octets[Self::CDB_AT..cdb_end],
+            cdb: &octets[field::CDB..cdb_end],
             data_len: u32_at(octets, cdb_end),
             bidirectional_read_len: if read && write { u32_at(octets, cdb_end + 4) } else { 0 },
         })
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     #[must_use]
     pub fn buffer_len(&self) -> usize {
-        Self::CDB_AT + self.cdb_words() * 4 + if self.read && self.write { 8 } else { 4 }
+        field::CDB + self.cdb_words() * 4 + if self.read && self.write { 8 } else { 4 }
     }
 
-    /// Writes the unit to the front of `buffer`; a CDB shorter than 16 octets, or no number of words long, is filled with
-    /// zeros. Returns the octets written.
+    /// Writes the unit to the front of `buffer`; a CDB shorter than 16 bytes, or no number of words long, is filled with
+    /// zeros. Returns the bytes written.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it does not fit, [`Error::TooLarge`] when the CDB is longer than 268 octets, the priority
+    /// [`Error::Truncated`] when it does not fit, [`Error::TooLarge`] when the CDB is longer than 268 bytes, the priority
     /// above 15 or the attribute above 7; nothing is written then.
     pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, Error> {
         let added = u8::try_from(self.cdb_words() - 4).ok().filter(|words| *words < 64);
@@ -136,11 +145,11 @@ impl<'a> FcpCommand<'a> {
         let len = self.buffer_len();
         let octets = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
         octets.fill(0);
-        put(octets, 0, &self.lun);
+        put(octets, field::LUN, &self.lun);
         let flags = added << 2 | u8::from(self.read) << 1 | u8::from(self.write);
-        put(octets, 8, &[self.reference, self.priority << 3 | self.attribute, self.function, flags]);
-        put(octets, Self::CDB_AT, self.cdb);
-        let cdb_end = Self::CDB_AT + self.cdb_words() * 4;
+        put(octets, field::REFERENCE, &[self.reference, self.priority << 3 | self.attribute, self.function, flags]);
+        put(octets, field::CDB, self.cdb);
+        let cdb_end = field::CDB + self.cdb_words() * 4;
         put(octets, cdb_end, &self.data_len.to_be_bytes());
         if self.read && self.write {
             put(octets, cdb_end + 4, &self.bidirectional_read_len.to_be_bytes());

@@ -5,6 +5,12 @@ use crate::field::{put, u32_at};
 
 const NAME: &str = "fcp transfer ready";
 
+/// Offsets of the fields (FCP-4, clause 9.3).
+mod field {
+    pub(super) const OFFSET: usize = 0;
+    pub(super) const BURST_LENGTH: usize = 4;
+}
+
 /// The FCP_XFER_RDY information unit (FCP-4, clause 9.3).
 ///
 /// ```text
@@ -20,21 +26,21 @@ const NAME: &str = "fcp transfer ready";
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FcpTransferReady {
-    /// Where the data begins that is asked for, counted from the command's first octet.
+    /// Place where the data begins that is asked for, counted from the command's first byte.
     pub offset: u32,
-    /// How many octets are asked for.
+    /// Number of bytes asked for.
     pub len: u32,
 }
 
 impl FcpTransferReady {
-    /// Octets of the unit.
+    /// Bytes of the unit.
     pub const LEN: usize = 12;
 
     /// Reads a unit: the whole payload of its frame.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it is shorter, [`Error::Malformed`] when it is longer, or asks for nothing or for octets
+    /// [`Error::Truncated`] when it is shorter, [`Error::Malformed`] when it is longer, or asks for nothing or for bytes
     /// that no relative offset can name.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         if octets.len() < Self::LEN {
@@ -43,19 +49,19 @@ impl FcpTransferReady {
         if octets.len() > Self::LEN {
             return Err(Error::Malformed(NAME, "length"));
         }
-        let ready = Self { offset: u32_at(octets, 0), len: u32_at(octets, 4) };
+        let ready = Self { offset: u32_at(octets, field::OFFSET), len: u32_at(octets, field::BURST_LENGTH) };
         if ready.len == 0 || ready.offset.checked_add(ready.len).is_none() {
             return Err(Error::Malformed(NAME, "burst length"));
         }
         Ok(ready)
     }
 
-    /// The unit's octets.
+    /// The unit's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        put(&mut octets, 0, &self.offset.to_be_bytes());
-        put(&mut octets, 4, &self.len.to_be_bytes());
+        put(&mut octets, field::OFFSET, &self.offset.to_be_bytes());
+        put(&mut octets, field::BURST_LENGTH, &self.len.to_be_bytes());
         octets
     }
 }

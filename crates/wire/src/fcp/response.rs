@@ -1,7 +1,7 @@
 //! FCP_RSP: how a command or a task management function ended.
 
 use crate::Error;
-use crate::field::{put, put_u16, u16_at, u32_at};
+use crate::field::{at_most_u32, put, put_u16, u16_at, u32_at};
 
 const NAME: &str = "fcp response";
 
@@ -34,6 +34,16 @@ const BIDI_RESID_OVER: u8 = 0x20;
 const BIDI_RESID_UNDER: u8 = 0x40;
 const BIDI_RSP: u8 = 0x80;
 
+/// Offsets of the fields before response info and sense data (FCP-4, clause 9.5).
+mod field {
+    pub(super) const QUALIFIER: usize = 8;
+    pub(super) const FLAGS: usize = 10;
+    pub(super) const STATUS: usize = 11;
+    pub(super) const RESID: usize = 12;
+    pub(super) const SNS_LEN: usize = 16;
+    pub(super) const RSP_LEN: usize = 20;
+}
+
 /// The FCP_RSP information unit (FCP-4, clause 9.5).
 ///
 /// ```text
@@ -59,7 +69,7 @@ pub struct FcpResponse<'a> {
     pub qualifier: u16,
     /// SCSI's status (SAM-5, clause 5.3); not valid when `code` is there.
     pub status: u8,
-    /// Octets that the command wanted beyond FCP_DL (greater than zero) or did not want of it (less than zero).
+    /// Bytes that the command wanted beyond FCP_DL (greater than zero) or did not want of it (less than zero).
     pub residual: i64,
     /// The target wants FCP_CONF.
     pub confirm: bool,
@@ -72,23 +82,23 @@ pub struct FcpResponse<'a> {
 }
 
 impl<'a> FcpResponse<'a> {
-    /// Octets of a unit without response info and sense data.
+    /// Bytes of a unit without response info and sense data.
     pub const LEN: usize = 24;
     const INFO_LEN: usize = 8;
 
-    /// Reads a unit: the payload of its frame. Octets after what its lengths count are left alone.
+    /// Reads a unit: the payload of its frame. Bytes after what its lengths count are left alone.
     ///
     /// # Errors
     ///
     /// [`Error::Truncated`] when it is shorter than its lengths say, [`Error::Malformed`] when the response info has
-    /// neither 4 nor 8 octets or a residual is both over and under.
+    /// neither 4 nor 8 bytes or a residual is both over and under.
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         if octets.len() < Self::LEN {
             return Err(Error::Truncated(NAME));
         }
-        let flags = octets[10];
-        let info_len = if flags & RSP_LEN_VALID == 0 { 0 } else { u32_at(octets, 20) };
-        let sense_len = if flags & SNS_LEN_VALID == 0 { 0 } else { u32_at(octets, 16) };
+        let flags = octets[field::FLAGS];
+        let info_len = if flags & RSP_LEN_VALID == 0 { 0 } else { u32_at(octets, field::RSP_LEN) };
+        let sense_len = if flags & SNS_LEN_VALID == 0 { 0 } else { u32_at(octets, field::SNS_LEN) };
         if flags & RSP_LEN_VALID != 0 && !matches!(info_len, 4 | 8) {
             return Err(Error::Malformed(NAME, "length of response info"));
         }
@@ -101,9 +111,9 @@ impl<'a> FcpResponse<'a> {
             Some(residual_of(u32_at(residual, 0), flags & BIDI_RESID_OVER != 0, flags & BIDI_RESID_UNDER != 0)?)
         };
         Ok(Self {
-            qualifier: u16_at(octets, 8),
-            status: octets[11],
-            residual: residual_of(u32_at(octets, 12), flags & RESID_OVER != 0, flags & RESID_UNDER != 0)?,
+            qualifier: u16_at(octets, field::QUALIFIER),
+            status: octets[field::STATUS],
+            residual: residual_of(u32_at(octets, field::RESID), flags & RESID_OVER != 0, flags & RESID_UNDER != 0)?,
             confirm: flags & CONF_REQ != 0,
             code: info.get(3).copied(),
             sense,
@@ -111,7 +121,7 @@ impl<'a> FcpResponse<'a> {
         })
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     #[must_use]
     pub fn buffer_len(&self) -> usize {
         let info = if self.code.is_some() { Self::INFO_LEN } else { 0 };
@@ -119,32 +129,32 @@ impl<'a> FcpResponse<'a> {
         Self::LEN + info + self.sense.len() + residual
     }
 
-    /// Writes the unit to the front of `buffer`; returns the octets written. A residual beyond 32 bits is written as the
+    /// Writes the unit to the front of `buffer`; returns the bytes written. A residual beyond 32 bits is written as the
     /// greatest that fits.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it does not fit, [`Error::TooLarge`] when the sense data has more than 65535 octets;
+    /// [`Error::Truncated`] when it does not fit, [`Error::TooLarge`] when the sense data has more than 65535 bytes;
     /// nothing is written then.
     pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, Error> {
         let sense_len = u16::try_from(self.sense.len()).map_err(|_| Error::TooLarge(NAME, "sense data"))?;
         let len = self.buffer_len();
         let octets = buffer.get_mut(..len).ok_or(Error::Truncated(NAME))?;
         octets.fill(0);
-        put_u16(octets, 8, self.qualifier);
+        put_u16(octets, field::QUALIFIER, self.qualifier);
         let mut flags = if self.confirm { CONF_REQ } else { 0 };
         flags |= direction(self.residual, RESID_OVER, RESID_UNDER);
-        put(octets, 12, &magnitude(self.residual));
+        put(octets, field::RESID, &magnitude(self.residual));
         let mut at = Self::LEN;
         if let Some(code) = self.code {
             flags |= RSP_LEN_VALID;
-            put(octets, 20, &8_u32.to_be_bytes());
+            put(octets, field::RSP_LEN, &8_u32.to_be_bytes());
             octets[at + 3] = code;
             at += Self::INFO_LEN;
         }
         if sense_len > 0 {
             flags |= SNS_LEN_VALID;
-            put(octets, 16, &u32::from(sense_len).to_be_bytes());
+            put(octets, field::SNS_LEN, &u32::from(sense_len).to_be_bytes());
             put(octets, at, self.sense);
             at += self.sense.len();
         }
@@ -152,7 +162,7 @@ impl<'a> FcpResponse<'a> {
             flags |= BIDI_RSP | direction(residual, BIDI_RESID_OVER, BIDI_RESID_UNDER);
             put(octets, at, &magnitude(residual));
         }
-        put(octets, 10, &[flags, self.status]);
+        put(octets, field::FLAGS, &[flags, self.status]);
         Ok(len)
     }
 }
@@ -180,7 +190,7 @@ fn direction(residual: i64, over: u8, under: u8) -> u8 {
 }
 
 fn magnitude(residual: i64) -> [u8; 4] {
-    u32::try_from(residual.unsigned_abs()).unwrap_or(u32::MAX).to_be_bytes()
+    at_most_u32(residual.unsigned_abs()).to_be_bytes()
 }
 
 #[cfg(test)]

@@ -1,12 +1,21 @@
 //! SRR: sequence retransmission request, and its answers.
 
-use crate::Error;
-use crate::field::{put, put_u16, u16_at, u32_at};
+use crate::field::{put, u32_at};
+use crate::{Error, OxId, RxId};
 
 const NAME: &str = "fcp sequence retransmission request";
 const COMMAND: u8 = 0x14;
 const ACCEPT: u8 = 0x02;
 const REJECT: u8 = 0x01;
+
+/// Offsets of the fields (FCP-4, clause 8.2).
+mod field {
+    pub(super) const COMMAND: usize = 0;
+    pub(super) const OX_ID: usize = 4;
+    pub(super) const RX_ID: usize = 6;
+    pub(super) const OFFSET: usize = 8;
+    pub(super) const R_CTL: usize = 12;
+}
 
 /// The SRR request of the FC-4 link services (FCP-4, clause 8.2): please send it again.
 ///
@@ -26,9 +35,9 @@ const REJECT: u8 = 0x01;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FcpSrr {
     /// The exchange that lacks something, as its originator calls it.
-    pub ox_id: u16,
-    /// As its responder calls it; 0xffff when the originator does not know.
-    pub rx_id: u16,
+    pub ox_id: OxId,
+    /// As its responder calls it; unassigned when the originator does not know.
+    pub rx_id: RxId,
     /// From where on data, or readiness for data, is wanted again.
     pub offset: u32,
     /// Which unit is wanted: [`DATA`](crate::r_ctl::DATA), [`DATA_DESCRIPTOR`](crate::r_ctl::DATA_DESCRIPTOR) or
@@ -37,7 +46,7 @@ pub struct FcpSrr {
 }
 
 impl FcpSrr {
-    /// Octets of the request.
+    /// Bytes of the request.
     pub const LEN: usize = 16;
 
     /// Reads a request: the payload of its frame.
@@ -48,25 +57,25 @@ impl FcpSrr {
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         match octets.first() {
             Some(&COMMAND) if octets.len() >= Self::LEN => Ok(Self {
-                ox_id: u16_at(octets, 4),
-                rx_id: u16_at(octets, 6),
-                offset: u32_at(octets, 8),
-                r_ctl: octets[12],
+                ox_id: OxId::parse(octets, field::OX_ID),
+                rx_id: RxId::parse(octets, field::RX_ID),
+                offset: u32_at(octets, field::OFFSET),
+                r_ctl: octets[field::R_CTL],
             }),
             Some(&COMMAND) | None => Err(Error::Truncated(NAME)),
             Some(_) => Err(Error::Malformed(NAME, "command")),
         }
     }
 
-    /// The request's octets.
+    /// The request's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        octets[0] = COMMAND;
-        put_u16(&mut octets, 4, self.ox_id);
-        put_u16(&mut octets, 6, self.rx_id);
-        put(&mut octets, 8, &self.offset.to_be_bytes());
-        octets[12] = self.r_ctl;
+        octets[field::COMMAND] = COMMAND;
+        self.ox_id.emit(&mut octets, field::OX_ID);
+        self.rx_id.emit(&mut octets, field::RX_ID);
+        put(&mut octets, field::OFFSET, &self.offset.to_be_bytes());
+        octets[field::R_CTL] = self.r_ctl;
         octets
     }
 }
@@ -86,7 +95,7 @@ pub enum FcpSrrReply {
 }
 
 impl FcpSrrReply {
-    /// Octets of the longer answer.
+    /// Bytes of the longer answer.
     pub const MAX_LEN: usize = 8;
 
     /// Reads an answer: the payload of its frame.
@@ -105,7 +114,7 @@ impl FcpSrrReply {
         }
     }
 
-    /// The answer's octets, and how many of them count.
+    /// The answer's bytes, and how many of them count.
     #[must_use]
     pub fn octets(self) -> ([u8; Self::MAX_LEN], usize) {
         match self {
@@ -121,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_request_and_its_answers_are_read_as_they_were_written() {
-        let request = FcpSrr { ox_id: 1, rx_id: 0xffff, offset: 0x8000, r_ctl: 5 };
+        let request = FcpSrr { ox_id: OxId(1), rx_id: RxId::UNASSIGNED, offset: 0x8000, r_ctl: 5 };
         let octets = request.octets();
         assert_eq!(octets, [0x14, 0, 0, 0, 0, 1, 0xff, 0xff, 0, 0, 0x80, 0, 5, 0, 0, 0]);
         assert_eq!(FcpSrr::parse(&octets), Ok(request));

@@ -8,6 +8,23 @@ const NAME: &str = "fip descriptor";
 /// Types from here on are not critical: who does not know one skips it (FC-BB-6, clause 7, FIP descriptor types).
 const NOT_CRITICAL: u8 = 128;
 
+/// Offsets of the fields of descriptors (FC-BB-6, clause 7, FIP descriptors).
+mod field {
+    pub(super) const TYPE: usize = 0;
+    /// Place where a value begins that needs no alignment: a MAC address, a number of 16 bits.
+    pub(super) const VALUE: usize = 2;
+    /// The last byte of the first word: a priority, the D bit of FKA_ADV_Period.
+    pub(super) const LAST_BYTE: usize = 3;
+    /// Place where a value begins that is aligned to words: names, identifiers of vendors, FC headers, TYPEs.
+    pub(super) const WORD: usize = 4;
+    pub(super) const FC_MAP: usize = 5;
+    pub(super) const FABRIC_NAME: usize = 8;
+    pub(super) const VN_PORT_ID: usize = 9;
+    pub(super) const VN_PORT_NAME: usize = 12;
+    /// The features of the FC-4 TYPEs, behind the eight words of TYPEs.
+    pub(super) const FEATURES: usize = 36;
+}
+
 /// A descriptor (FC-BB-6, clause 7, FIP descriptors): a type, a length in words that counts both, and the value.
 ///
 /// ```text
@@ -36,7 +53,7 @@ pub enum FipDescriptor<'a> {
         /// Its name.
         name: Wwn,
     },
-    /// Type 6: octets of the longest FCoE frame behind its Ethernet header, FCS not counted.
+    /// Type 6: bytes of the longest FCoE frame behind its Ethernet header, FCS not counted.
     MaxFcoeSize(u16),
     /// Types 7 to 10: a link service's frame.
     Els {
@@ -145,13 +162,13 @@ impl<'a> FipDescriptor<'a> {
         }
     }
 
-    /// Whether who does not understand it must drop the frame.
+    /// True if who does not understand it must drop the frame.
     #[must_use]
     pub const fn is_critical(&self) -> bool {
         self.code() < NOT_CRITICAL
     }
 
-    /// Octets of it, type and length counted.
+    /// Bytes of it, type and length counted.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a descriptor is never empty")]
     pub const fn len(&self) -> usize {
@@ -167,14 +184,14 @@ impl<'a> FipDescriptor<'a> {
         }
     }
 
-    /// Reads one whose octets are `bytes`, type and length counted: at least 4.
+    /// Reads one whose bytes are `bytes`, type and length counted: at least 4.
     fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         let els = |kind| {
-            let header = bytes.get(4..).ok_or(Error::Malformed(NAME, "length"))?;
+            let header = bytes.get(field::WORD..).ok_or(Error::Malformed(NAME, "length"))?;
             let header = FcHeader::parse(header).map_err(|_| Error::Malformed(NAME, "length"))?;
-            Ok(Self::Els { kind, header, payload: &bytes[4 + FcHeader::LEN..] })
+            Ok(Self::Els { kind, header, payload: &bytes[field::WORD + FcHeader::LEN..] })
         };
-        let wanted = match bytes[0] {
+        let wanted = match bytes[field::TYPE] {
             1 | 6 | 14 => 4,
             2 | 3 | 12 => 8,
             4 | 13 => 12,
@@ -186,30 +203,34 @@ impl<'a> FipDescriptor<'a> {
         if bytes.len() != wanted {
             return Err(Error::Malformed(NAME, "length"));
         }
-        Ok(match bytes[0] {
-            1 => Self::Priority(bytes[3]),
-            2 => Self::Mac(MacAddr(array_at(bytes, 2))),
-            3 => Self::FcMap(array_at(bytes, 5)),
-            4 => Self::Name(wwn_at(bytes, 4)),
-            5 => Self::Fabric { vf_id: u16_at(bytes, 2) & 0xfff, fc_map: array_at(bytes, 5), name: wwn_at(bytes, 8) },
-            6 => Self::MaxFcoeSize(u16_at(bytes, 2)),
+        Ok(match bytes[field::TYPE] {
+            1 => Self::Priority(bytes[field::LAST_BYTE]),
+            2 => Self::Mac(MacAddr(array_at(bytes, field::VALUE))),
+            3 => Self::FcMap(array_at(bytes, field::FC_MAP)),
+            4 => Self::Name(wwn_at(bytes, field::WORD)),
+            5 => Self::Fabric {
+                vf_id: u16_at(bytes, field::VALUE) & 0xfff,
+                fc_map: array_at(bytes, field::FC_MAP),
+                name: wwn_at(bytes, field::FABRIC_NAME),
+            },
+            6 => Self::MaxFcoeSize(u16_at(bytes, field::VALUE)),
             7 => els(FipElsKind::Flogi)?,
             8 => els(FipElsKind::Fdisc)?,
             9 => els(FipElsKind::Logo)?,
             10 => els(FipElsKind::Elp)?,
             11 => Self::VnPort(FipVnPort {
-                mac: MacAddr(array_at(bytes, 2)),
-                fc_id: FcId::from_octets(array_at(bytes, 9)),
-                name: wwn_at(bytes, 12),
+                mac: MacAddr(array_at(bytes, field::VALUE)),
+                fc_id: FcId::from_octets(array_at(bytes, field::VN_PORT_ID)),
+                name: wwn_at(bytes, field::VN_PORT_NAME),
             }),
-            12 => Self::FkaAdv { no_keep_alive: bytes[3] & 1 != 0, period: u32_at(bytes, 4) },
-            13 => Self::VendorId(array_at(bytes, 4)),
-            14 => Self::Vlan(u16_at(bytes, 2) & 0xfff),
+            12 => Self::FkaAdv { no_keep_alive: bytes[field::LAST_BYTE] & 1 != 0, period: u32_at(bytes, field::WORD) },
+            13 => Self::VendorId(array_at(bytes, field::WORD)),
+            14 => Self::Vlan(u16_at(bytes, field::VALUE) & 0xfff),
             15 => Self::Fc4Features(Fc4Features {
-                types: std::array::from_fn(|i| u32_at(bytes, 4 + i * 4)),
-                features: std::array::from_fn(|i| u32_at(bytes, 36 + i * 4)),
+                types: std::array::from_fn(|i| u32_at(bytes, field::WORD + i * 4)),
+                features: std::array::from_fn(|i| u32_at(bytes, field::FEATURES + i * 4)),
             }),
-            code => Self::Unknown(code, &bytes[2..]),
+            code => Self::Unknown(code, &bytes[field::VALUE..]),
         })
     }
 
@@ -227,39 +248,39 @@ impl<'a> FipDescriptor<'a> {
         let words = u8::try_from(len / 4).map_err(|_| Error::TooLarge(NAME, "length"))?;
         let (bytes, rest) = buffer.split_at_mut_checked(len).ok_or(Error::Truncated(NAME))?;
         bytes.fill(0);
-        put(bytes, 0, &[self.code(), words]);
+        put(bytes, field::TYPE, &[self.code(), words]);
         match self {
-            Self::Priority(priority) => put(bytes, 3, &[*priority]),
-            Self::Mac(mac) => put(bytes, 2, &mac.0),
-            Self::FcMap(fc_map) => put(bytes, 5, fc_map),
-            Self::Name(name) => put(bytes, 4, &name.0.to_be_bytes()),
+            Self::Priority(priority) => put(bytes, field::LAST_BYTE, &[*priority]),
+            Self::Mac(mac) => put(bytes, field::VALUE, &mac.0),
+            Self::FcMap(fc_map) => put(bytes, field::FC_MAP, fc_map),
+            Self::Name(name) => put(bytes, field::WORD, &name.0.to_be_bytes()),
             Self::Fabric { vf_id, fc_map, name } => {
-                put_u16(bytes, 2, vf_id & 0xfff);
-                put(bytes, 5, fc_map);
-                put(bytes, 8, &name.0.to_be_bytes());
+                put_u16(bytes, field::VALUE, vf_id & 0xfff);
+                put(bytes, field::FC_MAP, fc_map);
+                put(bytes, field::FABRIC_NAME, &name.0.to_be_bytes());
             }
-            Self::MaxFcoeSize(size) => put_u16(bytes, 2, *size),
+            Self::MaxFcoeSize(size) => put_u16(bytes, field::VALUE, *size),
             Self::Els { header, payload, .. } => {
-                put(bytes, 4, &header.octets());
-                put(bytes, 4 + FcHeader::LEN, payload);
+                put(bytes, field::WORD, &header.octets());
+                put(bytes, field::WORD + FcHeader::LEN, payload);
             }
             Self::VnPort(port) => {
-                put(bytes, 2, &port.mac.0);
-                put(bytes, 9, &port.fc_id.octets());
-                put(bytes, 12, &port.name.0.to_be_bytes());
+                put(bytes, field::VALUE, &port.mac.0);
+                put(bytes, field::VN_PORT_ID, &port.fc_id.octets());
+                put(bytes, field::VN_PORT_NAME, &port.name.0.to_be_bytes());
             }
             Self::FkaAdv { no_keep_alive, period } => {
-                put(bytes, 3, &[u8::from(*no_keep_alive)]);
-                put(bytes, 4, &period.to_be_bytes());
+                put(bytes, field::LAST_BYTE, &[u8::from(*no_keep_alive)]);
+                put(bytes, field::WORD, &period.to_be_bytes());
             }
-            Self::VendorId(id) => put(bytes, 4, id),
-            Self::Vlan(vid) => put_u16(bytes, 2, vid & 0xfff),
+            Self::VendorId(id) => put(bytes, field::WORD, id),
+            Self::Vlan(vid) => put_u16(bytes, field::VALUE, vid & 0xfff),
             Self::Fc4Features(features) => {
                 for (at, word) in features.types.iter().chain(&features.features).enumerate() {
-                    put(bytes, 4 + at * 4, &word.to_be_bytes());
+                    put(bytes, field::WORD + at * 4, &word.to_be_bytes());
                 }
             }
-            Self::Unknown(_, value) => put(bytes, 2, value),
+            Self::Unknown(_, value) => put(bytes, field::VALUE, value),
         }
         Ok(rest)
     }
@@ -304,7 +325,7 @@ impl<'a> Iterator for FipDescriptors<'a> {
 mod tests {
     use super::*;
 
-    /// One of each, and its octets.
+    /// One of each, and its bytes.
     fn all() -> Vec<(FipDescriptor<'static>, Vec<u8>)> {
         let header = FcHeader::parse(&[0x22; 24]).unwrap();
         let els = |kind, code| {

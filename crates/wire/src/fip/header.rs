@@ -6,6 +6,16 @@ use crate::{Error, MacAddr};
 
 const NAME: &str = "fip";
 
+/// Offsets of the fields (FC-BB-6, clause 7, FIP operation format).
+mod field {
+    pub(super) const VERSION: usize = 0;
+    pub(super) const PROTOCOL: usize = 2;
+    pub(super) const RESERVED: usize = 4;
+    pub(super) const SUBCODE: usize = 5;
+    pub(super) const LIST_LENGTH: usize = 6;
+    pub(super) const FLAGS: usize = 8;
+}
+
 /// A view of a FIP frame: what follows the Ethernet header (FC-BB-6, clause 7, FIP operation format).
 ///
 /// ```text
@@ -26,7 +36,7 @@ pub struct FipFrame<'a> {
 }
 
 impl<'a> FipFrame<'a> {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const HEADER_LEN: usize = 10;
     /// All FCFs: where ENodes of a fabric ask (FC-BB-6, clause 7, FIP group addresses).
     pub const ALL_FCF_MACS: MacAddr = MacAddr([0x01, 0x10, 0x18, 0x01, 0x00, 0x02]);
@@ -41,32 +51,32 @@ impl<'a> FipFrame<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when header and descriptor list are longer than the octets there are, [`Error::Malformed`]
+    /// [`Error::Truncated`] when header and descriptor list are longer than the bytes there are, [`Error::Malformed`]
     /// when the version is not 1.
     pub fn new_checked(octets: &'a [u8]) -> Result<Self, Error> {
         if octets.len() < Self::HEADER_LEN {
             return Err(Error::Truncated(NAME));
         }
-        if octets[0] >> 4 != 1 {
+        if octets[field::VERSION] >> 4 != 1 {
             return Err(Error::Malformed(NAME, "version"));
         }
-        let end = Self::HEADER_LEN + usize::from(u16_at(octets, 6)) * 4;
+        let end = Self::HEADER_LEN + usize::from(u16_at(octets, field::LIST_LENGTH)) * 4;
         if octets.len() < end {
             return Err(Error::Truncated(NAME));
         }
         Ok(Self { octets, end })
     }
 
-    /// What the frame is.
+    /// Protocol code and subcode.
     #[must_use]
     pub fn code(&self) -> FipCode {
-        FipCode { protocol: u16_at(self.octets, 2), subcode: self.octets[5] }
+        FipCode { protocol: u16_at(self.octets, field::PROTOCOL), subcode: self.octets[field::SUBCODE] }
     }
 
     /// The flags.
     #[must_use]
     pub fn flags(&self) -> FipFlags {
-        FipFlags(u16_at(self.octets, 8))
+        FipFlags(u16_at(self.octets, field::FLAGS))
     }
 
     /// The descriptors, one after the other; ends with an error at the first whose length is wrong.
@@ -82,7 +92,7 @@ impl<'a> FipFrame<'a> {
     }
 }
 
-/// What a FIP frame is: protocol code and subcode (FC-BB-6, clause 7, FIP protocol codes).
+/// Kind of a FIP frame: protocol code and subcode (FC-BB-6, clause 7, FIP protocol codes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FipCode {
     /// The protocol code.
@@ -147,14 +157,14 @@ impl FipFlags {
     /// Sent by an FCF.
     pub const F_PORT: Self = Self(0x0001);
 
-    /// Whether all of these are set.
+    /// True if all of these are set.
     #[must_use]
     pub const fn has(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0
     }
 }
 
-/// Octets of a frame with these descriptors.
+/// Bytes of a frame with these descriptors.
 pub(super) fn frame_len(descriptors: &[Option<FipDescriptor<'_>>]) -> usize {
     FipFrame::HEADER_LEN + descriptors.iter().flatten().map(FipDescriptor::len).sum::<usize>()
 }
@@ -170,11 +180,11 @@ pub(super) fn emit<'b>(
     let words = (frame_len(descriptors) - FipFrame::HEADER_LEN) / 4;
     let words = u16::try_from(words).map_err(|_| Error::TooLarge(NAME, "descriptor list"))?;
     let (header, mut rest) = buffer.split_at_mut_checked(FipFrame::HEADER_LEN).ok_or(Error::Truncated(NAME))?;
-    put(header, 0, &[0x10, 0]);
-    put_u16(header, 2, code.protocol);
-    put(header, 4, &[0, code.subcode]);
-    put_u16(header, 6, words);
-    put_u16(header, 8, flags.0);
+    put(header, field::VERSION, &[0x10, 0]);
+    put_u16(header, field::PROTOCOL, code.protocol);
+    put(header, field::RESERVED, &[0, code.subcode]);
+    put_u16(header, field::LIST_LENGTH, words);
+    put_u16(header, field::FLAGS, flags.0);
     for descriptor in descriptors.iter().flatten() {
         rest = descriptor.emit(rest)?;
     }

@@ -8,11 +8,11 @@ use crate::{Error, FcHeader, MacAddr};
 /// A link service's request or reply inside FIP (FC-BB-6, clause 7, FIP Virtual Link Instantiation).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FipElsRepr<'a> {
-    /// What is asked for; a reply repeats it.
+    /// Command; a reply repeats it.
     pub kind: FipElsKind,
-    /// Whether it is a reply.
+    /// True if it is a reply.
     pub reply: bool,
-    /// How MAC addresses are given, between ENode and FCF; nothing in VN2VN.
+    /// The way in which MAC addresses are given, between ENode and FCF; nothing in VN2VN.
     pub flags: FipFlags,
     /// The FC header.
     pub header: FcHeader,
@@ -43,7 +43,7 @@ impl<'a> FipElsRepr<'a> {
         Ok(Self { kind, reply, flags: frame.flags(), header, payload, mac })
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     #[must_use]
     pub fn buffer_len(&self) -> usize {
         frame_len(&self.descriptors())
@@ -53,7 +53,7 @@ impl<'a> FipElsRepr<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it does not fit, [`Error::TooLarge`] when the payload is longer than 992 octets,
+    /// [`Error::Truncated`] when it does not fit, [`Error::TooLarge`] when the payload is longer than 992 bytes,
     /// [`Error::Malformed`] when it is no number of words.
     pub fn emit<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
         let code = if self.reply { FipCode::ELS_REPLY } else { FipCode::ELS_REQUEST };

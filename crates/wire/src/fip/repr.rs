@@ -34,7 +34,7 @@ impl<'a> FipRepr<'a> {
         }
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     #[must_use]
     pub fn buffer_len(&self) -> usize {
         match self {
@@ -63,7 +63,7 @@ impl<'a> FipRepr<'a> {
 /// A discovery solicitation (FC-BB-6, clause 7, FIP Discovery Solicitation): an ENode or an FCF asks for FCFs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FipSolicitationRepr {
-    /// How MAC addresses are given; [`FipFlags::F_PORT`] when an FCF asks.
+    /// The way in which MAC addresses are given; [`FipFlags::F_PORT`] when an FCF asks.
     pub flags: FipFlags,
     /// The sender's MAC address.
     pub mac: MacAddr,
@@ -71,7 +71,7 @@ pub struct FipSolicitationRepr {
     pub fc_map: Option<[u8; 3]>,
     /// The sender's node or switch name.
     pub name: Wwn,
-    /// Octets of its longest FCoE frame behind the Ethernet header.
+    /// Bytes of its longest FCoE frame behind the Ethernet header.
     pub max_fcoe_size: u16,
 }
 
@@ -96,7 +96,7 @@ impl FipSolicitationRepr {
         })
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     #[must_use]
     pub fn buffer_len(&self) -> usize {
         frame_len(&self.descriptors())

@@ -21,7 +21,7 @@ pub enum FipVlanKind {
 pub struct FipVlanRepr {
     /// Which.
     pub kind: FipVlanKind,
-    /// How MAC addresses are given.
+    /// The way in which MAC addresses are given.
     pub flags: FipFlags,
     /// The sender's MAC address.
     pub mac: MacAddr,
@@ -62,7 +62,7 @@ impl FipVlanRepr {
         })
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     #[must_use]
     pub fn buffer_len(&self) -> usize {
         frame_len(&self.descriptors())

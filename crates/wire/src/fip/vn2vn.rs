@@ -33,7 +33,7 @@ impl Vn2vnKind {
         }
     }
 
-    /// Whether it tells what the port does and how long its frames may be.
+    /// True if it tells what the port does and how long its frames may be.
     #[must_use]
     pub const fn is_claim(self) -> bool {
         matches!(self, Self::ClaimNotification | Self::ClaimResponse)
@@ -86,7 +86,7 @@ pub struct FipVn2vnRepr {
 pub struct FipClaim {
     /// What it does.
     pub features: Fc4Features,
-    /// Octets of its longest FCoE frame behind the Ethernet header.
+    /// Bytes of its longest FCoE frame behind the Ethernet header.
     pub max_fcoe_size: u16,
 }
 
@@ -119,7 +119,7 @@ impl FipVn2vnRepr {
         })
     }
 
-    /// Octets that [`emit`](Self::emit) writes.
+    /// Bytes that [`emit`](Self::emit) writes.
     #[must_use]
     pub fn buffer_len(&self) -> usize {
         frame_len(&self.descriptors())

@@ -1,11 +1,11 @@
 //! READ CAPACITY data.
 
 use crate::Error;
-use crate::field::{array_at, u32_at};
+use crate::field::{array_at, at_most_u32, put, u32_at};
 
 const NAME: &str = "capacity data";
 
-/// How blocks come and go (SBC-3, clause 4.7).
+/// Logical block provisioning (SBC-3, clause 4.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Provisioning {
     /// LBPME: blocks can be given back.
@@ -14,12 +14,27 @@ pub struct Provisioning {
     pub zeroes: bool,
 }
 
+/// Offsets of the data of READ CAPACITY (16) (SBC-3, clause 5.16.2).
+mod long {
+    pub(super) const LAST: usize = 0;
+    pub(super) const BLOCK_SIZE: usize = 8;
+    pub(super) const PROTECTION: usize = 12;
+    pub(super) const EXPONENTS: usize = 13;
+    pub(super) const PROVISIONING_AND_ALIGNMENT: usize = 14;
+}
+
+/// Offsets of the data of READ CAPACITY (10) (SBC-3, clause 5.15.2).
+mod short {
+    pub(super) const LAST: usize = 0;
+    pub(super) const BLOCK_SIZE: usize = 4;
+}
+
 /// What READ CAPACITY (10) and (16) return (SBC-3, clauses 5.15.2 and 5.16.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
     /// The last logical block.
     pub last: u64,
-    /// Octets of a logical block, without protection information.
+    /// Bytes of a logical block, without protection information.
     pub block_size: u32,
     /// The type of protection information, 1 to 3; 0 for none.
     pub protection: u8,
@@ -29,20 +44,20 @@ pub struct Capacity {
     pub physical_exponent: u8,
     /// The first logical block at the start of a physical one.
     pub lowest_aligned: u16,
-    /// How blocks come and go.
+    /// Logical block provisioning.
     pub provisioning: Provisioning,
 }
 
 impl Capacity {
-    /// Octets of READ CAPACITY (16) data.
+    /// Bytes of READ CAPACITY (16) data.
     pub const LEN: usize = 32;
 
     /// READ CAPACITY (10) data: the last block and the block size; 0xffffffff says that one must ask for (16).
     #[must_use]
     pub fn octets_10(&self) -> [u8; 8] {
         let mut octets = [0; 8];
-        octets[..4].copy_from_slice(&u32::try_from(self.last).unwrap_or(u32::MAX).to_be_bytes());
-        octets[4..].copy_from_slice(&self.block_size.to_be_bytes());
+        put(&mut octets, short::LAST, &at_most_u32(self.last).to_be_bytes());
+        put(&mut octets, short::BLOCK_SIZE, &self.block_size.to_be_bytes());
         octets
     }
 
@@ -50,14 +65,15 @@ impl Capacity {
     #[must_use]
     pub fn octets_16(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        octets[..8].copy_from_slice(&self.last.to_be_bytes());
-        octets[8..12].copy_from_slice(&self.block_size.to_be_bytes());
+        put(&mut octets, long::LAST, &self.last.to_be_bytes());
+        put(&mut octets, long::BLOCK_SIZE, &self.block_size.to_be_bytes());
         if let Some(kind) = self.protection.checked_sub(1) {
-            octets[12] = (kind & 7) << 1 | 1;
+            octets[long::PROTECTION] = (kind & 7) << 1 | 1;
         }
-        octets[13] = self.interval_exponent << 4 | self.physical_exponent & 0xf;
-        octets[14..16].copy_from_slice(&(self.lowest_aligned & 0x3fff).to_be_bytes());
-        octets[14] |= u8::from(self.provisioning.managed) << 7 | u8::from(self.provisioning.zeroes) << 6;
+        octets[long::EXPONENTS] = self.interval_exponent << 4 | self.physical_exponent & 0xf;
+        put(&mut octets, long::PROVISIONING_AND_ALIGNMENT, &(self.lowest_aligned & 0x3fff).to_be_bytes());
+        octets[long::PROVISIONING_AND_ALIGNMENT] |=
+            u8::from(self.provisioning.managed) << 7 | u8::from(self.provisioning.zeroes) << 6;
         octets
     }
 
@@ -65,15 +81,15 @@ impl Capacity {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when there are fewer than 8 octets.
+    /// [`Error::Truncated`] when there are fewer than 8 bytes.
     pub fn parse_10(octets: &[u8]) -> Result<Option<Self>, Error> {
         if octets.len() < 8 {
             return Err(Error::Truncated(NAME));
         }
-        let last = u32_at(octets, 0);
+        let last = u32_at(octets, short::LAST);
         Ok((last != u32::MAX).then(|| Self {
             last: u64::from(last),
-            block_size: u32_at(octets, 4),
+            block_size: u32_at(octets, short::BLOCK_SIZE),
             protection: 0,
             interval_exponent: 0,
             physical_exponent: 0,
@@ -86,19 +102,22 @@ impl Capacity {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when there are fewer than 32 octets.
+    /// [`Error::Truncated`] when there are fewer than 32 bytes.
     pub fn parse_16(octets: &[u8]) -> Result<Self, Error> {
         if octets.len() < Self::LEN {
             return Err(Error::Truncated(NAME));
         }
         Ok(Self {
-            last: u64::from_be_bytes(array_at(octets, 0)),
-            block_size: u32_at(octets, 8),
-            protection: if octets[12] & 1 == 0 { 0 } else { (octets[12] >> 1 & 7) + 1 },
-            interval_exponent: octets[13] >> 4,
-            physical_exponent: octets[13] & 0xf,
-            lowest_aligned: u16::from_be_bytes(array_at(octets, 14)) & 0x3fff,
-            provisioning: Provisioning { managed: octets[14] & 0x80 != 0, zeroes: octets[14] & 0x40 != 0 },
+            last: u64::from_be_bytes(array_at(octets, long::LAST)),
+            block_size: u32_at(octets, long::BLOCK_SIZE),
+            protection: if octets[long::PROTECTION] & 1 == 0 { 0 } else { (octets[long::PROTECTION] >> 1 & 7) + 1 },
+            interval_exponent: octets[long::EXPONENTS] >> 4,
+            physical_exponent: octets[long::EXPONENTS] & 0xf,
+            lowest_aligned: u16::from_be_bytes(array_at(octets, long::PROVISIONING_AND_ALIGNMENT)) & 0x3fff,
+            provisioning: Provisioning {
+                managed: octets[long::PROVISIONING_AND_ALIGNMENT] & 0x80 != 0,
+                zeroes: octets[long::PROVISIONING_AND_ALIGNMENT] & 0x40 != 0,
+            },
         })
     }
 }

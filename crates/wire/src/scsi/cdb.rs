@@ -8,18 +8,82 @@ use std::ops::Deref;
 use super::{Sense, SenseKey, asc};
 use crate::field::array_at;
 
+/// Offsets of the fields that commands have in common, by the length of their CDBs (SPC-4, clause 4.3; SBC-3, clause 5).
+///
+/// ```text
+///  bytes of the CDB     6     10     12     16     32
+///  opcode               0      0      0      0      0
+///  options              1      1      1      1     10   PROTECT, DPO, FUA, IMMED, BYTCHK, a service action
+///  service action       -      -      -      -      8   2 bytes
+///  logical block        1      2      2      2     12   21 bits; 4 bytes; 4; 8; 8
+///  length               4      7      6     10     28   of a transfer, a list or an allocation: 1 byte; 2; 4; 4; 4
+/// ```
+mod field {
+    pub(super) const OPCODE: usize = 0;
+    /// Options and service action, of all but the longest.
+    pub(super) const OPTIONS: usize = 1;
+    /// What several commands say in their third byte: a page, a selection, scope and type of a reservation.
+    pub(super) const SELECTION: usize = 2;
+    /// MODE SENSE (SPC-4, clauses 6.13 and 6.14).
+    pub(super) const SUBPAGE: usize = 3;
+
+    /// START STOP UNIT (SBC-3, clause 5.25).
+    pub(super) mod start_stop {
+        pub(in super::super) const MODIFIER: usize = 3;
+        pub(in super::super) const POWER: usize = 4;
+    }
+    /// REPORT SUPPORTED OPERATION CODES (SPC-4, clause 6.35).
+    pub(super) mod report_opcodes {
+        pub(in super::super) const OPCODE: usize = 3;
+        pub(in super::super) const ACTION: usize = 4;
+    }
+
+    pub(super) mod six {
+        pub(in super::super) const LBA: usize = 1;
+        /// INQUIRY's allocation length, of 2 bytes (SPC-4, clause 6.6).
+        pub(in super::super) const ALLOCATION: usize = 3;
+        pub(in super::super) const LENGTH: usize = 4;
+    }
+    pub(super) mod ten {
+        pub(in super::super) const LBA: usize = 2;
+        pub(in super::super) const LENGTH: usize = 7;
+        /// PERSISTENT RESERVE OUT's parameter list length, of 4 bytes (SPC-4, clause 6.16).
+        pub(in super::super) const LIST_LENGTH: usize = 5;
+    }
+    pub(super) mod twelve {
+        pub(in super::super) const LBA: usize = 2;
+        pub(in super::super) const LENGTH: usize = 6;
+    }
+    pub(super) mod sixteen {
+        pub(in super::super) const LBA: usize = 2;
+        pub(in super::super) const LENGTH: usize = 10;
+        /// COMPARE AND WRITE counts in one byte.
+        pub(in super::super) const COMPARED: usize = 13;
+    }
+    pub(super) mod thirty_two {
+        pub(in super::super) const ADDITIONAL_LENGTH: usize = 7;
+        pub(in super::super) const SERVICE_ACTION: usize = 8;
+        pub(in super::super) const OPTIONS: usize = 10;
+        pub(in super::super) const LBA: usize = 12;
+        pub(in super::super) const REFERENCE_TAG: usize = 20;
+        pub(in super::super) const APPLICATION_TAG: usize = 24;
+        pub(in super::super) const APPLICATION_TAG_MASK: usize = 26;
+        pub(in super::super) const LENGTH: usize = 28;
+    }
+}
+
 /// Which of a command's forms it is: they differ in how large its fields may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
-    /// 6 octets: 21 bits of address, 1 to 256 blocks.
+    /// 6 bytes: 21 bits of address, 1 to 256 blocks.
     Six,
-    /// 10 octets: 32 bits of address, 65535 blocks.
+    /// 10 bytes: 32 bits of address, 65535 blocks.
     Ten,
-    /// 12 octets: 32 bits of address.
+    /// 12 bytes: 32 bits of address.
     Twelve,
-    /// 16 octets: 64 bits of address.
+    /// 16 bytes: 64 bits of address.
     Sixteen,
-    /// 32 octets: as 16, and what the protection information is to be.
+    /// 32 bytes: as 16, and what the protection information is to be.
     ThirtyTwo(ProtectionTags),
 }
 
@@ -52,7 +116,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// The shortest form of 10 octets or more that reaches those blocks, with no option set.
+    /// The shortest form of 10 bytes or more that reaches those blocks, with no option set.
     #[must_use]
     pub fn new(lba: u64, blocks: u32) -> Self {
         let ten = u32::try_from(lba).is_ok() && u16::try_from(blocks).is_ok();
@@ -66,30 +130,30 @@ impl Transfer {
 pub enum Cdb {
     /// Is the unit ready? (SPC-4, clause 6.47)
     TestUnitReady,
-    /// What is the matter? (SPC-4, clause 6.39)
+    /// REQUEST SENSE (SPC-4, clause 6.39)
     RequestSense {
         /// In descriptor format.
         descriptors: bool,
-        /// Octets that are taken.
+        /// Bytes that are taken.
         allocation: u8,
     },
-    /// What is the unit? (SPC-4, clause 6.6)
+    /// INQUIRY (SPC-4, clause 6.6)
     Inquiry {
         /// A page of vital product data, or else the standard data.
         page: Option<u8>,
-        /// Octets that are taken.
+        /// Bytes that are taken.
         allocation: u16,
     },
     /// Which units are there? (SPC-4, clause 6.33)
     ReportLuns {
         /// Which kinds of units.
         select: u8,
-        /// Octets that are taken.
+        /// Bytes that are taken.
         allocation: u32,
     },
-    /// How does the unit behave? (SPC-4, clauses 6.13 and 6.14)
+    /// MODE SENSE (SPC-4, clauses 6.13 and 6.14)
     ModeSense {
-        /// The form of 10 octets; otherwise that of 6.
+        /// The form of 10 bytes; otherwise that of 6.
         ten: bool,
         /// No block descriptor, please.
         no_descriptors: bool,
@@ -101,14 +165,14 @@ pub enum Cdb {
         page: u8,
         /// Which subpage; 0xff for all.
         subpage: u8,
-        /// Octets that are taken.
+        /// Bytes that are taken.
         allocation: u16,
     },
     /// Start, stop, and power conditions (SBC-3, clause 5.25).
     StartStop {
         /// Do not wait for the end.
         immediate: bool,
-        /// How deep the power condition is.
+        /// Power condition modifier.
         modifier: u8,
         /// Which power condition; 0 for `start` and `load`.
         power: u8,
@@ -119,16 +183,16 @@ pub enum Cdb {
         /// Start; otherwise stop.
         start: bool,
     },
-    /// How large is it? (SBC-3, clause 5.15)
+    /// READ CAPACITY (10) (SBC-3, clause 5.15)
     ReadCapacity10,
-    /// How large is it, and what of protection and provisioning? (SBC-3, clause 5.16)
+    /// READ CAPACITY (16) (SBC-3, clause 5.16)
     ReadCapacity16 {
-        /// Octets that are taken.
+        /// Bytes that are taken.
         allocation: u32,
     },
-    /// Read blocks (SBC-3, clauses 5.11 to 5.14; SBC-2 for 6 octets).
+    /// Read blocks (SBC-3, clauses 5.11 to 5.14; SBC-2 for 6 bytes).
     Read(Transfer),
-    /// Write blocks (SBC-3, clauses 5.33 to 5.36; SBC-2 for 6 octets).
+    /// Write blocks (SBC-3, clauses 5.33 to 5.36; SBC-2 for 6 bytes).
     Write(Transfer),
     /// Write blocks and verify them on the medium (SBC-3, clause 5.37 and on).
     WriteAndVerify {
@@ -146,33 +210,33 @@ pub enum Cdb {
     },
     /// Read blocks into the cache (SBC-3, clauses 5.8 and 5.9).
     PreFetch {
-        /// Ten or sixteen octets.
+        /// Ten or sixteen bytes.
         width: Width,
         /// Do not wait for the end.
         immediate: bool,
         /// The first logical block.
         lba: u64,
-        /// How many; 0 for all to the end.
+        /// Number of blocks; 0 for all to the end.
         blocks: u32,
     },
     /// Put the cache on the medium (SBC-3, clauses 5.26 and 5.27).
     SynchronizeCache {
-        /// Ten or sixteen octets.
+        /// Ten or sixteen bytes.
         width: Width,
         /// Do not wait for the end.
         immediate: bool,
         /// The first logical block.
         lba: u64,
-        /// How many; 0 for all to the end.
+        /// Number of blocks; 0 for all to the end.
         blocks: u32,
     },
     /// Write the same block many times (SBC-3, clauses 5.43 and on).
     WriteSame {
-        /// Which form: 10, 16 or 32 octets.
+        /// Which form: 10, 16 or 32 bytes.
         width: Width,
         /// The first logical block.
         lba: u64,
-        /// How many; 0 for all to the end.
+        /// Number of blocks; 0 for all to the end.
         blocks: u32,
         /// WRPROTECT: three bits.
         protect: u8,
@@ -180,21 +244,21 @@ pub enum Cdb {
         anchor: bool,
         /// Blocks may be given back.
         unmap: bool,
-        /// There is no data out: zeros are written. Not in the form of 10 octets.
+        /// There is no data out: zeros are written. Not in the form of 10 bytes.
         no_data: bool,
     },
     /// Give blocks back (SBC-3, clause 5.28).
     Unmap {
         /// They keep their place.
         anchor: bool,
-        /// Octets of parameter list.
+        /// Bytes of parameter list.
         len: u16,
     },
     /// Write blocks if the medium has others that came with them (SBC-3, clause 5.2).
     CompareAndWrite {
         /// The first logical block.
         lba: u64,
-        /// How many; data out has twice as many.
+        /// Number of blocks; data out has twice as many.
         blocks: u8,
         /// WRPROTECT: three bits.
         protect: u8,
@@ -203,11 +267,11 @@ pub enum Cdb {
         /// Not to a cache only.
         fua: bool,
     },
-    /// Who has registered or reserved? (SPC-4, clause 6.15)
+    /// PERSISTENT RESERVE IN (SPC-4, clause 6.15)
     PersistentReserveIn {
         /// READ KEYS (0), READ RESERVATION (1), REPORT CAPABILITIES (2), READ FULL STATUS (3).
         action: u8,
-        /// Octets that are taken.
+        /// Bytes that are taken.
         allocation: u16,
     },
     /// Register and reserve (SPC-4, clause 6.16).
@@ -218,7 +282,7 @@ pub enum Cdb {
         scope: u8,
         /// Which type.
         kind: u8,
-        /// Octets of parameter list.
+        /// Bytes of parameter list.
         len: u32,
     },
     /// Which commands are there? (SPC-4, clause 6.35)
@@ -231,15 +295,15 @@ pub enum Cdb {
         opcode: u8,
         /// Which service action.
         action: u16,
-        /// Octets that are taken.
+        /// Bytes that are taken.
         allocation: u32,
     },
 }
 
-/// Why octets are no command that is known.
+/// Why bytes are no command that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CdbError {
-    /// There are fewer octets than the command has.
+    /// There are fewer bytes than the command has.
     #[error("scsi command: cut short: give all octets of the command")]
     Truncated,
     /// The opcode is not known.
@@ -248,9 +312,9 @@ pub enum CdbError {
     /// A field has a value that is not known.
     #[error("scsi command: octet {octet} has a value that is not known: use one of its standard")]
     Field {
-        /// The field's first octet.
+        /// The field's first byte.
         octet: u16,
-        /// Its highest bit, if it is no whole octet.
+        /// Its highest bit, if it is no whole byte.
         bit: Option<u8>,
     },
 }
@@ -267,7 +331,7 @@ impl CdbError {
     }
 }
 
-/// The octets of a command.
+/// The bytes of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CdbOctets {
     octets: [u8; 32],
@@ -275,7 +339,7 @@ pub struct CdbOctets {
 }
 
 impl CdbOctets {
-    /// The first 16 octets, zeros after the last: as FCP_CMND carries them. None for a longer command.
+    /// The first 16 bytes, zeros after the last: as FCP_CMND carries them. None for a longer command.
     #[must_use]
     pub fn sixteen(&self) -> Option<[u8; 16]> {
         (self.len <= 16).then(|| array_at(&self.octets, 0))
@@ -290,8 +354,8 @@ impl Deref for CdbOctets {
     }
 }
 
-/// Octets of a command, which the opcode's three highest bits say (SPC-4, clause 4.3.5.1).
-const fn cdb_len(opcode: u8) -> u8 {
+/// Bytes of a command, which the opcode's three highest bits say (SPC-4, clause 4.3.5.1).
+pub(super) const fn cdb_len(opcode: u8) -> u8 {
     match opcode >> 5 {
         0 => 6,
         1 | 2 => 10,

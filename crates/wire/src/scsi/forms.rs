@@ -1,5 +1,6 @@
 //! The table of commands that parse: REPORT SUPPORTED OPERATION CODES is answered from it.
 
+use super::cdb::cdb_len;
 use super::opcode::*;
 
 /// A command as it may be asked about.
@@ -9,16 +10,22 @@ pub struct CdbForm {
     pub name: &'static str,
     /// Its service action, if its opcode has several.
     pub action: Option<u16>,
-    /// Its octets: the opcode, and then a one for each bit that is looked at (SPC-4, clause 6.35.3: CDB usage data), but
+    /// Its bytes: the opcode, and then a one for each bit that is looked at (SPC-4, clause 6.35.3: CDB usage data), but
     /// the service action itself where one stands.
     pub usage: &'static [u8],
 }
 
 impl CdbForm {
-    /// The first octet.
+    /// The first byte.
     #[must_use]
     pub const fn opcode(&self) -> u8 {
         self.usage[0]
+    }
+
+    /// Bytes of the command descriptor block.
+    #[must_use]
+    pub const fn cdb_len(&self) -> u8 {
+        cdb_len(self.opcode())
     }
 }
 
@@ -30,7 +37,7 @@ const fn action(name: &'static str, action: u16, usage: &'static [u8]) -> CdbFor
     CdbForm { name, action: Some(action), usage }
 }
 
-/// Each bit of an octet is looked at.
+/// Each bit of a byte is looked at.
 const A: u8 = 0xff;
 /// What is looked at in CONTROL: NACA.
 const C: u8 = 0x04;
@@ -93,7 +100,7 @@ pub const FORMS: &[CdbForm] = &[
     form("WRITE (12)", &[WRITE_12, T, A, A, A, A, A, A, A, A, 0, C]),
 ];
 
-/// A command of 32 octets: CONTROL comes second, the service action in octets 8 and 9.
+/// A command of 32 bytes: CONTROL comes second, the service action in bytes 8 and 9.
 const fn long(action: u8, flags: u8) -> [u8; 32] {
     [
         VARIABLE_LENGTH,

@@ -1,11 +1,11 @@
 //! Standard INQUIRY data.
 
 use crate::Error;
-use crate::field::{array_at, put_u16, u16_at};
+use crate::field::{array_at, put, put_u16, u16_at};
 
 const NAME: &str = "inquiry data";
 
-/// Whether there is a unit at a LUN (SPC-4, table 174: PERIPHERAL QUALIFIER).
+/// Presence of a unit at a LUN (SPC-4, table 174: PERIPHERAL QUALIFIER).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Qualifier(pub u8);
 
@@ -18,7 +18,22 @@ impl Qualifier {
     pub const NOT_SUPPORTED: Self = Self(3);
 }
 
-/// What a unit is (SPC-4, clause 6.6.2).
+/// Offsets of the fields of standard INQUIRY data (SPC-4, clause 6.6.2).
+mod field {
+    pub(super) const PERIPHERAL: usize = 0;
+    pub(super) const VERSION: usize = 2;
+    pub(super) const FORMAT: usize = 3;
+    pub(super) const ADDITIONAL_LENGTH: usize = 4;
+    pub(super) const PROTECT: usize = 5;
+    pub(super) const MULTI_PORT: usize = 6;
+    pub(super) const QUEUES: usize = 7;
+    pub(super) const VENDOR: usize = 8;
+    pub(super) const PRODUCT: usize = 16;
+    pub(super) const REVISION: usize = 32;
+    pub(super) const STANDARDS: usize = 58;
+}
+
+/// Standard INQUIRY data (SPC-4, clause 6.6.2).
 ///
 /// ```text
 ///  0  qualifier (3 bits), device type     8  vendor (8 octets)
@@ -29,7 +44,7 @@ impl Qualifier {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inquiry {
-    /// Whether there is a unit.
+    /// Presence of the unit.
     pub qualifier: Qualifier,
     /// Which kind: 0 for a disk, 0x1f when none.
     pub device_type: u8,
@@ -43,9 +58,9 @@ pub struct Inquiry {
     pub multi_port: bool,
     /// It takes several commands at once.
     pub queues: bool,
-    /// Who made it, filled up with spaces.
+    /// Vendor identification, filled up with spaces.
     pub vendor: [u8; 8],
-    /// What it is called, filled up with spaces.
+    /// Product identification, filled up with spaces.
     pub product: [u8; 16],
     /// Which one of those.
     pub revision: [u8; 4],
@@ -54,32 +69,32 @@ pub struct Inquiry {
 }
 
 impl Inquiry {
-    /// Octets of the data.
+    /// Bytes of the data.
     pub const LEN: usize = 96;
     /// SAM-5, FCP-4, SPC-4, SBC-3, no versions claimed.
     pub const DISK_STANDARDS: [u16; 8] = [0x00a0, 0x0a40, 0x0460, 0x04c0, 0, 0, 0, 0];
 
-    /// The data's octets.
+    /// The data's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        octets[0] = self.qualifier.0 << 5 | self.device_type & 0x1f;
-        octets[2] = self.version;
-        octets[3] = u8::from(self.hierarchical) << 4 | 2;
-        octets[4] = 91;
-        octets[5] = u8::from(self.protect);
-        octets[6] = u8::from(self.multi_port) << 4;
-        octets[7] = u8::from(self.queues) << 1;
-        octets[8..16].copy_from_slice(&self.vendor);
-        octets[16..32].copy_from_slice(&self.product);
-        octets[32..36].copy_from_slice(&self.revision);
+        octets[field::PERIPHERAL] = self.qualifier.0 << 5 | self.device_type & 0x1f;
+        octets[field::VERSION] = self.version;
+        octets[field::FORMAT] = u8::from(self.hierarchical) << 4 | 2;
+        octets[field::ADDITIONAL_LENGTH] = 91;
+        octets[field::PROTECT] = u8::from(self.protect);
+        octets[field::MULTI_PORT] = u8::from(self.multi_port) << 4;
+        octets[field::QUEUES] = u8::from(self.queues) << 1;
+        put(&mut octets, field::VENDOR, &self.vendor);
+        put(&mut octets, field::PRODUCT, &self.product);
+        put(&mut octets, field::REVISION, &self.revision);
         for (i, standard) in self.standards.into_iter().enumerate() {
-            put_u16(&mut octets, 58 + 2 * i, standard);
+            put_u16(&mut octets, field::STANDARDS + 2 * i, standard);
         }
         octets
     }
 
-    /// From the first 36 octets or more; what an allocation length cut off counts as zeros.
+    /// From the first 36 bytes or more; what an allocation length cut off counts as zeros.
     ///
     /// # Errors
     ///
@@ -89,20 +104,20 @@ impl Inquiry {
             return Err(Error::Truncated(NAME));
         }
         let mut full = [0; Self::LEN];
-        let there = octets.len().min(Self::LEN).min(5 + usize::from(octets[4])).max(36);
+        let there = octets.len().min(Self::LEN).min(5 + usize::from(octets[field::ADDITIONAL_LENGTH])).max(36);
         full[..there].copy_from_slice(&octets[..there]);
         Ok(Self {
-            qualifier: Qualifier(full[0] >> 5),
-            device_type: full[0] & 0x1f,
-            version: full[2],
-            hierarchical: full[3] & 0x10 != 0,
-            protect: full[5] & 1 != 0,
-            multi_port: full[6] & 0x10 != 0,
-            queues: full[7] & 2 != 0,
-            vendor: array_at(&full, 8),
-            product: array_at(&full, 16),
-            revision: array_at(&full, 32),
-            standards: std::array::from_fn(|i| u16_at(&full, 58 + 2 * i)),
+            qualifier: Qualifier(full[field::PERIPHERAL] >> 5),
+            device_type: full[field::PERIPHERAL] & 0x1f,
+            version: full[field::VERSION],
+            hierarchical: full[field::FORMAT] & 0x10 != 0,
+            protect: full[field::PROTECT] & 1 != 0,
+            multi_port: full[field::MULTI_PORT] & 0x10 != 0,
+            queues: full[field::QUEUES] & 2 != 0,
+            vendor: array_at(&full, field::VENDOR),
+            product: array_at(&full, field::PRODUCT),
+            revision: array_at(&full, field::REVISION),
+            standards: std::array::from_fn(|i| u16_at(&full, field::STANDARDS + 2 * i)),
         })
     }
 }
@@ -123,7 +138,7 @@ mod tests {
         assert_eq!((disk.qualifier, disk.device_type, disk.version), (Qualifier::CONNECTED, 0, 6));
         assert_eq!((&disk.vendor, &disk.product, &disk.revision), (b"LIO-ORG ", b"RAMDISK-MCP     ", b"4.0 "));
         assert_eq!(disk.standards, Inquiry::DISK_STANDARDS);
-        // Octet 5 of LIO says TPGS and 3PC, which this type does not claim.
+        // Byte 5 of LIO says TPGS and 3PC, which this type does not claim.
         lio[5] = 0;
         assert_eq!(disk.octets(), lio);
         let none = Inquiry {

@@ -1,9 +1,9 @@
 //! Logical unit numbers and the list of them.
 
 use crate::Error;
-use crate::field::{array_at, u32_at};
+use crate::field::{array_at, put, u32_at};
 
-/// The octets of a number below 16384 at the first level (SAM-5, clause 4.7.7): peripheral device addressing up to 255,
+/// The bytes of a number below 16384 at the first level (SAM-5, clause 4.7.7): peripheral device addressing up to 255,
 /// flat space addressing above. None when it is greater.
 #[must_use]
 pub const fn lun_octets(number: u16) -> Option<[u8; 8]> {
@@ -15,7 +15,7 @@ pub const fn lun_octets(number: u16) -> Option<[u8; 8]> {
     }
 }
 
-/// The number that the octets say, in either addressing method. None for other methods, other buses, and deeper levels.
+/// The number that the bytes say, in either addressing method. None for other methods, other buses, and deeper levels.
 #[must_use]
 pub fn lun_number(lun: [u8; 8]) -> Option<u16> {
     if lun[2..] != [0; 6] {
@@ -28,17 +28,28 @@ pub fn lun_number(lun: [u8; 8]) -> Option<u16> {
     }
 }
 
-/// Appends REPORT LUNS data to `to`: a header of 8 octets with the list's length, and 8 octets for each (SPC-4, clause
+/// Writes the length of a list, which is all from `start` on, into the four bytes at `at`. What they cannot count is cut.
+pub fn put_list_len(to: &mut Vec<u8>, at: usize, start: usize) {
+    let len = match u32::try_from(to.len() - start) {
+        Ok(len) => len,
+        Err(_) => {
+            to.truncate(start.saturating_add(u32::MAX as usize));
+            u32::MAX
+        }
+    };
+    put(to, at, &len.to_be_bytes());
+}
+
+/// Appends REPORT LUNS data to `to`: a header of 8 bytes with the list's length, and 8 bytes for each (SPC-4, clause
 /// 6.33).
 pub fn put_luns(luns: impl Iterator<Item = [u8; 8]>, to: &mut Vec<u8>) {
     let at = to.len();
     to.extend([0; 8]);
     luns.for_each(|lun| to.extend(lun));
-    let len = u32::try_from(to.len() - at - 8).unwrap_or(u32::MAX);
-    to[at..at + 4].copy_from_slice(&len.to_be_bytes());
+    put_list_len(to, at, at + 8);
 }
 
-/// The LUNs of REPORT LUNS data, and how many octets the whole list has; fewer LUNs come when the allocation length was
+/// The LUNs of REPORT LUNS data, and how many bytes the whole list has; fewer LUNs come when the allocation length was
 /// too small for all.
 ///
 /// # Errors
@@ -47,7 +58,7 @@ pub fn put_luns(luns: impl Iterator<Item = [u8; 8]>, to: &mut Vec<u8>) {
 pub fn parse_luns(octets: &[u8]) -> Result<(impl Iterator<Item = [u8; 8]>, u32), Error> {
     let (header, list) = octets.split_at_checked(8).ok_or(Error::Truncated("lun list"))?;
     let len = u32_at(header, 0);
-    let there = list.len().min(usize::try_from(len).unwrap_or(usize::MAX));
+    let there = list.len().min(len as usize);
     Ok((list[..there].chunks_exact(8).map(|lun| array_at(lun, 0)), len))
 }
 

@@ -1,4 +1,4 @@
-//! SCSI commands of a disk and the data that goes with them (SPC-4, SBC-3): what the octets mean, not what is done.
+//! SCSI commands of a disk and the data that goes with them (SPC-4, SBC-3): what the bytes mean, not what is done.
 //!
 //! - [`Cdb`] is a command descriptor block, parsed strictly: what parses can be written again with the same meaning.
 //! - [`Sense`] says why a command failed, in fixed and in descriptor format.
@@ -21,14 +21,14 @@ pub use capacity::{Capacity, Provisioning};
 pub use cdb::{Cdb, CdbError, CdbOctets, ProtectionTags, Transfer, Width};
 pub use forms::{CdbForm, FORMS};
 pub use inquiry::{Inquiry, Qualifier};
-pub use lun::{lun_number, lun_octets, parse_luns, put_luns};
+pub use lun::{lun_number, lun_octets, parse_luns, put_list_len, put_luns};
 pub use mode::{ModeHeader, ModePage, ModePages, emit_mode, parse_mode};
 pub use reserve::{ReserveParameters, ReserveType};
 pub use sense::{FieldPointer, Sense, SenseKey, asc};
 pub use unmap::{UnmapRange, parse_unmap, put_unmap};
 pub use vpd::{BlockCharacteristics, BlockLimits, BlockProvisioning, Designator, ExtendedInquiry, VpdPage, vpd};
 
-/// Opcodes, as the first octet of a command descriptor block says them (SPC-4, annex E.3.1).
+/// Opcodes, as the first byte of a command descriptor block says them (SPC-4, annex E.3.1).
 pub mod opcode {
     /// TEST UNIT READY.
     pub const TEST_UNIT_READY: u8 = 0x00;
@@ -68,7 +68,7 @@ pub mod opcode {
     pub const PERSISTENT_RESERVE_IN: u8 = 0x5e;
     /// PERSISTENT RESERVE OUT.
     pub const PERSISTENT_RESERVE_OUT: u8 = 0x5f;
-    /// A command of 32 octets; its service action is in octets 8 and 9.
+    /// A command of 32 bytes; its service action is in bytes 8 and 9.
     pub const VARIABLE_LENGTH: u8 = 0x7f;
     /// READ (16).
     pub const READ_16: u8 = 0x88;

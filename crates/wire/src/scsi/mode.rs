@@ -1,9 +1,36 @@
 //! Mode parameters: how a unit behaves.
 
 use crate::Error;
-use crate::field::{array_at, put, u16_at, u32_at};
+use crate::field::{array_at, at_most_u32, counted_u8, counted_u16, u16_at, u32_at};
 
 const NAME: &str = "mode data";
+
+/// Offsets of the header of MODE SENSE (10) (SPC-4, clause 7.5.4).
+mod ten {
+    pub(super) const LENGTH: usize = 0;
+    pub(super) const SPECIFIC: usize = 3;
+    pub(super) const LONG_DESCRIPTORS: usize = 4;
+    pub(super) const DESCRIPTORS_LENGTH: usize = 6;
+}
+
+/// Offsets of the header of MODE SENSE (6) (SPC-4, clause 7.5.4).
+mod six {
+    pub(super) const LENGTH: usize = 0;
+    pub(super) const SPECIFIC: usize = 2;
+    pub(super) const DESCRIPTORS_LENGTH: usize = 3;
+}
+
+/// Offsets of a short LBA block descriptor (SBC-3, clause 6.5); the block size has 3 bytes, read with the one before them.
+mod short {
+    pub(super) const BLOCKS: usize = 0;
+    pub(super) const BLOCK_SIZE: usize = 4;
+}
+
+/// Offsets of a long LBA block descriptor (SBC-3, clause 6.5).
+mod long {
+    pub(super) const BLOCKS: usize = 0;
+    pub(super) const BLOCK_SIZE: usize = 12;
+}
 
 /// What stands before the pages: a header and at most one block descriptor (SPC-4, clause 7.5.4; SBC-3, clause 6.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -12,7 +39,7 @@ pub struct ModeHeader {
     pub write_protected: bool,
     /// DPOFUA: both bits are known.
     pub dpo_fua: bool,
-    /// Logical blocks and the octets of one, if there is a block descriptor.
+    /// Logical blocks and the bytes of one, if there is a block descriptor.
     pub blocks: Option<(u64, u32)>,
 }
 
@@ -41,7 +68,7 @@ pub fn emit_mode(ten: bool, long: bool, header: &ModeHeader, pages: &[u8], to: &
     match (header.blocks, long) {
         (None, _) => {}
         (Some((blocks, size)), false) => {
-            to.extend(u32::try_from(blocks).unwrap_or(u32::MAX).to_be_bytes());
+            to.extend(at_most_u32(blocks).to_be_bytes());
             let [_, size @ ..] = size.to_be_bytes();
             to.push(0);
             to.extend(size);
@@ -65,14 +92,28 @@ pub fn parse_mode(ten: bool, octets: &[u8]) -> Result<(ModeHeader, ModePages<'_>
     let short = Error::Truncated(NAME);
     let (header, rest) = octets.split_at_checked(if ten { 8 } else { 4 }).ok_or(short)?;
     let (len, specific, long, descriptor) = if ten {
-        (usize::from(u16_at(header, 0)) + 2, header[3], header[4] & 1 != 0, usize::from(u16_at(header, 6)))
+        (
+            usize::from(u16_at(header, ten::LENGTH)) + 2,
+            header[ten::SPECIFIC],
+            header[ten::LONG_DESCRIPTORS] & 1 != 0,
+            usize::from(u16_at(header, ten::DESCRIPTORS_LENGTH)),
+        )
     } else {
-        (usize::from(header[0]) + 1, header[2], false, usize::from(header[3]))
+        (
+            usize::from(header[six::LENGTH]) + 1,
+            header[six::SPECIFIC],
+            false,
+            usize::from(header[six::DESCRIPTORS_LENGTH]),
+        )
     };
     let (descriptor, pages) = rest.split_at_checked(descriptor).ok_or(short)?;
     let blocks = match (descriptor.len(), long) {
-        (8.., false) => Some((u64::from(u32_at(descriptor, 0)), u32_at(descriptor, 4) & 0xff_ffff)),
-        (16.., true) => Some((u64::from_be_bytes(array_at(descriptor, 0)), u32_at(descriptor, 12))),
+        (8.., false) => {
+            Some((u64::from(u32_at(descriptor, short::BLOCKS)), u32_at(descriptor, short::BLOCK_SIZE) & 0xff_ffff))
+        }
+        (16.., true) => {
+            Some((u64::from_be_bytes(array_at(descriptor, long::BLOCKS)), u32_at(descriptor, long::BLOCK_SIZE)))
+        }
         _ => None,
     };
     let end = len.saturating_sub(header.len() + descriptor.len()).min(pages.len());
@@ -93,14 +134,14 @@ pub struct ModePage<'a> {
     pub page: u8,
     /// Which subpage; 0 for the page itself.
     pub subpage: u8,
-    /// What follows its header of 2 octets, or 4 of a subpage; of a page less than 256.
+    /// What follows its header of 2 bytes, or 4 of a subpage; of a page less than 256.
     pub body: &'a [u8],
 }
 
 impl ModePage<'_> {
     /// Read-write error recovery (SBC-3, clause 6.5).
     pub const ERROR_RECOVERY: u8 = 0x01;
-    /// Caching (SBC-3, clause 6.5): octet 0 of the body has WCE (0x04) and RCD (0x01).
+    /// Caching (SBC-3, clause 6.5): byte 0 of the body has WCE (0x04) and RCD (0x01).
     pub const CACHING: u8 = 0x08;
     /// Control (SPC-4, clause 7.5.8).
     pub const CONTROL: u8 = 0x0a;
@@ -114,14 +155,13 @@ impl ModePage<'_> {
     /// Appends the page to `to`; a body longer than its length field can say is cut.
     pub fn put(&self, to: &mut Vec<u8>) {
         if self.subpage == 0 {
-            let body = &self.body[..self.body.len().min(255)];
-            to.extend([self.page & 0x3f, u8::try_from(body.len()).unwrap_or(u8::MAX)]);
+            let (body, len) = counted_u8(self.body);
+            to.extend([self.page & 0x3f, len]);
             to.extend(body);
         } else {
-            let body = &self.body[..self.body.len().min(usize::from(u16::MAX))];
-            to.extend([0x40 | self.page & 0x3f, self.subpage, 0, 0]);
-            let at = to.len() - 2;
-            put(to, at, &u16::try_from(body.len()).unwrap_or(u16::MAX).to_be_bytes());
+            let (body, len) = counted_u16(self.body);
+            to.extend([0x40 | self.page & 0x3f, self.subpage]);
+            to.extend(len.to_be_bytes());
             to.extend(body);
         }
     }

@@ -1,9 +1,9 @@
 //! Persistent reservations: who may use a unit.
 
 use crate::Error;
-use crate::field::array_at;
+use crate::field::{array_at, put};
 
-/// What others may not do (SPC-4, table 202).
+/// Type of a persistent reservation (SPC-4, table 202).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReserveType {
     /// Writing is for the holder.
@@ -42,23 +42,30 @@ impl ReserveType {
         Self::CODES.iter().find(|(_, kind)| *kind == self).map_or(0, |(code, _)| *code)
     }
 
-    /// Whether others may not even read.
+    /// True if others may not even read.
     #[must_use]
     pub const fn excludes_reads(self) -> bool {
         matches!(self, Self::ExclusiveAccess | Self::ExclusiveAccessRegistrants | Self::ExclusiveAccessAll)
     }
 
-    /// Whether whoever is registered may do as the holder.
+    /// True if whoever is registered may do as the holder.
     #[must_use]
     pub const fn registrants(self) -> bool {
         !matches!(self, Self::WriteExclusive | Self::ExclusiveAccess)
     }
 
-    /// Whether all who are registered hold it.
+    /// True if all who are registered hold it.
     #[must_use]
     pub const fn all(self) -> bool {
         matches!(self, Self::WriteExclusiveAll | Self::ExclusiveAccessAll)
     }
+}
+
+/// Offsets of the fields (SPC-4, clause 6.16.3).
+mod field {
+    pub(super) const KEY: usize = 0;
+    pub(super) const ACTION_KEY: usize = 8;
+    pub(super) const OPTIONS: usize = 20;
 }
 
 /// The parameter list of PERSISTENT RESERVE OUT (SPC-4, clause 6.16.3).
@@ -77,16 +84,17 @@ pub struct ReserveParameters {
 }
 
 impl ReserveParameters {
-    /// Octets of the list without names.
+    /// Bytes of the list without names.
     pub const LEN: usize = 24;
 
-    /// The list's octets.
+    /// The list's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        octets[..8].copy_from_slice(&self.key.to_be_bytes());
-        octets[8..16].copy_from_slice(&self.action_key.to_be_bytes());
-        octets[20] = u8::from(self.named_initiators) << 3 | u8::from(self.all_ports) << 2 | u8::from(self.persist);
+        put(&mut octets, field::KEY, &self.key.to_be_bytes());
+        put(&mut octets, field::ACTION_KEY, &self.action_key.to_be_bytes());
+        octets[field::OPTIONS] =
+            u8::from(self.named_initiators) << 3 | u8::from(self.all_ports) << 2 | u8::from(self.persist);
         octets
     }
 
@@ -94,17 +102,17 @@ impl ReserveParameters {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when there are fewer than 24 octets.
+    /// [`Error::Truncated`] when there are fewer than 24 bytes.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         if octets.len() < Self::LEN {
             return Err(Error::Truncated("reservation parameters"));
         }
         Ok(Self {
-            key: u64::from_be_bytes(array_at(octets, 0)),
-            action_key: u64::from_be_bytes(array_at(octets, 8)),
-            named_initiators: octets[20] & 8 != 0,
-            all_ports: octets[20] & 4 != 0,
-            persist: octets[20] & 1 != 0,
+            key: u64::from_be_bytes(array_at(octets, field::KEY)),
+            action_key: u64::from_be_bytes(array_at(octets, field::ACTION_KEY)),
+            named_initiators: octets[field::OPTIONS] & 8 != 0,
+            all_ports: octets[field::OPTIONS] & 4 != 0,
+            persist: octets[field::OPTIONS] & 1 != 0,
         })
     }
 }

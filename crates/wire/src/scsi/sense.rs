@@ -1,12 +1,12 @@
 //! Sense data: why a command ended as it did.
 
 use crate::Error;
-use crate::field::{array_at, u32_at};
+use crate::field::{array_at, put, u32_at};
 use std::fmt;
 
 const NAME: &str = "sense data";
 
-/// What kind of trouble it is (SPC-4, clause 4.5.6, table 43). Other codes than these four bits do not exist.
+/// Sense key (SPC-4, clause 4.5.6, table 43). Other codes than these four bits do not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SenseKey(pub u8);
 
@@ -114,9 +114,9 @@ pub mod asc {
 pub struct FieldPointer {
     /// In the command descriptor block; otherwise in the parameter list.
     pub in_cdb: bool,
-    /// The field's first octet.
+    /// The field's first byte.
     pub octet: u16,
-    /// Its highest bit in that octet, if it is no whole octet.
+    /// Its highest bit in that byte, if it is no whole byte.
     pub bit: Option<u8>,
 }
 
@@ -136,6 +136,27 @@ impl FieldPointer {
     }
 }
 
+/// Offsets of sense data in fixed format (SPC-4, clause 4.5.3).
+mod fixed_field {
+    pub(super) const RESPONSE_CODE: usize = 0;
+    pub(super) const KEY: usize = 2;
+    pub(super) const INFORMATION: usize = 3;
+    pub(super) const ADDITIONAL_LENGTH: usize = 7;
+    pub(super) const CODE: usize = 12;
+    pub(super) const QUALIFIER: usize = 13;
+    pub(super) const SPECIFIC: usize = 15;
+}
+
+/// Offsets of sense data in descriptor format (SPC-4, clause 4.5.2).
+mod descriptor_field {
+    pub(super) const RESPONSE_CODE: usize = 0;
+    pub(super) const KEY: usize = 1;
+    pub(super) const CODE: usize = 2;
+    pub(super) const QUALIFIER: usize = 3;
+    pub(super) const ADDITIONAL_LENGTH: usize = 7;
+    pub(super) const DESCRIPTORS: usize = 8;
+}
+
 /// Sense data, in either format (SPC-4, clauses 4.5.2 and 4.5.3).
 ///
 /// ```text
@@ -149,7 +170,7 @@ impl FieldPointer {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sense {
-    /// What kind of trouble it is.
+    /// Sense key.
     pub key: SenseKey,
     /// The additional sense code and its qualifier, as [`asc`] names them.
     pub code: (u8, u8),
@@ -162,9 +183,9 @@ pub struct Sense {
 }
 
 impl Sense {
-    /// Octets of fixed format.
+    /// Bytes of fixed format.
     pub const FIXED_LEN: usize = 18;
-    /// Octets of the longest that [`descriptors`](Self::descriptors) makes.
+    /// Bytes of the longest that [`descriptors`](Self::descriptors) makes.
     pub const DESCRIPTORS_LEN: usize = 28;
 
     /// With neither information nor a field.
@@ -197,41 +218,41 @@ impl Sense {
     #[must_use]
     pub fn fixed(&self) -> [u8; Self::FIXED_LEN] {
         let mut octets = [0; Self::FIXED_LEN];
-        octets[0] = 0x70 | u8::from(self.deferred);
+        octets[fixed_field::RESPONSE_CODE] = 0x70 | u8::from(self.deferred);
         if let Some(information) = self.information.and_then(|information| u32::try_from(information).ok()) {
-            octets[0] |= 0x80;
-            octets[3..7].copy_from_slice(&information.to_be_bytes());
+            octets[fixed_field::RESPONSE_CODE] |= 0x80;
+            put(&mut octets, fixed_field::INFORMATION, &information.to_be_bytes());
         }
-        octets[2] = self.key.0 & 0xf;
-        octets[7] = 10;
-        octets[12] = self.code.0;
-        octets[13] = self.code.1;
+        octets[fixed_field::KEY] = self.key.0 & 0xf;
+        octets[fixed_field::ADDITIONAL_LENGTH] = 10;
+        octets[fixed_field::CODE] = self.code.0;
+        octets[fixed_field::QUALIFIER] = self.code.1;
         if let Some(field) = self.field {
-            octets[15..18].copy_from_slice(&field.octets());
+            put(&mut octets, fixed_field::SPECIFIC, &field.octets());
         }
         octets
     }
 
-    /// In descriptor format, and how many of the octets it takes.
+    /// In descriptor format, and how many of the bytes it takes.
     #[must_use]
     pub fn descriptors(&self) -> ([u8; Self::DESCRIPTORS_LEN], usize) {
         let mut octets = [0; Self::DESCRIPTORS_LEN];
-        octets[0] = 0x72 | u8::from(self.deferred);
-        octets[1] = self.key.0 & 0xf;
-        octets[2] = self.code.0;
-        octets[3] = self.code.1;
-        let mut len = 8;
+        octets[descriptor_field::RESPONSE_CODE] = 0x72 | u8::from(self.deferred);
+        octets[descriptor_field::KEY] = self.key.0 & 0xf;
+        octets[descriptor_field::CODE] = self.code.0;
+        octets[descriptor_field::QUALIFIER] = self.code.1;
+        let mut len = descriptor_field::DESCRIPTORS;
         if let Some(information) = self.information {
             octets[len..len + 4].copy_from_slice(&[0, 10, 0x80, 0]);
             octets[len + 4..len + 12].copy_from_slice(&information.to_be_bytes());
             len += 12;
-            octets[7] += 12;
+            octets[descriptor_field::ADDITIONAL_LENGTH] += 12;
         }
         if let Some(field) = self.field {
             octets[len..len + 2].copy_from_slice(&[2, 6]);
             octets[len + 4..len + 7].copy_from_slice(&field.octets());
             len += 8;
-            octets[7] += 8;
+            octets[descriptor_field::ADDITIONAL_LENGTH] += 8;
         }
         (octets, len)
     }
@@ -254,20 +275,33 @@ impl Sense {
                     return Err(Error::Truncated(NAME));
                 }
                 fixed[..there].copy_from_slice(&octets[..there]);
-                let key = SenseKey(fixed[2] & 0xf);
+                let key = SenseKey(fixed[fixed_field::KEY] & 0xf);
                 // Only ILLEGAL REQUEST has a field pointer there (SPC-4, table 40).
-                let field = FieldPointer::parse(array_at(&fixed, 15)).filter(|_| key == SenseKey::ILLEGAL_REQUEST);
-                let information = (fixed[0] & 0x80 != 0 && there >= 7).then(|| u64::from(u32_at(&fixed, 3)));
-                Ok(Self { key, code: (fixed[12], fixed[13]), information, field, deferred })
+                let field = FieldPointer::parse(array_at(&fixed, fixed_field::SPECIFIC))
+                    .filter(|_| key == SenseKey::ILLEGAL_REQUEST);
+                let information = (fixed[fixed_field::RESPONSE_CODE] & 0x80 != 0 && there >= 7)
+                    .then(|| u64::from(u32_at(&fixed, fixed_field::INFORMATION)));
+                Ok(Self {
+                    key,
+                    code: (fixed[fixed_field::CODE], fixed[fixed_field::QUALIFIER]),
+                    information,
+                    field,
+                    deferred,
+                })
             }
             0x72 | 0x73 => {
                 if octets.len() < 8 {
                     return Err(Error::Truncated(NAME));
                 }
-                let key = SenseKey(octets[1] & 0xf);
-                let mut sense = Self { deferred, ..Self::new(key, (octets[2], octets[3])) };
-                let end = octets.len().min(8 + usize::from(octets[7]));
-                let mut rest = &octets[8..end];
+                let key = SenseKey(octets[descriptor_field::KEY] & 0xf);
+                let mut sense = Self {
+                    deferred,
+                    ..Self::new(key, (octets[descriptor_field::CODE], octets[descriptor_field::QUALIFIER]))
+                };
+                let end = octets
+                    .len()
+                    .min(descriptor_field::DESCRIPTORS + usize::from(octets[descriptor_field::ADDITIONAL_LENGTH]));
+                let mut rest = &octets[descriptor_field::DESCRIPTORS..end];
                 while let [kind, len, after @ ..] = rest {
                     let Some((body, next)) = after.split_at_checked(usize::from(*len)) else { break };
                     match kind {
@@ -334,7 +368,7 @@ mod tests {
         assert_eq!((octets[0], len, Sense::parse(&octets[..len])), (0x73, 8, Ok(deferred)));
     }
 
-    /// SPC-4, table 40: the same octets are a field's place, a progress or a count of retries.
+    /// SPC-4, table 40: the same bytes are a field's place, a progress or a count of retries.
     #[test]
     fn only_an_illegal_request_points_at_a_field() {
         let field = Some(FieldPointer { in_cdb: true, octet: 7, bit: None });

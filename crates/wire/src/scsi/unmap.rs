@@ -5,6 +5,19 @@ use crate::field::{array_at, u16_at, u32_at};
 
 const NAME: &str = "unmap list";
 
+/// Offsets of the parameter list (SBC-3, clause 5.28.2).
+mod field {
+    pub(super) const DATA_LENGTH: usize = 0;
+    pub(super) const RANGES_LENGTH: usize = 2;
+    pub(super) const RANGES: usize = 8;
+}
+
+/// Offsets of a range, an UNMAP block descriptor (SBC-3, clause 5.28.2).
+mod range_field {
+    pub(super) const LBA: usize = 0;
+    pub(super) const BLOCKS: usize = 8;
+}
+
 /// Blocks that are not needed any more (SBC-3, clause 5.28.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnmapRange {
@@ -14,7 +27,7 @@ pub struct UnmapRange {
     pub blocks: u32,
 }
 
-/// The ranges of a parameter list: a header of 8 octets and 16 octets each.
+/// The ranges of a parameter list: a header of 8 bytes and 16 bytes each.
 ///
 /// # Errors
 ///
@@ -24,15 +37,17 @@ pub fn parse_unmap(octets: &[u8]) -> Result<impl Iterator<Item = UnmapRange> + C
     if octets.len() < 8 {
         return Err(Error::Truncated(NAME));
     }
-    let (data, ranges) = (usize::from(u16_at(octets, 0)), usize::from(u16_at(octets, 2)));
+    let (data, ranges) =
+        (usize::from(u16_at(octets, field::DATA_LENGTH)), usize::from(u16_at(octets, field::RANGES_LENGTH)));
     if data < ranges + 6 {
         return Err(Error::Malformed(NAME, "length"));
     }
     // SBC-3: a length that is no multiple of 16 has an incomplete range at its end, which is ignored.
-    let list = octets[8..].get(..ranges).ok_or(Error::Truncated(NAME))?;
-    Ok(list
-        .chunks_exact(16)
-        .map(|range| UnmapRange { lba: u64::from_be_bytes(array_at(range, 0)), blocks: u32_at(range, 8) }))
+    let list = octets[field::RANGES..].get(..ranges).ok_or(Error::Truncated(NAME))?;
+    Ok(list.chunks_exact(16).map(|range| UnmapRange {
+        lba: u64::from_be_bytes(array_at(range, range_field::LBA)),
+        blocks: u32_at(range, range_field::BLOCKS),
+    }))
 }
 
 /// Appends a parameter list to `to`.

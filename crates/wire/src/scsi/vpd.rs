@@ -1,19 +1,28 @@
 //! Vital product data.
 
 use crate::Error;
-use crate::field::{array_at, put, put_u16, u16_at, u32_at};
+use crate::field::{array_at, counted_u8, counted_u16, put, put_u16, u16_at, u32_at};
 
 const NAME: &str = "vital product data";
 
-/// Appends a page to `to` (SPC-4, clause 7.8): a header of 4 octets, of which `peripheral` is the first (qualifier and
-/// device type), and what `body` appends, at most 65535 octets.
+/// Appends a page to `to` (SPC-4, clause 7.8): a header of 4 bytes, of which `peripheral` is the first (qualifier and
+/// device type), and what `body` appends, at most 65535 bytes.
 pub fn vpd(peripheral: u8, page: u8, to: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     let at = to.len();
     to.extend([peripheral, page, 0, 0]);
+    let start = to.len();
     body(to);
-    to.truncate(at + 4 + usize::from(u16::MAX));
-    let len = u16::try_from(to.len() - at - 4).unwrap_or(u16::MAX);
-    put_u16(to, at + 2, len);
+    let (counted, len) = counted_u16(&to[start..]);
+    let end = start + counted.len();
+    to.truncate(end);
+    put_u16(to, at + page::LENGTH, len);
+}
+
+/// Offsets of the header of a VPD page (SPC-4, clause 7.8).
+mod page {
+    pub(super) const PERIPHERAL: usize = 0;
+    pub(super) const CODE: usize = 1;
+    pub(super) const LENGTH: usize = 2;
 }
 
 /// A page.
@@ -23,7 +32,7 @@ pub struct VpdPage<'a> {
     pub peripheral: u8,
     /// Which.
     pub page: u8,
-    /// Octets of its body, of which fewer are there when an allocation length was too small.
+    /// Bytes of its body, of which fewer are there when an allocation length was too small.
     pub len: u16,
     /// What is there of it.
     pub body: &'a [u8],
@@ -52,10 +61,17 @@ impl<'a> VpdPage<'a> {
     /// [`Error::Truncated`] when there is not even its header.
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         let (header, rest) = octets.split_at_checked(4).ok_or(Error::Truncated(NAME))?;
-        let len = u16_at(header, 2);
+        let len = u16_at(header, page::LENGTH);
         let body = &rest[..rest.len().min(usize::from(len))];
-        Ok(Self { peripheral: header[0], page: header[1], len, body })
+        Ok(Self { peripheral: header[page::PERIPHERAL], page: header[page::CODE], len, body })
     }
+}
+
+/// Offsets of the header of a designator (SPC-4, clause 7.8.5).
+mod designator {
+    pub(super) const CODE_SET: usize = 0;
+    pub(super) const KIND: usize = 1;
+    pub(super) const LENGTH: usize = 3;
 }
 
 /// A name of a unit, a port or a device (SPC-4, clause 7.8.5).
@@ -80,12 +96,12 @@ impl<'a> Designator<'a> {
         Self { code_set: 1, kind: 3, association, protocol: None, identifier }
     }
 
-    /// Appends it to `to`; an identifier of more than 255 octets is cut.
+    /// Appends it to `to`; an identifier of more than 255 bytes is cut.
     pub fn put(&self, to: &mut Vec<u8>) {
-        let identifier = &self.identifier[..self.identifier.len().min(255)];
+        let (identifier, len) = counted_u8(self.identifier);
         to.push(self.protocol.unwrap_or(0) << 4 | self.code_set & 0xf);
         to.push(u8::from(self.protocol.is_some()) << 7 | (self.association & 3) << 4 | self.kind & 0xf);
-        to.extend([0, u8::try_from(identifier.len()).unwrap_or(u8::MAX)]);
+        to.extend([0, len]);
         to.extend(identifier);
     }
 
@@ -93,17 +109,25 @@ impl<'a> Designator<'a> {
     pub fn all(mut body: &'a [u8]) -> impl Iterator<Item = Self> {
         std::iter::from_fn(move || {
             let (header, rest) = body.split_at_checked(4)?;
-            let (identifier, next) = rest.split_at_checked(usize::from(header[3]))?;
+            let (identifier, next) = rest.split_at_checked(usize::from(header[designator::LENGTH]))?;
             body = next;
             Some(Self {
-                code_set: header[0] & 0xf,
-                kind: header[1] & 0xf,
-                association: header[1] >> 4 & 3,
-                protocol: (header[1] & 0x80 != 0).then_some(header[0] >> 4),
+                code_set: header[designator::CODE_SET] & 0xf,
+                kind: header[designator::KIND] & 0xf,
+                association: header[designator::KIND] >> 4 & 3,
+                protocol: (header[designator::KIND] & 0x80 != 0).then_some(header[designator::CODE_SET] >> 4),
                 identifier,
             })
         })
     }
+}
+
+/// Offsets in the body of page 86 (SPC-4, clause 7.8.7).
+mod extended {
+    pub(super) const CHECKS: usize = 0;
+    pub(super) const TASKS: usize = 1;
+    pub(super) const CACHE: usize = 2;
+    pub(super) const REPORTS: usize = 3;
 }
 
 /// The body of page 86 (SPC-4, clause 7.8.7).
@@ -126,30 +150,32 @@ pub struct ExtendedInquiry {
 }
 
 impl ExtendedInquiry {
-    /// Octets of the body.
+    /// Bytes of the body.
     pub const LEN: usize = 60;
 
-    /// The body's octets.
+    /// The body's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        octets[0] = (self.protection_types & 7) << 3
+        octets[extended::CHECKS] = (self.protection_types & 7) << 3
             | u8::from(self.guard) << 2
             | u8::from(self.application) << 1
             | u8::from(self.reference);
-        octets[1] = if self.attributes { 7 } else { 0 };
-        octets[2] = u8::from(self.volatile);
-        octets[3] = u8::from(self.nexus_attentions);
+        octets[extended::TASKS] = if self.attributes { 7 } else { 0 };
+        octets[extended::CACHE] = u8::from(self.volatile);
+        octets[extended::REPORTS] = u8::from(self.nexus_attentions);
         octets
     }
 
-    /// From the first 4 octets or more.
+    /// From the first 4 bytes or more.
     ///
     /// # Errors
     ///
     /// [`Error::Truncated`] when there are fewer.
     pub fn parse(body: &[u8]) -> Result<Self, Error> {
-        let &[types, tasks, cache, reports, ..] = body else { return Err(Error::Truncated(NAME)) };
+        let body: &[u8; 4] = body.first_chunk().ok_or(Error::Truncated(NAME))?;
+        let (types, tasks) = (body[extended::CHECKS], body[extended::TASKS]);
+        let (cache, reports) = (body[extended::CACHE], body[extended::REPORTS]);
         Ok(Self {
             protection_types: types >> 3 & 7,
             guard: types & 4 != 0,
@@ -160,6 +186,21 @@ impl ExtendedInquiry {
             nexus_attentions: reports & 1 != 0,
         })
     }
+}
+
+/// Offsets in the body of page B0 (SBC-3, clause 6.6.3).
+mod limits {
+    pub(super) const WRITE_SAME_NON_ZERO: usize = 0;
+    pub(super) const COMPARE_AND_WRITE: usize = 1;
+    pub(super) const GRANULARITY: usize = 2;
+    pub(super) const TRANSFER: usize = 4;
+    pub(super) const OPTIMAL: usize = 8;
+    pub(super) const PREFETCH: usize = 12;
+    pub(super) const UNMAP_BLOCKS: usize = 16;
+    pub(super) const UNMAP_RANGES: usize = 20;
+    pub(super) const UNMAP_GRANULARITY: usize = 24;
+    pub(super) const UNMAP_ALIGNMENT: usize = 28;
+    pub(super) const WRITE_SAME: usize = 32;
 }
 
 /// The body of page B0 (SBC-3, clause 6.6.3); numbers are of logical blocks.
@@ -183,41 +224,41 @@ pub struct BlockLimits {
     pub unmap_ranges: u32,
     /// What ranges should be multiples of.
     pub unmap_granularity: u32,
-    /// Where the first such multiple begins.
+    /// Place where the first such multiple begins.
     pub unmap_alignment: Option<u32>,
     /// The most of WRITE SAME.
     pub write_same: u64,
 }
 
 impl BlockLimits {
-    /// Octets of the body.
+    /// Bytes of the body.
     pub const LEN: usize = 60;
 
-    /// The body's octets.
+    /// The body's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        octets[0] = u8::from(self.write_same_non_zero);
-        octets[1] = self.compare_and_write;
-        put_u16(&mut octets, 2, self.granularity);
+        octets[limits::WRITE_SAME_NON_ZERO] = u8::from(self.write_same_non_zero);
+        octets[limits::COMPARE_AND_WRITE] = self.compare_and_write;
+        put_u16(&mut octets, limits::GRANULARITY, self.granularity);
         let alignment = self.unmap_alignment.map_or(0, |at| at | 1 << 31);
         let words = [
-            self.transfer,
-            self.optimal,
-            self.prefetch,
-            self.unmap_blocks,
-            self.unmap_ranges,
-            self.unmap_granularity,
-            alignment,
+            (limits::TRANSFER, self.transfer),
+            (limits::OPTIMAL, self.optimal),
+            (limits::PREFETCH, self.prefetch),
+            (limits::UNMAP_BLOCKS, self.unmap_blocks),
+            (limits::UNMAP_RANGES, self.unmap_ranges),
+            (limits::UNMAP_GRANULARITY, self.unmap_granularity),
+            (limits::UNMAP_ALIGNMENT, alignment),
         ];
-        for (i, word) in words.into_iter().enumerate() {
-            put(&mut octets, 4 + 4 * i, &word.to_be_bytes());
+        for (at, word) in words {
+            put(&mut octets, at, &word.to_be_bytes());
         }
-        put(&mut octets, 32, &self.write_same.to_be_bytes());
+        put(&mut octets, limits::WRITE_SAME, &self.write_same.to_be_bytes());
         octets
     }
 
-    /// From the first 12 octets or more (SBC-2 had no more); what is not there counts as zeros.
+    /// From the first 12 bytes or more (SBC-2 had no more); what is not there counts as zeros.
     ///
     /// # Errors
     ///
@@ -229,21 +270,28 @@ impl BlockLimits {
         let mut full = [0; Self::LEN];
         let there = body.len().min(full.len());
         full[..there].copy_from_slice(&body[..there]);
-        let alignment = u32_at(&full, 28);
+        let alignment = u32_at(&full, limits::UNMAP_ALIGNMENT);
         Ok(Self {
-            write_same_non_zero: full[0] & 1 != 0,
-            compare_and_write: full[1],
-            granularity: u16_at(&full, 2),
-            transfer: u32_at(&full, 4),
-            optimal: u32_at(&full, 8),
-            prefetch: u32_at(&full, 12),
-            unmap_blocks: u32_at(&full, 16),
-            unmap_ranges: u32_at(&full, 20),
-            unmap_granularity: u32_at(&full, 24),
+            write_same_non_zero: full[limits::WRITE_SAME_NON_ZERO] & 1 != 0,
+            compare_and_write: full[limits::COMPARE_AND_WRITE],
+            granularity: u16_at(&full, limits::GRANULARITY),
+            transfer: u32_at(&full, limits::TRANSFER),
+            optimal: u32_at(&full, limits::OPTIMAL),
+            prefetch: u32_at(&full, limits::PREFETCH),
+            unmap_blocks: u32_at(&full, limits::UNMAP_BLOCKS),
+            unmap_ranges: u32_at(&full, limits::UNMAP_RANGES),
+            unmap_granularity: u32_at(&full, limits::UNMAP_GRANULARITY),
             unmap_alignment: (alignment >> 31 != 0).then_some(alignment & !(1 << 31)),
-            write_same: u64::from_be_bytes(array_at(&full, 32)),
+            write_same: u64::from_be_bytes(array_at(&full, limits::WRITE_SAME)),
         })
     }
+}
+
+/// Offsets in the body of page B1 (SBC-3, clause 6.6.2).
+mod characteristics {
+    pub(super) const ROTATION: usize = 0;
+    pub(super) const FORM_FACTOR: usize = 3;
+    pub(super) const VERIFIES_UNMAPPED: usize = 4;
 }
 
 /// The body of page B1 (SBC-3, clause 6.6.2).
@@ -251,27 +299,27 @@ impl BlockLimits {
 pub struct BlockCharacteristics {
     /// Rotations a minute; 0 when not told, 1 when nothing rotates.
     pub rotation: u16,
-    /// How large its case is; 0 when not told.
+    /// Form factor; 0 when not told.
     pub form_factor: u8,
     /// VERIFY compares data with blocks that are not there as with others (VBULS).
     pub verifies_unmapped: bool,
 }
 
 impl BlockCharacteristics {
-    /// Octets of the body.
+    /// Bytes of the body.
     pub const LEN: usize = 60;
 
-    /// The body's octets.
+    /// The body's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
-        put_u16(&mut octets, 0, self.rotation);
-        octets[3] = self.form_factor & 0xf;
-        octets[4] = u8::from(self.verifies_unmapped);
+        put_u16(&mut octets, characteristics::ROTATION, self.rotation);
+        octets[characteristics::FORM_FACTOR] = self.form_factor & 0xf;
+        octets[characteristics::VERIFIES_UNMAPPED] = u8::from(self.verifies_unmapped);
         octets
     }
 
-    /// From the first 4 octets or more (SBC-2 had no more); what is not there counts as zeros.
+    /// From the first 4 bytes or more (SBC-2 had no more); what is not there counts as zeros.
     ///
     /// # Errors
     ///
@@ -301,10 +349,10 @@ pub struct BlockProvisioning {
 }
 
 impl BlockProvisioning {
-    /// Octets of the body.
+    /// Bytes of the body.
     pub const LEN: usize = 4;
 
-    /// The body's octets.
+    /// The body's bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let flags = u8::from(self.unmap) << 7
@@ -315,7 +363,7 @@ impl BlockProvisioning {
         [0, flags, self.kind & 7, 0]
     }
 
-    /// From the first 4 octets or more.
+    /// From the first 4 bytes or more.
     ///
     /// # Errors
     ///

@@ -4,7 +4,7 @@ use crate::commands::ip::{IpArguments, set_routes};
 use crate::commands::shared::{stop_after, stop_at_signals, wait};
 use crate::trouble::{Trouble, print};
 use clap::Args;
-use linerate_fcoe::{DeviceServer, Downfall, Neighbour, Node, Peer, Role};
+use linerate_fcoe::{DeviceServer, Neighbour, Node, Peer, Role, SessionEnd};
 use linerate_load::pktgen::resolve;
 use linerate_port::Link;
 use linerate_rt::fc::{FcError, FcNode, FcOptions, FcPort, Watcher};
@@ -134,17 +134,17 @@ pub(super) fn role(role: Role) -> &'static str {
 pub(super) const NO_ADDRESS: &str = "no address: the link is down, or another port has it\n";
 
 /// Whose session ended and why, as a line.
-pub(super) fn over(peer: &Peer, why: Downfall) -> String {
+pub(super) fn over(peer: &Peer, why: SessionEnd) -> String {
     let why = match why {
-        Downfall::LoggedOut => "it logged out",
-        Downfall::ProcessLoggedOut => "its process logged out",
-        Downfall::LoginAgain => "it logs in anew",
-        Downfall::Moved => "it has another address or name",
-        Downfall::Gone => "it sends no beacons any more",
-        Downfall::Refused => "it does not take us for logged in",
-        Downfall::Silent => "it does not answer",
-        Downfall::NoAddress => "we have no address, or another",
-        Downfall::Shutdown => "we end",
+        SessionEnd::LoggedOut => "it logged out",
+        SessionEnd::ProcessLoggedOut => "its process logged out",
+        SessionEnd::LoginAgain => "it logs in anew",
+        SessionEnd::Moved => "it has another address or name",
+        SessionEnd::Gone => "it sends no beacons any more",
+        SessionEnd::Refused => "it does not take us for logged in",
+        SessionEnd::Silent => "it does not answer",
+        SessionEnd::NoAddress => "we have no address, or another",
+        SessionEnd::Shutdown => "we end",
     };
     format!("{} at {}: the session is over: {why}\n", peer.wwpn, peer.fc_id)
 }

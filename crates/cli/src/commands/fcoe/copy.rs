@@ -6,7 +6,7 @@ use crate::commands::shared::ended;
 use crate::print::{self, print, remark};
 use crate::trouble::Trouble;
 use clap::Args;
-use linerate_load::fcoe::{Order, Way, copy};
+use linerate_load::fcoe::{CopyDirection, Order, copy};
 use linerate_rt::block::size;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,14 +34,17 @@ fn octets(text: &str) -> Result<u64, String> {
     size(text).ok_or_else(|| "give bytes, or K, M, G or T of them, as 4096 or 64M".to_owned())
 }
 
-pub(super) fn run(arguments: Arguments, way: Way) -> Result<ExitCode, Trouble> {
+pub(super) fn run(arguments: Arguments, way: CopyDirection) -> Result<ExitCode, Trouble> {
     let Arguments { which, lun, offset, bytes, file } = arguments;
     let file = Some(file).filter(|file| file.as_os_str() != "-");
     let order = Order { way, lun, offset, bytes, file };
     let opened = order.open().map_err(Trouble::usage)?;
     let stop = stopper(None)?;
-    let example =
-        if way == Way::Read { "fcoe read -i xdp:eth1 --lun 0 FILE" } else { "fcoe write -i xdp:eth1 --lun 0 FILE" };
+    let example = if way == CopyDirection::Read {
+        "fcoe read -i xdp:eth1 --lun 0 FILE"
+    } else {
+        "fcoe write -i xdp:eth1 --lun 0 FILE"
+    };
     let copied = copy(&order, opened, which.visit(example, &stop)?)?;
     if copied.unread {
         print::unread();
@@ -55,7 +58,7 @@ pub(super) fn run(arguments: Arguments, way: Way) -> Result<ExitCode, Trouble> {
         return Ok(ended(&stop));
     }
     copied.result.map_err(Trouble::failed)?;
-    if order.file.is_some() || way == Way::Write {
+    if order.file.is_some() || way == CopyDirection::Write {
         print(&format!("{} bytes\n", copied.octets));
     }
     Ok(ExitCode::SUCCESS)

@@ -162,7 +162,7 @@ fn every_command_of_the_table_is_done_or_denied_as_it_is_reported() {
 
 #[test]
 fn timeouts_are_told_where_they_are_asked_for() {
-    // SPC-4, clauses 6.35.2 to 6.35.4: CTDP, and a command timeouts descriptor of 12 octets that names none.
+    // SPC-4, clauses 6.35.2 to 6.35.4: CTDP, and a command timeouts descriptor of 12 bytes that names none.
     const NONE: [u8; 12] = [0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let mut bench = Bench::ram();
     let mut ask = |options: u8, opcode, action, timeouts| {

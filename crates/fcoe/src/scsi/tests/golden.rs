@@ -4,11 +4,11 @@ use super::support::*;
 use crate::*;
 use linerate_block::Ram;
 use linerate_wire::scsi::{BlockLimits, Capacity, Designator, Inquiry, Qualifier, VpdPage, parse_mode};
-use linerate_wire::{EthernetFrame, FcoeFrame};
+use linerate_wire::{EthernetFrame, FcoeFrame, OxId};
 
 /// A command that has no data out, and the data and status that LIO gave.
 struct Exchange {
-    ox_id: u16,
+    ox_id: OxId,
     lun: Lun,
     cdb: Vec<u8>,
     /// FCP_DL.
@@ -55,7 +55,7 @@ fn what_the_linux_initiator_asks_is_answered_in_the_same_form() {
     for Exchange { lun, cdb, length, data: lio, status, .. } in exchanges {
         let ended = bench.raw(ALICE, lun, &cdb, &[], length);
         if cdb[0] == 0xa3 {
-            // LIO does not know REPORT SUPPORTED OPERATION CODES; this one does: INQUIRY, six octets.
+            // LIO does not know REPORT SUPPORTED OPERATION CODES; this one does: INQUIRY, six bytes.
             assert_eq!((status, &ended.good()[..5]), (2, &[0, 3, 0, 6, 0x12][..]));
             continue;
         }

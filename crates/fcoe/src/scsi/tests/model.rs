@@ -1,4 +1,4 @@
-//! Random commands against an array of octets.
+//! Random commands against an array of bytes.
 
 use super::slow::Slow;
 use super::support::*;

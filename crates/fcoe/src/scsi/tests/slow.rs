@@ -33,7 +33,7 @@ pub(super) struct Slow {
 }
 
 impl Slow {
-    /// Of `size` octets in blocks of 512, with a volatile cache; with protection information if the geometry says so.
+    /// Of `size` bytes in blocks of 512, with a volatile cache; with protection information if the geometry says so.
     pub(super) fn new(size: u64, change: impl FnOnce(&mut Geometry)) -> (Self, Rc<RefCell<Diary>>) {
         let ram = |protection| Ram::new(size, 512, protection, 9).unwrap();
         let mut geometry = Geometry { volatile: true, product: "slow", ..ram(false).geometry().clone() };

@@ -24,7 +24,7 @@ pub(super) struct Bench {
     pub(super) next: u32,
 }
 
-/// How a command ended.
+/// Outcome of a command.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) response: Response,
@@ -65,7 +65,7 @@ impl Bench {
         bench
     }
 
-    /// 1 MiB of memory in blocks of 512 octets.
+    /// 1 MiB of memory in blocks of 512 bytes.
     pub(super) fn ram() -> Self {
         Self::new(Ram::new(1 << 20, 512, false, 0x1234).unwrap())
     }

@@ -67,7 +67,7 @@ impl Verify {
         }
     }
 
-    /// How many blocks were read, if they are right.
+    /// Number of blocks read, if they are right.
     fn judge(&self, tools: &Tools<'_>, read: &[u8]) -> Result<u64, Response> {
         let (block, stride) = (tools.block(), tools.stride());
         let blocks = read.len() as u64 / stride;
@@ -82,18 +82,20 @@ impl Verify {
         }
         let (Ok(block), Ok(stride)) = (usize::try_from(block), usize::try_from(stride)) else { return Ok(blocks) };
         let Some(data) = &self.data else { return Ok(blocks) };
-        let from = if self.one { 0 } else { usize::try_from(self.done).unwrap_or(usize::MAX).saturating_mul(block) };
-        let mut wanted = data.bytes().get(from..).unwrap_or_default().chunks_exact(block).cycle();
+        let from =
+            if self.one { Some(0) } else { usize::try_from(self.done).ok().and_then(|done| done.checked_mul(block)) };
+        let rest = from.and_then(|from| data.bytes().get(from..)).unwrap_or_default();
+        let mut wanted = rest.chunks_exact(block).cycle();
         let same = read.chunks_exact(stride).all(|read| wanted.next() == read.get(..block));
         if same { Ok(blocks) } else { Err(miscompare(asc::MISCOMPARE)) }
     }
 
-    /// Compares blocks and the protection information behind them with what is on the medium, octet by octet; the guard not
+    /// Compares blocks and the protection information behind them with what is on the medium, byte by byte; the guard not
     /// when VRPROTECT is 2 (SBC-3, clause 5.29: BYTCHK 1 and 3; application tags are the initiators' own, ATO).
     fn compare(&self, protection: &Protection, guarded: &Guarded, data: &[u8], read: &[u8]) -> Result<(), Response> {
         let mut blocks = data.chunks_exact(protection.stride());
-        let skipped = if self.one { 0 } else { usize::try_from(self.done).unwrap_or(usize::MAX) };
-        let mut next = blocks.nth(skipped);
+        let skipped = if self.one { Some(0) } else { usize::try_from(self.done).ok() };
+        let mut next = skipped.and_then(|skipped| blocks.nth(skipped));
         for (done, read) in (self.done..).zip(read.chunks_exact(protection.stride())) {
             let Some(block) = next else { return Err(miscompare(asc::MISCOMPARE)) };
             let ((data, came), (read, there)) = (block.split_at(protection.block), read.split_at(protection.block));
@@ -176,7 +178,7 @@ impl Compare {
     }
 }
 
-/// The first octet of what was expected that is not what was read; there each block has `stride` octets, here `block`.
+/// The first byte of what was expected that is not what was read; there each block has `stride` bytes, here `block`.
 fn difference(expected: &[u8], stride: u64, read: &[u8], block: u64) -> Option<u64> {
     let (stride_len, block) = (usize::try_from(stride).ok()?, usize::try_from(block).ok()?);
     let blocks = expected.chunks_exact(stride_len).zip(read.chunks_exact(block));

@@ -26,7 +26,7 @@ pub(in crate::scsi) struct Same {
     pub(in crate::scsi) stage: SameStage,
 }
 
-/// How far it is.
+/// State.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::scsi) enum SameStage {
     /// Nothing is done.
@@ -72,7 +72,7 @@ impl Same {
         }
     }
 
-    /// Whether the protection information of the block came with it.
+    /// True if the protection information of the block came with it.
     fn moved(&self) -> bool {
         self.guarded.is_some_and(|guarded| guarded.moved)
     }
@@ -113,7 +113,7 @@ impl Same {
         Some(piece)
     }
 
-    /// Octets of the next piece.
+    /// Bytes of the next piece.
     fn len(&self, tools: &Tools<'_>) -> Option<usize> {
         let block = if self.moved() { tools.stride() } else { tools.block() };
         usize::try_from(tools.piece(self.left) * block).ok()
@@ -176,7 +176,7 @@ impl Unmap {
                 if i >= MAX_RANGES {
                     return Err(Response::check(&Sense::invalid_parameter(2, None)));
                 }
-                if all > MAX_SPAN / tools.block() {
+                if all > u64::from(MAX_SPAN) / tools.block() {
                     return Err(Response::check(&Sense::invalid_parameter(8 + 16 * i + 8, None)));
                 }
             }

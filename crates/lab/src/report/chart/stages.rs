@@ -1,6 +1,6 @@
 //! Where each nanosecond goes: a bar a column, its stages one behind the other, all on one scale.
 
-use linerate_load::profile::Way;
+use linerate_load::profile::Direction;
 use linerate_result::{How, RunResult, Stage, Test};
 use maud::{Markup, html};
 
@@ -46,7 +46,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     }
     let ours = measured.iter().map(|(test, how)| bar(test, *how));
     // What was published is about the way out.
-    let out = run.tests.iter().any(|test| test.workload == Way::Tx.workload());
+    let out = run.tests.iter().any(|test| test.workload == Direction::Tx.workload());
     let published = out.then(published::ether_output).and_then(|rows| of_2012(&rows.ok()?));
     let bars: Vec<Bar> = ours.take(BARS).chain(published).collect();
 

@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// What becomes of a frame on its way, by its number: the frames that go on in its place.
-type Way = fn(u64, Vec<u8>) -> Vec<Vec<u8>>;
+type Passage = fn(u64, Vec<u8>) -> Vec<Vec<u8>>;
 
 fn honest(_: u64, frame: Vec<u8>) -> Vec<Vec<u8>> {
     vec![frame]
 }
 
 /// Sends from one port to another past somebody whom no counter knows. `faults`: an option of the sender's port.
-fn past(way: Way, faults: &str, text: &str) -> (String, RunResult) {
+fn past(way: Passage, faults: &str, text: &str) -> (String, RunResult) {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| -> PathBuf { dir.path().join(name) };
     let (from, to) = (UnixDatagram::bind(at("from")).unwrap(), UnixDatagram::bind(at("to")).unwrap());
@@ -87,11 +87,11 @@ fn a_frame_taken_away_behind_the_counters_fails_the_run() {
 
 #[test]
 fn frames_that_come_again_are_a_finding() {
-    let doubled: Way = |k, frame| if k % 5 == 0 { vec![frame.clone(), frame] } else { vec![frame] };
+    let doubled: Passage = |k, frame| if k % 5 == 0 { vec![frame.clone(), frame] } else { vec![frame] };
     let (_, result) = past(doubled, "", "-f tx -n 1000");
     failed(&result, "200 frames are unexplained (0 of those offered, 0 of those sent, 200 that nobody sent)");
     // A surplus pays for no loss.
-    let both: Way = |k, frame| match k {
+    let both: Passage = |k, frame| match k {
         1 => vec![frame.clone(), frame],
         2 => vec![],
         _ => vec![frame],
@@ -130,12 +130,12 @@ fn faults_put_in_on_purpose_are_matched_by_number_and_pass() {
 
 #[test]
 fn what_others_do_beside_the_faults_put_in_is_a_finding() {
-    let steals: Way = |k, frame| if k == 500 { vec![] } else { vec![frame] };
+    let steals: Passage = |k, frame| if k == 500 { vec![] } else { vec![frame] };
     for faults in ["drop:0.1", "dup:0.1", "corrupt:0.1"] {
         let (_, result) = past(steals, &format!(",faults={faults}/seed:7"), "-f tx -n 1000");
         failed(&result, "1 frames are unexplained (0 of those offered, 1 of those sent)");
     }
-    let doubles: Way = |k, frame| if k < 200 { vec![frame.clone(), frame] } else { vec![frame] };
+    let doubles: Passage = |k, frame| if k < 200 { vec![frame.clone(), frame] } else { vec![frame] };
     // Of 200 frames that somebody doubled, the port had doubled some.
     let (_, result) = past(doubles, ",faults=dup:0.1/seed:7", "-f tx -n 1000");
     failed(&result, "that nobody sent");

@@ -8,31 +8,32 @@
 //! What no difference can tell: freeing a buffer is in the first cut that has one, so it is missing in the stage where
 //! it happens without cuts; and a drop by netfilter takes the error's way back, which is a little shorter.
 
+mod kernel_path;
 mod lan;
-mod road;
 mod rx;
 mod tx;
 
-use super::{Order, Source, Tell, Way, missing_column};
+use super::{Direction, Order, Source, Tell, missing_column};
+use kernel_path::{KernelPath, measure_all};
 use linerate_host::{Error, Namespace};
 use linerate_result::Test;
 use linerate_rt::{Stop, core_times, pin};
-use road::{Road, travel};
 use std::time::Duration;
 
-pub(super) const SOURCE: Source = Source { name: "kernel", kernel: true, ways: &[Way::Tx, Way::Rx], measure };
+pub(super) const SOURCE: Source =
+    Source { name: "kernel", kernel: true, ways: &[Direction::Tx, Direction::Rx], measure };
 
-/// A column, and how its road is built in a namespace that is there for it alone.
+/// A column, and how its path is built in a namespace that is there for it alone.
 struct Row {
     id: &'static str,
     title: &'static str,
-    build: fn(&Order) -> Result<Box<dyn Road>, Error>,
+    build: fn(&Order) -> Result<Box<dyn KernelPath>, Error>,
 }
 
 fn measure(order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {
     let rows = match order.way {
-        Way::Tx => tx::ROWS,
-        Way::Rx => rx::ROWS,
+        Direction::Tx => tx::ROWS,
+        Direction::Rx => rx::ROWS,
     };
     let busy = busy_cores();
     let mut tests = Vec::new();
@@ -58,8 +59,8 @@ fn alone(row: &Row, order: &Order, stop: &Stop) -> Result<Test, String> {
     let space = Namespace::new().map_err(|e| e.to_string())?;
     let inside = || {
         pin(&[order.core]).map_err(|e| format!("processor {}: {e}", order.core))?;
-        let mut road = (row.build)(order).map_err(|e| e.to_string())?;
-        travel(row.id, row.title, road.as_mut(), order, stop)
+        let mut path = (row.build)(order).map_err(|e| e.to_string())?;
+        measure_all(row.id, row.title, path.as_mut(), order, stop)
     };
     space.run_in(inside).map_err(|e| e.to_string())?
 }

@@ -3,8 +3,8 @@
 //! sending too, and what a sender pays that is cut off at tc egress is the base that is taken off.
 
 use super::Row;
+use super::kernel_path::{KernelPath, Kind, Measured, Point, time_calls};
 use super::lan::{FAR, Lan, NEAR, PORT, THERE, sender};
-use super::road::{Kind, Measured, Point, Road, time_calls};
 use crate::profile::sys::udp;
 use crate::profile::{HEADERS, Order, Span};
 use linerate_host::{Cut, Error, Place};
@@ -38,7 +38,7 @@ struct In {
 }
 
 impl In {
-    fn build(order: &Order, reads: bool) -> Result<Box<dyn Road>, Error> {
+    fn build(order: &Order, reads: bool) -> Result<Box<dyn KernelPath>, Error> {
         let lan = Lan::veth()?;
         let payload = order.size.saturating_sub(HEADERS) as usize;
         Ok(Box::new(Self { socket: sender(true)?, lan, data: vec![0x55; payload], reads }))
@@ -113,7 +113,7 @@ impl In {
         }
         let before = self.refused()?;
         let (ns, calls) = time_calls(time, || self.send())?;
-        let counted = self.settled(calls, |road| Ok(road.refused()? - before))?;
+        let counted = self.settled(calls, |path| Ok(path.refused()? - before))?;
         // Nobody reads, so what was not refused would be missing there.
         drop(reader);
         Ok(Measured { ns, calls, counted, behind: 0 })
@@ -154,7 +154,7 @@ fn parse(snmp: &str) -> Option<u64> {
     numbers.split_ascii_whitespace().nth(at)?.parse().ok()
 }
 
-impl Road for In {
+impl KernelPath for In {
     fn points(&self) -> Vec<Point> {
         let cut = |name, about, less| Point { name, about, kind: Kind::Cut { less: Some(less) } };
         let program = |name| Point { name, about: "a BPF program that counts and lets pass", kind: Kind::Program };

@@ -1,8 +1,8 @@
 //! The way out: from the system call to an interface that drops.
 
 use super::Row;
+use super::kernel_path::{KernelPath, Kind, Measured, Point, time_calls};
 use super::lan::{FAR, Lan, NEAR, NOWHERE, PORT, THERE, sender};
-use super::road::{Kind, Measured, Point, Road, time_calls};
 use crate::profile::sys::udp::{self, Errno, To};
 use crate::profile::{HEADERS, Order, Span};
 use linerate_host::{Cut, Error, Place};
@@ -37,7 +37,7 @@ struct Out {
 }
 
 impl Out {
-    fn build(order: &Order, connected: bool, lan: Lan) -> Result<Box<dyn Road>, Error> {
+    fn build(order: &Order, connected: bool, lan: Lan) -> Result<Box<dyn KernelPath>, Error> {
         let far = if lan.has_far() { Some(lan.cut_at_far(Place::Xdp(FAR), false)?) } else { None };
         let payload = order.size.saturating_sub(HEADERS) as usize;
         Ok(Box::new(Self { socket: sender(connected)?, lan, connected, data: vec![0x55; payload], far }))
@@ -76,13 +76,13 @@ impl Out {
     }
 
     fn all_the_way(&mut self, time: Span<'_>) -> Result<Measured, String> {
-        let counted = |road: &mut Self| -> Result<u64, String> {
-            match &road.far {
+        let counted = |path: &mut Self| -> Result<u64, String> {
+            match &path.far {
                 Some(cut) => {
                     let seen = cut.count().map_err(|e| e.to_string())?;
-                    Ok(seen + road.lan.stats().map_err(|e| e.to_string())?.tx_dropped)
+                    Ok(seen + path.lan.stats().map_err(|e| e.to_string())?.tx_dropped)
                 }
-                None => Ok(road.lan.stats().map_err(|e| e.to_string())?.rx_dropped),
+                None => Ok(path.lan.stats().map_err(|e| e.to_string())?.rx_dropped),
             }
         };
         let before = counted(self)?;
@@ -104,7 +104,7 @@ impl Out {
     }
 }
 
-impl Road for Out {
+impl KernelPath for Out {
     fn points(&self) -> Vec<Point> {
         let cut = |name, about| Point { name, about, kind: Kind::Cut { less: None } };
         let counted = |name, about, less| Point { name, about, kind: Kind::Cut { less: Some(less) } };

@@ -1,7 +1,7 @@
 //! What does not go together.
 
 use crate::flags::tidy;
-use crate::xdd::config::{Amount, Config, Verify, Way};
+use crate::xdd::config::{AccessOrder, Amount, Config, Verify};
 use crate::xdd::engine::is_file;
 use crate::xdd::pattern::Base;
 
@@ -42,7 +42,7 @@ impl Config {
             if target.pattern.prefix.is_some() && !target.pattern.moves() {
                 return trouble("-datapattern prefix: the pattern has no words; give sequenced or random too");
             }
-            if target.pass_offset > 0 && target.seek.way == Way::Random {
+            if target.pass_offset > 0 && target.seek.way == AccessOrder::Random {
                 return trouble("-passoffset: places are random; leave it out");
             }
             if target.direct && !is_file(target) {

@@ -4,16 +4,16 @@ use super::state::State;
 use super::targets::TARGETS;
 use crate::flags::Does::{Refused, Set, Value};
 use crate::flags::{Choices, Words, number};
-use crate::xdd::config::{Amount, Throttle, WHOLE, Way};
+use crate::xdd::config::{AccessOrder, Amount, Throttle, WHOLE};
 use crate::xdd::engine::kind_of;
 use crate::xdd::pattern::{Base, Prefix};
 use std::time::Duration;
 
 /// `-seek`
 pub(super) static SEEKS: Choices<State> = &[
-    ("sequential", Set(|s| s.target.seek.way = Way::Sequential)),
-    ("random", Set(|s| s.target.seek.way = Way::Random)),
-    ("none", Set(|s| s.target.seek.way = Way::Still)),
+    ("sequential", Set(|s| s.target.seek.way = AccessOrder::Sequential)),
+    ("random", Set(|s| s.target.seek.way = AccessOrder::Random)),
+    ("none", Set(|s| s.target.seek.way = AccessOrder::Still)),
     ("range", Value(|s, v| number(v, 1..=u64::MAX).map(|n| s.target.seek.range = Some(n)))),
     ("seed", Value(|s, v| number(v, 0..=u64::MAX).map(|n| s.target.seek.seed = n))),
     (

@@ -34,7 +34,7 @@ enum How {
 
 /// An operation: octets of the file from `offset` on, of which `done` are.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct IoPlan {
     how: How,
     fua: bool,
     block: u64,
@@ -44,7 +44,7 @@ pub(super) struct Plan {
     tries: u8,
 }
 
-impl Plan {
+impl IoPlan {
     /// The plan of an operation on blocks of so many octets, and its buffer; no plan if its end is no file offset.
     pub(super) fn new(operation: Operation, block: u64) -> (Option<Self>, Option<Buffer>) {
         let octets = |buffer: &Buffer| u64::try_from(buffer.len()).ok();
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_was_read_in_part_is_resumed_at_a_block() {
-        let (plan, mut buffer) = Plan::new(Operation::Read { lba: 2, buffer: Buffer::new(2048) }, 512);
+        let (plan, mut buffer) = IoPlan::new(Operation::Read { lba: 2, buffer: Buffer::new(2048) }, 512);
         let mut plan = plan.unwrap();
         assert!(matches!(plan.request(), Request::Read { from: 0, offset: 1024 }));
         let next = request(plan.advance(Ok(700), &mut buffer));
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_file_that_became_shorter_is_an_error_and_no_loop() {
         for n in [0, 511] {
-            let (plan, mut buffer) = Plan::new(Operation::Read { lba: 0, buffer: Buffer::new(1024) }, 512);
+            let (plan, mut buffer) = IoPlan::new(Operation::Read { lba: 0, buffer: Buffer::new(1024) }, 512);
             let end = plan.unwrap().advance(Ok(n), &mut buffer);
             assert!(matches!(end, Next::End(Err(BackendError::Medium))));
         }
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn zeros_come_by_the_best_way_there_is() {
         let operation = Operation::WriteZeroes { lba: 1, blocks: 3000, discard: true, fua: true };
-        let (plan, mut buffer) = Plan::new(operation, 512);
+        let (plan, mut buffer) = IoPlan::new(operation, 512);
         let (mut plan, len) = (plan.unwrap(), 3000 * 512_usize);
         let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         assert!(
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn zeros_with_fua_are_flushed() {
         let operation = Operation::WriteZeroes { lba: 0, blocks: 8, discard: false, fua: true };
-        let mut plan = Plan::new(operation, 512).0.unwrap();
+        let mut plan = IoPlan::new(operation, 512).0.unwrap();
         assert!(matches!(request(plan.advance(Ok(0), &mut None)), Request::Sync));
         assert!(plan.promises() && plan.is_sync());
         assert!(matches!(plan.advance(Ok(0), &mut None), Next::End(Ok(()))));
@@ -217,12 +217,12 @@ mod tests {
             (libc::ENODEV, BackendError::Gone),
             (libc::EROFS, BackendError::ReadOnly),
         ] {
-            let mut plan = Plan::new(Operation::Flush, 512).0.unwrap();
+            let mut plan = IoPlan::new(Operation::Flush, 512).0.unwrap();
             assert!(matches!(plan.advance(errno(number), &mut None), Next::End(Err(e)) if e == meant), "{number}");
         }
-        let mut plan = Plan::new(Operation::Flush, 512).0.unwrap();
+        let mut plan = IoPlan::new(Operation::Flush, 512).0.unwrap();
         let ends = (0..1000).take_while(|_| matches!(plan.advance(errno(libc::EAGAIN), &mut None), Next::Request(_)));
         assert_eq!(ends.count(), usize::from(TRIES), "a kernel that never has room is no endless loop");
-        assert!(Plan::new(Operation::Discard { lba: u64::MAX / 512, blocks: 9 }, 512).0.is_none());
+        assert!(IoPlan::new(Operation::Discard { lba: u64::MAX / 512, blocks: 9 }, 512).0.is_none());
     }
 }

@@ -15,10 +15,10 @@ const EACH_NS: u64 = 1_000_000;
 const LONGEST_V4: usize = 576;
 const LONGEST_V6: usize = 1280;
 
-/// How many errors may be sent.
+/// Limit of the rate of errors.
 #[derive(Debug, Default)]
 pub(crate) struct Allowance {
-    /// When all that were sent will be forgotten.
+    /// Time at which all that were sent will be forgotten.
     until: u64,
 }
 
@@ -33,7 +33,7 @@ impl Allowance {
     }
 }
 
-/// What is told to a packet's sender.
+/// Report to a packet's sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
     /// Nobody listens at the port.
@@ -119,7 +119,7 @@ impl Ip {
     }
 }
 
-/// Whether a packet is an ICMP error itself. Of a fragment that does not tell, it is assumed.
+/// True if a packet is an ICMP error itself. Of a fragment that does not tell, it is assumed.
 fn is_error(whole: &[u8]) -> bool {
     let byte = |at: usize| whole.get(at).copied();
     if byte(0).is_some_and(|b| b >> 4 == 4) {

@@ -109,7 +109,7 @@ impl Ip {
                 let what = match repr {
                     // RFC 8201, section 4: no link is as narrow as that.
                     Icmpv6Repr::PacketTooBig { mtu: ..1280 } => return Err(Discard::Malformed),
-                    Icmpv6Repr::PacketTooBig { mtu } => Told::TooBig(usize::try_from(mtu).unwrap_or(usize::MAX)),
+                    Icmpv6Repr::PacketTooBig { mtu } => Told::TooBig(mtu as usize),
                     Icmpv6Repr::Unreachable { code: Icmpv6Repr::PORT } => Told::Refused,
                     _ => Told::Unreachable,
                 };

@@ -5,7 +5,7 @@ use crate::ip::{Ip, Taken};
 use linerate_wire::{IpProtocol, Quote};
 use std::net::{IpAddr, SocketAddr};
 
-/// What an error says.
+/// Contents of an ICMP error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Told {
     TooBig(usize),

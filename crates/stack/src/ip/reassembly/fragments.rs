@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use linerate_wire::{Ipv4Packet, Ipv6FragmentHeader, Ipv6Packet};
 
-/// The most octets that the fragment offset and the length fields can describe.
+/// The most bytes that the fragment offset and the length fields can describe.
 const LARGEST: usize = 65535;
 
-/// The cuts of a packet's payload into fragments of at most an MTU: all but the last are multiples of 8 octets (RFC 791,
+/// The cuts of a packet's payload into fragments of at most an MTU: all but the last are multiples of 8 bytes (RFC 791,
 /// section 3.2; RFC 8200, section 4.5).
 ///
 /// ```
@@ -23,7 +23,7 @@ const LARGEST: usize = 65535;
 pub struct Fragments {
     at: u16,
     len: u16,
-    /// Octets in each but the last; a multiple of 8.
+    /// Bytes in each but the last; a multiple of 8.
     room: u16,
     done: bool,
 }
@@ -31,24 +31,24 @@ pub struct Fragments {
 /// One of [`Fragments`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fragment {
-    /// What its header says of where it belongs, in octets.
+    /// What its header says of where it belongs, in bytes.
     pub offset: u16,
-    /// Whether others follow.
+    /// True if others follow.
     pub more: bool,
-    /// Which octets of the payload it carries.
+    /// Which bytes of the payload it carries.
     pub range: Range<usize>,
 }
 
 impl Fragments {
-    /// Cuts for IPv4 packets of at most `mtu` octets, with headers without options. Nothing when the payload does not
-    /// fit an IPv4 packet, or not even 8 octets of it the MTU. A payload that fits as it is makes one fragment.
+    /// Cuts for IPv4 packets of at most `mtu` bytes, with headers without options. Nothing when the payload does not
+    /// fit an IPv4 packet, or not even 8 bytes of it the MTU. A payload that fits as it is makes one fragment.
     pub fn v4(payload_len: usize, mtu: usize) -> Option<Self> {
         let header = Ipv4Packet::<&[u8]>::MIN_HEADER_LEN;
         Self::new(payload_len, LARGEST - header, mtu.checked_sub(header)?)
     }
 
-    /// Cuts for IPv6 packets of at most `mtu` octets, with a fragment header and no other extension header. Nothing when
-    /// the payload does not fit an IPv6 packet, or not even 8 octets of it the MTU.
+    /// Cuts for IPv6 packets of at most `mtu` bytes, with a fragment header and no other extension header. Nothing when
+    /// the payload does not fit an IPv6 packet, or not even 8 bytes of it the MTU.
     ///
     /// Even a payload that would fit without a fragment header is cut to leave room for it: do not fragment those.
     pub fn v6(payload_len: usize, mtu: usize) -> Option<Self> {
@@ -58,9 +58,11 @@ impl Fragments {
 
     pub(super) fn new(payload_len: usize, largest: usize, room: usize) -> Option<Self> {
         let len = u16::try_from(payload_len).ok().filter(|_| payload_len <= largest)?;
-        let room = u16::try_from(room).unwrap_or(u16::MAX);
         // One that fits is not cut, so it need not end at a multiple of 8.
-        let room = if len <= room { len } else { room & !7 };
+        let room = match u16::try_from(room) {
+            Ok(room) if room < len => room & !7,
+            _ => len,
+        };
         (room > 0 || len == 0).then_some(Self { at: 0, len, room, done: false })
     }
 }

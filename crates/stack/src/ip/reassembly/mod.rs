@@ -1,11 +1,11 @@
 //! Fragments made whole again, within fixed memory: IPv4 (RFC 791, section 3.2; RFC 815; RFC 1122, section 3.3.2; RFC
 //! 6864) and IPv6 (RFC 8200, section 4.5; RFC 5722; RFC 6946). The other way: [`Fragments`].
 //!
-//! Everything held is counted in octets, with what keeping it costs; when there is too much, or too many datagrams, the
+//! Everything held is counted in bytes, with what keeping it costs; when there is too much, or too many datagrams, the
 //! oldest goes. A datagram whose fragments contradict each other is given up, and what still comes of it is dropped until
 //! its time is over.
 //!
-//! What this module refuses to do: it sends no ICMP. It says what is due: [`Reason`], [`Reassembly::poll`].
+//! Out of scope: it sends no ICMP. It says what is due: [`Reason`], [`Reassembly::poll`].
 
 mod fragments;
 mod pieces;
@@ -18,11 +18,11 @@ use linerate_wire::{Ipv4Packet, Ipv6FragmentAt, Ipv6FragmentHeader, Ipv6Packet};
 pub use fragments::{Fragment, Fragments};
 use pieces::{Overlap, Pieces};
 
-/// What keeping a datagram costs beside its octets: two rows of trees, a key in each.
+/// What keeping a datagram costs beside its bytes: two rows of trees, a key in each.
 const DATAGRAM_COST: usize = 512;
-/// What keeping a piece costs beside its octets.
+/// What keeping a piece costs beside its bytes.
 const PIECE_COST: usize = 64;
-/// The most octets that IP's length fields can state.
+/// The most bytes that IP's length fields can state.
 const LARGEST: usize = 65535;
 /// Congestion experienced (RFC 3168, section 5), in the type of service and the traffic class.
 const CE: u8 = 0b11;
@@ -32,13 +32,13 @@ const FRAGMENT_HEADER: usize = Ipv6FragmentHeader::<&[u8]>::LEN;
 /// Limits of reassembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Octets held in all, bookkeeping included.
+    /// Bytes held in all, bookkeeping included.
     pub bytes: usize,
     /// Incomplete datagrams at a time; at least one.
     pub datagrams: usize,
     /// Fragments of one datagram.
     pub fragments: usize,
-    /// How long after its first fragment came a datagram must be complete, in nanoseconds.
+    /// Time from its first fragment in which a datagram must be complete, in nanoseconds.
     pub timeout_ns: u64,
 }
 
@@ -50,7 +50,7 @@ impl Default for Config {
     }
 }
 
-/// What came of a fragment.
+/// Outcome of a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// It is kept, or was there already; others are missing.
@@ -68,12 +68,12 @@ pub enum Reason {
     /// It carries nothing.
     Empty,
     /// Others follow, but its length is not a multiple of 8. IPv6 owes a parameter problem, code 0, that points to the
-    /// payload length, octet 4.
+    /// payload length, byte 4.
     Unaligned,
     /// It would end beyond what an IP packet can hold ("ping of death"). IPv6 owes a parameter problem, code 0, that
-    /// points to the fragment offset: two octets into the fragment header.
+    /// points to the fragment offset: two bytes into the fragment header.
     TooLong,
-    /// It has octets of another fragment: different ones or, in IPv6, any but exactly the same. The datagram is given up.
+    /// It has bytes of another fragment: different ones or, in IPv6, any but exactly the same. The datagram is given up.
     Overlap,
     /// It contradicts others on where the datagram ends. The datagram is given up.
     Inconsistent,
@@ -85,7 +85,7 @@ pub enum Reason {
     NoRoom,
 }
 
-/// What happened since the start; each counts datagrams.
+/// Events since the start; each counts datagrams.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Made whole.
@@ -126,15 +126,15 @@ struct Key {
 struct Datagram {
     arrival: u64,
     deadline: u64,
-    /// What it costs.
+    /// Memory that it is charged for.
     bytes: usize,
     /// None when it was given up.
     pieces: Option<Pieces>,
     /// Of the first fragment: all that stands before its payload.
     header: Vec<u8>,
-    /// Of the first fragment, in IPv6: which octet of it names the fragment header.
+    /// Of the first fragment, in IPv6: which byte of it names the fragment header.
     named_at: usize,
-    /// Whether a fragment met congestion.
+    /// True if a fragment met congestion.
     congestion: bool,
 }
 
@@ -145,7 +145,7 @@ struct Part<'a> {
     offset: usize,
     more: bool,
     payload: &'a [u8],
-    /// Where the payload of the whole must end.
+    /// Place where the payload of the whole must end.
     limit: usize,
     congestion: bool,
     overlap: Overlap,
@@ -197,7 +197,9 @@ impl Reassembly {
         let header = &packet.into_inner()[..IPV6_HEADER + payload_at];
         let Ipv6FragmentAt { repr, named_at, .. } = *fragment;
         if repr.offset == 0 && !repr.more {
-            let mut whole = whole_v6(header, named_at, payload.len(), false);
+            let len = u16::try_from(fragment.at + payload.len());
+            let Ok(len) = len else { return Outcome::Dropped(Reason::TooLong) };
+            let mut whole = whole_v6(header, named_at, len, false);
             whole.extend_from_slice(payload);
             return Outcome::Complete(whole);
         }
@@ -228,12 +230,12 @@ impl Reassembly {
         }
     }
 
-    /// When [`poll`](Self::poll) is wanted next.
+    /// Time at which [`poll`](Self::poll) is wanted next.
     pub fn poll_timeout(&self) -> Option<u64> {
         self.oldest().and_then(|key| self.datagrams.get(&key)).map(|datagram| datagram.deadline)
     }
 
-    /// Octets held, bookkeeping included.
+    /// Bytes held, bookkeeping included.
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
@@ -243,12 +245,12 @@ impl Reassembly {
         self.datagrams.len()
     }
 
-    /// Whether nothing is held.
+    /// True if nothing is held.
     pub fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
 
-    /// What happened since the start.
+    /// Counts of events since the start.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
@@ -342,7 +344,7 @@ impl Reassembly {
         Ok(())
     }
 
-    /// Forgets the datagram's octets, and remembers until its time is over that it was given up (RFC 5722, section 4:
+    /// Forgets the datagram's bytes, and remembers until its time is over that it was given up (RFC 5722, section 4:
     /// also what has not come yet is discarded).
     fn give_up(&mut self, key: &Key) {
         let Some(datagram) = self.datagrams.get_mut(key) else { return };
@@ -371,50 +373,47 @@ impl Datagram {
         let Self { pieces, header, named_at, congestion, .. } = self;
         let pieces = pieces.ok_or(Reason::GivenUp)?;
         let len = pieces.iter().map(<[u8]>::len).sum::<usize>();
-        let (mut packet, limit) = match header.first().map(|first| first >> 4) {
-            Some(4) => (whole_v4(&header, len, congestion), LARGEST),
-            _ => (whole_v6(&header, named_at, len, congestion), IPV6_HEADER + LARGEST),
-        };
-        // The others' headers may have been shorter than the first's.
-        if packet.len() + len > limit {
-            return Err(Reason::TooLong);
-        }
+        let v4 = header.first().is_some_and(|first| first >> 4 == 4);
+        // The others' headers may have been shorter than the first's. IPv4 counts its header, IPv6 what is behind it, but
+        // for the fragment header, which goes.
+        let uncounted = if v4 { 0 } else { IPV6_HEADER + FRAGMENT_HEADER };
+        let Ok(total) = u16::try_from(header.len() - uncounted + len) else { return Err(Reason::TooLong) };
+        let mut packet =
+            if v4 { whole_v4(&header, total, congestion) } else { whole_v6(&header, named_at, total, congestion) };
         pieces.iter().for_each(|piece| packet.extend_from_slice(piece));
         Ok(packet)
     }
 }
 
-/// The header of an IPv4 packet with `len` octets of payload that was in fragments, with room for that payload.
-fn whole_v4(header: &[u8], len: usize, congestion: bool) -> Vec<u8> {
-    let mut whole = Vec::with_capacity(header.len() + len);
+/// The header of an IPv4 packet of `total` bytes that was in fragments, with room for all of them.
+fn whole_v4(header: &[u8], total: u16, congestion: bool) -> Vec<u8> {
+    let mut whole = Vec::with_capacity(usize::from(total));
     whole.extend_from_slice(header);
-    put_u16(&mut whole, 2, header.len() + len);
+    put_u16(&mut whole, 2, total);
     // Flags and fragment offset.
     put_u16(&mut whole, 6, 0);
     put_u16(&mut whole, 10, 0);
     // RFC 3168, section 5.3: congestion that one fragment met, the packet met.
     whole[1] |= if congestion { CE } else { 0 };
     let checksum = linerate_sum::checksum(&whole);
-    put_u16(&mut whole, 10, usize::from(checksum));
+    put_u16(&mut whole, 10, checksum);
     whole
 }
 
-/// The headers of an IPv6 packet with `len` octets of payload behind them: the fragment header at the end of `header` is
-/// left out, and octet `named_at`, which named it, names what it named (RFC 8200, section 4.5).
-fn whole_v6(header: &[u8], named_at: usize, len: usize, congestion: bool) -> Vec<u8> {
+/// The headers of an IPv6 packet whose payload length is `len`: the fragment header at the end of `header` is
+/// left out, and byte `named_at`, which named it, names what it named (RFC 8200, section 4.5).
+fn whole_v6(header: &[u8], named_at: usize, len: u16, congestion: bool) -> Vec<u8> {
     let unfragmentable = header.len() - FRAGMENT_HEADER;
-    let mut whole = Vec::with_capacity(unfragmentable + len);
+    let mut whole = Vec::with_capacity(IPV6_HEADER + usize::from(len));
     whole.extend_from_slice(&header[..unfragmentable]);
     whole[named_at] = header[unfragmentable];
-    put_u16(&mut whole, 4, unfragmentable - IPV6_HEADER + len);
+    put_u16(&mut whole, 4, len);
     // The traffic class is four bits into the header.
     whole[1] |= if congestion { CE << 4 } else { 0 };
     whole
 }
 
-/// Puts `value`, which the limits keep within 16 bits, at `at`.
-fn put_u16(bytes: &mut [u8], at: usize, value: usize) {
-    let value = u16::try_from(value).unwrap_or(u16::MAX);
+fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 

@@ -9,13 +9,13 @@ use super::Reason;
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     by_offset: BTreeMap<usize, Vec<u8>>,
-    /// Octets there are.
+    /// Bytes there are.
     received: usize,
-    /// Octets in all, once the last fragment came.
+    /// Bytes in all, once the last fragment came.
     total: Option<usize>,
 }
 
-/// What two fragments that both have some octet mean.
+/// What two fragments that both have some byte mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overlap {
     /// IPv4: harmless while they agree on it, as when a packet was sent twice over paths of different MTU.
@@ -25,7 +25,7 @@ pub(super) enum Overlap {
 }
 
 impl Pieces {
-    /// Where in `offset..offset + payload.len()` there are no octets yet, in order; nothing when all are there already.
+    /// Place where in `offset..offset + payload.len()` there are no bytes yet, in order; nothing when all are there already.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl Pieces {
         self.total = Some(end);
     }
 
-    /// Octets in all, when none is missing.
+    /// Bytes in all, when none is missing.
     pub(super) fn complete(&self) -> Option<usize> {
         self.total.filter(|&total| self.received == total)
     }

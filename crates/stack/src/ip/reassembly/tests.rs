@@ -8,7 +8,7 @@ use super::*;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A fragment of either version, before it is octets.
+/// A fragment of either version, before it is bytes.
 #[derive(Debug, Clone, Copy)]
 struct Piece<'a> {
     v6: bool,
@@ -171,7 +171,7 @@ fn rfc8200_4_5_the_headers_before_the_fragment_header_stay() {
     let packet = complete(push(&mut to, 0, &fragment(0, 1, &[1; 8])));
     assert_eq!(payload(&packet), [[1; 8], [2; 8]].concat());
     assert_eq!((packet.len(), packet[6], packet[40]), (64, 60, 253));
-    // They count: with them no packet may have more than 65535 octets behind its own header.
+    // They count: with them no packet may have more than 65535 bytes behind its own header.
     assert_eq!(push(&mut to, 0, &fragment(65512, 0, &[2; 8])), Outcome::Incomplete);
     assert_eq!(push(&mut to, 0, &fragment(65520, 0, &[2; 8])), DROPPED(Reason::TooLong));
 }
@@ -193,7 +193,7 @@ fn rfc3168_5_3_congestion_of_one_fragment_is_the_packets() {
 fn rfc5722_an_overlap_ends_the_whole_ipv6_datagram_and_what_comes_after() {
     let mut to = reassembly();
     assert_eq!(Piece::new(true, 0, true, &[1; 16]).push(&mut to, 0), Outcome::Incomplete);
-    // The same octets, but not the same fragment.
+    // The same bytes, but not the same fragment.
     assert_eq!(Piece::new(true, 8, true, &[1; 16]).push(&mut to, 0), DROPPED(Reason::Overlap));
     assert_eq!(Piece::new(true, 16, false, &[1; 8]).push(&mut to, 1), DROPPED(Reason::GivenUp));
     assert_eq!(Piece::new(true, 0, true, &[1; 16]).push(&mut to, 1), DROPPED(Reason::GivenUp));
@@ -220,7 +220,7 @@ fn rfc8200_4_5_exact_duplicates_are_dropped_alone() {
         assert_eq!(first.push(&mut to, 0), Outcome::Incomplete);
         assert_eq!(to.bytes(), bytes, "a duplicate costs nothing");
         assert_eq!(payload(&complete(Piece::new(v6, 16, false, &[2]).push(&mut to, 0))).len(), 17);
-        // The same place and length, other octets.
+        // The same place and length, other bytes.
         assert_eq!(first.push(&mut to, 0), Outcome::Incomplete);
         assert_eq!(Piece::new(v6, 0, true, &[9; 16]).push(&mut to, 0), DROPPED(Reason::Overlap));
     }
@@ -287,7 +287,7 @@ fn rfc791_3_2_no_packet_beyond_65535_octets_of_death() {
     assert_eq!(v4[1].push(&mut to, 0), DROPPED(Reason::TooLong));
     assert_eq!(Piece::new(false, 65512, false, &v6[..4]).push(&mut to, 0), DROPPED(Reason::TooLong));
     assert!(to.is_empty());
-    // The largest there can be: 65515 octets of IPv4, 65535 of IPv6.
+    // The largest there can be: 65515 bytes of IPv4, 65535 of IPv6.
     for (v6, len) in [(false, 65515), (true, 65535)] {
         let whole = counted(len);
         let cuts = Fragments::new(len, LARGEST, 9000).unwrap();
@@ -306,7 +306,7 @@ fn a_first_header_longer_than_the_others_may_not_push_the_packet_beyond_65535() 
         let end = (at + 8000).min(65512);
         assert_eq!(Piece::new(false, at, true, &zeros[at..end]).push(&mut to, 0), Outcome::Incomplete);
     }
-    // Options in the first: four octets of no operation.
+    // Options in the first: four bytes of no operation.
     let mut first = Piece::new(false, 0, true, &[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]).octets();
     first[0] = 0x46;
     assert_eq!(push(&mut to, 0, &first), DROPPED(Reason::TooLong));
@@ -362,7 +362,7 @@ fn the_oldest_datagram_makes_room() {
     assert_eq!(payload(&complete(last(2).push(&mut to, 0))).len(), 16);
     assert_eq!(last(0).push(&mut to, 0), Outcome::Incomplete, "its first fragment is gone");
 
-    // Octets: a datagram alone may have them all, and no more.
+    // Bytes: a datagram alone may have them all, and no more.
     let mut to = Reassembly::new(Config { bytes: 3000, ..Config::default() });
     let big = vec![0; 1400];
     let part = |ident, offset| Piece { ident, ..Piece::new(false, offset, true, &big) };
@@ -394,7 +394,7 @@ fn a_flood_of_fragments_stays_within_its_memory_and_service_goes_on() {
     assert_eq!(payload(&complete(Piece::new(false, 64, false, &whole[64..]).push(&mut to, 0))), whole);
 }
 
-/// Octet by octet: what the rules say, without regard for time and space.
+/// Byte by byte: what the rules say, without regard for time and space.
 #[derive(Default)]
 struct Model {
     octets: Vec<Option<u8>>,
@@ -527,7 +527,7 @@ proptest! {
         prop_assert_eq!((at, last), (len, false));
     }
 
-    /// Whatever the octets are: no panic, and never more than the limits.
+    /// Whatever the bytes are: no panic, and never more than the limits.
     #[test]
     fn within_its_limits(packets in vec((any::<bool>(), vec(any::<u8>(), 60..120)), 1..100)) {
         let config = Config { bytes: 3000, datagrams: 4, fragments: 5, timeout_ns: 50 };

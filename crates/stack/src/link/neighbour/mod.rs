@@ -1,4 +1,4 @@
-//! Who is where on the link: one bounded cache for ARP (RFC 826) and neighbour discovery (RFC 4861, section 7.3).
+//! Neighbours on the link: one bounded cache for ARP (RFC 826) and neighbour discovery (RFC 4861, section 7.3).
 //!
 //! A neighbour goes through the states of RFC 4861, section 7.3.2, whichever protocol found it; ARP's messages are told
 //! in that RFC's terms (see [`Heard`]). What makes it fit for a fast path: [`Neighbours::generation`] is one number that
@@ -7,11 +7,11 @@
 //! machine nothing else: a neighbour whose time is up becomes STALE, those who use it come back once, and that is the
 //! use that RFC 4861 wants to see before it probes. A neighbour that stays STALE is one that nobody uses.
 //!
-//! Memory is taken at the start, but for the packets held, which are bounded in number and octets. When the table is
+//! Memory is taken at the start, but for the packets held, which are bounded in number and bytes. When the table is
 //! full, a new neighbour takes the place of one that never answered or, while those are few, of the longest unused one;
 //! a neighbour that answered and is in use keeps its place, whatever is sent to us.
 //!
-//! What this module refuses to do: it parses nothing and sends nothing. Checks on messages (hop limit 255, checksums,
+//! Out of scope: it parses nothing and sends nothing. Checks on messages (hop limit 255, checksums,
 //! whether a request is for us) come before it.
 
 mod index;
@@ -24,7 +24,8 @@ use std::net::IpAddr;
 
 use linerate_wire::MacAddr;
 
-use index::{Index, split_mix};
+use index::Index;
+use linerate_sum::SplitMix64;
 use lists::Lists;
 pub use terms::{Action, Config, Counters, Heard, HoldError, Lookup, Neighbour, State, TableFull};
 
@@ -71,13 +72,13 @@ struct Entry {
     mac: MacAddr,
     state: State,
     generation: u64,
-    /// When the timer of its list ends.
+    /// Time at which the timer of its list ends.
     deadline: u64,
     /// Requests sent in this state.
     asked: u32,
-    /// Whether it ever answered us.
+    /// True if it ever answered us.
     proven: bool,
-    /// Whether somebody may keep the mapping under the present generation.
+    /// True if somebody may keep the mapping under the present generation.
     handed_out: bool,
     router: bool,
     /// Held packets, oldest first.
@@ -103,18 +104,18 @@ impl Neighbours {
     /// An empty table; takes all its memory now, but for packets held.
     pub fn new(config: Config) -> Self {
         let capacity = config.capacity.max(1);
-        let mut state = config.seed;
+        let mut random = SplitMix64::new(config.seed);
         // RFC 4861, section 6.3.2: ReachableTime is uniform between MIN_RANDOM_FACTOR (0.5) and MAX_RANDOM_FACTOR (1.5)
         // times BaseReachableTime. It is drawn once for a table.
         let base = config.reachable_ns;
-        let reachable_ns = (base / 2).saturating_add(split_mix(&mut state) % base.max(1));
+        let reachable_ns = (base / 2).saturating_add(random.next_u64() % base.max(1));
         let (queue, probes) = (config.queue.max(1), config.probes.max(1));
         let mut ranks = Lists::new(capacity);
         (0..capacity).for_each(|place| ranks.append(FREE, place));
         Self {
             config: Config { capacity, queue, probes, reachable_ns, ..config },
             entries: (0..capacity).map(|_| Entry::EMPTY).collect(),
-            index: Index::new(capacity, state),
+            index: Index::new(capacity, random),
             timers: Lists::new(capacity),
             ranks,
             holders: Lists::new(capacity),
@@ -294,7 +295,7 @@ impl Neighbours {
         }
     }
 
-    /// When [`poll`](Self::poll) is wanted next.
+    /// Time at which [`poll`](Self::poll) is wanted next.
     pub fn poll_timeout(&self) -> Option<u64> {
         let firsts = (0..TIMERS).filter_map(|list| self.timers.first(list));
         firsts.map(|place| self.entries[place].deadline).min()
@@ -310,17 +311,17 @@ impl Neighbours {
         self.entries.len() - self.ranks.len(FREE)
     }
 
-    /// Whether the table holds nobody.
+    /// True if the table holds nobody.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Octets of the packets held.
+    /// Bytes of the packets held.
     pub const fn held_bytes(&self) -> usize {
         self.held_bytes
     }
 
-    /// What happened since the start.
+    /// Counts of events since the start.
     pub const fn counters(&self) -> Counters {
         self.counters
     }

@@ -1,4 +1,4 @@
-//! What goes in and out of the table of neighbours.
+//! Inputs and outputs of the table of neighbours.
 
 use std::net::IpAddr;
 
@@ -16,11 +16,11 @@ pub struct Config {
     pub capacity: usize,
     /// Packets held for each neighbour that is being resolved; at least one.
     pub queue: usize,
-    /// Octets held in all.
+    /// Bytes held in all.
     pub queue_bytes: usize,
-    /// How long an answer is believed, before a random factor of 0.5 to 1.5 (BaseReachableTime), in nanoseconds.
+    /// Time for which an answer is believed, before a random factor of 0.5 to 1.5 (BaseReachableTime), in nanoseconds.
     pub reachable_ns: u64,
-    /// How long a used neighbour may be confirmed by its answers before it is asked (DELAY_FIRST_PROBE_TIME).
+    /// Time for which a used neighbour may be confirmed by its answers before it is asked (DELAY_FIRST_PROBE_TIME).
     pub delay_ns: u64,
     /// Between two requests to one neighbour (RetransTimer).
     pub retrans_ns: u64,
@@ -46,12 +46,12 @@ impl Default for Config {
     }
 }
 
-/// What a look-up found.
+/// Result of a look-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookup {
     /// The neighbour's address on the link.
     Found {
-        /// Where to send.
+        /// Station to send to.
         mac: MacAddr,
         /// Differs from every earlier one of this neighbour if the MAC address could: a header made under the same
         /// number still is right.
@@ -61,7 +61,7 @@ pub enum Lookup {
     Unresolved,
 }
 
-/// How an address on the link was heard of.
+/// Source of a mapping on the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
     /// From one who asks for an address of ours: an ARP request, or a neighbour solicitation's source link-layer address
@@ -91,14 +91,14 @@ impl Heard {
 pub enum Action {
     /// Send an ARP request or a neighbour solicitation for `ip`.
     SendRequest {
-        /// Whom to ask for.
+        /// Address to ask for.
         ip: IpAddr,
-        /// Where to send it; to all (broadcast, or the solicited-node group) when absent.
+        /// Station to send it to; to all (broadcast, or the solicited-node group) when absent.
         unicast: Option<MacAddr>,
     },
     /// The neighbour did not answer and is forgotten: for each packet, ICMP host (address) unreachable is due.
     Failed {
-        /// Who did not answer.
+        /// Address that did not answer.
         ip: IpAddr,
         /// What was held for it, oldest first.
         packets: Vec<Vec<u8>>,
@@ -147,7 +147,7 @@ pub struct Neighbour {
     pub mac: Option<MacAddr>,
     /// Its state.
     pub state: State,
-    /// Whether it said that it is a router.
+    /// True if it said that it is a router.
     pub router: bool,
     /// Of its mapping; see [`Lookup::Found`].
     pub generation: u64,
@@ -155,7 +155,7 @@ pub struct Neighbour {
     pub held: usize,
 }
 
-/// What happened since the start; each counts events.
+/// Counts of events since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Requests asked for.

@@ -1,5 +1,6 @@
-//! Commands in, octets out.
+//! Commands in, bytes out.
 
+use super::field::{self as at, report_opcodes, six, sixteen, start_stop, ten, thirty_two, twelve};
 use super::{Cdb, CdbOctets, Transfer, Width, cdb_len};
 use crate::Error;
 use crate::field::{put, put_u16};
@@ -8,7 +9,7 @@ use crate::scsi::opcode::*;
 const NAME: &str = "scsi command";
 
 impl Cdb {
-    /// The command's octets.
+    /// The command's bytes.
     ///
     /// # Errors
     ///
@@ -19,30 +20,31 @@ impl Cdb {
         let opcode = match *self {
             Self::TestUnitReady => TEST_UNIT_READY,
             Self::RequestSense { descriptors, allocation } => {
-                to[1] = u8::from(descriptors);
-                to[4] = allocation;
+                to[at::OPTIONS] = u8::from(descriptors);
+                to[six::LENGTH] = allocation;
                 REQUEST_SENSE
             }
             Self::Inquiry { page, allocation } => {
-                to[1] = u8::from(page.is_some());
-                to[2] = page.unwrap_or(0);
-                put_u16(&mut to, 3, allocation);
+                to[at::OPTIONS] = u8::from(page.is_some());
+                to[at::SELECTION] = page.unwrap_or(0);
+                put_u16(&mut to, six::ALLOCATION, allocation);
                 INQUIRY
             }
             Self::ReportLuns { select, allocation } => {
-                to[2] = select;
-                put(&mut to, 6, &allocation.to_be_bytes());
+                to[at::SELECTION] = select;
+                put(&mut to, twelve::LENGTH, &allocation.to_be_bytes());
                 REPORT_LUNS
             }
             Self::ModeSense { ten, no_descriptors, long, control, page, subpage, allocation } => {
-                to[1] = u8::from(no_descriptors) << 3 | u8::from(long) << 4;
-                to[2] = control << 6 | page & 0x3f;
-                to[3] = subpage;
+                to[at::OPTIONS] = u8::from(no_descriptors) << 3 | u8::from(long) << 4;
+                to[at::SELECTION] = control << 6 | page & 0x3f;
+                to[at::SUBPAGE] = subpage;
                 if ten {
-                    put_u16(&mut to, 7, allocation);
+                    put_u16(&mut to, ten::LENGTH, allocation);
                     MODE_SENSE_10
                 } else {
-                    to[4] = u8::try_from(allocation).map_err(|_| Error::TooLarge(NAME, "allocation length"))?;
+                    to[six::LENGTH] =
+                        u8::try_from(allocation).map_err(|_| Error::TooLarge(NAME, "allocation length"))?;
                     if long {
                         return Err(Error::Malformed(NAME, "form: MODE SENSE (6) has no long block descriptors"));
                     }
@@ -50,15 +52,15 @@ impl Cdb {
                 }
             }
             Self::StartStop { immediate, modifier, power, no_flush, load, start } => {
-                to[1] = u8::from(immediate);
-                to[3] = modifier & 0xf;
-                to[4] = power << 4 | u8::from(no_flush) << 2 | u8::from(load) << 1 | u8::from(start);
+                to[at::OPTIONS] = u8::from(immediate);
+                to[start_stop::MODIFIER] = modifier & 0xf;
+                to[start_stop::POWER] = power << 4 | u8::from(no_flush) << 2 | u8::from(load) << 1 | u8::from(start);
                 START_STOP_UNIT
             }
             Self::ReadCapacity10 => READ_CAPACITY_10,
             Self::ReadCapacity16 { allocation } => {
-                to[1] = 0x10;
-                put(&mut to, 10, &allocation.to_be_bytes());
+                to[at::OPTIONS] = 0x10;
+                put(&mut to, sixteen::LENGTH, &allocation.to_be_bytes());
                 SERVICE_ACTION_IN_16
             }
             Self::Read(transfer) => {
@@ -95,8 +97,8 @@ impl Cdb {
                 put_transfer(&mut to, &transfer, opcodes, 13, u8::from(no_data))?
             }
             Self::Unmap { anchor, len } => {
-                to[1] = u8::from(anchor);
-                put_u16(&mut to, 7, len);
+                to[at::OPTIONS] = u8::from(anchor);
+                put_u16(&mut to, ten::LENGTH, len);
                 UNMAP
             }
             Self::CompareAndWrite { lba, blocks, protect, dpo, fua } => {
@@ -104,31 +106,31 @@ impl Cdb {
                 put_transfer(&mut to, &transfer, [None, None, None, Some(COMPARE_AND_WRITE)], 0, 0)?
             }
             Self::PersistentReserveIn { action, allocation } => {
-                to[1] = action & 0x1f;
-                put_u16(&mut to, 7, allocation);
+                to[at::OPTIONS] = action & 0x1f;
+                put_u16(&mut to, ten::LENGTH, allocation);
                 PERSISTENT_RESERVE_IN
             }
             Self::PersistentReserveOut { action, scope, kind, len } => {
-                to[1] = action & 0x1f;
-                to[2] = scope << 4 | kind & 0xf;
-                put(&mut to, 5, &len.to_be_bytes());
+                to[at::OPTIONS] = action & 0x1f;
+                to[at::SELECTION] = scope << 4 | kind & 0xf;
+                put(&mut to, ten::LIST_LENGTH, &len.to_be_bytes());
                 PERSISTENT_RESERVE_OUT
             }
             Self::ReportSupportedOperationCodes { timeouts, options, opcode, action, allocation } => {
-                to[1] = 0x0c;
-                to[2] = u8::from(timeouts) << 7 | options & 7;
-                to[3] = opcode;
-                put_u16(&mut to, 4, action);
-                put(&mut to, 6, &allocation.to_be_bytes());
+                to[at::OPTIONS] = 0x0c;
+                to[at::SELECTION] = u8::from(timeouts) << 7 | options & 7;
+                to[report_opcodes::OPCODE] = opcode;
+                put_u16(&mut to, report_opcodes::ACTION, action);
+                put(&mut to, twelve::LENGTH, &allocation.to_be_bytes());
                 MAINTENANCE_IN
             }
         };
-        to[0] = opcode;
+        to[at::OPCODE] = opcode;
         Ok(CdbOctets { octets: to, len: cdb_len(opcode) })
     }
 }
 
-/// Writes a transfer in its width; `opcodes` are those of 6, 10, 12 and 16 octets, `action` that of 32. Returns the
+/// Writes a transfer in its width; `opcodes` are those of 6, 10, 12 and 16 bytes, `action` that of 32. Returns the
 /// opcode.
 fn put_transfer(
     to: &mut [u8; 32],
@@ -141,7 +143,7 @@ fn put_transfer(
     let (lba, blocks) = (Error::TooLarge(NAME, "address"), Error::TooLarge(NAME, "number of blocks"));
     let flags = transfer.protect << 5 | u8::from(transfer.dpo) << 4 | u8::from(transfer.fua) << 3 | flags;
     let lba_32 = || u32::try_from(transfer.lba).map(u32::to_be_bytes).map_err(|_| lba);
-    to[1] = flags;
+    to[at::OPTIONS] = flags;
     match transfer.width {
         Width::Six => {
             if flags != 0 {
@@ -151,8 +153,8 @@ fn put_transfer(
             if address[0] != 0 || address[1] > 0x1f {
                 return Err(lba);
             }
-            put(to, 1, &address[1..]);
-            to[4] = match transfer.blocks {
+            put(to, six::LBA, &address[1..]);
+            to[six::LENGTH] = match transfer.blocks {
                 256 => 0,
                 0 => return Err(Error::Malformed(NAME, "form: six octets cannot say no block")),
                 few => u8::try_from(few).map_err(|_| blocks)?,
@@ -160,33 +162,33 @@ fn put_transfer(
             opcodes[0].ok_or(none)
         }
         Width::Ten => {
-            put(to, 2, &lba_32()?);
-            put_u16(to, 7, u16::try_from(transfer.blocks).map_err(|_| blocks)?);
+            put(to, ten::LBA, &lba_32()?);
+            put_u16(to, ten::LENGTH, u16::try_from(transfer.blocks).map_err(|_| blocks)?);
             opcodes[1].ok_or(none)
         }
         Width::Twelve => {
-            put(to, 2, &lba_32()?);
-            put(to, 6, &transfer.blocks.to_be_bytes());
+            put(to, twelve::LBA, &lba_32()?);
+            put(to, twelve::LENGTH, &transfer.blocks.to_be_bytes());
             opcodes[2].ok_or(none)
         }
         Width::Sixteen => {
-            put(to, 2, &transfer.lba.to_be_bytes());
-            put(to, 10, &transfer.blocks.to_be_bytes());
+            put(to, sixteen::LBA, &transfer.lba.to_be_bytes());
+            put(to, sixteen::LENGTH, &transfer.blocks.to_be_bytes());
             opcodes[3].ok_or(none)
         }
         Width::ThirtyTwo(tags) => {
             if action == 0 {
                 return Err(none);
             }
-            to[1] = 0;
-            to[7] = 24;
-            put_u16(to, 8, action);
-            to[10] = flags;
-            put(to, 12, &transfer.lba.to_be_bytes());
-            put(to, 20, &tags.reference.to_be_bytes());
-            put_u16(to, 24, tags.application);
-            put_u16(to, 26, tags.application_mask);
-            put(to, 28, &transfer.blocks.to_be_bytes());
+            to[at::OPTIONS] = 0;
+            to[thirty_two::ADDITIONAL_LENGTH] = 24;
+            put_u16(to, thirty_two::SERVICE_ACTION, action);
+            to[thirty_two::OPTIONS] = flags;
+            put(to, thirty_two::LBA, &transfer.lba.to_be_bytes());
+            put(to, thirty_two::REFERENCE_TAG, &tags.reference.to_be_bytes());
+            put_u16(to, thirty_two::APPLICATION_TAG, tags.application);
+            put_u16(to, thirty_two::APPLICATION_TAG_MASK, tags.application_mask);
+            put(to, thirty_two::LENGTH, &transfer.blocks.to_be_bytes());
             Ok(VARIABLE_LENGTH)
         }
     }

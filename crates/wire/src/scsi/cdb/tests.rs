@@ -61,7 +61,7 @@ fn a_command_of_every_form_is_known_and_no_other() {
             None => {}
         }
         let read = Cdb::parse(&cdb).unwrap_or_else(|error| panic!("{}: {error}", form.name));
-        // Six octets say 256 blocks by 0.
+        // Six bytes say 256 blocks by 0.
         assert_eq!(&*read.octets().unwrap(), &cdb[..], "{}", form.name);
         // A bit that is looked at changes the meaning or is refused; any other does not.
         let action = |octet| match form.action {
@@ -109,7 +109,7 @@ fn what_is_not_known_is_named() {
             }
         }
     }
-    // SPC-4, clause 4.3.3: another length, and an unknown service action, of 32 octets.
+    // SPC-4, clause 4.3.3: another length, and an unknown service action, of 32 bytes.
     let long = |len, action| {
         let mut cdb = [0; 32];
         (cdb[0], cdb[7], cdb[9]) = (0x7f, len, action);
@@ -151,7 +151,7 @@ fn values_that_do_not_fit_a_form_are_refused() {
 }
 
 proptest! {
-    /// Whatever the octets are, nothing panics, and what parses means the same when it is written.
+    /// Whatever the bytes are, nothing panics, and what parses means the same when it is written.
     #[test]
     fn any_octets_parse_or_are_refused(mut cdb in proptest::collection::vec(any::<u8>(), 0..40), form in 0..FORMS.len()) {
         for known in [false, true] {

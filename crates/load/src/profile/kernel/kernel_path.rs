@@ -1,11 +1,11 @@
-//! A road with its cut points, measured in rounds.
+//! A path with its cut points, measured in rounds.
 
 use crate::profile::{Order, Span, Whole, column};
 use linerate_result::{Counters, How, Stage, Summary, Test, Unit};
 use linerate_rt::{Stop, monotonic_ns};
 use std::collections::BTreeMap;
 
-/// A place on a road, or the whole of it.
+/// A place on a path, or the whole of it.
 pub(super) struct Point {
     /// The stage that ends here; for a program or the base, a name for its figure.
     pub(super) name: &'static str,
@@ -19,7 +19,7 @@ pub(super) struct Point {
 pub(super) enum Kind {
     /// Packets end here; `less` names the program whose own cost is taken off.
     Cut { less: Option<&'static str> },
-    /// As a cut, but what is before it is not of this road.
+    /// As a cut, but what is before it is not of this path.
     Base { less: Option<&'static str> },
     /// All the way.
     Whole,
@@ -40,8 +40,8 @@ pub(super) struct Measured {
     pub(super) behind: u64,
 }
 
-/// A road. Its points are in the order of the path, the whole last of the cuts.
-pub(super) trait Road {
+/// A path. Its points are in the order of the path, the whole last of the cuts.
+pub(super) trait KernelPath {
     fn points(&self) -> Vec<Point>;
     /// Sends for that long with the cut at that point; what is wrong is said in a line.
     fn measure(&mut self, point: &str, time: Span<'_>) -> Result<Measured, String>;
@@ -51,8 +51,14 @@ pub(super) trait Road {
 const AGAIN: &str = "again";
 
 /// Measures all points in rounds and makes a column of it.
-pub(super) fn travel(id: &str, title: &str, road: &mut dyn Road, order: &Order, stop: &Stop) -> Result<Test, String> {
-    let points = road.points();
+pub(super) fn measure_all(
+    id: &str,
+    title: &str,
+    path: &mut dyn KernelPath,
+    order: &Order,
+    stop: &Stop,
+) -> Result<Test, String> {
+    let points = path.points();
     let whole = points.iter().find(|point| point.kind == Kind::Whole).map_or("", |point| point.name);
     let mut rounds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut counters = Counters::default();
@@ -70,7 +76,7 @@ pub(super) fn travel(id: &str, title: &str, road: &mut dyn Road, order: &Order, 
             if wrong.contains_key(point) {
                 continue;
             }
-            let measured = road.measure(point, Span { time: order.time, stop }).and_then(verified);
+            let measured = path.measure(point, Span { time: order.time, stop }).and_then(verified);
             // What a stop has cut short says nothing.
             if stop.asked() {
                 break;

@@ -1,4 +1,4 @@
-//! A road whose figures are known.
+//! A path whose figures are known.
 
 use super::*;
 use std::time::Duration;
@@ -9,7 +9,7 @@ struct Known(Vec<(Point, f64, Result<u64, &'static str>)>);
 /// Packets that a measurement sends.
 const SENT: u64 = 1000;
 
-impl Road for Known {
+impl KernelPath for Known {
     fn points(&self) -> Vec<Point> {
         self.0.iter().map(|(p, ..)| Point { name: p.name, about: p.about, kind: p.kind }).collect()
     }
@@ -25,7 +25,7 @@ fn point(name: &'static str, kind: Kind, ns: f64) -> (Point, f64, Result<u64, &'
     (Point { name, about: "", kind }, ns, Ok(SENT))
 }
 
-fn road() -> Known {
+fn path() -> Known {
     Known(vec![
         point("call", Kind::Cut { less: None }, 100.0),
         point("udp", Kind::Cut { less: Some("program") }, 350.0),
@@ -36,11 +36,11 @@ fn road() -> Known {
 }
 
 fn order() -> Order {
-    Order { way: crate::profile::Way::Tx, size: 64, time: Duration::from_millis(1), rounds: 4, core: 0 }
+    Order { way: crate::profile::Direction::Tx, size: 64, time: Duration::from_millis(1), rounds: 4, core: 0 }
 }
 
-fn went(mut road: Known) -> Result<Test, String> {
-    travel("id", "title", &mut road, &order(), &Stop::new().unwrap())
+fn went(mut path: Known) -> Result<Test, String> {
+    measure_all("id", "title", &mut path, &order(), &Stop::new().unwrap())
 }
 
 fn stages(test: &Test) -> Vec<(&str, Option<f64>)> {
@@ -49,7 +49,7 @@ fn stages(test: &Test) -> Vec<(&str, Option<f64>)> {
 
 #[test]
 fn stages_are_differences_less_what_the_programs_cost() {
-    let test = went(road()).unwrap();
+    let test = went(path()).unwrap();
     assert_eq!(
         stages(&test),
         [("call", Some(100.0)), ("udp", Some(230.0)), ("tc", Some(-20.0)), ("driver", Some(190.0))],
@@ -64,9 +64,9 @@ fn stages_are_differences_less_what_the_programs_cost() {
 
 #[test]
 fn what_is_before_the_base_is_not_in_the_sum() {
-    let mut road = road();
-    road.0[0].0.kind = Kind::Base { less: None };
-    let test = went(road).unwrap();
+    let mut path = path();
+    path.0[0].0.kind = Kind::Base { less: None };
+    let test = went(path).unwrap();
     assert_eq!(stages(&test), [("udp", Some(230.0)), ("tc", Some(-20.0)), ("driver", Some(190.0))]);
     assert_eq!(test.value.as_ref().unwrap().median.known(), Some(400.0));
     assert_eq!(test.further["call"].median.known(), Some(100.0));
@@ -79,9 +79,9 @@ fn a_cut_where_packets_are_missing_or_come_through_does_not_count() {
         (Ok(SENT + 1), "1000 packets sent, 1000 counted there, 1 behind"),
         (Err("no such hook"), "no such hook"),
     ] {
-        let mut road = road();
-        road.0[1].2 = counted;
-        let test = went(road).unwrap();
+        let mut path = path();
+        path.0[1].2 = counted;
+        let test = went(path).unwrap();
         assert_eq!(stages(&test), [("call", Some(100.0)), ("udp", None), ("tc", Some(210.0)), ("driver", Some(190.0))]);
         assert!(test.stages[1].skipped.as_ref().unwrap().contains(words), "{:?}", test.stages[1]);
         assert!(test.warnings.iter().any(|warning| warning.contains(words)));
@@ -90,16 +90,16 @@ fn a_cut_where_packets_are_missing_or_come_through_does_not_count() {
 
 #[test]
 fn without_the_whole_there_is_no_column() {
-    let mut road = road();
-    road.0[3].2 = Ok(0);
-    assert!(went(road).unwrap_err().contains("not verified"));
+    let mut path = path();
+    path.0[3].2 = Ok(0);
+    assert!(went(path).unwrap_err().contains("not verified"));
 }
 
 #[test]
 fn a_stop_before_the_first_round_is_over_leaves_nothing() {
     let stop = Stop::new().unwrap();
     stop.ask(2);
-    assert!(travel("id", "title", &mut road(), &order(), &stop).unwrap_err().contains("no round"));
+    assert!(measure_all("id", "title", &mut path(), &order(), &stop).unwrap_err().contains("no round"));
 }
 
 #[test]

@@ -1,76 +1,76 @@
-//! Whether an initiator that sends no data knows the exchange at all: REC, which either end of one may send (FC-LS-3, Read
-//! Exchange Concise).
+//! REC polling of initiators that send no data: whether they know the exchange at all. Either end of an exchange may send
+//! REC (FC-LS-3, Read Exchange Concise).
 //!
 //! A WRITE whose FCP_CMND came twice, the second time when the first had ended, is asked for data that nobody will send:
 //! initiators drop an FCP_XFER_RDY that they know no exchange for, as Linux does, and say nothing. REC they answer.
 
-use super::exchange::State;
+use super::exchange::{ExchangeIndex, State};
 use super::{SECOND, Target, TargetDrop};
 use crate::{DeviceServer, Peer, PeerId};
 use linerate_wire::{
-    ElsAccept, ElsCommand, ElsReply, ExchangeRepr, FcHeader, FcType, FcoeFrame, e_stat, els_explanation, els_reason,
-    f_ctl, r_ctl,
+    ElsAccept, ElsCommand, ElsReply, ExchangeRepr, FcHeader, FcType, FcoeFrame, OxId, RxId, e_stat, els_explanation,
+    els_reason, f_ctl, r_ctl,
 };
 
 /// OX_IDs of RECs: above those of an initiator, below those of logins.
-pub(crate) const FIRST_OX_ID: u16 = 0xef00;
+pub(crate) const FIRST_OX_ID: OxId = OxId(0xef00);
 const COUNT: u16 = 0x100;
 /// RECs that one look at all exchanges sends at most.
 const AT_ONCE: usize = 64;
 
 /// RECs that are out: to whom, and about which place and RX_ID. The oldest make room.
 #[derive(Debug)]
-pub(super) struct Inquiries {
-    out: Box<[Option<(PeerId, u16, u16)>]>,
+pub(super) struct RecPolls {
+    out: Box<[Option<(PeerId, ExchangeIndex, RxId)>]>,
     next: u16,
 }
 
-impl Inquiries {
+impl RecPolls {
     pub(super) fn new() -> Self {
         Self { out: vec![None; usize::from(COUNT)].into_boxed_slice(), next: 0 }
     }
 
     /// The OX_ID of a new one.
-    fn open(&mut self, peer: PeerId, place: u16, rx_id: u16) -> u16 {
+    fn open(&mut self, peer: PeerId, place: ExchangeIndex, rx_id: RxId) -> OxId {
         let at = self.next;
         self.next = (at + 1) % COUNT;
         self.out[usize::from(at)] = Some((peer, place, rx_id));
-        FIRST_OX_ID + at
+        OxId(FIRST_OX_ID.0 + at)
     }
 
     /// What a reply is about; there is no second.
-    fn close(&mut self, peer: PeerId, ox_id: u16) -> Option<(u16, u16)> {
-        let at = usize::from(ox_id.checked_sub(FIRST_OX_ID)?);
+    fn close(&mut self, peer: PeerId, ox_id: OxId) -> Option<(ExchangeIndex, RxId)> {
+        let at = usize::from(ox_id.0.checked_sub(FIRST_OX_ID.0)?);
         self.out.get_mut(at)?.take_if(|(whose, ..)| *whose == peer).map(|(_, place, rx_id)| (place, rx_id))
     }
 }
 
 impl<S: DeviceServer> Target<S> {
     /// Asks for exchanges whose data has not come for REC_TOV, which is E_D_TOV and a second (FCP-4, clause 11).
-    pub(super) fn inquire(&mut self, now: u64) {
+    pub(super) fn poll_by_rec(&mut self, now: u64) {
         let mut left = AT_ONCE;
-        for place in 0..self.table.touched() {
+        for place in self.table.touched() {
             let exchange = self.table.at(place);
             let State::Receiving(receiving) = &exchange.state else { continue };
             let Some(peer) = self.peer(exchange.peer).map(|known| known.peer).filter(|_| receiving.asked) else {
                 continue;
             };
             let rec_tov = peer.e_d_tov.saturating_add(SECOND);
-            let since = exchange.deadline.saturating_sub(self.config.patience).max(receiving.inquired);
+            let since = exchange.deadline.saturating_sub(self.config.patience).max(receiving.polled);
             if now.saturating_sub(since) < rec_tov {
                 continue;
             }
             let (ox_id, rx_id) = (exchange.ox_id, exchange.rx_id);
             if let State::Receiving(receiving) = &mut self.table.at_mut(place).state {
-                receiving.inquired = now;
+                receiving.polled = now;
             }
             let header = FcHeader {
                 r_ctl: r_ctl::ELS_REQUEST,
                 fc_type: FcType::ELS,
                 f_ctl: f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE,
                 seq_id: 0,
-                ox_id: self.inquiries.open(peer.id, place, rx_id),
-                rx_id: FcHeader::NO_ID,
+                ox_id: self.rec_polls.open(peer.id, place, rx_id),
+                rx_id: RxId::UNASSIGNED,
                 // These are of every frame.
                 d_id: peer.fc_id,
                 s_id: peer.own,
@@ -81,7 +81,7 @@ impl<S: DeviceServer> Target<S> {
             };
             let exchange = ExchangeRepr { originator: peer.fc_id, ox_id, rx_id };
             self.reply(&peer, header, &exchange.octets(ElsCommand::REC));
-            self.counters.inquiries += 1;
+            self.counters.rec_polls += 1;
             left -= 1;
             if left == 0 {
                 return;
@@ -91,12 +91,12 @@ impl<S: DeviceServer> Target<S> {
 
     /// A reply to REC: an exchange that its originator does not know, or has ended, is over. Whatever else is said, one
     /// that cannot be said anything about stays for as long as others.
-    pub(super) fn inquired(&mut self, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
+    pub(super) fn rec_answered(&mut self, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let header = frame.header();
         if !header.from_responder() {
             return Err(TargetDrop::Unexpected);
         }
-        let (place, rx_id) = self.inquiries.close(peer.id, header.ox_id).ok_or(TargetDrop::UnknownExchange)?;
+        let (place, rx_id) = self.rec_polls.close(peer.id, header.ox_id).ok_or(TargetDrop::UnknownExchange)?;
         let over = match ElsReply::parse(ElsCommand::REC, frame.payload()) {
             Ok(ElsReply::Reject(why)) => {
                 (why.reason, why.explanation) == (els_reason::LOGICAL_ERROR, els_explanation::EXCHANGE)
