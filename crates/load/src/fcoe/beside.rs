@@ -2,17 +2,27 @@
 
 use super::FcoeError;
 use linerate_fcoe::DeviceServer;
-use linerate_rt::fc::{FcNode, FcPort, Watcher};
+use linerate_rt::fc::{FcNode, FcOptions, FcPort, Watcher};
 use linerate_rt::net::{Options, SERVICES, Service};
 use linerate_stack::{Cidr, SendError, UdpId};
+use linerate_wire::MacAddr;
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// The hosts of target and initiator.
 const HOSTS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
 /// Octets of a datagram's payload: a frame of 64.
 const BODY: [u8; 22] = [0x5a; 22];
-/// Most that are sent in one turn: who was kept from running does not make good for all of it at once.
+/// Their hardware addresses, which FCoE has too.
+const MACS: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 0x10, 1]), MacAddr([2, 0, 0, 0, 0x10, 2])];
+/// Most that are sent in one turn, so that disks have theirs.
 const BURST: u64 = 64;
+/// Most that are made good for later by who was kept from running.
+const BACKLOG: u64 = 100_000;
+
+/// How a node with a host beside it is set up.
+pub(super) fn options(target: bool) -> FcOptions {
+    FcOptions { mac: Some(MACS[usize::from(!target)]), ..FcOptions::default() }
+}
 
 /// A port with the target's host, which discards what it gets, or with the initiator's.
 pub(super) fn with_host(port: FcPort, target: bool) -> Result<FcPort, FcoeError> {
@@ -54,13 +64,15 @@ impl Sender {
         };
         if self.socket.replace(socket).is_none() {
             host.udp_connect(socket, Some(SocketAddr::new(HOSTS[0].into(), 9)));
+            // What waits for its neighbour is bounded, and this is no measurement of that.
+            let _ = host.neighbours().insert_permanent(HOSTS[0].into(), MACS[0]);
         }
         let began = *self.began.get_or_insert(now);
         self.last = now;
         // Microseconds, so that hours of a rate of 32 bits fit.
         let due = ((now - began) / 1000).saturating_mul(self.rate) / 1_000_000;
         let due = due.saturating_sub(self.sent + self.passed_over);
-        self.passed_over += due.saturating_sub(BURST);
+        self.passed_over += due.saturating_sub(BACKLOG);
         for _ in 0..due.min(BURST) {
             match host.udp_send(now, socket, None, &BODY, &mut tx) {
                 Ok(()) => self.sent += 1,

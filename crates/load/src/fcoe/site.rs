@@ -1,6 +1,6 @@
 //! The two threads: the target on its port, and the initiators on theirs with what is between.
 
-use super::beside::{Sender, received, with_host};
+use super::beside::{Sender, options, received, with_host};
 use super::load::{Load, positions};
 use super::pattern::Pattern;
 use super::{FcoeError, Measured, Medium, Setup, Thread};
@@ -119,12 +119,18 @@ fn ports(setup: &Setup) -> Result<(Port, Near), FcoeError> {
     Ok((target, near))
 }
 
+/// A node's port, with an IP host beside it or without.
+fn over(port: Port, with_ip: bool, target: bool) -> Result<FcPort, FcoeError> {
+    if with_ip {
+        with_host(FcPort::over(port, &options(target))?, target)
+    } else {
+        Ok(FcPort::over(port, &FcOptions::default())?)
+    }
+}
+
 /// The target's thread.
 fn target(setup: &Setup, port: Port, member: &mut Member) -> Result<(Thread, u64), FcoeError> {
-    let mut port = FcPort::over(port, &FcOptions::default())?;
-    if setup.datagrams.is_some() {
-        port = with_host(port, true)?;
-    }
+    let port = over(port, setup.datagrams.is_some(), true)?;
     let limits = TargetConfig { max_queue: 64 * 256, ..TargetConfig::default() };
     let config = NodeConfig { target: Some(limits), ..port.config() };
     let disks = disks(setup, &config)?;
@@ -177,10 +183,7 @@ fn initiators(
     let missing = Arc::new(AtomicU16::new(setup.initiators));
     let mut nodes = Vec::new();
     for (number, port) in (0..).zip(near.ports) {
-        let mut port = FcPort::over(port, &FcOptions::default())?;
-        if setup.datagrams.is_some() && number == 0 {
-            port = with_host(port, false)?;
-        }
+        let port = over(port, setup.datagrams.is_some() && number == 0, false)?;
         let requests = setup.luns * setup.queue_depth;
         let limits = InitiatorConfig { exchanges: usize::from(requests) + 16, queue_depth: requests, retries: 5 };
         let config = NodeConfig { initiator: Some(limits), ..port.config() };
