@@ -1,0 +1,223 @@
+//! Finding disks: what Linux's target says in capture 02, and what no target should say.
+
+use crate::initiator::golden::Script;
+use crate::initiator::world::*;
+use linerate_block::Tag;
+use linerate_fcoe::{FoundLun, LunScan, ScanError, Skipped};
+use linerate_wire::*;
+use proptest::prelude::*;
+
+/// The target's part of a scan: from the LUN and the CDB, status, sense data and data.
+type Answers<'a> = &'a mut dyn FnMut([u8; 8], &[u8]) -> (u8, Vec<u8>, Vec<u8>);
+
+fn scan(answers: Answers<'_>) -> (Result<Vec<FoundLun>, ScanError>, Vec<Skipped>, u64) {
+    let mut world = World::new();
+    let mut scan = LunScan::new(Tag(77));
+    let began = world.now;
+    for _ in 0..100_000 {
+        if let Some(command) = scan.command(world.now) {
+            world.initiator.submit(world.now, &world.peer, command).unwrap();
+            assert!(scan.command(world.now).is_none(), "one at a time");
+            let frame = world.command();
+            let ox_id = frame.header.ox_id;
+            let unit = FcpCommand::parse(&frame.payload).unwrap();
+            let (status, sense, mut octets) = answers(unit.lun, unit.cdb);
+            octets.truncate(unit.data_len as usize);
+            for frame in data(ox_id, &octets) {
+                world.feed(&frame);
+            }
+            let residual = i64::try_from(octets.len()).unwrap() - i64::from(unit.data_len);
+            world.feed(&response(ox_id, &FcpResponse { status, residual, sense: &sense, ..FcpResponse::default() }));
+            let done = world.done();
+            assert_eq!(done.tag, Tag(77));
+            scan.completed(world.now, &done);
+        } else if let Some(result) = scan.result() {
+            return (result, scan.skipped().to_vec(), world.now - began);
+        } else {
+            world.now = scan.poll_timeout().expect("a pause, or an end");
+        }
+    }
+    panic!("the scan does not end");
+}
+
+/// What the kernel's target answered to a command of this kind: the longest there is.
+fn captured(script: &Script, cdb: &[u8]) -> Vec<u8> {
+    let key = |cdb: &[u8]| match cdb[0] {
+        0x12 => [0x12, cdb[1] & 1, cdb[2], 0],
+        0x1a => [0x1a, 0, cdb[2] & 0x3f, 0],
+        code => [code, 0, 0, 0],
+    };
+    script
+        .exchanges
+        .iter()
+        .filter(|exchange| key(&exchange.command.payload[12..]) == key(cdb))
+        .map(|exchange| {
+            let data = exchange.answers.iter().filter(|frame| frame.is(r_ctl::DATA));
+            data.flat_map(|frame| frame.payload.clone()).collect::<Vec<u8>>()
+        })
+        .max_by_key(Vec::len)
+        .unwrap_or_default()
+}
+
+#[test]
+fn the_kernels_disk_is_found() {
+    let script = Script::read("02-scsi-scan-rw-tmf-echo.pcap");
+    let mut seen = Vec::new();
+    let (found, skipped, took) = scan(&mut |_, cdb| {
+        seen.push(cdb[0]);
+        (0, vec![], captured(&script, cdb))
+    });
+    let found = found.unwrap();
+    assert_eq!((found.len(), skipped.len(), took), (1, 0, 0));
+    let disk = &found[0];
+    assert_eq!((disk.lun.0, disk.vendor.as_str(), disk.block_size, disk.blocks), ([0; 8], "LIO-ORG", 512, 0x20000));
+    assert_eq!((disk.product.as_str(), disk.serial.as_deref()), ("RAMDISK-MCP", Some("RIGLUN0000")));
+    assert!(!disk.read_only && !disk.write_cache && disk.rotation == 1);
+    // It says 4294967288, which is more than a transfer can have.
+    assert_eq!(disk.optimal, disk.max_transfer);
+    assert_eq!(disk.designator.first().map(|octet| octet >> 4), Some(6), "NAA 6");
+    assert!(disk.max_transfer > 0 && disk.read(Tag(0), 0, linerate_block::Buffer::new(4096), 1).is_some());
+    for code in [0xa0, 0x12, 0x00, 0x9e, 0x1a] {
+        assert!(seen.contains(&code), "{code:02x}");
+    }
+}
+
+fn inquiry(first: u8) -> Vec<u8> {
+    let mut octets = vec![first, 0, 6, 2, 31, 0, 0, 2];
+    octets.extend(b"LINERATEa disk\t         1.0 ");
+    octets
+}
+
+fn sense(key: u8) -> Vec<u8> {
+    let mut octets = vec![0; 18];
+    (octets[0], octets[2], octets[7]) = (0x70, key, 10);
+    octets
+}
+
+const NOT_READY: u8 = 2;
+const ILLEGAL: u8 = 5;
+const ATTENTION: u8 = 6;
+
+fn luns(numbers: &[u8]) -> Vec<u8> {
+    let mut octets = vec![0; 8];
+    octets[3] = u8::try_from(numbers.len() * 8).unwrap();
+    numbers.iter().for_each(|number| octets.extend([0, *number, 0, 0, 0, 0, 0, 0]));
+    octets
+}
+
+/// Unit attentions are told once (SAM-5, clause 5.14), a unit becomes ready, one has neither pages nor READ CAPACITY (16)
+/// nor MODE SENSE, one is no disk, one is never ready, and one is named twice.
+#[test]
+fn units_differ() {
+    let (mut attentions, mut waits) = (3, 4);
+    let (found, skipped, took) = scan(&mut |lun, cdb| match (lun[1], cdb[0]) {
+        (_, 0xa0) => (0, vec![], luns(&[5, 1, 2, 1, 3])),
+        (2, 0x12) => (0, vec![], inquiry(0x05)),
+        (_, 0x12) if cdb[1] == 0 => (0, vec![], inquiry(0)),
+        (1, 0) if attentions > 0 => {
+            attentions -= 1;
+            (2, sense(ATTENTION), vec![])
+        }
+        (1, 0) if waits > 0 => {
+            waits -= 1;
+            (2, sense(NOT_READY), vec![])
+        }
+        (3, 0) => (2, sense(NOT_READY), vec![]),
+        (_, 0) => (0, vec![], vec![]),
+        (_, 0x25) => (0, vec![], vec![0, 0, 0x0f, 0xff, 0, 0, 0x10, 0]),
+        (5, 0x1a) => (0, vec![], vec![23, 0, 0x90, 0, 8, 18, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+        _ => (2, sense(ILLEGAL), vec![]),
+    });
+    let found = found.unwrap();
+    assert_eq!(found.iter().map(|disk| disk.lun.0[1]).collect::<Vec<_>>(), [1, 5]);
+    let [first, second] = &found[..] else { unreachable!() };
+    assert_eq!((first.blocks, first.block_size, first.product.as_str()), (4096, 4096, "a disk?"));
+    assert_eq!((first.read_only, first.write_cache, first.fua), (false, true, false), "the worst is assumed");
+    assert_eq!((second.read_only, second.write_cache, second.fua), (true, true, true));
+    let why: Vec<_> = skipped.iter().map(|skipped| (skipped.lun.0[1], skipped.why)).collect();
+    assert_eq!(why, [(2, "not a disk"), (3, "not ready")]);
+    assert_eq!(took, (4 + 11) * SECOND / 2, "not ready is asked again after a pause, an attention at once");
+}
+
+/// What is not connected, has blocks of a size that is none, or is named by its port is not taken for what it is not; what is
+/// busy is asked again.
+#[test]
+fn only_what_is_a_disk_is_taken() {
+    let mut busy = 2;
+    let capacity = |size: u32| [&[0, 0, 0, 0, 0, 0, 0, 9][..], &size.to_be_bytes(), &[0; 20]].concat();
+    let unit = [0x02, 0x03, 0, 8, 0x50, 1, 2, 3, 4, 5, 6, 7];
+    let port = [&[0x01, 0x93, 0, 16][..], &[0x60; 16]].concat();
+    let page = [&[0, 0x83, 0, 32][..], &port, &unit].concat();
+    let (found, skipped, took) = scan(&mut |lun, cdb| match (lun[1], cdb[0]) {
+        (_, 0xa0) => (0, vec![], luns(&[0, 1, 2, 3, 4])),
+        (0, 0x12) if cdb[1] == 0 => (0, vec![], inquiry(0x20)),
+        (_, 0x12) if cdb[1] == 0 => (0, vec![], inquiry(0)),
+        (_, 0x12) if cdb[2] == 0 => (0, vec![], vec![0, 0, 0, 1, 0x83]),
+        (_, 0x12) => (0, vec![], page.clone()),
+        (4, 0) if busy > 0 => {
+            busy -= 1;
+            (8, vec![], vec![])
+        }
+        (_, 0) => (0, vec![], vec![]),
+        (number, 0x9e) => (0, vec![], capacity([0, 256, 520, 1 << 17, 512][usize::from(number)])),
+        _ => (2, sense(ILLEGAL), vec![]),
+    });
+    let found = found.unwrap();
+    assert_eq!((found.len(), found[0].lun.0[1], &found[0].designator[..]), (1, 4, &unit[4..]));
+    let strange = "its blocks are of a strange size";
+    let why: Vec<_> = skipped.iter().map(|skipped| (skipped.lun.0[1], skipped.why)).collect();
+    assert_eq!(why, [(0, "not a disk"), (1, strange), (2, strange), (3, strange)]);
+    assert_eq!(took, SECOND, "two pauses");
+}
+
+#[test]
+fn a_target_without_a_list_is_an_error() {
+    let (found, _, _) = scan(&mut |_, _| (2, sense(ILLEGAL), vec![]));
+    assert_eq!(found, Err(ScanError::NoLuns));
+    let (found, _, _) = scan(&mut |_, _| (0, vec![], luns(&[])));
+    assert_eq!(found, Ok(vec![]), "it may have none");
+}
+
+/// More LUNs than were asked for are asked for again, but not without end.
+#[test]
+fn a_long_list_is_asked_for_again() {
+    let mut asked = Vec::new();
+    let (found, skipped, _) = scan(&mut |_, cdb| {
+        if cdb[0] != 0xa0 {
+            return (2, sense(ILLEGAL), vec![]);
+        }
+        asked.push(u32::from_be_bytes(cdb[6..10].try_into().unwrap()));
+        let mut octets = vec![0xff, 0xff, 0xff, 0xf8, 0, 0, 0, 0];
+        octets.resize(100_000, 0);
+        for (i, lun) in octets[8..].chunks_exact_mut(8).enumerate() {
+            lun[..2].copy_from_slice(&u16::try_from(i).unwrap().to_be_bytes());
+        }
+        (0, vec![], octets)
+    });
+    assert_eq!(asked, [8 + 8 * 256, 8 + 8 * 4096]);
+    assert_eq!((found, skipped.len()), (Ok(vec![]), 4096));
+}
+
+proptest! {
+    #[test]
+    fn a_scan_ends_whatever_the_target_says(
+        octets in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..64)), 1..40),
+    ) {
+        let mut at = 0;
+        let (found, _, _) = scan(&mut |_, cdb| {
+            at += 1;
+            let (bad, octets) = &octets[at % octets.len()];
+            match cdb[0] {
+                0xa0 => (0, vec![], luns(&[0, 1, 2])),
+                0x12 if cdb[1] == 0 && !bad => (0, vec![], inquiry(0)),
+                0 if !bad => (0, vec![], vec![]),
+                _ if *bad => (octets.first().map_or(2, |octet| octet & 0x3e).max(2), octets.clone(), vec![]),
+                _ => (0, vec![], octets.clone()),
+            }
+        });
+        for disk in found.unwrap() {
+            prop_assert!(disk.max_transfer > 0 && disk.block_size.is_power_of_two() && disk.blocks > 0);
+            prop_assert_eq!(disk.pieces(0, 100).map(|(_, blocks)| u64::from(blocks)).sum::<u64>(), 100);
+        }
+    }
+}

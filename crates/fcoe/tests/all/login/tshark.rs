@@ -1,0 +1,147 @@
+//! What an independent decoder makes of our link services.
+
+use crate::login::world::*;
+use linerate_fcoe::*;
+use linerate_wire::*;
+use linerate_wire::{OxId, RxId};
+use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
+
+/// A capture file of Ethernet frames.
+fn pcap(frames: &[Vec<u8>]) -> Vec<u8> {
+    let header: [u32; 6] = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65535, 1];
+    let mut octets: Vec<u8> = header.into_iter().flat_map(u32::to_le_bytes).collect();
+    for (frame, time) in frames.iter().zip(1_u32..) {
+        let len = u32::try_from(frame.len()).unwrap();
+        octets.extend([time, 0, len, len].into_iter().flat_map(u32::to_le_bytes));
+        octets.extend(frame);
+    }
+    octets
+}
+
+/// The Ethernet frame of what was sent inside FIP: a link service descriptor and the sender's MAC descriptor (FC-BB-6,
+/// FIP operations).
+fn fip(sent: &Sent, src: &NeighbourInfo) -> Vec<u8> {
+    let reply = sent.header.r_ctl == r_ctl::ELS_REPLY;
+    let login =
+        [ElsCommand::FLOGI, ElsCommand::LS_ACC].contains(&sent.command()) && sent.payload.len() == LoginRepr::LEN;
+    let descriptor = [&[if login { 7 } else { 9 }, 0, 0, 0], &sent.header.octets()[..], &sent.payload].concat();
+    let words = u8::try_from(descriptor.len() / 4).unwrap();
+    let mut octets = [&sent.dst.0[..], &src.enode_mac.0, &[0x89, 0x14]].concat();
+    octets.extend([0x10, 0, 0, 2, 0, 1 + u8::from(reply), 0, words + 2, 0, 0]);
+    octets.extend(descriptor);
+    let descriptor = octets.len() - usize::from(words) * 4;
+    octets[descriptor + 1] = words;
+    octets.extend([2, 2]);
+    octets.extend(src.vn_mac.0);
+    octets.resize(octets.len().max(60), 0);
+    octets
+}
+
+/// The Ethernet frame of what was sent.
+fn ethernet(sent: &Sent) -> Vec<u8> {
+    let src = neighbour(u16::try_from(sent.header.s_id.value()).unwrap(), None);
+    if sent.fip {
+        return fip(sent, &src);
+    }
+    [&sent.dst.0[..], &src.vn_mac.0, &[0x89, 0x06], &fcoe(&sent.header, &sent.payload)].concat()
+}
+
+/// Frames of every kind that our machine sends, and between them those of the other side, without which there is no
+/// telling what a reply means.
+fn all_kinds() -> Vec<Sent> {
+    // Logged in as the greater name, with each request of ours.
+    let mut greater = Scene::new(9, TARGET, 2);
+    greater.beacon(None);
+    for _ in 0..3 {
+        let asked = greater.ways.only();
+        match asked.command() {
+            ElsCommand::PRLI => greater.answer(&asked, &page(ServicePage::EXECUTED, 0x1a2)),
+            _ => greater.answer(&asked, &parameters(2).octets(ElsCommand::LS_ACC)),
+        }
+    }
+    let rtv = greater.ways.only();
+    greater.answer(&rtv, &RtvAccRepr { r_a_tov: 4000, e_d_tov: 2000, qualifier: 0 }.octets());
+
+    // As the lesser name, with each reply.
+    let mut lesser = Scene::ready();
+    lesser.beacon(None);
+    let adisc = lesser.ways.only();
+    let NeighbourInfo { wwpn: port_name, wwnn: node_name, fc_id: id, .. } = lesser.info;
+    let them = AdiscRepr { hard_address: FcId::new(0), port_name, node_name, id };
+    lesser.answer(&adisc, &them.octets(ElsCommand::LS_ACC));
+    let exchange = ExchangeRepr { originator: id, ox_id: OxId(5), rx_id: RxId(7) };
+    let status = ExchangeStatus { rx_id: RxId(7), transferred: 4096, status: e_stat::SEQUENCE_INITIATIVE };
+    lesser.ways.exchange = Some((id, OxId(5), status));
+    for request in [
+        ElsRequest::Adisc(them),
+        ElsRequest::Rtv,
+        ElsRequest::Rec(exchange),
+        ElsRequest::Rec(ExchangeRepr { ox_id: OxId(6), ..exchange }),
+        ElsRequest::Rrq(exchange),
+        ElsRequest::Echo(b"no word"),
+        ElsRequest::Plogi(parameters(2)),
+    ] {
+        lesser.ask(&request);
+    }
+    lesser.prli(0x1a2);
+    lesser.ask_octets(&ServicePage::fcp(0, 0).payload(ElsCommand::PRLO));
+    let abort = FcHeader { r_ctl: r_ctl::BLS_ABTS, fc_type: FcType::BLS, f_ctl: 0x09_0000, ..request(2, 1, OxId(99)) };
+    lesser.frame(lesser.info.vn_mac, &abort, &[]);
+    lesser.ask_fip(&ElsRequest::Flogi(parameters(2)));
+    lesser.ways.take();
+    lesser.beacon(None);
+    lesser.ask_fip(&ElsRequest::Flogi(parameters(2)));
+    lesser.ask_fip(&ElsRequest::Logo(LogoRepr { id, port_name }));
+    // A logout of ours.
+    let mut leaving = Scene::ready();
+    leaving.logins.log_out_all(0, &mut leaving.ways);
+    let logo = leaving.ways.only();
+    leaving.trace = vec![logo.clone()];
+    leaving.answer(&logo, &[2, 0, 0, 0]);
+    [greater.trace, lesser.trace, leaving.trace].concat()
+}
+
+#[test]
+fn tshark_reads_all_our_link_services() {
+    let all = all_kinds();
+    let frames: Vec<_> = all.iter().map(ethernet).collect();
+    let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let path = dir.join(format!("link-services-{}.pcap", std::process::id()));
+    std::fs::write(&path, pcap(&frames)).unwrap();
+    let fields = ["frame.number", "fc.r_ctl", "fc.s_id", "fc.d_id", "fc.ox_id", "fcels.opcode", "fcoe.crc.status"];
+    let complaints = ["_ws.malformed", "_ws.expert.message"];
+    let mut command = Command::new("tshark");
+    command.arg("-n").arg("-r").arg(&path).args(["-T", "fields"]).stderr(Stdio::null());
+    let output = command.args(fields.iter().chain(&complaints).flat_map(|field| ["-e", field])).output();
+    std::fs::remove_file(&path).unwrap();
+    let Ok(output) = output else {
+        linerate_skip::skip!("tshark is not installed");
+        return;
+    };
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().count(), frames.len());
+    let mut named = BTreeSet::new();
+    for (line, sent) in text.lines().zip(&all) {
+        let fields: Vec<_> = line.split('\t').collect();
+        let id = |id: FcId| {
+            let [a, b, c] = id.octets();
+            format!("{a:02x}.{b:02x}.{c:02x}")
+        };
+        let header = sent.header;
+        let number = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16);
+        assert_eq!(number(fields[1]), Ok(header.r_ctl.into()), "{line}");
+        assert_eq!((fields[2], fields[3]), (&id(header.s_id)[..], &id(header.d_id)[..]), "{line}");
+        assert_eq!(number(fields[4]), Ok(header.ox_id.0.into()), "{line}");
+        if !fields[5].is_empty() {
+            assert_eq!(number(fields[5]), Ok(sent.command().0.into()), "{line}");
+            named.insert(sent.command().0);
+        }
+        // FIP has no CRC.
+        assert_eq!(fields[6], if sent.fip { "" } else { "1" }, "{line}");
+        assert_eq!(fields[7..], ["", ""], "{line}");
+    }
+    // Some of its versions have no name for RTV and ECHO.
+    assert!(named.is_superset(&BTreeSet::from([1, 2, 3, 4, 5, 0x12, 0x13, 0x20, 0x21, 0x52])), "{named:x?}");
+}

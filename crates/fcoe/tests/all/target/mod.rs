@@ -1,0 +1,14 @@
+//! The FCP target against captures of two Linux kernels, scripts that cite the standard, and chance.
+
+pub(crate) mod capture;
+mod chance;
+mod data;
+mod golden;
+mod late;
+mod mock;
+mod order;
+mod queue;
+mod recovery;
+mod rig;
+mod units;
+mod wire;

@@ -1,0 +1,10 @@
+//! The adapter over cables, TAPs and veth pairs. One program, so that little is linked.
+
+mod adapter;
+mod adapter_edges;
+mod adapter_hostile;
+mod adapter_kernel;
+mod adapter_offload;
+mod adapter_tap;
+mod adapter_vis;
+mod common;
