@@ -1,7 +1,6 @@
 //! Command descriptor blocks.
 
-mod emit;
-mod parse;
+mod octets;
 
 use std::ops::Deref;
 
@@ -298,6 +297,48 @@ pub enum Cdb {
         /// Bytes that are taken.
         allocation: u32,
     },
+}
+
+/// Effect of a command on the medium, as a reservation sees it (SPC-4, table 65; SBC-3, table 13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It is let through whatever is reserved, or has rules of its own.
+    Neither,
+    /// It is let through where others may read.
+    Reads,
+    /// It is let through to nobody else.
+    Writes,
+}
+
+impl Cdb {
+    /// Its effect on the medium.
+    #[must_use]
+    pub const fn access(&self) -> Access {
+        match self {
+            Self::Inquiry { .. }
+            | Self::ReportLuns { .. }
+            | Self::RequestSense { .. }
+            | Self::TestUnitReady
+            | Self::ReadCapacity10
+            | Self::ReadCapacity16 { .. }
+            | Self::PersistentReserveIn { .. }
+            // It has rules of its own.
+            | Self::PersistentReserveOut { .. }
+            | Self::StartStop { power: 0, start: true, .. } => Access::Neither,
+            Self::Read(_)
+            | Self::Verify { .. }
+            | Self::PreFetch { .. }
+            | Self::ReportSupportedOperationCodes { .. } => Access::Reads,
+            Self::Write(_)
+            | Self::WriteAndVerify { .. }
+            | Self::WriteSame { .. }
+            | Self::Unmap { .. }
+            | Self::CompareAndWrite { .. }
+            | Self::SynchronizeCache { .. }
+            | Self::ModeSense { .. }
+            | Self::StartStop { .. } => Access::Writes,
+        }
+    }
 }
 
 /// Why bytes are no command that is known.
