@@ -39,7 +39,7 @@ mod field {
 
     pub(super) mod six {
         pub(in super::super) const LBA: usize = 1;
-        /// INQUIRY's allocation length, of 2 bytes (SPC-4, clause 6.6).
+        /// INQUIRY's allocation length, SEND DIAGNOSTIC's list length, of 2 bytes (SPC-4, clauses 6.6 and 6.42).
         pub(in super::super) const ALLOCATION: usize = 3;
         pub(in super::super) const LENGTH: usize = 4;
     }
@@ -181,6 +181,21 @@ pub enum Cdb {
         load: bool,
         /// Start; otherwise stop.
         start: bool,
+    },
+    /// Test the unit (SPC-4, clause 6.42).
+    SendDiagnostic {
+        /// SELF-TEST CODE: three bits, which test; 0 for that of `test`, or none.
+        code: u8,
+        /// The parameter list is of pages.
+        pages: bool,
+        /// The unit's default test.
+        test: bool,
+        /// The test may disturb all units.
+        all_offline: bool,
+        /// The test may disturb this unit.
+        offline: bool,
+        /// Bytes of parameter list.
+        len: u16,
     },
     /// READ CAPACITY (10) (SBC-3, clause 5.15)
     ReadCapacity10,
@@ -336,6 +351,7 @@ impl Cdb {
             | Self::CompareAndWrite { .. }
             | Self::SynchronizeCache { .. }
             | Self::ModeSense { .. }
+            | Self::SendDiagnostic { .. }
             | Self::StartStop { .. } => Access::Writes,
         }
     }

@@ -55,6 +55,7 @@ pub const FORMS: &[CdbForm] = &[
     form("INQUIRY", &[INQUIRY, 3, A, A, A, C]),
     form("MODE SENSE (6)", &[MODE_SENSE_6, 8, A, A, A, C]),
     form("START STOP UNIT", &[START_STOP_UNIT, 1, 0, 0x0f, 0xf7, C]),
+    form("SEND DIAGNOSTIC", &[SEND_DIAGNOSTIC, 0xf7, 0, A, A, C]),
     form("READ CAPACITY (10)", &[READ_CAPACITY_10, 0, 0, 0, 0, 0, 0, 0, 0, C]),
     form("READ (10)", &[READ_10, T, A, A, A, A, 0, A, A, C]),
     form("WRITE (10)", &[WRITE_10, T, A, A, A, A, 0, A, A, C]),
@@ -154,6 +155,8 @@ pub mod opcode {
     pub const MODE_SENSE_6: u8 = 0x1a;
     /// START STOP UNIT.
     pub const START_STOP_UNIT: u8 = 0x1b;
+    /// SEND DIAGNOSTIC.
+    pub const SEND_DIAGNOSTIC: u8 = 0x1d;
     /// READ CAPACITY (10).
     pub const READ_CAPACITY_10: u8 = 0x25;
     /// READ (10).

@@ -76,6 +76,14 @@ impl Cdb {
                 load: cdb[start_stop::POWER] & 2 != 0,
                 start: cdb[start_stop::POWER] & 1 != 0,
             },
+            SEND_DIAGNOSTIC => Self::SendDiagnostic {
+                code: cdb[at::OPTIONS] >> 5,
+                pages: cdb[at::OPTIONS] & 0x10 != 0,
+                test: cdb[at::OPTIONS] & 4 != 0,
+                all_offline: cdb[at::OPTIONS] & 2 != 0,
+                offline: cdb[at::OPTIONS] & 1 != 0,
+                len: u16_at(cdb, six::ALLOCATION),
+            },
             READ_CAPACITY_10 => Self::ReadCapacity10,
             SERVICE_ACTION_IN_16 if action == 0x10 => Self::ReadCapacity16 { allocation: u32_at(cdb, sixteen::LENGTH) },
             WRITE_AND_VERIFY_10 | WRITE_AND_VERIFY_16 => {
@@ -247,6 +255,12 @@ impl Cdb {
                 to[start_stop::MODIFIER] = modifier & 0xf;
                 to[start_stop::POWER] = power << 4 | u8::from(no_flush) << 2 | u8::from(load) << 1 | u8::from(start);
                 START_STOP_UNIT
+            }
+            Self::SendDiagnostic { code, pages, test, all_offline, offline, len } => {
+                to[at::OPTIONS] = code << 5 | u8::from(pages) << 4 | u8::from(test) << 2;
+                to[at::OPTIONS] |= u8::from(all_offline) << 1 | u8::from(offline);
+                put_u16(&mut to, six::ALLOCATION, len);
+                SEND_DIAGNOSTIC
             }
             Self::ReadCapacity10 => READ_CAPACITY_10,
             Self::ReadCapacity16 { allocation } => {
