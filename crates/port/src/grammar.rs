@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   port   = kind ":" name [ "@" queue ] { "," key "=" value }
-//!   kind   = cable | vale | xdp | packet | tap | unix | pcap | null        (KINDS)
+//!   kind   = a name of KINDS
 //!   name   = what the kind wants: an interface, a file, two socket paths, NAME{ID or NAME}ID, SW:PORT
 //! ```
 //! Sizes take K, M, G (binary for counts and bytes: `slots=1K` is 1024; decimal for bit/s: `rate=10G` is 10^10).

@@ -1,9 +1,19 @@
-//! The table of port kinds. A kind is one file and one row.
+//! The table of port kinds. A kind is one file below and, here, its module and its row; kinds that others are built on stand
+//! beside the table.
+
+mod null;
+#[cfg(target_os = "linux")]
+pub(crate) mod packet;
+mod pcap;
+#[cfg(target_os = "linux")]
+mod tap;
+#[cfg(target_os = "linux")]
+mod unix;
+#[cfg(target_os = "linux")]
+mod xdp;
 
 use crate::kind::Kind;
-use crate::{cable, null, pcap, switch};
-#[cfg(target_os = "linux")]
-use crate::{packet, tap, unix, xdp};
+use crate::{cable, switch};
 
 /// All kinds.
 pub static KINDS: &[Kind] = &[

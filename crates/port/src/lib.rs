@@ -42,12 +42,8 @@ mod kind;
 mod kinds;
 #[cfg(target_os = "linux")]
 mod memberships;
-mod null;
 mod open;
-#[cfg(target_os = "linux")]
-mod packet;
 pub mod path;
-mod pcap;
 mod port;
 mod queue;
 #[cfg(target_os = "linux")]
@@ -56,15 +52,9 @@ mod sleep;
 pub mod switch;
 pub mod sys;
 #[cfg(target_os = "linux")]
-mod tap;
-#[cfg(target_os = "linux")]
-mod unix;
-#[cfg(target_os = "linux")]
 mod vnet;
 mod wrap;
 mod write;
-#[cfg(target_os = "linux")]
-mod xdp;
 
 pub use class::CLASSES;
 pub use counters::{DropReason, Drops, RxCounters, TxCounters};

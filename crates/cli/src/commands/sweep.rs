@@ -24,13 +24,12 @@ pub(super) const COMMAND: Command =
                         wrong on the command line, 4 a point could not be measured, 128+n ended early by signal n"
 )]
 struct Arguments {
-    /// Which points; t5-fcoe: those of the published FCoE measurements.
-    #[arg(value_name = "PRESET", value_parser = one_of(PRESETS.iter().map(|row| (row.name, row))))]
+    #[arg(value_name = "PRESET", help = presets(), value_parser = one_of(PRESETS.iter().map(|row| (row.name, row))))]
     preset: &'static Preset,
-    /// Some points: three sizes of a request, each way, at each speed of the wire (the default).
+    /// Some of its points (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// All points: seven sizes.
+    /// All of its points.
     #[arg(long)]
     full: bool,
     /// Where points, result and report go (a new folder in the user's data directory).
@@ -42,6 +41,12 @@ struct Arguments {
     /// Print the result document instead of the table.
     #[arg(long)]
     json: bool,
+}
+
+/// The help of PRESET: what each of them measures.
+fn presets() -> String {
+    let rows = PRESETS.iter().map(|row| format!("; {}: {}", row.name, row.about));
+    format!("Which points{}", rows.collect::<String>())
 }
 
 fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {

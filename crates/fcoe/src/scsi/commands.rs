@@ -124,6 +124,20 @@ impl Disks {
             Cdb::StartStop { power, no_flush, load, start, .. } => {
                 return self.start_stop(tag, power, no_flush, load, start);
             }
+            Cdb::SendDiagnostic { code, test, len, .. } => {
+                // Nothing but the default test is offered, which has no pages (SPC-4, clause 6.42). What could fail beside
+                // readiness is the back end, of which each command tells.
+                if code != 0 {
+                    return Err(Response::invalid_field(1, Some(7)));
+                }
+                if len != 0 {
+                    return Err(Response::invalid_field(3, None));
+                }
+                if test {
+                    self.ready(index)?;
+                }
+                return Ok(Step::End(Response::good(0)));
+            }
             Cdb::SynchronizeCache { lba, blocks, .. } => {
                 self.ready(index)?;
                 self.units[index].has(lba, u64::from(blocks))?;

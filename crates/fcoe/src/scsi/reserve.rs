@@ -4,7 +4,7 @@
 use super::Response;
 use super::attention::Attentions;
 use linerate_wire::Wwn;
-use linerate_wire::scsi::{Cdb, ReserveParameters, ReserveType, Sense, asc, put_list_len};
+use linerate_wire::scsi::{Access, Cdb, ReserveParameters, ReserveType, Sense, asc, put_list_len};
 
 /// Ports that may be registered with a unit.
 const MAX_REGISTRATIONS: usize = 256;
@@ -45,41 +45,6 @@ pub(super) struct Effects {
     pub(super) aborted: Vec<Wwn>,
 }
 
-/// What a command does to the medium, as a reservation sees it (SPC-4, table 65; SBC-3, table 13).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Neither,
-    Reads,
-    Writes,
-}
-
-const fn class(cdb: &Cdb) -> Class {
-    match cdb {
-        Cdb::Inquiry { .. }
-        | Cdb::ReportLuns { .. }
-        | Cdb::RequestSense { .. }
-        | Cdb::TestUnitReady
-        | Cdb::ReadCapacity10
-        | Cdb::ReadCapacity16 { .. }
-        | Cdb::PersistentReserveIn { .. }
-        // It has rules of its own.
-        | Cdb::PersistentReserveOut { .. }
-        | Cdb::StartStop { power: 0, start: true, .. } => Class::Neither,
-        Cdb::Read(_)
-        | Cdb::Verify { .. }
-        | Cdb::PreFetch { .. }
-        | Cdb::ReportSupportedOperationCodes { .. } => Class::Reads,
-        Cdb::Write(_)
-        | Cdb::WriteAndVerify { .. }
-        | Cdb::WriteSame { .. }
-        | Cdb::Unmap { .. }
-        | Cdb::CompareAndWrite { .. }
-        | Cdb::SynchronizeCache { .. }
-        | Cdb::ModeSense { .. }
-        | Cdb::StartStop { .. } => Class::Writes,
-    }
-}
-
 impl Reservations {
     /// True if a port may do a command now.
     #[inline]
@@ -87,10 +52,10 @@ impl Reservations {
         let Some((kind, holder)) = self.held else { return true };
         holder == who && !kind.all()
             || kind.registrants() && self.key(who).is_some()
-            || match class(cdb) {
-                Class::Neither => true,
-                Class::Reads => !kind.excludes_reads(),
-                Class::Writes => false,
+            || match cdb.access() {
+                Access::Neither => true,
+                Access::Reads => !kind.excludes_reads(),
+                Access::Writes => false,
             }
     }
 

@@ -36,6 +36,14 @@ impl Form {
             Self::Full => "full",
         }
     }
+
+    /// How long each point is measured.
+    fn time(self) -> Duration {
+        match self {
+            Self::Quick => Duration::from_millis(500),
+            Self::Full => Duration::from_secs(3),
+        }
+    }
 }
 
 /// A plan.
@@ -70,7 +78,14 @@ pub struct Preset {
 }
 
 /// All presets: one row each.
-pub const PRESETS: &[Preset] = &[Preset { name: "t5-fcoe", about: "the published FCoE measurements", plan: t5_fcoe }];
+pub const PRESETS: &[Preset] = &[
+    // Its name, what it measures, its points.
+    row("t5-fcoe", "the published FCoE measurements, three sizes of a request or seven", t5_fcoe),
+];
+
+const fn row(name: &'static str, about: &'static str, plan: fn(Form) -> Vec<Point>) -> Preset {
+    Preset { name, about, plan }
+}
 
 impl Preset {
     /// Its plan.
@@ -87,11 +102,7 @@ const QUICK: [u32; 3] = [512, 4096, 32768];
 /// The published FCoE table: one target with 48 LUNs, 4 initiators with 12 of them each, queue depth 16, MTU 2180; at each
 /// speed of the wire all sizes, of each size READ, WRITE and 50/50.
 fn t5_fcoe(form: Form) -> Vec<Point> {
-    let time = match form {
-        Form::Quick => Duration::from_millis(500),
-        Form::Full => Duration::from_secs(3),
-    };
-    Wire::ALL.into_iter().flat_map(|wire| fcoe(form, wire, time)).collect()
+    Wire::ALL.into_iter().flat_map(|wire| fcoe(form, wire, form.time())).collect()
 }
 
 /// The points of the published FCoE table over one wire, each measured for so long.

@@ -68,6 +68,25 @@ fn go_over(plan: &Plan, made: &mut Made, directory: &Path, resume: bool) -> Resu
 }
 
 #[test]
+fn each_preset_asks_what_its_workloads_have_under_names_of_its_own() {
+    for preset in PRESETS {
+        let [quick, full] = [Form::Quick, Form::Full].map(|form| preset.plan(form).points);
+        assert!(!quick.is_empty() && quick.len() <= full.len(), "{}", preset.name);
+        for points in [&quick, &full] {
+            let ids: std::collections::BTreeSet<_> = points.iter().map(|point| &point.id).collect();
+            assert_eq!(ids.len(), points.len(), "{}", preset.name);
+            for point in points {
+                let rows = (point.workload.parameters)();
+                let unknown = point.parameters.keys().find(|name| rows.iter().all(|row| row.name != **name));
+                assert_eq!(unknown, None, "{}: {}", preset.name, point.id);
+            }
+        }
+        let of = |points: &[Point], id: &str| points.iter().any(|point| point.id == id);
+        assert!(quick.iter().all(|point| of(&full, &point.id)), "{}: quick points are some of all", preset.name);
+    }
+}
+
+#[test]
 fn the_full_plan_has_every_published_row_at_each_wire() {
     let plan = t5_fcoe(Form::Full);
     assert_eq!(plan.points.len(), 63);

@@ -1,7 +1,6 @@
 //! Command descriptor blocks.
 
-mod emit;
-mod parse;
+mod octets;
 
 use std::ops::Deref;
 
@@ -40,7 +39,7 @@ mod field {
 
     pub(super) mod six {
         pub(in super::super) const LBA: usize = 1;
-        /// INQUIRY's allocation length, of 2 bytes (SPC-4, clause 6.6).
+        /// INQUIRY's allocation length, SEND DIAGNOSTIC's list length, of 2 bytes (SPC-4, clauses 6.6 and 6.42).
         pub(in super::super) const ALLOCATION: usize = 3;
         pub(in super::super) const LENGTH: usize = 4;
     }
@@ -183,6 +182,21 @@ pub enum Cdb {
         /// Start; otherwise stop.
         start: bool,
     },
+    /// Test the unit (SPC-4, clause 6.42).
+    SendDiagnostic {
+        /// SELF-TEST CODE: three bits, which test; 0 for that of `test`, or none.
+        code: u8,
+        /// The parameter list is of pages.
+        pages: bool,
+        /// The unit's default test.
+        test: bool,
+        /// The test may disturb all units.
+        all_offline: bool,
+        /// The test may disturb this unit.
+        offline: bool,
+        /// Bytes of parameter list.
+        len: u16,
+    },
     /// READ CAPACITY (10) (SBC-3, clause 5.15)
     ReadCapacity10,
     /// READ CAPACITY (16) (SBC-3, clause 5.16)
@@ -298,6 +312,49 @@ pub enum Cdb {
         /// Bytes that are taken.
         allocation: u32,
     },
+}
+
+/// Effect of a command on the medium, as a reservation sees it (SPC-4, table 65; SBC-3, table 13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It is let through whatever is reserved, or has rules of its own.
+    Neither,
+    /// It is let through where others may read.
+    Reads,
+    /// It is let through to nobody else.
+    Writes,
+}
+
+impl Cdb {
+    /// Its effect on the medium.
+    #[must_use]
+    pub const fn access(&self) -> Access {
+        match self {
+            Self::Inquiry { .. }
+            | Self::ReportLuns { .. }
+            | Self::RequestSense { .. }
+            | Self::TestUnitReady
+            | Self::ReadCapacity10
+            | Self::ReadCapacity16 { .. }
+            | Self::PersistentReserveIn { .. }
+            // It has rules of its own.
+            | Self::PersistentReserveOut { .. }
+            | Self::StartStop { power: 0, start: true, .. } => Access::Neither,
+            Self::Read(_)
+            | Self::Verify { .. }
+            | Self::PreFetch { .. }
+            | Self::ReportSupportedOperationCodes { .. } => Access::Reads,
+            Self::Write(_)
+            | Self::WriteAndVerify { .. }
+            | Self::WriteSame { .. }
+            | Self::Unmap { .. }
+            | Self::CompareAndWrite { .. }
+            | Self::SynchronizeCache { .. }
+            | Self::ModeSense { .. }
+            | Self::SendDiagnostic { .. }
+            | Self::StartStop { .. } => Access::Writes,
+        }
+    }
 }
 
 /// Why bytes are no command that is known.

@@ -1,7 +1,7 @@
-//! The table of commands that parse: REPORT SUPPORTED OPERATION CODES is answered from it.
+//! The table of commands that parse, and their opcodes: REPORT SUPPORTED OPERATION CODES is answered from it.
 
 use super::cdb::cdb_len;
-use super::opcode::*;
+use opcode::*;
 
 /// A command as it may be asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +55,7 @@ pub const FORMS: &[CdbForm] = &[
     form("INQUIRY", &[INQUIRY, 3, A, A, A, C]),
     form("MODE SENSE (6)", &[MODE_SENSE_6, 8, A, A, A, C]),
     form("START STOP UNIT", &[START_STOP_UNIT, 1, 0, 0x0f, 0xf7, C]),
+    form("SEND DIAGNOSTIC", &[SEND_DIAGNOSTIC, 0xf7, 0, A, A, C]),
     form("READ CAPACITY (10)", &[READ_CAPACITY_10, 0, 0, 0, 0, 0, 0, 0, 0, C]),
     form("READ (10)", &[READ_10, T, A, A, A, A, 0, A, A, C]),
     form("WRITE (10)", &[WRITE_10, T, A, A, A, A, 0, A, A, C]),
@@ -136,4 +137,76 @@ const fn long(action: u8, flags: u8) -> [u8; 32] {
         A,
         A,
     ]
+}
+
+/// Opcodes, as the first byte of a command descriptor block says them (SPC-4, annex E.3.1).
+pub mod opcode {
+    /// TEST UNIT READY.
+    pub const TEST_UNIT_READY: u8 = 0x00;
+    /// REQUEST SENSE.
+    pub const REQUEST_SENSE: u8 = 0x03;
+    /// READ (6).
+    pub const READ_6: u8 = 0x08;
+    /// WRITE (6).
+    pub const WRITE_6: u8 = 0x0a;
+    /// INQUIRY.
+    pub const INQUIRY: u8 = 0x12;
+    /// MODE SENSE (6).
+    pub const MODE_SENSE_6: u8 = 0x1a;
+    /// START STOP UNIT.
+    pub const START_STOP_UNIT: u8 = 0x1b;
+    /// SEND DIAGNOSTIC.
+    pub const SEND_DIAGNOSTIC: u8 = 0x1d;
+    /// READ CAPACITY (10).
+    pub const READ_CAPACITY_10: u8 = 0x25;
+    /// READ (10).
+    pub const READ_10: u8 = 0x28;
+    /// WRITE (10).
+    pub const WRITE_10: u8 = 0x2a;
+    /// WRITE AND VERIFY (10).
+    pub const WRITE_AND_VERIFY_10: u8 = 0x2e;
+    /// VERIFY (10).
+    pub const VERIFY_10: u8 = 0x2f;
+    /// PRE-FETCH (10).
+    pub const PRE_FETCH_10: u8 = 0x34;
+    /// SYNCHRONIZE CACHE (10).
+    pub const SYNCHRONIZE_CACHE_10: u8 = 0x35;
+    /// WRITE SAME (10).
+    pub const WRITE_SAME_10: u8 = 0x41;
+    /// UNMAP.
+    pub const UNMAP: u8 = 0x42;
+    /// MODE SENSE (10).
+    pub const MODE_SENSE_10: u8 = 0x5a;
+    /// PERSISTENT RESERVE IN.
+    pub const PERSISTENT_RESERVE_IN: u8 = 0x5e;
+    /// PERSISTENT RESERVE OUT.
+    pub const PERSISTENT_RESERVE_OUT: u8 = 0x5f;
+    /// A command of 32 bytes; its service action is in bytes 8 and 9.
+    pub const VARIABLE_LENGTH: u8 = 0x7f;
+    /// READ (16).
+    pub const READ_16: u8 = 0x88;
+    /// COMPARE AND WRITE.
+    pub const COMPARE_AND_WRITE: u8 = 0x89;
+    /// WRITE (16).
+    pub const WRITE_16: u8 = 0x8a;
+    /// WRITE AND VERIFY (16).
+    pub const WRITE_AND_VERIFY_16: u8 = 0x8e;
+    /// VERIFY (16).
+    pub const VERIFY_16: u8 = 0x8f;
+    /// PRE-FETCH (16).
+    pub const PRE_FETCH_16: u8 = 0x90;
+    /// SYNCHRONIZE CACHE (16).
+    pub const SYNCHRONIZE_CACHE_16: u8 = 0x91;
+    /// WRITE SAME (16).
+    pub const WRITE_SAME_16: u8 = 0x93;
+    /// SERVICE ACTION IN (16), of which READ CAPACITY (16) is action 0x10.
+    pub const SERVICE_ACTION_IN_16: u8 = 0x9e;
+    /// REPORT LUNS.
+    pub const REPORT_LUNS: u8 = 0xa0;
+    /// MAINTENANCE IN, of which REPORT SUPPORTED OPERATION CODES is action 0x0c.
+    pub const MAINTENANCE_IN: u8 = 0xa3;
+    /// READ (12).
+    pub const READ_12: u8 = 0xa8;
+    /// WRITE (12).
+    pub const WRITE_12: u8 = 0xaa;
 }

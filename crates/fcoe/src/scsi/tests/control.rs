@@ -6,8 +6,8 @@ use crate::*;
 use linerate_block::{BackendError, GeometryError, Null, Ram};
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{
-    BlockCharacteristics, BlockLimits, BlockProvisioning, Capacity, Cdb, Designator, ExtendedInquiry, FORMS, Inquiry,
-    ModePage, Qualifier, SenseKey, Transfer, VpdPage, Width, asc, parse_luns, parse_mode,
+    Access, BlockCharacteristics, BlockLimits, BlockProvisioning, Capacity, Cdb, Designator, ExtendedInquiry, FORMS,
+    Inquiry, ModePage, Qualifier, SenseKey, Transfer, VpdPage, Width, asc, parse_luns, parse_mode,
 };
 
 fn page(bench: &mut Bench, page: u8) -> Vec<u8> {
@@ -220,6 +220,29 @@ fn a_stopped_unit_is_not_ready() {
     for bad in [[0x1b, 0, 0, 0, 0x10, 0], [0x1b, 0, 0, 0, 2, 0]] {
         assert_eq!(bench.send(&Cdb::parse(&bad).unwrap(), &[]).why(), (5, asc::FIELD_IN_CDB));
     }
+}
+
+#[test]
+fn the_default_test_passes_where_the_unit_is_ready_and_no_other_is_offered() {
+    // SPC-4, clause 6.42; table 65: a reservation of either kind keeps others from it.
+    let diagnostic =
+        |code, test, len| Cdb::SendDiagnostic { code, pages: true, test, all_offline: false, offline: true, len };
+    let mut bench = Bench::ram();
+    for test in [false, true] {
+        bench.send(&diagnostic(0, test, 0), &[]).good();
+    }
+    for (bad, octet) in [(diagnostic(1, false, 0), 1), (diagnostic(5, true, 0), 1), (diagnostic(0, false, 4), 3)] {
+        let ended = bench.send(&bad, &[0; 4]);
+        assert_eq!(ended.why(), (5, asc::FIELD_IN_CDB), "{bad:?}");
+        assert_eq!(ended.sense().unwrap().field.map(|at| at.octet), Some(octet), "{bad:?}");
+    }
+    let listed =
+        Cdb::ReportSupportedOperationCodes { timeouts: false, options: 1, opcode: 0x1d, action: 0, allocation: 10 };
+    assert_eq!(bench.send(&listed, &[]).good(), [0, 3, 0, 6, 0x1d, 0xf7, 0, 0xff, 0xff, 4]);
+    assert_eq!(diagnostic(0, true, 0).access(), Access::Writes);
+    bench.send(&Cdb::parse(&[0x1b, 0, 0, 0, 0, 0]).unwrap(), &[]).good();
+    assert_eq!(bench.send(&diagnostic(0, true, 0), &[]).why(), (2, asc::STOPPED));
+    bench.send(&diagnostic(0, false, 0), &[]).good();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Frames of several slots or with metadata, which go one by one; and the room that there is for frames.
 
 use super::*;
-use crate::packet::tests::{OPEN, sum, tcp};
+use crate::kinds::packet::tests::{OPEN, sum, tcp};
 use linerate_ring::Meta;
 
 /// Sends a frame in parts of so many bytes at most, with what its first slot says.

@@ -1,4 +1,4 @@
-use crate::packet::tests::{OPEN, frame, receive, send, sum, tcp};
+use crate::kinds::packet::tests::{OPEN, frame, receive, send, sum, tcp};
 use crate::{DropReason, Link, Port, open};
 use linerate_host::{Cause, Namespace, Rtnetlink};
 use linerate_ring::Meta;
