@@ -1,5 +1,7 @@
 //! Nodes and sockets over cables, stepped by hand or by their own threads.
 
+mod wake;
+
 use super::*;
 use crate::machine::Machine;
 use linerate_stack::{Cidr, UdpId};
