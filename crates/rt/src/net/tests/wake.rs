@@ -29,6 +29,15 @@ fn ask(client: &UdpSocket, to: &str, times: usize) {
     }
 }
 
+/// Says the end when it goes, also when something before has failed: whoever answers is waited for.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
 /// Answers until the end is said.
 fn answer(server: &UdpSocket, end: &AtomicBool) {
     server.set_read_timeout(Some(Duration::from_millis(20)));
@@ -44,9 +53,9 @@ fn answer(server: &UdpSocket, end: &AtomicBool) {
 fn meet(left: &Net, right: &Net) {
     let (server, client, end) = (socket(right, "10.0.0.2:8000"), socket(left, "0.0.0.0:0"), AtomicBool::new(false));
     thread::scope(|scope| {
+        let _ends = Ends(&end);
         scope.spawn(|| answer(&server, &end));
         ask(&client, "10.0.0.2:8000", 1);
-        end.store(true, Relaxed);
     });
 }
 
@@ -65,6 +74,7 @@ fn a_datagram_wakes_the_socket_that_it_is_for_and_nobody_else() {
     let (busy, client) = (socket(&right, "10.0.0.2:7000"), socket(&left, "0.0.0.0:0"));
     let ready = Barrier::new(usize::from(READERS) + 1);
     thread::scope(|scope| {
+        let _ends = Ends(&end);
         scope.spawn(|| answer(&busy, &end));
         let readers: Vec<_> = (1..=READERS)
             .map(|i| {
@@ -82,7 +92,6 @@ fn a_datagram_wakes_the_socket_that_it_is_for_and_nobody_else() {
         for i in 1..=READERS {
             client.send_to(b"!", SocketAddr::new([10, 0, 0, 2].into(), 7000 + i)).unwrap();
         }
-        end.store(true, Relaxed);
         let slept: Vec<u64> = readers.into_iter().map(|reader| reader.join().unwrap()).collect();
         // One sleep each, and now and then one for a lock that somebody else has.
         assert!(slept.iter().all(|n| *n <= 10), "{slept:?}");
@@ -97,6 +106,7 @@ fn a_time_out_ends_whatever_comes_for_others() {
     let (idle, began) = (socket(&right, "10.0.0.2:7001"), Instant::now());
     idle.set_read_timeout(Some(Duration::from_millis(300)));
     thread::scope(|scope| {
+        let _ends = Ends(&end);
         scope.spawn(|| answer(&busy, &end));
         let waits = scope.spawn(|| {
             let error = idle.recv(&mut [0; 16]).unwrap_err();
@@ -105,7 +115,6 @@ fn a_time_out_ends_whatever_comes_for_others() {
         while !waits.is_finished() && began.elapsed() < LIMIT {
             ask(&client, "10.0.0.2:7000", 10);
         }
-        end.store(true, Relaxed);
         let (kind, waited) = waits.join().unwrap();
         assert_eq!(kind, ErrorKind::WouldBlock);
         assert!(waited >= Duration::from_millis(300) && waited < LIMIT / 2, "{waited:?}");
