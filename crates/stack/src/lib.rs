@@ -28,4 +28,4 @@ pub use link::{
 };
 pub use stage::{Probe, STAGES, Stage};
 pub use transmit::Transmit;
-pub use udp::{BindError, Fills, Path, SendError, UdpId};
+pub use udp::{BindError, Fills, Inbox, Path, SendError, UdpId};

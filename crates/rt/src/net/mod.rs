@@ -22,14 +22,17 @@
 //! ```
 
 mod ip;
+mod mailbox;
 mod node;
+mod running;
 mod service;
 mod udp;
 
 pub use ip::{Ip, IpTx};
 pub use node::{NetError, Node, Options};
+pub use running::Net;
 pub use service::{SERVICES, Served, Service, Services, Serving};
-pub use udp::{Net, UdpSocket};
+pub use udp::UdpSocket;
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,13 @@
 //! Nodes and sockets over cables, stepped by hand or by their own threads.
 
+mod wake;
+
 use super::*;
 use crate::machine::Machine;
 use linerate_stack::{Cidr, UdpId};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -96,7 +98,9 @@ fn a_connected_socket_is_told_that_nobody_listens_while_it_waits() {
     socket.set_read_timeout(Some(LIMIT));
     socket.connect(at("10.0.0.2:99")).unwrap();
     socket.send(b"anybody?").unwrap();
+    let began = Instant::now();
     assert_eq!(socket.recv(&mut [0; 100]).unwrap_err().kind(), ErrorKind::ConnectionRefused);
+    assert!(began.elapsed() < LIMIT, "it is woken for that");
     socket.set_read_timeout(Some(Duration::from_millis(1)));
     assert_eq!(socket.recv(&mut [0; 100]).unwrap_err().kind(), ErrorKind::WouldBlock, "it is told once");
 }

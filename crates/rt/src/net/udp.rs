@@ -1,107 +1,22 @@
-//! Sockets for many threads: one thread runs the host, the others share it under a lock.
+//! Sockets of a host that runs in a thread of its own, used as the standard library's are.
 
-use super::node::{NetError, Node, Options};
-use crate::event::run;
-use crate::machine::Sleeper;
-use crate::machine::{Machine, Progress};
-use crate::signal::Stop;
-use crate::wait::{WaitMode, Waiter};
-use crate::{monotonic_ns, spawn};
-use linerate_port::{Interest, Sleep};
-use linerate_ring::Bell;
-use linerate_stack::{BindError, Cidr, SendError, UdpId};
+use super::mailbox::{Mail, Mailbox};
+use super::node::Node;
+use super::running::Net;
+use crate::monotonic_ns;
+use linerate_stack::{BindError, SendError, UdpId};
 use std::io::{Error, ErrorKind, Result};
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// How long a full transmit ring is waited for between two looks.
 const ROOM: Duration = Duration::from_micros(50);
 
-struct Shared {
-    node: Mutex<Node>,
-    arrived: Condvar,
-    stop: Stop,
-    /// Rung when the host has something to do earlier than its sleeping thread knows.
-    bell: Bell,
-}
-
-/// The bell, as the thread waits on it.
-struct Wake<'a>(&'a Bell);
-
-impl Sleeper for Wake<'_> {
-    fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
-        Some(Sleep::on(self.0.as_fd(), Interest::Readable))
-    }
-
-    fn wake_up(&mut self) {
-        self.0.clear();
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Node> {
-        self.node.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-/// A host that runs in a thread of its own until the last handle and socket of it is dropped.
-#[derive(Clone)]
-pub struct Net {
-    running: Arc<Running>,
-}
-
-struct Running {
-    shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.shared.stop.ask(0);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
 impl Net {
-    /// Opens a port and runs a host with one address on it.
-    pub fn open(port: &str, address: Cidr, options: &Options) -> std::result::Result<Self, NetError> {
-        Self::run(Node::open(port, &[address], options)?)
-    }
-
-    /// Two at once, which may be the ends of one cable.
-    pub fn open_pair(
-        ports: [&str; 2],
-        addresses: [Cidr; 2],
-        options: &Options,
-    ) -> std::result::Result<[Self; 2], NetError> {
-        let addresses = addresses.map(|a| [a]);
-        let mut nodes = Node::open_all(&ports, &[&addresses[0], &addresses[1]], options)?.into_iter();
-        match (nodes.next(), nodes.next()) {
-            (Some(a), Some(b)) => Ok([Self::run(a)?, Self::run(b)?]),
-            _ => Err(NetError::OneWay(ports.join(" "))),
-        }
-    }
-
-    /// Runs a node that was set up.
-    pub fn run(node: Node) -> std::result::Result<Self, NetError> {
-        let (stop, bell) = (Stop::new()?, Bell::new()?);
-        let shared = Arc::new(Shared { node: Mutex::new(node), arrived: Condvar::new(), stop, bell });
-        let theirs = shared.clone();
-        let thread = spawn("net", &[], move || {
-            let stop = theirs.stop.clone();
-            run(&mut Runner { shared: theirs, stopping: false }, &mut Waiter::new(WaitMode::Sleep), &stop);
-        })?;
-        Ok(Self { running: Arc::new(Running { shared, thread: Some(thread) }) })
-    }
-
     /// Opens a UDP socket; port 0 gives a free one.
     pub fn udp_bind(&self, local: SocketAddr) -> Result<UdpSocket> {
-        let id = self.running.shared.lock().ip.host.udp_bind(local).map_err(|error| {
+        let (id, mailbox) = self.bind(local).map_err(|error| {
             let kind = match error {
                 BindError::InUse(_) => ErrorKind::AddrInUse,
                 BindError::NotOurs(_) => ErrorKind::AddrNotAvailable,
@@ -109,59 +24,18 @@ impl Net {
             };
             Error::new(kind, error)
         })?;
-        Ok(UdpSocket { net: self.clone(), id, timeout: Mutex::new(None) })
-    }
-
-    /// Looks at the host, or changes it: routes, addresses, counters.
-    pub fn with<T>(&self, look: impl FnOnce(&mut Node) -> T) -> T {
-        look(&mut self.running.shared.lock())
+        Ok(UdpSocket { net: self.clone(), id, mailbox })
     }
 }
 
-/// What the thread runs.
-struct Runner {
-    shared: Arc<Shared>,
-    stopping: bool,
-}
-
-impl Machine for Runner {
-    fn handle(&mut self, now: u64) -> Progress {
-        if self.stopping {
-            return Progress::Done;
-        }
-        if self.shared.lock().handle(now) {
-            self.shared.arrived.notify_all();
-            return Progress::Worked;
-        }
-        Progress::Idle
-    }
-
-    fn poll_timeout(&self) -> Option<u64> {
-        self.shared.lock().poll_timeout()
-    }
-
-    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        self.shared.lock().waits_for(visit);
-        visit(&mut Wake(&self.shared.bell));
-    }
-
-    fn stop(&mut self, _: u64) {
-        self.stopping = true;
-    }
-}
-
-/// A UDP socket of a [`Net`], used as `std::net::UdpSocket` is.
+/// A UDP socket of a [`Net`], used as `std::net::UdpSocket` is. Who reads it is woken by what comes for it alone.
 pub struct UdpSocket {
     net: Net,
     id: UdpId,
-    timeout: Mutex<Option<Duration>>,
+    mailbox: Arc<Mailbox>,
 }
 
 impl UdpSocket {
-    fn lock(&self) -> MutexGuard<'_, Node> {
-        self.net.running.shared.lock()
-    }
-
     /// Sends a datagram; waits while the transmit ring is full.
     pub fn send_to(&self, datagram: &[u8], to: SocketAddr) -> Result<usize> {
         self.send_one(datagram, Some(to))
@@ -185,9 +59,22 @@ impl UdpSocket {
     /// Sends datagrams to one destination under one lock and with one hand-over; gives how many went before the ring was
     /// full. An error is told if it was the first one's.
     pub fn send_batch(&self, datagrams: &[&[u8]], to: Option<SocketAddr>) -> Result<usize> {
-        let mut node = self.lock();
-        let now = monotonic_ns();
-        let before = node.poll_timeout();
+        let (sent, earlier) = self.net.with(|node| {
+            let now = monotonic_ns();
+            let before = node.poll_timeout();
+            let sent = self.put(node, now, datagrams, to);
+            node.flush(now);
+            (sent, node.poll_timeout().is_some_and(|at| before.is_none_or(|before| at < before)))
+        });
+        if earlier {
+            self.net.ring();
+        }
+        sent
+    }
+
+    /// Puts datagrams into the transmit ring.
+    #[inline]
+    fn put(&self, node: &mut Node, now: u64, datagrams: &[&[u8]], to: Option<SocketAddr>) -> Result<usize> {
         let (host, mut tx) = node.parts();
         let mut sent = 0;
         for datagram in datagrams {
@@ -197,32 +84,24 @@ impl UdpSocket {
                 Err(_) => break,
             }
         }
-        node.flush(now);
-        if node.poll_timeout().is_some_and(|at| before.is_none_or(|before| at < before)) {
-            self.net.running.shared.bell.ring();
-        }
         Ok(sent)
     }
 
     /// Receives a datagram: its length, cut to the buffer's, and who sent it. Waits for it, no longer than the time-out.
     /// A connected socket is told here, too, that nobody listens or answers there.
     pub fn recv_from(&self, buffer: &mut [u8]) -> Result<(usize, SocketAddr)> {
-        let timeout = *self.timeout.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let until = timeout.map(|timeout| Instant::now() + timeout);
-        let mut node = self.lock();
+        let mut until = None;
         loop {
-            if let Some((n, _, from)) = node.ip.host.udp_recv(self.id, buffer) {
-                return Ok((n, from));
+            match self.mailbox.read(buffer, &mut until) {
+                Mail::Datagram(n, from) => return Ok((n, from)),
+                Mail::Nothing => return Err(ErrorKind::WouldBlock.into()),
+                // It is told once, here or to who sends.
+                Mail::Error => {
+                    if let Some(error) = self.net.with(|node| node.ip.host.udp_error(self.id)) {
+                        return Err(as_io(error));
+                    }
+                }
             }
-            if let Some(error) = node.ip.host.udp_error(self.id) {
-                return Err(as_io(error));
-            }
-            let arrived = &self.net.running.shared.arrived;
-            node = match until.map(|until| until.saturating_duration_since(Instant::now())) {
-                None => arrived.wait(node).unwrap_or_else(std::sync::PoisonError::into_inner),
-                Some(Duration::ZERO) => return Err(ErrorKind::WouldBlock.into()),
-                Some(left) => arrived.wait_timeout(node, left).unwrap_or_else(std::sync::PoisonError::into_inner).0,
-            };
         }
     }
 
@@ -232,41 +111,40 @@ impl UdpSocket {
     }
 
     /// Takes all datagrams that wait, without waiting for any: `take` is given each with its sender. Gives how many.
-    pub fn recv_batch(&self, buffer: &mut [u8], mut take: impl FnMut(&[u8], SocketAddr)) -> usize {
-        let mut node = self.lock();
-        let mut n = 0;
-        while let Some((len, _, from)) = node.ip.host.udp_recv(self.id, buffer) {
-            take(&buffer[..len], from);
-            n += 1;
-        }
-        n
+    pub fn recv_batch(&self, buffer: &mut [u8], take: impl FnMut(&[u8], SocketAddr)) -> usize {
+        self.mailbox.read_all(buffer, take)
     }
 
     /// Sends to this address from now on, and receives from it alone.
     pub fn connect(&self, to: SocketAddr) -> Result<()> {
-        if self.lock().ip.host.udp_connect(self.id, Some(to)) { Ok(()) } else { Err(as_io(SendError::Closed)) }
+        if self.net.with(|node| node.ip.host.udp_connect(self.id, Some(to))) {
+            Ok(())
+        } else {
+            Err(as_io(SendError::Closed))
+        }
     }
 
     /// The socket's own address.
     pub fn local_addr(&self) -> Result<SocketAddr> {
-        self.lock().ip.host.udp_ends(self.id).map(|(local, _)| local).ok_or_else(|| as_io(SendError::Closed))
+        let ends = self.net.with(|node| node.ip.host.udp_ends(self.id));
+        ends.map(|(local, _)| local).ok_or_else(|| as_io(SendError::Closed))
     }
 
     /// Where the socket is connected.
     pub fn peer_addr(&self) -> Result<SocketAddr> {
-        let ends = self.lock().ip.host.udp_ends(self.id);
+        let ends = self.net.with(|node| node.ip.host.udp_ends(self.id));
         ends.and_then(|(_, remote)| remote).ok_or_else(|| as_io(SendError::NotConnected))
     }
 
     /// How long a receiver waits; none is for ever, zero not at all.
     pub fn set_read_timeout(&self, timeout: Option<Duration>) {
-        *self.timeout.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = timeout;
+        self.mailbox.set_timeout(timeout);
     }
 }
 
 impl Drop for UdpSocket {
     fn drop(&mut self) {
-        self.lock().ip.host.udp_close(self.id);
+        self.net.close(self.id);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::counters::Counters;
 use crate::ip::{Ip, check_mtu};
 use crate::link::{Link, Neighbours};
 use crate::udp::{self, OnIp, Udp};
-use crate::{BindError, Cidr, ConfigError, Fills, Path, Probe, Route, SendError, Transmit, UdpId};
+use crate::{BindError, Cidr, ConfigError, Fills, Inbox, Path, Probe, Route, SendError, Transmit, UdpId};
 pub use config::Config;
 use linerate_wire::{MacAddr, VlanTag};
 use std::net::{IpAddr, SocketAddr};
@@ -155,6 +155,26 @@ impl Host {
     #[must_use]
     pub fn udp_waiting(&self, id: UdpId) -> usize {
         self.udp.waiting(id)
+    }
+
+    /// A socket to which something has come, a datagram or an error, since it was given last; each once, None when there
+    /// is none. Who has no use for it need not ask.
+    #[inline]
+    pub fn udp_news(&mut self) -> Option<UdpId> {
+        self.udp.news()
+    }
+
+    /// An empty queue with as much room as a socket has, for [`Host::udp_hand_over`].
+    #[must_use]
+    pub fn udp_inbox(&self) -> Inbox {
+        self.udp.inbox()
+    }
+
+    /// Moves all datagrams that wait in a socket to a queue elsewhere, mostly without copying. Those that find no room
+    /// there are dropped and counted as if they had found none here. Gives how many were moved, and whether the socket
+    /// has an error to be told too ([`Host::udp_error`]).
+    pub fn udp_hand_over(&mut self, id: UdpId, to: &mut Inbox) -> (usize, bool) {
+        self.udp.hand_over(id, to, &mut self.ip.link.counters)
     }
 
     /// Takes what an ICMP error or a silent neighbour told of an earlier datagram of a connected socket; the next send

@@ -13,7 +13,7 @@ struct Entry {
 
 /// A bounded queue of datagrams.
 #[derive(Debug)]
-pub(crate) struct Inbox {
+pub struct Inbox {
     bytes: Box<[u8]>,
     /// Place where the oldest datagram begins, and how many bytes are in use.
     begin: usize,
@@ -33,40 +33,91 @@ impl Inbox {
         Self { bytes: vec![0; capacity].into(), begin: 0, used: 0, entries: VecDeque::with_capacity(most), most }
     }
 
+    /// An empty one with as much room.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self::new(self.bytes.len())
+    }
+
     /// Adds a datagram; false if there is no room for it.
     #[inline]
     pub(crate) fn push(&mut self, from: (Key, u16), datagram: &[u8]) -> bool {
-        let len = datagram.len();
+        self.push_parts(from, datagram, &[])
+    }
+
+    /// As [`Inbox::push`], of two parts.
+    #[inline]
+    fn push_parts(&mut self, from: (Key, u16), begin: &[u8], end: &[u8]) -> bool {
+        let len = begin.len() + end.len();
         if len > self.bytes.len() - self.used || self.entries.len() >= self.most {
             return false;
         }
-        let at = (self.begin + self.used) & (self.bytes.len() - 1);
-        let first = len.min(self.bytes.len() - at);
-        self.bytes[at..at + first].copy_from_slice(&datagram[..first]);
-        self.bytes[..len - first].copy_from_slice(&datagram[first..]);
-        self.used += len;
+        self.write(begin);
+        self.write(end);
         self.entries.push_back(Entry { from, len });
         true
+    }
+
+    /// Adds bytes behind those in use.
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        let at = (self.begin + self.used) & (self.bytes.len() - 1);
+        let first = bytes.len().min(self.bytes.len() - at);
+        self.bytes[at..at + first].copy_from_slice(&bytes[..first]);
+        self.bytes[..bytes.len() - first].copy_from_slice(&bytes[first..]);
+        self.used += bytes.len();
+    }
+
+    /// Takes all datagrams of another queue, behind its own. Those that it has no room for are dropped: gives how many.
+    pub(crate) fn take_from(&mut self, other: &mut Self) -> usize {
+        // Mostly the reader was not slower than the senders; then nothing is copied.
+        if self.entries.is_empty() && self.bytes.len() == other.bytes.len() {
+            std::mem::swap(self, other);
+            return 0;
+        }
+        let mut dropped = 0;
+        while let Some(Entry { from, len }) = other.entries.pop_front() {
+            let first = len.min(other.bytes.len() - other.begin);
+            let parts = (&other.bytes[other.begin..other.begin + first], &other.bytes[..len - first]);
+            dropped += usize::from(!self.push_parts(from, parts.0, parts.1));
+            other.remove(len);
+        }
+        dropped
+    }
+
+    /// Gives back the bytes of the oldest datagram.
+    #[inline]
+    fn remove(&mut self, len: usize) {
+        self.used -= len;
+        // An empty queue begins anew, where the cache is warm.
+        self.begin = if self.used == 0 { 0 } else { (self.begin + len) & (self.bytes.len() - 1) };
     }
 
     /// Copies the oldest datagram, as far as it fits, and removes it: how many bytes were copied, how long it was, and
     /// who sent it.
     #[inline]
-    pub(crate) fn pop(&mut self, into: &mut [u8]) -> Option<(usize, usize, SocketAddr)> {
+    pub fn pop(&mut self, into: &mut [u8]) -> Option<(usize, usize, SocketAddr)> {
         let Entry { from, len } = self.entries.pop_front()?;
         let n = len.min(into.len());
         let first = n.min(self.bytes.len() - self.begin);
         into[..first].copy_from_slice(&self.bytes[self.begin..self.begin + first]);
         into[first..n].copy_from_slice(&self.bytes[..n - first]);
-        self.begin = (self.begin + len) & (self.bytes.len() - 1);
-        self.used -= len;
+        self.remove(len);
         Some((n, len, SocketAddr::new(from.0.addr(), from.1)))
     }
 
     /// Datagrams that wait.
     #[inline]
-    pub(crate) fn len(&self) -> usize {
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Whether none waits.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 }
 
@@ -96,6 +147,32 @@ mod tests {
                     prop_assert_eq!(got, want);
                 }
                 prop_assert_eq!(inbox.len(), model.len());
+            }
+        }
+
+        #[test]
+        fn what_is_handed_over_is_what_one_queue_would_have_kept(
+            turns in prop::collection::vec((prop::collection::vec(0usize..300, 0..4), 0usize..4), 1..60),
+        ) {
+            let [mut one, mut front, mut back] = [(); 3].map(|()| Inbox::new(1024));
+            let mut next = 0u16;
+            for (lens, takes) in turns {
+                let mut dropped = 0;
+                for len in lens {
+                    next += 1;
+                    let datagram = vec![u8::try_from(next % 256).unwrap(); len];
+                    let from = (Key::v4([10, 0, 0, 1].into()), next);
+                    dropped += usize::from(!one.push(from, &datagram));
+                    prop_assert!(back.push(from, &datagram));
+                }
+                prop_assert_eq!(front.take_from(&mut back), dropped);
+                prop_assert!(back.is_empty());
+                for _ in 0..takes {
+                    let (mut a, mut b) = ([0; 300], [0; 300]);
+                    prop_assert_eq!(one.pop(&mut a), front.pop(&mut b));
+                    prop_assert_eq!(a, b);
+                }
+                prop_assert_eq!(one.len(), front.len());
             }
         }
     }

@@ -31,8 +31,7 @@ impl Udp {
             return None;
         }
         let sender = (from, field(0));
-        let socket = self.sockets.find((to, field(2)), sender)?;
-        if !socket.inbox.push(sender, &datagram[8..]) {
+        if !self.sockets.push((to, field(2)), sender, &datagram[8..])? {
             return Some(Err(Discard::QueueFull));
         }
         counters.udp_received += 1;
@@ -54,25 +53,26 @@ impl Udp {
             return Err(Discard::BadChecksum);
         }
         let (from, to) = (Key::new(packet.from), Key::new(packet.to));
-        let socket = self.sockets.find((to, udp.dst_port()), (from, udp.src_port())).ok_or(Discard::NoSocket)?;
-        if !socket.inbox.push((from, udp.src_port()), udp.payload()) {
-            return Err(Discard::QueueFull);
+        match self.sockets.push((to, udp.dst_port()), (from, udp.src_port()), udp.payload()) {
+            None => Err(Discard::NoSocket),
+            Some(false) => Err(Discard::QueueFull),
+            Some(true) => {
+                counters.udp_received += 1;
+                Ok(())
+            }
         }
-        counters.udp_received += 1;
-        Ok(())
     }
 
     /// Tells the socket that a report is about; there must be one.
     pub(crate) fn report(&mut self, report: &Report) -> Result<(), Discard> {
         let Report { from, to, what } = *report;
         let ends = ((Key::new(from.ip()), from.port()), (Key::new(to.ip()), to.port()));
-        let socket = self.sockets.find(ends.0, ends.1).ok_or(Discard::NoSocket)?;
-        // Only who is connected can tell which of its datagrams is meant (as in the systems that people know). What it
-        // keeps of its header goes, so that the next send sees the error.
-        let told = socket.remote == Some(to);
+        let id = self.sockets.find(ends.0, ends.1).ok_or(Discard::NoSocket)?;
+        // Only who is connected can tell which of its datagrams is meant (as in the systems that people know).
+        let told = self.sockets.get(id).is_some_and(|socket| socket.remote == Some(to));
         match what {
-            Told::Refused if told => (socket.error, socket.template) = (Some(SendError::Refused), None),
-            Told::Unreachable if told => (socket.error, socket.template) = (Some(SendError::Unreachable), None),
+            Told::Refused if told => self.sockets.tell(id, SendError::Refused),
+            Told::Unreachable if told => self.sockets.tell(id, SendError::Unreachable),
             _ => {}
         }
         Ok(())

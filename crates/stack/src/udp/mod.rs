@@ -16,9 +16,11 @@ mod sockets;
 mod template;
 
 use crate::address::Own;
+use crate::counters::{Counters, Discard};
 use crate::ip::Ip;
 pub use error::{BindError, SendError};
 use flow::Flows;
+pub use inbox::Inbox;
 pub(crate) use output::send;
 use sockets::Sockets;
 pub use sockets::UdpId;
@@ -98,5 +100,26 @@ impl Udp {
 
     pub(crate) fn error(&mut self, id: UdpId) -> Option<SendError> {
         self.sockets.get_mut(id)?.error.take()
+    }
+
+    #[inline]
+    pub(crate) fn news(&mut self) -> Option<UdpId> {
+        self.sockets.news()
+    }
+
+    /// An empty queue as the sockets have one.
+    pub(crate) fn inbox(&self) -> Inbox {
+        Inbox::new(self.inbox)
+    }
+
+    pub(crate) fn hand_over(&mut self, id: UdpId, to: &mut Inbox, counters: &mut Counters) -> (usize, bool) {
+        let Some(socket) = self.sockets.get_mut(id) else { return (0, false) };
+        let came = socket.inbox.len();
+        let dropped = to.take_from(&mut socket.inbox);
+        for _ in 0..dropped {
+            counters.udp_received -= 1;
+            counters.discard(Discard::QueueFull);
+        }
+        (came - dropped, socket.error.is_some())
     }
 }

@@ -10,6 +10,14 @@ use std::net::SocketAddr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UdpId(u16);
 
+impl UdpId {
+    /// Its place among the host's sockets: a small number, which another socket may have when this one is closed.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0.into()
+    }
+}
+
 /// Most sockets of a host.
 pub(super) const MOST: u16 = 4096;
 /// Ports for those who do not mind (RFC 6335, section 6).
@@ -27,6 +35,8 @@ pub(crate) struct Socket {
     pub(crate) template: Option<Template>,
     /// What an ICMP error said of an earlier datagram; told once.
     pub(crate) error: Option<SendError>,
+    /// It stands among those with news.
+    listed: bool,
     /// The next socket at this port, plus one.
     next: u16,
 }
@@ -39,12 +49,14 @@ pub(crate) struct Sockets {
     at: Box<[u16]>,
     /// Place where the search for a free port begins.
     seek: u16,
+    /// Those to which something has come since they were last asked for, each once.
+    news: Vec<UdpId>,
 }
 
 impl Sockets {
     pub(crate) fn new(seed: u64) -> Self {
         let seek = u16::try_from(seed & 0x3fff).unwrap_or(0);
-        Self { slots: Vec::new(), at: vec![0; 65536].into(), seek }
+        Self { slots: Vec::new(), at: vec![0; 65536].into(), seek, news: Vec::new() }
     }
 
     pub(crate) fn bind(&mut self, local: SocketAddr, capacity: usize) -> Result<UdpId, BindError> {
@@ -65,8 +77,8 @@ impl Sockets {
         let next = std::mem::replace(first, id + 1);
         let inbox = Inbox::new(capacity);
         let here = Key::new(local.ip());
-        self.slots[at] =
-            Some(Socket { local, remote: None, here, there: None, inbox, template: None, error: None, next });
+        let (remote, there, template, error, listed) = (None, None, None, None, false);
+        self.slots[at] = Some(Socket { local, remote, here, there, inbox, template, error, listed, next });
         Ok(UdpId(id))
     }
 
@@ -102,6 +114,9 @@ impl Sockets {
 
     pub(crate) fn close(&mut self, id: UdpId) -> bool {
         let Some(socket) = self.slots.get_mut(usize::from(id.0)).and_then(Option::take) else { return false };
+        if socket.listed {
+            self.news.retain(|other| *other != id);
+        }
         let port = usize::from(socket.local.port());
         if self.at[port] == id.0 + 1 {
             self.at[port] = socket.next;
@@ -138,7 +153,7 @@ impl Sockets {
     /// The socket that a datagram is for: the one connected to its sender, else the one at this address, else the one
     /// at all addresses, which is also the one for what went to everybody.
     #[inline]
-    pub(crate) fn find(&mut self, to: (Key, u16), from: (Key, u16)) -> Option<&mut Socket> {
+    pub(crate) fn find(&self, to: (Key, u16), from: (Key, u16)) -> Option<UdpId> {
         let mut best = None;
         let mut next = self.at[usize::from(to.1)];
         while let Some(id) = next.checked_sub(1) {
@@ -151,7 +166,41 @@ impl Sockets {
                 best = Some((id, rank));
             }
         }
-        self.slots.get_mut(usize::from(best?.0))?.as_mut()
+        best.map(|(id, _)| UdpId(id))
+    }
+
+    /// Puts a datagram into the queue of the socket that it is for: whether there was room, or None without such a socket.
+    #[inline]
+    pub(crate) fn push(&mut self, to: (Key, u16), from: (Key, u16), datagram: &[u8]) -> Option<bool> {
+        let id = self.find(to, from)?;
+        let socket = self.slots.get_mut(usize::from(id.0))?.as_mut()?;
+        let room = socket.inbox.push(from, datagram);
+        if room && !socket.listed {
+            socket.listed = true;
+            self.news.push(id);
+        }
+        Some(room)
+    }
+
+    /// Keeps an error for a socket.
+    pub(crate) fn tell(&mut self, id: UdpId, error: SendError) {
+        let Some(socket) = self.slots.get_mut(usize::from(id.0)).and_then(Option::as_mut) else { return };
+        socket.error = Some(error);
+        // What it keeps of its header goes, so that the next send sees the error.
+        socket.template = None;
+        if !std::mem::replace(&mut socket.listed, true) {
+            self.news.push(id);
+        }
+    }
+
+    /// Takes a socket from the list of those with news.
+    #[inline]
+    pub(crate) fn news(&mut self) -> Option<UdpId> {
+        let id = self.news.pop()?;
+        if let Some(socket) = self.get_mut(id) {
+            socket.listed = false;
+        }
+        Some(id)
     }
 }
 
@@ -174,7 +223,10 @@ mod tests {
         let two = sockets.bind(at("10.0.0.2:7"), 100).unwrap();
         assert!(sockets.connect(two, Some(at("10.0.0.9:9"))));
         let key = |text: &str| (Key::new(at(text).ip()), at(text).port());
-        let local = |s: &mut Sockets, to: &str, from: &str| s.find(key(to), key(from)).map(|s| s.local.to_string());
+        let local = |s: &mut Sockets, to: &str, from: &str| {
+            let id = s.find(key(to), key(from))?;
+            s.get(id).map(|s| s.local.to_string())
+        };
         assert_eq!(local(&mut sockets, "10.0.0.1:7", "1.1.1.1:1").as_deref(), Some("10.0.0.1:7"));
         assert_eq!(local(&mut sockets, "10.0.0.2:7", "10.0.0.9:9").as_deref(), Some("10.0.0.2:7"));
         assert_eq!(local(&mut sockets, "10.0.0.2:7", "10.0.0.9:8"), None, "connected to another port");
@@ -182,6 +234,25 @@ mod tests {
         assert!(sockets.close(one));
         assert_eq!(local(&mut sockets, "10.0.0.1:7", "1.1.1.1:1"), None);
         assert_eq!(local(&mut sockets, "10.0.0.2:7", "10.0.0.9:9").as_deref(), Some("10.0.0.2:7"));
+    }
+
+    #[test]
+    fn who_has_news_is_listed_once_and_not_after_its_end() {
+        let mut sockets = Sockets::new(0);
+        let ids = [7, 8, 9].map(|port| sockets.bind(SocketAddr::new([0; 4].into(), port), 200).unwrap());
+        let from = (Key::new([10, 0, 0, 9].into()), 9);
+        let push = |sockets: &mut Sockets, port| sockets.push((Key::new([10, 0, 0, 1].into()), port), from, &[0; 64]);
+        assert_eq!([7, 7, 7, 7, 7].map(|port| push(&mut sockets, port)), [true, true, true, true, false].map(Some));
+        assert_eq!((push(&mut sockets, 9), push(&mut sockets, 10)), (Some(true), None));
+        sockets.tell(ids[0], SendError::Refused);
+        assert_eq!([(); 3].map(|()| sockets.news()), [Some(ids[2]), Some(ids[0]), None]);
+        assert_eq!(push(&mut sockets, 7), Some(false));
+        assert_eq!(sockets.news(), None, "what was dropped is no news");
+        sockets.tell(ids[0], SendError::Refused);
+        push(&mut sockets, 8);
+        assert!(sockets.close(ids[1]));
+        assert_eq!(sockets.bind(at("0.0.0.0:8"), 200), Ok(ids[1]));
+        assert_eq!([(); 2].map(|()| sockets.news()), [Some(ids[0]), None]);
     }
 
     #[test]

@@ -1,0 +1,125 @@
+//! What has arrived for one socket, shared by the thread that runs the host and those that read.
+//!
+//! A reader takes this lock alone, and a datagram wakes readers of its own socket alone: nobody who reads one socket
+//! notices what comes for another, or waits for a host that handles a batch.
+
+use linerate_stack::{Host, Inbox, UdpId};
+use std::net::SocketAddr;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A socket's mail.
+pub(super) struct Mailbox {
+    letters: Mutex<Letters>,
+    arrived: Condvar,
+    /// What somebody took as a whole and is reading; there is one once it has been done.
+    taken: Mutex<Option<Inbox>>,
+}
+
+struct Letters {
+    inbox: Inbox,
+    /// The host has an error to tell.
+    error: bool,
+    /// How long a reader waits.
+    timeout: Option<Duration>,
+    /// Readers that sleep, and how many of them were called and are not up yet. Who is on its way is not called again,
+    /// so that a datagram for a reader that is slow to wake costs no system call.
+    asleep: usize,
+    called: usize,
+}
+
+/// What a reader got.
+pub(super) enum Mail {
+    /// A datagram: its length, as far as it fitted, and its sender.
+    Datagram(usize, SocketAddr),
+    /// The host has an error to tell, or had one.
+    Error,
+    /// Nothing within the time.
+    Nothing,
+}
+
+impl Mailbox {
+    /// With room for as much as this one holds.
+    pub(super) fn new(inbox: Inbox) -> Self {
+        let letters = Letters { inbox, error: false, timeout: None, asleep: 0, called: 0 };
+        Self { letters: Mutex::new(letters), arrived: Condvar::new(), taken: Mutex::new(None) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Letters> {
+        self.letters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what the host has for the socket. Gives how many of its readers are to be woken.
+    pub(super) fn fill(&self, host: &mut Host, id: UdpId) -> usize {
+        let mut letters = self.lock();
+        let (moved, error) = host.udp_hand_over(id, &mut letters.inbox);
+        letters.error |= error;
+        let call = (moved + usize::from(error)).min(letters.asleep - letters.called);
+        letters.called += call;
+        call
+    }
+
+    /// Wakes so many readers.
+    pub(super) fn wake(&self, readers: usize) {
+        (0..readers).for_each(|_| self.arrived.notify_one());
+    }
+
+    /// Takes a datagram, waiting for it no longer than the time-out, which begins when `until` is not set yet.
+    pub(super) fn read(&self, buffer: &mut [u8], until: &mut Option<Instant>) -> Mail {
+        let mut letters = self.lock();
+        let timeout = letters.timeout;
+        loop {
+            if let Some((n, _, from)) = letters.inbox.pop(buffer) {
+                return Mail::Datagram(n, from);
+            }
+            if std::mem::take(&mut letters.error) {
+                return Mail::Error;
+            }
+            // Who finds something needs no clock.
+            let left = match (timeout, *until) {
+                (Some(timeout), None) if timeout > Duration::ZERO => {
+                    *until = Instant::now().checked_add(timeout);
+                    until.map(|_| timeout)
+                }
+                (timeout, until) => until.map(|until| until.saturating_duration_since(Instant::now())).or(timeout),
+            };
+            if left == Some(Duration::ZERO) {
+                return Mail::Nothing;
+            }
+            letters.asleep += 1;
+            letters = match left {
+                None => self.arrived.wait(letters).unwrap_or_else(PoisonError::into_inner),
+                Some(left) => self.arrived.wait_timeout(letters, left).unwrap_or_else(PoisonError::into_inner).0,
+            };
+            // Who wakes by its time-out does as if it had been called. So one may be counted too few, who is called once
+            // more in vain; too many would be somebody who is not called at all.
+            letters.asleep -= 1;
+            letters.called = letters.called.saturating_sub(1);
+        }
+    }
+
+    /// Takes all datagrams that wait. The host can bring others while they are looked at.
+    pub(super) fn read_all(&self, buffer: &mut [u8], mut look: impl FnMut(&[u8], SocketAddr)) -> usize {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut letters = self.lock();
+        if letters.inbox.is_empty() && taken.is_none() {
+            return 0;
+        }
+        let taken = taken.get_or_insert_with(|| letters.inbox.another());
+        // Something is left in it only if somebody's look has panicked, and is read first.
+        if taken.is_empty() {
+            std::mem::swap(taken, &mut letters.inbox);
+        }
+        drop(letters);
+        let mut n = 0;
+        while let Some((len, _, from)) = taken.pop(buffer) {
+            look(&buffer[..len], from);
+            n += 1;
+        }
+        n
+    }
+
+    pub(super) fn set_timeout(&self, timeout: Option<Duration>) {
+        self.lock().timeout = timeout;
+    }
+}
