@@ -29,6 +29,11 @@ pub struct NicTx {
     share: Share,
     /// There is one interface: nobody shares the link with it.
     alone: bool,
+    /// Its [`TxVi::quick`], and what it sent since the last sync; 0 where there are several. They lie here, because a look
+    /// at a table of one costs a tenth of what sending a short datagram takes.
+    quick: usize,
+    frames: u64,
+    bytes: u64,
     /// Interfaces that have sent what is not counted yet, if there are several.
     uncounted: ViSet,
     down: Down,
@@ -58,6 +63,9 @@ impl NicTx {
             seen: 0,
             share: Share::new(&[]),
             alone: false,
+            quick: 0,
+            frames: 0,
+            bytes: 0,
             uncounted: 0,
             vis: Box::default(),
             down,
@@ -147,6 +155,7 @@ impl NicTx {
             TxVi { quick, cap, frames: 0, bytes: 0 }
         });
         self.vis = vis.collect();
+        self.quick = if self.alone { self.vis[0].quick } else { 0 };
     }
 
     #[inline]
@@ -195,6 +204,9 @@ impl NicTx {
     #[inline]
     #[must_use]
     pub fn single(&self, vi: usize) -> usize {
+        if vi == 0 && self.quick > 0 {
+            return self.quick - 1 + ETHERNET;
+        }
         match self.vis[vi].quick {
             0 => 0,
             quick => quick - 1 + ETHERNET,
@@ -210,6 +222,35 @@ impl NicTx {
     #[inline]
     #[must_use = "false means that nothing was sent"]
     pub fn frame(&mut self, vi: usize, len: usize, request: Option<Meta>, fill: impl FnOnce(&mut Frame<'_>)) -> bool {
+        let handed_down = request.is_none() || self.down.checksum;
+        if handed_down && vi == 0 && len.wrapping_sub(ETHERNET) < self.quick {
+            let mut batch = self.port.ring.reserve(1);
+            if !batch.is_empty() {
+                fill(&mut batch.frame(0));
+                batch.set(0, len, 0);
+                if let Some(request) = request {
+                    batch.set_meta(0, request);
+                }
+                batch.commit(1);
+                (self.frames, self.bytes) = (self.frames + 1, self.bytes + len as u64);
+                if request.is_some() {
+                    self.cells(0).add(Count::TxHandedDown, 1);
+                }
+                return true;
+            }
+            return self.refuse(0);
+        }
+        self.frame_of_several(vi, len, request, fill)
+    }
+
+    /// The same, of one of several interfaces.
+    fn frame_of_several(
+        &mut self,
+        vi: usize,
+        len: usize,
+        request: Option<Meta>,
+        fill: impl FnOnce(&mut Frame<'_>),
+    ) -> bool {
         let handed_down = request.is_none() || self.down.checksum;
         if !handed_down || len.wrapping_sub(ETHERNET) >= self.vis[vi].quick {
             return false;
@@ -321,8 +362,12 @@ impl NicTx {
     /// Counts what was sent since the last time.
     #[inline]
     fn count(&mut self) {
-        let Self { vis, cells, uncounted, alone, .. } = self;
+        let Self { vis, cells, uncounted, alone, frames: mine, bytes: bytes_of_mine, .. } = self;
         let those = if *alone { 1 } else { std::mem::take(uncounted) };
+        if *alone && *mine > 0 {
+            cells.vis[0].add(Count::TxFrames, std::mem::take(mine));
+            cells.vis[0].add(Count::TxBytes, std::mem::take(bytes_of_mine));
+        }
         for vi in each(those) {
             let (TxVi { frames, bytes, .. }, cells) = (&mut vis[vi], &cells.vis[vi]);
             cells.add(Count::TxFrames, std::mem::take(frames));
