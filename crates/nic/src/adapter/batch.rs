@@ -2,7 +2,7 @@
 
 use super::count::RxLedger;
 use super::demux::{Key, Types, ViSet, each};
-use linerate_ring::{Gathered, Meta, RxBatch, flags};
+use linerate_ring::{Frame, Gathered, Meta, RxBatch, flags};
 
 /// Slots looked at in one poll at most.
 pub(super) const SLOTS: u32 = 256;
@@ -131,7 +131,12 @@ impl Batch {
         ledger: &mut RxLedger,
     ) -> Option<(Entry, Key)> {
         while *at < ring.len() {
-            if let Some(plain) = Self::plain(ring, *at, types) {
+            let Some((frame, word)) = ring.frame(*at) else {
+                // Void, or bad, which the ring has counted: it is not looked at again.
+                *at += 1;
+                continue;
+            };
+            if let Some(plain) = Self::plain(&frame, word, *at, types) {
                 (*at, ledger.frames) = (*at + 1, ledger.frames + 1);
                 return Some(plain);
             }
@@ -161,8 +166,7 @@ impl Batch {
 
     /// The frame at a slot of the ring, if it lies there alone and is none of the rare ones.
     #[inline(always)]
-    fn plain(ring: &mut RxBatch<'_>, slot: u32, types: &Types) -> Option<(Entry, Key)> {
-        let (frame, word) = ring.frame(slot)?;
+    fn plain(frame: &Frame<'_>, word: u16, slot: u32, types: &Types) -> Option<(Entry, Key)> {
         let bytes = frame.bytes().filter(|_| word & flags::MOREFRAG == 0)?;
         let key = Key::of(bytes, types)?;
         let (len, told) = (u32::try_from(bytes.len()).unwrap_or(0), word & flags::META != 0);

@@ -65,8 +65,8 @@ impl NicRx {
 
     /// Gives the last batch back, takes over settings that were changed, and takes a new batch; gives for how many
     /// readers frames came, each counted once a reader; where one interface has nothing switched on, how many slots came,
-    /// and its frames wait in the port's ring until they are read. `now`: any monotonic nanoseconds, the same clock in all calls to
-    /// one adapter.
+    /// and its frames wait in the port's ring until they are read. `now`: any monotonic nanoseconds, the same clock in all
+    /// calls to one adapter.
     pub fn poll(&mut self, now: u64) -> usize {
         self.now = now;
         let slots = self.batch.slots;
@@ -167,9 +167,15 @@ impl NicRx {
         let (mut at, mut shown) = (0, 0);
         while shown < most {
             // Nearly always: one slot, nothing said of it, and where the last ones went.
-            if at < ring.len()
-                && let Some((frame, word)) = ring.frame(at)
-                && word & (flags::MOREFRAG | flags::META) == 0
+            if at == ring.len() {
+                break;
+            }
+            let Some((frame, word)) = ring.frame(at) else {
+                // Void, or bad, which the ring has counted: it is not looked at again.
+                at += 1;
+                continue;
+            };
+            if word & (flags::MOREFRAG | flags::META) == 0
                 && let Some(bytes) = frame.bytes()
                 && let Some(key) = Key::of(bytes, types)
                 && cache.find(key).is_some()

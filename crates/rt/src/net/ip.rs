@@ -102,7 +102,9 @@ impl Ip {
     /// The link has changed.
     pub(crate) fn set_link(&mut self, now: u64, link: Link, line: &mut Line) {
         self.up = link == Link::Up;
-        self.host.set_up(self.up);
+        // An interface that was taken down stays down when the link comes back.
+        self.known = 0;
+        self.follow(line.control());
         if self.up {
             self.announce(line);
         }
