@@ -1,24 +1,25 @@
-//! Whether independent ways of measuring a path's stages agree.
+//! Agreement between independent measurements of a path's stages.
 
 use super::{How, Stage, Test, Unit};
 
-/// Two ways to one figure.
+/// Comparison of two independent measurements of one figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agreement {
-    /// What was measured twice: a stage's name, or `sum`.
+    /// Name of the figure that was measured twice: a stage's name, or `sum`.
     pub what: String,
-    /// How the one figure came about.
+    /// Method by which `ns` was measured.
     pub how: How,
-    /// The one figure, ns.
+    /// First figure, ns.
     pub ns: f64,
-    /// The other: a stage's by early return, or for a sum the whole path's without stamps, ns.
+    /// Second figure, ns: for a stage the one by early return, for `sum` the time of the whole path without
+    /// time-stamps.
     pub other_ns: f64,
-    /// Whether they are as near as they must be.
+    /// True if the two figures differ by no more than the limit that [`Test::agreements`] states.
     pub holds: bool,
 }
 
 impl Test {
-    /// The ways in which this test's stages were measured.
+    /// Methods by which this test's stages were measured, sorted and without repetition.
     #[must_use]
     pub fn ways(&self) -> Vec<How> {
         let mut ways: Vec<How> = self.stages.iter().map(|stage| stage.how).collect();
@@ -27,15 +28,16 @@ impl Test {
         ways
     }
 
-    /// The sum of the medians of the stages measured in that way, ns; `None` if there is none.
+    /// Sum of the medians of the stages that were measured by method `how`, ns; `None` if there is no such stage.
     #[must_use]
     pub fn stage_sum(&self, how: How) -> Option<f64> {
         let medians = self.stages.iter().filter(|stage| stage.how == how).filter_map(Stage::median);
         medians.reduce(|a, b| a + b)
     }
 
-    /// What was measured in two ways: each stage that has time-stamps and an early return (to agree within 15 % of the
-    /// greater or 3 ns), and the sum of each way beside the test's value, which is the path's without any of that (5 %).
+    /// Comparisons of all figures that were measured twice: each stage that has time-stamps and an early return (limit:
+    /// 15 % of the greater figure or 3 ns), and each method's sum of stages beside the test's value, the time of the
+    /// whole path without any such measurement (limit: 5 %).
     #[must_use]
     pub fn agreements(&self) -> Vec<Agreement> {
         let mut all = Vec::new();

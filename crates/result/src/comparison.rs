@@ -1,27 +1,27 @@
-//! A test's value beside somebody else's.
+//! Comparison of a test's value with a figure from another source.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Counted, Number, Summary, Unit};
 
-/// One value of this run beside a published or a peer's figure of the same unit.
+/// One value of this run beside a published figure or a peer's figure, in the same unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Id of the test that `ours` comes from.
     pub test: String,
-    /// Whether the figure was read in a paper or measured in this run.
+    /// Source of the figure: read in a publication or measured in this run.
     pub kind: Kind,
     /// The figure's name as published, or the peer's name and version.
     pub name: String,
-    /// Where the figure comes from: the paper and its set-up, or how the peer was measured.
+    /// Provenance of the figure: the paper and its set-up, or the method by which the peer was measured.
     pub source: String,
     /// The published or peer figure, in `unit`.
     pub value: Number,
     /// Unit of `value` and `ours`.
     pub unit: Unit,
-    /// Our median, in `unit`.
+    /// Median of our test, in `unit`.
     pub ours: Number,
-    /// `ours / value`; of rounds, the median of the rounds' ratios.
+    /// `ours / value`; if measured in rounds, the median of the rounds' ratios.
     pub ratio: Number,
     /// Smallest ratio of one interleaved round; `null` for a published figure.
     #[serde(default)]
@@ -29,40 +29,41 @@ pub struct Comparison {
     /// Greatest ratio of one interleaved round; `null` for a published figure.
     #[serde(default)]
     pub ratio_greatest: Number,
-    /// Rounds that the ratio is of; `null` for a published figure.
+    /// Number of rounds from which the ratio was computed; `null` for a published figure.
     #[serde(default)]
     pub counted: Option<usize>,
-    /// Rounds that were made, those too that do not count; `null` for a published figure.
+    /// Number of rounds that were made, including those that do not count; `null` for a published figure.
     #[serde(default)]
     pub made: Option<usize>,
-    /// How many times better than the figure ours is wanted to be, if that is wanted; see [`Comparison::times_better`].
+    /// Target for [`Comparison::times_better`]: how many times better than the figure ours must be; unknown without a
+    /// target.
     #[serde(default)]
     pub wanted: Number,
-    /// Which of several ways to measure a roof was the best one.
+    /// Variant that was the fastest of several ways to measure a roof.
     #[serde(default)]
     pub variant: Option<String>,
-    /// Why the figure is not there; `null` when it is.
+    /// Reason why the figure is missing; `null` when it is present.
     #[serde(default)]
     pub missing: Option<String>,
 }
 
-/// Where a [`Comparison`]'s figure comes from. JSON: `published`, `peer` or `roof`.
+/// Source of a [`Comparison`]'s figure. JSON: `published`, `peer` or `roof`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Read in a publication: other hardware, another day.
+    /// Read in a publication; it was measured on other hardware and at another time.
     Published,
     /// Measured in interleaved rounds of this run, on this machine.
     Peer,
-    /// Measured in the same way, and what this machine can do at best.
+    /// Measured in the same way as a peer; the upper bound of what this machine can do.
     Roof,
 }
 
-/// How much more than a roof may come out before the roof cannot be right.
+/// Greatest believable ratio to a roof; above it, the measurement of the roof must be wrong.
 const TOO_MUCH: f64 = 1.1;
 
 impl Comparison {
-    /// A figure of `kind` beside `ours`; the ratio is computed here and nowhere else.
+    /// Makes a comparison of `ours` with a figure of `kind`; the ratio is computed here and nowhere else.
     #[must_use]
     pub fn new(kind: Kind, test: &str, name: &str, source: &str, unit: Unit, value: Number, ours: Number) -> Self {
         Self {
@@ -84,8 +85,8 @@ impl Comparison {
         }
     }
 
-    /// The same measured in interleaved `rounds` of (ours, peer's), of which so many were `made`; rounds with an unknown
-    /// ratio say nothing.
+    /// Sets the ratios from interleaved `rounds` of (ours, peer's). `made` is the number of rounds that were made;
+    /// rounds with an unknown ratio are left out.
     #[must_use]
     pub fn with_rounds(self, rounds: &[(Number, Number)], made: usize) -> Self {
         let mut ratios: Vec<f64> = rounds.iter().filter_map(|(ours, peers)| ours.over(*peers).known()).collect();
@@ -94,14 +95,14 @@ impl Comparison {
         Self { ratio, ratio_least, ratio_greatest, counted: Some(ratios.len()), made: Some(made), ..self }
     }
 
-    /// How many rounds the ratio is of; `None` of a published figure.
+    /// Number of rounds from which the ratio was computed; `None` for a published figure.
     #[must_use]
     pub fn rounds(&self) -> Option<Counted> {
         self.counted.zip(self.made).map(|(counted, made)| Counted { counted, made })
     }
 
-    /// How many times better than the figure ours is, the least and the most of one round: more is better for us, whichever
-    /// way the unit counts.
+    /// Factors by which ours is better than the figure: median, least and greatest of the rounds. Above 1 ours is
+    /// better, also in units of which less is better.
     #[must_use]
     pub fn times_better(&self) -> [Number; 3] {
         let ratios = [self.ratio, self.ratio_least, self.ratio_greatest];
@@ -112,13 +113,13 @@ impl Comparison {
         [ratio, greatest, least]
     }
 
-    /// Whether the figure can be believed: nothing passes a roof.
+    /// True if the figure is believable: no measurement exceeds a roof by more than 10 %.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.kind != Kind::Roof || self.times_better()[0].known().is_none_or(|times| times <= TOO_MUCH)
     }
 
-    /// Whether ours is as good as wanted; a figure that is not there asks for nothing.
+    /// True if ours reaches the target and the figure is believable; a missing figure or target is no failure.
     #[must_use]
     pub fn holds(&self) -> bool {
         let low = self.times_better()[0].known().zip(self.wanted.known()).is_some_and(|(times, wanted)| times < wanted);
@@ -149,7 +150,7 @@ mod tests {
         assert_eq!(all.rounds(), Some(Counted { counted: 3, made: 4 }));
     }
 
-    /// A ratio of 9.35 to a copy once passed as a good one.
+    /// A ratio of 9.35 to the roof of a memory copy once passed as good.
     #[test]
     fn a_ratio_above_a_roof_is_no_pass() {
         for (kind, ratio, valid) in

@@ -12,52 +12,52 @@ pub struct Counters(BTreeMap<(Option<String>, String), u64>);
 /// One counter as it is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counter {
-    /// Name of the port that counted; `null` where it is no port's, as what the workload has checked.
+    /// Name of the port that counted; `null` for a counter that belongs to no port, such as the workload's checks.
     #[serde(default)]
     pub port: Option<String>,
-    /// What was counted, as `tx0.syscalls`: a queue's, then what.
+    /// Name of what is counted, such as `tx0.syscalls`: queue, then event.
     pub name: String,
-    /// How many.
+    /// Count.
     pub value: u64,
 }
 
 impl Counters {
-    /// The count; `None` if nobody counted that.
+    /// Value of the counter; `None` if there is no such counter.
     #[must_use]
     pub fn get(&self, port: Option<&str>, name: &str) -> Option<u64> {
         self.iter().find(|counter| counter.0 == port && counter.1 == name).map(|counter| counter.2)
     }
 
-    /// The sum of what all ports and the workload counted by that name; `None` if nobody did.
+    /// Sum of the counters of that name over all ports and the workload; `None` if there is none.
     #[must_use]
     pub fn total(&self, name: &str) -> Option<u64> {
         self.iter().filter(|counter| counter.1 == name).map(|counter| counter.2).reduce(u64::saturating_add)
     }
 
-    /// Adds to a counter, which begins at nought.
+    /// Adds `more` to a counter, which begins at zero.
     pub fn add(&mut self, port: Option<&str>, name: impl Into<String>, more: u64) {
         let count = self.0.entry((port.map(str::to_owned), name.into())).or_default();
         *count = count.saturating_add(more);
     }
 
-    /// Adds all of another's.
+    /// Adds all counters of `other`.
     pub fn append(&mut self, other: &Self) {
         other.iter().for_each(|(port, name, value)| self.add(port, name, value));
     }
 
-    /// Port, name and value of each, those of no port first, in alphabetical order.
+    /// Port, name and value of each counter in alphabetical order, those without a port first.
     pub fn iter(&self) -> impl Iterator<Item = (Option<&str>, &str, u64)> {
         self.0.iter().map(|((port, name), value)| (port.as_deref(), name.as_str(), *value))
     }
 
-    /// Whether nothing was counted.
+    /// True if there are no counters.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Counters of no port.
+/// Makes counters that belong to no port.
 impl<N: Into<String>> FromIterator<(N, u64)> for Counters {
     fn from_iter<I: IntoIterator<Item = (N, u64)>>(list: I) -> Self {
         let mut all = Self::default();

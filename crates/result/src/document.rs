@@ -1,4 +1,4 @@
-//! The document as a whole, and its way to and from JSON.
+//! The result document, and its conversion to and from JSON.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use thiserror::Error;
@@ -22,33 +22,33 @@ pub struct RunResult {
     pub run_id: String,
     /// The command line, one element an argument, the program first.
     pub command_line: Vec<String>,
-    /// When the run started, UTC by the host's clock.
+    /// Time at which the run started, UTC by the host's clock.
     pub start: Timestamp,
-    /// How long the run took, seconds.
+    /// Duration of the run, seconds.
     pub elapsed_s: Number,
-    /// How the run ended.
+    /// Outcome of the run.
     pub outcome: Outcome,
-    /// Why the outcome is not `pass`, a line each.
+    /// Reasons why the outcome is not `pass`, one per line.
     #[serde(default)]
     pub reasons: Vec<String>,
     /// The signal that ended the run early; `null` when none did.
     #[serde(default)]
     pub signal: Option<u8>,
-    /// The machine.
+    /// The machine that the run was made on.
     #[serde(default)]
     pub environment: Environment,
-    /// The tests in the order they ran, the skipped ones too.
+    /// The tests in the order in which they ran, including the skipped ones.
     #[serde(default)]
     pub tests: Vec<Test>,
-    /// Values of this run beside published and peers' figures.
+    /// Values of this run beside published figures and peers' figures.
     #[serde(default)]
     pub comparisons: Vec<Comparison>,
 }
 
-/// A text that is no result this version can read.
+/// Error when a text is not a result that this version can read.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// Another schema, or another version of this one.
+    /// The document has another schema or an unsupported version.
     #[error(
         "result is schema {found}, this linerate reads {SCHEMA} versions 1 to {VERSION}: use the linerate that wrote it"
     )]
@@ -62,7 +62,8 @@ pub enum LoadError {
 }
 
 impl RunResult {
-    /// A run that started at `start` and has neither tests nor environment yet; it is `partial` until told otherwise.
+    /// Makes the result of a run that started at `start`, without tests and environment; its outcome is `partial` until
+    /// set.
     #[must_use]
     pub fn new(run_id: String, command_line: Vec<String>, start: Timestamp) -> Self {
         Self {
@@ -81,13 +82,13 @@ impl RunResult {
         }
     }
 
-    /// The process's exit code: 128 + the signal if one ended the run, otherwise the outcome's.
+    /// Exit code of the process: 128 + the signal if a signal ended the run, otherwise the outcome's code.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         self.signal.map_or(self.outcome.exit_code(), |signal| 128u8.saturating_add(signal))
     }
 
-    /// What failed, a line each, its test's id before it.
+    /// All failures of the tests, one per line, each with its test's id in front.
     pub fn failures(&self) -> impl Iterator<Item = String> {
         let of =
             |test: &Test| test.failures.iter().map(|failure| format!("{}: {failure}", test.id)).collect::<Vec<_>>();
@@ -110,15 +111,16 @@ impl RunResult {
         text
     }
 
-    /// Reads a document, of an older version too.
+    /// Reads a document of this version or an older one.
     ///
     /// # Errors
-    /// [`LoadError::Schema`] names what was found and what is read; [`LoadError::Malformed`] says where the text is wrong.
+    /// [`LoadError::Schema`] names the schema that was found and the versions that can be read;
+    /// [`LoadError::Malformed`] gives the position of the fault.
     pub fn from_json(text: &str) -> Result<Self, LoadError> {
         let mut document: serde_json::Value = serde_json::from_str(text)?;
         let [schema, version] = ["schema", "version"].map(|name| document.get(name).cloned().unwrap_or_default());
         match version.as_u64().filter(|_| schema == SCHEMA) {
-            // From the text, so that an error says where it is.
+            // Parsed from the text again, so that an error gives its line and column.
             Some(version) if version == u64::from(VERSION) => Ok(serde_json::from_str(text)?),
             Some(1) => {
                 migrate::document(&mut document);
@@ -135,7 +137,7 @@ impl RunResult {
     }
 }
 
-/// Writes [`SCHEMA`] and reads nothing else.
+/// Serializes as [`SCHEMA`]; any other value is refused on reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Schema;
 
@@ -152,7 +154,7 @@ impl<'de> Deserialize<'de> for Schema {
     }
 }
 
-/// Writes [`VERSION`] and reads nothing else.
+/// Serializes as [`VERSION`]; any other value is refused on reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Version;
 

@@ -1,4 +1,5 @@
-//! The machine that a run was made on. Every fact is optional: what could not be read is `null`, never guessed.
+//! The machine that a run was made on. Every fact is optional: `null` means that it could not be read; nothing is
+//! guessed.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +9,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Environment {
-    /// Version of linerate that measured.
+    /// Version of linerate that made the run.
     pub linerate: Option<String>,
     /// Kernel name and release, as `Linux 6.12.0`.
     pub kernel: Option<String>,
-    /// Operating system as it calls itself, as `Debian GNU/Linux 12 (bookworm)`.
+    /// Operating system by its own name, such as `Debian GNU/Linux 12 (bookworm)`.
     pub os: Option<String>,
-    /// Processor model as it calls itself.
+    /// Processor model by its own name.
     pub cpu: Option<String>,
-    /// Logical processors that are on line.
+    /// Number of logical processors that are online.
     pub cores: Option<u32>,
     /// Memory that the kernel manages, bytes.
     pub memory_bytes: Option<u64>,
-    /// Hypervisor underneath; `none` when the processor says that there is none, `null` when nothing tells.
+    /// Hypervisor underneath; `none` when the processor reports that there is none, `null` when it is not known.
     pub hypervisor: Option<String>,
     /// Huge pages of 2 MiB.
     pub huge_pages_2m: Option<HugePages>,
@@ -33,7 +34,7 @@ pub struct Environment {
 pub struct HugePages {
     /// Pages in the pool.
     pub total: u64,
-    /// Pages of the pool that nobody uses.
+    /// Pages of the pool that are free.
     pub free: u64,
 }
 
@@ -43,23 +44,23 @@ pub struct HugePages {
 pub struct Interface {
     /// Kernel driver.
     pub driver: Option<String>,
-    /// Firmware version as the driver tells it.
+    /// Firmware version as the driver reports it.
     pub firmware: Option<String>,
     /// Largest layer 3 packet, bytes.
     pub mtu: Option<u32>,
-    /// Link speed as the driver claims it, Mb/s. Virtual interfaces claim what they like.
+    /// Link speed as the driver reports it, Mb/s; on virtual interfaces the value means nothing.
     pub speed_mbps: Option<u32>,
     /// Operational state (RFC 2863): `up`, `down`, `unknown` ...
     pub state: Option<String>,
     /// NUMA node of the device; `null` when it has none.
     pub numa_node: Option<u32>,
-    /// Offloads by ethtool's names, and whether each is on.
+    /// Offloads by their ethtool names; `true` for those that are on.
     pub offloads: Option<BTreeMap<String, bool>>,
     /// Hardware queues.
     pub queues: Option<Queues>,
 }
 
-/// How many queues an interface or port has, each way.
+/// Number of queues of an interface or port in each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queues {
     /// Transmit queues.

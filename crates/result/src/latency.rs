@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Number;
 
-/// A latency distribution in nanoseconds. What was timed (one way, round trip) is said by the test's title.
+/// A latency distribution in nanoseconds. The test's title tells which interval was timed (one way, round trip).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Latency {
-    /// How many frames were timed.
+    /// Number of frames that were timed.
     pub count: u64,
     /// The unit of every number below: always `ns`.
     pub unit: LatencyUnit,
@@ -31,7 +31,7 @@ pub struct Latency {
     pub mean: Number,
 }
 
-/// The unit of a [`Latency`]: a type, so that a file in another unit is refused rather than misread.
+/// Unit of a [`Latency`]: a type, so that a document in another unit is refused rather than misread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LatencyUnit {
     /// Nanoseconds.
@@ -41,7 +41,7 @@ pub enum LatencyUnit {
 }
 
 impl Latency {
-    /// A distribution's quantiles; none when nothing was timed.
+    /// Quantiles of a histogram; `None` when it is empty.
     #[must_use]
     pub fn of(histogram: &Histogram<u64>) -> Option<Self> {
         if histogram.is_empty() {
@@ -64,7 +64,7 @@ impl Latency {
         })
     }
 
-    /// The quantiles in rising order with the names they are shown by; the mean is not one of them.
+    /// Minimum, quantiles and maximum in rising order with their display names; the mean is left out.
     #[must_use]
     pub fn quantiles(&self) -> [(&'static str, Number); 7] {
         [

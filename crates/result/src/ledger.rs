@@ -1,4 +1,4 @@
-//! The conservation ledger: what became of every frame that was offered.
+//! The conservation ledger: accounts for every frame that was offered.
 //!
 //! ```text
 //!     offered ─┬─► sent ─┬─► received
@@ -7,60 +7,60 @@
 //!              └─► refused (by reason)
 //! ```
 //!
-//! A frame that a faulty port sends twice on purpose is one frame sent, and one doubled; each of its copies may arrive or be
-//! dropped. What arrives more often than it was sent is a surplus, which pays for no loss.
+//! A frame that a faulty port sends twice on purpose counts as one frame sent and one doubled; each of its copies may
+//! arrive or be dropped. Arrivals in excess of the frames sent are a surplus, which does not offset a loss.
 //!
-//! Every term is counted where it happens, by whoever did it. What the terms leave over is *unexplained*; it is only ever
-//! computed, so a ledger cannot be made to balance by writing a zero into it.
+//! Every term is counted where the event happens. The remainder of the terms is *unexplained*; it is only ever
+//! computed, so that a ledger cannot be made to balance by writing a zero into it.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What became of the frames of one test, summed over its valid and invalid repeats.
+/// Account of the frames of one test, summed over its valid and invalid repeats.
 ///
-/// The sender's or receiver's totals are `null` when that side was not ours to count (a `tx` test to somebody else's
-/// switch has no `received`).
+/// The sender's or receiver's totals are `null` when that side could not be counted (a `tx` test to a foreign switch
+/// has no `received`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Written", try_from = "Written")]
 pub struct Ledger {
     /// Frames that the workload wanted to send.
     pub offered: Option<u64>,
-    /// Frames that the sending port took.
+    /// Frames that the sending port accepted.
     pub sent: Option<u64>,
-    /// Frames that the sending port did not take, by reason.
+    /// Frames that the sending port did not accept, by reason.
     pub refused: BTreeMap<String, u64>,
-    /// Frames of this run that arrived, each counted once however often it came.
+    /// Frames of this run that arrived, each counted once however often it arrived.
     pub received: Option<u64>,
-    /// Frames that were sent and thrown away by a part that says so, by reason.
+    /// Frames that were sent and then dropped by a part that counts its drops, by reason.
     pub dropped: BTreeMap<String, u64>,
-    /// Frames still on their way when the drain ended, counted in the rings that hold them.
+    /// Frames still in transit when the drain ended, counted in the rings that hold them.
     pub in_flight: u64,
     /// Second and further arrivals of a frame already counted as received.
     pub duplicated: u64,
-    /// Copies that were sent beside the frames themselves, on purpose.
+    /// Copies that were sent in addition to the frames themselves, on purpose.
     pub doubled: u64,
-    /// Arrivals of this run that nobody sent, where who receives knows what was sent.
+    /// Arrivals of this run that were never sent, if the receiver knows which frames were sent.
     pub unsent: u64,
-    /// Frames that arrived and were not of this run (a kernel's neighbour discovery, another sender).
+    /// Frames that arrived and did not belong to this run (a kernel's neighbour discovery, another sender).
     pub foreign: u64,
 }
 
-/// What the counted terms of a [`Ledger`] leave over: positive when frames are missing, negative when there are more than
-/// there should be, `null` when a side was not counted.
+/// Remainder of the counted terms of a [`Ledger`]: positive when frames are missing, negative when there are too many,
+/// `null` when a side was not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unexplained {
     /// offered - sent - Σ refused, frames.
     pub sending: Option<i64>,
     /// sent + doubled - (received + duplicated - unsent) - Σ dropped - in flight, frames.
     pub receiving: Option<i64>,
-    /// Arrivals that nobody sent, frames.
+    /// Arrivals that were never sent, frames.
     #[serde(default)]
     pub surplus: u64,
 }
 
 impl Unexplained {
-    /// Frames that nobody answers for, missing or surplus, on both sides; `None` when neither side was counted.
+    /// Unexplained frames, missing or surplus, of both sides; `None` when neither side was counted.
     #[must_use]
     pub fn frames(self) -> Option<u64> {
         match (self.sending, self.receiving) {
@@ -72,7 +72,7 @@ impl Unexplained {
         }
     }
 
-    /// Both sides were counted and both came out at nought.
+    /// True if both sides were counted, both remainders are zero and there is no surplus.
     #[must_use]
     pub fn is_zero(self) -> bool {
         self.sending == Some(0) && self.receiving == Some(0) && self.surplus == 0
@@ -80,7 +80,7 @@ impl Unexplained {
 }
 
 impl Ledger {
-    /// Computes what the counted terms leave over.
+    /// Computes the remainder of the counted terms.
     #[must_use]
     pub fn settle(&self) -> Unexplained {
         Unexplained {
@@ -93,9 +93,9 @@ impl Ledger {
         }
     }
 
-    /// Adds the terms of another ledger, as of a second queue or the other process's half.
+    /// Adds the terms of another ledger, such as a second queue's or the other process's half.
     ///
-    /// A total known on one side only is taken as the whole, since the other side did not count it.
+    /// A total that only one of the two knows is taken as the whole, since the other side did not count it.
     pub fn add(&mut self, other: &Self) {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.saturating_add(b)),
@@ -118,14 +118,14 @@ impl Ledger {
     }
 }
 
-/// `Σ whole - Σ parts - Σ reasons`, exact in 128 bits and then held to the range of `i64`.
+/// `Σ whole - Σ parts - Σ reasons`, computed in 128 bits and then clamped to the range of `i64`.
 fn less(whole: &[u64], parts: &[u64], reasons: &BTreeMap<String, u64>) -> i64 {
     let taken: i128 = parts.iter().chain(reasons.values()).map(|&frames| i128::from(frames)).sum();
     let left = whole.iter().map(|&frames| i128::from(frames)).sum::<i128>() - taken;
     i64::try_from(left).unwrap_or(if left < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// The ledger's JSON form, which shows `unexplained` beside the terms it comes from.
+/// The ledger's JSON form, which shows `unexplained` beside the terms that it is computed from.
 #[derive(Serialize, Deserialize)]
 struct Written {
     offered: Option<u64>,
@@ -138,7 +138,7 @@ struct Written {
     in_flight: u64,
     unexplained: Unexplained,
     duplicated: u64,
-    /// Older documents have no such term: there each second arrival was one sent on purpose.
+    /// Missing in older documents, in which every second arrival was sent on purpose.
     #[serde(default)]
     doubled: Option<u64>,
     #[serde(default)]
@@ -235,13 +235,13 @@ mod tests {
         let mut ledger = balanced();
         ledger.foreign += 100;
         assert!(ledger.settle().is_zero());
-        // Who receives knows what was sent: a surplus, which pays for no loss.
+        // The receiver knows which frames were sent: these are a surplus, which does not offset a loss.
         (ledger.duplicated, ledger.unsent) = (ledger.duplicated + 200, 200);
         assert_eq!(ledger.settle(), Unexplained { sending: Some(0), receiving: Some(0), surplus: 200 });
         assert!(!ledger.settle().is_zero());
         ledger.received = ledger.received.map(|frames| frames - 200);
         assert_eq!(ledger.settle().frames(), Some(400));
-        // Nobody knows, and the sender says that it doubled none of them.
+        // The receiver does not know, and the sender reports that it doubled none of them.
         (ledger, ledger.duplicated) = (balanced(), 202);
         assert_eq!(ledger.settle().receiving, Some(-200));
     }

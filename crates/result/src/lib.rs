@@ -1,4 +1,4 @@
-//! The result document: what a run measured, on what, and what became of every frame.
+//! The result document: the figures that a run measured, its environment, and the fate of every frame.
 //!
 //! One [`RunResult`] is one `result.json`, schema [`SCHEMA`] version [`VERSION`]. The document holds facts only: whatever
 //! can be computed from them ([`Ledger::settle`], [`Summary::of`], [`Comparison::new`]) is computed by those functions and

@@ -1,25 +1,25 @@
-//! Documents of older versions, brought up to date before they are read.
+//! Conversion of documents of older versions before they are read.
 //!
-//! Version 1 had parameters as texts, counters as a map from one name, and, at first, no failures: they stood among the
-//! warnings, behind [`FAILED`], or were counted only.
+//! Version 1 had parameters as strings, counters as a map keyed by one name, and, at first, no list of failures: a
+//! failure was a warning that begins with [`FAILED`], or was only counted.
 
 use serde_json::{Map, Value, json};
 
 use super::Parameter;
 
-/// What a warning of an older document begins with that is a failure.
+/// Prefix of a warning of an older document that is a failure.
 const FAILED: &str = "failed: ";
 
-/// Brings a whole document of version 1 up to date.
+/// Converts a whole document of version 1.
 pub(crate) fn document(document: &mut Value) {
     let tests = document.get_mut("tests").and_then(Value::as_array_mut);
     tests.into_iter().flatten().for_each(test);
 }
 
-/// Brings a test up to date; one that is so already stays as it is.
+/// Converts a test of version 1; a test of the present version stays unchanged.
 pub(crate) fn test(test: &mut Value) {
     let Some(test) = test.as_object_mut() else { return };
-    // Every writer has always written them.
+    // Counters are in every document, and only version 1 has them as a map.
     if test.get("counters").is_some_and(Value::is_array) {
         return;
     }
@@ -54,8 +54,8 @@ fn parameters(test: &mut Map<String, Value>) {
     }
 }
 
-/// A name had the port in it: `far.` before a queue's was the second port, a queue's alone the first, and a port's own
-/// counters stood behind its name.
+/// Version 1 had the port in the counter's name: `far.` before a queue's name meant the second port, a queue's name
+/// alone the first port, and a port's own counters began with the port's name.
 fn counters(test: &mut Map<String, Value>) {
     let name = |port: &Value| port.get("name").and_then(Value::as_str).map(str::to_owned);
     let ports: Vec<String> =
@@ -75,7 +75,7 @@ fn counters(test: &mut Map<String, Value>) {
     test.insert("counters".to_owned(), Value::Array(list));
 }
 
-/// Whether a name begins as `tx0.` or `rx12.` does.
+/// True if a name begins with a queue, such as `tx0.` or `rx12.`.
 fn is_of_queue(name: &str) -> bool {
     let queue = name.strip_prefix("tx").or_else(|| name.strip_prefix("rx")).and_then(|rest| rest.split_once('.'));
     queue.is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))

@@ -1,10 +1,10 @@
-//! A number that is finite or not known; nothing else can be written down.
+//! A number that is finite or unknown; no other value can be represented.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A finite number, or unknown. JSON: a number, or `null`.
 ///
-/// NaN and the infinities have no JSON form and no meaning in a result, so every way in turns them into unknown.
+/// NaN and the infinities have no JSON form and no meaning in a result, so every constructor turns them into unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Number(Option<f64>);
 
@@ -24,7 +24,7 @@ impl Number {
         self.0
     }
 
-    /// `self / divisor`; unknown when either is, or when the quotient is not finite.
+    /// `self / divisor`; unknown when either operand is unknown or the quotient is not finite.
     #[must_use]
     pub fn over(self, divisor: Self) -> Self {
         match (self.0, divisor.0) {

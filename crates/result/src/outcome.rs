@@ -1,8 +1,8 @@
-//! How a run ended, in the words and exit codes that users see.
+//! Outcome of a run, in the words and exit codes that users see.
 
 use serde::{Deserialize, Serialize};
 
-/// How a run ended. JSON: `pass`, `failed`, `gate` or `partial`.
+/// Outcome of a run. JSON: `pass`, `failed`, `gate` or `partial`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -12,7 +12,7 @@ pub enum Outcome {
     Failed,
     /// Every test ran, but a gate or a comparison was not met.
     Gate,
-    /// What ran is good, but some tests did not run or did not end.
+    /// All tests that ran are good, but some did not run or did not finish.
     Partial,
 }
 

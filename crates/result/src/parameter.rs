@@ -1,4 +1,4 @@
-//! What a test was asked to do, as typed values.
+//! Parameters that a test was run with, as typed values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use super::Number;
 
-/// Parameters of a test by name. Names say the unit where there is one, as `io_bytes`.
+/// Parameters of a test by name. A name ends in the unit where there is one, such as `io_bytes`.
 pub type Parameters = BTreeMap<String, Parameter>;
 
 /// Value of a parameter. JSON: a boolean, a number or a string.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Parameter {
-    /// Whether something is on.
+    /// A switch: on or off.
     Flag(bool),
     /// A whole number.
     Count(u64),
     /// Any other number.
     Number(Number),
-    /// A word, as it would be typed.
+    /// A word, as it would be typed on the command line.
     Text(String),
 }
 
@@ -31,7 +31,7 @@ pub fn parameters<'a>(list: impl IntoIterator<Item = (&'a str, Parameter)>) -> P
 }
 
 impl Parameter {
-    /// The whole number; `None` of anything else.
+    /// The whole number; `None` for any other value.
     #[must_use]
     pub fn count(&self) -> Option<u64> {
         match self {
@@ -40,7 +40,7 @@ impl Parameter {
         }
     }
 
-    /// The word; `None` of a number or a flag.
+    /// The word; `None` for a number or a flag.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -49,7 +49,8 @@ impl Parameter {
         }
     }
 
-    /// What a text of an older document meant, which had texts alone: numbers that are written as numbers are written.
+    /// Value of a parameter of an older document, which stored strings only: a number if the string is its canonical
+    /// form.
     pub(crate) fn of_text(text: String) -> Self {
         if let Some(count) = text.parse().ok().filter(|count: &u64| count.to_string() == text) {
             return Self::Count(count);
@@ -59,7 +60,7 @@ impl Parameter {
     }
 }
 
-/// As it would be typed.
+/// Writes the value as it would be typed on the command line.
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -4,20 +4,20 @@ use serde::{Deserialize, Serialize};
 
 use super::Number;
 
-/// One repeat of the measurement.
+/// One repeat of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Repeat {
     /// The value, in the unit of the test's summary.
     pub value: Number,
-    /// Measured time, seconds.
+    /// Duration of the measurement, seconds.
     pub seconds: Number,
     /// Round trip of a cache line between the two cores before the repeat, ns.
     pub rtt_ns_before: Number,
-    /// The same after the repeat, ns.
+    /// Round trip of a cache line between the two cores after the repeat, ns.
     pub rtt_ns_after: Number,
-    /// Whether the repeat counts.
+    /// True if the repeat counts.
     pub valid: bool,
-    /// Why it does not count; `null` when it does.
+    /// Reason why the repeat does not count; `null` when it does.
     pub why_invalid: Option<String>,
 }

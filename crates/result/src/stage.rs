@@ -1,4 +1,4 @@
-//! Where the time of a packet goes: the stages of a path.
+//! Stages of a path, and the time that a packet spends in each.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,40 +8,42 @@ use super::{Number, Summary, Unit};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stage {
-    /// Its name: the same in all tests in which it means the same.
+    /// Name of the stage, the same in all tests in which it means the same.
     pub name: String,
-    /// How it was measured.
+    /// Method of measurement.
     pub how: How,
-    /// What lies in it, a line.
+    /// Description of the work done in the stage, one line.
     pub about: String,
-    /// Nanoseconds a packet, each round's. A difference of two measurements may be negative; it is kept as it came.
+    /// Nanoseconds per packet in each round. A difference of two measurements may be negative; it is stored unchanged.
     pub rounds: Vec<Number>,
-    /// Median and spread of the rounds; `null` when there is none.
+    /// Median and spread of the rounds; `null` when no round has a value.
     pub ns: Option<Summary>,
-    /// How far the median may be off by chance, nanoseconds: twice its standard error, from the rounds' median deviation;
-    /// unknown of fewer than three rounds, and in older documents. A figure below it says "less than that", not how much.
+    /// Error of the median by chance, nanoseconds: twice its standard error, from the rounds' median deviation; unknown
+    /// for fewer than three rounds, and in older documents. A median below it gives only an upper bound of the stage's
+    /// time.
     pub noise_ns: Number,
-    /// Why it was not measured; `null` when it was. The next stage's figure then holds this one's time too.
+    /// Reason why the stage was not measured; `null` when it was. The next stage's figure then includes this one's
+    /// time.
     pub skipped: Option<String>,
 }
 
-/// How a stage is measured. JSON: `time-stamps`, `early return` or `cut point`.
+/// Method of measuring a stage. JSON: `time-stamps`, `early return` or `cut point`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum How {
-    /// By clock readings at both ends of the stage, of a sample of the packets.
+    /// Clock readings at both ends of the stage, for a sample of the packets.
     #[default]
     #[serde(rename = "time-stamps")]
     TimeStamps,
-    /// By running all packets to the stage's end and back from there, less the same to the end of the stage before.
+    /// All packets are run to the end of the stage and returned there; the same up to the stage before is subtracted.
     #[serde(rename = "early return")]
     EarlyReturn,
-    /// As [`How::EarlyReturn`], of somebody else's code: packets are refused or dropped at the stage's end.
+    /// As [`How::EarlyReturn`], in foreign code: packets are refused or dropped at the end of the stage.
     #[serde(rename = "cut point")]
     CutPoint,
 }
 
 impl How {
-    /// As in JSON.
+    /// Name as in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -52,8 +54,8 @@ impl How {
     }
 }
 
-/// Twice the standard error of the median of sorted values, as of a normal distribution whose deviation is taken from
-/// their median deviation, which single rounds that went wrong do not move; `None` of fewer than three.
+/// Twice the standard error of the median of sorted values, for a normal distribution whose deviation is estimated from
+/// the median deviation, which single outliers do not move; `None` for fewer than three values.
 fn noise(values: &[f64]) -> Option<f64> {
     if values.len() < 3 {
         return None;
@@ -68,7 +70,7 @@ fn noise(values: &[f64]) -> Option<f64> {
 }
 
 impl Stage {
-    /// A stage with its rounds, in nanoseconds a packet.
+    /// Makes a stage from its rounds, in nanoseconds per packet.
     #[must_use]
     pub fn new(name: &str, how: How, about: &str, rounds: &[f64]) -> Self {
         let known: Vec<Number> = rounds.iter().map(|ns| Number::new(*ns)).collect();
@@ -78,7 +80,7 @@ impl Stage {
         Self { name: name.to_owned(), how, about: about.to_owned(), rounds: known, ns, noise_ns, skipped: None }
     }
 
-    /// A stage that was not measured, and why.
+    /// Makes a stage that was not measured, with the reason.
     #[must_use]
     pub fn missing(name: &str, how: How, about: &str, why: &str) -> Self {
         Self { skipped: Some(why.to_owned()), ..Self::new(name, how, about, &[]) }

@@ -17,25 +17,25 @@ pub struct Summary {
     pub greatest: Number,
     /// Unit of the three.
     pub unit: Unit,
-    /// Repeats that the median is of; `null` in documents that do not tell.
+    /// Number of repeats that the median is computed from; `null` in documents that do not record it.
     #[serde(default)]
     pub counted: Option<usize>,
-    /// Repeats that were made, those too that do not count; `null` in documents that do not tell.
+    /// Number of repeats that were made, including those that do not count; `null` in documents that do not record it.
     #[serde(default)]
     pub made: Option<usize>,
 }
 
-/// Repeats that counted, of those that were made.
+/// Number of repeats that counted, and of all that were made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Repeats that the figure is of.
+    /// Repeats that the figure is computed from.
     pub counted: usize,
-    /// All of them.
+    /// All repeats that were made.
     pub made: usize,
 }
 
 impl Summary {
-    /// Median, least and greatest of the repeats that are valid and have a value; `None` when there is none.
+    /// Median, least and greatest of the valid repeats that have a value; `None` when there are none.
     #[must_use]
     pub fn of(repeats: &[Repeat], unit: Unit) -> Option<Self> {
         let mut values: Vec<f64> =
@@ -43,7 +43,7 @@ impl Summary {
         Some(Self { made: Some(repeats.len()), ..Self::of_values(&mut values, unit)? })
     }
 
-    /// Median, least and greatest of numbers, which are sorted by it; `None` of none.
+    /// Median, least and greatest of `values`, which are sorted in place; `None` if there are none.
     pub fn of_values(values: &mut [f64], unit: Unit) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let (&least, &greatest) = (values.first()?, values.last()?);
@@ -71,8 +71,8 @@ impl Summary {
 }
 
 impl Counted {
-    /// Whether so many were thrown away that the figure is doubtful: fewer than three or fewer than half are left. One
-    /// that was measured once or twice on purpose, and kept, is not.
+    /// True if so many repeats were discarded that the figure is doubtful: fewer than three or fewer than half are
+    /// left. A figure of one or two repeats of which none was discarded is not doubtful.
     #[must_use]
     pub fn few(self) -> bool {
         self.counted < self.made && (self.counted < 3 || 2 * self.counted < self.made)
@@ -80,7 +80,7 @@ impl Counted {
 }
 
 impl fmt::Display for Counted {
-    /// `3 of 5`.
+    /// Writes it as `3 of 5`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{} of {}", self.counted, self.made))
     }
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(test.counted().to_string(), "2 of 4");
         let document = serde_json::to_value(&test).unwrap();
         assert_eq!((&document["value"]["counted"], &document["value"]["made"]), (&2.into(), &4.into()));
-        // A document of before.
+        // A document from before these fields existed.
         let old = r#"{"median": 1.0, "least": 1.0, "greatest": 1.0, "unit": "pps"}"#;
         let old: Summary = serde_json::from_str(old).unwrap();
         assert_eq!((old.counted, old.made), (None, None));

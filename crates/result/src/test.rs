@@ -1,4 +1,4 @@
-//! One test of a run: what was asked, on which ports, and every figure taken.
+//! One test of a run: its parameters, its ports and every figure taken.
 
 use std::collections::BTreeMap;
 
@@ -10,57 +10,57 @@ use super::{Counted, Counters, Latency, Ledger, Number, Parameters, Queues, Repe
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Test {
-    /// Short and unique in the run, as `tx-64-1p`.
+    /// Identifier, short and unique in the run, such as `tx-64-1p`.
     pub id: String,
-    /// One line for people.
+    /// Title for people, one line.
     pub title: String,
     /// Workload by its name in the table of workloads: `tx`, `rx`, `latency`, `paced`, `faults` ...
     pub workload: String,
-    /// Ports used, in the order typed.
+    /// Ports used, in the order given on the command line.
     pub ports: Vec<PortUsed>,
     /// Frame length in memory: Ethernet header and payload without the frame check sequence, bytes.
     pub frame_bytes: Option<u32>,
     /// Frame length with the frame check sequence (4 bytes), as sizes are quoted; without preamble and gap, bytes.
     pub wire_bytes: Option<u32>,
-    /// What was asked for, by name.
+    /// Parameters of the test, by name.
     pub parameters: Parameters,
-    /// Every repeat, in order, the discarded ones too.
+    /// All repeats in order, including the discarded ones.
     pub repeats: Vec<Repeat>,
     /// Median and spread of the valid repeats; `null` when there is none.
     pub value: Option<Summary>,
-    /// The value that is wanted: at least so much where more is better, at most where less is; `null` if none is.
+    /// Target of the value: a lower bound where more is better, an upper bound where less is; `null` without a target.
     pub wanted: Number,
-    /// Where the time of a packet goes, stage by stage, in the order of the path; empty when that was not measured.
+    /// Stages of the path in order, with the time that a packet spends in each; empty when not measured.
     pub stages: Vec<Stage>,
-    /// Figures beside the value, by name.
+    /// Further figures, by name.
     pub further: BTreeMap<String, Summary>,
     /// Latency over all valid repeats, if it was measured.
     pub latency: Option<Latency>,
-    /// What became of every frame, if frames were counted.
+    /// Account of every frame, if frames were counted.
     pub ledger: Option<Ledger>,
     /// Raw counters of ports, adapters, kernels and the workload, counted over the test.
     pub counters: Counters,
-    /// Processor time of each thread that took part, both ends.
+    /// Processor time of each thread that took part, of senders and receivers.
     pub cpu: Vec<Cpu>,
     /// The value over time, in the unit of `value`.
     pub samples: Vec<Sample>,
-    /// What failed, a line each: with one the test, and its run, has failed.
+    /// Failures, one per line: any of them makes the test, and its run, fail.
     pub failures: Vec<String>,
     /// Things to know before trusting the figures, a line each.
     pub warnings: Vec<String>,
-    /// Why the test did not run; `null` when it ran.
+    /// Reason why the test did not run; `null` when it ran.
     pub skipped: Option<String>,
 }
 
-/// A port as it was asked for and as it came.
+/// A port as it was requested and as it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PortUsed {
-    /// The name as typed.
+    /// Name as typed on the command line.
     pub name: String,
-    /// What it did in the test.
+    /// Role of the port in the test.
     pub role: Role,
-    /// The path it really got, in the port's own words, as `AF_XDP zero-copy, native`.
+    /// Path that the port actually uses, as the port describes it: `AF_XDP zero-copy, native`.
     pub path: String,
     /// Largest layer 3 packet, bytes.
     pub mtu: Option<u32>,
@@ -68,15 +68,15 @@ pub struct PortUsed {
     pub queues: Option<Queues>,
 }
 
-/// What a port did in a test. JSON: `tx`, `rx` or `both`.
+/// Role of a port in a test. JSON: `tx`, `rx` or `both`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Sent.
+    /// The port sent.
     Tx,
-    /// Received.
+    /// The port received.
     Rx,
-    /// Sent and received.
+    /// The port sent and received.
     #[default]
     Both,
 }
@@ -85,36 +85,36 @@ pub enum Role {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cpu {
-    /// The thread's name.
+    /// Name of the thread.
     pub thread: String,
-    /// The core it was pinned to, if it was.
+    /// Core that the thread was pinned to; `null` if it was not pinned.
     pub core: Option<u32>,
-    /// In user mode, seconds.
+    /// Time in user mode, seconds.
     pub user_s: Number,
-    /// In the kernel on the thread's behalf, seconds.
+    /// Time in the kernel on the thread's behalf, seconds.
     pub system_s: Number,
-    /// In soft interrupts on that core, whoever caused them, seconds; `null` when it was not pinned to one.
+    /// Time of all soft interrupts on that core, whatever caused them, seconds; `null` when the thread was not pinned.
     pub softirq_s: Number,
-    /// Polls that found work.
+    /// Number of polls that found work.
     pub busy_polls: Option<u64>,
-    /// Polls that found none.
+    /// Number of polls that found no work.
     pub empty_polls: Option<u64>,
 }
 
-/// The value at one time.
+/// The value at one point in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Since the test's start, seconds.
+    /// Time since the start of the test, seconds.
     pub t_s: Number,
-    /// The value since the sample before, in the unit of the test's summary.
+    /// The value since the previous sample, in the unit of the test's summary.
     pub value: Number,
 }
 
 impl Test {
-    /// Reads a test that stands by itself, as in a sweep's file; of older documents too.
+    /// Reads a single test, such as a point of a sweep's file; tests of older documents too.
     ///
     /// # Errors
-    /// It is not JSON, or a field is of another type.
+    /// The text is not JSON, or a field is of another type.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let mut test = serde_json::from_str(text)?;
         migrate::test(&mut test);
@@ -126,14 +126,14 @@ impl Test {
         self.value = Summary::of(&self.repeats, unit);
     }
 
-    /// How many repeats the value is of.
+    /// Number of repeats that the value is computed from, and of all that were made.
     #[must_use]
     pub fn counted(&self) -> Counted {
         let counted = self.repeats.iter().filter(|repeat| repeat.valid && repeat.value.known().is_some()).count();
         Counted { counted, made: self.repeats.len() }
     }
 
-    /// Whether the value is as good as wanted; one that is not there asks for nothing.
+    /// True if the value reaches the target; a missing value or target is no failure.
     #[must_use]
     pub fn holds(&self) -> bool {
         let Some(value) = &self.value else { return true };
@@ -141,7 +141,7 @@ impl Test {
         !self.wanted.known().zip(value.median.known()).is_some_and(|both| worse(both, value.unit.more_is_better()))
     }
 
-    /// How many ports sent.
+    /// Number of ports that sent.
     #[must_use]
     pub fn senders(&self) -> usize {
         self.ports.iter().filter(|port| port.role != Role::Rx).count()

@@ -1,4 +1,4 @@
-//! The document as a whole: there and back, and what is refused.
+//! The document as a whole: round trips through JSON, and the documents that are refused.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ fn counters() -> Counters {
     all
 }
 
-/// A document with every field set. All figures are invented.
+/// A document with every field set. All figures are made up.
 fn full() -> RunResult {
     let mut run = RunResult::new(
         "00c0ffee".to_owned(),
@@ -132,12 +132,12 @@ fn a_document_of_version_1_is_read() {
             (Some("cable:a}1"), "rx0.batches", 4),
         ]
     );
-    // All else is as it was.
+    // All other fields are unchanged.
     run.tests[0].parameters.clone_from(parameters);
     run.tests[0].counters.clone_from(&read.tests[0].counters);
     run.tests[1].counters = Counters::default();
     assert_eq!(read, run);
-    // And from here on it is of this version.
+    // Written out again, it is a document of the present version.
     assert_eq!(RunResult::from_json(&read.to_json()).unwrap(), read);
 }
 
@@ -152,11 +152,11 @@ fn failures_stood_among_the_warnings_of_older_documents() {
         (&read.tests[0].failures[..], &read.tests[0].warnings[..]),
         (&["f".to_owned()][..], &["w".to_owned()][..])
     );
-    // A sweep's points counted them only.
+    // Points of a sweep only counted their failures.
     let point = Test::from_json(r#"{"id": "p", "counters": {"errors": 2}}"#).unwrap();
     assert_eq!((&point.failures[..], point.counters.total("errors")), (&["2 requests failed".to_owned()][..], Some(2)));
     assert_eq!(Test::from_json(r#"{"id": "p", "counters": {"errors": 0}}"#).unwrap().failures, [""; 0]);
-    // What is of this version already is not looked at again.
+    // A document of the present version is not converted again.
     let now = Test { warnings: vec!["failed: to warn".to_owned()], ..Test::default() };
     assert_eq!(Test::from_json(&serde_json::to_string(&now).unwrap()).unwrap(), now);
 }

@@ -1,4 +1,4 @@
-//! A moment in UTC, written as RFC 3339.
+//! A point in time in UTC, written as RFC 3339.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,12 +12,12 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp(u64);
 
-/// A text that is no [`Timestamp`].
+/// Error when a text is not a [`Timestamp`].
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0:?} is not a UTC time as 2026-03-05T17:04:09.250Z")]
 pub struct TimestampError(String);
 
-/// 9999-12-31T23:59:59.999Z, the last moment that RFC 3339 can write.
+/// 9999-12-31T23:59:59.999Z, the latest time that RFC 3339 can represent.
 const LAST: u64 = 253_402_300_799_999;
 
 impl Timestamp {
@@ -73,7 +73,7 @@ struct Civil {
 }
 
 impl From<SystemTime> for Timestamp {
-    /// A clock before 1970 or after 9999 is held to those ends.
+    /// Clamps a clock before 1970 or after 9999 to those limits.
     fn from(time: SystemTime) -> Self {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         Self(u64::try_from(since.as_millis()).unwrap_or(LAST).min(LAST))
@@ -123,7 +123,7 @@ fn parse(text: &str) -> Option<Timestamp> {
     let day_of_year = (153 * from_march + 2) / 5 + day - 1;
     let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
     let time = Timestamp(days * 86_400_000 + hour * 3_600_000 + minute * 60_000 + second * 1000 + milli);
-    // 30 February came out as 1 or 2 March: there is no such day.
+    // 30 February came out as 1 or 2 March: there is no such day, and the text is refused.
     (time.civil().day == day).then_some(time)
 }
 

@@ -1,10 +1,10 @@
-//! The table of units: how a unit is written in a document, how it is read, and which way is better.
+//! The table of units: name in documents, display scale, and whether more or less is better.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Unit of a value. Values are written in the unit itself; prefixes (Mpps) are the reader's. JSON: its name in [`UNITS`].
+/// Unit of a value. Values are stored in the unit itself; readers add prefixes (Mpps). JSON: its name in [`UNITS`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Packets per second, summed over the test's sending ports.
@@ -32,35 +32,35 @@ pub enum Unit {
 pub struct UnitRow {
     /// The unit.
     pub unit: Unit,
-    /// Its name in documents.
+    /// Name of the unit in documents.
     pub name: &'static str,
-    /// How values of it are shown.
+    /// Scale in which values of the unit are displayed.
     pub scale: Scale,
-    /// Whether more of it is better.
+    /// True if more is better.
     pub more_is_better: bool,
 }
 
-/// How values of a unit are shown.
+/// Scale in which values of a unit are displayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// With a decimal prefix, up to this one, before the symbol.
+    /// Number with a decimal prefix, up to a greatest one, before the symbol.
     Decimal {
-        /// As it is quoted in the field: `b/s`, where documents have `bit/s`.
+        /// Symbol in common use: `b/s`, where documents have `bit/s`.
         symbol: &'static str,
-        /// The greatest prefix: rates of packets and requests are quoted in millions however many there are.
+        /// Greatest prefix: rates of packets and requests are quoted in millions however many there are.
         up_to: char,
     },
-    /// As a time, in ns, µs, ms or s.
+    /// Time in ns, µs, ms or s.
     Time,
-    /// In powers of 1024: KiB, MiB, GiB.
+    /// Amount of memory in powers of 1024: KiB, MiB, GiB.
     Memory,
-    /// As a number of three decimals without a symbol.
+    /// Number with three decimals and no symbol.
     Plain,
-    /// As a number with a symbol that takes no prefix.
+    /// Number with a symbol that takes no prefix.
     Symbol(&'static str),
 }
 
-/// All units that have a meaning.
+/// All units that this version knows.
 pub static UNITS: &[UnitRow] = &[
     row(Unit::Pps, "pps", Scale::Decimal { symbol: "pps", up_to: 'M' }, true),
     row(Unit::BitsPerSecond, "bit/s", Scale::Decimal { symbol: "b/s", up_to: 'G' }, true),
@@ -77,25 +77,25 @@ const fn row(unit: Unit, name: &'static str, scale: Scale, more_is_better: bool)
 }
 
 impl Unit {
-    /// The unit of that name in a document.
+    /// Unit of that name in a document.
     #[must_use]
     pub fn named(name: &str) -> Self {
         UNITS.iter().find(|row| row.name == name).map_or_else(|| Self::Other(name.into()), |row| row.unit.clone())
     }
 
-    /// Its row; `None` of a unit that this version does not know.
+    /// Row of the unit; `None` for a unit that this version does not know.
     #[must_use]
     pub fn row(&self) -> Option<&'static UnitRow> {
         UNITS.iter().find(|row| row.unit == *self)
     }
 
-    /// Whether more of it is better, as of a rate; of a unit that is not known it is taken to be.
+    /// True if more is better, as of a rate; assumed for a unit that this version does not know.
     #[must_use]
     pub fn more_is_better(&self) -> bool {
         self.row().is_none_or(|row| row.more_is_better)
     }
 
-    /// Its name in documents.
+    /// Name of the unit in documents.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -105,7 +105,7 @@ impl Unit {
     }
 }
 
-/// Its name in documents.
+/// Writes the unit's name in documents.
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())

@@ -2,7 +2,7 @@
 
 use linerate_result::{Outcome, RunResult};
 
-/// pkt-gen's, of version 1, as it was written.
+/// A pkt-gen document of version 1, unchanged.
 const PKT_GEN_1: &str = include_str!("data/pkt-gen-1.json");
 
 #[test]
