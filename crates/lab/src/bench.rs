@@ -1,18 +1,18 @@
-//! Benches as people read them.
+//! Bench results as text for the terminal.
 
 use crate::quantity::value;
 use linerate_load::bench::Compared;
 use linerate_result::{Comparison, Counted, Number, Summary, Test, Unit};
 use std::fmt::Write as _;
 
-/// A bench's figure in a few words.
+/// Figure of a bench in a few words.
 #[must_use]
 pub fn figure(test: &Test) -> String {
     let shown = test.value.as_ref().map(|all| value(all.median, &all.unit));
     format!("{}: {}", test.id, shown.as_deref().unwrap_or("none"))
 }
 
-/// A bench with all that stands beside it, a line each.
+/// Text of a bench: its figures, then each peer and roof beside them, one per line.
 #[must_use]
 pub fn text(Compared { test, comparisons }: &Compared) -> String {
     let mut text = format!("\n{}: {}\n", test.id, test.title);
@@ -75,7 +75,7 @@ fn beside(text: &mut String, all: &Comparison) {
     }
 }
 
-/// The core-to-core round trips around the rounds that count, ns; `None` where one core works alone.
+/// Core-to-core round trips before and after the rounds that count, ns; `None` for a bench that uses one core only.
 pub(crate) fn round_trips(test: &Test) -> Option<Summary> {
     let counted = test.repeats.iter().filter(|repeat| repeat.valid);
     let mut trips: Vec<f64> =
@@ -83,7 +83,7 @@ pub(crate) fn round_trips(test: &Test) -> Option<Summary> {
     Summary::of_values(&mut trips, Unit::Ns)
 }
 
-/// `3 of 5 rounds`, and whether that is few.
+/// Text such as `3 of 5 rounds`, with `only` in front if these are few.
 fn rounds(counted: Counted) -> String {
     let only = if counted.few() { "only " } else { "" };
     format!("{only}{counted} rounds")
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use linerate_result::{Kind, Repeat};
 
-    /// Rounds of linerate, of which seven were made, and ratios to both peers, of which five were.
+    /// A comparison: seven rounds of linerate, and five rounds of ratios to each of two peers.
     fn compared(own: &[f64], ratios: &[f64]) -> Compared {
         let valid = |&value: &f64| Repeat { value: value.into(), valid: true, ..Repeat::default() };
         let mut repeats: Vec<Repeat> = own.iter().map(valid).collect();

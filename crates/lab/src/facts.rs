@@ -1,11 +1,12 @@
-//! What a result says in a few words: its headline, its verdict, and sums over its tests.
+//! Summary of a result in a few words: its headline, its verdict, and sums over its tests.
 
 use linerate_result::{Counted, Environment, Outcome, PortUsed, Role, RunResult, Summary, Test, Unit};
 
 use crate::{fcoe, quantity};
 
-/// The packet rate that stands for the run: the first test of one in the order of the plan. It is chosen by its place, not
-/// by its value: the greatest of many medians is a stroke of luck. A rate that was asked for says nothing.
+/// The packet rate that represents the run: the first test with a rate in the order of the plan. It is chosen by its
+/// place, not by its value: the greatest of many medians is a stroke of luck. A paced rate is left out, since it was
+/// given.
 pub(crate) fn first_rate(run: &RunResult) -> Option<(&Test, &Summary)> {
     let rate = |test: &'_ Test| test.workload != "paced" && test.skipped.is_none();
     run.tests.iter().filter(|test| rate(test)).find_map(|test| {
@@ -14,7 +15,7 @@ pub(crate) fn first_rate(run: &RunResult) -> Option<(&Test, &Summary)> {
     })
 }
 
-/// What a figure is of: `median of 4 of 5 repeats, 43.2 to 45.1 Mpps`; empty when the repeats are not told.
+/// Basis of a figure: `median of 4 of 5 repeats, 43.2 to 45.1 Mpps`; empty when the number of repeats is not known.
 pub(crate) fn standing(test: &Test) -> String {
     let (counted, Some(value)) = (test.counted(), &test.value) else { return String::new() };
     match (counted.made, counted.counted) {
@@ -36,7 +37,7 @@ pub(crate) fn counted(run: &RunResult) -> Counted {
         .fold(Counted::default(), |all, one| Counted { counted: all.counted + one.counted, made: all.made + one.made })
 }
 
-/// How many repeats were thrown away, and how the figures that suffer from it are marked; `None` when all count.
+/// Number of repeats that were discarded, and how the figures that suffer from it are marked; `None` when all count.
 pub(crate) fn thrown_away(run: &RunResult) -> Option<String> {
     let all = counted(run);
     let away = all.made - all.counted;
@@ -49,8 +50,8 @@ pub(crate) fn thrown_away(run: &RunResult) -> Option<String> {
     (away > 0).then(|| format!("{away} of {} repeats do not count; {marked}.", all.made))
 }
 
-/// The run in one line: its first packet rate with its spread, and the ports it was measured on; of a sweep how much of it
-/// is done and how far it is from the published figures.
+/// The run in one line: its first packet rate with its spread, and the ports it was measured on; for a sweep its
+/// progress and its ratio to the published figures.
 pub(crate) fn headline(run: &RunResult) -> String {
     match first_rate(run) {
         Some((test, value)) => {
@@ -68,7 +69,7 @@ pub(crate) fn headline(run: &RunResult) -> String {
     }
 }
 
-/// `a, b → c`: who sent to whom, as typed.
+/// Senders and receivers as typed: `a, b → c`.
 pub(crate) fn route(ports: &[PortUsed]) -> String {
     let names = |wanted: &[Role]| {
         ports
@@ -84,7 +85,7 @@ pub(crate) fn route(ports: &[PortUsed]) -> String {
     }
 }
 
-/// What the outcome means.
+/// The outcome as a sentence.
 pub(crate) fn verdict(run: &RunResult) -> String {
     let sentence = match run.outcome {
         Outcome::Pass => "Every test ran and every gate held.",
@@ -98,32 +99,33 @@ pub(crate) fn verdict(run: &RunResult) -> String {
     }
 }
 
-/// What is to be known before a figure is trusted, with its test. What failed is among the reasons for the outcome.
+/// Warnings to read before trusting a figure, each with its test. Failures are among the reasons for the outcome
+/// instead.
 pub(crate) fn warnings(run: &RunResult) -> Vec<(&Test, &String)> {
     run.tests.iter().flat_map(|test| test.warnings.iter().map(move |warning| (test, warning))).collect()
 }
 
-/// Unexplained frames over all ledgers; `None` when no test kept one that was counted.
+/// Unexplained frames over all ledgers; `None` when no test has a ledger whose frames were counted.
 pub(crate) fn unexplained(run: &RunResult) -> Option<u64> {
     let frames = run.tests.iter().filter_map(|test| test.ledger.as_ref()?.settle().frames());
     frames.reduce(u64::saturating_add)
 }
 
-/// Frames received over all ledgers.
+/// Frames received, summed over all ledgers.
 pub(crate) fn received(run: &RunResult) -> u64 {
     let frames = run.tests.iter().filter_map(|test| test.ledger.as_ref()?.received);
     frames.fold(0, u64::saturating_add)
 }
 
-/// Ports that got the same path and shape.
+/// Ports that were opened with the same path, MTU and queues.
 pub(crate) struct Alike<'a> {
-    /// Their names as typed, each once, in order of first use.
+    /// Names of the ports as typed, each once, in order of first use.
     pub(crate) names: Vec<&'a str>,
     pub(crate) path: &'a str,
     pub(crate) shape: String,
 }
 
-/// The ports, gathered by what they really are.
+/// Groups the ports by path, MTU and queues.
 pub(crate) fn ports<'a>(ports: impl Iterator<Item = &'a PortUsed>) -> Vec<Alike<'a>> {
     let mut list: Vec<Alike<'a>> = Vec::new();
     for port in ports {
@@ -144,7 +146,7 @@ fn port_shape(port: &PortUsed) -> String {
     [mtu, queues].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// The machine's facts with their names, those that are known.
+/// The known facts of the machine, with their names.
 pub(crate) fn machine(run: &RunResult) -> Vec<(&'static str, String)> {
     let environment = &run.environment;
     let pages = environment.huge_pages_2m.map(|pages| format!("{} of {} free", pages.free, pages.total));
@@ -165,7 +167,7 @@ pub(crate) fn machine(run: &RunResult) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// The time of a cache line from one core to the other and back, over all repeats: `120 ns (117 ns to 241 ns)`.
+/// Round trip of a cache line between two cores, over all repeats: `120 ns (117 ns to 241 ns)`.
 fn round_trip(run: &RunResult) -> Option<String> {
     let repeats = run.tests.iter().flat_map(|test| &test.repeats);
     let mut trips: Vec<f64> =
@@ -175,7 +177,8 @@ fn round_trip(run: &RunResult) -> Option<String> {
     Some(format!("{} ({spread})", quantity::value(all.median, &Unit::Ns)))
 }
 
-/// The interfaces that the tests used, with what drives them: `eth0: mlx5_core, 100000 Mb/s claimed, firmware 16.35`.
+/// The interfaces that the tests used, with driver, speed and firmware: `eth0: mlx5_core, 100000 Mb/s claimed, firmware
+/// 16.35`.
 fn adapters(environment: &Environment) -> Option<String> {
     let list = environment.interfaces.iter().map(|(name, interface)| {
         let speed = interface.speed_mbps.map(|speed| format!("{speed} Mb/s claimed"));
@@ -186,7 +189,7 @@ fn adapters(environment: &Environment) -> Option<String> {
     Some(list.collect::<Vec<_>>().join("; ")).filter(|list| !list.is_empty())
 }
 
-/// The unit of a test's figures; one without a name if no figure counts.
+/// Unit of a test's figures; a unit without a name if no figure counts.
 pub(crate) fn unit(test: &Test) -> Unit {
     test.value.as_ref().map_or(Unit::Other("".into()), |value| value.unit.clone())
 }

@@ -1,4 +1,4 @@
-//! The history of the bench: a file to which each figure is added as one line of JSON.
+//! The history of the bench: a file to which each figure is appended as one line of JSON.
 
 use crate::{bench, environment};
 use linerate_load::bench::Compared;
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The open file, and what all its new lines have in common.
+/// The open file, and the fields that all its new lines have in common.
 pub struct History {
     path: PathBuf,
     file: File,
@@ -18,7 +18,7 @@ pub struct History {
     kernel: Value,
 }
 
-/// Why a history cannot be kept.
+/// Error when a history cannot be kept.
 #[derive(Debug, Error)]
 pub enum HistoryError {
     /// The file could not be opened or made.
@@ -40,7 +40,7 @@ pub enum HistoryError {
 }
 
 impl History {
-    /// Opens the file, or makes it; nothing in it is changed.
+    /// Opens the file, or makes it; existing lines stay unchanged.
     ///
     /// # Errors
     /// [`HistoryError::Open`].
@@ -52,13 +52,13 @@ impl History {
         Ok(Self { path: path.to_owned(), file, date, cpu: cpu(&host), kernel: kernel(&host) })
     }
 
-    /// Adds a bench's line; none if it gave no figure.
+    /// Adds a bench's line; no line if the bench gave no figure.
     ///
     /// # Errors
     /// [`HistoryError::Write`].
     pub fn add(&mut self, compared: &Compared) -> Result<(), HistoryError> {
         let Some(line) = self.line(compared) else { return Ok(()) };
-        // In one piece, so that two benches that write to one file do not mix their lines.
+        // One write per line, so that two benches that append to one file do not mix their lines.
         self.file.write_all(line.as_bytes()).map_err(|why| HistoryError::Write { path: self.path.clone(), why })
     }
 
@@ -82,7 +82,7 @@ impl History {
             ];
             Some((all.name.as_str(), object(always.into_iter().chain(variant).chain(valid))))
         });
-        // A ratio to a roof that cannot be right is none.
+        // A ratio to a roof that cannot be right is left out.
         let valid = comparisons.iter().filter(|all| all.is_valid());
         let ratios = valid.filter_map(|all| Some((all.name.as_str(), number(all.times_better()[0], 3)?)));
         let line = object([
@@ -94,7 +94,7 @@ impl History {
             ("unit", json!(value.unit.name()).to_string()),
             ("round_trip_ns", trip),
             ("ratios", object(ratios)),
-            // Lines of before end here.
+            // Lines of older versions end here.
             ("least", number(value.least, 4)?),
             ("greatest", number(value.greatest, 4)?),
             ("counted", counted.counted.to_string()),
@@ -112,12 +112,12 @@ fn object<'a>(members: impl IntoIterator<Item = (&'a str, String)>) -> String {
     format!("{{{}}}", members.join(", "))
 }
 
-/// To so many digits: what a bench repeats is not better than that.
+/// Rounds to `digits` significant digits: a bench is not more repeatable than that.
 fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 
-/// Model, cores, and what it runs under, as far as they are known.
+/// Model, cores and hypervisor, as far as they are known.
 fn cpu(host: &Environment) -> Value {
     let model = host.cpu.as_ref().map(|model| model.replace("(R)", "").replace("(TM)", ""));
     let cores = host.cores.map(|cores| format!("{cores} cores"));
@@ -126,7 +126,7 @@ fn cpu(host: &Environment) -> Value {
     if known.is_empty() { Value::Null } else { Value::from(known.join(", ")) }
 }
 
-/// The release alone: the name is the same everywhere.
+/// Kernel release without the system's name, which is always the same.
 fn kernel(host: &Environment) -> Value {
     host.kernel.as_deref().map(|kernel| kernel.strip_prefix("Linux ").unwrap_or(kernel)).into()
 }
@@ -138,7 +138,7 @@ mod tests {
     use linerate_result::{Comparison, Kind, Repeat, Test, Unit};
     use serde_json::Value;
 
-    /// The ratio 9.35 to a copy stands in a line of before, as if it were one.
+    /// An old line of the file has the ratio 9.35 to a memory copy as if it were valid.
     #[test]
     fn a_line_names_the_roofs_variant_and_leaves_out_ratios_that_are_not_valid() {
         let repeat = |value: Option<f64>| Repeat { value: value.into(), valid: value.is_some(), ..Repeat::default() };

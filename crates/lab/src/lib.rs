@@ -1,7 +1,7 @@
 //! Plans, comparison with published tables, environment, reports and charts.
 //!
-//! All but [`qualify`] and [`profile`] works on a [`RunResult`](linerate_result::RunResult) and never touches a packet:
-//! [`environment`] fills in the machine, [`published`] the figures to stand beside, [`text`] and [`report`] show it,
+//! Only [`qualify`], [`profile`] and [`sweep`] measure; all else works on a [`RunResult`](linerate_result::RunResult):
+//! [`environment`] fills in the machine, [`published`] the figures to compare with, [`text`] and [`report`] show it,
 //! [`store`] keeps it. [`history`] adds the bench's figures to a file.
 
 #![forbid(unsafe_code)]

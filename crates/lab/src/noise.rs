@@ -1,35 +1,35 @@
-//! Times that are the difference of two measurements: how they are told where they are below their noise.
+//! Display of times that are the difference of two measurements and may be below their noise.
 
 use linerate_result::{Stage, Summary};
 
 use crate::quantity::nanoseconds;
 
-/// A time as far as it can be told.
+/// A time, or an upper bound of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Time {
-    /// Nanoseconds.
+    /// Time in nanoseconds.
     Is(f64),
-    /// Less than the measurement can tell apart, which is so many nanoseconds.
+    /// Less than the resolution of the measurement, given in nanoseconds.
     Under(f64),
 }
 
-/// What the rounds of a stage cannot tell apart, ns; nothing of those that are too few to say.
+/// Noise of a stage's median, ns; zero when there are too few rounds to tell.
 pub(crate) fn noise(stage: &Stage) -> f64 {
     stage.noise_ns.known().unwrap_or(0.0)
 }
 
-/// A stage's time; `None` if it was not measured.
+/// Time of a stage; `None` if it was not measured.
 pub(crate) fn time(stage: &Stage) -> Option<Time> {
     Some(Time::of(stage.median()?, noise(stage)))
 }
 
 impl Time {
-    /// A difference of which so much is noise.
+    /// Makes a time from a difference and its noise, ns.
     pub(crate) fn of(ns: f64, noise: f64) -> Self {
         if ns < 0.0 || ns < noise { Self::Under(noise.max(-ns)) } else { Self::Is(ns) }
     }
 
-    /// Its length in a drawing, ns.
+    /// Length in a drawing, ns.
     pub(crate) fn length(self) -> f64 {
         match self {
             Self::Is(ns) => ns,
@@ -37,7 +37,7 @@ impl Time {
         }
     }
 
-    /// `14.2`, `under 3`: without the unit.
+    /// Text without the unit: `14.2`, `under 3`.
     pub(crate) fn short(self) -> String {
         let number = |ns: f64| match ns {
             _ if ns >= 1e6 => format!("{ns:.1e}"),
@@ -50,7 +50,7 @@ impl Time {
         }
     }
 
-    /// `14.2 ns`, `under 3.00 ns`.
+    /// Text with the unit: `14.2 ns`, `under 3.00 ns`.
     pub(crate) fn long(self) -> String {
         match self {
             Self::Is(ns) => nanoseconds(ns),
@@ -59,8 +59,8 @@ impl Time {
     }
 }
 
-/// Median and spread without a unit: `14.2 (12 to 19)`, `4.1 (up to 9)`, `under 7.0`. Of further figures nothing but
-/// the spread is known.
+/// Median and spread without a unit: `14.2 (12 to 19)`, `4.1 (up to 9)`, `under 7.0`. Of further figures only the
+/// spread is known, not the noise.
 pub(crate) fn spread(summary: &Summary, noise: f64) -> String {
     let (Some(median), Some(least), Some(greatest)) =
         (summary.median.known(), summary.least.known(), summary.greatest.known())

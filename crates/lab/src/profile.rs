@@ -1,4 +1,4 @@
-//! Where each nanosecond goes: the columns measured, and the table that shows them beside each other.
+//! Time of each stage of a path: the columns measured, and the table that shows them beside each other.
 
 use std::fmt::Write;
 
@@ -14,9 +14,9 @@ use crate::progress::{Step, Steps};
 use crate::quantity::{self, count};
 use crate::{environment, facts, published, qualify};
 
-/// Has each source measure its columns. `tell` is given a step when something new begins.
+/// Measures the columns of each source. `tell` is given a step when something new begins.
 ///
-/// The outcome is `gate` if two ways of measuring the same do not agree, `partial` if a column is missing.
+/// The outcome is `gate` if two methods of measuring the same figure do not agree, `partial` if a column is missing.
 pub fn run(
     order: &Order,
     sources: &[&Source],
@@ -30,7 +30,7 @@ pub fn run(
         steps.next(source.name);
         run.tests.extend((source.measure)(order, stop, &mut |line| steps.within(line)));
     }
-    // The tables are this program's own; a test reads them.
+    // The published tables are compiled in and read by a test, so an error cannot occur.
     run.comparisons = published::compare_stages(&run.tests).unwrap_or_default();
     run.reasons = run.tests.iter().flat_map(disagreements).collect();
     finish(run, start, stop, Outcome::Gate)
@@ -57,7 +57,7 @@ pub fn flood(order: &Flood, command: Vec<String>, stop: &Stop) -> std::io::Resul
     Ok(finish(run, start, stop, Outcome::Failed))
 }
 
-/// Fills in what is known at the end. With reasons, the outcome is `wrong`.
+/// Fills in the environment, the duration and the outcome at the end. With reasons, the outcome is `wrong`.
 fn finish(mut run: RunResult, start: u64, stop: &Stop, wrong: Outcome) -> RunResult {
     run.environment = environment::read(&[]);
     run.elapsed_s = seconds(monotonic_ns() - start).into();
@@ -71,7 +71,7 @@ fn finish(mut run: RunResult, start: u64, stop: &Stop, wrong: Outcome) -> RunRes
     run
 }
 
-/// Where two ways to one figure are too far apart.
+/// Pairs of measurements of one figure that differ too much, one per line.
 fn disagreements(test: &Test) -> Vec<String> {
     let wrong = test.agreements().into_iter().filter(|one| !one.holds);
     let line = |one: Agreement| {
@@ -83,7 +83,8 @@ fn disagreements(test: &Test) -> Vec<String> {
     wrong.map(line).collect()
 }
 
-/// The columns beside each other, a row a stage; then what the stages mean, and what others published.
+/// Text of the columns beside each other, one row per stage; then the description of the stages, and the published
+/// figures.
 #[must_use]
 pub fn text(run: &RunResult) -> String {
     let mut text = String::new();
@@ -127,7 +128,7 @@ pub fn text(run: &RunResult) -> String {
     text
 }
 
-/// What a flood came to, in lines.
+/// Text of a flood's result, in lines.
 #[must_use]
 pub fn flood_text(run: &RunResult) -> String {
     let mut text = String::new();
@@ -162,14 +163,14 @@ pub fn flood_text(run: &RunResult) -> String {
     text
 }
 
-/// The table: nanoseconds a packet, the median and in brackets the spread.
+/// Rows of the table: nanoseconds per packet, the median and in brackets the spread.
 fn rows(tests: &[&Test]) -> Vec<Vec<String>> {
     let several = tests.iter().any(|test| test.ways().len() > 1);
     let columns: Vec<(&Test, How)> =
         tests.iter().flat_map(|test| test.ways().into_iter().map(|how| (*test, how))).collect();
     let mut names: Vec<&str> = Vec::new();
     for test in tests {
-        // A stage that others do not have stands where its own path has it.
+        // A stage that other columns do not have is inserted at its place in its own path.
         let mut at = 0;
         for stage in &test.stages {
             match names.iter().position(|name| *name == stage.name) {
@@ -221,7 +222,7 @@ fn grid(text: &mut String, rows: &[Vec<String>]) {
     }
 }
 
-/// What each stage of a column holds, and what was measured beside.
+/// Adds the description of each stage of a column, and the further figures.
 fn about(text: &mut String, test: &Test) {
     let _ = writeln!(
         text,

@@ -1,22 +1,22 @@
-//! Progress of something that takes a while: step n of m, about how long the rest takes, and the last figure.
+//! Progress of a long task: step n of m, an estimate of the remaining time, and the last figure.
 
 use crate::quantity;
 use linerate_rt::monotonic_ns;
 use std::fmt;
 use std::time::Duration;
 
-/// A step under way.
+/// A step in progress.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
-    /// The step's number, from 1.
+    /// Number of the step, from 1.
     pub n: usize,
-    /// Steps in all.
+    /// Total number of steps.
     pub of: usize,
-    /// The work that is done in it.
+    /// Description of the work done in the step.
     pub what: String,
-    /// About how long until all is done; None as long as nothing tells.
+    /// Estimate of the time until all is done; `None` as long as it is unknown.
     pub left: Option<Duration>,
-    /// The last figure, with its name.
+    /// Last figure, with its name.
     pub last: Option<String>,
 }
 
@@ -33,26 +33,26 @@ impl fmt::Display for Step {
     }
 }
 
-/// Counts steps, and tells of each at its beginning.
+/// Counts steps and reports each at its beginning.
 pub struct Steps<'a> {
     tell: &'a mut dyn FnMut(&Step),
-    /// About how long each takes, in any unit that is the same for all.
+    /// Estimated duration of each step, in any unit that is the same for all.
     shares: Vec<f64>,
     began: u64,
     step: Step,
 }
 
 impl<'a> Steps<'a> {
-    /// So many steps as there are shares of the time.
+    /// Makes one step for each of the shares of the time.
     pub fn new(shares: Vec<f64>, tell: &'a mut dyn FnMut(&Step)) -> Self {
         let step = Step { of: shares.len(), ..Step::default() };
         Self { tell, shares, began: monotonic_ns(), step }
     }
 
-    /// The next step begins.
+    /// Begins the next step.
     pub fn next(&mut self, what: &str) {
         self.step.n += 1;
-        // A step too many is a mistake that costs a wrong number, and nothing else.
+        // A step too many is a mistake that only makes the number wrong.
         self.step.of = self.step.of.max(self.step.n);
         let done: f64 = self.shares.iter().take(self.step.n - 1).sum();
         let rest: f64 = self.shares.iter().skip(self.step.n - 1).sum();
@@ -61,13 +61,13 @@ impl<'a> Steps<'a> {
         self.within(what);
     }
 
-    /// The same step does something else.
+    /// Reports other work within the same step.
     pub fn within(&mut self, what: &str) {
         what.clone_into(&mut self.step.what);
         (self.tell)(&self.step);
     }
 
-    /// Has the next steps tell of a figure.
+    /// Sets the figure that the next reports show.
     pub fn figure(&mut self, text: String) {
         self.step.last = Some(text);
     }
@@ -82,7 +82,7 @@ mod tests {
         let mut told = Vec::new();
         let mut tell = |step: &Step| told.push(step.clone());
         let mut steps = Steps::new(vec![1.0, 1.0, 2.0], &mut tell);
-        // As if it had begun ten seconds ago.
+        // As if the first step had begun ten seconds ago.
         steps.began = monotonic_ns() - 10_000_000_000;
         steps.next("one");
         steps.figure("rate 5 pps".into());

@@ -1,8 +1,8 @@
-//! Published tables, copied figure by figure, and the tests of ours that they stand beside.
+//! Published tables, copied figure by figure, and the comparison of our tests with them.
 //!
-//! A table is a CSV file under `data/` and one row of [`TABLES`]. Lines that start with `#` say what was measured on what,
-//! in the publication's words; then come the names of the columns and the rows. The figures are shown as published and are
-//! not measurements of this machine: other hardware, another day.
+//! A table is a CSV file under `data/` and one row of [`TABLES`]. Lines that start with `#` describe measurement and
+//! set-up, in the publication's words; then come the names of the columns and the rows. The figures are shown as
+//! published and are not measurements of this machine: other hardware, another time.
 
 pub mod fcoe;
 
@@ -11,9 +11,9 @@ use thiserror::Error;
 
 use crate::noise::{Time, noise};
 
-/// A table as it was published, still text.
+/// A table as it was published, as text.
 pub struct Published {
-    /// Name to look it up by.
+    /// Identifier of the table.
     pub id: &'static str,
     /// Publisher and title.
     pub source: &'static str,
@@ -42,32 +42,32 @@ const ETHER_OUTPUT: Published = Published {
 /// Every published table.
 pub const TABLES: &[Published] = &[T5_OUTPUT, T5_SUMMARY, ETHER_OUTPUT, fcoe::TABLE];
 
-/// A published table's text.
+/// Published table with that identifier.
 #[must_use]
 pub fn table(id: &str) -> Option<&'static Published> {
     TABLES.iter().find(|table| table.id == id)
 }
 
-/// A line of a table that cannot be read.
+/// Error in a line of a table.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("published table {table}, line {line}: {why}")]
 pub struct TableError {
-    /// The table's id.
+    /// Identifier of the table.
     pub table: &'static str,
     /// Line of the CSV file, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Reason why the line cannot be read.
     pub why: String,
 }
 
-/// A table's columns and rows.
+/// Columns and rows of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows {
-    /// What was measured on what.
+    /// Description of measurement and set-up.
     pub setup: String,
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// Rows with the line they stand on, each as long as `columns`.
+    /// Rows with their line numbers in the file, each as long as `columns`.
     pub rows: Vec<(usize, Vec<String>)>,
 }
 
@@ -75,7 +75,8 @@ impl Published {
     /// Reads the table: comma-separated, without quotes.
     ///
     /// # Errors
-    /// The first line whose length differs from the first's, or a table without columns.
+    /// [`TableError`] for the first line whose number of fields differs from the header's, or for a table without
+    /// columns.
     pub fn rows(&self) -> Result<Rows, TableError> {
         let mut setup = Vec::new();
         let mut lines = Vec::new();
@@ -101,7 +102,7 @@ impl Published {
         TableError { table: self.id, line, why: why.to_owned() }
     }
 
-    /// The field of `column` in `row`, as a `T`.
+    /// Parses the field of `column` in `row` as a `T`.
     fn field<T: std::str::FromStr>(&self, rows: &Rows, row: usize, column: &str) -> Result<T, TableError> {
         let (line, fields) = &rows.rows[row];
         let at = rows.columns.iter().position(|name| name == column);
@@ -110,22 +111,22 @@ impl Published {
     }
 }
 
-/// One figure of the T5's netmap paper: `pkt-gen -f tx`, frames of 64 bytes, summed over the ports that sent together.
+/// One figure of the T5's netmap paper: `pkt-gen -f tx`, frames of 64 bytes, summed over the ports that sent at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct T5Netmap {
-    /// The configuration's name as published, as `single port`.
+    /// Name of the configuration as published, such as `single port`.
     pub configuration: String,
-    /// Ports that sent together.
+    /// Number of ports that sent at once.
     pub ports: usize,
-    /// Packets per second over all of them, from pkt-gen's output.
+    /// Packets per second summed over the ports, from pkt-gen's output.
     pub pps: f64,
-    /// The rounded figure of the summary table, millions of packets per second.
+    /// Rounded figure of the summary table, millions of packets per second.
     pub mpps: f64,
-    /// Publication and set-up, in the table's own words.
+    /// Publication and set-up, in the table's words.
     pub source: String,
 }
 
-/// The T5's netmap figures, one a configuration.
+/// The T5's netmap figures, one per configuration.
 ///
 /// # Errors
 /// The copied tables cannot be read or do not belong together.
@@ -153,7 +154,8 @@ pub fn t5_netmap() -> Result<Vec<T5Netmap>, TableError> {
     Ok(figures)
 }
 
-/// The published figures that stand beside `tests`: transmit rates of 64-byte frames (with FCS), by number of sending ports.
+/// Comparison of `tests` with the published figures: transmit rates of 64-byte frames (with FCS), by number of sending
+/// ports.
 ///
 /// # Errors
 /// See [`t5_netmap`].
@@ -180,20 +182,20 @@ pub fn compare(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
     Ok(comparisons)
 }
 
-/// What a stage of FreeBSD's `ether_output()` took in 2012.
+/// Time of a stage of FreeBSD's `ether_output()`, published in 2012.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EtherOutput {
-    /// The stage as published.
+    /// Name of the stage as published.
     pub stage: String,
-    /// Least of the published range, ns a packet.
+    /// Least value of the published range, ns per packet.
     pub least: f64,
-    /// Greatest; the same as `least` where one figure was published.
+    /// Greatest value of the range; the same as `least` where one figure was published.
     pub most: f64,
-    /// Who measured on what.
+    /// Publication and set-up.
     pub source: String,
 }
 
-/// The 2012 figures: the whole of `ether_output()` first, then parts of it.
+/// The figures of 2012: the whole of `ether_output()` first, then parts of it.
 ///
 /// # Errors
 /// The copied table cannot be read.
@@ -212,7 +214,7 @@ pub fn ether_output() -> Result<Vec<EtherOutput>, TableError> {
     (0..rows.rows.len()).map(read).collect()
 }
 
-/// Published rows of [`ether_output`], and the stages of ours that together do the same.
+/// Published rows of [`ether_output`], and the stages of ours that together do the same work.
 const SAME_AS_2012: &[(usize, &[&str])] = &[
     (0, &["neighbour, ethernet"]),
     (0, &["neighbour", "ethernet header", "loopback check"]),
@@ -220,7 +222,7 @@ const SAME_AS_2012: &[(usize, &[&str])] = &[
     (3, &["ethernet header", "loopback check"]),
 ];
 
-/// The 2012 figures beside the stages of ours that do the same. A published range is not compared with.
+/// Comparison of stages of ours with the figures of 2012 for the same work. A published range is left out.
 ///
 /// # Errors
 /// See [`ether_output`].
@@ -230,12 +232,12 @@ pub fn compare_stages(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
     for test in tests {
         for (row, names) in SAME_AS_2012 {
             let Some(theirs) = published.get(*row).filter(|row| row.least == row.most) else { continue };
-            // Measured in two ways, a stage is compared by the one without readings of a clock in between.
+            // A stage that was measured by two methods is compared by the one without clock readings in between.
             if let Some(how) = test.ways().last().copied() {
                 let of = |name: &&str| test.stages.iter().find(|stage| stage.how == how && stage.name == *name);
                 let Some(stages) = names.iter().map(of).collect::<Option<Vec<_>>>() else { continue };
                 let Some(ours) = stages.iter().map(|stage| stage.median()).sum::<Option<f64>>() else { continue };
-                // What is below its noise is beside nothing.
+                // A time below its noise is not compared.
                 let noise = stages.iter().map(|stage| noise(stage)).sum();
                 let Time::Is(ours) = Time::of(ours, noise) else { continue };
                 let name = format!("2012: {} / {}", theirs.stage, names.join(" + "));
@@ -248,7 +250,7 @@ pub fn compare_stages(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
     Ok(comparisons)
 }
 
-/// Whatever was published beside the tests' figures, of all tables.
+/// Comparisons of the tests with the figures of all published tables.
 #[must_use]
 pub fn beside(tests: &[Test]) -> Vec<Comparison> {
     let tables = [compare(tests), compare_stages(tests), fcoe::compare(tests)];

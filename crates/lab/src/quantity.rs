@@ -1,11 +1,11 @@
-//! Quantities as people read them. Every number leaves here with its unit, or as a dash when it is not known.
+//! Quantities as displayed. Every number has its unit, or is a dash when it is not known.
 
 use linerate_result::{Number, Scale, Unit};
 
-/// What stands for a number that is not known.
+/// Sign for a number that is not known.
 pub const UNKNOWN: &str = "–";
 
-/// A value in its unit, with the prefix that suits it: `44.567 Mpps`, `9.843 Gb/s`, `1.25 µs`.
+/// A value in its unit, with a suitable prefix: `44.567 Mpps`, `9.843 Gb/s`, `1.25 µs`.
 #[must_use]
 pub fn value(value: Number, unit: &Unit) -> String {
     let Some(value) = value.known() else { return UNKNOWN.to_owned() };
@@ -19,7 +19,7 @@ pub fn value(value: Number, unit: &Unit) -> String {
     }
 }
 
-/// A spread in one of the units: `43.2 Mpps to 45.1 Mpps` without the first unit where both have the same.
+/// A spread in one of the units: `43.2 to 45.1 Mpps`; both units are shown where their prefixes differ.
 #[must_use]
 pub fn range(least: Number, greatest: Number, unit: &Unit) -> String {
     let [least, greatest] = [least, greatest].map(|bound| value(bound, unit));
@@ -29,8 +29,8 @@ pub fn range(least: Number, greatest: Number, unit: &Unit) -> String {
     }
 }
 
-/// Three decimals under the prefix that leaves at least a tenth before the point, so that a column of one magnitude lines
-/// up.
+/// Three decimals, under the greatest prefix of which the value is at least a tenth, so that a column of one magnitude
+/// lines up.
 fn prefixed(value: f64, unit: &str, up_to: char) -> String {
     if value.abs() >= 1e15 {
         return format!("{value:.2e} {unit}");
@@ -45,7 +45,7 @@ fn prefixed(value: f64, unit: &str, up_to: char) -> String {
 }
 
 /// A time given in nanoseconds: `820 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`. No time is negative: a difference of two
-/// measurements that came out below zero was smaller than what they can tell apart, `under 8 ns`.
+/// measurements below zero is smaller than their resolution, and is shown as `under 8 ns`.
 #[must_use]
 pub fn nanoseconds(ns: f64) -> String {
     if ns < 0.0 {
@@ -59,7 +59,7 @@ pub fn nanoseconds(ns: f64) -> String {
     format!("{} ns", significant(ns))
 }
 
-/// Three significant digits, but no digit before the point is rounded away.
+/// Three significant digits; digits before the decimal point are never rounded away.
 fn significant(value: f64) -> String {
     match value.abs() {
         size if size >= 1e15 => format!("{value:.2e}"),
@@ -92,7 +92,7 @@ pub fn duration(value: Number) -> String {
     }
 }
 
-/// A share as per cent: `93.1 %`.
+/// A share in per cent: `93.1 %`.
 #[must_use]
 pub fn per_cent(share: Number) -> String {
     share.known().filter(|share| share.abs() < 1e300).map_or_else(
@@ -104,7 +104,7 @@ pub fn per_cent(share: Number) -> String {
     )
 }
 
-/// A ratio: `×1.17`. One of a value below zero says nothing.
+/// A ratio: `×1.17`. A negative ratio has no meaning and is shown as a dash.
 #[must_use]
 pub fn ratio(value: Number) -> String {
     value
@@ -113,7 +113,7 @@ pub fn ratio(value: Number) -> String {
         .map_or_else(|| UNKNOWN.to_owned(), |ratio| format!("×{}", significant(ratio)))
 }
 
-/// A counter with its thousands apart: `55,898,702`.
+/// A counter with thousands separators: `55,898,702`.
 #[must_use]
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
@@ -127,7 +127,7 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// A counter, or a dash.
+/// A counter, or a dash when it is not known.
 #[must_use]
 pub fn count_if_known(value: Option<u64>) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), count)
@@ -163,7 +163,7 @@ fn binary(bytes: f64) -> String {
 }
 
 /// Packets per second of a full Ethernet link of `bits_per_second`: `wire_bytes` is the frame with its FCS; preamble,
-/// delimiter and gap add 20 bytes (IEEE 802.3 clause 4.4.2).
+/// start delimiter and inter-frame gap add 20 bytes (IEEE 802.3 clause 4.4.2).
 #[must_use]
 pub fn line_rate_pps(bits_per_second: f64, wire_bytes: f64) -> f64 {
     bits_per_second / ((wire_bytes + 20.0) * 8.0)

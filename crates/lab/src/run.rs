@@ -1,15 +1,15 @@
-//! Name and duration of a run.
+//! Identifier and duration of a run.
 
 use linerate_rt::random;
 use std::time::Duration;
 
-/// Identifier for a run, drawn at random.
+/// Random identifier for a run.
 #[must_use]
 pub fn run_id() -> String {
     format!("{:08x}", random() & 0xffff_ffff)
 }
 
-/// Nanoseconds as seconds.
+/// Converts nanoseconds to seconds.
 #[must_use]
 pub fn seconds(ns: u64) -> f64 {
     Duration::from_nanos(ns).as_secs_f64()

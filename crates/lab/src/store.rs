@@ -1,7 +1,7 @@
-//! Results on disk: one directory a run, with `result.json` and `report.html`.
+//! Results on disk: one directory per run, with `result.json` and `report.html`.
 //!
-//! A [`Place`] is opened before anything is measured, with room for both files beside where they will stand: what cannot be
-//! written is said then. At the end `result.json` is written first, and the page, which is made of it, after it.
+//! A [`Place`] is opened before anything is measured, and reserves space for both files: a directory that cannot be
+//! written is reported then. At the end `result.json` is written first, then the page that is made from it.
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
@@ -23,7 +23,7 @@ pub const REPORT: &str = "report.html";
 /// The largest document that [`load`] reads, bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// Where a run was stored.
+/// Paths of a stored run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// The document.
@@ -32,10 +32,10 @@ pub struct Stored {
     pub report: PathBuf,
 }
 
-/// Why a run could not be stored or read.
+/// Error when a run cannot be stored or read.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// Neither `XDG_DATA_HOME` nor `HOME` says where the user's data are.
+    /// Neither `XDG_DATA_HOME` nor `HOME` names the user's data directory.
     #[error("no directory for results: neither XDG_DATA_HOME nor HOME is an absolute path; name one with --out DIR")]
     NoHome,
     /// The directory could not be made.
@@ -62,20 +62,21 @@ pub enum StoreError {
         /// The system's answer.
         why: io::Error,
     },
-    /// A file holds no result of this version.
+    /// A file is not a result that this version can read.
     #[error("{path:?}: {why}")]
     Load {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason why it cannot be read.
         why: LoadError,
     },
 }
 
-/// Room that a [`Place`] has for each file, octets: more than they take as a rule. A file that needs more asks for it then.
+/// Space that a [`Place`] reserves for each file, bytes: more than they need as a rule. A larger file allocates the
+/// rest when it is written.
 const ROOM: usize = 1 << 20;
 
-/// A directory in which there is room for a result and its page.
+/// A directory with space reserved for a result and its page.
 #[derive(Debug)]
 pub struct Place {
     result: Part,
@@ -83,20 +84,20 @@ pub struct Place {
 }
 
 impl Place {
-    /// Makes the directory, parents too, and both files beside where they will stand.
+    /// Makes the directory, parents too, and a part file beside the path of each of the two files.
     ///
     /// # Errors
     /// The system's answer with the path.
     pub fn open(directory: &Path) -> Result<Self, StoreError> {
         fs::create_dir_all(directory).map_err(|why| {
-            // The system says of a file that it exists.
+            // For a file of that name the system's error is "exists".
             let why = if directory.is_file() { io::ErrorKind::NotADirectory.into() } else { why };
             StoreError::Directory { path: directory.into(), why }
         })?;
         Ok(Self { result: Part::open(directory.join(RESULT))?, report: Part::open(directory.join(REPORT))? })
     }
 
-    /// Writes `run` as [`RESULT`] and, after that, as [`REPORT`]. Files that are there are replaced as a whole.
+    /// Writes `run` as [`RESULT`] and, after that, as [`REPORT`]. Existing files are replaced atomically.
     ///
     /// # Errors
     /// The system's answer with the path.
@@ -107,7 +108,8 @@ impl Place {
     }
 }
 
-/// A file beside its place, renamed into it when it is whole: a reader sees the old file or the new one and nothing between.
+/// A part file, renamed to its final path when it is complete: a reader sees the old file or the new one, nothing
+/// between.
 #[derive(Debug)]
 struct Part {
     place: PathBuf,
@@ -125,7 +127,8 @@ impl Part {
         name.push(place.file_name().unwrap_or_default());
         name.push(format!(".{}.part", process::id()));
         let path = place.with_file_name(name);
-        // What an earlier process of this number left; `create_new` then follows no link that somebody put there.
+        // Removes the part file of an earlier process with this id; `create_new` then follows no link planted by
+        // others.
         let _ = fs::remove_file(&path);
         let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(trouble)?;
         let mut part = Self { place: place.clone(), path, file };
@@ -133,7 +136,7 @@ impl Part {
         Ok(part)
     }
 
-    /// Writes the text; where it stands.
+    /// Writes the text and returns the path of the file.
     fn save(mut self, text: &str) -> Result<PathBuf, StoreError> {
         let written = (|| {
             self.file.rewind()?;
@@ -149,7 +152,7 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // There is none any more once it has been renamed.
+        // After the rename there is no part file any more.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -157,7 +160,7 @@ impl Drop for Part {
 /// Reads a stored document: the file itself, or [`RESULT`] in the directory `path`.
 ///
 /// # Errors
-/// The system's answer, or what is wrong with the document; documents above 256 MiB are refused.
+/// The system's error, or the fault of the document; documents above 256 MiB are refused.
 pub fn load(path: &Path) -> Result<RunResult, StoreError> {
     let path = if path.is_dir() { path.join(RESULT) } else { path.to_path_buf() };
     let mut text = String::new();
@@ -168,8 +171,8 @@ pub fn load(path: &Path) -> Result<RunResult, StoreError> {
     RunResult::from_json(&text).map_err(|why| StoreError::Load { path, why })
 }
 
-/// `linerate/runs/<UTC time>-<run id>` in the user's data directory: `$XDG_DATA_HOME`, or `~/.local/share` (XDG Base
-/// Directory Specification 0.8, which has relative paths ignored).
+/// Directory `linerate/runs/<UTC time>-<run id>` in the user's data directory: `$XDG_DATA_HOME`, or `~/.local/share`
+/// (XDG Base Directory Specification 0.8, according to which relative paths are ignored).
 ///
 /// # Errors
 /// [`StoreError::NoHome`].
@@ -183,7 +186,7 @@ fn data_home(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     xdg.filter(absolute).or_else(|| Some(home.filter(absolute)?.join(".local/share")))
 }
 
-/// The run id is text from outside: only what is harmless in a file name goes into one.
+/// Name of a run's directory. The run id is text from outside: only harmless characters go into a file name.
 fn directory_name(run: &RunResult) -> String {
     let harmless = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let id: String = run.run_id.chars().take(64).map(harmless).collect();

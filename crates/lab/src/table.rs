@@ -1,6 +1,6 @@
-//! A table before it has a look: the report and the terminal draw the same ones.
+//! A table before rendering: the report and the terminal draw the same tables.
 
-/// The anchor of a test's details in the report.
+/// Anchor of a test's details in the report.
 pub(crate) fn anchor(index: usize) -> String {
     format!("test-{}", index + 1)
 }
@@ -12,7 +12,7 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<Cell>>,
 }
 
-/// A column's heading, and whether its cells are numbers, which stand to the right.
+/// A column's heading; `numbers` if its cells are numbers, which are aligned to the right.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     pub(crate) title: &'static str,
@@ -23,29 +23,29 @@ pub(crate) struct Column {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     pub(crate) text: String,
-    /// What the text is about, smaller, where there is room.
+    /// Explanation of the text, in smaller letters, where there is room.
     pub(crate) note: Option<String>,
-    /// Where more is said: an anchor in the report.
+    /// Anchor in the report with more details.
     pub(crate) anchor: Option<String>,
     pub(crate) tone: Tone,
 }
 
-/// What a cell's colour says. It never says what the text does not.
+/// Meaning of a cell's colour. The text always says the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
     #[default]
     Plain,
     Good,
-    /// True, and to be taken with care.
+    /// Valid, but to be taken with care.
     Doubtful,
     Bad,
     Quiet,
-    /// Nothing to say here: a narrow page leaves the cell out.
+    /// No figure: a narrow page leaves the cell out.
     Absent,
 }
 
 impl Table {
-    /// A table without rows; a title that starts with `#` heads a column of numbers.
+    /// Makes a table without rows; a title that starts with `#` heads a column of numbers.
     pub(crate) fn new(titles: &[&'static str]) -> Self {
         let column = |title: &'static str| match title.strip_prefix('#') {
             Some(title) => Column { title, numbers: true },

@@ -13,8 +13,8 @@ fn test_cell(index: usize, test: &Test) -> Cell {
     if test.title.is_empty() { cell } else { cell.note(test.id.as_str()) }
 }
 
-/// Every test's value beside the figure it is compared with first, and its unexplained frames. A sweep's points stand in a
-/// table of their own.
+/// Table of every test's value beside the figure it is first compared with, and its unexplained frames. A sweep's
+/// points have a table of their own.
 pub(crate) fn summary(run: &RunResult) -> Table {
     let mut table = Table::new(&[
         "Test",
@@ -41,7 +41,7 @@ pub(crate) fn summary(run: &RunResult) -> Table {
         };
         let repeats = counted_cell(test);
         let median = if repeats.tone == Tone::Doubtful { median.tone(Tone::Doubtful) } else { median };
-        // What is compared here is the test's figure; stages of it are compared further down.
+        // Only comparisons of the test's figure are shown here; those of its stages are shown further down.
         let whole = |ours: f64| test.value.as_ref().and_then(|value| value.median.known()) == Some(ours);
         let compared = run.comparisons.iter().find(|c| c.test == test.id && c.ours.known().is_some_and(whole));
         let (figure, times) = compared.map_or_else(
@@ -54,7 +54,7 @@ pub(crate) fn summary(run: &RunResult) -> Table {
     table
 }
 
-/// `3 of 3`; amber where so many were thrown away that the figure is doubtful.
+/// Text such as `3 of 3`; amber where so many repeats were discarded that the figure is doubtful.
 pub(crate) fn counted_cell(test: &Test) -> Cell {
     match test.counted() {
         counted if counted.made == 0 => Cell::from(UNKNOWN).tone(Tone::Absent),
@@ -63,7 +63,7 @@ pub(crate) fn counted_cell(test: &Test) -> Cell {
     }
 }
 
-/// Frames that nobody answers for: green at nought, red otherwise, grey when not counted.
+/// Number of unexplained frames: green at zero, red otherwise, grey when not counted.
 fn unexplained(ledger: &Ledger) -> Cell {
     match ledger.settle().frames() {
         None => Cell::from("not counted").tone(Tone::Quiet),
@@ -72,7 +72,7 @@ fn unexplained(ledger: &Ledger) -> Cell {
     }
 }
 
-/// The comparisons of tests that are wanted.
+/// Table of the comparisons of the tests that `wanted` selects.
 pub(crate) fn comparisons(run: &RunResult, wanted: fn(&Test) -> bool) -> Table {
     let mut table = Table::new(&["Test", "#This run", "#Figure", "Of", "#Ratio"]);
     for comparison in &run.comparisons {
@@ -106,7 +106,7 @@ fn ratio_cell(comparison: &Comparison) -> Cell {
     }
 }
 
-/// Every ledger, a row a test.
+/// Table of every ledger, one row per test.
 pub(crate) fn ledgers(run: &RunResult) -> Table {
     let mut table = Table::new(&[
         "Test, in frames",
@@ -140,7 +140,7 @@ pub(crate) fn ledgers(run: &RunResult) -> Table {
     table
 }
 
-/// One ledger, term by term, with the reasons.
+/// Table of one ledger, term by term, with the reasons.
 pub(crate) fn ledger(ledger: &Ledger) -> Table {
     let mut table = Table::new(&["Frames", "#Count"]);
     let left = ledger.settle();
@@ -166,7 +166,7 @@ pub(crate) fn ledger(ledger: &Ledger) -> Table {
     table
 }
 
-/// Processor time of every thread of every test, all repeats together.
+/// Table of the processor time of every thread of every test, all repeats together.
 pub(crate) fn cpu(run: &RunResult) -> Table {
     let mut table = Table::new(&[
         "Test",
@@ -196,7 +196,7 @@ pub(crate) fn cpu(run: &RunResult) -> Table {
     table
 }
 
-/// The repeats' threads of one name and core as one.
+/// Adds up the repeats' threads that have the same name and core.
 fn together(list: &[Cpu]) -> Vec<Cpu> {
     let mut all: Vec<Cpu> = Vec::new();
     for cpu in list {
@@ -215,7 +215,7 @@ fn together(list: &[Cpu]) -> Vec<Cpu> {
     all
 }
 
-/// The repeats of one test, the discarded ones too.
+/// Table of the repeats of one test, including the discarded ones.
 pub(crate) fn repeats(test: &Test) -> Table {
     let unit = &facts::unit(test);
     let mut table =
@@ -238,7 +238,7 @@ pub(crate) fn repeats(test: &Test) -> Table {
     table
 }
 
-/// The raw counters of one test.
+/// Table of the raw counters of one test.
 pub(crate) fn counters(test: &Test) -> Table {
     let mut table = Table::new(&["Port", "Counter", "#Count"]);
     for (port, name, counted) in test.counters.iter() {

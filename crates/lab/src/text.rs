@@ -1,4 +1,4 @@
-//! A result on a terminal: plain text, aligned columns, colour only if asked for.
+//! A result on a terminal: plain text, aligned columns, colour only on request.
 //!
 //! Names and reasons come from outside; control characters in them would be commands to the terminal, so they are replaced.
 
@@ -15,7 +15,7 @@ const YELLOW: &str = "33";
 const BOLD: &str = "1";
 const FAINT: &str = "2";
 
-/// The whole result as lines of text, the last one ended. With `colour`, ANSI colours mark what is good and what is not;
+/// Renders the whole result as lines of text, the last one ended. With `colour`, ANSI colours mark good and bad;
 /// without, the text holds no escape sequence.
 #[must_use]
 pub fn render(run: &RunResult, colour: bool) -> String {
@@ -56,7 +56,7 @@ pub fn render(run: &RunResult, colour: bool) -> String {
 
     section(&mut lines, "", &tables::summary(run), colour);
     section(&mut lines, "FCoE, beside the published table", &fcoe::beside(run), colour);
-    // A sweep's stand in its own table.
+    // Points of a sweep have a table of their own.
     section(&mut lines, "Compared", &tables::comparisons(run, |test| test.workload != fcoe::WORKLOAD), colour);
     if facts::unexplained(run).is_some_and(|frames| frames > 0) {
         section(&mut lines, "Ledgers", &tables::ledgers(run), colour);
@@ -75,7 +75,7 @@ pub fn render(run: &RunResult, colour: bool) -> String {
     lines.join("\n")
 }
 
-/// A heading, if there is one, and a table.
+/// Adds a heading, if there is one, and a table.
 fn section(lines: &mut Vec<String>, title: &str, table: &Table, colour: bool) {
     if table.rows.is_empty() {
         return;
@@ -95,7 +95,7 @@ fn section(lines: &mut Vec<String>, title: &str, table: &Table, colour: bool) {
     let line = |texts: &mut dyn Iterator<Item = (&str, Option<&str>)>| {
         let mut line = String::new();
         for ((text, code), (column, &width)) in texts.zip(table.columns.iter().zip(&widths)) {
-            // Colours take no room: pad by the text's own length.
+            // Escape sequences take no space: pad by the length of the text itself.
             let pad = " ".repeat(width.saturating_sub(text.chars().count()));
             let text = match code.filter(|_| colour) {
                 Some(code) => format!("\x1b[{code}m{text}\x1b[0m"),
@@ -121,7 +121,7 @@ fn code(cell: &Cell) -> Option<&'static str> {
     }
 }
 
-/// The text with everything replaced that moves a cursor, breaks a line or turns the writing direction.
+/// Replaces every character that moves the cursor, breaks a line or changes the writing direction.
 fn plain(text: &str) -> String {
     let harmful = |c: char| {
         c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -1,11 +1,11 @@
-//! One network interface, as the machine below describes it.
+//! Facts of one network interface, read from the host.
 
 use std::path::Path;
 
 use linerate_host::Facts;
 use linerate_result::{Interface, Queues};
 
-/// What sysfs shows of interface `name`; `None` when there is no such interface, or when it is no name of one.
+/// Reads the facts that sysfs has of interface `name`; `None` when there is no such interface, or the name is invalid.
 pub(super) fn read(root: &Path, name: &str) -> Option<Interface> {
     let facts = Facts::under(root, name)?;
     Some(Interface {
@@ -20,7 +20,7 @@ pub(super) fn read(root: &Path, name: &str) -> Option<Interface> {
     })
 }
 
-/// Fills in what sysfs does not show. What the kernel does not tell stays unknown.
+/// Adds driver, firmware and offloads, which sysfs does not show. Facts that the kernel does not tell stay unknown.
 #[cfg(target_os = "linux")]
 pub(super) fn complete(name: &str, interface: &mut Interface) {
     use linerate_host::{Driver, Ethtool};
@@ -32,6 +32,6 @@ pub(super) fn complete(name: &str, interface: &mut Interface) {
     interface.offloads = features.ok().map(|features| features.listed()).filter(|list| !list.is_empty());
 }
 
-/// Elsewhere nothing more is known.
+/// Does nothing: on other systems nothing more is known.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn complete(_: &str, _: &mut Interface) {}

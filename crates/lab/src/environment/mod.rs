@@ -1,7 +1,8 @@
-//! This host's facts, read from `/proc`, `/sys` and `/etc`. What is missing or unreadable is `None`; nothing is guessed.
+//! Facts of this host, read from `/proc`, `/sys` and `/etc`. A fact that is missing or unreadable is `None`; nothing is
+//! guessed.
 //!
-//! On systems without those trees the result holds what the standard library tells. Interfaces are asked by
-//! `linerate_host`: sysfs, and ethtool for firmware and offloads, which sysfs does not show.
+//! On systems without those trees the environment holds the facts that the standard library gives. Interface facts come
+//! from `linerate_host`: sysfs, and ethtool for firmware and offloads, which sysfs does not show.
 
 mod interface;
 
@@ -48,7 +49,7 @@ fn read_under(root: &Path, interfaces: &[&str]) -> Environment {
     }
 }
 
-/// The text of a small file, trimmed; `None` when it is missing, empty or not UTF-8. At most 4 MiB are read, which holds
+/// Text of a small file, trimmed; `None` when it is missing, empty or not UTF-8. At most 4 MiB are read, enough for
 /// `/proc/cpuinfo` of a thousand processors.
 fn text(root: &Path, path: &str) -> Option<String> {
     let mut text = String::new();
@@ -57,12 +58,12 @@ fn text(root: &Path, path: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The number in a file of one number. Negative ones, which sysfs uses for "not known", are `None`.
+/// The number in a file that holds one number. A negative number, by which sysfs means "not known", is `None`.
 fn number<T: std::str::FromStr>(root: &Path, path: &str) -> Option<T> {
     text(root, path)?.parse().ok()
 }
 
-/// The value of the first line `name : value`.
+/// Value of the first line `name : value`.
 fn field(text: &str, name: &str) -> Option<String> {
     let line = text.lines().find(|line| is_field(line, name))?;
     let value = line.split_once(':')?.1.trim();
@@ -79,7 +80,7 @@ fn kernel(root: &Path) -> Option<String> {
     Some(name.map_or_else(|| release.clone(), |name| format!("{name} {release}")))
 }
 
-/// `PRETTY_NAME` of os-release(5); its quotes and backslashes are a shell's.
+/// Value of `PRETTY_NAME` in os-release(5), whose quotes and backslashes follow shell rules.
 fn os_name(text: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?.trim();
     let quoted = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -87,7 +88,7 @@ fn os_name(text: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// The hypervisor by its own word, by the machine's maker, or by the processor's flag (CPUID 1, ECX bit 31).
+/// Hypervisor by its own name, by the maker of the machine, or by the processor's flag (CPUID 1, ECX bit 31).
 fn hypervisor(root: &Path, cpuinfo: &str) -> Option<String> {
     if let Some(kind) = text(root, "sys/hypervisor/type") {
         return Some(kind);
@@ -182,7 +183,7 @@ mod tests {
         assert_eq!(os_name("PRETTY_NAME='A \\$ OS'").as_deref(), Some("A $ OS"));
     }
 
-    /// Offloads stand in the document under the names that the `ethtool` program has for them.
+    /// The document lists offloads under the names that the `ethtool` program uses.
     #[test]
     #[cfg(target_os = "linux")]
     fn an_interface_of_this_host_has_offloads() {

@@ -1,4 +1,4 @@
-//! The sweep's figures beside the published ones.
+//! Comparison of the sweep's figures with the published ones.
 
 use super::WORKLOAD;
 use crate::published::fcoe::{T5Fcoe, t5_fcoe};
@@ -7,20 +7,20 @@ use crate::table::{Cell, Table, Tone, anchor};
 use linerate_load::fcoe::{Mix, Wire};
 use linerate_result::{RunResult, Test};
 
-/// What a test of a sweep is about.
+/// A measured point of a sweep: its parameters and its figures.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown {
     pub(crate) wire: Wire,
     pub(crate) mix: Mix,
     pub(crate) io_bytes: u32,
     pub(crate) bytes_per_s: f64,
-    /// Its place among the run's tests.
+    /// Index of the test among the run's tests.
     index: usize,
     iops: Option<f64>,
     cpu: Option<f64>,
 }
 
-/// The points of a run that were measured.
+/// All measured points of a run.
 pub(crate) fn points(run: &RunResult) -> Vec<Shown> {
     let tests = run.tests.iter().enumerate().filter(|(_, test)| test.workload == WORKLOAD);
     tests.filter_map(|(index, test)| measured(index, test)).collect()
@@ -39,12 +39,12 @@ fn measured(index: usize, test: &Test) -> Option<Shown> {
     })
 }
 
-/// The published figures for a size and a mix.
+/// Published figures for a request size and an operation mix.
 pub(super) fn published(rows: &[T5Fcoe], mix: Mix, io_bytes: u32) -> Option<&T5Fcoe> {
     rows.iter().find(|row| row.mix == mix && row.io_bytes == io_bytes)
 }
 
-/// Every point, ours and theirs side by side; no rows if the run has no such points.
+/// Table of all points, our figures beside the published ones; without rows if the run has no such points.
 pub(crate) fn beside(run: &RunResult) -> Table {
     let mut table = Table::new(&[
         "Wire",

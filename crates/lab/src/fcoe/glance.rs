@@ -1,4 +1,4 @@
-//! A sweep in a few words: how much of it is done, and how far from the published figures it is at each speed of the wire.
+//! Summary of a sweep: its progress, and its ratios to the published figures at each speed of the wire.
 
 use super::WORKLOAD;
 use super::beside::{Shown, points, published};
@@ -8,26 +8,26 @@ use crate::sweep::PLANNED;
 use linerate_load::fcoe::Wire;
 use linerate_result::{RunResult, Test};
 
-/// What a reader wants first.
+/// Summary of a sweep.
 pub(crate) struct Glance {
-    /// Points that were measured.
+    /// Number of points that were measured.
     pub(crate) done: usize,
-    /// Points of the plan.
+    /// Number of points in the plan.
     pub(crate) planned: usize,
-    /// How often each point was measured, the least and the most.
+    /// Least and greatest number of repeats that count per measured point.
     repeats: (usize, usize),
-    /// By wire, those of which something was measured that is published too.
+    /// Ratios by wire; only wires that have a point with a published counterpart.
     pub(crate) spans: Vec<Span>,
 }
 
-/// The points over a wire with the least and the greatest ratio of throughput to the published.
+/// The points over one wire with the least and the greatest ratio of throughput to the published throughput.
 pub(crate) struct Span {
     wire: Wire,
     worst: (f64, Shown),
     best: (f64, Shown),
 }
 
-/// None if the run has no sweep's points.
+/// Summary of the run's sweep; `None` if the run has no points of a sweep.
 pub(crate) fn glance(run: &RunResult) -> Option<Glance> {
     let of_sweep = || run.tests.iter().filter(|test| test.workload == WORKLOAD);
     let planned = of_sweep().filter_map(|test| usize::try_from(test.parameters.get(PLANNED)?.count()?).ok()).max();
@@ -51,19 +51,19 @@ pub(crate) fn glance(run: &RunResult) -> Option<Glance> {
     })
 }
 
-/// Repeats that count, of the points that were measured.
+/// Least and greatest number of repeats that count, over the measured points.
 fn repeats<'a>(tests: impl Iterator<Item = &'a Test>) -> (usize, usize) {
     let counted = tests.map(|test| test.counted().counted).filter(|counted| *counted > 0);
     counted.fold((0, 0), |(least, most), n| (if least == 0 { n } else { n.min(least) }, n.max(most)))
 }
 
 impl Glance {
-    /// `×0.380 to ×1.02`, over the first wire; None if nothing was compared.
+    /// Range of the ratios over the first wire, `×0.380 to ×1.02`; `None` if nothing was compared.
     pub(crate) fn range(&self) -> Option<String> {
         self.spans.first().map(Span::range)
     }
 
-    /// `of the published throughput, unlimited wire; 27 of 27 points`, what the range is about.
+    /// Explanation of the range: `of the published throughput, unlimited wire; 27 of 27 points`.
     pub(crate) fn about(&self) -> String {
         let times = match self.repeats {
             (0, _) => String::new(),
@@ -85,7 +85,7 @@ impl Span {
         if worst == best { best } else { format!("{worst} to {best}") }
     }
 
-    /// `unlimited wire: ×0.380 (READ of 32768 bytes) to ×1.02 (WRITE of 512 bytes)`.
+    /// Text such as `unlimited wire: ×0.380 (READ of 32768 bytes) to ×1.02 (WRITE of 512 bytes)`.
     pub(crate) fn line(&self) -> String {
         let [worst, best] = [&self.worst, &self.best].map(|(times, point)| {
             format!("{} ({} of {} bytes)", ratio((*times).into()), point.mix.title(), point.io_bytes)

@@ -1,4 +1,4 @@
-//! The FCoE sweep's points as people read them: at a glance, and beside the published figures.
+//! The FCoE sweep's points as displayed: as a summary, and as a table beside the published figures.
 
 mod beside;
 mod glance;
@@ -6,5 +6,5 @@ mod glance;
 pub(crate) use beside::{beside, points};
 pub(crate) use glance::glance;
 
-/// The workload of the points in the result document.
+/// Name of the points' workload in the result document.
 pub(crate) const WORKLOAD: &str = linerate_load::fcoe::WORKLOAD.name;

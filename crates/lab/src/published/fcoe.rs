@@ -13,13 +13,13 @@ pub(super) const TABLE: Published = Published {
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct T5Fcoe {
-    /// Octets of a request.
+    /// Bytes per request.
     pub io_bytes: u32,
-    /// What requests did.
+    /// Operation mix of the requests.
     pub mix: Mix,
-    /// Millions of octets a second.
+    /// Millions of bytes per second.
     pub mb_per_s: f64,
-    /// Requests a second.
+    /// Requests per second.
     pub iops: f64,
     /// The target's processor time, per cent of its 8 cores.
     pub cpu_percent: f64,
@@ -45,7 +45,7 @@ pub fn t5_fcoe() -> Result<Vec<T5Fcoe>, TableError> {
     (0..rows.rows.len()).map(read).collect()
 }
 
-/// What was measured on what, in the table's own words.
+/// Measurement and set-up, in the table's words.
 ///
 /// # Errors
 /// See [`t5_fcoe`].
@@ -53,8 +53,8 @@ pub fn setup() -> Result<String, TableError> {
     TABLE.rows().map(|rows| rows.setup)
 }
 
-/// The published throughput and IOPS beside points of a sweep of the same size and mix, whatever their wire: the published
-/// port had 40 Gb/s each way.
+/// Comparison of a sweep's points with the published throughput and IOPS of the same request size and mix, whatever the
+/// wire: the published port had 40 Gb/s in each direction.
 ///
 /// # Errors
 /// See [`t5_fcoe`].

@@ -7,13 +7,13 @@ use linerate_result::{Number, Repeat, Role, Test, Unit};
 use linerate_rt::{Stop, WaitMode};
 use std::time::Duration;
 
-/// One test, or a family of them.
+/// One test, or a family of tests.
 pub struct Row {
-    /// Its name in the result.
+    /// Name of the workload in the result.
     pub workload: &'static str,
-    /// What it is.
+    /// Description of the test.
     pub title: &'static str,
-    /// It needs two pairs of ports.
+    /// True if the test needs two pairs of ports.
     pub(super) second_pair: bool,
     pub(super) run: fn(&Stage, &Row, &Order, &Stop) -> Vec<Test>,
 }
@@ -34,11 +34,11 @@ pub const BATTERY: &[Row] = &[
 
 /// Frame lengths with FCS.
 const SIZES: [u32; 6] = [64, 128, 256, 512, 1024, 1518];
-/// What is asked for in `paced`, frames per second, over a cable and over a kernel's interface.
+/// Rate to send at in `paced`, frames per second: over a cable, and over a kernel interface.
 const PACE: [u64; 2] = [1_000_000, 50_000];
-/// Faults that are put in, one kind a test, as they are asked for.
+/// Kinds of faults to inject, one per test, by their option names.
 const FAULTS: [&str; 3] = ["drop", "dup", "corrupt"];
-/// Frames of each such test; one in a hundred is faulty.
+/// Number of frames in each test with faults; one in a hundred is faulty.
 const FAULTY: u64 = 50_000;
 
 fn named(mut test: Test, stage: &Stage, row: &Row, id: &str, title: String) -> Test {
@@ -52,14 +52,14 @@ fn missing(stage: &Stage, row: &Row, id: &str, why: String) -> Test {
     named(Test { skipped: Some(why), ..Test::default() }, stage, row, id, row.title.into())
 }
 
-/// For each length two tests of the same run: what the sender put on the port, what the receiver took off it.
+/// Runs a test for each frame length; gives two tests of the same run: frames sent, and frames received.
 fn by_size(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
     let mut tests = Vec::new();
     for wire in SIZES {
         if stop.asked() {
             break;
         }
-        // What arrived of what was sent, repeat by repeat.
+        // Share of the sent frames that was received, repeat by repeat.
         let mut shares = Vec::new();
         let measured = repeated(order.repeats, Probe::Yes, stop, || {
             let mut config = config(stage, &stage.pair, wire);
@@ -83,7 +83,7 @@ fn by_size(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
     tests
 }
 
-/// Which part of the frames sent was received; None if a side was not counted.
+/// Share of the sent frames that was received; `None` if a side was not counted.
 fn share_received(test: &Test) -> Option<f64> {
     let (received, sent) = test.ledger.as_ref().and_then(|ledger| ledger.received.zip(ledger.sent))?;
     #[expect(clippy::cast_precision_loss, reason = "a share to fifteen digits")]
@@ -91,7 +91,7 @@ fn share_received(test: &Test) -> Option<f64> {
     Some(share)
 }
 
-/// The receiver's side of a test: what arrived of what was sent, over the time of sending.
+/// Makes the receiver's test: the share of the sent frames that was received, over the time of sending.
 fn received(sent: &Test, shares: &[Option<f64>], stage: &Stage, wire: u32, repeats: usize) -> Test {
     let mut test = sent.clone();
     for (repeat, share) in test.repeats.iter_mut().zip(shares) {
@@ -111,14 +111,14 @@ fn received(sent: &Test, shares: &[Option<f64>], stage: &Stage, wire: u32, repea
     named(test, stage, &row, &format!("rx-{wire}-1p"), title)
 }
 
-/// Two pkt-gens at once, as published.
+/// Runs two pkt-gens at once, as in the publication.
 fn two_ports(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
     let Some(second) = &stage.second else { return Vec::new() };
     let measured = repeated(order.repeats, Probe::Yes, stop, || {
         let run = |pair: &[String; 2]| {
             let mut config = config(stage, pair, 64);
             config.seconds = Some(order.time);
-            // Four threads: pinned or spinning they would stand in each other's way.
+            // Pinned or spinning, four threads would take processor time from each other.
             (config.affinity, config.wait) = (None, WaitMode::Adaptive);
             once(stage, config, stop)
         };
@@ -140,7 +140,7 @@ fn two_ports(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> 
     }]
 }
 
-/// Two runs at the same time: their rates add up.
+/// Joins two runs made at the same time into one test: their rates add up.
 fn side_by_side(mut one: Test, mut two: Test) -> Test {
     let other = std::mem::take(&mut two.repeats);
     for (mine, theirs) in one.repeats.iter_mut().zip(other) {
@@ -197,7 +197,8 @@ fn paced(stage: &Stage, row: &Row, order: &Order, stop: &Stop) -> Vec<Test> {
     }]
 }
 
-/// A sender whose port loses, doubles or damages frames: the receiver's checks must find those frames and no others.
+/// Runs a sender whose port loses, doubles or damages frames: the receiver's checks must find those frames and no
+/// others.
 fn faults(stage: &Stage, row: &Row, _: &Order, stop: &Stop) -> Vec<Test> {
     let one = |kind: &str| {
         let option = format!("faults={kind}:0.01/seed:7");
@@ -205,7 +206,7 @@ fn faults(stage: &Stage, row: &Row, _: &Order, stop: &Stop) -> Vec<Test> {
         let measured = repeated(1, Probe::No, stop, || {
             let mut config = config(stage, &pair, 64);
             config.count = FAULTY;
-            // Slowly enough for the kernel to lose nothing of its own accord.
+            // A rate low enough for the kernel to drop nothing by itself.
             config.rate = stage.kernel.then_some(PACE[1]);
             once(stage, config, stop)
         });
@@ -224,8 +225,8 @@ fn faults(stage: &Stage, row: &Row, _: &Order, stop: &Stop) -> Vec<Test> {
     FAULTS.into_iter().map(one).collect()
 }
 
-/// The share of the faults that were found, of those that could be: frame by frame, by number. What was not put in and
-/// was found all the same has failed the run already.
+/// Share of the injected faults that were found, without those dropped on the way, matched by frame number. A fault that
+/// was found but not injected has already failed the run.
 fn found(test: &mut Test, kind: &str) -> Repeat {
     let count = |what: &str| test.counters.total(&format!("check.{kind}.{what}")).unwrap_or(0);
     let (put_in, found) = (count("put_in"), count("found"));
@@ -233,7 +234,8 @@ fn found(test: &mut Test, kind: &str) -> Repeat {
         let why = Some(format!("no faulty frame ({kind}) got as far as the receiver"));
         return Repeat { valid: false, why_invalid: why, ..Repeat::default() };
     }
-    // Of a doubled frame one copy may be lost for want of room, as any other frame, and is counted where that was.
+    // One copy of a doubled frame may be dropped for lack of room, like any frame; the drop is counted where it
+    // happens.
     let dropped: u64 = test.ledger.iter().flat_map(|ledger| ledger.dropped.values()).sum();
     let gone = if kind == "dup" { dropped.min(put_in.saturating_sub(found)) } else { 0 };
     if put_in - gone != found {
@@ -249,7 +251,7 @@ mod tests {
     use super::*;
     use linerate_result::Ledger;
 
-    /// The kernel's own drops are neither faults nor findings.
+    /// Drops of the kernel are neither faults nor findings.
     #[test]
     fn what_the_kernel_dropped_and_counted_is_no_fault_found() {
         let lossy = |kind: &str, put_in, found, dropped| Test {
@@ -275,7 +277,7 @@ mod tests {
         }
     }
 
-    /// One repeat's loss once lowered the receiver's figure of all of them.
+    /// The loss of one repeat once lowered the receiver's figure of all repeats.
     #[test]
     fn each_repeat_is_told_by_its_own_loss() {
         let lossy = |received| Test {

@@ -1,4 +1,4 @@
-//! One measurement: pkt-gen from one port to the other, quietly, with the cores' state around it.
+//! One measurement: pkt-gen from one port to the other without output, with the state of the cores before and after.
 
 use super::stage::Stage;
 use linerate_load::bench::probe::{round_trip, same_state};
@@ -7,12 +7,12 @@ use linerate_result::{Number, Repeat, Test, Unit};
 use linerate_rt::{Stop, WaitMode, cpus};
 use std::sync::Arc;
 
-/// A mode of pkt-gen.
+/// Mode of pkt-gen by its name.
 pub(super) fn mode(name: &str) -> &'static Mode {
     MODES.iter().find(|mode| mode.name == name).unwrap_or(&MODES[0])
 }
 
-/// pkt-gen from one port to another; `wire` is the frames' length with FCS.
+/// Configuration of pkt-gen from one port to another; `wire` is the frame length with FCS.
 pub(super) fn config(stage: &Stage, pair: &[String; 2], wire: u32) -> Config {
     let mut config = Config::new(&pair[0]);
     config.to = Some(pair[1].clone());
@@ -23,14 +23,14 @@ pub(super) fn config(stage: &Stage, pair: &[String; 2], wire: u32) -> Config {
     config
 }
 
-/// Runs pkt-gen once where the stage's ports are; its one test.
+/// Runs pkt-gen once in the stage's network namespace and returns its one test.
 pub(super) fn once(stage: &Stage, config: Config, stop: &Stop) -> Result<Test, String> {
     stage.run_in(|| {
         let output = Output::new(Box::new(std::io::sink()), Box::new(std::io::sink()), false, stop);
         let finished = linerate_load::pktgen::run(config, Vec::new(), stop, &Arc::new(output));
         let Finished { mut result, idle, .. } = finished.map_err(|e| e.to_string())?;
         let mut test = result.tests.pop().ok_or("nothing was measured")?;
-        // On a machine that has no time for it nothing may move: that finds nothing, and measures nothing.
+        // On an overloaded machine no frame may move: such a repeat is not a failure, but does not count.
         for repeat in test.repeats.iter_mut().filter(|_| idle.is_some()) {
             (repeat.valid, repeat.why_invalid) = (false, idle.clone());
         }
@@ -40,14 +40,14 @@ pub(super) fn once(stage: &Stage, config: Config, stop: &Stop) -> Result<Test, S
     })?
 }
 
-/// Whether the cores' state decides what is measured.
+/// Selects whether a change of the cores' state invalidates a repeat.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Probe {
     Yes,
     No,
 }
 
-/// Sets a test's value, which `wanted` repeats were to count for; none if less than half of them do.
+/// Sets the value of a test of `wanted` repeats; no value if fewer than half of them count.
 pub(super) fn summarize(test: &mut Test, wanted: usize, unit: Unit) {
     test.summarize(unit);
     if 2 * test.repeats.iter().filter(|repeat| repeat.valid).count() < wanted {
@@ -55,7 +55,7 @@ pub(super) fn summarize(test: &mut Test, wanted: usize, unit: Unit) {
     }
 }
 
-/// Why a test that ran has no value.
+/// Reason why a test that ran has no value.
 pub(super) fn unsettled(test: &Test) -> Option<String> {
     if test.skipped.is_some() || test.value.is_some() {
         return None;
@@ -67,7 +67,7 @@ pub(super) fn unsettled(test: &Test) -> Option<String> {
 }
 
 /// Repeats a measurement and makes one test of it; with a probe, a repeat during which the cores changed state does not
-/// count. What does not count is measured again, but not for ever.
+/// count. A repeat that does not count is made again, up to a limit of runs.
 pub(super) fn repeated(
     repeats: usize,
     probing: Probe,
@@ -109,7 +109,7 @@ fn note_state(repeat: &mut Repeat, before: Option<f64>, after: Option<f64>) {
     }
 }
 
-/// Adds what another repeat, or another port's run, counted.
+/// Adds the repeats, ledger and counters of another repeat or of another port's run.
 pub(super) fn add(whole: &mut Test, more: Test) {
     let offset = whole.samples.last().and_then(|sample| sample.t_s.known()).unwrap_or(0.0);
     whole.repeats.extend(more.repeats);

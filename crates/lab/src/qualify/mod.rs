@@ -1,5 +1,6 @@
-//! `linerate qualify`: a battery of tests on one or more stages (a pair of ports that reach each other), then, on ports of
-//! this program's own, the stages of a datagram and the quick form of the FCoE sweep; all beside published figures.
+//! `linerate qualify`: a battery of tests on one or more stages (pairs of ports that reach each other), then, on ports
+//! that this program makes, the time of each stage of a datagram's path and the quick form of the FCoE sweep; all
+//! beside published figures.
 //!
 //! A stage is made by one function and one row of [`STAGES`], a test by one function and one row of [`BATTERY`].
 
@@ -21,14 +22,14 @@ use linerate_rt::{Stop, cpus, monotonic_ns};
 use stage::Stage;
 use std::time::Duration;
 
-/// What to qualify, and how thoroughly.
+/// Ports to qualify, and thoroughness.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// Two ports that reach each other; none: the stages that this program makes itself.
+    /// Two ports that reach each other; `None` for the stages that this program makes itself.
     pub ports: Option<[String; 2]>,
-    /// How long one repeat measures.
+    /// Duration of one repeat.
     pub time: Duration,
-    /// Repeats of each test.
+    /// Number of repeats of each test.
     pub repeats: usize,
 }
 
@@ -38,13 +39,13 @@ impl Default for Order {
     }
 }
 
-/// A result of which nothing is known yet but when it began.
+/// Makes a result that holds nothing but its start time.
 #[must_use]
 pub fn begin(command: Vec<String>) -> RunResult {
     RunResult::new(run_id(), command, Timestamp::now())
 }
 
-/// Runs the battery, for a result that was [begun](begin). `tell` is given each step at its beginning.
+/// Runs the battery for a result that was [begun](begin). `tell` is given each step at its beginning.
 #[must_use]
 pub fn qualify(order: &Order, mut run: RunResult, stop: &Stop, mut tell: impl FnMut(&Step)) -> RunResult {
     let began = monotonic_ns();
@@ -75,7 +76,7 @@ pub fn qualify(order: &Order, mut run: RunResult, stop: &Stop, mut tell: impl Fn
     run
 }
 
-/// Says how the run ended: what failed it, else which tests have no value.
+/// Sets the outcome of the run, and as reasons its failures and the tests without a value.
 fn conclude(run: &mut RunResult) {
     let failed: Vec<String> = run.failures().collect();
     let unsettled: Vec<String> = run.tests.iter().filter_map(measure::unsettled).collect();
@@ -87,14 +88,14 @@ fn conclude(run: &mut RunResult) {
     run.reasons = [failed, unsettled].concat();
 }
 
-/// About how long a source of stages and a point of the sweep take, in times of a repeat.
+/// Estimated durations of a source of stages and of a point of the sweep, in multiples of a repeat.
 const SOURCE_SHARE: f64 = 6.0;
 const POINT_SHARE: f64 = 2.0;
 
-/// About how long a run takes beside what it measures, seconds: opening, waiting for the last frames, looking at the cores.
+/// Estimated overhead of a run, seconds: opening, waiting for the last frames, probing the cores.
 const AROUND: f64 = 0.2;
 
-/// About how long a row takes, seconds.
+/// Estimated duration of a row, seconds.
 fn share(stage: &Stage, row: &battery::Row, order: &Order) -> f64 {
     let (time, repeats) = (order.time.as_secs_f64() + AROUND, order.repeats as f64);
     match (row.workload, row.second_pair) {
@@ -106,7 +107,7 @@ fn share(stage: &Stage, row: &battery::Row, order: &Order) -> f64 {
     }
 }
 
-/// The tests that a stage goes through.
+/// The tests that are run on a stage.
 fn rows(stage: &Stage) -> impl Iterator<Item = &'static battery::Row> + use<> {
     let second = stage.second.is_some();
     BATTERY.iter().filter(move |row| !row.second_pair || second)
@@ -125,7 +126,7 @@ fn on_stage(stage: &Stage, order: &Order, stop: &Stop, steps: &mut Steps<'_>) ->
     tests
 }
 
-/// A test's figure in a few words.
+/// Figure of a test in a few words.
 fn figure(test: &Test) -> String {
     let value = test.value.as_ref().map(|value| quantity::value(value.median, &value.unit));
     format!("{}: {}", test.title, value.as_deref().unwrap_or(quantity::UNKNOWN))
@@ -135,7 +136,7 @@ fn sources() -> impl Iterator<Item = &'static profile::Source> {
     profile::SOURCES.iter().filter(|source| source.ways.contains(&Direction::Tx))
 }
 
-/// Where each nanosecond of a datagram goes, in linerate's stack and, where that may be looked at, in the kernel's.
+/// Measures the time of each stage of a datagram's path, in linerate's stack and, where permitted, in the kernel's.
 fn profiled(order: &Order, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> {
     let rounds = u32::try_from(2 * order.repeats + 1).unwrap_or(u32::MAX);
     let core = cpus().first().copied().unwrap_or(0);
@@ -152,7 +153,8 @@ fn profiled(order: &Order, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> {
     tests
 }
 
-/// The quick form of the FCoE sweep, over an unlimited wire: there the programs are the limit. Each point is measured once.
+/// Plan of the quick form of the FCoE sweep, over an unlimited wire, where the programs are the limit. Each point is
+/// measured once.
 fn sweep_plan(order: &Order) -> sweep::Plan {
     let form = Form::Quick;
     sweep::Plan { preset: "t5-fcoe", form, points: sweep::fcoe(form, Wire::Unlimited, order.time) }
@@ -171,7 +173,7 @@ fn storage(plan: &sweep::Plan, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> 
     }
 }
 
-/// Whether anything was measured at all.
+/// True if any test was measured.
 fn measured(tests: &[Test]) -> bool {
     tests.iter().any(|test| test.skipped.is_none() && test.value.is_some())
 }

@@ -1,30 +1,30 @@
-//! Where tests play: two ports that reach each other.
+//! Stages on which the tests run: two ports that reach each other.
 
 use super::Order;
 #[cfg(target_os = "linux")]
 use linerate_host::{Namespace, VethPair};
 use linerate_result::Test;
 
-/// Two ports that reach each other, and perhaps a second such pair.
+/// Two ports that reach each other, and optionally a second such pair.
 pub(super) struct Stage {
-    /// Short and unique in the run.
+    /// Identifier, short and unique in the run.
     pub(super) key: &'static str,
     /// The ports.
     pub(super) pair: [String; 2],
     /// Another pair, for tests on two ports at once.
     pub(super) second: Option<[String; 2]>,
-    /// The kernel carries the frames: its side may drop, threads sleep rather than spin.
+    /// True if the kernel carries the frames: it may drop them, and threads sleep rather than spin.
     pub(super) kernel: bool,
-    /// Where the ports are.
+    /// Network namespace and veth pair of the ports, if they have their own.
     #[cfg(target_os = "linux")]
     place: Option<(Namespace, VethPair)>,
 }
 
-/// One way to a stage.
+/// One kind of stage.
 pub struct StageRow {
-    /// Short and unique.
+    /// Identifier, short and unique.
     pub key: &'static str,
-    /// What it is.
+    /// Description of the stage.
     pub about: &'static str,
     make: fn(&'static str) -> Result<Stage, String>,
 }
@@ -38,7 +38,7 @@ pub const STAGES: &[StageRow] = &[
     StageRow { key: "xdp", about: "xdp: on a veth pair in a network namespace of its own", make: veth },
 ];
 
-/// The stages of an order; those that cannot be made are skipped tests that say why.
+/// Makes the stages of an order; a stage that cannot be made becomes a skipped test with the reason.
 pub(super) fn of(order: &Order) -> Vec<Result<Stage, Box<Test>>> {
     if let Some(pair) = &order.ports {
         let kernel = pair.iter().any(|port| !port.starts_with("cable:") && !port.starts_with("null:"));
@@ -84,7 +84,7 @@ fn veth(key: &'static str) -> Result<Stage, String> {
 }
 
 impl Stage {
-    /// Does something where the ports are.
+    /// Runs `work` in the network namespace of the ports.
     #[cfg(target_os = "linux")]
     pub(super) fn run_in<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, String> {
         match &self.place {
@@ -93,7 +93,7 @@ impl Stage {
         }
     }
 
-    /// Does something where the ports are.
+    /// Runs `work`.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn run_in<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, String> {
         Ok(work())

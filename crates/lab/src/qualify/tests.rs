@@ -25,17 +25,17 @@ fn a_cable_goes_through_the_whole_battery_and_nothing_is_unexplained() {
         assert_eq!(test.skipped, None, "{}", test.id);
         if let Some(ledger) = &test.ledger {
             assert_eq!(ledger.settle().frames(), Some(0), "{}: {ledger:?}", test.id);
-            // Echoes are other frames than those sent.
+            // Echoes are other frames than those that were sent.
             assert!(ledger.received.unwrap_or(0) > 0 || test.workload == "latency", "{}: nothing arrived", test.id);
         }
     }
     assert!(run.tests.iter().any(|t| t.workload == "latency" && t.latency.is_some()));
-    // Each step says which of how many it is, and after the first the last figure and how long the rest takes.
+    // Each step has its number and the total, and after the first the last figure and the estimated remaining time.
     assert!(told.len() >= 4 && told.iter().zip(1..).all(|(step, n)| (step.n, step.of) == (n, told.len())), "{told:?}");
     assert!(told[1..].iter().all(|step| step.last.is_some() && step.left.is_some()), "{told:?}");
 }
 
-/// Whatever else the machine did meanwhile: no test failed, and one without a value is named.
+/// Checks that no test failed, and that every test without a value is named, whatever load the machine had.
 fn found_nothing(run: &RunResult) {
     assert_ne!(run.outcome, Outcome::Failed, "{:?}", run.reasons);
     let without: Vec<_> = run.tests.iter().filter(|test| test.value.is_none()).map(|test| &test.id).collect();
@@ -46,7 +46,7 @@ fn found_nothing(run: &RunResult) {
     assert_eq!(run.outcome == Outcome::Pass, run.reasons.is_empty());
 }
 
-/// The battery over a relay that no counter sees, and that takes the first frame of that number away.
+/// Runs the battery over a relay that no counter sees; the relay steals the first frame with the number `steals`.
 #[cfg(target_os = "linux")]
 fn over_a_relay(steals: Option<u64>) -> RunResult {
     use linerate_load::frame::{Layout, Mark};
@@ -68,7 +68,7 @@ fn over_a_relay(steals: Option<u64>) -> RunResult {
                 if steals.is_some() && mark.map(|mark| mark.sequence) == steals {
                     steals = None;
                 } else {
-                    // Between two tests nobody is there.
+                    // Between two tests nobody receives.
                     let _ = by.send_to(&frame[..n], &to);
                 }
             }
@@ -90,7 +90,7 @@ fn over_a_relay(steals: Option<u64>) -> RunResult {
 #[test]
 fn a_frame_taken_away_behind_the_counters_fails_the_run() {
     found_nothing(&over_a_relay(None));
-    // The one with this number: so many are always sent to look for faults.
+    // The frame with this number: the tests for faults always send more frames than that.
     let run = over_a_relay(Some(40_000));
     assert_eq!((run.outcome, run.exit_code()), (Outcome::Failed, 1), "{:?}", run.reasons);
     assert!(
@@ -100,7 +100,7 @@ fn a_frame_taken_away_behind_the_counters_fails_the_run() {
     );
 }
 
-/// A speed that cannot settle is null and named, and is no pass.
+/// A rate that does not settle is null and named, and the run does not pass.
 #[test]
 fn a_value_that_did_not_settle_is_none_and_is_named() {
     use linerate_result::Repeat;

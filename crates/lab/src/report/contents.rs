@@ -4,10 +4,10 @@ use maud::{Markup, html};
 
 /// A section.
 pub(super) struct Section {
-    /// Its anchor.
+    /// Anchor of the section.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
-    /// `screen` for what is left out on paper, `figure` for a drawing, or nothing.
+    /// Class: `screen` for a section left out on paper, `figure` for a drawing, or empty.
     pub(super) class: &'static str,
     pub(super) body: Markup,
 }

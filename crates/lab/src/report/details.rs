@@ -1,4 +1,4 @@
-//! Everything about each test, folded away.
+//! All details of each test, collapsed.
 
 use linerate_result::{RunResult, Test, Unit};
 use maud::{Markup, html};
@@ -32,7 +32,7 @@ fn test(index: usize, test: &Test) -> Markup {
                     }
                 }
             }
-            // The anchor stands inside, so that following it opens the test.
+            // The anchor is inside, so that following it opens the test.
             div id=(anchor(index)) {
                 (pairs(&facts_of(test)))
                 (ports(test.ports.iter()))

@@ -1,7 +1,8 @@
-//! The report: one HTML page that says what was measured on what, needs no network and no script, and prints.
+//! The report: one HTML page with the measurements and their environment; it needs no network and no script, and can be
+//! printed.
 //!
-//! Everything in it that came from outside is text to the template, which escapes it; the page's policy forbids scripts and
-//! every load from elsewhere.
+//! All text from outside is escaped by the template; the page's content security policy forbids scripts and loading
+//! from elsewhere.
 
 mod chart;
 mod contents;
@@ -17,10 +18,10 @@ pub use chart::{CHARTS, Chart};
 use crate::facts;
 use contents::Section;
 
-/// The style sheet is a constant of this program, so it may stand unescaped.
+/// The style sheet is a constant of this program, so it need not be escaped.
 const STYLE: PreEscaped<&str> = PreEscaped(include_str!("style.css"));
 
-/// All sections that have something to say, in the order of the page.
+/// All sections that have content, in the order of the page.
 fn sections(run: &RunResult) -> Vec<Section> {
     let mut all: Vec<Section> = Vec::new();
     all.extend(parts::results(run).map(|body| Section::new("results", "Results", body)));

@@ -42,7 +42,7 @@ pub(super) fn header(run: &RunResult) -> Markup {
     }
 }
 
-/// What a test is, in a line: its title, and the paths its ports really got.
+/// Description of a test in one line: its title, and the paths that its ports actually use.
 fn about(test: &Test) -> String {
     let mut paths: Vec<&str> = Vec::new();
     for port in &test.ports {
@@ -54,7 +54,7 @@ fn about(test: &Test) -> String {
     if paths.is_empty() { title.clone() } else { format!("{title}. Path: {}", paths.join("; ")) }
 }
 
-/// The machine, before any figure of it is read.
+/// The machine; shown before any figure.
 pub(super) fn machine(run: &RunResult) -> Markup {
     html! { section class="machine" aria-label="Measured on" { (pairs(&facts::machine(run))) } }
 }
@@ -115,7 +115,7 @@ pub(super) fn tiles(run: &RunResult) -> Markup {
     }
 }
 
-/// Warnings, before anybody trusts a figure.
+/// Warnings; shown before the figures.
 pub(super) fn warnings(run: &RunResult) -> Markup {
     let warnings = facts::warnings(run);
     html! {
@@ -169,7 +169,7 @@ fn offloads(interface: &Interface) -> Markup {
     }
 }
 
-/// A sweep's points beside the published ones.
+/// Table of a sweep's points beside the published ones.
 pub(super) fn sweep(run: &RunResult) -> Option<Markup> {
     let beside = fcoe::beside(run);
     (!beside.rows.is_empty()).then(|| html! {
@@ -182,7 +182,7 @@ pub(super) fn sweep(run: &RunResult) -> Option<Markup> {
     })
 }
 
-/// Every test's value beside the published figures.
+/// Table of every test's value beside the published figures.
 pub(super) fn results(run: &RunResult) -> Option<Markup> {
     let summary = tables::summary(run);
     (!summary.rows.is_empty()).then(|| html! {
@@ -217,7 +217,7 @@ pub(super) fn ledgers(run: &RunResult) -> Option<Markup> {
     })
 }
 
-/// Processor time, folded away.
+/// Processor time, collapsed.
 pub(super) fn cpu(run: &RunResult) -> Option<Markup> {
     let cpu = tables::cpu(run);
     (!cpu.rows.is_empty()).then(|| html! {
@@ -229,13 +229,13 @@ pub(super) fn cpu(run: &RunResult) -> Option<Markup> {
     })
 }
 
-/// Tests that did not run, and why.
+/// Tests that did not run, with the reasons.
 pub(super) fn skipped(run: &RunResult) -> Option<Markup> {
     let skipped: Vec<_> = run.tests.iter().filter_map(|test| Some((test, test.skipped.as_ref()?))).collect();
     (!skipped.is_empty()).then(|| html! { ul { @for (test, why) in skipped { li { code { (test.id) } " " (why) } } } })
 }
 
-/// How to do it again.
+/// Command line to repeat the run, schema, and exit code.
 pub(super) fn footer(run: &RunResult) -> Markup {
     let all = facts::counted(run);
     html! {

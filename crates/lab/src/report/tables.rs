@@ -1,4 +1,4 @@
-//! A table in HTML. On a narrow page each row becomes a card, whose cells carry their column's name.
+//! A table in HTML. On a narrow page each row becomes a card, whose cells show their column's name.
 
 use linerate_result::PortUsed;
 use maud::{Markup, html};
@@ -6,11 +6,12 @@ use maud::{Markup, html};
 use crate::facts;
 use crate::table::{Cell, Table, Tone};
 
-/// The table with its name for those who cannot see where it stands.
+/// Renders the table, with its name for screen readers.
 pub(super) fn table(table: &Table, name: &str) -> Markup {
     html! {
         div class="scroll" {
-            // The roles are the elements' own; they are said because a row that is laid out as a card loses them.
+            // The roles are the elements' defaults; they are stated because a row that is laid out as a card loses
+            // them.
             table role="table" aria-label=(name) {
                 thead role="rowgroup" {
                     tr role="row" {
@@ -60,12 +61,12 @@ fn class(numbers: bool, tone: Tone) -> Option<String> {
     (!classes.is_empty()).then(|| classes.join(" "))
 }
 
-/// Names and values.
+/// List of names and values.
 pub(super) fn pairs(pairs: &[(&str, String)]) -> Markup {
     html! { dl { @for (name, value) in pairs { div { dt { (name) } dd { (value) } } } } }
 }
 
-/// Ports with the paths they really got.
+/// List of ports with the paths that they actually use.
 pub(super) fn ports<'a>(ports: impl Iterator<Item = &'a PortUsed>) -> Markup {
     let list = facts::ports(ports);
     html! {

@@ -1,7 +1,7 @@
-//! `linerate sweep PRESET`: a plan of points, measured one after the other, written down one by one, so that a sweep that
-//! was stopped goes on where it was.
+//! `linerate sweep PRESET`: a plan of points, measured one after the other, each stored at once, so that a sweep that
+//! was stopped can be resumed.
 //!
-//! This module knows what is to be measured and what became of it; a [workload](linerate_load::WORKLOADS) measures.
+//! This module knows the points of the plan and their results; a [workload](linerate_load::WORKLOADS) measures.
 
 mod plan;
 mod store;
@@ -17,10 +17,10 @@ use linerate_result::{Number, Outcome, RunResult, Summary, Test, Timestamp};
 use linerate_rt::{Stop, monotonic_ns};
 use std::path::Path;
 
-/// The parameter of each test that says how many points the plan has.
+/// Parameter of each test that holds the number of points in the plan.
 pub(crate) const PLANNED: &str = "points";
 
-/// Measures a point; the error says why that cannot be.
+/// Measures a point; the error is the reason why that is impossible.
 pub type Measure<'a> = dyn FnMut(&Point, &Stop) -> Result<Test, String> + 'a;
 
 /// Measures a point by its workload.
@@ -31,11 +31,12 @@ pub fn measure(point: &Point, stop: &Stop) -> Result<Test, String> {
     point.workload.measure(&point.parameters, stop)
 }
 
-/// Does what is left of a plan, and makes a result of all points, measured now or before. `tell` is given each point at its
-/// beginning. A point that cannot be written down ends the sweep, as failed, with all that was measured.
+/// Measures the remaining points of a plan, and makes a result of all points, measured now or before. `tell` is given
+/// each point at its beginning. A point that cannot be stored ends the sweep, as failed, with all points measured so
+/// far.
 ///
 /// # Errors
-/// [`SweepError`]: what is in the directory is another sweep's, or cannot be read or written; nothing was measured.
+/// [`SweepError`]: the directory has another sweep, or cannot be read or written; nothing was measured.
 pub fn sweep(
     plan: &Plan,
     measure: &mut Measure<'_>,
@@ -70,7 +71,7 @@ pub fn sweep(
             }
         }
     }
-    // In the plan's order, whenever they were measured.
+    // In the order of the plan, whenever they were measured.
     for point in &plan.points {
         let test = store.test(&point.id).or_else(|| failed.iter().find(|test| test.id == point.id));
         run.tests.extend(test.cloned());
@@ -89,7 +90,8 @@ pub fn sweep(
     Ok(run)
 }
 
-/// The points of a plan without a file, a step each: what cannot be measured is skipped with the reason.
+/// Measures the points of a plan without a file, one step per point; a point that cannot be measured is skipped with
+/// the reason.
 pub(crate) fn briefly(plan: &Plan, measure: &mut Measure<'_>, stop: &Stop, steps: &mut Steps<'_>) -> Vec<Test> {
     let mut tests = Vec::new();
     for point in &plan.points {
@@ -109,7 +111,7 @@ pub(crate) fn briefly(plan: &Plan, measure: &mut Measure<'_>, stop: &Stop, steps
     tests
 }
 
-/// The test's figures in a few words, in the order in which the workload reports them.
+/// Figures of a test in a few words, in the order in which the workload reports them.
 fn figures(point: &Point, test: &Test) -> String {
     let shown = |summary: &Summary| quantity::value(summary.median, &summary.unit);
     let further = point.workload.reports.iter().filter_map(|(name, _)| Some((name, test.further.get(*name)?)));
@@ -121,7 +123,7 @@ fn skipped(point: &Point, why: String) -> Test {
     Test { workload: point.workload.name.to_owned(), skipped: Some(why), ..Test::default() }
 }
 
-/// A point's test under the point's name, with what was asked for.
+/// A point's test under the point's name, with the point's parameters.
 fn named(plan: &Plan, point: &Point, mut test: Test) -> Test {
     test.id.clone_from(&point.id);
     test.title.clone_from(&point.title);

@@ -1,4 +1,4 @@
-//! What a sweep measures: points, each a workload's parameters.
+//! The plan of a sweep: points, each with a workload's parameters.
 
 use linerate_load::Workload;
 use linerate_load::fcoe::{Mix, WORKLOAD, Wire};
@@ -8,27 +8,27 @@ use std::time::Duration;
 /// One measurement.
 #[derive(Clone)]
 pub struct Point {
-    /// Short and unique in the plan: `fcoe-40G-read-512`.
+    /// Identifier, short and unique in the plan: `fcoe-40G-read-512`.
     pub id: String,
-    /// A line for people.
+    /// Title for people, one line.
     pub title: String,
     /// The workload that measures it.
     pub workload: &'static Workload,
-    /// What is asked of it.
+    /// Parameters of the measurement.
     pub parameters: Parameters,
 }
 
-/// How thorough a sweep is.
+/// Thoroughness of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Some sizes, for short: a minute in all.
+    /// Some sizes, measured briefly: a minute in all.
     Quick,
-    /// All.
+    /// All sizes.
     Full,
 }
 
 impl Form {
-    /// As it is typed behind two dashes.
+    /// Name of the command-line option without its dashes.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl Form {
         }
     }
 
-    /// How long each point is measured.
+    /// Duration of the measurement of each point.
     fn time(self) -> Duration {
         match self {
             Self::Quick => Duration::from_millis(500),
@@ -49,19 +49,19 @@ impl Form {
 /// A plan.
 #[derive(Clone)]
 pub struct Plan {
-    /// Its name.
+    /// Name of the plan's preset.
     pub preset: &'static str,
-    /// How thorough it is.
+    /// Thoroughness.
     pub form: Form,
-    /// What is measured, in order.
+    /// Points to measure, in order.
     pub points: Vec<Point>,
 }
 
 impl Plan {
-    /// Says what a workload of it needs and this machine has not.
+    /// Checks the requirements of the workloads on this machine.
     ///
     /// # Errors
-    /// The first need that is not met.
+    /// The first requirement that is not met.
     pub fn needs(&self) -> Result<(), String> {
         self.points.iter().try_for_each(|point| (point.workload.needs)())
     }
@@ -69,17 +69,17 @@ impl Plan {
 
 /// A plan by its name.
 pub struct Preset {
-    /// What is typed.
+    /// Name as typed on the command line.
     pub name: &'static str,
-    /// What it measures.
+    /// Description of the measurements.
     pub about: &'static str,
-    /// All its points.
+    /// Function that makes all points.
     pub plan: fn(Form) -> Vec<Point>,
 }
 
-/// All presets: one row each.
+/// All presets, one row each.
 pub const PRESETS: &[Preset] = &[
-    // Its name, what it measures, its points.
+    // Name, description, points.
     row("t5-fcoe", "the published FCoE measurements, three sizes of a request or seven", t5_fcoe),
 ];
 
@@ -88,24 +88,24 @@ const fn row(name: &'static str, about: &'static str, plan: fn(Form) -> Vec<Poin
 }
 
 impl Preset {
-    /// Its plan.
+    /// Makes the plan of this preset.
     #[must_use]
     pub fn plan(&self, form: Form) -> Plan {
         Plan { preset: self.name, form, points: (self.plan)(form) }
     }
 }
 
-/// The published sizes, octets.
+/// The published request sizes, bytes.
 const SIZES: [u32; 7] = [512, 1024, 2048, 4096, 8192, 16384, 32768];
 const QUICK: [u32; 3] = [512, 4096, 32768];
 
-/// The published FCoE table: one target with 48 LUNs, 4 initiators with 12 of them each, queue depth 16, MTU 2180; at each
-/// speed of the wire all sizes, of each size READ, WRITE and 50/50.
+/// The published FCoE table: one target with 48 LUNs, 4 initiators with 12 of them each, queue depth 16, MTU 2180; for
+/// each speed of the wire all sizes, for each size READ, WRITE and 50/50.
 fn t5_fcoe(form: Form) -> Vec<Point> {
     Wire::ALL.into_iter().flat_map(|wire| fcoe(form, wire, form.time())).collect()
 }
 
-/// The points of the published FCoE table over one wire, each measured for so long.
+/// Points of the published FCoE table over one wire, each measured for `time`.
 pub(crate) fn fcoe(form: Form, wire: Wire, time: Duration) -> Vec<Point> {
     let sizes = match form {
         Form::Quick => &QUICK[..],

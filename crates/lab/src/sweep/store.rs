@@ -1,6 +1,6 @@
-//! What was measured so far, in a file: a head, then a line a point, each written as soon as there is one.
+//! File of the points measured so far: a head, then one line per point, each written as soon as it is measured.
 //!
-//! A line that was cut short by the program's end is no line: its point is measured again.
+//! A line that was cut short by the end of the program is ignored: its point is measured again.
 
 use super::Plan;
 use linerate_result::{Test, Timestamp};
@@ -13,29 +13,29 @@ use thiserror::Error;
 /// Name of the file in a sweep's directory.
 pub const POINTS: &str = "points.ndjson";
 
-/// Name and version of the file's form.
+/// Name and version of the file's format.
 const SCHEMA: &str = "linerate.sweep";
 const VERSION: u32 = 1;
-/// The largest file that is read, octets.
+/// The largest file that is read, bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// The first line: which sweep it is.
+/// First line of the file: identifies the sweep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     schema: String,
     version: u32,
-    /// The plan's name.
+    /// Name of the plan's preset.
     pub preset: String,
-    /// How thorough it is.
+    /// Thoroughness of the sweep.
     pub form: String,
     /// Identifies the sweep, however often it is resumed.
     pub run_id: String,
-    /// When it was begun.
+    /// Start time of the sweep.
     pub start: Timestamp,
 }
 
 impl Head {
-    /// Of a sweep that begins now.
+    /// Makes the head of a sweep that begins now.
     #[must_use]
     pub fn new(plan: &Plan, run_id: String, start: Timestamp) -> Self {
         let (preset, form) = (plan.preset.into(), plan.form.word().into());
@@ -48,24 +48,24 @@ impl Head {
     }
 }
 
-/// Why a sweep cannot be written down or gone on with.
+/// Error when a sweep cannot be stored or resumed.
 #[derive(Debug, Error)]
 pub enum SweepError {
-    /// There is one already.
+    /// The directory already has a sweep.
     #[error("{0:?} has a sweep already; go on with it by --resume, or name another directory by --out DIR")]
     Exists(PathBuf),
-    /// There is none to go on with.
+    /// The directory has no sweep to resume.
     #[error("{0:?} has no sweep to go on with; name the directory of one by --out DIR, or begin one without --resume")]
     Nothing(PathBuf),
-    /// It is of another plan, or nothing that this version reads.
+    /// The file belongs to another plan, or this version cannot read it.
     #[error("{path:?} is of another sweep ({found}); name another directory by --out DIR")]
     Other {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Description of the contents found.
         found: String,
     },
-    /// The system.
+    /// Error of the system.
     #[error("{path:?}: {why}; name another directory by --out DIR")]
     System {
         /// The file or directory.
@@ -75,7 +75,7 @@ pub enum SweepError {
     },
 }
 
-/// The file, open, and what is in it.
+/// The open file and its contents.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -85,7 +85,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Refuses a directory that has a sweep already, or, to resume, one that has none; nothing is made.
+    /// Refuses a directory that already has a sweep, or, to resume, a directory without one; makes nothing.
     ///
     /// # Errors
     /// [`SweepError::Exists`], [`SweepError::Nothing`].
@@ -97,8 +97,7 @@ impl Store {
         }
     }
 
-    /// Begins the file of a sweep in `directory`, which is made if it is not there; or, to resume, goes on with the one that
-    /// is there.
+    /// Begins the file of a sweep in `directory`, which is made if missing; or, to resume, continues the existing file.
     ///
     /// # Errors
     /// [`SweepError`].
@@ -119,7 +118,7 @@ impl Store {
         if octets.len() as u64 > LARGEST {
             return Err(trouble(io::Error::new(io::ErrorKind::FileTooLarge, "larger than 64 MiB")));
         }
-        // What stands behind the last line break was cut short.
+        // The text after the last line break was cut short.
         let whole = octets.iter().rposition(|octet| *octet == b'\n').map_or(0, |at| at + 1);
         let text = String::from_utf8_lossy(&octets[..whole]);
         let mut lines = text.lines();
@@ -145,19 +144,19 @@ impl Store {
         Ok(store)
     }
 
-    /// Which sweep it is.
+    /// Head of the sweep's file.
     #[must_use]
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// A point that was measured, by its id.
+    /// Test of the measured point `id`.
     #[must_use]
     pub fn test(&self, id: &str) -> Option<&Test> {
         self.tests.iter().find(|test| test.id == id)
     }
 
-    /// Writes down a point. It is kept here whether it could be written or not.
+    /// Stores a point. It is kept in memory even if it could not be written.
     ///
     /// # Errors
     /// [`SweepError::System`].

@@ -1,4 +1,4 @@
-//! Sweeps whose figures are made up.
+//! Tests of sweeps with made-up figures.
 
 use super::*;
 use crate::fcoe::{WORKLOAD, beside};
@@ -7,13 +7,13 @@ use linerate_load::fcoe::Wire;
 use linerate_result::{Repeat, Unit};
 use std::time::Duration;
 
-/// Makes up figures by rule, and counts what it was asked.
+/// Makes up figures by rule, and records the points that it was asked for.
 #[derive(Default)]
 struct Made {
     asked: Vec<String>,
-    /// The stop is asked for after so many points.
+    /// Number of points after which a stop is requested.
     until: Option<usize>,
-    /// This point cannot be measured; this one moves wrong data.
+    /// Point that cannot be measured; the next field is a point that moves wrong data.
     fails: Option<String>,
     wrong: Option<String>,
 }
@@ -112,7 +112,7 @@ fn a_sweep_that_was_stopped_goes_on_where_it_was() {
     let run = go(&mut first, dir.path(), false).unwrap();
     assert_eq!((run.tests.len(), run.exit_code()), (5, 130));
     assert!(matches!(go(&mut Made::default(), dir.path(), false), Err(SweepError::Exists(_))));
-    // The end cut a line short.
+    // The end of the program cut a line short.
     let path = dir.path().join(POINTS);
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, format!("{text}{{\"id\": \"fcoe-")).unwrap();
@@ -195,7 +195,7 @@ fn the_table_and_the_charts_have_ours_beside_theirs() {
     }
 }
 
-/// One way of a link of 40 Gb/s holds 5 GB/s; the mix is of both ways.
+/// One direction of a link of 40 Gb/s carries 5 GB/s; the mix is of both directions.
 #[test]
 fn the_published_32_kib_figures_stand_beside_ours() {
     let dir = tempfile::tempdir().unwrap();

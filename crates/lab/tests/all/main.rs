@@ -1,4 +1,4 @@
-//! What is kept and drawn of results. One program, so that little is linked.
+//! Tests of stored results and reports. One program, so that little is linked.
 
 mod report;
 mod sample;

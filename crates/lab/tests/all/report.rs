@@ -1,4 +1,4 @@
-//! The page as its readers get it.
+//! Tests of the page as its readers see it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,14 +8,15 @@ use linerate_lab::report;
 use linerate_result::{Outcome, RunResult, Timestamp, Unit};
 use serde_json::Value;
 
-/// Breaks out of an element, an attribute with either quote, a comment, a style sheet and a script, if it is let.
+/// Breaks out of an element, an attribute with either quote, a comment, a style sheet and a script, unless it is
+/// escaped.
 const HOSTILE: &str =
     "</title></style><script>alert(1)</script>\" onload=\"x\"' onclick='x'--><!--&lt;<img src=x>\u{1b}[2J";
 
-/// Replaces every text and every name of a map, save those whose form the schema fixes.
+/// Replaces every text and every key of a map, except those whose form the schema fixes.
 fn poison(value: &mut Value, key: &str) {
     match value {
-        // Units decide what is drawn: they have a test of their own.
+        // Units select the charts: they have a test of their own.
         Value::String(text) if !["schema", "start", "outcome", "role", "kind", "unit"].contains(&key) => {
             HOSTILE.clone_into(text);
         }
@@ -150,7 +151,7 @@ fn an_empty_run_and_every_outcome_make_a_page() {
     }
 }
 
-/// The headline: the first rate, its spread, how many repeats counted; not the best of all rates.
+/// The headline has the first rate, its spread and the number of repeats that counted; not the best of all rates.
 #[test]
 fn the_headline_stands_with_its_spread_and_its_repeats() {
     let run = crate::sample::passed();
@@ -182,7 +183,7 @@ fn a_figure_of_few_repeats_is_amber_where_it_stands() {
     assert!(text.contains("of 52 repeats do not count; one figure") && text.contains("only 1 of 5"), "{text}");
 }
 
-/// A reader finds what there is, and on what machine, before the first figure of the tables.
+/// Contents and machine are shown before the first figure of the tables.
 #[test]
 fn contents_and_machine_stand_above_the_figures() {
     let html = report::render(&crate::sample::passed());
@@ -203,7 +204,7 @@ fn contents_and_machine_stand_above_the_figures() {
     }
 }
 
-/// Columns of numbers and axes say their units: a heading or every cell under it does.
+/// Columns of numbers and axes have units: in the heading or in every cell.
 #[test]
 fn processor_time_and_axes_have_their_units() {
     let html = report::render(&crate::sample::passed());
@@ -222,7 +223,7 @@ fn processor_time_and_axes_have_their_units() {
     }
 }
 
-/// What is folded on the screen stays off the paper, and what is long.
+/// Parts that are collapsed on the screen, or too long, are left out on paper.
 #[test]
 fn paper_gets_no_folded_parts_and_no_dark_colours() {
     let html = report::render(&crate::sample::passed());
@@ -236,7 +237,7 @@ fn paper_gets_no_folded_parts_and_no_dark_colours() {
     assert!(html.contains("<section id=\"results\"><h2>"));
 }
 
-/// The pages to look at, beside the test's other files.
+/// Writes the pages beside the test's other files, to look at.
 #[test]
 fn pages_to_look_at() {
     for (name, run) in

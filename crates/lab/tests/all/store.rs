@@ -1,4 +1,4 @@
-//! Results on disk.
+//! Tests of results on disk.
 
 use std::fs;
 use std::path::Path;
@@ -48,7 +48,7 @@ fn what_cannot_be_written_is_said_in_one_line() {
     assert!(error.to_string().contains("--out DIR") && !error.to_string().contains('\n'), "{error}");
     let error = save(&crate::sample::passed(), &file).unwrap_err();
     assert!(matches!(error, StoreError::Directory { .. }) && error.to_string().contains("not a directory"), "{error}");
-    // A directory where the file should stand: said before anything is measured, and the part is taken away.
+    // A directory at the path of the file: reported before anything is measured, and the part file is removed.
     let blocked = root.path().join("blocked");
     fs::create_dir_all(blocked.join("report.html/x")).unwrap();
     let error = Place::open(&blocked).unwrap_err();

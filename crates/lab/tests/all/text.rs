@@ -1,4 +1,4 @@
-//! The terminal's table.
+//! Tests of the terminal's table.
 
 use linerate_lab::text;
 use linerate_result::{Repeat, RunResult, Test, Timestamp, Unit, parameters};
@@ -21,7 +21,7 @@ fn columns_line_up_and_nothing_is_coloured() {
     println!("{text}");
 }
 
-/// As `qualify` makes it: frames, and a few points of a sweep.
+/// A result like one of `qualify`: frames, and a few points of a sweep.
 #[test]
 fn a_sweep_beside_other_tests_has_a_table_of_its_own() {
     let mut run = crate::sample::passed();

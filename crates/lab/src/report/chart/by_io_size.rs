@@ -1,4 +1,4 @@
-//! Throughput by I/O size: what a sweep measured without a limit on the wire, beside the published table.
+//! Throughput by I/O size: the sweep's points over an unlimited wire, beside the published table.
 
 use linerate_load::fcoe::{Mix, Wire};
 use linerate_result::{RunResult, Unit};
@@ -21,16 +21,16 @@ pub(super) const CHART: Chart = Chart {
     draw,
 };
 
-/// A line: what it is, how it looks, and its points (octets of a request, octets a second) in the order of size.
+/// A line: its name, its look, and its points (bytes per request, bytes per second) in the order of size.
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) look: Look,
-    /// Whether it was measured in this run.
+    /// True if it was measured in this run.
     pub(super) measured: bool,
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// What a run measured of a mix over a wire, in the order of size.
+/// Points that a run measured for a mix over a wire, in the order of size.
 pub(super) fn measured(run: &RunResult, mix: Mix, wire: Wire) -> Vec<(f64, f64)> {
     let all = points(run).into_iter().filter(|point| point.mix == mix && point.wire == wire && point.bytes_per_s > 0.0);
     let mut list: Vec<_> = all.map(|point| (f64::from(point.io_bytes), point.bytes_per_s)).collect();
@@ -55,7 +55,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     lines_of(&lines, page)
 }
 
-/// The drawing of these lines; none if too little of them was measured.
+/// Draws the lines; `None` if too few points were measured.
 pub(super) fn lines_of(lines: &[Line], page: Page) -> Option<Drawing> {
     let points = || lines.iter().flat_map(|line| &line.points);
     if !lines.iter().any(|line| line.measured && line.points.len() >= LEAST_POINTS) {

@@ -1,4 +1,4 @@
-//! Packet rate by frame size, a line a workload and path, with the line rates of Ethernet behind.
+//! Packet rate by frame size, one line per workload and path, with the line rates of Ethernet behind.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) const CHART: Chart = Chart {
     draw,
 };
 
-/// Links whose line rate is drawn where it is in range: name and bit/s.
+/// Links whose line rate is drawn where it is in range: name and bits per second.
 const LINKS: [(&str, f64); 3] = [("10 GbE", 10e9), ("40 GbE", 40e9), ("100 GbE", 100e9)];
 
 struct Point {
@@ -31,7 +31,7 @@ struct Point {
     least: f64,
     greatest: f64,
     counted: Counted,
-    /// The same as a cell.
+    /// `counted` as a cell.
     repeats: Cell,
 }
 
@@ -101,7 +101,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     Some(Drawing { height, body, description, legend, table })
 }
 
-/// The part of a link's line rate that lies in the area, named where it leaves.
+/// The part of a link's line rate that lies in the area, with its name at the end.
 fn reference(name: &str, bits: f64, area: Area, x: &Scale, y: &Scale, (from, to): (f64, f64)) -> maud::Markup {
     let sizes = (0..=96u32).map(|step| from * (to / from).powf(f64::from(step) / 96.0));
     let places: Vec<_> = sizes
@@ -112,17 +112,17 @@ fn reference(name: &str, bits: f64, area: Area, x: &Scale, y: &Scale, (from, to)
     html! {
         (plot::path(&places, "reference"))
         @if let Some(&(right, low)) = places.last() && places.len() > 8 {
-            // Beside its end; above the axis if it ends there.
+            // Beside the end of the line; above the axis if the line ends there.
             (plot::label(right + 6.0, (low + 4.0).min(area.bottom - 6.0), Anchor::Start, "reference-name", name))
         }
     }
 }
 
-/// Rates in the order of size, by what makes one comparable with the next.
+/// Rates in the order of size, grouped into series of comparable points.
 fn series(run: &RunResult) -> Vec<(String, Vec<Point>)> {
     let mut series: Vec<(String, Vec<Point>)> = Vec::new();
     let mut places = BTreeMap::new();
-    // A rate that was asked for says nothing of what can be reached.
+    // A paced rate does not show the rate that can be reached.
     for test in run.tests.iter().filter(|test| test.workload != "paced") {
         let Some(point) = point(test) else { continue };
         let name = name(test);
@@ -132,7 +132,7 @@ fn series(run: &RunResult) -> Vec<(String, Vec<Point>)> {
         });
         series[place].1.push(point);
     }
-    // What was sent comes first: where nothing is lost, what was received lies under it.
+    // Rates sent are drawn first: where nothing is lost, the rate received is at the same place, and drawn on top.
     series.sort_by_key(|(name, _)| name.starts_with("rx"));
     for (_, points) in &mut series {
         points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
@@ -140,7 +140,7 @@ fn series(run: &RunResult) -> Vec<(String, Vec<Point>)> {
     series
 }
 
-/// A colour for each series; what was received has the colour of what was sent.
+/// Look of each series; a rate received has the colour of the rate sent.
 fn looks(series: &[(String, Vec<Point>)]) -> Vec<Option<Look>> {
     let (mut looks, mut colours): (Vec<Option<Look>>, _) = (Vec::new(), 0..);
     for (name, _) in series {
@@ -163,7 +163,7 @@ fn point(test: &Test) -> Option<Point> {
     Some(Point { bytes, median, least: positive(value.least), greatest: positive(value.greatest), counted, repeats })
 }
 
-/// Workload, path of the first sender (or first port), and how many sent if it was not one.
+/// Workload, path of the first sender (or first port), and the number of senders if there are several.
 fn name(test: &Test) -> String {
     let port = test.ports.iter().find(|port| port.role != Role::Rx).or(test.ports.first());
     let path = port.map_or("", |port| if port.path.is_empty() { &port.name } else { &port.path });

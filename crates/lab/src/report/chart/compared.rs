@@ -1,4 +1,4 @@
-//! This run's values beside published and peers' figures: pairs of bars from nought.
+//! This run's values beside published figures and peers' figures: pairs of bars from zero.
 
 use linerate_result::{Comparison, RunResult};
 use maud::html;
@@ -19,13 +19,13 @@ pub(super) const CHART: Chart = Chart {
     draw,
 };
 
-/// Pairs drawn; more are in the table.
+/// Greatest number of pairs drawn; the rest is in the table.
 const PAIRS: usize = 16;
 
 fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     let known =
         |c: &&Comparison| [c.ours, c.value].iter().all(|number| number.known().is_some_and(|number| number >= 0.0));
-    // A sweep's stand in a table of their own, side by side.
+    // Points of a sweep have a table of their own.
     let of_sweep = |c: &&Comparison| run.tests.iter().any(|test| test.id == c.test && test.workload == WORKLOAD);
     let pairs: Vec<&Comparison> = run.comparisons.iter().filter(known).filter(|c| !of_sweep(c)).collect();
     if pairs.is_empty() {
@@ -33,7 +33,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     }
     let higher = |pair: &Comparison| [pair.ours, pair.value].iter().filter_map(|n| n.known()).fold(0.0, f64::max);
     let pair_height = 66.0;
-    // Room to the right of the longest bar for its value.
+    // Space to the right of the longest bar for its value.
     let room = page.width() - 110.0;
     let body = html! {
         @for (pair, index) in pairs.iter().take(PAIRS).zip(0u32..) {
@@ -48,7 +48,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
                 rect x="0" y=(plot::px(y)) width=(plot::px(end.max(1.0))) height="17" rx="2" class=(format!("bar {class}")) {
                     title { (format!("{name}: {}", value(number, &pair.unit))) }
                 }
-                // The name stands in the bar if that is long enough, otherwise after the value.
+                // The name is placed in the bar if that is long enough, otherwise after the value.
                 @let inside = end > plot::width(name) + 12.0;
                 @if inside { (plot::label(8.0, y + 13.0, Anchor::Start, &format!("in-bar on-{class}"), name)) }
                 @let after = value(number, &pair.unit);

@@ -1,4 +1,5 @@
-//! Latency by percentile, as HdrHistogram's plots: each step to the right is a tenth of the frames before.
+//! Latency by percentile, as in HdrHistogram's plots: each step to the right leaves a tenth of the frames of the step
+//! before.
 
 use linerate_result::{Latency, RunResult, Test, Unit};
 use maud::html;
@@ -19,11 +20,12 @@ pub(super) const CHART: Chart = Chart {
     draw,
 };
 
-/// Places of [`Latency::quantiles`] on the axis: -log10 of the share of slower frames, the maximum one beyond the last.
+/// Positions of [`Latency::quantiles`] on the axis: -log10 of the share of slower frames, the maximum one beyond the
+/// last.
 const PLACES: [f64; 7] = [0.0, 0.301, 1.0, 2.0, 3.0, 4.0, 5.0];
 
 fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
-    // Round trips of frames and requests with a long queue would press each other flat.
+    // Round trips of frames and of queued requests differ too much for one scale.
     let of_sweep = |test: &&Test| test.workload == WORKLOAD;
     let frames = run.tests.iter().any(|test| test.latency.is_some() && !of_sweep(&test));
     let series: Vec<(String, &Latency)> = run
@@ -83,7 +85,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     Some(Drawing { height, body, description, legend, table })
 }
 
-/// A round time without the digits that say nothing: `3 µs`.
+/// A round time without insignificant digits: `3 µs`.
 fn tick(ns: f64) -> String {
     let (scale, unit) = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")]
         .into_iter()

@@ -1,8 +1,8 @@
-//! Charts: inline SVG, no script. One file and one row of [`CHARTS`] add one.
+//! Charts: inline SVG without scripts. A chart is added by one file and one row of [`CHARTS`].
 //!
-//! A chart is drawn twice, for wide and for narrow pages, so that its letters keep their size; the style sheet shows one.
-//! Its numbers stand below it in a table, which is also what a screen reader gets to read. Of what has
-//! too few points nothing is drawn: every figure stands in a table of the report anyway.
+//! A chart is drawn twice, for wide and for narrow pages, so that its letters keep their size; the style sheet shows
+//! one of the two. Its numbers are below it in a table, which screen readers also read. A chart with too few points is
+//! not drawn: every figure is in a table of the report anyway.
 
 mod by_io_size;
 mod by_size;
@@ -22,29 +22,29 @@ use crate::table::Table;
 
 /// A chart of the report.
 pub struct Chart {
-    /// Names it in the page.
+    /// Identifier in the page.
     pub id: &'static str,
-    /// What it shows, a line.
+    /// Title, one line.
     pub title: &'static str,
-    /// How to read it, a sentence or two.
+    /// Explanation of how to read the chart, a sentence or two.
     pub reading: &'static str,
-    /// How it stands on paper.
+    /// Placement on paper.
     paper: Paper,
-    /// Draws it for a page of that width; none if too little of it was measured.
+    /// Draws the chart for a page of that width; `None` if too few points were measured.
     draw: fn(&RunResult, Page) -> Option<Drawing>,
 }
 
-/// How a chart stands on paper.
+/// Placement of a chart on paper.
 enum Paper {
-    /// Two beside each other.
+    /// Half the width, two charts beside each other.
     Half,
-    /// In the whole width.
+    /// Full width.
     Full,
-    /// Left out: too long.
+    /// Left out, because it is too long.
     Never,
 }
 
-/// Points that the longest line of a chart must have: fewer are read more easily in a table.
+/// Points that the longest line of a chart must have: fewer are easier to read in a table.
 const LEAST_POINTS: usize = 4;
 
 /// Every chart, in the order of the report.
@@ -81,7 +81,7 @@ impl Page {
         }
     }
 
-    /// `wide` or `narrow`, by the page.
+    /// Selects `wide` or `narrow` by the page.
     fn pick<T>(self, wide: T, narrow: T) -> T {
         match self {
             Self::Wide => wide,
@@ -94,18 +94,18 @@ impl Page {
 struct Drawing {
     /// Height, px; the width is the page's.
     height: f64,
-    /// What stands in the `svg` element.
+    /// Content of the `svg` element.
     body: Markup,
-    /// What is to be seen, for those who cannot see it.
+    /// Description of the drawing for screen readers.
     description: String,
-    /// Names of the series that are drawn, and how they look; a remark has no look.
+    /// Names of the series that are drawn, and their looks; a remark has no look.
     legend: Vec<(Option<plot::Look>, String)>,
-    /// The numbers.
+    /// The numbers as a table.
     table: Table,
 }
 
 impl Chart {
-    /// Class of its section.
+    /// Class of the chart's section.
     pub(super) fn class(&self) -> &'static str {
         match self.paper {
             Paper::Half => "half",
@@ -114,7 +114,7 @@ impl Chart {
         }
     }
 
-    /// The chart with its legend and numbers; none if too little of it was measured.
+    /// The chart with its legend and numbers; `None` if too few points were measured.
     pub(super) fn body(&self, run: &RunResult) -> Option<Markup> {
         let (wide, narrow) = ((self.draw)(run, Page::Wide)?, (self.draw)(run, Page::Narrow)?);
         Some(html! {

@@ -1,4 +1,4 @@
-//! Each test's value over time: small multiples, each on its own scale from nought.
+//! Each test's value over time: small multiples, each on its own scale from zero.
 
 use linerate_result::{RunResult, Sample, Test};
 use maud::{Markup, html};
@@ -19,16 +19,16 @@ pub(super) const CHART: Chart = Chart {
     draw,
 };
 
-/// Panels drawn; further tests are in the table.
+/// Greatest number of panels drawn; further tests are in the table.
 const PANELS: usize = 24;
 
-/// Samples that a panel needs: fewer are the repeats, which stand in the test's details.
+/// Samples that a panel needs: fewer are just the repeats, which are in the test's details.
 const SAMPLES: usize = 8;
 
 /// Points of a line; more samples are gathered into bands.
 const POINTS: usize = 160;
 
-/// Samples of one stretch of time.
+/// Samples of one interval of time.
 struct Stretch {
     t: f64,
     mean: f64,

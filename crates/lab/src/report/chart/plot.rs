@@ -1,14 +1,14 @@
-//! Parts of a drawing: lines, marks, labels, axes. Looks are classes of the page's style sheet.
+//! Parts of a drawing: lines, marks, labels, axes. Their looks are classes of the page's style sheet.
 
 use maud::{Markup, html};
 
 use super::scale::Scale;
 
-/// Colours, each with a mark of its own. What has none is left to the table.
+/// Number of colours, each with its own mark. A series without a colour is shown in the table only.
 pub(super) const COLOURS: usize = 6;
 
-/// How a series is told apart: by its colour and mark, and by whether it is solid or hollow. A hollow mark is larger, so
-/// that the solid one of the same place and colour shows inside it.
+/// Look of a series: colour and mark, solid or hollow. A hollow mark is larger, so that the solid one of the same place
+/// and colour shows inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     colour: usize,
@@ -16,26 +16,26 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Where there is one series only.
+    /// Look for a single series.
     pub(super) const FIRST: Self = Self { colour: 0, hollow: false };
 
-    /// A solid one; none when the colours are used up.
+    /// Solid look of that colour; `None` when the colours are used up.
     pub(super) fn solid(colour: usize) -> Option<Self> {
         (colour < COLOURS).then_some(Self { colour, ..Self::FIRST })
     }
 
-    /// The hollow one of the same colour.
+    /// Hollow look of the same colour.
     pub(super) fn hollow(self) -> Self {
         Self { hollow: true, ..self }
     }
 
-    /// Class of its line.
+    /// Class of the line.
     pub(super) fn line(self) -> String {
         format!("series{} s{}", if self.hollow { " dotted" } else { "" }, self.colour)
     }
 }
 
-/// Where the values of a drawing stand, leaving room for labels.
+/// Area of a drawing for the values, leaving room for labels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Area {
     pub(super) left: f64,
@@ -44,12 +44,12 @@ pub(super) struct Area {
     pub(super) bottom: f64,
 }
 
-/// A coordinate with a tenth of a pixel.
+/// Text of a coordinate with one decimal.
 pub(super) fn px(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// Where a label stands relative to its point.
+/// Position of a label relative to its point.
 #[derive(Clone, Copy)]
 pub(super) enum Anchor {
     Start,
@@ -146,7 +146,7 @@ pub(super) fn columns(area: Area, marks: &[(f64, String)]) -> Markup {
     }
 }
 
-/// About how wide a label is, in the style sheet's 13 px.
+/// Estimated width of a label in the style sheet's 13 px letters, px.
 pub(super) fn width(text: &str) -> f64 {
     f64::from(u32::try_from(text.chars().count()).unwrap_or(u32::MAX)) * 7.2
 }

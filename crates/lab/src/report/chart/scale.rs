@@ -1,4 +1,4 @@
-//! From values to places on the page. Scales never divide by nought, so no coordinate is NaN.
+//! Mapping of values to coordinates. Scales never divide by zero, so no coordinate is NaN.
 
 /// A straight or logarithmic scale.
 #[derive(Clone, Copy, Debug)]
@@ -10,26 +10,26 @@ pub(super) struct Scale {
     logarithmic: bool,
 }
 
-/// Values that a chart can show; what lies outside is held to these bounds.
+/// Smallest and largest value that a chart can show; other values are clamped.
 pub(super) const SMALLEST: f64 = 1e-3;
 pub(super) const LARGEST: f64 = 1e15;
 
 impl Scale {
-    /// Values `from..=to` on places `start..=end`. An empty range becomes one around its value.
+    /// Maps values `from..=to` to coordinates `start..=end`. An empty range is extended.
     pub(super) fn linear(from: f64, to: f64, start: f64, end: f64) -> Self {
         let (from, to) = (from.clamp(-LARGEST, LARGEST), to.clamp(-LARGEST, LARGEST));
         let to = if to > from { to } else { from + 1.0 };
         Self { from, to, start, end, logarithmic: false }
     }
 
-    /// The same by the values' logarithms.
+    /// As [`Scale::linear`], by the logarithms of the values.
     pub(super) fn logarithmic(from: f64, to: f64, start: f64, end: f64) -> Self {
         let (from, to) = (from.clamp(SMALLEST, LARGEST), to.clamp(SMALLEST, LARGEST));
         let (from, to) = if to > from { (from, to) } else { (from / 2.0, from * 2.0) };
         Self { from, to, start, end, logarithmic: true }
     }
 
-    /// The place of `value`, held to the scale's ends.
+    /// Coordinate of `value`, clamped to the ends of the scale.
     pub(super) fn at(&self, value: f64) -> f64 {
         let value = value.clamp(self.from, self.to);
         let share = if self.logarithmic {
@@ -44,8 +44,8 @@ impl Scale {
         (self.from..=self.to).contains(&value)
     }
 
-    /// Round values inside the scale, about `wanted` of them. On a logarithmic one: 1, 2 and 5 of each decade while there
-    /// is room, then 1 only.
+    /// Round values inside the scale, about `wanted` of them. On a logarithmic scale: 1, 2 and 5 of each decade while
+    /// there is room, then 1 only.
     pub(super) fn ticks(&self, wanted: usize) -> Vec<f64> {
         if self.logarithmic { self.decades(wanted) } else { self.steps(wanted) }
     }
@@ -72,7 +72,7 @@ impl Scale {
         let step = step.unwrap_or(10.0 * decade);
         let mut marks = Vec::new();
         let mut mark = (self.from / step).ceil() * step;
-        // Bounded apart from the arithmetic: a mark that does not grow must not hang the report.
+        // The number of marks is bounded too: a mark that does not grow must not hang the report.
         while mark <= self.to && marks.len() <= 2 * wanted + 2 {
             marks.push(mark);
             mark += step;

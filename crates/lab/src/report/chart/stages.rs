@@ -1,4 +1,4 @@
-//! Where each nanosecond goes: a bar a column, its stages one behind the other, all on one scale.
+//! Time of each stage: one bar per column, with its stages end to end, all on one scale.
 
 use linerate_load::profile::Direction;
 use linerate_result::{How, RunResult, Stage, Test};
@@ -25,15 +25,15 @@ pub(super) const CHART: Chart = Chart {
 /// One bar.
 struct Bar {
     title: String,
-    /// Name and time; none for a stage that was not measured.
+    /// Name and time of each stage; no time for a stage that was not measured.
     parts: Vec<(String, Option<Time>)>,
-    /// Sum of the stages as they were measured, ns.
+    /// Sum of the stages as measured, ns.
     sum: f64,
-    /// The way as a whole, measured otherwise.
+    /// Time of the whole path, measured separately, ns.
     whole: Option<f64>,
 }
 
-/// Bars drawn; more are in the table.
+/// Greatest number of bars drawn; the rest is in the table.
 const BARS: usize = 16;
 const BAR: f64 = 20.0;
 const KEY: f64 = 18.0;
@@ -45,7 +45,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
         return None;
     }
     let ours = measured.iter().map(|(test, how)| bar(test, *how));
-    // What was published is about the way out.
+    // The published figures are for transmission.
     let out = run.tests.iter().any(|test| test.workload == Direction::Tx.workload());
     let published = out.then(published::ether_output).and_then(|rows| of_2012(&rows.ok()?));
     let bars: Vec<Bar> = ours.take(BARS).chain(published).collect();
@@ -102,7 +102,7 @@ fn bar(test: &Test, how: How) -> Bar {
     Bar { title: format!("{title}, by {}", how.name()), parts, sum, whole }
 }
 
-/// The published one: its parts that are told for the case without a flow table, and what they leave.
+/// The bar of 2012: the parts published for the case without a flow table, and the rest.
 fn of_2012(rows: &[EtherOutput]) -> Option<Bar> {
     let [whole, resolve, _, header] = rows else { return None };
     let part = |row: &EtherOutput| (row.stage.trim_start_matches("of which ").to_owned(), Some(Time::Is(row.most)));
@@ -112,7 +112,7 @@ fn of_2012(rows: &[EtherOutput]) -> Option<Bar> {
 }
 
 impl Bar {
-    /// Of the stages that have a length.
+    /// Total length of the drawn stages, ns.
     fn length(&self) -> f64 {
         self.parts.iter().filter_map(|(_, time)| *time).map(Time::length).sum()
     }
@@ -123,12 +123,12 @@ impl Bar {
     }
 }
 
-/// Class of a stage's colour: beyond the sixth the colours come again, lighter, and then lighter still.
+/// Class of a stage's colour: after the sixth stage the colours repeat, lighter, and then lighter still.
 fn colour(index: usize) -> String {
     format!("stage s{}{}", index % COLOURS, ["", " again", " light again"][index / COLOURS % 3])
 }
 
-/// What is said below a bar: text, and where it stands (x, row).
+/// Labels below a bar: text and position (x, row).
 fn keys(bar: &Bar, width: f64) -> Vec<(String, f64, f64)> {
     let (mut x, mut row) = (0.0, 0.0);
     let mut keys = Vec::new();
@@ -179,7 +179,7 @@ fn drawn(
                     class=(colour(name)) { title { (format!("{name}: {}", time.long())) } }
                 @let text = time.short();
                 @if end - start > plot::width(&text) + 6.0 {
-                    // On the lighter colours dark letters read better.
+                    // Dark letters are easier to read on the lighter colours.
                     @let class = if colour(name).ends_with("again") { "in-bar" } else { "in-bar on-ours" };
                     (plot::label((start + end) / 2.0, y + BAR / 2.0 + 5.0, Anchor::Middle, class, &text))
                 }

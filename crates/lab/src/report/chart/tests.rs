@@ -1,4 +1,4 @@
-//! Every chart on nothing, on few points, and on extremes.
+//! Tests of every chart on an empty result, on few points, and on extreme values.
 
 use linerate_result::{
     Comparison, How, Kind, Latency, Number, Parameter, PortUsed, Repeat, Role, RunResult, Sample, Stage, Test,
@@ -44,7 +44,7 @@ fn run(values: &[f64]) -> RunResult {
     run
 }
 
-/// Two drawings, each with a title and a description, and no coordinate that is not a number.
+/// Checks that there are two drawings, each with a title and a description, and that no coordinate is NaN or infinite.
 fn check(run: &RunResult) {
     for chart in CHARTS {
         let Some(html) = chart.body(run).map(maud::Markup::into_string) else { continue };
@@ -82,7 +82,7 @@ fn fewer_than_four_points_are_no_chart() {
         assert!(chart.body(&sizes(3)).is_none() && chart.body(&sizes(4)).is_some(), "{id}");
         check(&sizes(4));
     }
-    // Three repeats are no curve.
+    // Three samples are no curve.
     let over_time = CHARTS.iter().find(|chart| chart.id == "over-time").unwrap();
     let mut run = run(&[1e6]);
     run.tests[0].samples = vec![Sample { t_s: 1.0.into(), value: 1e6.into() }; 3];
@@ -107,7 +107,7 @@ fn charts_have_names_of_their_own() {
     }
 }
 
-/// Three paths, sent and received, and a rate of two ports: seven lines, each named with its mark.
+/// Three paths, each sent and received, and a rate of two ports: seven lines, each named and marked.
 #[test]
 fn what_was_received_is_drawn_beside_what_was_sent() {
     let mut run = run(&[]);

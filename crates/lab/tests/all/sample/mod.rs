@@ -28,7 +28,7 @@ fn port(name: &str, role: Role, path: &str) -> PortUsed {
     }
 }
 
-/// A wobble in -1..1 that is the same in every run.
+/// Pseudo-random number in -1..1, the same in every run.
 fn wobble(step: u32) -> f64 {
     let x = f64::from(step);
     ((x * 12.9898).sin() * 43758.5453).fract()
@@ -244,7 +244,7 @@ pub(crate) fn passed() -> RunResult {
     run
 }
 
-/// The same with frames missing, a signal, and an outcome to match.
+/// The same run with missing frames, a signal, and a matching outcome.
 pub(crate) fn failed() -> RunResult {
     let mut run = passed();
     run.outcome = Outcome::Failed;
