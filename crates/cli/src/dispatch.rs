@@ -1,4 +1,4 @@
-//! Does what the words of the command line ask for: finds the command, by the root or by its name, and runs it.
+//! Execution of a command line: finds the command, through clap's root or by its name, and runs it.
 
 use crate::commands::root::{NAME, root};
 use crate::commands::{COMMANDS, Command, Outcome, Reader};
@@ -8,13 +8,13 @@ use crate::wrong;
 use clap::error::ErrorKind;
 use std::process::ExitCode;
 
-/// Does what the words behind the program's name ask for. Who it is that speaks, and how it ended.
+/// Runs the command that the words name. Returns the name for messages, and the outcome.
 pub(crate) fn obey(called: &str, words: &[String]) -> (String, Outcome) {
     let named = |name: &str| COMMANDS.iter().find(|command| command.name == name);
     if let Some(Command { name, reader: Reader::Itself { run, .. } }) = named(called) {
         return ((*name).to_owned(), run(words));
     }
-    // Its words may be anything: clap would take `--` away.
+    // The words of such a command may be anything: clap would take `--` away.
     if let Some((first, rest)) = words.split_first()
         && let Some(Command { name, reader: Reader::Itself { run, .. } }) = named(first)
     {
@@ -45,7 +45,7 @@ fn said(text: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The subcommand that the words have come to, and how one types it.
+/// The subcommand that the words lead to, and the words that one types for it.
 fn reached<'a>(root: &'a clap::Command, words: &[String]) -> (&'a clap::Command, String) {
     let (mut command, mut path) = (root, NAME.to_owned());
     for word in words.iter().filter(|word| *word != "help") {

@@ -1,6 +1,6 @@
 //! The `linerate` command: arguments in, text and exit codes out.
 //!
-//! Called by the name of a program that it stands in for (`pkt-gen`), it behaves as that program.
+//! Called by the name of a program that it replaces (`pkt-gen`), it behaves like that program.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
-//! Standard output and standard error: the one way in which commands print.
+//! Standard output and standard error: all commands print through this module.
 //!
-//! `println!` and `eprintln!` panic when nobody takes what they write. Here a failed write is noted, and [`failure`] says at
-//! the end what it makes of the exit code: a reader that is gone ends the command at once and in silence, with SIGPIPE's
-//! code; after any other failure, which is said when it happens, the command goes on and ends with 1. Lines on standard
-//! error that cannot be written are lost: there is nowhere left to say so.
+//! `println!` and `eprintln!` panic when a write fails. Here a failed write is recorded, and [`failure`] gives the
+//! resulting exit code at the end: a closed pipe ends the command at once, without a message, with SIGPIPE's code;
+//! after any other failure, which is reported when it happens, the command continues and ends with 1. Lines that cannot
+//! be written to standard error are lost.
 
 use linerate_load::pktgen::Output;
 use linerate_rt::Stop;
@@ -12,36 +12,36 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-/// The signal by which a reader that is gone ends programs that do not ask for it to be otherwise.
+/// Signal that by default ends a program whose reader is gone.
 const SIGPIPE: u8 = 13;
 
-/// Nothing has failed; the reader is gone; something else.
+/// States of standard output: no failure; reader gone; another failure.
 const FINE: u8 = 0;
 const GONE: u8 = 1;
 const FAILED: u8 = 2;
 
-/// The first failure of a write to standard output. Only its own value counts, so no order of memory matters.
+/// The first failure of a write to standard output. Only its own value counts, so relaxed memory order is sufficient.
 static FAILURE: AtomicU8 = AtomicU8::new(FINE);
-/// Asked when the reader is gone.
+/// Stop that is requested when the reader is gone.
 static STOP: OnceLock<Stop> = OnceLock::new();
 
 /// Prints a result to standard output.
 pub(crate) fn print(text: &str) {
-    // Noted below.
+    // A failure is recorded in `noted`.
     let _ = Stdout.write_all(text.as_bytes());
 }
 
-/// Prints a line that is no result to standard error.
+/// Prints a line that is not a result to standard error.
 pub(crate) fn remark(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Standard output and standard error as pkt-gen and its kin write them.
+/// Standard output and standard error for the output of pkt-gen and similar commands.
 pub(crate) fn output(documents: bool, stop: &Stop) -> Arc<Output> {
     Arc::new(Output::new(Box::new(Stdout), Box::new(io::stderr()), documents, stop))
 }
 
-/// Has a command stop when nobody reads its results any more.
+/// Lets a lost reader of standard output request the stop of a command.
 pub(crate) fn stop_when_unread(stop: &Stop) {
     if FAILURE.load(Relaxed) == GONE {
         stop.ask(SIGPIPE);
@@ -49,17 +49,17 @@ pub(crate) fn stop_when_unread(stop: &Stop) {
     STOP.get_or_init(|| stop.clone());
 }
 
-/// Notes that nobody reads standard output any more, where something else than [`Stdout`] writes to it.
+/// Records that the reader of standard output is gone, for code that does not write through [`Stdout`].
 pub(crate) fn unread() {
     let _ = noted::<()>(Err(ErrorKind::BrokenPipe.into()));
 }
 
-/// Whether the reader of standard output is gone: a command then ends in silence.
+/// True if the reader of standard output is gone: a command then ends without a message.
 pub(crate) fn is_unread() -> bool {
     FAILURE.load(Relaxed) == GONE
 }
 
-/// The exit code that a failed write asks for, whatever else the command came to.
+/// Exit code after a failed write, which replaces the command's own.
 pub(crate) fn failure() -> Option<ExitCode> {
     match FAILURE.load(Relaxed) {
         FINE => None,
@@ -78,7 +78,7 @@ pub(crate) fn renews() -> bool {
     io::stderr().is_terminal() && !dumb(|name| std::env::var_os(name))
 }
 
-/// A terminal that knows no escape sequences says so in TERM; NO_COLOR, if it is set and not empty, asks for none
+/// True if the environment permits colours: TERM names a terminal with escape sequences, and NO_COLOR is unset or empty
 /// (no-color.org).
 fn wanted(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
     !dumb(&variable) && variable("NO_COLOR").is_none_or(|value| value.is_empty())
@@ -88,8 +88,8 @@ fn dumb(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
     variable("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
 }
 
-/// Standard output; what fails is noted. Each write goes out at once: what stays in a buffer until the process ends is lost
-/// in silence when it cannot be written then.
+/// Standard output; failures are recorded. Each write is flushed at once: data still buffered at the end of the process
+/// would be lost without a message if it could not be written.
 pub(crate) struct Stdout;
 
 impl Write for Stdout {

@@ -1,27 +1,27 @@
-//! Progress on standard error: one line that is written over on a terminal, a line a step elsewhere.
+//! Progress on standard error: one line that is overwritten on a terminal, one line per step elsewhere.
 
 use crate::print::{remark, renews};
 use linerate_lab::progress::Step;
 use std::io::Write;
 
-/// Carriage return; no wrapping, so that a line longer than the terminal is wide stays one line; the line; the rest of the
-/// old one erased; wrapping again.
+/// Escape sequences around a line: carriage return and wrapping off, so that a long line stays one line; then the rest
+/// of the old line erased, and wrapping on.
 const BEFORE: &str = "\r\x1b[?7l";
 const AFTER: &str = "\x1b[K\x1b[?7h";
 
-/// Shows steps. What it showed on a terminal is erased at its end.
+/// Shows steps. On a terminal the line is erased at the end.
 pub(crate) struct Progress {
     renews: bool,
     shown: bool,
 }
 
 impl Progress {
-    /// Nothing shown yet.
+    /// Progress that shows nothing yet.
     pub(crate) fn new() -> Self {
         Self { renews: renews(), shown: false }
     }
 
-    /// Shows a step in place of the one before.
+    /// Shows a step in place of the previous one.
     pub(crate) fn step(&mut self, step: &Step) {
         if self.renews {
             self.line(&step.to_string());
@@ -33,7 +33,7 @@ impl Progress {
     fn line(&mut self, text: &str) {
         let text: String = text.chars().filter(|c| !c.is_control()).collect();
         let mut stream = std::io::stderr();
-        // Whoever does not see it misses no result.
+        // A lost progress line costs no result.
         let _ = stream.write_all(format!("{BEFORE}{text}{AFTER}").as_bytes()).and_then(|()| stream.flush());
         self.shown = !text.is_empty();
     }

@@ -1,4 +1,4 @@
-//! Why a command did not do what was asked: one line on standard error, and an exit code.
+//! Error of a command: one line on standard error, and an exit code.
 
 use linerate_load::pktgen::Refusal;
 use linerate_port::path::shown;
@@ -7,7 +7,7 @@ use std::fmt;
 
 pub(crate) use crate::print::print;
 
-/// One line, and whether it is the user's to mend on the command line.
+/// One line, and the kind of error: usage errors can be mended on the command line.
 #[derive(Debug)]
 pub(crate) struct Trouble {
     line: String,
@@ -15,17 +15,17 @@ pub(crate) struct Trouble {
 }
 
 impl Trouble {
-    /// Something is wrong with what was typed.
+    /// Error in the command line.
     pub(crate) fn usage(line: impl Into<String>) -> Self {
         Self { line: line.into(), usage: true }
     }
 
-    /// Something else failed.
+    /// Any other error.
     pub(crate) fn failed(line: impl Into<String>) -> Self {
         Self { line: line.into(), usage: false }
     }
 
-    /// 2 for usage, otherwise 1.
+    /// Exit code: 2 for usage, otherwise 1.
     pub(crate) fn exit_code(&self) -> u8 {
         if self.usage { 2 } else { 1 }
     }
@@ -33,7 +33,7 @@ impl Trouble {
 
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Whatever went into it, it is one line.
+        // Line breaks are replaced, whatever the text holds.
         f.write_str(&shown(&self.line).replace(['\n', '\r'], " "))
     }
 }

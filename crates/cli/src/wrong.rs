@@ -1,4 +1,4 @@
-//! What is wrong with a command line: each of clap's errors as one line that names the argument and the mend.
+//! Errors in a command line: turns each of clap's errors into one line that names the argument and the mend.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
@@ -6,7 +6,7 @@ use linerate_port::nearest;
 use std::error::Error;
 use std::num::{IntErrorKind, ParseIntError};
 
-/// The line. `command` is what the words have come to, `path` how one types it.
+/// The line. `command` is the command that the words lead to, `path` the words that one types for it.
 pub(crate) fn line(error: &clap::Error, command: &Command, path: &str, words: &[String]) -> String {
     let wrong = Wrong { error, command, path, words };
     match error.kind() {
@@ -63,7 +63,7 @@ impl Wrong<'_> {
             let why = if takes { "one word too many" } else { "no word is taken here" };
             return format!("{named}: {why}; leave it out{}", self.or_help());
         }
-        // Of `-time`, which is a cluster of letters, clap names the first.
+        // For `-time`, which is a cluster of letters, clap names the first letter.
         let typed = self.words.iter().find(|word| **word == argument).or_else(|| {
             let cluster = |word: &&String| !argument.starts_with("--") && word.starts_with(&argument);
             self.words.iter().find(cluster)
@@ -102,7 +102,7 @@ impl Wrong<'_> {
         }
     }
 
-    /// What no case is for: all that clap says before its usage.
+    /// All other kinds of errors: clap's text before its usage.
     fn other(&self) -> String {
         let text = self.error.to_string();
         let lines = text.lines().take_while(|line| !line.starts_with("Usage:")).map(str::trim);
@@ -130,7 +130,7 @@ impl Wrong<'_> {
         format!(", or see `{} --help`", self.path)
     }
 
-    /// What an argument is, behind a colon, from its help.
+    /// Description of an argument, behind a colon, from its help.
     fn about(&self, argument: &str) -> String {
         let found = self.command.get_arguments().find(|known| name(&known.to_string()) == name(argument));
         let help = found.and_then(Arg::get_help).map(ToString::to_string).unwrap_or_default();
@@ -147,7 +147,7 @@ impl Wrong<'_> {
     }
 }
 
-/// What to give instead of a word that is none of these.
+/// Proposal to replace an unknown word.
 fn mend<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match nearest(typed, known.iter().copied()) {
@@ -156,18 +156,18 @@ fn mend<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// `--time` of `--time <MS>`, `FILE` of `[FILE]...`.
+/// Name of an argument: `--time` for `--time <MS>`, `FILE` for `[FILE]...`.
 fn name(argument: &str) -> &str {
     let name = argument.split([' ', '=']).next().unwrap_or(argument);
     name.trim_end_matches("...").trim_matches(['<', '>', '[', ']'])
 }
 
-/// A user's text fit for one line.
+/// User's text without control characters, at most 80 characters.
 fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(80).collect()
 }
 
-/// Why a value is none, with or without what to give instead.
+/// Reason why a value is refused, with or without a proposal.
 enum Reason {
     Mended(String),
     Bare(String),
@@ -185,7 +185,7 @@ fn reason(error: &(dyn Error + 'static)) -> Reason {
         return Reason::Bare(if large { "too large a number" } else { "not a whole number" }.to_owned());
     }
     let text = error.to_string();
-    // As clap's ranges say it: "5 is not in 10..=600000".
+    // Message of clap's ranges: "5 is not in 10..=600000".
     if let Some((least, most)) = text.split_once(" is not in ").and_then(|(_, range)| range.split_once("..=")) {
         return Reason::Mended(format!("give a number from {least} to {most}"));
     }

@@ -34,7 +34,7 @@ pub(super) const COMMAND: Command =
                         ended early by signal n"
 )]
 struct Arguments {
-    /// Which benches; `linerate bench list` lists them.
+    /// Benches to run; `linerate bench list` lists them.
     #[arg(value_name = "NAME", value_parser = known())]
     names: Vec<String>,
     /// Milliseconds that each measurement of linerate takes, 50 to 60000.
@@ -54,7 +54,7 @@ struct Arguments {
     history: Option<PathBuf>,
 }
 
-/// Every bench, and `list`.
+/// Parser of the names of all benches, and `list`.
 fn known() -> PossibleValuesParser {
     PossibleValuesParser::new(BENCHES.iter().map(|bench| bench.name).chain(["list"]))
 }
@@ -88,7 +88,7 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
         if !parsed.json {
             print(&text(&compared));
         }
-        // What was cut short has fewer rounds than its neighbours in the history.
+        // A bench that was cut short has fewer rounds than its neighbours in the history.
         if let Some(history) = history.as_mut().filter(|_| !stop.asked()) {
             unwritten = unwritten.or(history.add(&compared).err());
         }

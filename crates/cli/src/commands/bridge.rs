@@ -29,7 +29,7 @@ struct Arguments {
     /// Print a line each way so often, in milliseconds; 0 is never.
     #[arg(short = 'T', value_name = "MS", default_value_t = 0)]
     report: u64,
-    /// How the thread waits.
+    /// Wait mode of the thread.
     #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait())]
     wait: WaitMode,
 }

@@ -1,4 +1,4 @@
-//! What commands with an IP host on their port take, and what it counted.
+//! Arguments and counters of commands that have an IP host on their port.
 
 use super::shared::one_of;
 use crate::trouble::Trouble;
@@ -8,7 +8,7 @@ use linerate_rt::net::{Ip, SERVICES, Service, Services};
 use linerate_stack::{Cidr, Route};
 use std::net::IpAddr;
 
-/// An IP host beside what the command is for.
+/// Arguments for an IP host beside the command's own purpose.
 #[derive(Args)]
 pub(super) struct IpArguments {
     /// Be an IP host too on the same port and with the same MAC address: an address with its network, as 10.0.0.2/24; it
@@ -23,24 +23,24 @@ pub(super) struct IpArguments {
     pub(super) services: Vec<&'static Service>,
 }
 
-/// A service by its name.
+/// Parser of a service's name.
 pub(super) fn service() -> impl clap::builder::TypedValueParser<Value = &'static Service> {
     one_of(SERVICES.iter().map(|row| (row.name, row)))
 }
 
-/// A route as it is typed.
+/// Parses a route as it is typed.
 pub(super) fn route(text: &str) -> Result<Route, String> {
     let (to, via) = text.split_once('=').ok_or("write it as 0.0.0.0/0=10.0.0.1")?;
     let via: IpAddr = via.parse().map_err(|_| format!("'{via}' is no IPv4 or IPv6 address"))?;
     Ok(Route { to: to.parse().map_err(|e: linerate_stack::CidrError| e.to_string())?, via: Some(via) })
 }
 
-/// Puts routes in force.
+/// Sets routes.
 pub(super) fn set_routes(ip: &mut Ip, routes: &[Route]) -> Result<(), Trouble> {
     routes.iter().try_for_each(|route| ip.host.set_route(*route)).map_err(|e| Trouble::usage(e.to_string()))
 }
 
-/// Everything that a host and its services counted, by name.
+/// All counters of a host and its services, by name.
 pub(super) fn figures(ip: &Ip, services: &Services) -> Vec<(String, u64)> {
     let counters = ip.host.counters();
     let mut all: Vec<(String, u64)> = [
@@ -70,7 +70,7 @@ pub(super) fn figures(ip: &Ip, services: &Services) -> Vec<(String, u64)> {
     all
 }
 
-/// What the port dropped, and what an adapter's interface counted, by name; nothing that is 0.
+/// Drops of the port and counters of an adapter's interface, by name, without zeros.
 pub(super) fn adapter_figures(line: &Line, interface: usize) -> Vec<(String, u64)> {
     let dropped = line.tx_counters().dropped;
     let mut all: Vec<_> = dropped.iter().map(|(name, n)| (format!("tx_dropped.{name}"), n)).collect();

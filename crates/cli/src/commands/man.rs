@@ -50,13 +50,13 @@ fn without_help(command: clap::Command) -> clap::Command {
     command.disable_help_subcommand(true).mut_subcommands(without_help)
 }
 
-/// A file's name and what is in it.
+/// File name and contents.
 type Page = (String, Vec<u8>);
 
-/// The pages of a command and its subcommands.
+/// Adds the pages of a command and its subcommands.
 fn write(command: &clap::Command, pages: &mut Vec<Page>) -> io::Result<()> {
     let version = concat!("linerate ", env!("CARGO_PKG_VERSION"));
-    // A date of nothing would have the version in its place.
+    // An empty date would be replaced by the version.
     let man = Man::new(command.clone()).source(version).manual("linerate").date(" ");
     let mut page = Vec::new();
     man.render_title(&mut page)?;
@@ -91,7 +91,7 @@ fn help_of_its_own(name: &str) -> Option<String> {
     })
 }
 
-/// A section in the lines that its text has, if it has several.
+/// Adds a section; a text of several lines keeps its line breaks.
 fn section(heading: &str, text: &str, page: &mut Vec<u8>) -> io::Result<()> {
     let mut roff = Roff::new();
     roff.control("SH", [heading]);

@@ -1,4 +1,4 @@
-//! The commands: one file and one row each. The one command line that they make is [`root`]'s.
+//! The commands: one file and one row each. [`root`] makes one command line of them.
 
 mod bench;
 mod bridge;
@@ -22,35 +22,36 @@ use crate::trouble::Trouble;
 use clap::{Arg, ArgMatches, FromArgMatches};
 use std::process::ExitCode;
 
-/// How a command ends.
+/// Result of a command.
 pub(crate) type Outcome = Result<ExitCode, Trouble>;
 
 /// One command.
 pub(crate) struct Command {
-    /// What it is called.
+    /// Name of the command.
     pub(crate) name: &'static str,
-    /// Who reads its words.
+    /// Reader of its words.
     pub(crate) reader: Reader,
 }
 
-/// Who reads the words of a command.
+/// Reader of the words of a command.
 pub(crate) enum Reader {
-    /// clap.
+    /// The words are read by clap.
     Clap {
-        /// Its arguments and subcommands, and what they are for.
+        /// Arguments and subcommands, with their help.
         syntax: fn() -> clap::Command,
-        /// Does it; the words are those of the whole command line.
+        /// Runs the command; the words are those of the whole command line.
         run: fn(&ArgMatches, &[String]) -> Outcome,
     },
-    /// The command itself, as the program does that it stands in for: a link to the binary by its name behaves as that one.
+    /// The words are read by the command itself, in the manner of the program that it replaces: a link to the binary
+    /// under that program's name behaves like it.
     Itself {
-        /// What it does, in a line.
+        /// Description of the command, one line.
         about: &'static str,
-        /// All its help.
+        /// The whole help text.
         help: fn() -> String,
-        /// Those of its flags that clap has a form for, so that shells complete them.
+        /// Flags that clap can represent, so that shells complete them.
         flags: fn() -> Vec<Arg>,
-        /// Does it; the words are those behind its name.
+        /// Runs the command; the words are those behind its name.
         run: fn(&[String]) -> Outcome,
     },
 }
@@ -83,7 +84,7 @@ impl Command {
         Self { name, reader: Reader::Clap { syntax, run } }
     }
 
-    /// What the root has of it.
+    /// The command for clap's root.
     pub(crate) fn syntax(&self) -> clap::Command {
         match &self.reader {
             Reader::Clap { syntax, .. } => syntax().name(self.name),
@@ -97,7 +98,7 @@ impl Command {
     }
 }
 
-/// The arguments that clap has found. Their type has made the syntax as well, so nothing of it is missing.
+/// The arguments that clap has parsed. The same type made the syntax, so nothing is missing.
 fn parsed<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Trouble> {
     A::from_arg_matches(matches).map_err(|e| Trouble::usage(e.to_string()))
 }

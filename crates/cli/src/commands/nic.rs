@@ -74,12 +74,12 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// An adapter over a port, as it comes up.
+/// Makes an adapter with default settings over a port.
 fn adapter(port: &str) -> Result<Nic, Trouble> {
     Ok(Nic::new(open(port)?, &NicConfig::default())?)
 }
 
-/// Obeys words as they are typed after `nic set`; the first that cannot be is named, and those before it are in force.
+/// Applies words as they are typed after `nic set`; the first that fails is named, and those before it stay in force.
 fn apply(control: &Control, words: &[String]) -> Result<(), Trouble> {
     for word in words {
         match word.split_once('=') {
@@ -90,8 +90,8 @@ fn apply(control: &Control, words: &[String]) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Puts the settings that are kept for a port in force on an adapter that was just made, as every command does that makes
-/// one; gives their words.
+/// Applies the settings that are saved for a port to a new adapter, as every command does that makes one; returns their
+/// words.
 fn apply_saved(control: &Control, port: &str) -> Result<Vec<String>, Trouble> {
     let words = Saved::load()?.words(port).to_vec();
     apply(control, &words).map_err(|trouble| {
@@ -100,7 +100,7 @@ fn apply_saved(control: &Control, port: &str) -> Result<Vec<String>, Trouble> {
     Ok(words)
 }
 
-/// An adapter for a host on a port: if there are settings for it, given now or saved.
+/// Makes an adapter for a host on a port, if there are settings for it, given now or saved.
 pub(super) fn for_host(port: &str, words: Option<&[String]>) -> Result<Option<Nic>, Trouble> {
     if words.is_none() && Saved::load()?.words(port).is_empty() {
         return Ok(None);
@@ -124,7 +124,7 @@ fn set(port: &str, words: &[String]) -> Result<String, Trouble> {
     let fresh = control.settings(0)?;
     let mut all = Vec::new();
     if forget {
-        // Words that cannot be obeyed any more are forgotten as well.
+        // Words that cannot be applied any more are forgotten as well.
         drop(apply(&control, saved.words(port)));
     } else {
         all = apply_saved(&control, port)?;
@@ -155,7 +155,7 @@ fn set(port: &str, words: &[String]) -> Result<String, Trouble> {
         ))
 }
 
-/// Of the words, those without which something would be otherwise.
+/// Words that are needed: without any of them the state would differ.
 fn needed(
     control: &Control,
     fresh: &ViSettings,

@@ -22,7 +22,7 @@ pub(super) const COMMAND: Command = Command {
 
 fn flags() -> Vec<Arg> {
     let arg = |flag: Listed| {
-        // Its id is a static text that no other flag has.
+        // The id is a static text that no other flag has.
         let mut arg = Arg::new(flag.about).help(flag.about);
         for name in flag.names {
             arg = match name.strip_prefix("--") {

@@ -19,7 +19,7 @@ use std::time::Duration;
 pub(super) const COMMAND: Command =
     Command::by_clap("profile", Arguments::command, |matches, words| run(parsed(matches)?, words));
 
-/// Where each nanosecond of a UDP packet goes, stage by stage.
+/// Measure where each nanosecond of a UDP packet goes, stage by stage.
 #[derive(Parser)]
 #[command(after_help = ENDS)]
 struct Arguments {
@@ -49,7 +49,7 @@ enum What {
 #[cfg(target_os = "linux")]
 #[derive(clap::Args)]
 struct Flooding {
-    /// Where to, as 10.0.0.1:9.
+    /// Destination, as 10.0.0.1:9.
     #[arg(value_name = "ADDR:PORT")]
     to: SocketAddr,
     /// Bytes of payload of a datagram, 0 to 65507; 22 makes a frame of 64 bytes.
@@ -110,7 +110,7 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     }
 }
 
-/// Measures the columns that were asked for.
+/// Measures the columns that were requested.
 fn stages(way: Direction, asked: &Measuring, command: Vec<String>, stop: &Stop) -> Result<ExitCode, Trouble> {
     let wanted = |source: &&Source| (asked.kernel || !source.kernel) && source.ways.contains(&way);
     let sources: Vec<_> = SOURCES.iter().filter(wanted).collect();
@@ -122,7 +122,7 @@ fn stages(way: Direction, asked: &Measuring, command: Vec<String>, stop: &Stop) 
         size: asked.size,
         time: Duration::from_millis(asked.time),
         rounds: asked.rounds.into(),
-        // Interrupts mostly come to the first processor.
+        // Interrupts are mostly handled by the first processor.
         core: cpus().last().copied().unwrap_or(0),
     };
     let run = qualify::begin(command);
@@ -133,7 +133,7 @@ fn stages(way: Direction, asked: &Measuring, command: Vec<String>, stop: &Stop) 
     conclude(&run, &profile::text(&run), place, asked.json)
 }
 
-/// Floods.
+/// Runs a flood.
 #[cfg(target_os = "linux")]
 fn flood(asked: &Flooding, command: Vec<String>, stop: &Stop) -> Result<ExitCode, Trouble> {
     let order = Flood {

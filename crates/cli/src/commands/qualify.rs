@@ -50,7 +50,7 @@ struct Arguments {
 fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     let ports = parsed.port.zip(parsed.peer).map(|(port, peer)| [port, peer]);
     if let Some(ports) = &ports {
-        // What is wrong with a name is said before anything is measured.
+        // A faulty port name is reported before anything is measured.
         for port in ports {
             linerate_port::Spec::parse(port)?;
         }

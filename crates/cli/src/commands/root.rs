@@ -1,11 +1,11 @@
-//! The one command line that the commands make: from it parsing, help, errors, completions and man pages derive.
+//! The one command line that all commands make: parsing, help, errors, completions and man pages derive from it.
 
 use super::COMMANDS;
 
-/// What the program is called.
+/// Name of the program.
 pub(crate) const NAME: &str = "linerate";
 
-/// Exit codes of all commands, for `linerate help`; a command whose own codes need more words says them in its help.
+/// Exit codes of all commands, for `linerate help`; a command whose own codes need more words has them in its help.
 const ENDS: &str = "\
 Exit codes:
   0      all that was asked for was done, and held
@@ -15,7 +15,7 @@ Exit codes:
   4      what was measured is good, but not all could be measured (qualify, sweep, profile)
   128+n  ended early by signal n, with what was measured so far; 130 is Ctrl-C, 141 a reader of the output that is gone";
 
-/// The root: all commands, none of them done.
+/// The root command with all commands; runs none of them.
 pub(crate) fn root() -> clap::Command {
     let root = clap::Command::new(NAME)
         .bin_name(NAME)

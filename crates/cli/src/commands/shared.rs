@@ -1,4 +1,4 @@
-//! What commands have in common that measure or run until they are told to stop.
+//! Functions shared by commands that measure or run until they are stopped.
 
 use crate::print::{self, print};
 use crate::trouble::Trouble;
@@ -10,12 +10,12 @@ use linerate_rt::{Capability, Stop, WaitMode, forward_signals, monotonic_ns, pau
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// How a thread waits, by its name.
+/// Parser of a wait mode's name.
 pub(super) fn wait() -> impl TypedValueParser<Value = WaitMode> {
     one_of(WaitMode::ALL)
 }
 
-/// What a table has by a name: help, completions and errors list the names.
+/// Parser that maps a table's names to its values: help, completions and errors list the names.
 pub(super) fn one_of<T: Copy + Send + Sync + 'static>(
     rows: impl IntoIterator<Item = (&'static str, T)>,
 ) -> impl TypedValueParser<Value = T> {
@@ -24,13 +24,13 @@ pub(super) fn one_of<T: Copy + Send + Sync + 'static>(
     names.try_map(move |typed| rows.iter().find(|(name, _)| *name == typed).map(|(_, row)| *row).ok_or("give another"))
 }
 
-/// The file or directory that a word names, in any octets.
+/// Path of the file or directory that a word names; the bytes of the name are arbitrary.
 #[expect(clippy::unnecessary_wraps, reason = "what clap takes")]
 pub(super) fn file(text: &str) -> Result<PathBuf, String> {
     Ok(from_text(text))
 }
 
-/// A stop that signals ask for, and a reader of standard output that is gone.
+/// A stop that signals request, and the loss of the reader of standard output.
 pub(super) fn stop_at_signals() -> Result<Stop, Trouble> {
     let system = |e: std::io::Error| Trouble::failed(format!("signals: {e}; free some descriptors"));
     let stop = Stop::new().map_err(system)?;
@@ -39,14 +39,14 @@ pub(super) fn stop_at_signals() -> Result<Stop, Trouble> {
     Ok(stop)
 }
 
-/// Gives up all privileges but these: all ports are open, and nothing later takes more.
+/// Gives up all privileges except `keep`: all ports are open, and no later step needs more.
 pub(super) fn confine(keep: &[Capability]) {
     if let Err(e) = linerate_rt::confine(keep) {
         eprintln!("linerate: privileges are not given up: {e}");
     }
 }
 
-/// Asks for the stop after so many seconds, if that is wanted.
+/// Requests the stop after so many seconds, if given.
 pub(super) fn stop_after(stop: &Stop, seconds: Option<u64>) {
     if let Some(seconds) = seconds {
         let (stop, until) = (stop.clone(), monotonic_ns() + seconds.saturating_mul(1_000_000_000));
@@ -57,29 +57,30 @@ pub(super) fn stop_after(stop: &Stop, seconds: Option<u64>) {
     }
 }
 
-/// Success, or the code of the signal that asked for the stop.
+/// Success, or the code of the signal that requested the stop.
 pub(super) fn ended(stop: &Stop) -> ExitCode {
     stop.signal().map_or(ExitCode::SUCCESS, |signal| ExitCode::from(128u8.saturating_add(signal)))
 }
 
-/// The whole command line.
+/// The whole command line, as words.
 pub(super) fn typed(words: &[String]) -> Vec<String> {
     std::iter::once("linerate".to_owned()).chain(words.iter().cloned()).collect()
 }
 
-/// Prints a result, stores it in its place if it has one, and says where. What could not be stored is printed all the same.
+/// Prints a result, stores it if a place is given, and prints the paths. A result that could not be stored is printed
+/// too.
 pub(super) fn conclude(run: &RunResult, text: &str, place: Option<Place>, json: bool) -> Result<ExitCode, Trouble> {
     let stored = place.map(|place| place.save(run)).transpose();
     print(&if json { run.to_json() } else { text.to_owned() });
     if let Some(stored) = stored.map_err(|e| Trouble::failed(e.to_string()))? {
         let told = format!("\nResult: {}\nReport: {}", stored.result.display(), stored.report.display());
-        // A document stands alone.
+        // A JSON document is printed alone.
         if json { print::remark(told.trim_start()) } else { print(&(told + "\n")) }
     }
     Ok(ExitCode::from(run.exit_code()))
 }
 
-/// The place where a result goes, opened before anything is measured: in a directory, or where results are by default.
+/// Place for a result, opened before anything is measured: in `directory`, or in the default directory.
 pub(super) fn place(directory: Option<&Path>, run: &RunResult) -> Result<Place, Trouble> {
     let refused = |e: StoreError| Trouble::usage(e.to_string());
     let default = || store::default_directory(run);

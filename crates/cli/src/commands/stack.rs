@@ -59,7 +59,7 @@ struct Up {
     /// between (none is fine: --nic=). So it is without this too if settings for the port were saved.
     #[arg(long, value_name = "WORDS", value_delimiter = ',', allow_hyphen_values = true, require_equals = true)]
     nic: Option<Vec<String>>,
-    /// How the thread waits.
+    /// Wait mode of the thread.
     #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait())]
     wait: WaitMode,
     /// End after so many seconds; otherwise at Ctrl-C.
@@ -139,7 +139,7 @@ fn table(serving: &Serving) -> String {
 }
 
 fn document(serving: &Serving) -> String {
-    // Both families of a service count together.
+    // IPv4 and IPv6 counters of a service are added up.
     let mut counters = Map::new();
     for (name, n) in figures(serving) {
         let before = counters.get(&name).and_then(Value::as_u64).unwrap_or(0);

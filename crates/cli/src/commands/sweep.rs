@@ -43,7 +43,7 @@ struct Arguments {
     json: bool,
 }
 
-/// The help of PRESET: what each of them measures.
+/// Help of PRESET: the description of each preset.
 fn presets() -> String {
     let rows = PRESETS.iter().map(|row| format!("; {}: {}", row.name, row.about));
     format!("Which points{}", rows.collect::<String>())
@@ -59,7 +59,7 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
         Some(directory) => directory,
         None => store::default_directory(&fresh).map_err(|e| Trouble::usage(e.to_string()))?,
     };
-    // What is refused is refused before anything is made.
+    // Errors of the directory are reported before anything is made.
     Store::look(&directory, parsed.resume).map_err(refused)?;
     let place = place(Some(&directory), &fresh)?;
     plan.needs().map_err(Trouble::usage)?;

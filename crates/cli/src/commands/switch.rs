@@ -57,7 +57,7 @@ struct Arguments {
     /// Stop after so many seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     seconds: Option<u64>,
-    /// How the thread waits.
+    /// Wait mode of the thread.
     #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait())]
     wait: WaitMode,
     /// Print the final counters as a JSON document.
@@ -65,7 +65,7 @@ struct Arguments {
     json: bool,
 }
 
-/// How long an address is held where guests are named, in seconds.
+/// Default time that an address is held when ports are named (--ports), seconds.
 const HOLD: u32 = 30;
 
 const EXAMPLES: &str = "\
@@ -143,7 +143,7 @@ fn mirror(text: &str) -> Result<(String, String, Direction), Trouble> {
     Ok((of.to_owned(), to.to_owned(), direction))
 }
 
-/// Port names, each with what is granted to it.
+/// Port names, each with the policy granted to it.
 fn granted(flag: &str, texts: &[String]) -> Result<Vec<(String, Policy)>, Trouble> {
     let one = |text: &String| match Policy::behind(text) {
         Ok((name, policy)) => Ok((name.to_owned(), policy)),

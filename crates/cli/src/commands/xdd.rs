@@ -14,7 +14,7 @@ pub(super) const COMMAND: Command = Command {
     reader: Reader::Itself {
         about: "xdd's block I/O, flag for flag: files, disks, SCSI devices, LUNs found on a port",
         help: xdd::help,
-        // Long words behind one dash.
+        // clap has no form for long names behind one dash.
         flags: Vec::new,
         run: xdd,
     },

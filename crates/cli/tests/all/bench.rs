@@ -1,4 +1,4 @@
-//! `linerate bench`, as small as it gets: what it prints and what it writes, not how fast it is.
+//! Tests of `linerate bench` with the shortest measurement: its output and files, not its speed.
 
 use linerate_result::{RunResult, Unit};
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ fn files(dir: &Path) -> usize {
 fn without_a_history_no_file_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let out = bench(dir.path(), &["--json"]);
-    // 3: slower than wanted, as a debug build may be.
+    // 3: slower than the target, as a debug build may be.
     assert!(matches!(out.status.code(), Some(0 | 3)), "{out:?}");
     let text = String::from_utf8(out.stdout).unwrap();
     let run = RunResult::from_json(text.lines().last().unwrap()).unwrap();
@@ -52,7 +52,7 @@ fn a_history_grows_by_one_line_a_bench_in_the_form_of_the_one_that_is_kept() {
     let kept: Map<String, Value> = serde_json::from_str(kept.lines().next().unwrap()).unwrap();
     for line in &lines[1..] {
         let entry: Map<String, Value> = serde_json::from_str(line).unwrap();
-        // What is added stands behind what was always there.
+        // New fields follow the fields of older lines.
         assert!(kept.keys().all(|name| entry.contains_key(name)), "{line}");
         let (_, added) = line.split_once("\"ratios\": {}, ").unwrap();
         let names = ["least", "greatest", "counted", "made", "beside"];
@@ -65,7 +65,7 @@ fn a_history_grows_by_one_line_a_bench_in_the_form_of_the_one_that_is_kept() {
         assert_eq!(date.iter().map(|part| part.len()).collect::<Vec<_>>(), [4, 2, 2], "{line}");
         assert_eq!((&entry["bench"], &entry["unit"]), (&json!("null"), &json!("ns")));
         assert!(entry["value"].as_f64().is_some_and(|ns| ns > 0.0), "{line}");
-        // One core works alone, and has nobody beside it.
+        // The bench uses one core, and has no peer.
         assert_eq!((&entry["round_trip_ns"], &entry["ratios"]), (&Value::Null, &json!({})));
         assert!(entry["cpu"].as_str().is_some_and(|cpu| cpu.contains("cores")), "{line}");
         assert!(entry["kernel"].is_string(), "{line}");

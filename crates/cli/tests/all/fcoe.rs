@@ -1,4 +1,5 @@
-//! `linerate fcoe` as the README has it: a target, and one initiator after the other, over a cable between processes.
+//! Tests of `linerate fcoe` as in the README: a target, and one initiator after the other, over a cable between
+//! processes.
 #![cfg(target_os = "linux")]
 
 use crate::process::{BINARY, LIMIT, Process, counter};
@@ -7,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// A command, ended by force if it hangs.
+/// Runs a command, killed if it hangs.
 fn run(program: &str, arguments: &[&str]) -> Output {
     Command::new("timeout").arg(LIMIT.as_secs().to_string()).arg(program).args(arguments).output().unwrap()
 }
@@ -82,7 +83,7 @@ fn a_disk_over_ethernet_between_two_shells() {
         linerate_skip::skip!("qemu-img is not installed");
     }
     server.stop();
-    // What a file has is not lost for a LUN that is not there.
+    // The existing file is kept when the LUN does not exist.
     let kept = path(dir.path(), "in");
     for (port, what) in [(&ours, "no LUN 3"), (&format!("{ours}0"), "The link is down")] {
         let read = fcoe(&["read", "-i", port, "--timeout", "3", "--lun", "3", &kept]);
@@ -102,9 +103,9 @@ fn in_place(place: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Whether somebody listens at a UNIX socket: its file is there before.
+/// True if a process listens at a UNIX socket; its file exists before that.
 fn is_listening(socket: &Path) -> bool {
-    // Number, count, protocol, flags (__SO_ACCEPTCON), type, state, inode, path.
+    // Fields: number, count, protocol, flags (__SO_ACCEPTCON), type, state, inode, path.
     let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
     sockets.lines().any(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -112,7 +113,7 @@ fn is_listening(socket: &Path) -> bool {
     })
 }
 
-/// The README's five lines, with these options of the target's port.
+/// Runs the README's five lines with these options of the target's port.
 fn readmes_lines(options: &str, mtu: u16, target_first: bool) {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path();
@@ -150,16 +151,15 @@ fn readmes_lines(options: &str, mtu: u16, target_first: bool) {
     initiator.until("/0: LINERATE ram");
     initiator.stop();
     let said = target.stop();
-    // Who comes and who goes is told by name.
+    // Initiators that log in and out are printed by name.
     let names = |what: &str| -> Vec<&str> {
         said.lines().filter(|line| line.contains(what)).filter_map(|line| line.split(' ').next()).collect()
     };
     assert_eq!(names(" logged in: initiator"), names(": the session is over: "), "{said}");
 }
 
-/// Regression: who opened the README's cable without an MTU before the target gave it 1500, and the target, which
-/// wanted 2180, did not start. Nobody needs to say what FCoE needs, and whoever comes second takes what the first one
-/// said.
+/// Regression: a process that opened the README's cable without an MTU before the target gave it 1500, and the target,
+/// which wanted 2180, did not start. FCoE's MTU need not be given, and the second process takes the MTU of the first.
 #[test]
 fn the_readmes_lines_work_whoever_opens_the_cable_first() {
     std::thread::scope(|scope| {
@@ -175,7 +175,7 @@ fn the_readmes_lines_work_whoever_opens_the_cable_first() {
     });
 }
 
-/// Over the kernel's interfaces, which are asked for the addresses that a node has; some cannot be had without root.
+/// Over the kernel's interfaces, which must accept the node's addresses; some kinds need root.
 #[test]
 fn a_disk_over_veth() {
     let ns = match Namespace::new() {

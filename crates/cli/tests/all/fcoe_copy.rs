@@ -1,5 +1,5 @@
-//! `linerate fcoe read` and `linerate fcoe write` between a LUN and pipes that end early, late or never, and outputs that
-//! take nothing more.
+//! Tests of `linerate fcoe read` and `linerate fcoe write` between a LUN and pipes that end early, late or never, and
+//! outputs that are full.
 #![cfg(target_os = "linux")]
 
 use crate::process::{BINARY, LIMIT, Process, killed_by};
@@ -24,19 +24,19 @@ impl Rig {
         Self { dir, port: format!("{cable}}}1"), _target: target }
     }
 
-    /// A command whose input is a pipe; it is ended by force if it hangs.
+    /// Starts a command whose input is a pipe; it is killed if it hangs.
     fn start(&self, what: &[&str], out: Stdio) -> Child {
         let mut command = Command::new("timeout");
         command.args(["-s", "KILL", &LIMIT.as_secs().to_string(), BINARY, "fcoe", what[0], "-i", &self.port]);
         command.args(&what[1..]).stdin(Stdio::piped()).stdout(out).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Writes to the LUN what comes from a pipe.
+    /// Writes the input from a pipe to the LUN.
     fn write(&self, more: &[&str], octets: &[u8]) -> Output {
         let mut child = self.start(&[&["write", "--lun", "0"], more].concat(), Stdio::piped());
         let mut to = child.stdin.take().unwrap();
         std::thread::scope(|scope| {
-            // Whoever does not take all of it closes the pipe.
+            // A process that does not take all input closes the pipe.
             scope.spawn(move || drop(to.write_all(octets)));
             child.wait_with_output().unwrap()
         })
@@ -56,15 +56,15 @@ fn octets(n: usize, seed: u32) -> Vec<u8> {
     (0..n).map(|i| (u32::try_from(i).unwrap().wrapping_add(seed).wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
 
-/// One line on standard error, with these words, and exit code 1.
+/// Checks for one line on standard error with these words, and exit code 1.
 fn fails(output: &Output, words: &[&str]) {
     let line = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(words.iter().all(|word| line.contains(word)) && line.lines().count() == 1, "{words:?}: {line}");
 }
 
-/// Regression: an input that ended before the LUN did was waited for in a loop that no signal ended, and what was beyond
-/// the LUN's end was left out without a word.
+/// Regression: a copy waited for the rest of an input that was shorter than the LUN in a loop that no signal ended, and
+/// input beyond the end of the LUN was dropped silently.
 #[test]
 fn an_input_from_a_pipe_may_be_shorter_than_the_lun_and_a_longer_one_is_an_error() {
     let rig = Rig::new("copy-in");
@@ -80,23 +80,23 @@ fn an_input_from_a_pipe_may_be_shorter_than_the_lun_and_a_longer_one_is_an_error
         fails(&rig.write(&[], &input), &["longer than the LUN", &format!("{LUN} bytes were written")]);
         assert!(rig.read(LUN) == input[..LUN], "{n}");
     }
-    // From the middle on; so much and no more; so much, which never comes; no number of blocks.
+    // From the middle on; exactly so much; more than the input has; no multiple of the block size.
     let input = octets(1 << 20, 11);
     fails(&rig.write(&["--offset", "1536K"], &input), &["longer than the LUN", "524288 bytes were written"]);
     let output = rig.write(&["--bytes", "256K"], &input);
     assert!(output.status.success() && output.stdout == b"262144 bytes\n", "{output:?}");
     fails(&rig.write(&["--bytes", "2M"], &input), &["1048576 bytes were written"]);
     fails(&rig.write(&[], &input[..1000]), &["multiple", "512 bytes were written"]);
-    // What is no regular file has a length of 0 and no end.
+    // A file that is not regular has a length of 0 and no end.
     fails(&rig.write(&["/dev/zero"], &[]), &["longer than the LUN", "2097152 bytes were written"]);
     assert!(rig.read(LUN).iter().all(|octet| *octet == 0));
 }
 
-/// The child of `timeout`, which hands signals on to it.
+/// Sends a signal to `timeout`, which passes it on to its child, and checks the end of the copy.
 fn ends_of(mut child: Child, signal: &str) {
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
-    // `timeout` gives the code of what it has run, or 124 if it was told to end itself.
+    // `timeout` returns the exit code of its child, or 124 if it was itself told to end.
     let status = child.wait().unwrap();
     assert!(matches!(status.code(), Some(124 | 130 | 143)) || killed_by(status).is_some(), "{status:?}");
     let mut log = String::new();
@@ -110,7 +110,7 @@ fn a_signal_ends_a_copy_whose_pipe_has_nothing_or_takes_nothing() {
     for signal in ["TERM", "INT"] {
         let mut child = rig.start(&["write"], Stdio::piped());
         let mut to = child.stdin.take().unwrap();
-        // More than the pipe holds: some of it was taken, so the copy has begun.
+        // More than the pipe holds: some of it was read, so the copy has begun.
         to.write_all(&octets(600 << 10, 1)).unwrap();
         ends_of(child, signal);
         drop(to);
@@ -126,7 +126,7 @@ fn a_signal_ends_a_copy_whose_pipe_has_nothing_or_takes_nothing() {
 #[test]
 fn an_output_that_takes_no_more_is_an_error() {
     let rig = Rig::new("copy-out");
-    // Less than standard output's buffer, and much more.
+    // Less than the buffer of standard output, and much more.
     for bytes in ["512", "2M"] {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output = rig.start(&["read", "--bytes", bytes], full.into()).wait_with_output().unwrap();
@@ -135,7 +135,7 @@ fn an_output_that_takes_no_more_is_an_error() {
         fails(&output, &["/dev/full", "No space left", "0 bytes were copied"]);
         let mut child = rig.start(&["read", "--bytes", bytes], Stdio::piped());
         drop(child.stdout.take());
-        // As of every command: a reader that is gone knows that it is.
+        // As with every command: a reader that is gone needs no message.
         let output = child.wait_with_output().unwrap();
         assert_eq!((output.status.code(), &output.stderr[..]), (Some(141), &b""[..]), "{output:?}");
     }

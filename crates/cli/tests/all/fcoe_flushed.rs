@@ -1,7 +1,7 @@
-//! A target that is killed under load loses nothing that was written and flushed: `linerate fcoe target` on a file is
-//! killed with SIGKILL and started again, while writers behind `linerate fcoe initiator --nbd` note what was acknowledged.
+//! A target that is killed under load loses no flushed write: `linerate fcoe target` on a file is killed with SIGKILL
+//! and started again, while writers behind `linerate fcoe initiator --nbd` record the acknowledged writes.
 //!
-//! `LINERATE_FLUSHED_KILLS=n` kills it so often.
+//! `LINERATE_FLUSHED_KILLS=n` sets the number of kills.
 #![cfg(target_os = "linux")]
 
 use crate::process::{LIMIT, Process};
@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 
 const BLOCK: usize = 4096;
 const SECTOR: usize = 512;
-/// By its names, which are made of it, the target is the same again.
+/// The target's names are made from it, so they stay the same after a restart.
 const MAC: &str = "02:00:00:00:00:01";
-/// Blocks of each writer.
+/// Number of blocks of each writer.
 const BLOCKS: usize = 64;
 const WRITERS: usize = 2;
 
@@ -53,7 +53,7 @@ impl Nbd {
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting)?;
         assert_eq!(&greeting[..16], b"NBDMAGICIHAVEOPT");
-        // Fixed newstyle, no zeroes; NBD_OPT_EXPORT_NAME with no name.
+        // Fixed newstyle, no zeroes; NBD_OPT_EXPORT_NAME with an empty name.
         stream.write_all(&3_u32.to_be_bytes())?;
         stream.write_all(b"IHAVEOPT\0\0\0\x01\0\0\0\0")?;
         stream.read_exact(&mut [0; 10])?;
@@ -72,7 +72,7 @@ impl Nbd {
         self.0.write_all(&octets).unwrap();
     }
 
-    /// The next reply: its cookie, and whether it is good.
+    /// Receives the next reply: its cookie, and true if it is no error.
     fn reply(&mut self) -> (u64, bool) {
         let mut octets = [0; 16];
         self.0.read_exact(&mut octets).unwrap();
@@ -93,7 +93,7 @@ impl Nbd {
     }
 }
 
-/// A sector of a block's version; zeros in the first.
+/// Contents of a sector in a version of a block; zeros in version 0.
 fn sector(version: u64, block: usize, at: usize) -> [u8; SECTOR] {
     let mut octets = [0; SECTOR];
     if version > 0 {
@@ -109,10 +109,10 @@ fn content(version: u64, block: usize) -> Vec<u8> {
     (0..BLOCK / SECTOR).flat_map(|at| sector(version, block, at)).collect()
 }
 
-/// The versions that a block may have: what was acknowledged and flushed last, and what was asked for since.
+/// Versions that each block may have: the last one acknowledged and flushed, and those written since.
 type Versions = Mutex<Vec<BTreeSet<u64>>>;
 
-/// Whether each sector of a block is one of a version that it may have.
+/// Checks that each sector of a block is of a version that it may have.
 fn check(versions: &BTreeSet<u64>, block: usize, data: &[u8]) {
     for (at, found) in data.chunks_exact(SECTOR).enumerate() {
         let is = versions.iter().any(|version| sector(*version, block, at) == *found);
@@ -120,12 +120,12 @@ fn check(versions: &BTreeSet<u64>, block: usize, data: &[u8]) {
     }
 }
 
-/// Writes and flushes until it is told to stop, over all that happens to the target.
+/// Writes and flushes until it is stopped, through all restarts of the target.
 fn write(nbd: &Path, first: usize, versions: &Versions, flushed: &AtomicU64, stop: &AtomicBool) {
     let mut client = Nbd::open(nbd).unwrap();
     let mut version = 0;
     while !stop.load(Ordering::Relaxed) {
-        // A few blocks at once; each only once, so that what a good flush means is plain.
+        // A few blocks at once, each only once, so that the meaning of a successful flush is unambiguous.
         version += 1;
         let blocks: Vec<usize> =
             (0..8).map(|i| first + (usize::try_from(version).unwrap() * 5 + i * 7) % BLOCKS).collect();
@@ -167,7 +167,7 @@ fn a_killed_target_loses_nothing_that_was_flushed() {
     let versions = Mutex::new(vec![BTreeSet::from([0]); WRITERS * BLOCKS]);
     let (flushed, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        // Whatever fails, the writers end.
+        // The writers end even if the test fails.
         struct Stop<'a>(&'a AtomicBool);
         impl Drop for Stop<'_> {
             fn drop(&mut self) {
@@ -183,7 +183,7 @@ fn a_killed_target_loses_nothing_that_was_flushed() {
             let before = flushed.load(Ordering::Relaxed);
             until("blocks are written and flushed", || flushed.load(Ordering::Relaxed) > before + 200);
             std::thread::sleep(Duration::from_millis(kill % 7));
-            // What was acknowledged before it died is in the file.
+            // Every write acknowledged before the kill is in the file.
             running.take().expect("it runs").kill();
             for (block, versions) in versions.lock().unwrap().iter().enumerate() {
                 let mut data = vec![0; BLOCK];
@@ -196,7 +196,7 @@ fn a_killed_target_loses_nothing_that_was_flushed() {
         until("blocks are written and flushed", || flushed.load(Ordering::Relaxed) > before);
         drop(stopping);
     });
-    // The initiator reads what the file holds.
+    // The initiator reads the contents of the file.
     let mut client = Nbd::open(&nbd).unwrap();
     for (block, versions) in versions.lock().unwrap().iter().enumerate() {
         let data = client.read(block * BLOCK).expect("the target is there");

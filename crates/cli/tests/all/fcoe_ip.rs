@@ -11,9 +11,9 @@ use std::thread;
 use std::time::Duration;
 
 const ADDRESS: &str = "10.9.0.2";
-/// Datagrams that must come back at least.
+/// Least number of datagrams that must come back.
 const ECHOES: u32 = 100_000;
-/// Those that are under way at once.
+/// Number of datagrams in flight.
 const WINDOW: u32 = 16;
 
 fn shell(ns: &Namespace, line: &str) -> Result<String, String> {
@@ -26,8 +26,8 @@ fn shell(ns: &Namespace, line: &str) -> Result<String, String> {
     }
 }
 
-/// Sends numbered datagrams, of all lengths by turns, and compares each answer, until it is asked to end and enough came
-/// back. Gives how many.
+/// Sends numbered datagrams of all lengths in turn, and compares each answer, until it is told to end and enough came
+/// back. Returns their number.
 fn echoes(ns: &Namespace, end: &AtomicBool) -> u32 {
     let socket = ns.run_in(|| UdpSocket::bind("0.0.0.0:0")).unwrap().unwrap();
     socket.connect((ADDRESS, 7)).unwrap();
@@ -51,8 +51,8 @@ fn echoes(ns: &Namespace, end: &AtomicBool) -> u32 {
     back
 }
 
-/// A virtual machine's kernel verifies a LUN over a bridge of TAPs; meanwhile the host's kernel pings the target's own
-/// address on the same port and has 10^5 datagrams echoed: nothing is lost, and nothing is wrong.
+/// The kernel of a virtual machine verifies a LUN over a bridge of TAPs; meanwhile the host's kernel pings the target's
+/// address on the same port and has 10^5 datagrams echoed: nothing is lost or damaged.
 #[test]
 fn a_target_answers_ping_and_echo_while_a_kernel_verifies_its_disk() {
     if !rig::is_there() {
@@ -102,7 +102,7 @@ fn a_target_answers_ping_and_echo_while_a_kernel_verifies_its_disk() {
     assert!(!counters.contains("ip.echo.unsent") && !counters.contains("ip.unexplained"), "{counters}");
 }
 
-/// Both ends of a cable carry both: a LUN is written and read back while the two hosts are echoing.
+/// Both ends of a cable carry FCoE and IP: a LUN is written and read back while the two hosts echo.
 #[test]
 fn target_and_initiator_are_hosts_on_one_cable() {
     let dir = tempfile::tempdir().unwrap();
@@ -140,12 +140,12 @@ fn target_and_initiator_are_hosts_on_one_cable() {
     initiator.until("export ");
     initiator.stop();
     let counters = target.stop();
-    // It told where it is, and was told where the other one is.
+    // It advertised its address, and learned that of the other end.
     assert!(counter(&counters, "ip.neighbour_messages") > 0, "{counters}");
     assert_eq!(counter(&counters, "sessions"), 1, "{counters}");
 }
 
-/// What stands alone is refused by its name.
+/// Options that need `--addr` are refused without it.
 #[test]
 fn routes_and_services_want_an_address() {
     for (more, name) in [("--route=0.0.0.0/0=10.9.0.9", "--addr"), ("--addr=10.9.0.0/24", "10.9.0.0")] {

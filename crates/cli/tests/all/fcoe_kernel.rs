@@ -1,5 +1,5 @@
-//! `linerate fcoe` against the Linux kernel's own FCoE, in virtual machines (tests/rig): its initiator uses our target. What
-//! went over the wire is read by tshark.
+//! Tests of `linerate fcoe` against the Linux kernel's FCoE, in virtual machines (tests/rig): its initiator uses our
+//! target. tshark checks the frames on the wire.
 #![cfg(target_os = "linux")]
 
 use crate::process::{Process, counter};
@@ -7,7 +7,7 @@ use crate::rig::{self, initiator};
 use std::path::Path;
 use std::process::Command;
 
-/// The capture has FCoE frames, and tshark finds none malformed and no CRC wrong.
+/// Checks that the capture has FCoE frames, and that tshark finds none malformed and no wrong CRC.
 fn is_clean(pcap: &Path) {
     let count = |filter: &str| {
         let output = Command::new("tshark").arg("-r").arg(pcap).args(["-Y", filter]).output().unwrap();
@@ -39,7 +39,7 @@ fn the_kernel_keeps_a_file_system_on_our_lun() {
     is_clean(&pcap);
 }
 
-/// Frames of 1452 octets of data, and all of them with a tag.
+/// Frames of 1452 bytes of data, and then all frames with a tag.
 #[test]
 fn a_small_mtu_and_a_vlan_are_no_obstacle() {
     if !rig::is_there() {
@@ -50,15 +50,15 @@ fn a_small_mtu_and_a_vlan_are_no_obstacle() {
         let pcap = dir.path().join("all.pcap");
         let target = [&["--lun", "0=ram:16M"], ours].concat();
         let theirs = [theirs, &["--pcap", pcap.to_str().unwrap()]].concat();
-        // The link carries a tag on top of its MTU.
+        // The link carries a tag in addition to its MTU.
         let (said, _) = rig::over_unix(dir.path(), &target, mtu, &theirs, "verify 4");
         assert!(said.contains("VERIFY-OK 4 MiB"), "{said}");
         is_clean(&pcap);
     }
 }
 
-/// Two machines, one with a lesser and one with a greater port name than the target, on a switch; twelve LUNs, of which
-/// the second sees two.
+/// Two machines, one with a lesser and one with a greater port name than the target, on a switch; twelve LUNs, two of
+/// which the second machine sees.
 #[test]
 fn two_initiators_share_a_target_behind_a_switch() {
     if !rig::is_there() {
@@ -105,19 +105,19 @@ fn two_initiators_share_a_target_behind_a_switch() {
     switched.stop();
 }
 
-/// A MAC address, of which a node's names and the N_Port_ID that it proposes first are made.
+/// A MAC address, from which a node's names and the first N_Port_ID that it proposes are made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Mac([u8; 6]);
 
 impl Mac {
-    /// Any unicast one, save those that VN_Ports have.
+    /// A random unicast address, except those of VN_Ports.
     fn random(random: &mut impl FnMut() -> u64) -> Self {
         let mut octets: [u8; 6] = random().to_be_bytes()[..6].try_into().unwrap();
         octets[0] = if octets[0] & 0xfe == 0x0e { 0x02 } else { octets[0] & 0xfe };
         Self(octets)
     }
 
-    /// The lower 16 bits of the port's name; 0 and FFFF are no N_Port_IDs.
+    /// First N_Port_ID: the lower 16 bits of the port's name; 0 and FFFF are not valid.
     fn first_id(self) -> u32 {
         match u32::from_be_bytes([0, 0, self.0[4], self.0[5]]) {
             0 | 0xffff => 1,
@@ -132,17 +132,17 @@ impl std::fmt::Display for Mac {
     }
 }
 
-/// Who meets whom, and who is there first.
+/// A kernel and our node that meet, and which of them is there first.
 struct Pair {
     kernel: Mac,
     ours: Mac,
     kernel_first: bool,
-    /// Both propose the same N_Port_ID.
+    /// True if both propose the same N_Port_ID.
     conflict: bool,
 }
 
 impl Pair {
-    /// Of eight in a row each has its own mix of who is first, who has the greater name, and conflict.
+    /// Random addresses; eight in a row have all combinations of first, greater name, and conflict.
     fn random(k: u64, random: &mut impl FnMut() -> u64) -> Self {
         let [kernel_first, conflict, kernel_greater] = [1, 2, 4].map(|bit| k & bit != 0);
         let [mut lesser, mut greater] = [Mac::random(random), Mac::random(random)];
@@ -162,8 +162,8 @@ impl Pair {
     }
 }
 
-/// One after the other in one machine: each pair finds itself, and its I/O is right; who comes second to the same
-/// N_Port_ID takes another (FC-BB-6, VN2VN probe and claim).
+/// Runs the pairs one after the other in one machine: each pair finds itself, and its I/O is right; the second node
+/// with the same N_Port_ID takes another (FC-BB-6, VN2VN probe and claim).
 fn meet(pairs: &[Pair]) {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
@@ -198,7 +198,7 @@ fn meet(pairs: &[Pair]) {
     is_clean(Path::new(&pcap));
 }
 
-/// `LINERATE_SEED=n` makes other addresses, `LINERATE_PAIRS=n` so many pairs.
+/// `LINERATE_SEED=n` selects other addresses, `LINERATE_PAIRS=n` the number of pairs.
 #[test]
 fn random_addresses_meet_and_the_second_to_an_id_takes_another() {
     if !rig::is_there() {

@@ -1,5 +1,5 @@
-//! `linerate fcoe` and the Linux kernel's own FCoE, when things go wrong: our initiator with the kernel's target that
-//! dies, the kernel's initiator with our target that ends and comes back, frames that are lost or damaged.
+//! Tests of `linerate fcoe` and the Linux kernel's FCoE with failures: our initiator with a kernel target that dies,
+//! the kernel's initiator with our target that ends and comes back, frames that are lost or damaged.
 #![cfg(target_os = "linux")]
 
 use crate::process::counter;
@@ -9,13 +9,13 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// One test after the other: each has a machine, which is emulated on a core.
+/// Lock that runs one test after the other: each has a machine, which is emulated on a core.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A directory with a port's name, and the link of the machine at its other end.
+/// A directory for the sockets of a link between our port and a machine.
 struct Place {
     dir: tempfile::TempDir,
 }
@@ -29,18 +29,18 @@ impl Place {
         self.dir.path().join(name).to_str().unwrap().to_owned()
     }
 
-    /// A UNIX datagram link's end here, and who is at the other.
+    /// A UNIX datagram link: its local end and its remote end.
     fn link(&self, here: &str, there: &str) -> String {
         format!("{}:{}", self.path(here), self.path(there))
     }
 
-    /// The same as a port.
+    /// The link as a port.
     fn port(&self, here: &str, there: &str) -> String {
         format!("unix:{},mtu=2500", self.link(here, there))
     }
 }
 
-/// Runs a program of others: what it printed.
+/// Runs another program and returns its output.
 fn run(program: &str, arguments: &[&str]) -> String {
     let output = Command::new("timeout").args(["100", program]).args(arguments).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
@@ -48,7 +48,7 @@ fn run(program: &str, arguments: &[&str]) -> String {
     said
 }
 
-/// What `/dev/urandom` gives, in a file.
+/// Writes random bytes to a file and returns them.
 fn random(path: &str, len: usize) -> Vec<u8> {
     use std::io::Read;
     let mut octets = vec![0; len];
@@ -57,10 +57,10 @@ fn random(path: &str, len: usize) -> Vec<u8> {
     octets
 }
 
-/// Our initiator on tcm_fc: what is there, what is written and read, by itself and by others over NBD; and when the
-/// machine dies under load, every I/O ends.
+/// Our initiator on tcm_fc: discovery, writes and reads, by itself and by other programs over NBD; when the machine
+/// dies under load, every I/O ends.
 ///
-/// Each command logs in anew, which a kernel does not expect: after LOGO it sends FLOGI at once, to a process that has
+/// Each command logs in again, which a kernel does not expect: after LOGO it sends FLOGI at once, to a process that has
 /// ended, and begins no other login for 8 s unless it is woken.
 #[test]
 fn our_initiator_on_the_kernels_target_until_that_dies() {
@@ -70,7 +70,7 @@ fn our_initiator_on_the_kernels_target_until_that_dies() {
     let _alone = alone();
     let place = Place::new();
     let acl = ["--acl", "20:00:02:00:00:00:00:01", "--luns", "rd:64 file:32"];
-    // Between the two, so that the machine's death is silence and not a link that is down.
+    // A relay between the two, so that the machine's death is silence and not a link that is down.
     let mut relay = rig::start(&rig::file("relay.py"), &[&place.link("a", "us"), &place.link("b", "vm")]);
     relay.until("RELAY-READY");
     let mut machine = rig::machine("target", &place.link("vm", "b"), &acl);
@@ -108,21 +108,21 @@ fn our_initiator_on_the_kernels_target_until_that_dies() {
     let image = std::fs::read(&image).unwrap();
     assert!(image.len() == 32 << 20 && image[1 << 20..13 << 20] == written, "it is not what was written");
 
-    // 16 I/Os are under way, and all of them end: fio waits for each.
+    // 16 I/Os are in flight, and all of them end: fio waits for each.
     let fio = ["--name=n", "--ioengine=nbd", &first, "--rw=randrw", "--bs=4k", "--iodepth=16", "--size=64M"];
     let mut load = rig::start("fio", &[&fio[..], &["--time_based", "--runtime=200"]].concat());
     load.until("connected to NBD server");
     std::thread::sleep(Duration::from_secs(1));
     drop(machine);
-    // Each I/O that is under way ends by itself, and fio with the first that fails. It would go on for 200 s.
+    // Each I/O in flight ends by itself, and fio with the first that fails. Otherwise fio would go on for 200 s.
     let load = load.end();
     assert!(load.code != Some(0) && load.said().contains("err="), "{load:?}");
     let said = initiator.stop();
     assert!(said.contains("the session is over: it sends no beacons any more"), "{said}");
 }
 
-/// Our target's end is told to the kernel's initiator, which stops at once and waits; when the target is there again,
-/// with its disk in a file, I/O goes on without an error.
+/// The kernel's initiator is told of our target's end and stops at once; when the target is back, with its disk in a
+/// file, I/O continues without an error.
 #[test]
 fn our_target_ends_and_comes_back_under_load() {
     if !rig::is_there() {
@@ -163,10 +163,10 @@ fn our_target_ends_and_comes_back_under_load() {
     assert!(counter(&ours.stop(), "commands") > 0);
 }
 
-/// What is lost on the way between the kernel's initiator and our target, one kind of frame after the other, is made
-/// good after REC without an I/O error (FCP-4, clause 12.4, annex C); then one FC frame in a hundred is lost or damaged.
+/// Frames lost between the kernel's initiator and our target, one kind after the other, are recovered after REC without
+/// an I/O error (FCP-4, clause 12.4, annex C); then one FC frame in a hundred is lost or damaged.
 ///
-/// Commands that nothing else sends mark where a case begins.
+/// Commands that nothing else sends mark the beginning of a case.
 #[test]
 fn lost_and_damaged_frames_cost_the_kernels_initiator_no_io() {
     if !rig::is_there() {
@@ -210,7 +210,8 @@ fn lost_and_damaged_frames_cost_the_kernels_initiator_no_io() {
     srr_was_used(Path::new(&pcap));
 }
 
-/// The capture has REC and SRR (FCP-4, clause 8.4) of the kernel's: our REC answers made it ask for what it lacks.
+/// Checks that the capture has REC and SRR (FCP-4, clause 8.4) from the kernel: our REC answers made it request the
+/// missing data.
 fn srr_was_used(pcap: &Path) {
     let count = |filter: &str| run("tshark", &["-r", pcap.to_str().unwrap(), "-Y", filter]).matches("FC").count();
     assert!(count("fcels.opcode == 0x13") > 0 && count("fc.r_ctl == 0x32") > 0);

@@ -1,15 +1,15 @@
-//! What `linerate fcoe target` shows of itself while it works: as lines, and as JSON.
+//! Tests of the status of `linerate fcoe target` while it works: as lines, and as JSON.
 #![cfg(target_os = "linux")]
 
 use crate::process::{BINARY, Process, counter};
 use serde_json::Value;
 
 const INITIATOR: &str = "20:00:02:00:00:00:00:01";
-/// Views that are looked at, one a second.
+/// Greatest number of views to look at, one a second.
 const VIEWS: usize = 60;
 
-/// A target that shows each second what it does, and an initiator that reads from it over a line which damages some frames.
-/// Either may be the first to open the line.
+/// A target that prints its status each second, and an initiator that reads from it over a link that damages some
+/// frames. Either may open the link first.
 fn under_load(name: &str, more: &[&str]) -> [Process; 2] {
     let name = format!("cable:{name}-{}", std::process::id());
     let (theirs, ours) = (format!("{name}{{1,mtu=2180"), format!("{name}}}1,mtu=2180,faults=corrupt:0.002/seed:1"));
@@ -24,7 +24,7 @@ fn under_load(name: &str, more: &[&str]) -> [Process; 2] {
     [target, Process::start(command)]
 }
 
-/// The first of the lines with these words that has what is looked for.
+/// First line with `words` for which `look` has a result.
 fn first<T>(target: &mut Process, words: &str, look: impl Fn(&str) -> Option<T>) -> T {
     let found = (0..VIEWS).find_map(|_| look(&target.until(words)));
     found.unwrap_or_else(|| panic!("not in {VIEWS} lines with '{words}'"))
@@ -34,8 +34,8 @@ fn first<T>(target: &mut Process, words: &str, look: impl Fn(&str) -> Option<T>)
 fn lines_tell_who_is_logged_in_and_what_they_do() {
     let [mut target, initiator] = under_load("status", &[]);
     target.until(&format!("{INITIATOR} at "));
-    // WWPN, N_Port_ID, queue N, N IOPS, read N MB/s, write N MB/s.
-    // Requests are of 512 KiB; in a view after which many are still under way, fewer octets than that fall to each.
+    // Fields: WWPN, N_Port_ID, queue N, N IOPS, read N MB/s, write N MB/s.
+    // Requests are of 512 KiB; in a view that ends with many in flight, there are fewer bytes per request.
     let [queue, written] = first(&mut target, "IOPS", |line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         assert_eq!((words.len(), words[0], words[1]), (12, INITIATOR, "000001"), "{line}");

@@ -1,4 +1,4 @@
-//! Help and version, wherever they are asked for; how commands end is said where it can be looked up.
+//! Tests of help and version of all commands; the help documents the exit codes.
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -26,7 +26,7 @@ fn exit_codes_3_and_4_stand_in_help_where_they_occur_and_in_the_readme() {
         (&["xdd", "-h"], &[1, 2]),
         (&["pkt-gen", "-h"], &[1, 2]),
     ] {
-        // However it is broken into lines.
+        // Line breaks do not matter.
         let text = help(words).split_whitespace().collect::<Vec<_>>().join(" ");
         let (_, ends) = text.split_once("Exit codes: 0 ").unwrap_or_else(|| panic!("{words:?}: {text}"));
         assert!(

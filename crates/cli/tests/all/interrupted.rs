@@ -1,11 +1,11 @@
-//! Ctrl-C while something is measured: what was measured so far is a valid result, and the exit code is 130.
+//! Tests of Ctrl-C during a measurement: the figures measured so far are a valid result, and the exit code is 130.
 
 use crate::process::{BINARY, Ended, LIMIT, Process};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a command and interrupts it when a line of it has these words.
+/// Runs a command and interrupts it when a line of its output has these words.
 fn interrupted(arguments: &[&str], home: &Path, words: &str) -> Ended {
     let mut command = Command::new(BINARY);
     command.args(arguments).env("HOME", home).env_remove("XDG_DATA_HOME").current_dir(home);
@@ -20,7 +20,7 @@ fn document(ended: &Ended) -> Value {
     serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {}", ended.said()))
 }
 
-/// It printed nothing.
+/// Regression: the interrupted bench printed nothing.
 #[test]
 fn a_bench_that_is_interrupted_prints_the_rounds_that_were_measured() {
     let dir = tempfile::tempdir().unwrap();
@@ -39,7 +39,7 @@ fn a_bench_that_is_interrupted_prints_the_rounds_that_were_measured() {
     assert!(value["counted"].as_u64() >= Some(2) && value["median"].as_f64() > Some(0.0), "{document}");
 }
 
-/// One measurement of it takes a minute: it is not waited for.
+/// One measurement of it takes a minute, and is not waited for.
 #[test]
 fn a_bench_that_is_interrupted_in_its_first_round_ends_at_once() {
     let dir = tempfile::tempdir().unwrap();
@@ -72,7 +72,7 @@ fn whatever_measures_leaves_a_valid_partial_result_when_it_is_interrupted() {
     }
 }
 
-/// A flood says nothing before its end; that it runs, whoever it is sent to knows.
+/// Runs a flood, which prints nothing before its end; the first datagram shows that it runs.
 fn flooded(words: &[&str], home: &Path) -> Ended {
     let reader = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     reader.set_read_timeout(Some(LIMIT)).unwrap();

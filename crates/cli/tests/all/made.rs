@@ -1,4 +1,4 @@
-//! What is made of the command line: completions of shells, and man pages.
+//! Tests of the files made from the command line: completions of shells, and man pages.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ fn linerate(words: &[&str]) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// Whether a program is there; a line says so if not.
+/// True if a program is installed; otherwise reports a skip.
 fn there(program: &str) -> bool {
     let there = Command::new(program).arg("--version").output().is_ok();
     if !there {

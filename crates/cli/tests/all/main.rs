@@ -1,5 +1,5 @@
-//! What `linerate` does as a program: each file is a command, or what all of them promise. One program, so that little is
-//! linked and tests that wait let others run.
+//! Tests of `linerate` as a program: each file is a command, or a property of all commands. One program, so that little
+//! is linked and tests that wait let others run.
 
 mod bench;
 mod fcoe;

@@ -1,14 +1,14 @@
-//! Names of files in any octets: what is typed is what is opened.
+//! Tests of file names of arbitrary bytes: the file opened has the bytes that were typed.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// No UTF-8: "café" as Latin 1 writes it.
+/// A name that is not UTF-8: "café" in Latin 1.
 const NAME: &[u8] = b"caf\xe9";
 
-/// Runs `linerate …`; `@` in a word is the directory, `#` the name's octets.
+/// Runs `linerate …`; `@` in a word is replaced by the directory, `#` by the bytes of the name.
 fn linerate(dir: &Path, words: &[&str]) -> Output {
     let word = |word: &&str| {
         let mut octets = Vec::new();
@@ -49,7 +49,7 @@ fn files_are_written_and_read_by_the_very_octets_that_were_typed() {
     ] {
         let out = linerate(dir.path(), words);
         let log = String::from_utf8_lossy(&out.stderr).into_owned();
-        // 3: slower than wanted, as a debug build may be. 4: too busy a machine for a figure, as one may be that tests.
+        // 3: slower than the target, as a debug build may be. 4: no figure, as on a machine busy with other tests.
         let held = out.status.code().is_some_and(|code| code == 0 || code == 3 || code == 4 && words[0] == "qualify");
         assert!(held, "{words:?}: {:?}: {log}", out.status);
         assert!(file(made).exists(), "{words:?}: {log}");

@@ -1,9 +1,9 @@
-//! `linerate nic`, as a user types it.
+//! Tests of `linerate nic` as a user types it.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Runs it with settings of its own; exit code, standard output, standard error.
+/// Runs it with settings of its own; returns exit code, standard output, standard error.
 fn nic(config: &Path, arguments: &[&str]) -> (i32, String, String) {
     let out = Command::new(env!("CARGO_BIN_EXE_linerate"))
         .arg("nic")
@@ -29,7 +29,7 @@ fn flags_are_printed_as_published_and_changed_by_the_published_rules() {
     let whole =
         "507bb<RXCSUM,TXCSUM,VLAN_MTU,VLAN_HWTAGGING,JUMBO_MTU,VLAN_HWCSUM,TSO4,TSO6,LRO,VLAN_HWFILTER,VLAN_HWTSO>";
     assert_eq!(options(config), whole);
-    // What is set stays set, for adapters to come.
+    // Settings are saved for later adapters.
     let (code, text, _) = nic(config, &["set", "-i", "null:", "-txcsum", "-lro", "mtu=1400", "tx.rate=1G"]);
     assert_eq!(code, 0);
     assert!(
@@ -39,7 +39,7 @@ fn flags_are_printed_as_published_and_changed_by_the_published_rules() {
     assert_eq!(options(config), "500b9<RXCSUM,VLAN_MTU,VLAN_HWTAGGING,JUMBO_MTU,VLAN_HWCSUM,VLAN_HWFILTER,VLAN_HWTSO>");
     let (_, text, _) = nic(config, &["list"]);
     assert!(text.contains("-txcsum -lro mtu=1400 tx.rate=1G"), "{text}");
-    // Words that are undone are not kept.
+    // Words that restore a default are not saved.
     let (code, text, _) = nic(config, &["set", "-i", "null:", "lro", "mtu=1500", "tx.rate=0"]);
     assert!(code == 0 && text.contains("saved for null:: -txcsum\n"), "{text}");
     let (code, text, _) = nic(config, &["set", "-i", "null:", "lro"]);

@@ -1,4 +1,5 @@
-//! The real binary: exit codes, streams, signals, names; two processes over each kind of port; what others read of it.
+//! Tests of the real binary: exit codes, streams, signals, names; two processes over each kind of port; captures read
+//! by tshark.
 
 mod judged;
 #[cfg(target_os = "linux")]
@@ -41,7 +42,7 @@ fn signal(child: &Child, name: &str) {
     assert!(done.success());
 }
 
-/// Waits for the end, but not for ever.
+/// Waits for the end of the process, at most 30 s.
 fn end(mut child: Child) -> (Option<i32>, Option<i32>, String, String) {
     let deadline = Instant::now() + Duration::from_secs(30);
     let status = loop {
@@ -129,7 +130,7 @@ fn an_interrupted_run_ends_with_a_whole_result() {
     for (name, number) in [("INT", 2), ("TERM", 15)] {
         for mode in ["tx", "rx", "txseq", "pong"] {
             let mut running = Process::start(linerate(&format!("pkt-gen -i null: -f {mode} --json -T 20")));
-            // The first periodic line says that it is at work.
+            // The first periodic line shows that it runs.
             running.until("main_thread");
             running.signal(name);
             let Ended { code, out, log } = running.end();
@@ -193,7 +194,7 @@ fn a_bridge_forwards_and_counts() {
 
 #[test]
 fn the_second_signal_ends_it_at_once() {
-    // Nobody is at the other end, so what is in the ring is waited for; the second Ctrl-C does not wait.
+    // Nobody receives, so the frames in the ring are waited for; the second Ctrl-C does not wait.
     let name = format!("cable:second{}{{1", std::process::id());
     let child = linerate(&format!("pkt-gen -i {name} -f tx")).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(300));

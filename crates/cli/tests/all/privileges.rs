@@ -1,4 +1,4 @@
-//! What a command could do that others may not is given up once its ports are open, and the ports go on.
+//! Tests that a command gives up its privileges once its ports are open, and that the ports go on.
 #![cfg(target_os = "linux")]
 
 use crate::process::{BINARY, LIMIT, Process};
@@ -7,7 +7,7 @@ use std::net::UdpSocket;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A namespace with a pair of so many queues; none, and why on standard output, if that is not permitted.
+/// A namespace with a pair of so many queues; `None`, with the reason on standard output, if that is not permitted.
 fn namespace(queues: u32) -> Option<(VethPair, Namespace)> {
     let ns = match Namespace::new() {
         Err(e) if e.cause == Cause::Capability => {
@@ -26,7 +26,7 @@ fn start(ns: &Namespace, arguments: &[&str]) -> Process {
     ns.run_in(|| Process::start(command)).unwrap()
 }
 
-/// A field of each thread's status.
+/// Field `name` of the status of each thread.
 fn fields(pid: u32, name: &str) -> Vec<String> {
     let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     let status = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("status")).ok());
@@ -34,7 +34,7 @@ fn fields(pid: u32, name: &str) -> Vec<String> {
     status.filter_map(field).collect()
 }
 
-/// Waits until no thread of a command has a capability beyond these, nor can get one by running a program.
+/// Waits until no thread of a command has a capability beyond `keeps`, or can get one by running a program.
 fn gives_up(pid: u32, keeps: &str) {
     let until = Instant::now() + LIMIT;
     loop {
@@ -78,13 +78,13 @@ fn commands_give_up_their_privileges_once_their_ports_are_open() {
     }
 }
 
-/// A server at a socket of another user's must be found again when it was lost.
+/// The socket of an NBD server that belongs to another user must be reachable again after a loss.
 #[test]
 fn a_target_keeps_what_it_takes_to_find_a_socket_again() {
     let Some((_pair, ns)) = namespace(1) else { return };
     let dir = tempfile::tempdir().unwrap();
     let socket = dir.path().join("s");
-    // An NBD server of our own: a LUN of another target.
+    // The NBD server is our own: it exports a LUN of another target.
     let cable = format!("cable:priv-{}", std::process::id());
     let (theirs, ours) = (format!("{cable}{{1"), format!("{cable}}}1"));
     let first = Process::linerate(&["fcoe", "target", "-i", &theirs, "--lun", "0=ram:1M"], "LUN 0");
@@ -98,7 +98,7 @@ fn a_target_keeps_what_it_takes_to_find_a_socket_again() {
     first.stop();
 }
 
-/// An echo over the port, again and again until there is one.
+/// Sends echo requests over the port until one is answered.
 fn echoes(ns: &Namespace, what: &str) {
     let until = Instant::now() + LIMIT;
     let echo = || {
@@ -116,8 +116,8 @@ fn ip(ns: &Namespace, words: &str) {
     assert!(ns.run_in(|| Command::new("ip").args(words.split(' ')).status()).unwrap().unwrap().success(), "ip {words}");
 }
 
-/// The link goes and comes back, the interface's queues are reset, addresses are asked for and given back: none of it
-/// takes a privilege.
+/// The link goes down and up, the interface's queues are reset, addresses are added and removed: none of it needs a
+/// privilege.
 #[test]
 fn a_port_goes_on_without_privileges() {
     for kind in ["packet", "xdp"] {
@@ -133,12 +133,12 @@ fn a_port_goes_on_without_privileges() {
         for end in ["vb", "va"] {
             pair.set_up(end, false).unwrap();
             pair.set_up(end, true).unwrap();
-            // A link that was down has forgotten its neighbours, and who was never up has another address.
+            // A link that was down has forgotten its neighbours, and an interface that was never up has another address.
             echoes(&ns, &format!("{kind}, after {end} was off"));
         }
         host.stop();
     }
-    // The second address of a node, which comes when the node has been up for a while.
+    // The second address of a node is added some time after its start.
     let Some((_pair, ns)) = namespace(1) else { return };
     let mut target =
         start(&ns, &["fcoe", "target", "-i", "packet:va", "--mac", "02:00:00:00:00:0a", "--lun", "0=ram:1M"]);

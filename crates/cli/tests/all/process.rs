@@ -1,4 +1,4 @@
-//! Processes beside a test: each is read while it runs, awaited with a bound, and ended with the test.
+//! Processes of a test: each is read while it runs, awaited with a time limit, and ended with the test.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -6,12 +6,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_linerate");
-/// How long anything may take that must happen.
+/// Time limit for any event that must happen.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
-/// How long a process that is told to end may take before it is killed.
+/// Time limit for a process to end after a signal, before it is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A process that is ended when nobody needs it any more.
+/// A process that is ended when it is dropped.
 pub(crate) struct Process {
     child: Child,
     lines: Receiver<Line>,
@@ -20,13 +20,13 @@ pub(crate) struct Process {
     log: String,
 }
 
-/// What it said: on standard output, on standard error.
+/// A line of output: from standard output or standard error.
 enum Line {
     Out(String),
     Log(String),
 }
 
-/// What it left.
+/// Exit code and output of a process that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -45,27 +45,27 @@ impl Process {
         Self { child, lines, limit: LIMIT, out: String::new(), log: String::new() }
     }
 
-    /// Starts a command, and returns when a line of it has these words.
+    /// Starts a command, and returns when a line of its output has these words.
     pub(crate) fn ready(command: Command, words: &str) -> Self {
         let mut process = Self::start(command);
         process.until(words);
         process
     }
 
-    /// Starts `linerate …`, and returns when a line of it has these words.
+    /// Starts `linerate …`, and returns when a line of its output has these words.
     pub(crate) fn linerate(arguments: &[&str], words: &str) -> Self {
         let mut command = Command::new(BINARY);
         command.args(arguments);
         Self::ready(command, words)
     }
 
-    /// It may take so long for whatever is awaited.
+    /// Sets the time limit of each wait.
     pub(crate) fn within(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Reads on until a line has these words; the line.
+    /// Reads on until a line has these words; returns the line.
     pub(crate) fn until(&mut self, words: &str) -> String {
         let deadline = Instant::now() + self.limit;
         loop {
@@ -81,18 +81,18 @@ impl Process {
         }
     }
 
-    /// Its number.
+    /// Process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends a signal, by its name.
+    /// Sends a signal by its name.
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
-    /// Whether it ends by itself in that time.
+    /// True if the process ends by itself within `time`.
     pub(crate) fn ends_within(&mut self, time: Duration) -> bool {
         let deadline = Instant::now() + time;
         while self.child.try_wait().unwrap().is_none() {
@@ -104,7 +104,7 @@ impl Process {
         true
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     pub(crate) fn end(mut self) -> Ended {
         let deadline = Instant::now() + self.limit;
         loop {
@@ -119,18 +119,18 @@ impl Process {
         Ended { code, out: std::mem::take(&mut self.out), log: std::mem::take(&mut self.log) }
     }
 
-    /// Waits for its end, which is to be a good one: all it said.
+    /// Waits for the end of the process, which must succeed; returns all output.
     pub(crate) fn done(self) -> String {
         self.ends_by(0)
     }
 
-    /// Ctrl-C: all it said, until then and after it.
+    /// Sends Ctrl-C; returns all output.
     pub(crate) fn stop(self) -> String {
         self.signal("INT");
         self.ends_by(130)
     }
 
-    /// SIGKILL.
+    /// Sends SIGKILL and waits.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -155,14 +155,14 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
-            // Not SIGKILL: what it has started itself is to end too.
+            // Not SIGKILL: processes that it has started must end too.
             let _ = Command::new("kill").args(["-s", "TERM", &self.child.id().to_string()]).status();
             if !self.ends_within(PATIENCE) {
                 let _ = self.child.kill();
                 let _ = self.child.wait();
             }
         }
-        // A test that fails says what its processes said.
+        // A test that fails prints the output of its processes.
         if std::thread::panicking() {
             while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
                 self.note(line);
@@ -173,13 +173,13 @@ impl Drop for Process {
 }
 
 impl Ended {
-    /// All it said.
+    /// All output.
     pub(crate) fn said(&self) -> String {
         self.out.clone() + &self.log
     }
 }
 
-/// Hands on lines, whatever octets they have.
+/// Passes on lines, of any bytes.
 fn read(stream: impl Read + Send + 'static, line: fn(String) -> Line, to: Sender<Line>) {
     std::thread::spawn(move || {
         let (mut stream, mut octets) = (BufReader::new(stream), Vec::new());
@@ -192,12 +192,12 @@ fn read(stream: impl Read + Send + 'static, line: fn(String) -> Line, to: Sender
     });
 }
 
-/// The signal that a process died of.
+/// Signal that a process died of.
 pub(crate) fn killed_by(status: std::process::ExitStatus) -> Option<i32> {
     std::os::unix::process::ExitStatusExt::signal(&status)
 }
 
-/// The number behind a name at the beginning of a line.
+/// Number behind a name at the beginning of a line.
 pub(crate) fn counter(said: &str, name: &str) -> u64 {
     let value = said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok());
     value.unwrap_or_else(|| panic!("no {name} in:\n{said}"))

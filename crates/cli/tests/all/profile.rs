@@ -1,4 +1,4 @@
-//! `linerate profile` as it is typed.
+//! Tests of `linerate profile` as it is typed.
 
 use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
@@ -45,7 +45,7 @@ fn a_paced_flood_sends_what_is_due_and_no_more() {
     let ledger = &run["tests"][0]["ledger"];
     let sent = ledger["sent"].as_u64().unwrap();
     assert_eq!(ledger["unexplained"]["sending"], 0);
-    // A rate is kept over any time by count: however late it was, it sent no more than was due when it ended.
+    // The rate is kept by count: however late it was, it sent no more than was due when it ended.
     let seconds = run["tests"][0]["repeats"][0]["seconds"].as_f64().unwrap();
     assert!(sent >= 1 && sent as f64 <= seconds * 1000.0 + 4.0, "{sent} in {seconds} s");
 }
@@ -59,7 +59,7 @@ fn a_flood_says_what_was_refused() {
     }
 }
 
-/// Without privileges nothing can be cut: said column by column, and the run is partial.
+/// Without privileges no cut point can be set: each column is skipped with the reason, and the run is partial.
 #[test]
 fn without_privileges_it_is_skipped_with_the_reason() {
     let mut command = profile(&["tx", "--kernel", "--time", "1", "--rounds", "1"]);

@@ -1,14 +1,14 @@
-//! Virtual machines with the Linux kernel's own FCoE, and what runs beside them.
+//! Virtual machines with the Linux kernel's FCoE, and the programs that run beside them.
 
 use crate::process::{BINARY, Process};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// How long each process may take for all it does, seconds: machines are emulated, on cores that others use too.
+/// Time limit of each process, seconds: machines are emulated, on cores with other load.
 const LIMIT: u64 = 280;
 
-/// Whether the machines can run; says why not.
+/// True if the machines are built; otherwise reports a skip.
 pub(crate) fn is_there() -> bool {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/rig");
     let there = std::env::var_os("RIG").map_or(built, PathBuf::from).join("out/stamp").exists();
@@ -30,24 +30,24 @@ pub(crate) fn start(program: &str, arguments: &[&str]) -> Process {
     Process::start(command).within(Duration::from_secs(LIMIT + 10))
 }
 
-/// `linerate …`
+/// Starts `linerate …`.
 pub(crate) fn ours(arguments: &[&str]) -> Process {
     start(BINARY, arguments)
 }
 
-/// A machine on one end of a UNIX datagram link.
+/// Starts a machine on one end of a UNIX datagram link.
 pub(crate) fn machine(role: &str, link: &str, arguments: &[&str]) -> Process {
     let limits = ["--timeout", "270", "--lun-timeout", "120"];
     let all = [&["--role", role, "--quiet", "--unix", link], &limits[..], arguments].concat();
     start(&file("run-vm.sh"), &all)
 }
 
-/// A machine with the kernel's initiator.
+/// Starts a machine with the kernel's initiator.
 pub(crate) fn initiator(link: &str, arguments: &[&str]) -> Process {
     machine("initiator", link, arguments)
 }
 
-/// A target on one end of a UNIX datagram link, whose other end a machine takes.
+/// Runs a target on one end of a UNIX datagram link, with a machine at the other end; returns the output of both.
 pub(crate) fn over_unix(dir: &Path, target: &[&str], mtu: &str, more: &[&str], command: &str) -> (String, String) {
     let (us, them) = (dir.join("us"), dir.join("them"));
     let (us, them) = (us.to_str().unwrap(), them.to_str().unwrap());

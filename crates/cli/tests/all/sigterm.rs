@@ -1,4 +1,4 @@
-//! SIGTERM ends every command, whatever it is doing or waiting for, and what measures has its result.
+//! Tests that SIGTERM ends every command, in whatever state it is, and that a measurement has its result.
 #![cfg(target_os = "linux")]
 
 use crate::process::{BINARY, LIMIT, Process, killed_by};
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 /// One state of a command.
 struct Case {
     words: Vec<String>,
-    /// What it says when it is in that state; otherwise it is as soon as it catches signals.
+    /// Words that it prints when it is in that state; if empty, it is in it as soon as it catches signals.
     ready: &'static str,
-    /// What it says at its end.
+    /// Words that it prints at its end.
     last: &'static str,
 }
 
@@ -20,7 +20,7 @@ fn case(words: &str, ready: &'static str, last: &'static str) -> Case {
     Case { words: words.split(' ').map(str::to_owned).collect(), ready, last }
 }
 
-/// Whether SIGTERM is caught: the 15th bit from the right.
+/// True if SIGTERM is caught: the 15th bit from the right.
 fn catches(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -42,7 +42,7 @@ fn ends(case: &Case) {
     let what = case.words.join(" ");
     if case.ready.is_empty() {
         until(&format!("{what}: it catches no signal"), || catches(process.id()));
-        // It is at work, or it waits; when exactly it is told makes no difference.
+        // It runs or waits; the exact time of the signal does not matter.
         std::thread::sleep(Duration::from_millis(300));
     } else {
         process.until(case.ready);
@@ -59,12 +59,12 @@ fn sigterm_ends_every_command() {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().display();
     std::fs::write(dir.path().join("file"), vec![0; 1 << 20]).unwrap();
-    // Whoever connects is not answered.
+    // Connections are accepted but not answered.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = silent.local_addr().unwrap();
     let lonely = |n: u32| format!("cable:term-{id}-{n}{{1");
     let cases = [
-        // They wait for a link, a peer, a login, a target.
+        // Commands that wait for a link, a peer, a login, a target.
         case(&format!("pkt-gen -i {} -f tx -w 3600", lonely(1)), "", "Ledger"),
         case(&format!("pkt-gen -i {} -f rx -w 0", lonely(2)), "", "Ledger"),
         case(&format!("pkt-gen -i {} -f ping -w 0", lonely(3)), "", ""),
@@ -82,7 +82,7 @@ fn sigterm_ends_every_command() {
         case(&format!("fcoe read -i {} --timeout 3600 {place}/out", lonely(16)), "", "0 bytes were copied"),
         case(&format!("fcoe write -i {} --timeout 3600 {place}/file", lonely(17)), "", "0 bytes were copied"),
         case(&format!("xdd -op read -targets 1 nbd://{silent}/x -numreqs 1"), "", ""),
-        // They are at work.
+        // Commands at work.
         case("pkt-gen -i null: -f tx", "pps", "Ledger"),
         case("pkt-gen -i null: -f tx --json", "", "\"signal\": 15"),
         case(
@@ -102,7 +102,7 @@ fn sigterm_ends_every_command() {
         case(&format!("profile flood {silent} --time 86400000"), "", ""),
         case(&format!("profile flood {silent} --time 86400000 --rate 1"), "", ""),
     ];
-    // Two at a time: some of them take whole cores.
+    // Two at a time: some of them use whole cores.
     let (first, second) = cases.split_at(cases.len() / 2);
     std::thread::scope(|scope| {
         for half in [first, second] {
@@ -111,8 +111,7 @@ fn sigterm_ends_every_command() {
     });
 }
 
-/// Standard output is a pipe that nobody reads. What it holds is full, and the command writes on: there is nothing that
-/// it could do but end.
+/// Standard output is a full pipe that nobody reads, and the command still writes: it can only end.
 #[test]
 fn sigterm_ends_a_command_whose_output_nobody_takes() {
     let dir = tempfile::tempdir().unwrap();
@@ -134,7 +133,7 @@ fn sigterm_ends_a_command_whose_output_nobody_takes() {
             .spawn()
             .unwrap();
         let mut out = child.stdout.take().unwrap();
-        // A pipe holds 64 KiB; it waits in write(2) for longer than any line takes.
+        // A pipe holds 64 KiB; the command waits in write(2) for longer than any line takes.
         let id = child.id();
         until(&format!("{words:?}: it does not wait"), || waits_in_write(id));
         assert!(Command::new("kill").arg(id.to_string()).status().unwrap().success());
@@ -155,7 +154,7 @@ fn sigterm_ends_a_command_whose_output_nobody_takes() {
     }
 }
 
-/// Whether a thread of a process has been in write(2) to standard output at ten looks in a row.
+/// True if a thread of a process was in write(2) to standard output in ten samples in a row.
 fn waits_in_write(pid: u32) -> bool {
     let writes = || {
         let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
@@ -168,7 +167,7 @@ fn waits_in_write(pid: u32) -> bool {
     })
 }
 
-/// The one case in which a stop was asked for before: by `--seconds`. A signal after it counts all the same.
+/// The only case of an earlier stop request, by `--seconds`. A signal after it still ends the command.
 #[test]
 fn sigterm_ends_a_command_that_has_been_told_to_end_and_does_not() {
     let cable = format!("cable:term-{}-late{{1", std::process::id());

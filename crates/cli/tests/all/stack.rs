@@ -1,5 +1,5 @@
-//! `linerate stack up` against the kernel's own stack: ping, UDP and traceroute over TAP, AF_PACKET and AF_XDP; and what
-//! tshark thinks of its frames.
+//! Tests of `linerate stack up` against the kernel's stack: ping, UDP and traceroute over TAP, AF_PACKET and AF_XDP;
+//! tshark checks its frames.
 #![cfg(target_os = "linux")]
 
 use crate::process::{BINARY, LIMIT, Process, counter};
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// The kernel's interface, and the one that is linerate's.
+/// The kernel's interface, and linerate's.
 const KERNEL: &str = "va";
 const OURS: &str = "vb";
 const MAC: &str = "02:00:00:00:00:02";
@@ -24,22 +24,22 @@ const V6: &str = "fd09::2";
 
 // ---- the two ends ----
 
-/// A kernel with an interface, and what linerate's port at its other end is called.
+/// A kernel with an interface, and the name of linerate's port at its other end.
 struct Link {
     port: String,
-    /// Must go before the namespace.
+    /// Must be dropped before the namespace.
     _pair: Option<VethPair>,
     ns: Namespace,
 }
 
-/// Whether all of these can be run; says which cannot.
+/// True if all tools are installed; otherwise reports a skip.
 fn are_installed(tools: &[&str]) -> bool {
     let missing = tools.iter().find(|tool| !linerate_skip::is_installed(tool));
     missing.iter().for_each(|tool| linerate_skip::skip!("{tool} is not installed"));
     missing.is_none()
 }
 
-/// None, and it is said why, if a privilege, a feature or a tool is missing.
+/// Makes a link; `None`, with a skip reported, if a privilege, a feature or a tool is missing.
 fn link(kind: &str, kernel_fills: bool) -> Option<Link> {
     if !are_installed(&["ip", "ping"]) {
         return None;
@@ -87,7 +87,7 @@ fn ip(ns: &Namespace, arguments: &str) -> Result<String, String> {
     if status.success() { Ok(String::from_utf8(stdout).unwrap()) } else { Err(String::from_utf8(stderr).unwrap()) }
 }
 
-/// A command in a namespace, ended by force if it hangs.
+/// Runs a command in a namespace, killed if it hangs.
 fn run(ns: &Namespace, line: &str) -> Output {
     let limit = LIMIT.as_secs().to_string();
     ns.run_in(|| Command::new("timeout").arg(limit).args(line.split(' ')).output()).unwrap().unwrap()
@@ -97,7 +97,7 @@ fn run(ns: &Namespace, line: &str) -> Output {
 struct Host(Process);
 
 impl Host {
-    /// Returns when it has said where it is.
+    /// Starts it, and returns when it has printed its addresses.
     fn start(link: &Link, more: &str) -> Self {
         let mut command = Command::new(BINARY);
         command.args(["stack", "up", "-i", &link.port, "--addr", "10.9.0.2/24", "--addr", "fd09::2/64", "--mac", MAC]);
@@ -108,7 +108,7 @@ impl Host {
         Self(host)
     }
 
-    /// Ctrl-C: its exit code, and its counters.
+    /// Sends Ctrl-C; returns its exit code and its counters.
     fn stop(self) -> (Option<i32>, String) {
         self.0.signal("INT");
         let ended = self.0.end();
@@ -118,7 +118,7 @@ impl Host {
 
 // ---- what the kernel does with it ----
 
-/// Echoes of every size that a header, a frame, two fragments and forty-five can hold; ping compares the bytes.
+/// Echoes of sizes that fit a header, a frame, two fragments and forty-five; ping compares the bytes.
 fn pings(ns: &Namespace) {
     for (to, sizes) in [(V4, [0, 56, 1472, 1473, 8000, 65507]), (V6, [0, 56, 1452, 1453, 9000, 65000])] {
         for size in sizes {
@@ -139,7 +139,7 @@ fn socket(ns: &Namespace, to: &str, port: u16) -> UdpSocket {
     socket
 }
 
-/// Echo in several sizes, a line of chargen, a port where nobody listens. Gives how many datagrams were echoed.
+/// Echo in several sizes, a line of chargen, a port without a listener. Returns the number of datagrams echoed.
 fn datagrams(ns: &Namespace) -> u64 {
     let sizes = [0usize, 1, 22, 1400, 1452, 1453, 1472, 1473, 5000, 65_000];
     for to in [V4, V6] {
@@ -181,7 +181,7 @@ fn neighbours(ns: &Namespace) {
     }
 }
 
-/// All of it. Without offloads, what linerate sends is captured too.
+/// Runs all of it. Without offloads, the frames that linerate sends are captured too.
 fn serves(kind: &str, more: &str, kernel_fills: bool) {
     if !are_installed(&["traceroute", "tshark"]) {
         return;
@@ -213,13 +213,13 @@ fn serves(kind: &str, more: &str, kernel_fills: bool) {
 struct Capture(Process);
 
 impl Capture {
-    /// Returns when it has begun.
+    /// Starts a capture, and returns when it has begun.
     fn start(ns: &Namespace, file: &Path) -> Self {
         let mut command = Command::new("tshark");
-        // A large buffer: what is looked for must be in the capture.
+        // A large buffer: the capture must not lose frames.
         command.args(["-i", KERNEL, "-Q", "-B", "64", "-f", &format!("ether src {MAC}"), "-w"]).arg(file);
         let mut capture = ns.run_in(|| Process::start(command)).unwrap();
-        // dumpcap opens the interface, and then the file, which it begins with a header.
+        // dumpcap opens the interface, then the file, which begins with a header.
         let deadline = Instant::now() + LIMIT;
         while std::fs::metadata(file).map_or(0, |file| file.len()) == 0 {
             let ended = capture.ends_within(Duration::from_millis(5));
@@ -228,9 +228,9 @@ impl Capture {
         Self(capture)
     }
 
-    /// No frame malformed, no checksum wrong, and of each kind enough that this says something.
+    /// Checks that no frame is malformed, that no checksum is wrong, and that there are enough frames of each kind.
     fn judge(self, file: &Path) {
-        // Its reader is a buffer behind.
+        // tshark's output is a buffer behind.
         let count = |filter: &str| {
             let output = Command::new("tshark")
                 .args(["-n", "-r"])
@@ -242,7 +242,7 @@ impl Capture {
             String::from_utf8(output.stdout).unwrap().lines().count()
         };
         let deadline = Instant::now() + LIMIT;
-        // The last that it does: traceroute by echoes.
+        // The last frames of the test: traceroute by echoes.
         while count("icmpv6.type == 129 && ipv6.plen < 100") < 7 {
             assert!(Instant::now() < deadline, "the capture does not end");
         }
@@ -304,7 +304,8 @@ fn the_kernel_talks_with_a_host_over_xdp_that_makes_all_checksums() {
     serves("xdp", "--no-offload", true);
 }
 
-/// Tagged frames are four octets longer, and the kernel takes the tags out and tells them beside the frame, or does not.
+/// Tagged frames are four bytes longer; the kernel strips the tags and passes them as metadata, or leaves them in the
+/// frame.
 #[test]
 fn two_hosts_talk_in_a_vlan_through_the_kernels_link() {
     for kinds in [["packet", "packet"], ["packet", "xdp"], ["xdp", "xdp"]] {
@@ -330,8 +331,8 @@ fn two_hosts_talk_in_a_vlan_through_the_kernels_link() {
     }
 }
 
-/// Over AF_PACKET the kernel takes the tags out and tells them beside the frame; over TAP they stand in it. A kernel without
-/// VLAN interfaces is not asked: then it is one in a virtual machine, in which this program plays the same role.
+/// Over AF_PACKET the kernel strips the tags and passes them as metadata; over TAP they are in the frame. If the host's
+/// kernel has no VLAN interfaces, the test runs in a virtual machine, with this program in the same role.
 #[test]
 fn the_kernel_talks_with_a_host_in_a_vlan() {
     let vlans = Namespace::new().is_ok_and(|ns| {
@@ -346,7 +347,7 @@ fn the_kernel_talks_with_a_host_in_a_vlan() {
     }
     let this = std::env::current_exe().unwrap();
     let (path, name) = (this.to_str().unwrap(), this.file_name().unwrap().to_str().unwrap());
-    // busybox has programs of these names too, and its timeout runs none but its own.
+    // busybox has programs of these names too, and its timeout runs only its own.
     let tools = Command::new("sh").args(["-c", "command -v ping; command -v timeout"]).output().unwrap().stdout;
     let tools = String::from_utf8(tools).unwrap();
     let folder = Path::new(BINARY).parent().unwrap().display();
@@ -426,7 +427,7 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
         ("-i packet:no-such-interface0 --addr 10.0.0.2/24", "no-such-interface0"),
         ("-i null: --addr 10.0.0.2/24 extra", "extra"),
     ] {
-        // What should be refused and is not would run for ever.
+        // A case that is wrongly accepted would run for ever.
         let more = if arguments.contains("--seconds") { "" } else { " --seconds 1" };
         let mut command = Command::new(BINARY);
         command.args(["stack", "up"]).args(format!("{arguments}{more}").split_whitespace());
@@ -447,7 +448,7 @@ fn an_end_in_time_is_no_failure_and_the_counters_are_one_document() {
     assert_eq!(document["schema"], "linerate.stack");
     assert_eq!((&document["mac"], &document["mtu"]), (&MAC.into(), &1500.into()));
     assert_eq!(document["addresses"].as_array().unwrap().len(), 3, "and the link-local one");
-    // null: delivers frames of zeros as fast as they are taken; none of them is for anybody, and the adapter says so.
+    // null: delivers frames of zeros as fast as they are taken; all are dropped, and the adapter counts them.
     let counters = &document["counters"];
     assert!(counters["nic.rx.drop.no_interface"].as_u64().is_some_and(|n| n > 0), "{document}");
     assert_eq!((&counters["frames"], &counters["unexplained"]), (&0.into(), &0.into()));

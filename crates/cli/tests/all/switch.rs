@@ -1,4 +1,4 @@
-//! `linerate switch` and two pkt-gens on it, as processes.
+//! Tests of `linerate switch` and two pkt-gens on it, as processes.
 
 use crate::process::{BINARY, Ended, Process};
 use std::process::Command;
@@ -42,7 +42,7 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
     }
 }
 
-/// Two programs send from one address: it stays at the first one's port, or moves from frame to frame.
+/// Two programs send from one address: it stays at the first one's port, or moves with every frame.
 #[test]
 fn an_address_is_held_where_guests_are_named_and_moves_where_they_are_not() {
     for (n, (options, holds)) in

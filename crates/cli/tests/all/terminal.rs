@@ -1,9 +1,9 @@
-//! What commands do on a terminal and what elsewhere: colours, and the line of progress.
+//! Tests of commands on a terminal and elsewhere: colours, and the progress line.
 
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Qualifies a cable, on a terminal of util-linux's `script` or with pipes; all it said.
+/// Qualifies a cable, on a terminal of util-linux's `script` or with pipes; returns all output.
 fn qualified(terminal: bool, variables: &[(&str, &str)]) -> String {
     static CABLES: AtomicUsize = AtomicUsize::new(0);
     let cable = format!("cable:terminal-{}-{}", std::process::id(), CABLES.fetch_add(1, Relaxed));
@@ -25,7 +25,7 @@ fn qualified(terminal: bool, variables: &[(&str, &str)]) -> String {
 }
 
 const BOLD: &str = "\x1b[1m";
-/// The first step on a line that is written over, and on a line of its own.
+/// The first step on a line that is overwritten, and on a line of its own.
 const RENEWED: &str = "\r\x1b[?7l1/4 ";
 const LINE: &str = "1/4 ";
 

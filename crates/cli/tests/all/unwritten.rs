@@ -1,4 +1,4 @@
-//! What cannot be written: standard output, the place of a result, a file that a flag names.
+//! Tests of outputs that cannot be written: standard output, the place of a result, a file that a flag names.
 
 use serde_json::Value;
 use std::fs::{self, File};
@@ -8,10 +8,10 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// The longest time that a command may take.
+/// Time limit of a command.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A command of each kind that prints a result, as short as it gets. NAME is a name that nobody else has, DIR a directory.
+/// A short command of each kind that prints a result. NAME is replaced by a unique name, DIR by a directory.
 const COMMANDS: &[&[&str]] = &[
     &["help"],
     &["--version"],
@@ -57,12 +57,12 @@ fn linerate(words: &[&str], home: &Path) -> Command {
     command
 }
 
-/// Words that an endless command says once it runs.
+/// Words that an endless command prints once it runs.
 fn runs(words: &[&str]) -> Option<&'static str> {
     (words[0] == "bridge").then_some("main [200]")
 }
 
-/// Runs a command to its end, which is to come; when `words` stand in a line of its standard error, it is told to end.
+/// Runs a command to its end; when a line of its standard error has `words`, it is signalled to end.
 fn run(mut command: Command, words: Option<&str>) -> Output {
     let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let id = child.id().to_string();
@@ -108,7 +108,7 @@ fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A row of the table, with names of its own.
+/// A row of the table with NAME and DIR replaced.
 fn row(dir: &Path, words: &[&str]) -> Command {
     static ROWS: AtomicUsize = AtomicUsize::new(0);
     let n = ROWS.fetch_add(1, Relaxed);
@@ -138,7 +138,7 @@ fn piped(mut command: Command) -> Command {
     command
 }
 
-/// It was a success in all of them.
+/// Regression: all of these commands reported success.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_failed_write_of_standard_output_is_said_and_ends_with_1_in_every_command() {
@@ -171,7 +171,7 @@ fn a_reader_that_is_gone_ends_every_command_in_silence_with_141() {
     }
 }
 
-/// `eprintln!` panics, and ended commands so.
+/// Regression: `eprintln!` panicked and ended the commands.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_standard_error_costs_no_result() {
@@ -185,7 +185,7 @@ fn a_full_standard_error_costs_no_result() {
     }
 }
 
-/// A LUN's last octets stayed in a buffer that nobody could write.
+/// Regression: the last bytes of a LUN stayed in a buffer that could not be written.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_lun_that_is_read_to_a_full_standard_output_is_no_success() {
@@ -210,7 +210,7 @@ fn a_lun_that_is_read_to_a_full_standard_output_is_no_success() {
     assert_eq!((unread.status.code(), log(&unread).as_str()), (Some(141), ""));
 }
 
-/// Commands that keep what they measure, the place left out; each would measure for minutes.
+/// Commands that store their result, without the directory; each would measure for minutes.
 const KEEPERS: &[&[&str]] = &[
     &["qualify", "--time", "60000"],
     &["qualify", "null:", "null:", "--time", "60000"],
@@ -218,7 +218,7 @@ const KEEPERS: &[&[&str]] = &[
     &["profile", "tx", "--time", "10000"],
 ];
 
-/// One line, before anything is measured: exit 2.
+/// Checks for one line, before anything is measured, and exit code 2.
 fn refused(command: Command, words: &str) {
     let (shown, began) = (format!("{command:?}"), Instant::now());
     let ended = run(piped(command), None);
@@ -249,7 +249,7 @@ fn without_a_home_a_directory_is_asked_for_before_anything_is_measured() {
     }
 }
 
-/// A shell in which DIR is a file system of its own, of that size; None, and a line that says so, where that cannot be made.
+/// A shell in which DIR is a file system of that size; `None`, with a skip reported, where that is not possible.
 #[cfg(target_os = "linux")]
 fn on_tmpfs(options: &str, script: &str) -> Option<(tempfile::TempDir, Command)> {
     let dir = tempfile::tempdir().unwrap();
@@ -278,7 +278,7 @@ fn a_full_disk_and_a_read_only_one_are_refused_before_anything_is_measured() {
     }
 }
 
-/// The disk fills while something is measured. The room that was made at the start holds the result.
+/// The disk fills during a measurement. The space that was reserved at the start holds the result.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_sweep_whose_disk_fills_ends_with_a_table_and_a_result() {
@@ -301,7 +301,7 @@ fn a_sweep_whose_disk_fills_ends_with_a_table_and_a_result() {
     assert!(of_points(result["reasons"][0].as_str().unwrap()) && (1..27).contains(&tests), "{result}");
 }
 
-/// The place goes while something is measured: the table is printed all the same.
+/// The directory is removed during a measurement: the table is printed all the same.
 #[test]
 fn a_result_that_cannot_be_kept_is_printed() {
     let dir = tempfile::tempdir().unwrap();
@@ -314,7 +314,7 @@ fn a_result_that_cannot_be_kept_is_printed() {
             command.arg("--json");
         }
         let gone = std::thread::spawn(move || {
-            // Both files are there from the start on.
+            // Both files exist from the start.
             let deadline = Instant::now() + LIMIT;
             while fs::read_dir(&out).map_or(0, Iterator::count) < 2 && Instant::now() < deadline {
                 std::thread::sleep(Duration::from_millis(1));
@@ -344,7 +344,7 @@ fn a_history_that_cannot_be_written_costs_neither_table_nor_document() {
     assert_eq!(serde_json::from_str::<Value>(&printed(&ended)).unwrap()["tests"][0]["id"], "null");
 }
 
-/// It ended with 141, as if somebody had stopped reading, and said nothing.
+/// Regression: it ended with 141, as after the loss of a reader, without a message.
 #[test]
 #[cfg(target_os = "linux")]
 fn files_of_xdd_that_cannot_be_written_are_named() {

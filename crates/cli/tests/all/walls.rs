@@ -1,4 +1,5 @@
-//! The walls of the house: imports run downwards only, within a crate too, and `unsafe` stands where it may.
+//! Tests of the architecture: imports run downwards only, within a crate too, and `unsafe` is limited to certain
+//! places.
 
 mod circles;
 mod words;
@@ -6,7 +7,7 @@ mod words;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Each crate and what it may know.
+/// Each crate and the crates that it may import.
 const WALLS: &[(&str, &[&str])] = &[
     ("linerate-skip", &[]),
     ("linerate-result", &[]),
@@ -55,7 +56,7 @@ fn imports_run_downwards_only() {
         let name = package["name"].as_str().unwrap();
         let (_, may) = WALLS.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("{name} has no row"));
         for dependency in package["dependencies"].as_array().unwrap() {
-            // Tests may look anywhere.
+            // Tests may import any crate.
             if dependency["kind"] == "dev" {
                 continue;
             }
@@ -66,7 +67,7 @@ fn imports_run_downwards_only() {
     }
 }
 
-/// Of two modules that know each other neither can be understood, or changed, alone.
+/// Two modules that import each other can neither be understood nor changed alone.
 #[test]
 fn modules_of_different_folders_form_no_cycle() {
     let mut wrong = Vec::new();
@@ -84,7 +85,7 @@ fn modules_of_different_folders_form_no_cycle() {
     assert!(wrong.is_empty(), "modules that import each other in a circle:\n{}", wrong.join("\n"));
 }
 
-/// What a test prints is seen by nobody: it says by [`linerate_skip::skip`] that it is skipped, and `./test` lists that.
+/// Output of a passing test is not shown: a skip is reported by [`linerate_skip::skip`], and `./test` lists those.
 #[test]
 fn a_test_that_is_skipped_says_so_in_one_way() {
     let mut files = Vec::new();
@@ -93,7 +94,7 @@ fn a_test_that_is_skipped_says_so_in_one_way() {
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
         for print in ["println!", "eprintln!", "print!", "eprint!"] {
-            // In two parts, or this file would have it.
+            // In two parts, or this file would match.
             let own = format!("{print}(\"{}", "skipped");
             assert!(!text.contains(&own), "{}: say it by linerate_skip::skip!", file.display());
         }

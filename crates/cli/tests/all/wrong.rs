@@ -1,8 +1,9 @@
-//! Wrong command lines, of every command: one line on standard error that names the argument and the mend, and exit code 2.
+//! Tests of wrong command lines of every command: one line on standard error that names the argument and the mend, and
+//! exit code 2.
 
 use std::process::Command;
 
-/// What is typed, what the line begins with behind the command's name, and what its mend has.
+/// The words typed, the beginning of the line behind the command's name, and words of its mend.
 const LINES: &[(&str, &str, &str)] = &[
     ("--frob", "linerate: --frob: ", "linerate --help"),
     ("frob", "linerate: frob: ", "give one of qualify, pkt-gen, "),
@@ -101,7 +102,7 @@ fn every_command_names_the_argument_and_the_mend_in_one_line() {
     }
 }
 
-/// No command is without a row.
+/// Checks that every command has a row.
 #[test]
 fn the_table_has_every_command() {
     let out = Command::new(env!("CARGO_BIN_EXE_linerate")).arg("frob").output().unwrap();

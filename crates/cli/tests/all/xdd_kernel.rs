@@ -1,12 +1,12 @@
-//! `linerate xdd` inside a virtual machine (tests/rig), on SCSI disks as the Linux kernel has them: LUNs of our target
-//! outside, which the kernel's FCoE initiator has found. By /dev/sg and by their block devices.
+//! Tests of `linerate xdd` inside a virtual machine (tests/rig), on SCSI disks of the Linux kernel: LUNs of our target
+//! outside, found by the kernel's FCoE initiator. Through /dev/sg and through their block devices.
 #![cfg(target_os = "linux")]
 
 use crate::process::{BINARY, counter};
 use crate::rig;
 use std::path::Path;
 
-/// What the machine's commands have: a LUN's names, and a run of xdd between two lines.
+/// Shell functions of the machine: names of a LUN, and a run of xdd between two lines.
 const HEAD: &str = r#"ln -s linerate /rig/xdd
     sg() { echo /dev/$(basename /sys/bus/scsi/devices/*:*:*:$1/scsi_generic/*); }
     sd() { echo /dev/$(basename /sys/bus/scsi/devices/*:*:*:$1/block/*); }
@@ -14,7 +14,7 @@ const HEAD: &str = r#"ln -s linerate /rig/xdd
     b="-blocksize 512"; seq="-datapattern sequenced" inv="-datapattern inverse"
 "#;
 
-/// What a run of xdd said, and its exit code.
+/// Output of one run of xdd, and its exit code.
 fn part<'a>(said: &'a str, name: &str) -> (i32, &'a str) {
     let (_, rest) = said.split_once(&format!("BEGIN {name}\n")).unwrap_or_else(|| panic!("no {name} in:\n{said}"));
     let (text, rest) = rest.split_once("CODE ").unwrap_or_else(|| panic!("no end of {name} in:\n{said}"));
@@ -29,14 +29,14 @@ fn combined(text: &str) -> (u64, u64) {
     (words[3].parse().unwrap(), words[4].parse().unwrap())
 }
 
-/// A file of so many MiB, zeros; its device for the target.
+/// Makes a file of so many MiB of zeros; returns the target's device.
 fn file(dir: &Path, name: &str, mib: u64) -> String {
     let path = dir.join(name);
     std::fs::File::create(&path).unwrap().set_len(mib << 20).unwrap();
     format!("file:{}", path.to_str().unwrap())
 }
 
-/// An MBR with one partition from block 2048 on.
+/// Writes an MBR with one partition from block 2048 on.
 fn partitioned(path: &Path) {
     let mut octets = std::fs::read(path).unwrap();
     octets[450] = 0x83;
@@ -106,7 +106,7 @@ fn scsi_disks_are_read_and_written_by_sg_and_by_their_block_devices() {
         ("twice", 4 * mib, 1024),
         ("sectors", mib, 128),
         ("theirs", mib, 128),
-        // Behind what READ (10) reaches.
+        // Beyond the range of READ (10).
         ("far", 8 * 4096, 8),
         ("large", 2 * mib, 1),
     ] {
@@ -120,7 +120,7 @@ fn scsi_disks_are_read_and_written_by_sg_and_by_their_block_devices() {
     for way in ["read", "published"].map(|name| part(&said, name).1) {
         assert!(way.contains("opened by SG_IO") && !way.contains("priority stays"), "{way}");
     }
-    // What failed: the code, and the line.
+    // Failures: the exit code and the line.
     for (name, code, line) in [
         ("wrong", 1, "content mismatch: read of 4096 bytes at 0, byte 0 (block 0)"),
         (
@@ -145,7 +145,7 @@ fn scsi_disks_are_read_and_written_by_sg_and_by_their_block_devices() {
     }
     assert!(part(&said, "kept").1.contains("Errors, 3 failed, 0 miscompared, 0 did not end"), "{said}");
 
-    // The disks have what was written, and the target knows of nothing else.
+    // The disks hold the data written, and the target agrees.
     let octets = std::fs::read(dir.join("disk")).unwrap();
     for (at, word) in (0u64..).step_by(8).zip(octets.chunks_exact(8)) {
         let expected = match at >> 20 {
@@ -160,8 +160,8 @@ fn scsi_disks_are_read_and_written_by_sg_and_by_their_block_devices() {
     assert_eq!((counter(&counters, "exchanges_aborted"), counter(&counters, "frames_bad_crc")), (0, 0), "{counters}");
 }
 
-/// The target comes back with a smaller disk while it is read, then goes for good: what was under way is waited for,
-/// what is behind the end and what nobody answers any more is told in the device's and the kernel's words.
+/// The target comes back with a smaller disk while it is read, then goes for good: I/O in flight is waited for; I/O
+/// beyond the end, and I/O that is not answered any more, is reported in the device's and the kernel's words.
 #[test]
 fn a_disk_that_shrinks_and_one_that_goes_are_told() {
     if !rig::is_there() {

@@ -1,4 +1,4 @@
-//! What all of `linerate fcoe` takes: a port, and who the node on it is.
+//! Arguments that all of `linerate fcoe` has: a port, and the identity of the node on it.
 
 use crate::commands::ip::{IpArguments, set_routes};
 use crate::commands::shared::{stop_after, stop_at_signals, wait};
@@ -12,7 +12,7 @@ use linerate_rt::net::Options;
 use linerate_rt::{Stop, WaitMode};
 use linerate_wire::{MacAddr, VlanTag, Wwn};
 
-/// The node.
+/// Arguments of the node.
 #[derive(Args)]
 pub(super) struct NodeArguments {
     /// The port (KIND:NAME; a bare name is xdp:NAME).
@@ -30,18 +30,18 @@ pub(super) struct NodeArguments {
     /// The VLAN of all frames, 1 to 4094; their priority is 3.
     #[arg(long, value_name = "VID", value_parser = vlan)]
     vlan: Option<VlanTag>,
-    /// Octets behind the Ethernet header; otherwise the port's MTU. 2158 carry full frames.
+    /// Bytes behind the Ethernet header; otherwise the port's MTU. 2158 carry full frames.
     #[arg(long, value_name = "BYTES")]
     mtu: Option<usize>,
     /// Expect one other port only, and fall back to any number when there are more.
     #[arg(long)]
     point_to_point: bool,
-    /// How the thread waits.
+    /// Wait mode of the thread.
     #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait())]
     pub(super) wait: WaitMode,
 }
 
-/// FCoE's priority by custom, and by its application TLV (IEEE 802.1Qaz).
+/// Usual priority of FCoE frames, by custom and by its application TLV (IEEE 802.1Qaz).
 const PRIORITY: u8 = 3;
 
 fn vlan(text: &str) -> Result<VlanTag, String> {
@@ -78,7 +78,7 @@ impl NodeArguments {
     }
 }
 
-/// A port that carries IP too, if there are addresses for it.
+/// Adds an IP host to the port, if there are addresses for it.
 pub(super) fn with_ip(port: FcPort, arguments: &IpArguments) -> FcPort {
     if arguments.addr.is_empty() {
         return port;
@@ -86,7 +86,7 @@ pub(super) fn with_ip(port: FcPort, arguments: &IpArguments) -> FcPort {
     port.with_ip(&arguments.addr, &Options::default(), &arguments.services)
 }
 
-/// Puts the IP host's routes in force.
+/// Sets the IP host's routes.
 pub(super) fn route<S: DeviceServer, W: Watcher<S>>(
     node: &mut FcNode<S, W>,
     arguments: &IpArguments,
@@ -94,7 +94,7 @@ pub(super) fn route<S: DeviceServer, W: Watcher<S>>(
     node.ip_mut().map_or(Ok(()), |ip| set_routes(ip, &arguments.route))
 }
 
-/// Who we are, for people.
+/// Prints the identity of our node for people.
 pub(super) fn introduce<S: DeviceServer, W: Watcher<S>>(node: &FcNode<S, W>) {
     let (info, config) = (node.line().info(), node.config());
     let mut text = format!("{}: {}\n", info.name, info.path);
@@ -113,7 +113,7 @@ pub(super) fn introduce<S: DeviceServer, W: Watcher<S>>(node: &FcNode<S, W>) {
     print(&text);
 }
 
-/// Stops at a signal, and after so many seconds if that is wanted.
+/// A stop that signals request, and the end of so many seconds if given.
 pub(super) fn stopper(seconds: Option<u64>) -> Result<Stop, Trouble> {
     let stop = stop_at_signals()?;
     stop_after(&stop, seconds);
@@ -130,10 +130,10 @@ pub(super) fn role(role: Role) -> &'static str {
     }
 }
 
-/// That we have no address any more, as a line.
+/// Line for a node that has lost its address.
 pub(super) const NO_ADDRESS: &str = "no address: the link is down, or another port has it\n";
 
-/// Whose session ended and why, as a line.
+/// Line for the end of a session: the peer and the reason.
 pub(super) fn over(peer: &Peer, why: SessionEnd) -> String {
     let why = match why {
         SessionEnd::LoggedOut => "it logged out",
@@ -149,17 +149,17 @@ pub(super) fn over(peer: &Peer, why: SessionEnd) -> String {
     format!("{} at {}: the session is over: {why}\n", peer.wwpn, peer.fc_id)
 }
 
-/// A neighbour as a line of a table.
+/// A neighbour as one row of a table.
 pub(super) fn line(neighbour: &Neighbour) -> String {
     let Neighbour { fc_id, mac, enode_mac, wwpn, wwnn, role: what, max_fcoe_size } = neighbour;
     format!("{wwpn}  {wwnn}  {fc_id}  {mac}  {enode_mac}  {max_fcoe_size:>5}  {}\n", role(*what))
 }
 
-/// What is above such lines.
+/// Heading of the rows of [`line`].
 pub(super) const HEADING: &str =
     "port name                node name                address  VN_Port MAC         ENode MAC          octets  role\n";
 
-/// Everything that was counted below FCP, by name.
+/// All counters below FCP, by name.
 pub(super) fn counters<S: DeviceServer>(node: &Node<S>) -> Vec<(String, u64)> {
     let (fip, logins) = (node.fip_counters(), node.login_counters());
     let mut all: Vec<(String, u64)> = [

@@ -1,4 +1,4 @@
-//! `linerate fcoe read` and `linerate fcoe write`: between a LUN and a file.
+//! `linerate fcoe read` and `linerate fcoe write`: copies between a LUN and a file.
 
 use super::common::stopper;
 use super::which::Which;
@@ -18,11 +18,11 @@ pub(super) struct Arguments {
     /// The LUN.
     #[arg(long, value_name = "N", default_value_t = 0)]
     lun: u16,
-    /// Where on the LUN to begin, in bytes or as 64k, 64M, 2G, 1T (powers of 1024): a multiple of its block size.
+    /// Offset on the LUN, in bytes or as 64k, 64M, 2G, 1T (powers of 1024): a multiple of its block size.
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = octets)]
     offset: u64,
-    /// How much, in bytes or as 64k, 64M, 2G, 1T: a multiple of its block size; otherwise to the end of the LUN, or of
-    /// the file that is written to it.
+    /// Amount to copy, in bytes or as 64k, 64M, 2G, 1T: a multiple of its block size; otherwise to the end of the LUN,
+    /// or of the file that is written to it.
     #[arg(long, value_name = "SIZE", value_parser = octets)]
     bytes: Option<u64>,
     /// The file; - is standard output or input.
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: Arguments, way: CopyDirection) -> Result<ExitCode, 
         print::unread();
     }
     if print::is_unread() {
-        // The exit code says it.
+        // The exit code reports it.
         return Ok(ExitCode::SUCCESS);
     }
     if stop.signal().is_some() {

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 pub(super) struct Arguments {
     #[command(flatten)]
     node: NodeArguments,
-    /// How long to look, in seconds: an address takes one, and others tell of themselves every eight.
+    /// Seconds to look: an address takes one, and others advertise themselves every eight.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: u64,
     /// Print a JSON document.
@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// Only looks.
+/// Watcher that does nothing.
 struct Look;
 
 impl Watcher<Disks> for Look {

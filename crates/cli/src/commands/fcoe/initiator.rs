@@ -1,4 +1,4 @@
-//! `linerate fcoe initiator`: LUNs of targets, handed on over NBD.
+//! `linerate fcoe initiator`: serves LUNs of targets over NBD.
 
 use super::common::{NO_ADDRESS, NodeArguments, introduce, over, route, with_ip};
 use crate::commands::ip::IpArguments;
@@ -25,8 +25,8 @@ pub(super) struct Arguments {
     /// The target's port name; otherwise the LUNs of all targets are served.
     #[arg(long, value_name = "WWPN")]
     target: Option<Wwn>,
-    /// Where to serve the LUNs over NBD: unix:PATH, tcp:HOST or tcp:HOST:PORT; may be given again. Exports are called WWPN/LUN;
-    /// the first one found is the default export too.
+    /// Address at which to serve the LUNs over NBD: unix:PATH, tcp:HOST or tcp:HOST:PORT; may be given again. Exports
+    /// are called WWPN/LUN; the first one found is the default export too.
     #[arg(long, value_name = "ADDRESS", required = true)]
     nbd: Vec<String>,
     /// Serve at addresses that other hosts reach. NBD has no authentication: whoever connects reads and writes.
@@ -39,14 +39,14 @@ pub(super) struct Arguments {
 
 const EXAMPLE: &str = "fcoe initiator -i xdp:eth1 --nbd unix:/tmp/luns";
 
-/// The disks as exports.
+/// The remote LUNs and their NBD exports.
 struct Luns {
     remote: Remote,
     exports: Vec<Export>,
 }
 
 impl Luns {
-    /// Offers what was found since.
+    /// Adds exports for LUNs that were found since the last call.
     fn offer(&mut self) {
         for unit in &self.remote.units()[self.exports.len()..] {
             let name = format!("{}/{}", unit.wwpn, number(unit));
@@ -96,7 +96,7 @@ impl BlockService for Luns {
     }
 }
 
-/// The server in the node's loop.
+/// The NBD server in the node's loop.
 struct Serving {
     server: NbdServer,
     luns: Luns,
@@ -121,7 +121,7 @@ impl Watcher<Disks> for Serving {
             self.luns.offer();
         }
         let served = self.server.handle(&mut self.luns);
-        // What was asked for goes out in this turn.
+        // Requests of the clients are sent in this turn.
         moved | served | self.luns.remote.turn(now, initiator, logins)
     }
 
@@ -146,7 +146,7 @@ impl Watcher<Disks> for Serving {
     }
 }
 
-/// Who can be a client at an address.
+/// Warning about the clients that can connect at an address; empty for a UNIX socket.
 fn open_to(address: &Address) -> &'static str {
     match address {
         Address::Unix(_) => "",
@@ -159,7 +159,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let addresses =
         arguments.nbd.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>().map_err(usage)?;
     let port = arguments.node.port(EXAMPLE)?;
-    // Its sockets are removed whatever ends it.
+    // Signals are caught first, so that the server's sockets are removed whatever ends the program.
     let stop = stop_at_signals()?;
     let server = NbdServer::listen(&addresses, arguments.insecure).map_err(usage)?;
     let serves: String =

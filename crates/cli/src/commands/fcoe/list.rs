@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// A line for each LUN, or all that is known of it.
+/// Prints a line for each LUN, or all that is known of it.
 pub(super) fn run(arguments: &Arguments, long: bool) -> Result<ExitCode, Trouble> {
     let example = if long { "fcoe inq -i xdp:eth1 --lun 0" } else { "fcoe ls -i xdp:eth1" };
     let stop = stopper(None)?;

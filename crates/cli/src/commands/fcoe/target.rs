@@ -24,13 +24,13 @@ pub(super) struct Arguments {
     node: NodeArguments,
     #[command(flatten)]
     ip: IpArguments,
-    /// A LUN: its number and what it lives on: 0=ram:64M, 1=file:disk.img,ro, 2=null:1T, 3=nbd://host/export; may be
-    /// given again.
+    /// A LUN: its number and its device: 0=ram:64M, 1=file:disk.img,ro, 2=null:1T, 3=nbd://host/export; may be given
+    /// again.
     #[arg(long, value_name = "N=DEVICE")]
     lun: Vec<LunSpec>,
-    /// Who may see which LUNs: a port name, and numbers with commas between; may be given again. Without any, everybody
-    /// sees all; with one, nobody sees what no --allow names. This hides LUNs and authenticates nobody: an initiator
-    /// names itself, and whoever is on the network can take the name of another.
+    /// Port name of an initiator, and the LUNs that it may see, with commas between; may be given again. Without any,
+    /// everybody sees all; with one, nobody sees what no --allow names. This hides LUNs and authenticates nobody: an
+    /// initiator names itself, and whoever is on the network can take the name of another.
     #[arg(long, value_name = "WWPN=LUNS")]
     allow: Vec<Allow>,
     /// Read port, LUNs and who may see them from a TOML file; what is given beside it counts more.
@@ -81,7 +81,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let events = Events { silent: arguments.json, waits: opened.waits };
     let mut node = with_ip(port, &arguments.ip).node(&config, opened.disks, events)?;
     route(&mut node, &arguments.ip)?;
-    // A server that is lost is connected to again, and its socket may be another user's.
+    // A lost NBD server is connected to again, and its socket may be another user's.
     confine(if arguments.lun.iter().any(LunSpec::has_socket) { &[Capability::DacOverride] } else { &[] });
     if !arguments.json {
         introduce(&node);
@@ -97,7 +97,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let node = shown.node;
     let figures = figures(&node);
     if arguments.json {
-        // Both families of a service count together.
+        // IPv4 and IPv6 counters of a service are added up.
         let mut counters = Map::new();
         for (name, n) in figures {
             let before = counters.get(&name).and_then(serde_json::Value::as_u64).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Which disks a command is about.
+//! Selection of the disks that a command works on.
 
 use super::common::NodeArguments;
 use crate::commands::shared::confine;
@@ -8,7 +8,7 @@ use linerate_load::fcoe::Visit;
 use linerate_rt::Stop;
 use linerate_wire::Wwn;
 
-/// The node, and whose disks.
+/// The node, and the target of the disks.
 #[derive(Args)]
 pub(super) struct Which {
     #[command(flatten)]
@@ -16,7 +16,7 @@ pub(super) struct Which {
     /// The target's port name; otherwise all targets are looked at.
     #[arg(long, value_name = "WWPN")]
     target: Option<Wwn>,
-    /// How many seconds to look for targets.
+    /// Seconds to look for targets.
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
 }

@@ -1,4 +1,4 @@
-//! What `nic show` and `nic list` print.
+//! Output of `nic show` and `nic list`.
 
 use linerate_nic::{Nic, Saved, ViSettings};
 use linerate_port::{KINDS, Link};
@@ -34,7 +34,7 @@ fn colons(mac: [u8; 6]) -> String {
     mac.map(|octet| format!("{octet:02x}")).join(":")
 }
 
-/// An adapter, as ifconfig -m and sysctl would print it; `words` are those saved for its port.
+/// Text of an adapter as ifconfig -m and sysctl would print it; `words` are those saved for its port.
 pub(super) fn adapter(nic: &Nic, words: &[String], json: bool) -> String {
     let control = nic.control();
     let (Ok(settings), Ok(parameters)) = (control.settings(0), control.parameters(0)) else { return String::new() };
@@ -85,7 +85,7 @@ pub(super) fn adapter(nic: &Nic, words: &[String], json: bool) -> String {
     text
 }
 
-/// A host interface: name, address, MTU, state.
+/// Host interfaces: name, address, MTU, state.
 fn host() -> Vec<[String; 4]> {
     let class = Path::new("/sys/class/net");
     let read = |name: &str, file: &str| {
@@ -100,7 +100,7 @@ fn host() -> Vec<[String; 4]> {
     rows
 }
 
-/// The host's interfaces, the kinds of ports, and the ports that settings are kept for.
+/// The host's interfaces, the kinds of ports, and the ports with saved settings.
 pub(super) fn list(saved: &Saved, json: bool) -> String {
     let host = host();
     if json {

@@ -7,14 +7,14 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::time::Instant;
 
-/// What ports had counted at the last look, and when that was.
+/// Counters of the ports at the last view, and its time.
 #[derive(Default)]
 pub(super) struct Before {
     at: Option<Instant>,
     counts: HashMap<String, [u64; 2]>,
 }
 
-/// All ports together.
+/// Ledger summed over all ports.
 pub(super) fn ledger(switch: &Switch) -> Ledger {
     Ledger::of(&switch.ports())
 }
@@ -24,7 +24,7 @@ fn reasons<'a>(drops: impl Iterator<Item = (&'a str, u64)>) -> String {
     if list.is_empty() { "-".into() } else { list.join(", ") }
 }
 
-/// A line a port; with `before`, rates since the last look instead of sums.
+/// One line per port; with `before`, rates since the last view instead of sums.
 pub(super) fn table(switch: &Switch, before: Option<&mut Before>) -> String {
     let ports = switch.ports();
     let wide = ports.iter().map(|port| port.name.len()).max().unwrap_or(0).max(4);
@@ -61,7 +61,7 @@ fn not_carried(port: &PortReport) -> String {
     format!("in: {}; out: {}", reasons(refused.iter()), reasons(dropped.iter()))
 }
 
-/// Where all frames went, in one line.
+/// Ledger of all frames and address table, in a few lines.
 pub(super) fn ledger_line(ledger: &Ledger, job: &SwitchJob) -> String {
     let (table, door) = (job.switch.table(), job.door.counters());
     format!(

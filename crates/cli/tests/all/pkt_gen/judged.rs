@@ -1,4 +1,4 @@
-//! Exit codes of runs that are no pass, and the line on standard error that says why.
+//! Tests of the exit codes of runs that do not pass, and of the line on standard error with the reason.
 
 use super::output;
 use linerate_port::capture::{Record, Writer};

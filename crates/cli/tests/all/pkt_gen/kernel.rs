@@ -6,10 +6,11 @@ use linerate_host::{Namespace, Offloads, VethPair};
 use linerate_port::{Cause, open};
 use std::process::Command;
 
-/// Frames per second of tests that must lose none: slow enough for a kernel whose cores have other things to do.
+/// Frames per second of tests that must lose none: low enough for a kernel whose cores have other work.
 const RATE: &str = "-R 50000";
 
-/// A namespace whose new interfaces are silent; None, and why on standard output, if the privilege is missing.
+/// A namespace whose new interfaces are silent; `None`, with the reason on standard output, if the privilege is
+/// missing.
 pub(crate) fn namespace() -> Option<Namespace> {
     match Namespace::new() {
         Err(e) if e.cause == linerate_host::Cause::Capability => {
@@ -18,14 +19,14 @@ pub(crate) fn namespace() -> Option<Namespace> {
         }
         ns => {
             let ns = ns.unwrap();
-            // A kernel without IPv6 has no such file, and is silent anyhow.
+            // A kernel without IPv6 has no such file, and is silent in any case.
             let _ = ns.run_in(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
             Some(ns)
         }
     }
 }
 
-/// A pair whose checksums are filled in. It must be dropped before the namespace.
+/// A veth pair whose checksums are filled in. It must be dropped before the namespace.
 pub(crate) fn veth(ns: &Namespace, names: [&str; 2]) -> VethPair {
     let pair = ns.run_in(|| VethPair::new(names, 1, 1500)).unwrap().unwrap();
     for name in names {
@@ -34,7 +35,7 @@ pub(crate) fn veth(ns: &Namespace, names: [&str; 2]) -> VethPair {
     pair
 }
 
-/// Whether the kernel gives such a port here; prints why if the privilege, or the feature, is missing.
+/// True if the kernel can open such a port; prints the reason if the privilege, or the feature, is missing.
 pub(crate) fn opens(ns: &Namespace, name: &str) -> bool {
     match ns.run_in(|| open(name)).unwrap() {
         Err(e) if e.cause == Cause::Capability => {
@@ -48,12 +49,12 @@ pub(crate) fn opens(ns: &Namespace, name: &str) -> bool {
     }
 }
 
-/// Starts a command in a namespace.
+/// Function that starts a command in a namespace.
 pub(crate) fn start_in(ns: &Namespace) -> impl Fn(Command, &str) -> Process {
     |command, word| ns.run_in(|| Process::ready(command, word)).unwrap()
 }
 
-/// IPv4 in one size and IPv6 in two, over a pair of its own.
+/// Carries IPv4 in one size and IPv6 in two, over a veth pair of its own.
 fn over_veth(kind: &str) {
     let Some(ns) = namespace() else { return };
     let _pair = veth(&ns, ["va", "vb"]);
@@ -75,7 +76,7 @@ fn xdp_ports_carry_every_frame_between_two_processes() {
     over_veth("xdp");
 }
 
-/// Both ways between a TAP interface's program and a program at the kernel's side.
+/// Both directions between the program of a TAP interface and a program at the kernel's side.
 #[test]
 fn a_tap_port_carries_every_frame_between_two_processes() {
     let Some(ns) = namespace() else { return };

@@ -1,4 +1,4 @@
-//! The command that is published for pkt-gen, as it is typed, on two interfaces at once.
+//! Test of the command that is published for pkt-gen, as it is typed, on two interfaces at once.
 
 use super::BINARY;
 use super::kernel::{namespace, opens, start_in, veth};
@@ -21,7 +21,7 @@ fn two_published_commands_run_at_once_and_end_by_ctrl_c() {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         start(command, "Ready...")
     });
-    // Its first periodic line says that it sends.
+    // The first periodic line shows that it sends.
     both.iter_mut().for_each(|running| drop(running.until("main_thread")));
     both.iter().for_each(|running| running.signal("INT"));
     for (running, pair) in both.into_iter().zip(&pairs) {
@@ -42,7 +42,7 @@ fn two_published_commands_run_at_once_and_end_by_ctrl_c() {
                 "Ledger: offered {sent} = sent {sent} + refused 0; received ?, dropped 0, in flight 0, unexplained 0."
             )]
         );
-        // What the far interface had no room for, the kernel counts at the near one.
+        // Frames dropped for lack of room at the far interface are counted by the kernel at the near one.
         let [near, far] = [near, far].map(|name| pair.link(name).unwrap().stats);
         assert_eq!(far.rx_packets + near.tx_dropped, sent, "{near:?} {far:?}");
         assert_eq!(far.rx_bytes, 60 * far.rx_packets);

@@ -1,4 +1,4 @@
-//! What tshark captured of veth traffic: every frame whole, every checksum right.
+//! Tests of tshark's captures of veth traffic: every frame is whole, every checksum right.
 
 use super::kernel::{namespace, opens, start_in, veth};
 use super::linerate;
@@ -9,11 +9,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Frames of each kind; slow enough that tshark's capture loses none.
+/// Frames of each kind; at a rate low enough for tshark's capture to lose none.
 const EACH: usize = 500;
 const RATE: u32 = 10_000;
 
-/// A capture by tshark of what arrives at an interface, until there are so many frames. It has begun when this returns.
+/// Starts a capture by tshark of `frames` frames that arrive at an interface. The capture has begun when this returns.
 fn capture(ns: &Namespace, interface: &str, frames: usize, file: &Path) -> Option<Process> {
     let mut command = Command::new("tshark");
     command.args(["-i", interface, "-Q", "-c", &frames.to_string(), "-w"]).arg(file);
@@ -23,7 +23,7 @@ fn capture(ns: &Namespace, interface: &str, frames: usize, file: &Path) -> Optio
         return None;
     }
     let mut running = ns.run_in(|| Process::start(command)).unwrap();
-    // dumpcap opens the interface, and then the file, which it begins with a header.
+    // dumpcap opens the interface, then the file, which begins with a header.
     let deadline = Instant::now() + LIMIT;
     while std::fs::metadata(file).map_or(0, |file| file.len()) == 0 {
         assert!(Instant::now() < deadline && !running.ends_within(Duration::from_millis(5)), "{:?}", running.end());
@@ -31,7 +31,7 @@ fn capture(ns: &Namespace, interface: &str, frames: usize, file: &Path) -> Optio
     Some(running)
 }
 
-/// What tshark makes of each frame, by version and length: how many there are. Err is the first with something wrong.
+/// Number of frames by IP version and length, as tshark dissects them. The error is the first frame with a fault.
 fn dissected(file: &Path) -> Result<BTreeMap<(u8, usize), usize>, String> {
     let fields = ["frame.len", "ip.version", "ip.checksum.status", "udp.checksum.status", "udp.length", "udp.dstport"];
     let complaints = ["_ws.malformed", "_ws.expert.message"];

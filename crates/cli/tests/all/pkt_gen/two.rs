@@ -1,4 +1,4 @@
-//! `-f tx` in one process, `-f rx` in another: what one half of the ledger says, the other answers for.
+//! Tests of `-f tx` in one process and `-f rx` in another: the two halves of the ledger agree.
 
 use super::linerate;
 use crate::process::{Ended, Process};
@@ -8,16 +8,17 @@ use std::time::Duration;
 
 pub(crate) const FRAMES: u64 = 100_000;
 
-/// Where commands run: here, or in a network namespace.
+/// Function that starts commands: here, or in a network namespace.
 pub(crate) type Start<'a> = &'a dyn Fn(Command, &str) -> Process;
 
-/// Sends [`FRAMES`] frames from a process to another, which checks every byte; the two ledgers, joined, explain each.
+/// Sends [`FRAMES`] frames from one process to another, which checks every byte; the two ledgers, joined, explain each
+/// frame.
 pub(crate) fn carry(start: Start<'_>, from: &str, to: &str, more: &str) -> [Ended; 2] {
     let receiver = linerate(&format!("pkt-gen -f rx -i {to} -n {FRAMES} -w 0 --json"));
     let mut receiver = start(receiver, "Ready...");
     let sender = linerate(&format!("pkt-gen -f tx -i {from} -n {FRAMES} -w 0 --json {more}"));
     let sent = start(sender, "Ready...").end();
-    // It ends by itself when all have come. If the machine dropped some meanwhile, it is told, and must tell of them.
+    // It ends by itself when all frames have arrived. If some were dropped, it is signalled, and must account for them.
     if !receiver.ends_within(Duration::from_secs(10)) {
         receiver.signal("INT");
     }

@@ -1,9 +1,9 @@
-//! Which top-level modules of a crate import which, as their text says, and where that goes in circles.
+//! Imports between the top-level modules of a crate, as found in their text, and the cycles among them.
 //!
-//! A module's folder is its top-level module: `a.rs` and all of `a/` are `a`. Paths that begin with `crate` or `super` are
-//! followed, in `use` and elsewhere. The crate's root is no module: a name that it defines belongs to nobody, one that it
-//! re-exports to the module that it comes from. Tests are left out: they may look anywhere. What this refuses to do: it
-//! knows no macros, and no types, so a method is not followed to the module that its `impl` stands in.
+//! A module's folder is its top-level module: `a.rs` and all of `a/` are `a`. Paths that begin with `crate` or `super`
+//! are followed, in `use` and elsewhere. The crate's root is no module: a name that it defines belongs to no module, a
+//! re-exported name to the module that it comes from. Tests are left out: they may import any module. Limitations:
+//! macros and types are not known, so a method is not followed to the module of its `impl`.
 
 use super::words::words;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,18 +11,18 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The files, by importing and imported module, that make each import.
 type Edges = BTreeMap<(String, String), BTreeSet<String>>;
 
-/// What is read of one file.
+/// Imports and names found in one file.
 #[derive(Default)]
 struct Read {
-    /// What is imported: the first name behind the crate's root.
+    /// Imports: the first name behind the crate's root.
     heads: BTreeSet<String>,
-    /// Modules that stand in other files and are tests.
+    /// Modules in other files that are tests.
     tests: Vec<Vec<String>>,
-    /// What the file defines or imports at its outermost level, and the first name of where that comes from.
+    /// Names that the file defines or imports at its outermost level, and the first name of the imported path.
     names: BTreeMap<String, Option<String>>,
 }
 
-/// The circles of a crate of these files, by their path below `src` and their text: a text for each.
+/// Cycles of a crate of these files, given by their path below `src` and their text: one text for each cycle.
 pub(super) fn circles(files: &[(String, String)]) -> Vec<String> {
     let read: Vec<_> = files.iter().map(|(file, text)| (file, module_of(file), read(&module_of(file), text))).collect();
     let tests: Vec<_> = read.iter().flat_map(|(_, _, read)| &read.tests).collect();
@@ -30,7 +30,7 @@ pub(super) fn circles(files: &[(String, String)]) -> Vec<String> {
         module.iter().any(|name| name == "tests") || tests.iter().any(|test| module.starts_with(test))
     };
     let tops: BTreeSet<&String> = read.iter().filter_map(|(_, module, _)| module.first()).collect();
-    // What the root knows, and which module that comes from.
+    // Names that the root knows, and the module that each comes from.
     let roots = read.iter().filter(|(_, module, _)| module.is_empty());
     let mut homes: BTreeMap<&str, Option<&String>> =
         roots.flat_map(|(_, _, read)| &read.names).map(|(name, from)| (name.as_str(), from.as_ref())).collect();
@@ -39,7 +39,7 @@ pub(super) fn circles(files: &[(String, String)]) -> Vec<String> {
     for (file, module, read) in read.iter().filter(|(_, module, _)| !is_test(module)) {
         let Some(from) = module.first() else { continue };
         for head in &read.heads {
-            // What the root does not name comes by its `pub use module::*`.
+            // A name that the root does not list comes by its `pub use module::*`.
             let home = homes.get(head.as_str()).or_else(|| homes.get("*"));
             let home = home.unwrap_or_else(|| panic!("{file}: crate::{head} is nothing that the root names"));
             if let Some(to) = home.filter(|to| *to != from && tops.contains(to)) {
@@ -50,7 +50,7 @@ pub(super) fn circles(files: &[(String, String)]) -> Vec<String> {
     told(&edges)
 }
 
-/// The circles among the edges, each with its modules and the files that make it.
+/// Cycles among the edges, each with its modules and the files that make it.
 fn told(edges: &Edges) -> Vec<String> {
     let all_from = |from| {
         let (mut reached, mut next) = (BTreeSet::new(), vec![from]);
@@ -75,7 +75,7 @@ fn told(edges: &Edges) -> Vec<String> {
     circles.into_iter().map(tell).collect()
 }
 
-/// The module that a file is.
+/// Module of a file.
 fn module_of(file: &str) -> Vec<String> {
     let mut parts: Vec<_> = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     let last = parts.last().map(String::as_str);
@@ -89,7 +89,7 @@ fn read(module: &[String], text: &str) -> Read {
     let words = words(text);
     let word = |at: usize| words.get(at).map_or("", String::as_str);
     let (mut read, mut inside, mut at, mut depth) = (Read::default(), module.to_vec(), 0, 0);
-    // The depths at which modules end that stand in this file.
+    // Depths at which modules inside this file end.
     let mut ends = Vec::new();
     while at < words.len() {
         let outermost = depth == 0;
@@ -105,12 +105,12 @@ fn read(module: &[String], text: &str) -> Read {
                 };
                 continue;
             }
-            // No path, but who may see something: `pub(super)`, `pub(in crate::a)`.
+            // Not a path but a visibility: `pub(super)`, `pub(in crate::a)`.
             "pub" if word(at + 1) == "(" => {
                 at = closed(&words, at + 1);
                 continue;
             }
-            // `+ use<'_>` is of a type.
+            // `+ use<'_>` belongs to a type.
             "use" if word(at + 1) != "<" => {
                 let mut paths = Vec::new();
                 at = branch(&words, at + 1, &mut Vec::new(), &mut paths);
@@ -155,19 +155,19 @@ fn read(module: &[String], text: &str) -> Read {
     read
 }
 
-/// Whether it is none of the words that lead to another place.
+/// True for a name; false for the words that lead to another module.
 fn is_name(part: &str) -> bool {
     !matches!(part, "crate" | "super" | "self")
 }
 
-/// A path, and what its end is called where it stands.
+/// A path, and the name that it gets where it is imported.
 struct Path {
     parts: Vec<String>,
     name: String,
 }
 
 impl Path {
-    /// The first name behind the crate's root, if the path goes by there.
+    /// First name behind the crate's root, if the path goes through the root.
     fn head(&self, inside: &[String]) -> Option<String> {
         if self.parts.first().is_none_or(|part| is_name(part)) {
             return None;
@@ -186,7 +186,7 @@ impl Path {
     }
 }
 
-/// The paths of a tree; where it ends.
+/// Adds the paths of a tree; returns its end.
 fn branch(words: &[String], mut at: usize, before: &mut Vec<String>, found: &mut Vec<Path>) -> usize {
     let word = |at: usize| words.get(at).map_or("", String::as_str);
     let had = before.len();
@@ -207,7 +207,7 @@ fn branch(words: &[String], mut at: usize, before: &mut Vec<String>, found: &mut
         }
         at += 2;
     }
-    // `self` at the end of a tree is what stands before it.
+    // `self` at the end of a tree is the name before it.
     let named = before.iter().rfind(|part| *part != "self").cloned().unwrap_or_default();
     let (name, end) = if word(at + 1) == "as" { (word(at + 2).to_owned(), at + 3) } else { (named, at + 1) };
     found.push(Path { parts: before.clone(), name });
@@ -215,13 +215,13 @@ fn branch(words: &[String], mut at: usize, before: &mut Vec<String>, found: &mut
     end
 }
 
-/// Whether an attribute is one of tests alone: `cfg(test)`, `cfg(all(test, …))`.
+/// True if an attribute limits its item to tests: `cfg(test)`, `cfg(all(test, …))`.
 fn is_for_tests(attribute: &[String]) -> bool {
     let words: Vec<_> = attribute.iter().map(String::as_str).collect();
     words.starts_with(&["[", "cfg", "(", "test", ")"]) || words.starts_with(&["[", "cfg", "(", "all", "(", "test", ","])
 }
 
-/// Where a bracket that opens at `at` has closed.
+/// Position behind the bracket that closes the one at `at`.
 fn closed(words: &[String], at: usize) -> usize {
     let mut depth = 0;
     for (i, word) in words.iter().enumerate().skip(at) {
@@ -237,7 +237,7 @@ fn closed(words: &[String], at: usize) -> usize {
     words.len()
 }
 
-/// Where what begins at `at` ends: an item, a statement, a part of a list. Its name, if it is a module in another file.
+/// End of the item, statement or part of a list that begins at `at`; and its name, if it is a module in another file.
 fn item(words: &[String], mut at: usize) -> (usize, Option<String>) {
     let word = |at: usize| words.get(at).map_or("", String::as_str);
     while word(at) == "#" {
@@ -256,7 +256,7 @@ fn item(words: &[String], mut at: usize) -> (usize, Option<String>) {
         at = match word(at) {
             ";" => return (at + 1, file),
             "," if in_list => return (at + 1, file),
-            // The end of what it stands in.
+            // End of the enclosing block.
             "}" | ")" | "]" => return (at, file),
             "{" if !no_block => return (closed(words, at), file),
             "(" | "[" | "{" => closed(words, at),
@@ -294,7 +294,7 @@ mod tests {
             ("testing.rs", "use crate::a;"),
         ];
         assert_eq!(of(&files), [] as [String; 0]);
-        // What tests alone have.
+        // Items that only tests have.
         let behind = [
             "mod tests { use crate::c; }",
             "use crate::c::{d, e};",
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(of(&files), [circle]);
     }
 
-    /// Each way to write the import that closes the circle.
+    /// Tries each way to write the import that closes the cycle.
     #[test]
     fn no_way_to_write_an_import_hides_it() {
         for import in [

@@ -1,4 +1,5 @@
-//! The words of Rust text: names, `::` and single signs. Comments, strings, characters, numbers and lifetimes are left out.
+//! Tokens of Rust text: names, `::` and single characters. Comments, strings, characters, numbers and lifetimes are
+//! left out.
 
 pub(super) fn words(text: &str) -> Vec<String> {
     let text: Vec<char> = text.chars().collect();
@@ -27,7 +28,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
                         find(&text, end + hashes + 1, &format!("\"{}", "#".repeat(hashes)))
                     }
                     "b" | "c" if begins_string && hashes == 0 => end,
-                    // A name that would be a keyword.
+                    // A raw name, which would otherwise be a keyword.
                     "r" if hashes == 1 => end + 1,
                     "b" if is(end, '\'') => end,
                     _ => {
@@ -49,14 +50,14 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Behind the next place where this stands, or the end.
+/// Position behind the next occurrence of `what`, or the end.
 fn find(text: &[char], from: usize, what: &str) -> usize {
     let what: Vec<char> = what.chars().collect();
     let found = (from..text.len()).find(|at| text[*at..].starts_with(&what));
     found.map_or(text.len(), |at| at + what.len())
 }
 
-/// Behind a comment, and those inside it.
+/// Position behind a comment, and the comments nested in it.
 fn comment_end(text: &[char], from: usize) -> usize {
     let (mut at, mut depth) = (from, 0);
     while at < text.len() {

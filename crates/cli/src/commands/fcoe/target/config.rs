@@ -1,4 +1,4 @@
-//! What a target is made of: LUNs and who may see them, from the command line or a file.
+//! Configuration of a target: LUNs and the initiators that may see them, from the command line or a file.
 
 use crate::trouble::Trouble;
 use linerate_fcoe::{Disks, DisksConfig, ProtectionType};
@@ -8,10 +8,10 @@ use serde::Deserialize;
 use std::path::Path;
 use std::str::FromStr;
 
-/// LUNs that a target can have: flat addressing has 14 bits (SAM-5, clause 4.7.6).
+/// Greatest LUN that a target can have: flat addressing has 14 bits (SAM-5, clause 4.7.6).
 const MOST: u16 = 16383;
 
-/// A LUN and what it lives on.
+/// A LUN and its device.
 #[derive(Clone, Debug)]
 pub(super) struct LunSpec {
     number: u16,
@@ -19,7 +19,7 @@ pub(super) struct LunSpec {
 }
 
 impl LunSpec {
-    /// Whether it is behind a UNIX socket.
+    /// True if the device is an NBD server behind a UNIX socket.
     pub(super) fn has_socket(&self) -> bool {
         self.device.kind.name == "nbd+unix"
     }
@@ -40,7 +40,7 @@ impl FromStr for LunSpec {
     }
 }
 
-/// Who may see what.
+/// Initiator, and the LUNs that it may see.
 #[derive(Clone, Debug)]
 pub(super) struct Allow {
     wwpn: Wwn,
@@ -58,7 +58,7 @@ impl FromStr for Allow {
     }
 }
 
-/// A file's content.
+/// Configuration from a file, parsed.
 #[derive(Debug, Default)]
 pub(super) struct File {
     pub(super) port: Option<String>,
@@ -66,7 +66,7 @@ pub(super) struct File {
     pub(super) allow: Vec<Allow>,
 }
 
-/// The same as it is written.
+/// Configuration as written in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -115,19 +115,19 @@ pub(super) fn read(path: &Path) -> Result<File, Trouble> {
     })
 }
 
-/// What a target has opened.
+/// The opened LUNs of a target.
 pub(super) struct Opened {
     pub(super) disks: Disks,
-    /// What to sleep on while its devices are at work.
+    /// Objects to sleep on while devices work.
     pub(super) waits: Vec<Waits>,
-    /// Each LUN's number, what it lives on and by which path.
+    /// Number of each LUN, and a description of its device and path.
     pub(super) lines: Vec<(u16, String)>,
 }
 
-/// Octets of buffers that all commands have together, for devices that are not memory.
+/// Bytes of buffers, shared by all commands on devices that are not memory.
 const BUFFERS: usize = 256 << 20;
 
-/// Opens all devices, to be seen through a port of these names.
+/// Opens all devices for a port with these names.
 pub(super) fn open(luns: &[LunSpec], allow: &[Allow], (wwpn, wwnn): (Wwn, Wwn)) -> Result<Opened, Trouble> {
     let mut disks = Disks::new(&DisksConfig { wwpn, wwnn, buffers: BUFFERS });
     let (mut waits, mut lines) = (Vec::new(), Vec::new());

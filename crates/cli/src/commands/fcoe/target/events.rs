@@ -1,4 +1,4 @@
-//! What a target says as it happens: who comes and goes.
+//! Events of a target as they happen: initiators that log in and out.
 
 use crate::commands::fcoe::common::{NO_ADDRESS, over, role};
 use crate::trouble::print;
@@ -7,7 +7,7 @@ use linerate_rt::Sleeper;
 use linerate_rt::block::Waits;
 use linerate_rt::fc::Watcher;
 
-/// Prints events, and wakes the node when its devices have got on.
+/// Prints events, and wakes the node when its devices have made progress.
 pub(super) struct Events {
     pub(super) silent: bool,
     pub(super) waits: Vec<Waits>,

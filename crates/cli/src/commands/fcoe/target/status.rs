@@ -1,4 +1,4 @@
-//! What a target's initiators do, at intervals: a table, or a JSON document a line.
+//! Activity of a target's initiators at intervals: a table, or one JSON document per line.
 
 use super::Node;
 use crate::trouble::print;
@@ -9,45 +9,45 @@ use std::collections::HashMap;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A target that shows what it does.
+/// A target that prints its status.
 pub(super) struct Shown {
     pub(super) node: Node,
-    /// From one view to the next, nanoseconds.
+    /// Time between two views, nanoseconds.
     every: Option<u64>,
     json: bool,
     last: Option<u64>,
-    /// What each peer had done by then: commands, octets sent, octets received.
+    /// Counters of each peer at the last view: commands, bytes sent, bytes received.
     before: HashMap<PeerId, [u64; 3]>,
 }
 
-/// Who is logged in.
+/// An initiator that is logged in.
 struct Initiator {
     wwpn: String,
     fc_id: String,
-    /// Commands that are open.
+    /// Number of open commands.
     queue_depth: u16,
-    /// A second, since the last view.
+    /// Rates per second since the last view.
     iops: f64,
     read_bytes: f64,
     write_bytes: f64,
 }
 
-/// What there is to see.
+/// Contents of one view.
 struct View {
     initiators: Vec<Initiator>,
     exchanges: usize,
-    /// What went wrong since the target was started.
+    /// Errors since the target was started.
     errors: [(&'static str, &'static str, u64); 4],
 }
 
 impl Shown {
-    /// A view each so many seconds.
+    /// Makes a target that prints a view every so many seconds.
     pub(super) fn new(node: Node, seconds: Option<u64>, json: bool) -> Self {
         let every = seconds.map(|s| s.saturating_mul(SECOND));
         Self { node, every, json, last: None, before: HashMap::new() }
     }
 
-    /// What has been done in so many nanoseconds.
+    /// View of the activity in the last `ns` nanoseconds.
     fn view(&mut self, ns: u64) -> Option<View> {
         let target = self.node.node().target()?;
         let rate = |now: u64, before: u64| (now - before) as f64 * SECOND as f64 / ns.max(1) as f64;
