@@ -1,4 +1,5 @@
-//! Forwards all frames between two ports, both ways: by exchanging buffers where the ports share a region, else by copy.
+//! Forwards all frames between two ports in both directions: by exchanging buffers where the ports share a region, else
+//! by copy.
 
 use crate::pktgen::Output;
 use linerate_port::{Port, RxQueue, TxQueue};
@@ -7,37 +8,37 @@ use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a bridge works.
+/// Settings of a bridge.
 #[derive(Clone, Copy, Debug)]
 pub struct BridgeConfig {
-    /// Slots moved at a time.
+    /// Number of slots moved at a time.
     pub burst: u32,
-    /// How its thread waits.
+    /// Wait mode of its thread.
     pub wait: WaitMode,
-    /// Between two lines; none if it is nothing.
+    /// Time between two lines of output; `None` for no output.
     pub report: Option<Duration>,
 }
 
-/// What went one way.
+/// Counts of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forwarded {
-    /// Frames.
+    /// Number of frames.
     pub frames: u64,
-    /// Their bytes.
+    /// Number of bytes in the frames.
     pub bytes: u64,
-    /// Whether buffers were exchanged rather than copied.
+    /// True if buffers were exchanged rather than copied.
     pub by_swap: bool,
 }
 
-/// One way between two queues.
+/// One direction between two queues.
 struct ForwardPath {
     from: usize,
     rx: RxQueue,
     tx: TxQueue,
     count: Forwarded,
-    /// Frames wait for room in the other ring.
+    /// True if frames wait for room in the other ring.
     full: bool,
-    /// Room that was not enough for the next slot's parts.
+    /// Number of free slots that was too small for the parts of the next frame.
     refused: u32,
 }
 
@@ -52,11 +53,11 @@ struct Bridge {
     output: Arc<Output>,
 }
 
-/// How long frames already taken may take to leave when the bridge is told to stop.
+/// Time limit for frames already taken to leave when the bridge is told to stop, nanoseconds.
 const FLUSH_NS: u64 = 200_000_000;
 
 impl ForwardPath {
-    /// Moves what there is and what there is room for; true if it moved something, or can move more at once.
+    /// Moves frames as far as there are any and there is room; true if it moved some, or can move more at once.
     fn pass(&mut self, burst: u32) -> bool {
         self.rx.sync();
         self.refused = 0;
@@ -74,7 +75,7 @@ impl ForwardPath {
         self.tx.sync();
         let counters = self.tx.counters();
         (self.count.frames, self.count.bytes) = (counters.frames, counters.bytes);
-        // That sync may have brought room back, which nobody will be woken for any more.
+        // That sync may have freed slots, and no wake-up will follow for them.
         let (waiting, room) = (self.rx.ring.available(), self.tx.ring.free());
         let more = waiting > 0 && room > self.refused;
         self.full = waiting > 0 && !more;
@@ -171,11 +172,11 @@ impl Machine for Bridge {
     }
 }
 
-/// Forwards between two open ports, queue by queue, until it is told to stop. Gives what went from the first to the
+/// Forwards between two open ports, queue by queue, until it is told to stop. Returns the counts from the first to the
 /// second, and back.
 ///
 /// # Errors
-/// One line, when the ports have not the same number of queues.
+/// One line, when the ports have different numbers of queues.
 pub fn bridge(
     ports: &mut [Port; 2],
     config: BridgeConfig,

@@ -1,4 +1,4 @@
-//! What one core does by itself.
+//! Measurements of a single core.
 
 use super::{Missing, failed};
 use hdrhistogram::Histogram;
@@ -14,8 +14,8 @@ pub(super) fn on_core<T: Send + 'static>(
     thread.join().map_err(|_| failed("the thread panicked"))?
 }
 
-/// Nanoseconds that a piece of work takes. `stretch` does some pieces and says how many; it is called for a time, and once
-/// before, so that nothing is done for the first time.
+/// Nanoseconds that one piece of work takes. `stretch` does some pieces and returns their number; it is called
+/// repeatedly for `time`, and once before as a warm-up.
 pub(super) fn each_ns(time: Duration, mut stretch: impl FnMut() -> Result<u64, Missing>) -> Result<f64, Missing> {
     stretch()?;
     let (mut clock, mut stretches) = (Clock::new(), Stretches::new()?);
@@ -31,21 +31,21 @@ pub(super) fn each_ns(time: Duration, mut stretch: impl FnMut() -> Result<u64, M
     }
 }
 
-/// The times of short stretches of work. Their median counts: an interrupt, or a neighbour on the processor, spoils few
-/// of them.
+/// Durations of short stretches of work. Their median counts: an interrupt, or a neighbour on the processor, spoils
+/// only few of them.
 pub(super) struct Stretches {
-    /// Picoseconds a piece.
+    /// Picoseconds per piece.
     each: Histogram<u64>,
 }
 
 impl Stretches {
     pub(super) fn new() -> Result<Self, Missing> {
-        /// A second, in picoseconds; longer ones count as that.
+        /// One second in picoseconds; a longer stretch counts as that.
         const LONGEST: u64 = 1_000_000_000_000;
         Histogram::new_with_max(LONGEST, 3).map(|each| Self { each }).map_err(failed)
     }
 
-    /// Adds one in which so many pieces were done.
+    /// Adds a stretch in which `pieces` pieces were done.
     #[inline]
     pub(super) fn add(&mut self, ns: u64, pieces: u64) {
         if let Some(each) = ns.saturating_mul(1000).checked_div(pieces) {
@@ -53,7 +53,7 @@ impl Stretches {
         }
     }
 
-    /// Nanoseconds a piece.
+    /// Nanoseconds per piece.
     pub(super) fn each_ns(&self) -> Result<f64, Missing> {
         if self.each.is_empty() {
             return Err(failed("nothing was done"));
@@ -62,7 +62,7 @@ impl Stretches {
     }
 }
 
-/// A time in nanoseconds.
+/// Converts a time to nanoseconds.
 pub(super) fn nanoseconds(time: Duration) -> u64 {
     time.as_nanos().try_into().unwrap_or(u64::MAX / 2)
 }
@@ -79,7 +79,8 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
             Ok(1000)
         });
-        // Each takes a microsecond at least; a loaded machine may make it more. The histogram keeps three digits.
+        // Each piece takes at least a microsecond; a loaded machine may make it longer. The histogram keeps three
+        // digits.
         assert!(ns.unwrap() >= 999.0 && calls >= 2);
         assert_eq!(each_ns(Duration::ZERO, || Err(failed("no"))), Err(failed("no")));
     }

@@ -1,4 +1,4 @@
-//! A cable between two threads, and between two processes.
+//! Benches of a cable between two threads, and between two processes.
 
 use super::roof;
 use super::{Bench, How, Missing, Peer, Setting, config, quietly, rate_and_frames, sent_and_checked};
@@ -50,7 +50,7 @@ fn two_threads(setting: &Setting) -> Result<f64, Missing> {
     sent_and_checked(config)
 }
 
-/// This process sends, another pkt-gen receives and checks.
+/// Measures with this process as the sender; another pkt-gen receives and checks.
 fn two_processes(setting: &Setting) -> Result<f64, Missing> {
     let failed = |e: &dyn std::fmt::Display| Missing::Failed(e.to_string());
     let program = std::env::current_exe().map_err(|e| failed(&e))?;
@@ -64,7 +64,7 @@ fn two_processes(setting: &Setting) -> Result<f64, Missing> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|e| failed(&e))?;
-    // Whoever comes first makes the cable; the receiver must be there before frames flow.
+    // The process that comes first makes the cable; the receiver must be there before frames flow.
     std::thread::sleep(std::time::Duration::from_millis(300));
     let sent = quietly(config(setting, &format!("{cable}{{1"))).and_then(|finished| rate_and_frames(&finished));
     let out = receiver.wait_with_output().map_err(|e| failed(&e))?;
@@ -79,7 +79,7 @@ fn two_processes(setting: &Setting) -> Result<f64, Missing> {
     Ok(rate)
 }
 
-/// Resident memory of this process, in bytes (proc(5): statm counts pages; huge pages are in smaps_rollup only).
+/// Resident memory of this process, bytes (proc(5): statm counts pages; huge pages are in smaps_rollup only).
 #[cfg(target_os = "linux")]
 fn resident_now() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/smaps_rollup").ok()?;
@@ -116,7 +116,7 @@ fn resident(_: &Setting) -> Result<f64, Missing> {
         }
     }
     let after = now()?;
-    // The queues hold the region.
+    // The queues keep the region alive.
     drop((out, at_far, back, at_near));
     Ok((after - before).max(0.0))
 }

@@ -1,4 +1,4 @@
-//! The Internet checksum of one segment's payload, beside reading it.
+//! Bench of the Internet checksum of one segment's payload, beside reading it.
 
 use super::alone::{each_ns, on_core};
 use super::sys::read::{Form, forms};
@@ -19,10 +19,10 @@ pub(super) const BENCH: Bench = Bench {
 
 /// Payload of a TCP segment with time-stamps, at an MTU of 1500.
 const SIZE: usize = 1448;
-/// Calls between two looks at the time.
+/// Calls between two clock readings.
 const CALLS: u64 = 1024;
 
-/// Bytes per second, of nanoseconds a call.
+/// Bytes per second, computed from nanoseconds per call.
 fn measure(
     setting: &Setting,
     measure: impl FnOnce([u8; SIZE], Duration) -> Result<f64, Missing> + Send + 'static,
@@ -37,7 +37,7 @@ fn sum(bytes: &[u8; SIZE], time: Duration) -> Result<f64, Missing> {
     calls(time, || linerate_sum::checksum(black_box(bytes)) == right)
 }
 
-/// The roof: reading the bytes, in the forms that this processor has.
+/// Roof: loops that only read the bytes, in the forms that this processor has.
 fn loops() -> Vec<Variant> {
     let variant = |(name, form): (&str, Form)| {
         Variant::new(name, move |setting: &Setting| measure(setting, move |bytes, time| read(form, &bytes, time)))
@@ -50,7 +50,7 @@ fn read(form: Form, bytes: &[u8; SIZE], time: Duration) -> Result<f64, Missing> 
     calls(time, || form(black_box(bytes)) == right)
 }
 
-/// Nanoseconds a call; each one's answer has to be right.
+/// Nanoseconds per call; the result of each call must be right.
 fn calls(time: Duration, mut call: impl FnMut() -> bool) -> Result<f64, Missing> {
     each_ns(time, || {
         let mut right = true;
@@ -61,7 +61,7 @@ fn calls(time: Duration, mut call: impl FnMut() -> bool) -> Result<f64, Missing>
     })
 }
 
-/// RFC 1071, word by word.
+/// Checksum as in RFC 1071, word by word.
 fn plainly(bytes: &[u8]) -> u16 {
     let mut sum = 0u32;
     for pair in bytes.chunks(2) {

@@ -1,4 +1,4 @@
-//! 64 KiB copied, which is what segmentation is compared with.
+//! Copies of 64 KiB, with which segmentation is compared.
 
 use super::alone::{each_ns, on_core};
 use super::sys::copy::{Copy, ways};
@@ -8,18 +8,18 @@ use std::time::Duration;
 
 /// Bytes of payload.
 pub(super) const SIZE: usize = 65_536;
-/// Of memory.
+/// Size of a memory page, bytes.
 const PAGE: usize = 4096;
 
-/// Times a call; afterwards everything that it wrote is looked at.
+/// Nanoseconds per call of `call`.
 pub(super) fn timed(time: Duration, mut call: impl FnMut() -> Result<(), Missing>) -> Result<f64, Missing> {
     const CALLS: u64 = 8;
     each_ns(time, || (0..CALLS).try_for_each(|_| call()).map(|()| CALLS))
 }
 
-/// The roof of what moves each byte once: the same bytes copied, in every way, in pieces of several sizes. Both ends lie
-/// on lines of the cache, and not at one place of their pages, where some processors take a read for one of what was
-/// just written.
+/// Roof of any work that moves each byte once: the same bytes copied, by every method, in pieces of several sizes.
+/// Source and destination are aligned to cache lines, but lie at different offsets in their pages, since some
+/// processors otherwise take a read for one of data just written (4K aliasing).
 pub(super) fn copies() -> Vec<Variant> {
     let mut all = Vec::new();
     for (name, way) in ways() {
@@ -34,10 +34,10 @@ pub(super) fn copies() -> Vec<Variant> {
     all
 }
 
-/// Bytes copied at a time: all, pages, and what a frame holds.
+/// Bytes copied at a time: all, several pages, a page, and a frame's payload.
 const PIECES: [usize; 4] = [SIZE, 16_384, 4096, 1460];
 
-/// Nanoseconds that all the bytes take.
+/// Nanoseconds per copy of all the bytes.
 fn copied(copy: Copy, piece: usize, time: Duration) -> Result<f64, Missing> {
     let payload: Vec<u8> = (0..SIZE).map(|i| u8::try_from((i * 7 + i / 251) % 256).unwrap_or(0)).collect();
     let (mut source, mut memory) = (vec![0; SIZE + PAGE], vec![0; SIZE + 2 * PAGE]);
@@ -56,7 +56,8 @@ fn copied(copy: Copy, piece: usize, time: Duration) -> Result<f64, Missing> {
     if *memory == *payload { Ok(ns) } else { Err(failed("the copy came out wrong")) }
 }
 
-/// The bytes to where frames have them: so many in each, behind so many of headers, frames so far apart.
+/// Copies the payload to its places in frames: `MOST` bytes behind `HEADERS` bytes of headers in each, frames `STRIDE`
+/// bytes apart.
 pub(super) fn copy_apart<const MOST: usize, const HEADERS: usize, const STRIDE: usize>(
     payload: &[u8],
     time: Duration,

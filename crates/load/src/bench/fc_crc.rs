@@ -1,4 +1,4 @@
-//! Fibre Channel segmentation, beside a copy of the same bytes.
+//! Bench of Fibre Channel segmentation, beside a copy of the same bytes.
 
 use super::alone::on_core;
 use super::copied::{SIZE, copies, copy_apart, timed};
@@ -33,19 +33,19 @@ pub(super) const BENCH: Bench = Bench {
     ],
 };
 
-/// Of them in a frame.
+/// Bytes of payload in a frame.
 const MAX: usize = 2112;
-/// Frames that they become.
+/// Number of frames that the payload becomes.
 const FRAMES: usize = SIZE.div_ceil(MAX);
-/// Before the FC header, and before the payload.
+/// Bytes before the FC header, and before the payload.
 const FRONT: usize = 14 + FcoeFrame::HEADER_LEN;
 const HEADERS: usize = FRONT + FcHeader::LEN;
-/// From one frame's memory to the next one's, as in a ring.
+/// Distance from one frame's memory to the next, as in a ring, bytes.
 const STRIDE: usize = 4096;
 
 type Measure = fn(&[u8], Duration) -> Result<f64, Missing>;
 
-/// Bytes per second, of nanoseconds a 64 KiB.
+/// Bytes per second, computed from nanoseconds per 64 KiB.
 fn measure(setting: &Setting, measure: Measure) -> Result<f64, Missing> {
     let time = setting.time;
     on_core(setting.cores[0], move || measure(&payload(), time)).map(|ns| SIZE as f64 * 1e9 / ns)
@@ -55,7 +55,7 @@ fn payload() -> Vec<u8> {
     (0..SIZE).map(|i| u8::try_from((i * 7 + i / 251) % 256).unwrap_or(0)).collect()
 }
 
-/// Data of a READ, as its target sends it.
+/// FC header of READ data, as a target sends it.
 fn header() -> FcHeader {
     FcHeader {
         r_ctl: r_ctl::DATA,
@@ -80,7 +80,7 @@ fn front() -> Result<[u8; FRONT], Missing> {
     Ok(front)
 }
 
-/// The offload alone, into memory that is used again each time.
+/// Measures the offload alone, into memory that is used again each time.
 fn segment(payload: &[u8], time: Duration) -> Result<f64, Missing> {
     let front = front()?;
     let mut memory = vec![0; FRAMES * STRIDE];
@@ -99,7 +99,7 @@ fn cut(front: &[u8], payload: &[u8], memory: &mut Vec<u8>) -> Result<(), Missing
     Ok(())
 }
 
-/// What the receiver does: the CRCs of the frames compared with what is computed.
+/// Measures the receiver's part: comparing the frames' CRCs with computed ones.
 fn check(payload: &[u8], time: Duration) -> Result<f64, Missing> {
     let mut memory = vec![0; FRAMES * STRIDE];
     cut(&front()?, payload, &mut memory)?;
@@ -114,12 +114,12 @@ fn check(payload: &[u8], time: Duration) -> Result<f64, Missing> {
     })
 }
 
-/// A frame in its memory, of its payload's length.
+/// A frame in its memory, given the length of its payload.
 fn whole<'a>((memory, payload): (&'a [u8], &[u8])) -> &'a [u8] {
     &memory[..HEADERS + payload.len() + FcoeFrame::TRAILER_LEN]
 }
 
-/// Into a ring of 1024 slots of `null:`.
+/// Measures segmentation into a ring of 1024 slots of `null:`.
 fn queue(payload: &[u8], time: Duration) -> Result<f64, Missing> {
     let mut port = open("null:,mtu=2180").map_err(failed)?;
     let mut tx = port.take_tx(0).ok_or_else(|| failed("no queue"))?;
@@ -145,8 +145,8 @@ fn queue(payload: &[u8], time: Duration) -> Result<f64, Missing> {
     if count.frames != sent * FRAMES as u64 || count.bytes != sent * each as u64 {
         return Err(failed(format!("{sent} times 64 KiB became {count:?}")));
     }
-    // `null:` leaves frames where they are: the slots to be filled next hold the oldest ones. The newest slot is not among
-    // them, so that the last 64 KiB but one are looked at.
+    // `null:` leaves frames in their slots: the slots to be filled next hold the oldest ones. The newest slot is not
+    // among them, so the last 64 KiB but one are checked.
     let mut batch = tx.ring.reserve(u32::MAX);
     let frames: Vec<Vec<u8>> = (0..batch.len()).map(|i| batch.frame(i).to_vec()).collect();
     let first = frames.len().saturating_sub(2 * FRAMES - 1);
@@ -154,7 +154,7 @@ fn queue(payload: &[u8], time: Duration) -> Result<f64, Missing> {
     Ok(ns)
 }
 
-/// Whether these are the frames that the payload becomes; each lies at the front of its memory.
+/// Checks that these are the frames that the payload becomes; each lies at the front of its memory.
 fn judge<'a>(payload: &[u8], mut frames: impl Iterator<Item = &'a [u8]>) -> Result<(), Missing> {
     let mut wanted = header();
     for (i, chunk) in payload.chunks(MAX).enumerate() {
@@ -181,7 +181,7 @@ fn judge<'a>(payload: &[u8], mut frames: impl Iterator<Item = &'a [u8]>) -> Resu
     if frames.next().is_none() { Ok(()) } else { Err(failed("there are more frames than payload")) }
 }
 
-/// CRC-32, bit by bit.
+/// CRC-32, computed bit by bit.
 fn plainly(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, octet| {
         (0..8).fold(crc ^ u32::from(*octet), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })

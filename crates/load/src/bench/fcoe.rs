@@ -1,11 +1,12 @@
-//! A target and an initiator on a core each: disks over a cable, beside others' over what they have.
+//! Benches of a target and an initiator on one core each: disks over a cable, beside peers' disks over their
+//! transports.
 
 use super::{Bench, How, Missing, Peer, Setting, failed};
 use crate::fcoe::{Medium, Setup, measure};
 use linerate_result::Unit;
 use linerate_rt::Stop;
 
-/// Octets of each of the four disks.
+/// Size of each of the four disks, bytes.
 const SIZE: u64 = 16 << 20;
 
 macro_rules! row {
@@ -49,12 +50,12 @@ macro_rules! row {
 pub(super) const READ: Bench = row!("fcoe-read", "READs of 512 bytes", 2.06e6, 512, 100, "read", 10.0);
 pub(super) const WRITE: Bench = row!("fcoe-write", "WRITEs of 512 bytes", 1.7e6, 512, 0, "write", 10.0);
 pub(super) const MIX: Bench = row!("fcoe-mix", "READs and WRITEs of 512 bytes", 1.87e6, 512, 50, "mixed", 10.0);
-/// 4.7 GB/s, as published: one way of a 40 Gb/s port. The 9.4 GB/s that stand beside it there are a mix, both ways at once.
+/// 4.7 GB/s, as published: one direction of a 40 Gb/s port. The published 9.4 GB/s are a mix, both directions at once.
 pub(super) const READ_32K: Bench = row!("fcoe-read-32k", "READs of 32 KiB", 143_857.0, 32768, 100, "read", 2.0);
 /// 4.75 GB/s, as published.
 pub(super) const WRITE_32K: Bench = row!("fcoe-write-32k", "WRITEs of 32 KiB", 145_138.0, 32768, 0, "write", 2.0);
 
-/// Datagrams a second beside the disks.
+/// UDP datagrams per second beside the disks.
 const DATAGRAMS: u32 = 1_000_000;
 
 pub(super) const WITH_IP: Bench = Bench {
@@ -86,14 +87,14 @@ fn with_ip(setting: &Setting) -> Result<f64, Missing> {
     Ok(measured.iops())
 }
 
-/// The share of time that is left beside datagrams which alone could go at their own rate.
+/// Requests per second without datagrams, times the share of time that the datagrams at this rate leave.
 fn without_ip(setting: &Setting) -> Result<f64, Missing> {
     let alone = run(setting, Medium::Ram(SIZE), 512, 100)?;
     let datagrams = (super::udp_flood::BENCH.run)(setting)?;
     Ok(alone * (1.0 - f64::from(DATAGRAMS) / datagrams).max(0.0))
 }
 
-/// Requests a second.
+/// Requests per second.
 fn run(setting: &Setting, medium: Medium, io_bytes: u32, reads: u32) -> Result<f64, Missing> {
     let setup = Setup::new(medium, io_bytes, reads, setting.cores, setting.time);
     let measured = measure(&setup, &Stop::new().map_err(failed)?).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! A forwarder that swaps buffers between two cables.
+//! Bench of a forwarder that swaps buffers between two cables.
 
 use super::alone::{nanoseconds, on_core};
 use super::traffic::{BATCH, Traffic};
@@ -23,7 +23,7 @@ fn run(setting: &Setting) -> Result<f64, Missing> {
     on_core(setting.cores[0], move || measure(nanoseconds(time)))
 }
 
-/// One thread plays sender, forwarder and receiver in turn; only the forwarder's turns are timed.
+/// Measures with one thread as sender, forwarder and receiver in turn; only the forwarder's turns are timed.
 fn measure(time: u64) -> Result<f64, Missing> {
     let names = ["cable:in{1", "cable:in}1", "cable:out{1", "cable:out}1"];
     let mut ports = open_all(&names).map_err(failed)?;

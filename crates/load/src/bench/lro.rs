@@ -1,4 +1,4 @@
-//! Large receive offload: how fast segments are merged.
+//! Bench of large receive offload: the rate at which segments are merged.
 
 use super::alone::{each_ns, on_core};
 use super::tcp::{HEADERS, MSS, Segment, payload};
@@ -22,9 +22,9 @@ pub(super) const BENCH: Bench = Bench {
     ],
 };
 
-/// Segments of a packet: as many as 65535 bytes hold.
+/// Segments per merged packet: as many as 65535 bytes hold.
 const PIECES: usize = 44;
-/// Times that all are offered between two looks at the time.
+/// Number of times that all segments are offered between two clock readings.
 const PASSES: usize = 8;
 const CONFIG: LroConfig = LroConfig { flows: 256, max_len: u16::MAX, max_pieces: 64, timeout: 1_000_000 };
 
@@ -57,7 +57,7 @@ fn measure(flows: u16, time: Duration) -> Result<f64, Missing> {
     Ok(ns)
 }
 
-/// The same bytes in each flow, segment by segment, the flows in turn; the last segment of each pushes.
+/// The same bytes in each flow, segment by segment, the flows in turn; the last segment of each flow has PSH set.
 fn segments(flows: u16, bulk: &[u8]) -> Result<Vec<Vec<u8>>, Missing> {
     let mut frames = Vec::new();
     for (number, payload) in (0u16..).zip(bulk.chunks(MSS)) {
@@ -82,7 +82,7 @@ fn pass(lro: &mut Lro, frames: &[Vec<u8>], mut out: impl FnMut(Merged<'_>)) -> R
     if lro.held() == 0 { Ok(()) } else { Err(failed("segments stayed behind")) }
 }
 
-/// Whether each flow comes out as one packet that holds its bytes.
+/// Checks that each flow comes out as one packet that holds its bytes.
 fn judge(lro: &mut Lro, flows: u16, frames: &[Vec<u8>], bulk: &[u8]) -> Result<(), Missing> {
     let mut wrong = Vec::new();
     let mut seen = vec![false; usize::from(flows)];
@@ -93,7 +93,7 @@ fn judge(lro: &mut Lro, flows: u16, frames: &[Vec<u8>], bulk: &[u8]) -> Result<(
                 frames.get(piece.frame as usize).and_then(|frame| frame.get(piece.start.into()..piece.end.into()));
             packet.extend(bytes.unwrap_or_default());
         }
-        // The sum of the pseudo-header stands in the field, as the metadata says; completed, it has to be right.
+        // The checksum field holds the sum of the pseudo-header, as the metadata says; completed, it must be right.
         let completed = complete_checksum(&mut packet, &[], &merged.meta).is_ok();
         let whole = Segment::parse(&packet).filter(|segment| {
             completed

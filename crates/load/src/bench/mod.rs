@@ -40,45 +40,45 @@ use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 
-/// How benches are run.
+/// Settings of a run of benches.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The two cores.
+    /// The two cores to measure on.
     pub cores: [usize; 2],
-    /// How long one measurement of linerate takes.
+    /// Duration of one measurement of linerate.
     pub time: Duration,
-    /// Rounds wanted in which all counts.
+    /// Number of rounds wanted in which all measurements count.
     pub rounds: usize,
-    /// Where the script `peer` lies; without it, peers that need it are skipped.
+    /// Directory of the script `peer`; without it, peers that need it are skipped.
     pub peers: Option<PathBuf>,
 }
 
-/// Why a figure is not to be had.
+/// Reason why a figure is missing.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Missing {
-    /// Something that it needs is not here: no failure.
+    /// A requirement is not met here; this is no failure.
     #[error("skipped: {0}")]
     Skipped(String),
-    /// It ran and came out wrong.
+    /// The measurement ran and gave a wrong result.
     #[error("{0}")]
     Failed(String),
 }
 
 /// One bench.
 pub struct Bench {
-    /// Its name.
+    /// Name of the bench.
     pub name: &'static str,
-    /// What is measured.
+    /// Description of the measurement.
     pub about: &'static str,
-    /// What it counts.
+    /// Unit of the figure.
     pub unit: Unit,
-    /// Whether two cores work together, so that their state matters.
+    /// True if two cores work together, so that their state matters.
     pub two_cores: bool,
-    /// The bound on the figure itself: at least for rates, at most for the others.
+    /// Bound on the figure itself: a lower bound for rates, an upper bound for other units.
     pub bound: Option<f64>,
     /// Measures linerate once.
     pub run: fn(&Setting) -> Result<f64, Missing>,
-    /// What it is compared with.
+    /// Peers to compare with.
     pub peers: &'static [Peer],
 }
 
@@ -113,12 +113,12 @@ pub const BENCHES: &[Bench] = &[
     cable::MEMORY,
 ];
 
-/// Something went wrong.
+/// Makes a [`Missing::Failed`].
 fn failed(why: impl std::fmt::Display) -> Missing {
     Missing::Failed(why.to_string())
 }
 
-/// A quiet pkt-gen.
+/// Runs a pkt-gen without output.
 fn quietly(config: Config) -> Result<Finished, Missing> {
     let failed = |e: &dyn std::fmt::Display| Missing::Failed(e.to_string());
     let stop = Stop::new().map_err(|e| failed(&e))?;

@@ -1,4 +1,5 @@
-//! What a frame costs its sender beside its bytes: reserve, set, commit and sync on a port that swallows all.
+//! Bench of a sender's cost per frame without its bytes: reserve, set, commit and sync on a port that discards all
+//! frames.
 
 use super::alone::{each_ns, on_core};
 use super::{Bench, Missing, Setting, failed};
@@ -16,7 +17,7 @@ pub(super) const BENCH: Bench = Bench {
     peers: &[],
 };
 
-/// Frames a batch.
+/// Frames per batch.
 const BATCH: u32 = 256;
 
 fn run(setting: &Setting) -> Result<f64, Missing> {

@@ -1,4 +1,5 @@
-//! Who linerate is compared with: programs that people know, run by the script `peer`, and linerate's own measures.
+//! Peers that linerate is compared with: well-known programs, run by the script `peer`, and linerate's own
+//! measurements.
 
 use super::{Missing, Setting};
 use std::process::{Command, Stdio};
@@ -6,46 +7,46 @@ use std::time::Duration;
 
 /// A peer of a bench.
 pub struct Peer {
-    /// As it is shown.
+    /// Name as shown.
     pub name: &'static str,
-    /// How it is measured.
+    /// Method of measurement.
     pub how: How,
-    /// The ratio linerate : peer that is wanted, if one is.
+    /// Target for the ratio linerate : peer, if there is one.
     pub wanted: Option<f64>,
 }
 
-/// How a peer is measured.
+/// Method of measuring a peer.
 pub enum How {
-    /// By the script, with these arguments.
+    /// Run the script with these arguments.
     Script(&'static [&'static str]),
-    /// By linerate itself.
+    /// Call a function of linerate.
     Own(fn(&Setting) -> Result<f64, Missing>),
-    /// By linerate itself, in several ways, of which the best counts: a roof.
+    /// Call functions of linerate that measure the same in several ways, of which the best counts: a roof.
     Best(fn() -> Vec<Variant>),
 }
 
 /// One of the ways to measure a roof.
 pub struct Variant {
-    /// As it is told beside the figure.
+    /// Name as shown beside the figure.
     pub name: String,
     measure: Box<Measure>,
 }
 
 type Measure = dyn Fn(&Setting) -> Result<f64, Missing>;
 
-/// What a peer gave.
+/// Result of measuring a peer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Measured {
     pub(super) value: f64,
-    /// The variant that was the best.
+    /// Name of the best variant.
     pub(super) variant: Option<String>,
 }
 
-/// Of the time of a measurement, the least that a variant gets.
+/// Shortest time that a variant is measured.
 const LEAST: Duration = Duration::from_millis(20);
 
 impl Peer {
-    /// Its figure, in the bench's unit, of which more or less is better.
+    /// Measures the figure in the bench's unit; of several variants the best counts, by `more_is_better`.
     pub(super) fn measure(&self, setting: &Setting, more_is_better: bool) -> Result<Measured, Missing> {
         let alone = |value| Measured { value, variant: None };
         match self.how {
@@ -61,14 +62,14 @@ impl Variant {
         Self { name: name.into(), measure: Box::new(measure) }
     }
 
-    /// Its figure.
+    /// Measures the variant's figure.
     pub(super) fn measure(&self, setting: &Setting) -> Result<f64, Missing> {
         (self.measure)(setting)
     }
 }
 
-/// The best of the variants, which share the time of a measurement. One that comes out wrong spoils them all; one that
-/// this machine does not have is left out.
+/// Best of the variants, which share the time of a measurement. If one gives a wrong result, all fail; one that this
+/// machine does not support is left out.
 fn best(variants: &[Variant], setting: &Setting, more_is_better: bool) -> Result<Measured, Missing> {
     let share = setting.time / u32::try_from(variants.len().max(1)).unwrap_or(u32::MAX);
     let setting = Setting { time: share.max(LEAST), ..setting.clone() };
@@ -91,7 +92,7 @@ fn best(variants: &[Variant], setting: &Setting, more_is_better: bool) -> Result
     best.ok_or(skipped)
 }
 
-/// The `value` of the JSON object that the script prints last.
+/// Runs the script; returns the `value` of the JSON object that it prints last.
 fn script(setting: &Setting, arguments: &[&str]) -> Result<f64, Missing> {
     let Some(peers) = &setting.peers else {
         return Err(Missing::Skipped("no folder with the script 'peer': give --peers DIR (bench/peers)".into()));

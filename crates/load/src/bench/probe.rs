@@ -1,4 +1,4 @@
-//! How long a cache line takes from one core to the other and back.
+//! Round trip time of a cache line between two cores.
 //!
 //! Pairs of cores of virtual machines are in states (about 120, 440 or 880 ns) that last seconds to minutes and decide
 //! all rates between two cores. Figures are comparable within one state only, so each two-core figure carries the round
@@ -9,16 +9,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
 use std::time::Instant;
 
-/// Round trips measured.
+/// Number of round trips measured.
 const ROUNDS: u64 = 100_000;
-/// Two round trips are of one state if they differ by no more than this factor.
+/// Greatest factor by which two round trips of one state differ.
 const SAME: f64 = 1.4;
 
 #[repr(align(128))]
 #[derive(Default)]
 struct Line(AtomicU64);
 
-/// Nanoseconds of a round trip between two cores; None if they cannot be used.
+/// Nanoseconds per round trip between two cores; `None` if they cannot be used.
 #[must_use]
 pub fn round_trip(cores: [usize; 2]) -> Option<f64> {
     let lines: Arc<[Line; 2]> = Arc::default();
@@ -49,14 +49,14 @@ fn wait_for(line: &Line, value: u64) {
     let mut spins = 0u32;
     while line.0.load(Acquire) != value {
         spins += 1;
-        // Should both threads have to share a core, the other one must get it.
+        // If both threads must share a core, the other one gets to run.
         if spins.is_multiple_of(1 << 16) {
             std::thread::yield_now();
         }
     }
 }
 
-/// Whether round trips are of one state.
+/// True if the round trips are of one state.
 #[must_use]
 pub fn same_state(round_trips: &[f64]) -> bool {
     let (least, most) = round_trips.iter().fold((f64::MAX, 0f64), |(a, b), t| (a.min(*t), b.max(*t)));

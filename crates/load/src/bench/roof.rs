@@ -1,9 +1,9 @@
-//! The machine's roof: what one core can hand to another at all.
+//! The machine's roof: the greatest rate at which one core can pass frames to another.
 //!
 //! A single-producer single-consumer ring of 16-byte slots, published by batch, over buffers a fixed stride apart. The
 //! producer writes every byte of each frame, the consumer reads every byte; nothing is allocated, no protocol is spoken
-//! and no frame has to be right. How fast that is depends on how it is done, and which way is the fastest depends on the
-//! processor: the roof is the best of its variants, measured in the same round as the cable.
+//! and no frame needs to be valid. The rate depends on the variant, and the fastest variant depends on the processor:
+//! the roof is the best of its variants, measured in the same round as the cable.
 
 use super::sys::roof::{Shared, consume, produce};
 use super::{Missing, Setting, Variant, failed};
@@ -11,27 +11,27 @@ use linerate_rt::spawn;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What to measure.
+/// Parameters of a variant.
 #[derive(Clone, Copy, Debug)]
 pub struct Roof {
-    /// Bytes from one buffer to the next.
+    /// Distance from one buffer to the next, bytes.
     pub stride: usize,
-    /// Bytes of a frame, a multiple of 64.
+    /// Size of a frame, bytes; a multiple of 64.
     pub size: usize,
-    /// Slots of the ring, a power of two.
+    /// Number of slots in the ring, a power of two.
     pub slots: usize,
-    /// Slots published at a time.
+    /// Number of slots published at a time.
     pub batch: usize,
-    /// Who fetches lines ahead of their use.
+    /// Threads that prefetch lines ahead of their use.
     pub prefetch: Prefetch,
-    /// Whether lines are moved by the widest registers there are.
+    /// True if lines are moved by the widest registers of the processor.
     pub wide: bool,
 }
 
-/// Who fetches the lines of frames to come, and how many frames ahead.
+/// Threads that prefetch the lines of frames to come, and the number of frames ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefetch {
-    /// Nobody.
+    /// No thread.
     None,
     /// The consumer.
     Reader(usize),
@@ -46,7 +46,7 @@ impl Default for Roof {
 }
 
 impl Roof {
-    /// As it is told beside a figure: `stride 2112, batch 256, reader prefetches 8, wide`.
+    /// Name as shown beside a figure: `stride 2112, batch 256, reader prefetches 8, wide`.
     #[must_use]
     pub fn name(&self) -> String {
         let prefetch = match self.prefetch {
@@ -59,7 +59,7 @@ impl Roof {
     }
 }
 
-/// All ways that are tried: frames of 64 bytes in buffers that hold a full frame, as a cable's.
+/// All variants that are tried: frames of 64 bytes in buffers that hold a full frame, as in a cable.
 pub(super) fn variants() -> Vec<Variant> {
     let mut all = Vec::new();
     for stride in [2048, 2112] {
@@ -79,18 +79,18 @@ fn once(roof: Roof, setting: &Setting) -> Result<f64, Missing> {
         .ok_or_else(|| failed("the roof's frames came out wrong, or there is no memory"))
 }
 
-/// How long the threads may take to begin.
+/// Time limit for the threads to begin.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Frames per second that the consumer counted; None if that is no such ring, if the cores or the memory are not to be had, or if the consumer
-/// read other bytes than the producer wrote.
+/// Frames per second that the consumer counted; `None` if `roof` is not valid, if the cores or the memory are not
+/// available, or if the consumer read other bytes than the producer wrote.
 #[must_use]
 pub fn measure(roof: Roof, cores: [usize; 2], time: Duration) -> Option<f64> {
     let shared = Arc::new(Shared::new(roof)?);
     let (theirs, mine) = (shared.clone(), shared.clone());
     let consumer = spawn("roof-consumer", &[cores[1]], move || consume(&mine)).ok()?;
     let producer = spawn("roof-producer", &[cores[0]], move || produce(&theirs));
-    // The time begins when both threads run, which takes some on a busy machine.
+    // The time begins when both threads run, which takes a while on a busy machine.
     let limit = Instant::now() + PATIENCE;
     while !shared.has_begun() && !consumer.is_finished() && Instant::now() < limit {
         std::thread::sleep(Duration::from_micros(50));
@@ -99,7 +99,7 @@ pub fn measure(roof: Roof, cores: [usize; 2], time: Duration) -> Option<f64> {
     shared.stop();
     let seen = consumer.join().ok()?;
     producer.ok()?.join().ok()?;
-    // Frame n holds n in every word, so the sum tells whether every frame was seen whole.
+    // Frame n holds n in every word, so the sum shows that every frame was read whole.
     let words = u64::try_from(roof.size / 8).ok()?;
     let expected = sum_below(seen.frames).wrapping_mul(words);
     (seen.sum == expected).then_some(seen.frames as f64 / seen.time.as_secs_f64().max(1e-9))
@@ -142,7 +142,7 @@ mod tests {
         assert!(measure(Roof { slots: 100, ..Roof::default() }, *pair, Duration::ZERO).is_none());
     }
 
-    /// Regression: the memory's length wrapped around, and the producer wrote behind it.
+    /// Regression: the memory's length wrapped around, and the producer wrote beyond it.
     #[test]
     fn a_ring_that_no_memory_holds_is_refused() {
         let half = 1 << (usize::BITS / 2);

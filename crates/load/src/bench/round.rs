@@ -6,28 +6,28 @@ use super::{Bench, Missing, Setting, failed};
 use linerate_result::{Comparison, Kind, Number, Repeat, Summary, Test, parameters};
 use linerate_rt::{Stop, monotonic_ns, pause, spawn};
 
-/// What comparing gave: linerate's figure with all its rounds, and what stands beside it.
+/// Result of comparing: linerate's figure with all its rounds, and the comparisons with peers.
 #[derive(Clone, Debug, Default)]
 pub struct Compared {
-    /// linerate's.
+    /// Figure of linerate.
     pub test: Test,
-    /// One a peer of which anything can be said.
+    /// One comparison for each peer that was measured or skipped.
     pub comparisons: Vec<Comparison>,
 }
 
-/// A peer's rounds.
+/// Rounds of a peer.
 #[derive(Default)]
 struct Beside {
-    /// linerate's figure and the peer's, of each round that counts.
+    /// Figures of linerate and the peer in each round that counts.
     rounds: Vec<(Number, Number)>,
-    /// A roof's best variant in each of them.
+    /// Best variant of a roof in each of those rounds.
     variants: Vec<String>,
     made: usize,
     missing: Option<Missing>,
 }
 
-/// Measures a bench and its peers in rounds. Up to twice the rounds are tried. When the stop is asked for, what was measured
-/// so far is all there is.
+/// Measures a bench and its peers in rounds, at most twice as many rounds as wanted. When a stop is requested, the
+/// result holds the rounds measured so far.
 #[must_use]
 pub fn compare(bench: &Bench, setting: &Setting, stop: &Stop, mut progress: impl FnMut(&str)) -> Compared {
     let mut test = test(bench, setting);
@@ -118,7 +118,7 @@ fn test(bench: &Bench, setting: &Setting) -> Test {
 }
 
 impl Beside {
-    /// None if there was no time for the peer.
+    /// Comparison with the peer; `None` if there was no time for the peer.
     fn comparison(self, bench: &Bench, peer: &Peer, ours: Number) -> Option<Comparison> {
         if self.made == 0 && self.missing.is_none() {
             return None;
@@ -142,7 +142,8 @@ impl Beside {
     }
 }
 
-/// One measurement with the round trips around it; None if the cores changed state meanwhile, or it was not waited for.
+/// Makes one measurement, with the round trips before and after; `None` if the cores changed state meanwhile, or a stop
+/// was requested.
 fn figure<T: Send + 'static>(
     bench: &Bench,
     setting: &Setting,
@@ -163,13 +164,13 @@ fn figure<T: Send + 'static>(
     unless_stopped(stop, measure).unwrap_or(Ok(None))
 }
 
-/// Does something on a thread of its own. When the stop is asked for it is left behind, to end with the process: measurements
-/// have no room for a look at it. What they have started themselves ends by itself.
+/// Runs a measurement on a thread of its own. When a stop is requested, the thread is left to end with the process:
+/// measurements do not poll the stop. Processes that they started end by themselves.
 fn unless_stopped<T: Send + 'static>(
     stop: &Stop,
     measure: impl FnOnce() -> Result<T, Missing> + Send + 'static,
 ) -> Option<Result<T, Missing>> {
-    /// Tells of its thread's end, whatever it ended by.
+    /// Reports the end of its thread, even after a panic.
     struct Tells(Stop);
     impl Drop for Tells {
         fn drop(&mut self) {
@@ -193,7 +194,7 @@ fn unless_stopped<T: Send + 'static>(
     done.asked().then(|| thread.join().unwrap_or_else(|_| Err(failed("the measurement panicked"))))
 }
 
-/// Round trips before and after, in nanoseconds; none where one core works alone.
+/// Round trips before and after, nanoseconds; `None` for a bench that uses one core only.
 type Trips = Option<[f64; 2]>;
 
 fn one_state(a: Trips, b: Trips) -> bool {
@@ -226,7 +227,7 @@ mod tests {
         }
     }
 
-    /// Both in every round, and the roof of a round is its best variant.
+    /// Both are measured in every round, and the roof of a round is its best variant.
     #[test]
     fn a_roof_is_measured_in_the_rounds_of_what_it_is_compared_with() {
         fn variants() -> Vec<Variant> {

@@ -1,4 +1,4 @@
-//! Two ports of a switch: in one process, and in two.
+//! Benches of two ports of a switch: in one process, and in two.
 
 use super::alone::{Stretches, nanoseconds, on_core};
 use super::traffic::{Traffic, station};
@@ -36,11 +36,11 @@ pub(super) const BETWEEN: Bench = Bench {
     peers: &[Peer { name: "dpdk-vhost", how: How::Script(&["dpdk-vhost", "--burst", "256"]), wanted: Some(1.0) }],
 };
 
-/// Times of batches.
+/// Durations per batch.
 struct Times {
-    /// In the switch.
+    /// Time in the switch.
     switch: Stretches,
-    /// With being written and checked.
+    /// Time including writing and checking.
     all: Stretches,
 }
 
@@ -49,7 +49,7 @@ fn within(setting: &Setting, time: fn(&Times) -> &Stretches) -> Result<f64, Miss
     on_core(setting.cores[0], move || time(&one_core(limit)?).each_ns()).map(|ns| 1e9 / ns)
 }
 
-/// One thread plays sender and receiver; the switch works in the sender's sync.
+/// Measures with one thread as sender and receiver; the switch works in the sender's sync.
 fn one_core(limit: u64) -> Result<Times, Missing> {
     let mut ports = open_all(&["vale:bench:left", "vale:bench:right"]).map_err(failed)?;
     let no_queue = || failed("no queue");
@@ -57,7 +57,7 @@ fn one_core(limit: u64) -> Result<Times, Missing> {
     let mut back = ports[0].take_rx(0).ok_or_else(no_queue)?;
     let mut rx = ports[1].take_rx(0).ok_or_else(no_queue)?;
     let mut announcing = ports[1].take_tx(0).ok_or_else(no_queue)?;
-    // So that the switch knows where frames to the receiver go.
+    // The switch learns the port of the receiver's address.
     announce(&mut announcing)?;
     drain(&mut back);
     let mut traffic = Traffic::new();
@@ -103,7 +103,7 @@ fn announce(tx: &mut TxQueue) -> Result<(), Missing> {
     Ok(())
 }
 
-/// Throws away what has arrived.
+/// Discards all frames that have arrived.
 fn drain(rx: &mut RxQueue) {
     rx.sync();
     let batch = rx.ring.batch(u32::MAX);
@@ -112,12 +112,12 @@ fn drain(rx: &mut RxQueue) {
     rx.sync();
 }
 
-/// The run in the frames' marks.
+/// Run number in the frames' marks.
 const RUN: u16 = 2;
-/// How long nothing comes, in nanoseconds, until nothing is on its way any more when the sender has ended.
+/// Time without arrivals after which no frame is in transit any more, once the sender has ended, nanoseconds.
 const PATIENCE: u64 = 200_000_000;
 
-/// Another process sends; here one thread runs the switch and receives.
+/// Measures with another process as the sender; here one thread runs the switch and receives.
 fn between(setting: &Setting) -> Result<f64, Missing> {
     let name = format!("bench-{}", std::process::id());
     let (door, ended) = (Door::open(&name, None).map_err(failed)?, Arc::new(AtomicBool::new(false)));
@@ -129,7 +129,7 @@ fn between(setting: &Setting) -> Result<f64, Missing> {
     seen.rate(sent?)
 }
 
-/// A pkt-gen of its own process; gives how many frames it sent.
+/// Runs a pkt-gen in its own process; returns the number of frames that it sent.
 fn send_from_outside(setting: &Setting, switch: &str) -> Result<u64, Missing> {
     let mac = |last| station(last).map(|octet| format!("{octet:02x}")).join(":");
     let arguments = [
@@ -154,18 +154,18 @@ fn send_from_outside(setting: &Setting, switch: &str) -> Result<u64, Missing> {
     })
 }
 
-/// What became of another process's frames.
+/// Account of the other process's frames.
 struct Seen {
     received: Received,
-    /// By the switch, with a reason.
+    /// Frames dropped by the switch with a reason.
     dropped: u64,
-    /// What the switch cannot tell of.
+    /// Frames that the switch cannot account for.
     unexplained: u64,
-    /// From before the first one to behind the last one, in nanoseconds.
+    /// Time from before the first frame to behind the last one, nanoseconds.
     time: u64,
 }
 
-/// Runs a switch, and receives at a port of it, until the sender has ended and nothing comes any more.
+/// Runs a switch, and receives at one of its ports, until the sender has ended and nothing arrives any more.
 fn forward_and_check(door: &Door, ended: &AtomicBool) -> Result<Seen, Missing> {
     let mut ports = open_all(&["cable:bench-switch{1", "cable:bench-switch}1"]).map_err(failed)?.into_iter();
     let (Some(near), Some(mut far)) = (ports.next(), ports.next()) else { return Err(failed("no cable")) };
@@ -176,7 +176,7 @@ fn forward_and_check(door: &Door, ended: &AtomicBool) -> Result<Seen, Missing> {
     let mut check = Check::new(0, Some(RUN));
     let mut clock = Clock::new();
     while switch.poll(clock.now()) {}
-    // Nobody was there to get that frame.
+    // The announcement was not carried, since there was no other port.
     let before = not_carried(&Ledger::of(&switch.ports()));
     let (mut first, mut last) = (None, clock.now());
     loop {
@@ -204,13 +204,13 @@ fn forward_and_check(door: &Door, ended: &AtomicBool) -> Result<Seen, Missing> {
     }
 }
 
-/// Frames that a switch did not carry on, with a reason.
+/// Frames that a switch did not forward, with a reason.
 fn not_carried(ledger: &Ledger) -> u64 {
     ledger.refused.total() + ledger.dropped.total()
 }
 
 impl Seen {
-    /// Frames received per second; an error if one came out wrong, or is neither here nor counted as dropped.
+    /// Frames received per second; an error if a frame was wrong, or neither received nor counted as dropped.
     fn rate(&self, sent: u64) -> Result<f64, Missing> {
         let Self { received: r, dropped, unexplained, time } = self;
         let wrong = r.corrupt + r.foreign + r.duplicates + r.reordered + unexplained;

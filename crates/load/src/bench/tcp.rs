@@ -1,4 +1,4 @@
-//! Segments of a TCP stream, made and looked at by `wire` alone: what offloads are given, and what they are judged by.
+//! Segments of a TCP stream, made and parsed by `wire` alone: input of offloads, and reference to check their output.
 
 use super::{Missing, failed};
 use linerate_wire::{
@@ -15,10 +15,10 @@ const ENDS: (Ipv4Addr, Ipv4Addr) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10
 const MACS: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2])];
 const PORT: u16 = 80;
 
-/// What differs between segments.
+/// Fields that differ between segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment<'a> {
-    /// The sender's port: which stream it is.
+    /// Port of the sender, which identifies the stream.
     pub(super) stream: u16,
     pub(super) ident: u16,
     pub(super) seq: u32,
@@ -38,7 +38,7 @@ impl<'a> Segment<'a> {
         };
         let rest = ethernet.emit(&mut frame).map_err(failed)?;
         let rest = ip.emit(rest).map_err(failed)?;
-        // The header's length in words has to stand there first.
+        // The header's length in words must be set first.
         rest[12] = 0x50;
         let mut tcp = TcpSegment::new_checked(rest).map_err(failed)?;
         tcp.set_src_port(self.stream);
@@ -52,7 +52,7 @@ impl<'a> Segment<'a> {
         Ok(frame)
     }
 
-    /// What a frame holds; None if it is not as [`Segment::frame`] makes them, checksums included.
+    /// Parses a frame; `None` if it is not as [`Segment::frame`] makes them, checksums included.
     pub(super) fn parse(frame: &'a [u8]) -> Option<Self> {
         let ethernet = EthernetFrame::new_checked(frame).ok()?;
         let ip = Ipv4Packet::new_checked(ethernet.payload()).ok()?;
@@ -75,7 +75,7 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// So many bytes that do not repeat soon.
+/// `len` bytes with a long period.
 pub(super) fn payload(len: usize) -> Vec<u8> {
     (0..len).map(|i| u8::try_from((i * 7 + i / 251) % 256).unwrap_or(0)).collect()
 }

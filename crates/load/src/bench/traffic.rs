@@ -1,4 +1,4 @@
-//! Frames for benches in which one thread plays sender and receiver: written, numbered, and checked byte for byte.
+//! Frames for benches in which one thread is sender and receiver: written, numbered, and checked byte for byte.
 
 use super::{Missing, failed};
 use crate::check::Check;
@@ -6,12 +6,12 @@ use crate::frame::{Flow, Layout, Mark, Payload, Template};
 use linerate_port::{RxQueue, TxQueue};
 use std::net::IpAddr;
 
-/// Frames a turn.
+/// Frames per turn.
 pub(super) const BATCH: u32 = 256;
-/// Length of each.
+/// Length of each frame, bytes.
 const SIZE: usize = 64;
 
-/// A station's address: 1 sends, 2 receives.
+/// Address of a station: 1 sends, 2 receives.
 pub(super) fn station(number: u8) -> [u8; 6] {
     [2, 0, 0, 0, 0, number]
 }
@@ -24,7 +24,7 @@ pub(super) struct Traffic {
     next: u64,
 }
 
-/// The run in the frames' marks.
+/// Run number in the frames' marks.
 const RUN: u16 = 1;
 
 impl Traffic {
@@ -39,7 +39,7 @@ impl Traffic {
         Self { bytes: template.frame(SIZE, &flow, RUN, 0, 0), words: layout.words(), check, next: 0 }
     }
 
-    /// Writes and commits a batch of frames, as far as there is room; the sync is the caller's.
+    /// Writes and commits a batch of frames, as far as there is room; the caller syncs.
     pub(super) fn write(&mut self, queue: &mut TxQueue) -> Result<(), Missing> {
         let mut batch = queue.ring.reserve(BATCH);
         let n = batch.len();
@@ -54,7 +54,7 @@ impl Traffic {
         Ok(())
     }
 
-    /// Checks and releases a batch of what the last sync delivered; the next one is the caller's.
+    /// Checks and releases a batch of the frames that the last sync delivered; the caller syncs again.
     pub(super) fn read(&mut self, queue: &mut RxQueue) {
         let mut batch = queue.ring.batch(BATCH);
         let n = batch.len();
@@ -66,7 +66,7 @@ impl Traffic {
         batch.release(n);
     }
 
-    /// Whether so many frames have arrived whole and in order, and nothing else.
+    /// Checks that exactly so many frames have arrived whole and in order, and nothing else.
     pub(super) fn judge(&self, frames: u64) -> Result<(), Missing> {
         let r = self.check.received();
         if r.corrupt + r.foreign + r.duplicates + r.lost + r.reordered > 0 || r.ours != frames || frames == 0 {

@@ -1,4 +1,4 @@
-//! TCP segmentation, beside a copy of the same bytes.
+//! Bench of TCP segmentation, beside a copy of the same bytes.
 
 use super::alone::on_core;
 use super::copied::{SIZE, copies, copy_apart, timed};
@@ -31,23 +31,23 @@ pub(super) const BENCH: Bench = Bench {
     ],
 };
 
-/// Frames that they become.
+/// Number of frames that the payload becomes.
 const FRAMES: usize = SIZE.div_ceil(MSS);
-/// From one frame's memory to the next one's, as in a ring.
+/// Distance from one frame's memory to the next, as in a ring, bytes.
 const STRIDE: usize = 2048;
-/// What the first frame carries.
+/// Header fields of the first frame.
 const FIRST: Segment<'static> =
     Segment { stream: 1000, ident: 65_500, seq: u32::MAX - 9999, flags: TcpFlags(0x18), payload: &[] };
 
 type Measure = fn(&[u8], Duration) -> Result<f64, Missing>;
 
-/// Bytes per second, of nanoseconds a 64 KiB.
+/// Bytes per second, computed from nanoseconds per 64 KiB.
 fn measure(setting: &Setting, measure: Measure) -> Result<f64, Missing> {
     let time = setting.time;
     on_core(setting.cores[0], move || measure(&payload(SIZE), time)).map(|ns| SIZE as f64 * 1e9 / ns)
 }
 
-/// The offload alone, into memory that is used again each time.
+/// Measures the offload alone, into memory that is used again each time.
 fn segment(payload: &[u8], time: Duration) -> Result<f64, Missing> {
     let template = FIRST.frame()?;
     let mut memory = vec![0; FRAMES * STRIDE];
@@ -67,7 +67,7 @@ fn cut(template: &[u8], payload: &[u8], memory: &mut Vec<u8>) -> Result<(), Miss
     Ok(())
 }
 
-/// By an adapter, into a ring of 1024 slots of `null:`.
+/// Measures segmentation by an adapter, into a ring of 1024 slots of `null:`.
 fn adapter(payload: &[u8], time: Duration) -> Result<f64, Missing> {
     let mut nic = Nic::new(open("null:").map_err(failed)?, &NicConfig::default()).map_err(failed)?;
     let mut tx = nic.take_tx(0).ok_or_else(|| failed("no queue"))?;
@@ -95,8 +95,8 @@ fn adapter(payload: &[u8], time: Duration) -> Result<f64, Missing> {
     if count.frames != sent * FRAMES as u64 || count.bytes != sent * (SIZE + FRAMES * HEADERS) as u64 {
         return Err(failed(format!("{sent} times 64 KiB became {count:?}")));
     }
-    // `null:` leaves frames where they are: the slots to be filled next hold the oldest ones. The newest slot is not among
-    // them, so that the last 64 KiB but one are looked at.
+    // `null:` leaves frames in their slots: the slots to be filled next hold the oldest ones. The newest slot is not
+    // among them, so the last 64 KiB but one are checked.
     let mut batch = tx.port().ring.reserve(u32::MAX);
     let frames: Vec<Vec<u8>> = (0..batch.len()).map(|i| batch.frame(i).to_vec()).collect();
     let first = frames.len().saturating_sub(2 * FRAMES - 1);
@@ -104,7 +104,7 @@ fn adapter(payload: &[u8], time: Duration) -> Result<f64, Missing> {
     Ok(ns)
 }
 
-/// Whether these are the frames that the payload becomes; each lies at the front of its memory.
+/// Checks that these are the frames that the payload becomes; each lies at the front of its memory.
 fn judge<'a>(payload: &[u8], frames: impl Iterator<Item = &'a [u8]>) -> Result<(), Missing> {
     let mut chunks = payload.chunks(MSS);
     let mut expected = FIRST;

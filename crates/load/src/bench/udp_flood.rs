@@ -1,4 +1,4 @@
-//! A flood of UDP datagrams over a cable, from one host's socket to another's.
+//! Bench of a flood of UDP datagrams over a cable, from one host's socket to another's.
 
 use super::alone::nanoseconds;
 use super::{Bench, Missing, Setting, failed};
@@ -21,17 +21,17 @@ pub(super) const BENCH: Bench = Bench {
     peers: &[],
 };
 
-/// Datagrams between two looks at the time.
+/// Datagrams between two clock readings.
 const BATCH: usize = 256;
-/// Payload of a 64-byte frame.
+/// Payload of a 64-byte frame, bytes.
 const BODY: usize = 22;
-/// Of the sender and of the receiver.
+/// Addresses of the sender and of the receiver.
 const HOSTS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
 const MACS: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2])];
 const PORT: u16 = 9;
-/// How long datagrams may be on their way when all have been sent, in nanoseconds.
+/// Longest time that datagrams may be in transit after the last was sent, nanoseconds.
 const PATIENCE: u64 = 1_000_000_000;
-/// Not all have been sent.
+/// Value of the count while datagrams are still being sent.
 const MORE: u64 = u64::MAX;
 
 fn run(setting: &Setting) -> Result<f64, Missing> {
@@ -42,7 +42,7 @@ fn run(setting: &Setting) -> Result<f64, Missing> {
     let taking = spawn("udp-flood-rx", &[setting.cores[1]], move || receive(receiver, &theirs)).map_err(failed)?;
     let giving = spawn("udp-flood-tx", &[setting.cores[0]], move || {
         let given = send(sender, time);
-        // The receiver ends when it knows how many there were, also if something went wrong.
+        // The receiver ends when it knows the number sent, also after an error.
         sent.store(given.clone().unwrap_or(0), Release);
         given
     });
@@ -51,12 +51,12 @@ fn run(setting: &Setting) -> Result<f64, Missing> {
     taken?.rate(given?)
 }
 
-/// Two hosts at the ends of a cable, which know each other.
+/// Makes two hosts at the ends of a cable, with permanent neighbour entries for each other.
 fn hosts() -> Result<[(Node, UdpId); 2], Missing> {
     let ports = ["cable:udp-flood{1", "cable:udp-flood}1"];
     let cidr = |at: usize| Cidr::new(HOSTS[at].into(), 24).ok_or_else(|| failed("no address"));
     let addresses: [&[Cidr]; 2] = [&[cidr(0)?], &[cidr(1)?]];
-    // Checksums are made and verified, whatever a cable could do without.
+    // Checksums are made and verified, although a cable could do without.
     let options = Options { software: true, ..Options::default() };
     let mut nodes = Node::open_all(&ports, &addresses, &options).map_err(failed)?.into_iter();
     let mut host = |at: usize| {
@@ -69,7 +69,7 @@ fn hosts() -> Result<[(Node, UdpId); 2], Missing> {
     Ok([host(0)?, host(1)?])
 }
 
-/// Sends for a time; gives how many datagrams went.
+/// Sends for a time; returns the number of datagrams sent.
 fn send((mut node, socket): (Node, UdpId), time: u64) -> Result<u64, Missing> {
     node.ip.host.udp_connect(socket, Some((HOSTS[1], PORT).into()));
     let mut clock = Clock::new();
@@ -77,7 +77,8 @@ fn send((mut node, socket): (Node, UdpId), time: u64) -> Result<u64, Missing> {
     let mut bodies = [[0; BODY]; BATCH];
     while now < start + time {
         now = clock.now();
-        // All first: a payload that was written just now cannot be read in longer words than it was written in.
+        // All payloads are written first: one written just before cannot be read in longer words than it was written in
+        // (store forwarding).
         for (body, number) in bodies.iter_mut().zip(sent..) {
             *body = datagram(number);
         }
@@ -95,25 +96,25 @@ fn send((mut node, socket): (Node, UdpId), time: u64) -> Result<u64, Missing> {
         node.flush(now);
     }
     let count = *node.ip.host.counters();
-    // The first one makes the header that the others copy, and one a second sees to the neighbour.
+    // The first datagram makes the header that the others copy, and one per second maintains the neighbour entry.
     if count.udp_sent != sent || count.udp_fast + 2 + sent / 1_000_000 < sent {
         return Err(failed(format!("{sent} datagrams were sent, but counted were {count:?}")));
     }
     Ok(sent)
 }
 
-/// What came out of the socket.
+/// Result of the receiver.
 struct Taken {
     datagrams: u64,
-    /// Those whose bytes, sender or order are not as they were sent.
+    /// Datagrams with wrong bytes, sender or order.
     wrong: u64,
-    /// Those that the host dropped, with a reason.
+    /// Datagrams that the host dropped, with a reason.
     dropped: u64,
-    /// From before the first one to behind the last one.
+    /// Time from before the first datagram to behind the last one, nanoseconds.
     time: u64,
 }
 
-/// Takes and checks datagrams until as many have come as were sent, or no more come.
+/// Takes and checks datagrams until all sent ones have arrived, or no more arrive.
 fn receive((mut node, socket): (Node, UdpId), sent: &AtomicU64) -> Result<Taken, Missing> {
     let mut clock = Clock::new();
     let (mut datagrams, mut wrong, mut next) = (0u64, 0u64, 0u64);
@@ -127,7 +128,7 @@ fn receive((mut node, socket): (Node, UdpId), sent: &AtomicU64) -> Result<Taken,
         while let Some((n, _, sender)) = node.ip.host.udp_recv(socket, &mut buffer) {
             datagrams += 1;
             let number = buffer.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
-            // What was dropped leaves a gap; nothing comes twice, or late.
+            // Dropped datagrams leave a gap; none comes twice, or late.
             let right = number >= next && sender == from && buffer[..n] == datagram(number);
             wrong += u64::from(!right);
             next = number.wrapping_add(1);
@@ -146,7 +147,7 @@ fn receive((mut node, socket): (Node, UdpId), sent: &AtomicU64) -> Result<Taken,
 }
 
 impl Taken {
-    /// Datagrams received per second; an error if one of those sent came out wrong, or went without a reason.
+    /// Datagrams received per second; an error if a datagram was wrong, or went missing without a reason.
     fn rate(&self, sent: u64) -> Result<f64, Missing> {
         let Self { datagrams, wrong, dropped, time } = *self;
         if wrong > 0 || datagrams == 0 || datagrams + dropped != sent {
@@ -157,7 +158,7 @@ impl Taken {
     }
 }
 
-/// The payload of this number.
+/// Payload of the datagram with this number.
 #[inline]
 fn datagram(number: u64) -> [u8; BODY] {
     let mut body = [0xa5; BODY];

@@ -1,4 +1,4 @@
-//! What a UDP datagram costs its sender, from the send call to the ring.
+//! Bench of a sender's cost per UDP datagram, from the send call to the ring.
 
 use super::alone::{each_ns, on_core};
 use super::{Bench, How, Missing, Peer, Setting, failed};
@@ -26,7 +26,7 @@ pub(super) const BENCH: Bench = Bench {
 
 /// Datagrams between two syncs.
 const BATCH: usize = 256;
-/// Bytes of a frame, and of the payload that makes it so long.
+/// Bytes of a frame, and of its payload.
 const SIZE: usize = 64;
 const BODY: usize = SIZE - 42;
 
@@ -51,7 +51,7 @@ fn measure(path: Path, time: Duration) -> Result<f64, Missing> {
 struct Bed {
     node: Node,
     socket: UdpId,
-    /// What is sent, in turn.
+    /// Payloads, sent in turn.
     bodies: [[u8; BODY]; BATCH],
     sent: u64,
     clock: Clock,
@@ -70,7 +70,7 @@ impl Bed {
         Ok(Self { node, socket, bodies: std::array::from_fn(body), sent: 0, clock: Clock::new() })
     }
 
-    /// Sends each payload once; every datagram must go.
+    /// Sends each payload once; every datagram must be accepted.
     fn send(&mut self) -> Result<u64, Missing> {
         let Self { node, socket, bodies, clock, .. } = self;
         let now = clock.now();
@@ -83,10 +83,10 @@ impl Bed {
         Ok(BATCH as u64)
     }
 
-    /// Whether all went, by the way that was meant, and those that still stand in the ring are right in every field.
+    /// Checks that all were sent, by the intended path, and that those still in the ring are right in every field.
     fn judge(&mut self, path: Path) -> Result<(), Missing> {
         let count = *self.node.ip.host.counters();
-        // One a second goes the long way, to see to the neighbour.
+        // One datagram per second takes the slow path, to maintain the neighbour entry.
         let by = |n: u64, all: bool| if all { n + 2 + self.sent / 1_000_000 >= self.sent } else { n == 0 };
         let went = by(count.udp_fast, path == Path::Fast)
             && (path != Path::Flow || count.udp_flow + 2 + self.sent / 1_000_000 >= self.sent);
@@ -94,7 +94,7 @@ impl Bed {
         if count.udp_sent != self.sent || !went || port.frames != self.sent || port.bytes != self.sent * SIZE as u64 {
             return Err(failed(format!("{} datagrams were sent, but counted were {count:?}", self.sent)));
         }
-        // `null:` leaves frames where they are: the slots to be filled next hold the oldest ones.
+        // `null:` leaves frames in their slots: the slots to be filled next hold the oldest ones.
         let mut batch = self.node.port_tx().ring.reserve(u32::MAX);
         let mut at = None;
         for i in 0..batch.len() {
@@ -115,14 +115,14 @@ impl Bed {
     }
 }
 
-/// The payload with this number, in its first two bytes.
+/// Payload with this number in its first two bytes.
 fn body(number: usize) -> [u8; BODY] {
     let mut body = [0x55; BODY];
     body[..2].copy_from_slice(&u16::try_from(number).unwrap_or(0).to_be_bytes());
     body
 }
 
-/// Identification and number of a frame that is as it ought to be, checksums included.
+/// Identification and number of a frame; `None` unless all its fields and checksums are right.
 fn read(bytes: &[u8]) -> Option<(u16, usize)> {
     let frame = EthernetFrame::new_checked(bytes).ok()?;
     let ip = Ipv4Packet::new_checked(frame.payload()).ok()?;

@@ -1,8 +1,9 @@
-//! How a run of benches ended.
+//! Outcome of a run of benches.
 
 use linerate_result::{Outcome, RunResult};
 
-/// Says how a run of benches ended: what failed, else what is worse than wanted, else what could not be measured.
+/// Sets the outcome of a run of benches, and as reasons the failures, else the figures worse than their target, else
+/// the benches that could not be measured.
 pub fn conclude(run: &mut RunResult) {
     let failed: Vec<String> = run.failures().collect();
     let mut worse: Vec<String> = run.tests.iter().filter(|test| !test.holds()).map(|test| test.id.clone()).collect();

@@ -1,4 +1,4 @@
-//! Kernel interfaces: a veth pair in a network namespace of its own, linerate at both ends.
+//! Benches of kernel interfaces: a veth pair in a network namespace of its own, linerate at both ends.
 
 use super::{Bench, How, Missing, Peer, Setting, config, quietly, rate_and_frames, sent_and_checked};
 use linerate_host::{Namespace, VethPair};
@@ -54,7 +54,7 @@ fn over(setting: &Setting, kind: &str) -> Result<f64, Missing> {
     measured.map_err(skipped)?
 }
 
-/// What the far interface counted, over the time of sending, as the peers' script counts.
+/// Frames that the far interface counted, over the time of sending; the peers' script counts in the same way.
 fn sent_only(setting: &Setting) -> Result<f64, Missing> {
     let skipped = |e: linerate_host::Error| Missing::Skipped(e.to_string());
     let space = Namespace::new().map_err(skipped)?;

@@ -1,4 +1,4 @@
-//! Virtual interfaces of an adapter: what it costs to divide what arrives among many of them.
+//! Bench of an adapter's virtual interfaces: the cost of distributing arriving frames among many of them.
 
 use super::alone::{Stretches, nanoseconds, on_core};
 use super::{Bench, How, Missing, Peer, Setting, failed};
@@ -23,10 +23,10 @@ pub(super) const BENCH: Bench = Bench {
     ],
 };
 
-/// Frames a turn.
+/// Frames per turn.
 const BATCH: u32 = 256;
 const SIZE: usize = 64;
-/// The word of a frame that holds its number; the next one holds the complement, so that the checksum stays right.
+/// Index of the word that holds a frame's number; the next word holds the complement, so that the checksum stays right.
 const NUMBER: usize = 6;
 
 fn run(setting: &Setting, interfaces: usize, row: u64) -> Result<f64, Missing> {
@@ -34,7 +34,8 @@ fn run(setting: &Setting, interfaces: usize, row: u64) -> Result<f64, Missing> {
     on_core(setting.cores[0], move || measure(interfaces, row, time))
 }
 
-/// One thread sends frames, `row` of them to an interface and then to the next, and reads them; only receiving is timed.
+/// Measures with one thread that sends frames, `row` of them to an interface and then to the next, and reads them; only
+/// receiving is timed.
 fn measure(interfaces: usize, row: u64, time: u64) -> Result<f64, Missing> {
     let mut ports = open_all(&["cable:vi{1", "cable:vi}1"]).map_err(failed)?.into_iter();
     let (Some(mut near), Some(far)) = (ports.next(), ports.next()) else { return Err(failed("no cable")) };
@@ -68,17 +69,17 @@ fn measure(interfaces: usize, row: u64, time: u64) -> Result<f64, Missing> {
     Ok(1e9 / times.each_ns()?)
 }
 
-/// The address of an interface: they count up.
+/// Address of an interface; addresses count up.
 fn mac(vi: usize) -> [u8; 6] {
     [2, 0, 0, 0, 1, u8::try_from(vi).unwrap_or(u8::MAX)]
 }
 
-/// What is sent.
+/// Sender of the frames.
 struct Sender {
-    /// A frame for each interface; numbers are filled in.
+    /// A frame for each interface, into which numbers are filled in.
     frames: Vec<[u8; SIZE]>,
     row: u64,
-    /// The number of the next frame, counted from 0.
+    /// Number of the next frame, counted from 0.
     next: u64,
 }
 
@@ -97,12 +98,12 @@ impl Sender {
         Ok(Self { frames: frames.collect::<Result<_, Missing>>()?, row, next: 0 })
     }
 
-    /// Whom a frame is for.
+    /// Interface that a frame is for.
     fn interface(&self, number: u64) -> usize {
         usize::try_from(number / self.row % self.frames.len() as u64).unwrap_or(0)
     }
 
-    /// Gives how many it sent.
+    /// Sends a batch; returns the number of frames.
     fn send(&mut self, tx: &mut TxQueue) -> Result<u32, Missing> {
         let mut batch = tx.ring.reserve(BATCH);
         let n = batch.len();
@@ -122,7 +123,7 @@ impl Sender {
     }
 }
 
-/// What readers of the interfaces saw.
+/// Readers of the interfaces.
 struct Readers {
     each: Vec<Reader>,
 }
@@ -130,10 +131,10 @@ struct Readers {
 /// A reader of one interface.
 #[derive(Clone, Default)]
 struct Reader {
-    /// The wrapping sum of a frame's words: the same for each number.
+    /// Wrapping sum of a frame's words: the same for each number.
     sum: u64,
     frames: u64,
-    /// Of all the numbers, with their places: the sum of place times number tells what came out of order.
+    /// Sum of index times number over all frames, which reveals frames out of order.
     numbers: u64,
     wrong: u64,
 }
@@ -167,7 +168,7 @@ impl Readers {
         Self { each: frames.iter().map(|frame| Reader { sum: sum(frame), ..Reader::default() }).collect() }
     }
 
-    /// Takes and reads all that has come.
+    /// Takes and reads all frames that have arrived.
     #[inline]
     fn receive(&mut self, rx: &mut NicRx, now: u64) {
         rx.poll(now);
@@ -177,7 +178,7 @@ impl Readers {
         }
     }
 
-    /// Whether each got its own frames, whole and in order.
+    /// Checks that each interface got its own frames, whole and in order.
     fn judge(&self, sender: &Sender) -> Result<(), Missing> {
         let mut wanted = vec![Reader::default(); self.each.len()];
         for number in 0..sender.next {

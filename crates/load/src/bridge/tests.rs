@@ -49,7 +49,8 @@ fn take(rx: &mut RxQueue, chain: &mut Vec<u8>, got: &mut Vec<Vec<u8>>) {
     batch.release(n);
 }
 
-/// `a{ — a} (bridge) b{ — b}`: what is put in at one end comes out at the other, both ways, in order and whole.
+/// Checks `a{ — a} (bridge) b{ — b}`: frames put in at one end come out at the other, in both directions, in order and
+/// whole.
 fn through(names: [[&str; 2]; 2], apart: bool, each: usize, by_swap: bool) {
     let (mut left, mut right) = if apart {
         (open_all(&names[0]).unwrap(), open_all(&names[1]).unwrap())

@@ -1,20 +1,21 @@
-//! What a stream's next frame looks like, in the form that is compared fastest.
+//! Expected bytes of a stream's next frame, in the form that is compared fastest.
 
 use super::view::View;
 use crate::frame::{Head, Template, pattern};
 
-/// Bytes that are compared by masks: all headers, mark and stamp lie within.
+/// Number of bytes that are compared by masks: all headers, mark and stamp are within.
 const FACE: usize = 128;
 const HALF: usize = 32;
 
-/// Frames of one length and flow. They differ in mark and stamp only.
+/// Frames of one length and flow. They differ only in mark and stamp.
 pub(super) struct Face {
-    /// Bytes of a frame.
+    /// Length of a frame, bytes.
     len: usize,
-    /// Whether the frames carry a mark; others look like nothing.
+    /// True if the frames carry a mark; a frame without a mark matches nothing.
     marked: bool,
     vnet: usize,
-    /// The beginning, in pieces of [`HALF`]; the last one ends with the frame or the face, and may overlap the one before.
+    /// Beginning of the frame, in pieces of [`HALF`]; the last piece ends with the frame or the face, and may overlap
+    /// the one before.
     pieces: [Piece; FACE / HALF],
     n: usize,
 }
@@ -27,7 +28,7 @@ struct Piece {
 }
 
 impl Face {
-    /// Of the frames that have this head.
+    /// Makes the face of the frames that have this head.
     pub(super) fn new(template: &Template, head: &Head) -> Self {
         let (len, vnet) = (head.frame_len(), template.layout.vnet);
         let (mut expected, mut mask) = ([0; FACE], [0; FACE]);
@@ -47,7 +48,7 @@ impl Face {
         Self { len, marked: template.marks(len), vnet, pieces: std::array::from_fn(piece), n: covered.div_ceil(HALF) }
     }
 
-    /// Whether all of a frame but its mark and stamp is as it should be.
+    /// True if all of a frame except its mark and stamp is as expected.
     #[inline]
     pub(super) fn is<V: View + ?Sized>(&self, frame: &V) -> bool {
         frame.size() == self.len

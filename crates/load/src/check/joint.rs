@@ -1,7 +1,7 @@
-//! Streams that several threads receive: each thread's share of the numbers, put together before anybody judges them.
+//! Streams that several threads receive: each thread's share of the numbers is merged before losses are counted.
 //!
-//! A thread marks what came in a page of its own, and hands the page over when it goes on to the next one: a lock every
-//! 4096 numbers, not every frame.
+//! A thread marks the numbers that arrived in a page of its own, and hands the page over when it goes on to the next
+//! one: it takes a lock every 4096 numbers, not every frame.
 
 use super::{Order, Received};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,27 +9,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Words of a page.
 const WORDS: usize = 64;
-/// Numbers of a page.
+/// Numbers per page.
 const PAGE: u64 = 64 * WORDS as u64;
-/// Pages that are kept until they are whole. When there are more, the oldest is given up: what is missing of it is lost, and
-/// what comes of it later counts as late without being looked up.
+/// Number of pages that are kept until they are complete. When there are more, the oldest is given up: its missing
+/// numbers are lost, and those that arrive later count as late without a lookup.
 const KEPT: usize = 4096;
 
 type Bits = [u64; WORDS];
-/// Run, stream, IPv6.
+/// Key of a stream: run, stream, IPv6.
 pub(super) type Key = (u16, u16, bool);
 
-/// The streams that the threads of a team receive.
+/// Streams that the threads of a team receive.
 #[derive(Debug, Default)]
 pub(crate) struct Joint(Mutex<BTreeMap<Key, Pages>>);
 
 impl Joint {
-    /// A thread's share of a stream.
+    /// Makes a thread's share of a stream.
     pub(super) fn share(self: &Arc<Self>, key: Key) -> Share {
         Share { joint: self.clone(), key, page: None, next: 0, reordered: 0, duplicates: 0 }
     }
 
-    /// What all threads that have handed their pages over received.
+    /// Counts of all threads that have handed their pages over.
     pub(crate) fn received(&self) -> Received {
         let mut all = Received::default();
         for pages in self.0.lock().unwrap_or_else(PoisonError::into_inner).values() {
@@ -43,20 +43,20 @@ impl Joint {
     }
 }
 
-/// What one thread received of a stream.
+/// Share of a stream that one thread received.
 #[derive(Debug)]
 pub(super) struct Share {
     joint: Arc<Joint>,
     key: Key,
     page: Option<(u64, Box<Bits>)>,
-    /// The number after the greatest that came to this thread.
+    /// One more than the greatest number that this thread received.
     next: u64,
     reordered: u64,
     duplicates: u64,
 }
 
 impl Share {
-    /// A frame with this number came to this thread.
+    /// Records that this thread received a frame with this number.
     pub(super) fn note(&mut self, number: u64) -> Order {
         let (page, at) = (number / PAGE, usize::try_from(number % PAGE).unwrap_or(0));
         if self.page.as_ref().is_none_or(|(current, _)| *current != page) {
@@ -80,12 +80,12 @@ impl Share {
         order
     }
 
-    /// The number after the greatest that came to this thread.
+    /// One more than the greatest number that this thread received.
     pub(super) fn next(&self) -> u64 {
         self.next
     }
 
-    /// Adds what came since the last time to what all threads received.
+    /// Merges the numbers received since the last call into the counts of all threads.
     pub(super) fn hand_over(&mut self) {
         let Some((page, bits)) = self.page.take() else { return };
         let mut streams = self.joint.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,23 +96,23 @@ impl Share {
     }
 }
 
-/// One stream's numbers.
+/// Numbers of one stream.
 #[derive(Debug, Default)]
 struct Pages {
-    /// The smallest number that came: what was sent before is nobody's loss.
+    /// Smallest number that arrived; earlier ones are not counted as lost.
     first: u64,
-    /// The number after the greatest.
+    /// One more than the greatest number.
     end: u64,
     received: u64,
     duplicates: u64,
     reordered: u64,
-    /// Pages of which something is missing.
+    /// Pages with missing numbers.
     open: BTreeMap<u64, Box<Bits>>,
-    /// Pages of which nothing is.
+    /// Complete pages.
     full: BTreeSet<u64>,
-    /// Pages before this one are neither in `open` nor in `full`: they were whole, or given up.
+    /// First page not closed: earlier pages are neither in `open` nor in `full`; they were complete, or given up.
     closed: u64,
-    /// Missing from pages that were given up.
+    /// Numbers missing from pages that were given up.
     given_up: u64,
 }
 
@@ -150,7 +150,7 @@ impl Pages {
         self.close();
     }
 
-    /// Forgets what is whole, and gives the oldest pages up when there are too many.
+    /// Forgets complete pages, and gives the oldest pages up when there are too many.
     fn close(&mut self) {
         while self.full.remove(&self.closed) {
             self.closed += 1;
@@ -158,7 +158,8 @@ impl Pages {
         while self.open.len() + self.full.len() > KEPT {
             let oldest = self.open.keys().next().into_iter().chain(self.full.first()).min().copied();
             let Some(page) = oldest else { return };
-            // Between the closed pages and this one nothing came at all; before the first number nobody misses anything.
+            // Between the closed pages and this one nothing arrived at all; numbers before the first do not count as
+            // missing.
             let from = self.first.max(self.closed * PAGE);
             let came = self.open.remove(&page).map_or(0, |bits| bits.iter().map(|w| u64::from(w.count_ones())).sum());
             let came = if self.full.remove(&page) { PAGE } else { came };
@@ -176,7 +177,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Deals numbers out to threads; what they received, put together.
+    /// Deals numbers out to threads; returns their merged counts.
     fn dealt(numbers: &[u64], threads: usize, to: impl Fn(usize) -> usize) -> Received {
         let joint = Arc::new(Joint::default());
         let mut shares: Vec<Share> = (0..threads).map(|_| joint.share((1, 0, false))).collect();
@@ -211,8 +212,8 @@ mod tests {
         assert_eq!(all.lost, (pages - 1) * PAGE + 1 - pages - 49);
     }
 
-    /// Pages that are whole are forgotten, and of the others as many are kept as are said to be: what is missing of an older
-    /// one may still come, once.
+    /// Complete pages are forgotten, and of the others no more than the limit are kept: a number missing from an older
+    /// page may still arrive, once.
     #[test]
     fn old_pages_are_given_up_with_as_much_as_they_miss() {
         let (whole, mut cut) = ([u64::MAX; WORDS], [u64::MAX; WORDS]);

@@ -1,10 +1,10 @@
-//! Verifying what arrives: every byte of every marked frame, and the order of each stream.
+//! Verification of arriving frames: every byte of every marked frame, and the order of each stream.
 //!
-//! A frame in order, of the same length and flow as the one before, is compared where it lies, by masks, and costs little more than its
-//! loads. Everything else takes the longer way, which is exact too: the headers that a frame ought to have are made
-//! from the stream's template, its length and its addresses, checksums included, and compared. A stream whose template
-//! was not given is learned from its first frame that is consistent with itself; only its MAC addresses are then taken on
-//! trust, and later frames must have the same.
+//! A frame in order, of the same length and flow as the one before, is compared in place by masks, at little more than
+//! the cost of its loads. All other frames take the slow path, which is exact too: the expected headers are made from
+//! the stream's template, the frame's length and its addresses, checksums included, and compared. A stream without a
+//! given template is learned from its first consistent frame; only its MAC addresses are then taken on trust, and later
+//! frames must have the same.
 
 mod face;
 mod joint;
@@ -24,38 +24,38 @@ use planned::{Came, Seen, Verdict};
 use std::sync::Arc;
 use view::View;
 
-/// Most streams that are told apart; frames of further ones count as foreign.
+/// Greatest number of streams that are told apart; frames of further streams count as foreign.
 const STREAMS: usize = 256;
 
-/// What was received, in frames unless it says bytes.
+/// Counts of received frames; `bytes` counts bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// All that came.
+    /// All frames that arrived.
     pub frames: u64,
-    /// Their bytes.
+    /// Bytes in these frames.
     pub bytes: u64,
-    /// Of this run, each counted once: also those that came damaged.
+    /// Frames of this run, each counted once, including damaged ones.
     pub ours: u64,
-    /// Ours, but not as they were sent.
+    /// Frames of this run that differ from those sent.
     pub corrupt: u64,
-    /// Ours, and received before.
+    /// Frames of this run that had arrived before.
     pub duplicates: u64,
-    /// Ours, and after a later one.
+    /// Frames of this run that arrived after a later one.
     pub reordered: u64,
-    /// Missing before the last one that came, and not come since.
+    /// Frames missing before the last one that arrived, and not arrived since.
     pub lost: u64,
-    /// Not of this run.
+    /// Frames of other runs.
     pub foreign: u64,
-    /// Of the arrivals of ours, those that nobody sent: again, though not doubled on purpose, or dropped on purpose.
+    /// Arrivals of this run that were never sent: repeated though not doubled on purpose, or dropped on purpose.
     pub unsent: u64,
-    /// Ours and whole, though damaged on purpose.
+    /// Frames of this run that are whole, although damaged on purpose.
     pub mended: u64,
-    /// Faults put in on purpose, matched by number; nothing where the sender's plan is not known.
+    /// Faults injected on purpose, matched by number; zeros if the sender's plan is not known.
     pub injected: Injected,
 }
 
 impl Received {
-    /// Adds what another queue received.
+    /// Adds the counts of another queue.
     pub fn add(&mut self, other: &Self) {
         self.frames += other.frames;
         self.bytes += other.bytes;
@@ -70,7 +70,7 @@ impl Received {
         self.injected.add(&other.injected);
     }
 
-    /// Frames that were damaged by nobody on purpose.
+    /// Frames that were damaged, but not on purpose.
     #[must_use]
     pub fn spoiled(&self) -> u64 {
         self.corrupt.saturating_sub(self.injected.corrupted.found)
@@ -81,9 +81,9 @@ impl Received {
 struct Stream {
     run: u16,
     heads: Heads,
-    /// What the last frame looked like.
+    /// Expected form of the next frame, from the last one.
     last: Face,
-    /// The only flow, or any whose checksums are right.
+    /// The only flow, or `None` for any flow whose checksums are right.
     flow: Option<Flow>,
     sequence: Sequence,
     seen: Seen,
@@ -95,22 +95,22 @@ pub struct Check {
     scratch: Box<[u8; 65536]>,
 }
 
-/// What is known of the streams, and what was counted.
+/// State of the streams, and the counters.
 struct Judge {
     vnet: usize,
     run: Option<u16>,
     streams: Vec<Stream>,
-    /// The stream of the last frame; of none where each is to be looked up in a plan.
+    /// Index of the last frame's stream; out of range if each frame is to be looked up in a plan.
     at: usize,
     plan: Option<FaultPlan>,
     joint: Option<Arc<Joint>>,
     counted: Received,
-    /// Stamp of the last frame that carried one.
+    /// Stamp of the last frame, if it carried one and was whole.
     stamp: Option<u64>,
 }
 
 impl Check {
-    /// Frames behind `vnet` bytes of virtio-net header, of the given run, or of any when none is given.
+    /// Makes a check of frames behind `vnet` bytes of virtio-net header, of the given run, or of any run.
     #[must_use]
     pub fn new(vnet: usize, run: Option<u16>) -> Self {
         let judge = Judge {
@@ -126,18 +126,18 @@ impl Check {
         Self { judge, scratch: Box::new([0; 65536]) }
     }
 
-    /// Knows what is done to the frames on purpose; a stream's number is its queue's.
+    /// Sets the plan of injected faults; a stream's number is its queue's.
     pub fn plan(&mut self, plan: FaultPlan) {
         self.judge.plan = Some(plan);
         self.judge.at = usize::MAX;
     }
 
-    /// Other threads receive frames of the streams that it learns: their order is counted there.
+    /// Shares the streams that it learns with other threads, whose order is then counted in `joint`.
     pub(crate) fn join(&mut self, joint: Arc<Joint>) {
         self.judge.joint = Some(joint);
     }
 
-    /// Nothing more will come: hands over what was received of streams that others receive too.
+    /// Hands over the last counts of streams that are shared with other threads; no more frames may follow.
     pub(crate) fn settle(&mut self) {
         self.judge.streams.iter_mut().for_each(|stream| stream.sequence.hand_over());
     }
@@ -159,7 +159,7 @@ impl Check {
         });
     }
 
-    /// What came so far.
+    /// Counts so far.
     #[must_use]
     pub fn received(&self) -> Received {
         let mut counted = self.judge.counted;
@@ -175,14 +175,15 @@ impl Check {
         counted
     }
 
-    /// Frames and bytes that came so far, cheaply: the streams' own counts are not in it.
+    /// Frames and bytes so far, at low cost: the streams' own counts are left out.
     #[inline]
     #[must_use]
     pub(crate) fn counted(&self) -> Received {
         self.judge.counted
     }
 
-    /// Copies that were sent and have come: what is foreign, or came more often than it was sent, is not in it.
+    /// Number of copies sent that have arrived: without foreign frames, and without arrivals in excess of the copies
+    /// sent.
     #[must_use]
     pub(crate) fn come(&self) -> u64 {
         let Received { frames, foreign, unsent, .. } = self.judge.counted;
@@ -193,7 +194,7 @@ impl Check {
         frames.saturating_sub(foreign + again)
     }
 
-    /// The stamp of the frame checked last, if it carried one and was whole.
+    /// Stamp of the frame checked last, if it carried one and was whole.
     #[inline]
     #[must_use]
     pub fn stamp(&self) -> Option<u64> {
@@ -222,7 +223,7 @@ impl Check {
 }
 
 impl Judge {
-    /// Counts a frame, and says whether it is as expected.
+    /// Counts a frame; true if it is as expected.
     #[inline]
     fn usual<V: View + ?Sized>(&mut self, frame: &V) -> bool {
         self.counted.frames += 1;
@@ -234,7 +235,7 @@ impl Judge {
         true
     }
 
-    /// Another length, flow or stream than the frame before, or not as it should be.
+    /// Checks a frame of another length, flow or stream than the one before, or a damaged one.
     #[cold]
     fn unusual(&mut self, frame: &[u8]) {
         self.stamp = None;
@@ -250,7 +251,7 @@ impl Judge {
             self.counted.foreign += 1;
             return;
         }
-        // No mark: too short for one, or its mark is damaged, or it is not ours.
+        // No mark: too short for one, or its mark is damaged, or it is foreign.
         for stream in &mut self.streams {
             match stream.resembles(frame) {
                 Some(true) => return self.counted.ours += 1,
@@ -283,7 +284,7 @@ impl Judge {
         stream.sequence.next(mark.sequence);
     }
 
-    /// Looks a frame up in the plan of faults, if it is whole or damaged as planned; false if it is neither.
+    /// Looks a frame up in the plan of faults; false if it is neither whole nor damaged as planned.
     fn planned(&mut self, frame: &[u8]) -> bool {
         let Some(plan) = self.plan else { return false };
         for at in 0..self.streams.len() {
@@ -304,13 +305,13 @@ impl Judge {
         false
     }
 
-    /// A stream not seen before.
+    /// Learns a stream from its first frame.
     fn learn(&mut self, frame: &[u8], layout: Layout, mark: Mark) -> Option<usize> {
         let known_run = self.streams.iter().any(|s| s.run == mark.run);
         let learned = if self.streams.len() < STREAMS { Template::learn(frame, layout) } else { None };
         let Some((template, flow)) = learned else {
-            // Of a run that is known by its number or by its other streams: then its stream's number, or all of it, is
-            // damaged. Of an unknown run: somebody else's bytes.
+            // A run that is known by its number or by its other streams: then the stream's number, or the whole frame,
+            // is damaged. An unknown run: foreign bytes.
             if self.run == Some(mark.run) || known_run {
                 self.counted.ours += 1;
                 self.counted.corrupt += 1;
@@ -332,7 +333,7 @@ impl Judge {
 }
 
 impl Stream {
-    /// The word of a marked frame that differs from the one before in nothing but mark and stamp.
+    /// The word of a marked frame that differs from the one before only in mark and stamp.
     #[inline]
     fn expected<V: View + ?Sized>(&self, frame: &V) -> Option<u64> {
         let template = self.heads.template();
@@ -341,7 +342,7 @@ impl Stream {
         (Mark::run_of(word) == self.run && stamped && self.last.is(frame)).then_some(word)
     }
 
-    /// The number of a frame of this stream, and whether it is damaged as planned; None if it is neither whole nor that.
+    /// Number of a frame of this stream, and true if it is damaged as planned; `None` if it is neither whole nor that.
     fn number(&mut self, frame: &[u8], plan: &FaultPlan) -> Option<(u64, bool)> {
         let (layout, queue) = (self.heads.template().layout, self.heads.template().stream);
         let of = |stream: &mut Self, frame: &[u8]| {
@@ -351,7 +352,7 @@ impl Stream {
         if let Some(number) = of(self, frame) {
             return Some((number, false));
         }
-        // One flipped bit leaves either the word or its complement as it was.
+        // One flipped bit leaves either the word or its complement intact.
         let words: [u8; 16] = frame.get(layout.words()..layout.end())?.try_into().ok()?;
         let halves = u128::from_be_bytes(words);
         let mut turned = frame.to_vec();
@@ -365,7 +366,7 @@ impl Stream {
         })
     }
 
-    /// Stamp and pattern.
+    /// True if stamp and pattern are right.
     fn tail_is_right(&self, frame: &[u8]) -> bool {
         let template = self.heads.template();
         let (begin, len, vnet) = (template.body(frame.len()), frame.len(), template.layout.vnet);
@@ -379,7 +380,7 @@ impl Stream {
         if template.stamps(frame.size()) { frame.mark(template.layout.end()) } else { None }
     }
 
-    /// Whether a marked frame is whole; its head becomes the one to expect.
+    /// True if a marked frame is whole; its head becomes the one to expect.
     fn whole(&mut self, frame: &[u8]) -> bool {
         self.head_is_right(frame) && self.tail_is_right(frame)
     }
@@ -398,8 +399,8 @@ impl Stream {
         right
     }
 
-    /// Of a frame without a mark: Some(true) if it is one of ours that is too short for a mark, Some(false) if it has our
-    /// headers and should have one, None if it is not ours.
+    /// Class of a frame without a mark: `Some(true)` if it is one of ours that is too short for a mark, `Some(false)`
+    /// if it has our headers and should have a mark, `None` if it is foreign.
     fn resembles(&mut self, frame: &[u8]) -> Option<bool> {
         let marks = self.heads.template().marks(frame.len());
         if frame.len() < self.heads.template().layout.ip() || !self.head_is_right(frame) {

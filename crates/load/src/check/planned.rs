@@ -1,31 +1,31 @@
-//! Faults that were put in on purpose: which frame is missing, came twice or came damaged follows from its number.
+//! Faults injected on purpose: the plan tells by number which frame is missing, doubled or damaged.
 //!
-//! What is told here is exact: a damaged frame is matched only if turning the planned bit back makes it whole.
+//! The result is exact: a damaged frame is matched only if turning the planned bit back makes it whole.
 
 use linerate_port::FaultPlan;
 use std::collections::BTreeSet;
 
-/// Doubled frames whose second arrival is remembered, in a stream.
+/// Number of doubled frames per stream whose second arrival is remembered.
 const REMEMBERED: usize = 65_536;
 
 /// Faults of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Matched {
-    /// As planned, of the frames that could be looked at: for lost ones those before the last that came, for the others
-    /// those that came.
+    /// Faults planned among the frames that could be checked: for lost frames those before the last that arrived, for
+    /// the others those that arrived.
     pub put_in: u64,
-    /// Of those, seen to be so.
+    /// Number of these faults that were observed.
     pub found: u64,
 }
 
-/// What was found of the faults that were put in, matched by number.
+/// Injected faults that were found, matched by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Injected {
-    /// Not sent.
+    /// Frames that were not sent.
     pub dropped: Matched,
-    /// Sent twice.
+    /// Frames that were sent twice.
     pub doubled: Matched,
-    /// One bit flipped.
+    /// Frames with one bit flipped.
     pub corrupted: Matched,
 }
 
@@ -43,30 +43,30 @@ impl Injected {
     }
 }
 
-/// What is known of one stream's planned faults.
+/// State of one stream's planned faults.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// Frames before this number were looked up in the plan.
+    /// First number not yet looked up in the plan.
     looked: u64,
-    /// Doubled frames that came twice.
+    /// Doubled frames that arrived twice.
     twice: BTreeSet<u64>,
-    /// Below this, they were forgotten.
+    /// Numbers below this were forgotten.
     forgotten: u64,
 }
 
-/// What an arrival was beside the plan.
+/// Comparison of an arrival with the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// As planned.
     Planned,
-    /// Nobody sent it: it came more often than it was sent.
+    /// Never sent: it arrived more often than it was sent.
     Unsent,
-    /// It is whole, and was damaged when it was sent.
+    /// Whole, although damaged when it was sent.
     Mended,
 }
 
 impl Seen {
-    /// A whole frame, or one damaged as planned, came: with that number, so long, for the first time or again.
+    /// Records the arrival of a whole frame, or of one damaged as planned.
     pub(super) fn arrived(
         &mut self,
         plan: &FaultPlan,
@@ -101,7 +101,7 @@ impl Seen {
             }
             (copies, false) => injected.doubled.put_in += u64::from(copies > 1),
         }
-        // Of two copies only the first is damaged, and either may be the one that came.
+        // Only the first of two copies is damaged, and either may be the one that arrived.
         let damaged = fate.flip.is_some() && (fate.copies == 1 || came.damaged);
         injected.corrupted.put_in += u64::from(damaged);
         injected.corrupted.found += u64::from(came.damaged);
@@ -109,12 +109,12 @@ impl Seen {
     }
 }
 
-/// How a frame came.
+/// Properties of an arrival.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Came {
     pub(super) bytes: usize,
-    /// One with its number had come.
+    /// True if a frame with its number had arrived before.
     pub(super) again: bool,
-    /// The planned bit of it is flipped.
+    /// True if its planned bit is flipped.
     pub(super) damaged: bool,
 }

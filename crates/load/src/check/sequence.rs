@@ -1,20 +1,20 @@
-//! The order of one stream: what is missing, what came late, what came twice.
+//! The order of one stream: frames that are missing, late or repeated.
 
 use super::joint::{Joint, Share};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Gaps that are remembered; when there are more, the oldest is given up, and what comes from it later counts as late
-/// without being looked up.
+/// Number of gaps that are remembered; when there are more, the oldest is given up, and its frames that arrive later
+/// count as late without a lookup.
 const GAPS: usize = 4096;
 
-/// How a frame came.
+/// Position of an arriving frame in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The one after the last.
     Next,
-    /// Later than expected: there is a gap before it.
+    /// Beyond the expected one: there is a gap before it.
     Ahead,
     /// From a gap.
     Late,
@@ -22,7 +22,7 @@ pub enum Order {
     Again,
 }
 
-/// What came of a stream that numbers its frames from 0.
+/// Arrivals of a stream that numbers its frames from 0.
 #[derive(Debug, Default)]
 pub struct Sequence {
     first: u64,
@@ -32,33 +32,33 @@ pub struct Sequence {
     reordered: u64,
     /// Missing ranges in rising order.
     gaps: VecDeque<Range<u64>>,
-    /// Frames of gaps that were given up.
+    /// Number of frames in gaps that were given up.
     given_up: u64,
-    /// Below this, gaps were given up.
+    /// Gaps below this number were given up.
     forgotten: u64,
-    /// Where other threads receive frames of the stream too, all is counted there, and nothing here.
+    /// Share of a stream that other threads receive too: all is counted there, and nothing here.
     share: Option<Box<Share>>,
 }
 
 impl Sequence {
-    /// A stream whose first frame is this one: what was sent before is nobody's loss.
+    /// Makes a stream whose first frame is `first`; earlier ones are not counted as lost.
     #[must_use]
     pub fn from(first: u64) -> Self {
         Self { expected: first, first, forgotten: first, ..Self::default() }
     }
 
-    /// The only stream that a team receives, of which this thread has a share.
+    /// Makes this thread's share of the only stream that a team receives.
     pub(crate) fn joint(joint: &Arc<Joint>) -> Self {
         Self::shared(joint.share((0, 0, false)))
     }
 
-    /// A stream of which this thread receives a share.
+    /// Makes a stream of which this thread receives a share.
     pub(super) fn shared(share: Share) -> Self {
-        // No number is this one, so each is looked at where the share is.
+        // No frame has this number, so each is passed to the share.
         Self { expected: u64::MAX, share: Some(Box::new(share)), ..Self::default() }
     }
 
-    /// Hands over what this thread received of a stream that it shares with others.
+    /// Hands over the numbers that this thread received of a shared stream.
     pub(crate) fn hand_over(&mut self) {
         if let Some(share) = &mut self.share {
             share.hand_over();
@@ -77,7 +77,7 @@ impl Sequence {
         self.share.as_ref().map_or(self.expected, |share| share.next())
     }
 
-    /// A frame with this number came.
+    /// Records the arrival of a frame with this number.
     #[inline]
     pub fn next(&mut self, number: u64) -> Order {
         if number == self.expected {
@@ -94,7 +94,7 @@ impl Sequence {
             return share.note(number);
         }
         if number < self.first {
-            // The first one to come was not the first one sent: another queue had it.
+            // The first frame to arrive was not the first one sent: another queue had that.
             if number + 1 < self.first {
                 self.gaps.push_front(number + 1..self.first);
                 self.bound();
@@ -131,7 +131,7 @@ impl Sequence {
         }
     }
 
-    /// Takes a number out of its gap; false if it is in none.
+    /// Takes a number out of its gap; false if it is in no gap.
     fn fill(&mut self, number: u64) -> bool {
         if number < self.forgotten && self.given_up > 0 {
             self.given_up -= 1;
@@ -153,25 +153,25 @@ impl Sequence {
         true
     }
 
-    /// Frames, each counted once.
+    /// Number of frames received, each counted once.
     #[must_use]
     pub fn received(&self) -> u64 {
         self.received
     }
 
-    /// Further arrivals of frames received before.
+    /// Number of repeated arrivals.
     #[must_use]
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    /// Frames that came after a later one.
+    /// Number of frames that arrived after a later one.
     #[must_use]
     pub fn reordered(&self) -> u64 {
         self.reordered
     }
 
-    /// Frames missing before the last one that came.
+    /// Number of frames missing before the last one that arrived.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.given_up + self.gaps.iter().map(|gap| gap.end - gap.start).sum::<u64>()
@@ -182,7 +182,7 @@ impl Sequence {
 mod tests {
     use super::*;
 
-    /// Each way in which a gap comes to be: ahead of all, before all, and by a number in the middle of one.
+    /// Each way in which a gap arises: ahead of all, before all, and by a number in the middle of one.
     #[test]
     fn no_more_gaps_are_kept_than_are_said_to_be() {
         let many = 2 * (GAPS as u64 + 10);

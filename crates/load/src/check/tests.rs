@@ -24,8 +24,8 @@ fn told(template: &Template, fixed: bool, len: usize) -> Check {
     check
 }
 
-/// Every byte of a frame, flipped in every way that matters, is found, by whoever was told the template and by whoever
-/// learned it from the frame before.
+/// Any flipped byte of a frame is found, by a check that was given the template and by one that learned it from the
+/// frame before.
 #[test]
 fn any_flipped_byte_is_found() {
     for (vnet, v6) in [(0, false), (0, true), (12, false)] {
@@ -72,7 +72,7 @@ fn frames_cut_short_or_grown_are_found() {
     assert_eq!(check.received().duplicates, 1);
 }
 
-/// A sum in which a term was forgotten once went unseen.
+/// Regression: a sum without one of its terms went unnoticed.
 #[test]
 fn sums_have_every_term() {
     let of = |n: u64| Matched { put_in: n, found: n + 1 };
@@ -180,7 +180,7 @@ fn stamps_come_out_of_whole_frames_only() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever bytes come, the checker counts each frame once and does not panic.
+    /// Whatever bytes arrive, the checker counts each frame once and does not panic.
     #[test]
     fn any_bytes_are_counted_once(frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..20)) {
         let template = template(0, false, Payload::Marked);
@@ -193,7 +193,7 @@ proptest! {
         prop_assert_eq!(got.ours + got.duplicates + got.foreign, got.frames);
     }
 
-    /// Against a set: every number is received once, duplicates and gaps are what the set says.
+    /// Compares with a set: every number is received once, duplicates and gaps agree with the set.
     #[test]
     fn the_order_is_kept_as_by_a_set(numbers in prop::collection::vec(0u64..60, 0..200)) {
         let (mut sequence, mut seen) = (Sequence::default(), HashSet::new());
@@ -227,7 +227,7 @@ fn gaps_are_bounded_and_their_sum_stays_right() {
     assert_eq!(sequence.lost(), 19_998);
 }
 
-/// Frames as a plan has them sent, and then one that comes otherwise, of each kind.
+/// Frames as a plan has them sent, and then one that differs, of each kind.
 #[test]
 fn faults_that_were_planned_are_told_from_others_by_number() {
     const LEN: usize = 90;
@@ -244,7 +244,7 @@ fn faults_that_were_planned_are_told_from_others_by_number() {
     let first = |copies: u8, flip: bool| {
         (10..1000).find(|number| (fate(*number).copies, fate(*number).flip.is_some()) == (copies, flip)).unwrap()
     };
-    // All of them, but for one: what comes in its place.
+    // All of them; frame `number` is replaced by `instead`.
     let come = |number: u64, instead: &[Vec<u8>]| {
         let mut check = told(&template, true, LEN);
         check.plan(plan);

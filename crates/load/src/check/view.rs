@@ -1,17 +1,17 @@
-//! A frame's bytes, wherever they are: in private memory, or where another process may be writing them.
+//! Access to a frame's bytes: in private memory, or where another process may be writing them.
 
 use crate::frame::Mark;
 use linerate_ring::Frame;
 
-/// What checking a frame that is as expected asks of its bytes.
+/// Access that the check of an expected frame needs.
 pub(super) trait View {
-    /// Bytes.
+    /// Length of the frame, bytes.
     fn size(&self) -> usize;
-    /// Whether 32 bytes at a place are as expected in the bits that the mask has.
+    /// True if the 32 bytes at `at` are as expected in the bits of the mask.
     fn matches(&self, at: usize, expected: &[u8; 32], mask: &[u8; 32]) -> bool;
-    /// Whether these bytes stand at a place.
+    /// True if `expected` is found at `at`.
     fn holds(&self, at: usize, expected: &[u8]) -> bool;
-    /// The word with its complement at a place, if that is what stands there.
+    /// Word at `at`, if its complement follows.
     fn mark(&self, at: usize) -> Option<u64>;
 }
 
@@ -65,7 +65,7 @@ impl View for Frame<'_> {
 mod tests {
     use super::*;
 
-    /// Bytes with no bit in common with what is expected are no more as expected than those that differ in one.
+    /// Bytes with all bits wrong must not match, just as bytes with one bit wrong.
     #[test]
     fn bytes_match_when_all_bits_under_the_mask_do() {
         let expected: [u8; 32] = std::array::from_fn(|k| if k % 2 == 0 { 0x5a } else { 0xa5 });

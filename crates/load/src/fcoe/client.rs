@@ -1,4 +1,4 @@
-//! An initiator for a while: finds disks, does something with them, and goes.
+//! An initiator for a limited time: finds disks, works with them, and ends.
 
 use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent};
 use linerate_port::Link;
@@ -7,50 +7,50 @@ use linerate_rt::{Sleeper, Stop, WaitMode, Waiter, run as run_machine};
 use linerate_wire::{Wwn, scsi};
 
 const SECOND: u64 = 1_000_000_000;
-/// How long it is quiet before nobody else is expected: beacons come at the latest 400 ms after each other at the start.
+/// Time without a new target after which no more are expected: at the start beacons follow each other within 400 ms.
 const QUIET: u64 = SECOND;
 
-/// A port from which disks are looked for, and whose.
+/// Port from which disks are looked for, and their target.
 pub struct Visit<'a> {
     /// The port.
     pub port: FcPort,
-    /// The target's port name; otherwise all targets are looked at.
+    /// Port name of the target; `None` for all targets.
     pub target: Option<Wwn>,
-    /// How many seconds targets are looked for.
+    /// Seconds to look for targets.
     pub timeout: u64,
-    /// How the thread waits.
+    /// Wait mode of the thread.
     pub wait: WaitMode,
-    /// Ends it early.
+    /// Ends the visit early.
     pub stop: &'a Stop,
-    /// Done once all is open that takes privileges.
+    /// Called once everything that needs privileges is open.
     pub opened: fn(),
 }
 
-/// The disks that were found, and what went wrong.
+/// The disks that were found, and the failures.
 #[derive(Debug, Default)]
 pub struct Found {
     /// The disks.
     pub units: Vec<RemoteUnit>,
-    /// A line for each target that gave none, and why.
+    /// One line for each target that gave no disks, with the reason.
     pub failures: Vec<String>,
 }
 
-/// What is to be done after a turn.
+/// Result of a turn.
 pub(super) enum Turn {
-    /// Nothing until something comes, or until then.
+    /// Nothing to do until an event, or until this time.
     Wait(Option<u64>),
-    /// Something was done.
+    /// Some work was done.
     Worked,
-    /// It is over.
+    /// All work is done.
     Done,
 }
 
-/// Something to be done with disks, a turn at a time.
+/// Work with disks, a turn at a time.
 pub(super) trait Work {
-    /// Does what can be done now.
+    /// Does the work that can be done now.
     fn turn(&mut self, now: u64, remote: &mut Remote) -> Turn;
 
-    /// Shows what else to sleep on.
+    /// Visits further objects to sleep on.
     fn waits_for(&mut self, _visit: &mut dyn FnMut(&mut dyn Sleeper)) {}
 }
 
@@ -60,7 +60,7 @@ impl<F: FnMut(u64, &mut Remote) -> Turn> Work for F {
     }
 }
 
-/// Does its work a turn at a time.
+/// Watcher that runs the work turn by turn.
 struct Client<'a> {
     remote: Remote,
     work: &'a mut dyn Work,
@@ -87,7 +87,7 @@ impl Watcher<Disks> for Client<'_> {
             Turn::Done => self.done = true,
         }
         let worked = matches!(turn, Turn::Worked);
-        // What was asked for goes out in this turn.
+        // Requests made now are sent in this turn.
         let more = worked && self.remote.turn(now, initiator, logins);
         moved || worked || more
     }
@@ -106,8 +106,8 @@ impl Watcher<Disks> for Client<'_> {
 }
 
 impl Visit<'_> {
-    /// Does some work, a turn at a time, until it is done or the stop is asked for. Gives what to add to what went wrong, if
-    /// the link is down.
+    /// Runs the work, turn by turn, until it is done or a stop is requested. Returns a remark for error messages if the
+    /// link is down.
     pub(super) fn work(self, work: &mut dyn Work) -> Result<&'static str, FcError> {
         let port = self.port;
         let config = NodeConfig { initiator: Some(InitiatorConfig::default()), ..port.config() };
@@ -119,7 +119,7 @@ impl Visit<'_> {
         Ok(if node.line().link() == Link::Down { " The link is down: nobody is at its other end." } else { "" })
     }
 
-    /// The disks that are there, when nobody else is expected.
+    /// Finds the disks, until no more are expected.
     ///
     /// # Errors
     /// [`FcError`] when there can be no node on the port.
@@ -140,13 +140,13 @@ impl Visit<'_> {
     }
 }
 
-/// That there is none of what was looked for, and why that may be.
+/// Message that none of `what` was found, with possible causes.
 pub(super) fn nothing(what: &str, seconds: u64) -> String {
     let mend = "is the target up, on this network and VLAN, and does it let this port name in?";
     format!("no {what} was found in {seconds} s: {mend}")
 }
 
-/// Waits until all targets have been looked at.
+/// Waits until all targets have been scanned.
 pub(super) struct Search {
     named: bool,
     timeout: u64,
@@ -159,8 +159,8 @@ impl Search {
         Self { named: visit.target.is_some(), timeout: visit.timeout * SECOND, until: None, quiet: None }
     }
 
-    /// Done when the target that was named has been looked at, or when for a while no other has come; and when the time is
-    /// over.
+    /// Done when the named target has been scanned, or when no other target has appeared for a while; and at the time
+    /// limit.
     pub(super) fn turn(&mut self, now: u64, remote: &Remote) -> Turn {
         let until = *self.until.get_or_insert(now.saturating_add(self.timeout));
         if now >= until {
@@ -179,7 +179,7 @@ impl Search {
     }
 }
 
-/// The number of a LUN, as targets and people count them.
+/// Number of a LUN, as targets and users count them.
 #[must_use]
 pub fn number(unit: &RemoteUnit) -> String {
     scsi::lun_number(unit.lun.lun.0).map_or_else(

@@ -12,37 +12,38 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
-/// What is copied from where to where.
+/// Source, destination and extent of a copy.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// Which way.
+    /// Direction.
     pub way: CopyDirection,
     /// The LUN.
     pub lun: u16,
-    /// Where on the LUN the copy begins: a multiple of its block size.
+    /// Offset on the LUN at which the copy begins, bytes: a multiple of its block size.
     pub offset: u64,
-    /// How much: likewise; otherwise to the end of the LUN, or of the file that is written to it.
+    /// Number of bytes, a multiple of the block size; `None` for all up to the end of the LUN, or of the file that is
+    /// written to it.
     pub bytes: Option<u64>,
-    /// The file; none is standard output or input.
+    /// The file; `None` for standard output or input.
     pub file: Option<PathBuf>,
 }
 
-/// What came of a copy.
+/// Result of a copy.
 #[derive(Debug)]
 pub struct Copied {
-    /// Octets that have been copied.
+    /// Number of bytes that have been copied.
     pub octets: u64,
-    /// Nobody reads standard output any more.
+    /// True if the reader of standard output is gone.
     pub unread: bool,
-    /// Why it failed, in a line.
+    /// Failure in one line, if any.
     pub result: Result<(), String>,
 }
 
-/// Octets of a request, and requests at once.
+/// Bytes per request, and number of requests at once.
 const PIECE: u64 = 512 << 10;
 const DEPTH: usize = 16;
 
-/// Which way.
+/// Direction of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyDirection {
     /// From the LUN.
@@ -51,31 +52,31 @@ pub enum CopyDirection {
     Write,
 }
 
-/// A copy under way.
+/// A copy in progress.
 struct Copy<'a> {
     order: &'a Order,
-    /// The file until the copy begins, and whoever reads or writes it from then on.
+    /// The file until the copy begins; then it passes to `source` or `sink`.
     file: Option<File>,
     source: Option<Source>,
     sink: Option<Sink>,
-    /// Octets of an input whose length is known.
+    /// Length of the input in bytes, if known.
     length: Option<u64>,
     search: Search,
-    /// Seconds that targets are looked for.
+    /// Seconds to look for targets.
     timeout: u64,
-    /// The disk's place and its block size.
+    /// Index and block size of the disk.
     disk: Option<(usize, u64)>,
-    /// The next octet of the LUN, and where the copy ends at the latest.
+    /// Next byte of the LUN, and upper bound of the copy's end.
     at: u64,
     end: u64,
-    /// No more requests follow.
+    /// True if no more requests follow.
     all_begun: bool,
-    /// Requests under way, oldest first, each with its buffer once it has ended.
+    /// Requests in flight, oldest first, each with its buffer once it has ended.
     under_way: VecDeque<(u32, Option<Buffer>)>,
     next_tag: u32,
     moved: u64,
     flushing: bool,
-    /// What is wrong with the input, told when what came before is written.
+    /// Fault of the input, reported when the data before it is written.
     fault: Option<&'static str>,
     unread: bool,
     result: Option<Result<(), String>>,
@@ -84,7 +85,7 @@ struct Copy<'a> {
 /// The file of a copy, open.
 pub struct Opened {
     file: File,
-    /// Its length, if it is an input that has one: pipes and terminals have none.
+    /// Length of an input in bytes; `None` for pipes and terminals.
     length: Option<u64>,
 }
 
@@ -92,13 +93,13 @@ impl Order {
     /// Opens the file.
     ///
     /// # Errors
-    /// A line that names it and the mend.
+    /// One line that names the file and the mend.
     pub fn open(&self) -> Result<Opened, String> {
         let opened = match (self.way, &self.file) {
             (CopyDirection::Read, None) => {
                 std::io::stdout().as_fd().try_clone_to_owned().map(|fd| (File::from(fd), None))
             }
-            // What it has stays until there is something to be written.
+            // The contents are kept until there is something to write.
             (CopyDirection::Read, Some(path)) => {
                 let file = File::options().write(true).create(true).truncate(false).open(path);
                 file.map(|file| (file, None))
@@ -120,7 +121,7 @@ impl Order {
         opened.map_err(|e| format!("{}: {e}; give a file, or - for a pipe", self.name()))
     }
 
-    /// What the file is called.
+    /// Name of the file for messages.
     fn name(&self) -> String {
         match (&self.file, self.way) {
             (Some(path), _) => path.display().to_string(),
@@ -130,10 +131,10 @@ impl Order {
     }
 }
 
-/// Copies, until all is done or the visit's stop is asked for.
+/// Copies until all is done or the visit's stop is requested.
 ///
 /// # Errors
-/// [`FcError`] when there can be no node on the port; what goes wrong later is in [`Copied`].
+/// [`FcError`] when there can be no node on the port; later failures are in [`Copied`].
 pub fn copy(order: &Order, Opened { file, length }: Opened, visit: Visit<'_>) -> Result<Copied, FcError> {
     let mut copy = Copy {
         order,
@@ -180,7 +181,7 @@ impl Work for Copy<'_> {
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        // While there is no room for more, the input is not waited for.
+        // The input is not waited for while there is no room for more.
         if let Some(source) = self.source.as_mut().filter(|_| !self.all_begun && self.under_way.len() < DEPTH) {
             visit(source.bell());
         }
@@ -214,7 +215,7 @@ impl Copy<'_> {
         }
     }
 
-    /// Takes what has ended: on the LUN, and in the file.
+    /// Takes completions of the LUN and of the file.
     fn take_ended(&mut self, remote: &mut Remote) -> Result<bool, String> {
         let mut worked = false;
         while let Some(RemoteCompletion { completion, trouble, .. }) = remote.complete() {
@@ -228,7 +229,7 @@ impl Copy<'_> {
                 entry.1 = completion.buffer.or_else(|| Some(Buffer::new(0)));
             }
         }
-        // In order, whatever order they ended in.
+        // In order, whatever the order of completion.
         while let Some((_, Some(_))) = self.under_way.front() {
             let Some((_, Some(buffer))) = self.under_way.pop_front() else { break };
             match &mut self.sink {
@@ -255,7 +256,7 @@ impl Copy<'_> {
         Tag(self.next_tag)
     }
 
-    /// Asks for what follows, no faster than the file takes it.
+    /// Requests the next reads, no faster than the file is written.
     fn begin_reads(&mut self, unit: usize, block: u64, remote: &mut Remote) -> bool {
         let before = self.at;
         while self.at < self.end && self.under_way.len() + self.sink.as_ref().map_or(0, Sink::behind) < DEPTH {
@@ -269,7 +270,7 @@ impl Copy<'_> {
         self.at > before
     }
 
-    /// Writes what the input has now.
+    /// Writes the data that the input has now.
     fn begin_writes(&mut self, unit: usize, block: u64, remote: &mut Remote) -> Result<bool, String> {
         let mut worked = false;
         while !self.all_begun && self.under_way.len() < DEPTH {
@@ -307,7 +308,7 @@ impl Copy<'_> {
         Ok(worked)
     }
 
-    /// Begins to read or write the file. What an output had is forgotten; what is no regular file forgets nothing.
+    /// Begins to read or write the file. A regular output file is truncated first.
     fn begin_file(&mut self) -> std::io::Result<()> {
         let Some(file) = self.file.take() else { return Ok(()) };
         if self.order.way == CopyDirection::Write {
@@ -322,7 +323,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Waits for the disk, and checks that the copy fits it.
+    /// Waits for the disk, and checks that the copy fits on it.
     fn find(&mut self, now: u64, remote: &Remote) -> Result<Turn, String> {
         let wanted = self.order.lun.to_string();
         let turn = self.search.turn(now, remote);

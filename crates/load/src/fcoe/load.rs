@@ -1,4 +1,4 @@
-//! What an initiator does: it keeps the queues of its disks full, and looks at what it gets.
+//! The load of an initiator: keeps the queues of its disks full, and checks the data read.
 
 use super::pattern::{Pattern, SECTOR};
 use super::site::share;
@@ -14,17 +14,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 const SECOND: u64 = 1_000_000_000;
-/// How long nothing may come, or nobody log in, until something is wrong.
+/// Time limit without progress, or without a login, nanoseconds.
 const PATIENCE: u64 = 20 * SECOND;
-/// Nanoseconds that a command may take.
+/// Time limit of a command, nanoseconds.
 const TIMEOUT: u64 = 10 * SECOND;
-/// Octets of a disk that are used.
+/// Bytes of a disk that are used.
 const SPAN: u64 = 1 << 30;
-/// UNIT ATTENTION (SPC-4, clause 4.5.6): a disk has news, and did nothing.
+/// UNIT ATTENTION (SPC-4, clause 4.5.6): the disk reports a change of state, and did not execute the command.
 const UNIT_ATTENTION: u8 = 0x06;
 
-/// Requests that lie beside each other on a disk. An odd number, so that a position is read in one lap and written in the
-/// next where requests do both in turn.
+/// Number of adjacent requests on a disk. It is odd, so that with alternating READs and WRITEs a position is read in
+/// one lap and written in the next.
 pub(super) fn positions(setup: &Setup) -> u64 {
     let octets = match setup.medium {
         Medium::Null => SPAN,
@@ -33,33 +33,33 @@ pub(super) fn positions(setup: &Setup) -> u64 {
     (octets / u64::from(setup.io_bytes).max(1)).saturating_sub(1) | 1
 }
 
-/// What an initiator is at.
+/// Phase of an initiator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The target has not logged in.
+    /// The target has not logged in yet.
     Waiting,
-    /// Requests go.
+    /// Requests are sent.
     Running,
-    /// Those that are under way come to an end.
+    /// Requests in flight come to an end.
     Draining,
-    /// What was written is read again.
+    /// All data written is read again.
     Verifying,
-    /// That was all.
+    /// All done.
     Done,
 }
 
-/// A disk's requests.
+/// Requests of a disk.
 struct Queue {
     lun: u16,
-    /// The position of the next request.
+    /// Position of the next request.
     next: u64,
-    /// Hundredths of a READ that are due.
+    /// READs that are due, in hundredths.
     due: u32,
-    /// How often each position was written, where that is kept.
+    /// Number of writes of each position; empty for disks that keep nothing.
     generations: Vec<u32>,
 }
 
-/// A request under way.
+/// A request in flight.
 #[derive(Clone, Copy)]
 struct Flight {
     position: u64,
@@ -67,47 +67,47 @@ struct Flight {
     started: u64,
 }
 
-/// An initiator's work, and what it has seen.
+/// Work of an initiator, and its results.
 pub(super) struct Load {
     pattern: Pattern,
     queues: Vec<Queue>,
-    /// By tag: the queue's number times the queue depth, and on.
+    /// Request by tag: a queue's number times the queue depth, and on.
     flights: Vec<Flight>,
     depth: usize,
     io_bytes: u32,
     reads: u32,
     positions: u64,
-    /// Buffers that were never used yet, or come back from requests that were refused.
+    /// Buffers that were not used yet, or came back from refused requests.
     fresh: Vec<Buffer>,
-    /// Tags without a request under way.
+    /// Tags without a request in flight.
     idle: Vec<u32>,
     peer: Option<PeerId>,
-    /// Initiators that the target has not logged in. They all begin together: who is early would fill the wire on which the
-    /// others are still looking for the target, and be measured alone.
+    /// Number of initiators that the target has not logged in. They all begin together: an early one would fill the
+    /// wire on which the others still look for the target, and be measured alone.
     missing: Arc<AtomicU16>,
     phase: Phase,
     under_way: usize,
     warm: u64,
     time: u64,
-    /// When counting begins and ends.
+    /// Begin and end of counting.
     window: (u64, u64),
-    /// When something last went on.
+    /// Time of the last progress.
     alive: u64,
-    /// When requests began, and the thread's time then.
+    /// Time at which requests began, and the thread's processor time then.
     began: (u64, ThreadTime),
-    /// The thread's processor time while they went, as a share of that time.
+    /// Processor time of the thread while requests ran, as a share of that time.
     pub(super) cpu: f64,
     pub(super) requests: u64,
     pub(super) errors: u64,
     pub(super) latency: Histogram<u64>,
-    /// Why it got nowhere.
+    /// Reason why it made no progress.
     pub(super) stuck: Option<&'static str>,
 }
 
 impl Load {
-    /// Of the initiator of this number. It begins when no initiator is `missing` any more.
+    /// Makes the load of initiator `number`. It begins when no initiator is `missing` any more.
     pub(super) fn new(setup: &Setup, number: u16, missing: &Arc<AtomicU16>) -> Self {
-        /// A minute; what takes longer counts as that.
+        /// One minute; longer requests count as that.
         const LONGEST: u64 = 60 * SECOND;
         let depth = usize::from(setup.queue_depth);
         let requests = usize::from(setup.luns) * depth;
@@ -136,7 +136,7 @@ impl Load {
             positions,
             fresh: (0..requests).map(fresh).collect(),
             pattern,
-            // The first tag of each queue first.
+            // The first tag of each queue comes first.
             idle: (0..u32::try_from(requests).unwrap_or(0)).rev().collect(),
             peer: None,
             missing: missing.clone(),
@@ -155,13 +155,13 @@ impl Load {
         }
     }
 
-    /// Comes to an end.
+    /// Ends the work.
     fn end(&mut self, why: Option<&'static str>) {
         self.stuck = why;
         self.phase = Phase::Done;
     }
 
-    /// The next request of a queue: where, and whether it reads. None when all has been read again.
+    /// Next request of a queue: position, and true for a READ. `None` when all has been read again.
     fn next(&mut self, queue: usize) -> Option<(u64, bool)> {
         let verifying = self.phase == Phase::Verifying;
         let queue = &mut self.queues[queue];
@@ -179,7 +179,7 @@ impl Load {
         Some((position, read))
     }
 
-    /// Gives a queue's next request to the initiator. False when it takes none.
+    /// Gives a queue's next request to the initiator; false if it was refused.
     #[inline]
     fn go(&mut self, now: u64, tag: u32, buffer: Buffer, to: (&mut Initiator, &linerate_fcoe::Peer)) -> bool {
         let Some((position, read)) = self.next(tag as usize / self.depth) else {
@@ -210,7 +210,7 @@ impl Load {
                 true
             }
             Err((_, command)) => {
-                // The request's place is taken again by the next one.
+                // The next request uses the tag and the buffer again.
                 if let Data::In(buffer) | Data::Out(buffer) = command.data {
                     self.fresh.push(buffer);
                 }
@@ -221,7 +221,7 @@ impl Load {
         }
     }
 
-    /// Fills the queues from tags that have nothing to do.
+    /// Fills the queues from idle tags.
     fn fill(&mut self, now: u64, initiator: &mut Initiator, peer: &linerate_fcoe::Peer) {
         for tag in std::mem::take(&mut self.idle) {
             let Some(buffer) = self.fresh.pop() else { return self.end(Some("a buffer was lost: this is a bug")) };
@@ -231,7 +231,7 @@ impl Load {
         }
     }
 
-    /// A request has ended.
+    /// Handles a request that has ended.
     #[inline]
     fn ended(&mut self, now: u64, done: Completed, to: (&mut Initiator, &linerate_fcoe::Peer)) {
         let Tag(tag) = done.tag;
@@ -242,7 +242,7 @@ impl Load {
         let queue = &mut self.queues[tag as usize / self.depth];
         let news = done.outcome == Outcome::Response && done.status == 2 && done.sense[2] & 0x0f == UNIT_ATTENTION;
         if news {
-            // Nothing was done: it is asked again.
+            // Nothing was done: the request is sent again.
             if !read && let Some(generation) = at(&mut queue.generations, position) {
                 *generation = generation.wrapping_sub(1);
             }
@@ -277,7 +277,7 @@ impl Load {
         }
     }
 
-    /// What follows when nothing is under way any more.
+    /// Continues when no request is in flight any more: verifies, or ends.
     fn drained(&mut self, now: u64, initiator: &mut Initiator, peer: &linerate_fcoe::Peer) {
         if self.phase == Phase::Draining && self.queues.iter().any(|queue| queue.generations.iter().any(|g| *g > 0)) {
             self.phase = Phase::Verifying;
@@ -321,12 +321,12 @@ impl Load {
     }
 }
 
-/// A position's entry, where there are any.
+/// Entry of a position, if there are entries.
 fn at(generations: &mut [u32], position: u64) -> Option<&mut u32> {
     generations.get_mut(usize::try_from(position).ok()?)
 }
 
-/// READ (10) or WRITE (10) (SBC-3, clauses 5.12 and 5.33): what xdd sends for blocks that they reach.
+/// READ (10) or WRITE (10) (SBC-3, clauses 5.12 and 5.33), as xdd sends for blocks within their range.
 fn command(tag: u32, lun: u16, lba: u64, blocks: u32, read: bool, buffer: Buffer) -> Command {
     let mut cdb = [0; 32];
     let [high, low] = lun.to_be_bytes();

@@ -1,21 +1,21 @@
-//! The mix of READs and WRITEs.
+//! Mix of READs and WRITEs.
 
 /// Mix of READs and WRITEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mix {
-    /// All read.
+    /// READs only.
     Read,
-    /// All write.
+    /// WRITEs only.
     Write,
-    /// Half of them read.
+    /// Half READs, half WRITEs.
     ReadWrite,
 }
 
 impl Mix {
-    /// In the order of the published table.
+    /// All mixes in the order of the published table.
     pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::ReadWrite];
 
-    /// As the published table calls it.
+    /// Name in the published table.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl Mix {
         }
     }
 
-    /// For people.
+    /// Title for people.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Mix {
         }
     }
 
-    /// Requests of a hundred that read.
+    /// READs per hundred requests.
     #[must_use]
     pub fn reads(self) -> u32 {
         match self {
@@ -45,7 +45,7 @@ impl Mix {
         }
     }
 
-    /// From its word.
+    /// Mix of that name.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mix| mix.word() == word)

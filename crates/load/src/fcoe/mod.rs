@@ -1,12 +1,13 @@
-//! FCoE under load: one target and some initiators in this process, a thread each side, whole frames over cables between
-//! them, with CRCs that are made and checked.
+//! FCoE under load: one target and some initiators in this process, one thread per side, whole frames over cables
+//! between them, with CRCs generated and checked.
 //!
-//! One initiator is on a plain cable. Several are behind a switch that pauses, which the initiators' thread runs, so that
-//! no more than two threads are ever busy.
+//! A single initiator is on a plain cable. Several are behind a switch with pause, which the initiators' thread runs,
+//! so that no more than two threads are ever busy.
 //!
-//! Beside it, an initiator for a while ([`Visit`]): it finds the disks of targets on a port, or [copies](copy) one.
+//! Besides, an initiator for a limited time ([`Visit`]): it finds the disks of targets on a port, or [copies](copy)
+//! one.
 //!
-//! What this module refuses to do: it compares nothing and prints nothing.
+//! Out of scope: this module compares nothing and prints nothing.
 
 mod beside;
 mod client;
@@ -33,52 +34,52 @@ use linerate_rt::{Stop, WaitMode};
 use std::time::Duration;
 use thiserror::Error;
 
-/// What the target's disks are.
+/// Medium of the target's disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// They read as zeros, which is checked, and forget what is written: the published "null-rw".
+    /// Disks that read as zeros, which is checked, and discard writes: the published "null-rw".
     Null,
-    /// Memory of so many octets each. Every 512 octets say which they are and how often they were written; that is checked
-    /// with each READ, and after WRITEs by reading all of it again.
+    /// Memory of so many bytes each. Every 512 bytes identify their position and number of writes; that is checked with
+    /// each READ, and after WRITEs by reading all of it again.
     Ram(u64),
 }
 
-/// Who does what, and for how long.
+/// Set-up of a measurement.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The disks.
     pub medium: Medium,
-    /// Initiators.
+    /// Number of initiators.
     pub initiators: u16,
-    /// Disks of each initiator.
+    /// Number of disks of each initiator.
     pub luns: u16,
-    /// Requests under way at once on each disk.
+    /// Requests in flight on each disk.
     pub queue_depth: u16,
-    /// Octets of a request: a multiple of 512.
+    /// Bytes per request: a multiple of 512.
     pub io_bytes: u32,
-    /// Requests of a hundred that read.
+    /// READs per hundred requests.
     pub reads: u32,
-    /// The largest layer 3 packet, octets.
+    /// Largest layer 3 packet, bytes.
     pub mtu: u32,
     /// Slots of each ring.
     pub slots: u32,
-    /// Bits a second of the target's wire, each way.
+    /// Bits per second of the target's wire in each direction; `None` for no limit.
     pub rate: Option<u64>,
-    /// UDP datagrams a second that go from the first initiator's port to the target's beside all that, from IP host to IP
-    /// host; none: there are no IP hosts.
+    /// UDP datagrams per second from the IP host on the first initiator's port to the one on the target's port; `None`
+    /// for no IP hosts.
     pub datagrams: Option<u32>,
-    /// How both threads wait.
+    /// Wait mode of both threads.
     pub wait: WaitMode,
-    /// The processors of the target and of the initiators.
+    /// Processors of the target and of the initiators.
     pub cores: [usize; 2],
-    /// How long they are at it before anything counts.
+    /// Duration of the load before anything counts.
     pub warm: Duration,
-    /// How long is measured.
+    /// Duration of the measurement.
     pub time: Duration,
 }
 
 impl Setup {
-    /// 16 requests under way at once on each of 4 disks, between two spinning threads, with full frames.
+    /// Set-up of 16 requests in flight on each of 4 disks, between two spinning threads, with full frames.
     #[must_use]
     pub fn new(medium: Medium, io_bytes: u32, reads: u32, cores: [usize; 2], time: Duration) -> Self {
         Self {
@@ -100,33 +101,33 @@ impl Setup {
     }
 }
 
-/// How a side's thread has spent its time.
+/// Time and frames of a side's thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Thread {
-    /// Processor time while requests went, as a share of that time.
+    /// Processor time while requests ran, as a share of that time.
     pub cpu: f64,
-    /// The share of all its polls that found work.
+    /// Share of all its polls that found work.
     pub busy: f64,
     /// FC frames sent.
     pub frames: u64,
 }
 
-/// What came out.
+/// Result of a measurement.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Requests done in the time that counts.
+    /// Requests completed in the time that counts.
     pub requests: u64,
-    /// Their octets.
+    /// Bytes of these requests.
     pub octets: u64,
-    /// How long that was.
+    /// Duration of that time, seconds.
     pub seconds: f64,
     /// Requests that failed, or moved wrong data, at any time.
     pub errors: u64,
-    /// Datagrams that were sent beside, a second of all the time that it took, and how many of all did not arrive.
+    /// UDP datagrams sent per second, over the whole run.
     pub datagrams: f64,
-    /// See there.
+    /// Datagrams that were sent and did not arrive.
     pub datagrams_lost: u64,
-    /// Nanoseconds of a part of the requests.
+    /// Latency of a sample of the requests, nanoseconds.
     pub latency: Histogram<u64>,
     /// The target's thread.
     pub target: Thread,
@@ -135,54 +136,54 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Requests a second.
+    /// Requests per second.
     #[must_use]
     pub fn iops(&self) -> f64 {
         self.requests as f64 / self.seconds
     }
 
-    /// Octets a second.
+    /// Bytes per second.
     #[must_use]
     pub fn bytes_per_s(&self) -> f64 {
         self.octets as f64 / self.seconds
     }
 
-    /// Of the requests that were timed.
+    /// Latency of the requests that were timed.
     #[must_use]
     pub fn latency(&self) -> Option<Latency> {
         Latency::of(&self.latency)
     }
 }
 
-/// Why nothing was measured.
+/// Reason why nothing was measured.
 #[derive(Debug, Error)]
 pub enum FcoeError {
-    /// A port.
+    /// A port could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// A node on it.
+    /// A node could not be made on a port.
     #[error(transparent)]
     Node(#[from] FcError),
-    /// The request size is no number of blocks, or of no use.
+    /// The request size is not a number of blocks, or too large.
     #[error(
         "requests of {0} bytes are not to be had: give a multiple of 512, at most 8 MiB, and disks of more than twice the queue"
     )]
     Size(u32),
-    /// A number that must not be zero, or not so large.
+    /// A number is zero or too large.
     #[error("{0} initiators, {1} LUNs each and queue depth {2}: give 1 to 16, 1 to 64 and 1 to 256")]
     Count(u16, u16, u16),
-    /// The system.
+    /// Error of the system.
     #[error("{0}: end other programs")]
     System(#[from] std::io::Error),
-    /// The initiators did not get on.
+    /// The initiators made no progress.
     #[error("{0}")]
     Stuck(&'static str),
-    /// It was told to.
+    /// A stop was requested.
     #[error("stopped")]
     Stopped,
 }
 
-/// Measures. A `stop` that is asked for ends it early, with [`FcoeError::Stopped`].
+/// Runs a measurement. A requested `stop` ends it early, with [`FcoeError::Stopped`].
 ///
 /// # Errors
 /// [`FcoeError`].

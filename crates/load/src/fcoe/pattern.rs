@@ -1,21 +1,21 @@
-//! What is in a block: a text that all have, and a name that only one has.
+//! Contents of a block: a text that all blocks have, and a name that is unique.
 
 use linerate_sum::SplitMix64;
 
-/// Octets that have a name of their own.
+/// Bytes of a sector, which has a name of its own.
 pub(super) const SECTOR: usize = 512;
-/// Of them the name's.
+/// Bytes of the name.
 const NAME: usize = 8;
 
 /// The contents of blocks.
 pub(super) struct Pattern {
     text: [u8; SECTOR],
-    /// Nothing but zeros, without names.
+    /// True for zeros only, without names.
     zeros: bool,
 }
 
 impl Pattern {
-    /// Of disks that keep what is written.
+    /// Pattern of disks that keep writes.
     pub(super) fn named() -> Self {
         let mut text = [0; SECTOR];
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -26,7 +26,7 @@ impl Pattern {
         Self { text, zeros: false }
     }
 
-    /// Of disks that read as zeros.
+    /// Pattern of disks that read as zeros.
     pub(super) fn zeros() -> Self {
         Self { text: [0; SECTOR], zeros: true }
     }
@@ -38,7 +38,7 @@ impl Pattern {
         SplitMix64::nth((u64::from(lun) << 48 ^ sector).wrapping_add(u64::from(generation) << 36), 0).to_le_bytes()
     }
 
-    /// Makes whole sectors of a buffer's octets, whatever they were.
+    /// Fills a buffer with whole sectors, whatever it held.
     pub(super) fn write(&self, octets: &mut [u8], lun: u16, first: u64, generation: u32) {
         for sector in octets.as_chunks_mut::<SECTOR>().0 {
             *sector = self.text;
@@ -46,14 +46,14 @@ impl Pattern {
         self.name_all(octets, lun, first, generation);
     }
 
-    /// The same, of octets that were such sectors before.
+    /// Sets only the names, in a buffer that already holds such sectors.
     pub(super) fn name_all(&self, octets: &mut [u8], lun: u16, first: u64, generation: u32) {
         for (sector, octets) in (first..).zip(octets.as_chunks_mut::<SECTOR>().0) {
             octets[..NAME].copy_from_slice(&self.name(lun, sector, generation));
         }
     }
 
-    /// Whether they are as [`write`](Self::write) makes them.
+    /// True if the bytes are as [`write`](Self::write) makes them.
     pub(super) fn check(&self, octets: &[u8], lun: u16, first: u64, generation: u32) -> bool {
         (first..).zip(octets.as_chunks::<SECTOR>().0).all(|(sector, octets)| {
             octets[..NAME] == self.name(lun, sector, generation) && octets[NAME..] == self.text[NAME..]
@@ -65,7 +65,7 @@ impl Pattern {
 mod tests {
     use super::*;
 
-    /// Disks keep it: it stays as it is.
+    /// Existing disks hold it, so it must not change.
     #[test]
     fn the_pattern_is_that_of_earlier_versions() {
         let mut octets = [0; SECTOR];

@@ -1,4 +1,4 @@
-//! The two threads: the target on its port, and the initiators on theirs with what is between.
+//! The two threads: the target on its port, and the initiators on theirs with the switch between.
 
 use super::beside::{Sender, options, received, with_host};
 use super::load::{Load, positions};
@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU16;
 use std::time::Duration;
 
-/// What disks of nothing say they have.
+/// Size that null disks report, bytes.
 const NULL_SIZE: u64 = 1 << 30;
 
-/// A time in nanoseconds.
+/// Converts a time to nanoseconds.
 pub(super) fn nanoseconds(time: Duration) -> u64 {
     time.as_nanos().try_into().unwrap_or(u64::MAX / 4)
 }
@@ -34,7 +34,7 @@ pub(super) fn run(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
     let (ours, asked) = (setup.clone(), stop.clone());
     team.add("fcoe-initiators", &[setup.cores[1]], move |member| {
         let done = initiators(&ours, near, member, &asked);
-        // The target ends after those whom it serves.
+        // The target ends after the initiators.
         member.stop.ask(0);
         done.map(|(loads, thread, sender)| Side::Initiators(loads, thread, sender))
     })?;
@@ -62,7 +62,7 @@ pub(super) fn run(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
     let requests = loads.iter().map(|load| load.requests).sum();
     let mut latency = loads[0].latency.clone();
     for load in &loads[1..] {
-        // They are of one form.
+        // All histograms have the same parameters.
         let _ = latency.add(&load.latency);
     }
     Ok(Measured {
@@ -78,22 +78,22 @@ pub(super) fn run(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
     })
 }
 
-/// What a thread leaves.
+/// Result of a thread.
 enum Side {
-    /// With the datagrams that its host received.
+    /// The target's thread, with the number of datagrams that its host received.
     Target(Thread, u64),
     Initiators(Vec<Load>, Thread, Option<Sender>),
 }
 
-/// What is on the initiators' side of the target's wire.
+/// Ports on the initiators' side of the target's wire.
 struct Near {
-    /// Each initiator's.
+    /// Port of each initiator.
     ports: Vec<Port>,
-    /// What the switch has.
+    /// Ports of the switch.
     switch: Vec<Port>,
 }
 
-/// All ports, in one region: the target's first.
+/// Opens all ports in one region, the target's first.
 fn ports(setup: &Setup) -> Result<(Port, Near), FcoeError> {
     let Setup { mtu, slots, .. } = *setup;
     let rate = setup.rate.map(|rate| format!(",rate={rate}")).unwrap_or_default();
@@ -119,7 +119,7 @@ fn ports(setup: &Setup) -> Result<(Port, Near), FcoeError> {
     Ok((target, near))
 }
 
-/// A node's port, with an IP host beside it or without.
+/// Makes a node's port, with or without an IP host beside it.
 fn over(port: Port, with_ip: bool, target: bool) -> Result<FcPort, FcoeError> {
     if with_ip {
         with_host(FcPort::over(port, &options(target))?, target)
@@ -128,7 +128,7 @@ fn over(port: Port, with_ip: bool, target: bool) -> Result<FcPort, FcoeError> {
     }
 }
 
-/// The target's thread.
+/// Runs the target's thread.
 fn target(setup: &Setup, port: Port, member: &mut Member) -> Result<(Thread, u64), FcoeError> {
     let port = over(port, setup.datagrams.is_some(), true)?;
     let limits = TargetConfig { max_queue: 64 * 256, ..TargetConfig::default() };
@@ -142,7 +142,7 @@ fn target(setup: &Setup, port: Port, member: &mut Member) -> Result<(Thread, u64
     Ok((Thread { cpu: node.watcher().0.cpu(), busy, frames: node.lines().0.counters().frames }, received))
 }
 
-/// The disks of all initiators. Those of memory have their first contents.
+/// Makes the disks of all initiators; memory disks get their first contents.
 fn disks(setup: &Setup, config: &NodeConfig) -> Result<Disks, FcoeError> {
     let mut disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 64 << 20 });
     let pattern = Pattern::named();
@@ -167,7 +167,7 @@ fn disks(setup: &Setup, config: &NodeConfig) -> Result<Disks, FcoeError> {
     Ok(disks)
 }
 
-/// The initiators' thread.
+/// Runs the initiators' thread.
 fn initiators(
     setup: &Setup,
     near: Near,
@@ -195,22 +195,22 @@ fn initiators(
     let busy = member.busy_share();
     let frames = side.nodes.iter().map(|member| member.node.lines().0.counters().frames).sum();
     let loads: Vec<Load> = side.nodes.into_iter().map(|member| member.node.into_watcher()).collect();
-    // They are all in one thread.
+    // All loads run in one thread.
     let cpu = loads.first().map_or(0.0, |load| load.cpu);
     Ok((loads, Thread { cpu, busy, frames }, side.sender))
 }
 
-/// Looks at the processor time of the target's thread while commands come.
+/// Samples the processor time of the target's thread while commands arrive.
 #[derive(Default)]
 struct Meter {
-    /// Commands when it was last looked.
+    /// Number of commands at the last sample.
     commands: u64,
     next: u64,
     first: Option<(u64, ThreadTime)>,
     last: Option<(u64, ThreadTime)>,
 }
 
-/// Nanoseconds between two looks.
+/// Time between two samples, nanoseconds.
 const LOOK: u64 = 10_000_000;
 
 impl Meter {
@@ -262,11 +262,11 @@ struct Attached {
     done: bool,
 }
 
-/// Several initiators and their switch in turn; done when they are.
+/// Several initiators and their switch, handled in turn; done when all initiators are.
 struct Initiators {
     switch: Option<Switch>,
     nodes: Vec<Attached>,
-    /// Who sends datagrams beside the first.
+    /// Sender of datagrams on the first initiator's port.
     sender: Option<Sender>,
 }
 

@@ -1,5 +1,5 @@
-//! The file of a copy, read or written by a thread of its own: pipes and disks may make it wait as long as they like, the
-//! node goes on with its beacons, and a signal ends the copy.
+//! The file of a copy, read or written by a thread of its own: when a pipe or disk blocks that thread, the node still
+//! sends its beacons, and a signal ends the copy.
 
 use linerate_block::Buffer;
 use linerate_port::{Interest, Sleep};
@@ -10,14 +10,14 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 
-/// Pieces that have been read and are not taken yet.
+/// Number of pieces that are read ahead.
 const AHEAD: usize = 4;
 
-/// Tells a loop that a thread has got on.
+/// Wakes a loop when a thread has made progress.
 struct Bell(UnixStream);
 
 impl Bell {
-    /// Its two ends: one rings, the other is slept on.
+    /// Makes its two ends: one to ring, the other to sleep on.
     fn pair() -> io::Result<(Self, Self)> {
         let (a, b) = UnixStream::pair()?;
         a.set_nonblocking(true)?;
@@ -26,7 +26,7 @@ impl Bell {
     }
 
     fn ring(&mut self) {
-        // A socket that is full rings already.
+        // A full socket rings already.
         let _ = self.0.write(&[0]);
     }
 }
@@ -41,24 +41,24 @@ impl Sleeper for Bell {
     }
 }
 
-/// An input, a piece after the other.
+/// An input, read piece by piece.
 pub(super) struct Source {
     pieces: Receiver<io::Result<Buffer>>,
     bell: Bell,
 }
 
-/// What an input has now.
+/// State of an input.
 pub(super) enum Taken {
-    /// Nothing yet.
+    /// No data yet.
     Nothing,
-    /// These octets, which are fewer than a piece at its end.
+    /// Next bytes; fewer than a piece at the end of the input.
     Piece(Buffer),
-    /// No more.
+    /// End of the input.
     End,
 }
 
 impl Source {
-    /// Reads on in pieces of so many octets, to its end or until so many octets have been read in all.
+    /// Starts to read in pieces of `piece` bytes, to the end or until `limit` bytes have been read.
     pub(super) fn begin(file: File, piece: usize, limit: Option<u64>) -> io::Result<Self> {
         let (to, pieces) = sync_channel(AHEAD);
         let (mut ringer, bell) = Bell::pair()?;
@@ -70,7 +70,7 @@ impl Source {
             loop {
                 let read = fill(&mut file, piece);
                 let last = read.as_ref().map_or(true, |buffer| buffer.len() < piece);
-                // Nobody may want it any more. An empty piece says no more than the end does.
+                // The receiver may be gone. An empty piece is not sent, since the end follows.
                 if !read.as_ref().is_ok_and(|buffer| buffer.is_empty()) && to.send(read).is_err() || last {
                     break;
                 }
@@ -82,7 +82,7 @@ impl Source {
         Ok(Self { pieces, bell })
     }
 
-    /// The next piece.
+    /// Takes the next piece.
     pub(super) fn take(&mut self) -> io::Result<Taken> {
         match self.pieces.try_recv() {
             Ok(piece) => piece.map(Taken::Piece),
@@ -96,7 +96,7 @@ impl Source {
     }
 }
 
-/// Reads a whole piece, or what there is until the end.
+/// Reads a whole piece, or the rest up to the end.
 fn fill(from: &mut dyn Read, piece: usize) -> io::Result<Buffer> {
     let (mut buffer, mut all) = (Buffer::new(piece), 0);
     while all < piece {
@@ -120,7 +120,7 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    /// Writes what it is given, at most so many pieces of which wait.
+    /// Starts to write the pieces that it is given, of which at most `most` wait.
     pub(super) fn begin(mut file: File, most: usize) -> io::Result<Self> {
         let (to, pieces) = sync_channel::<Buffer>(most);
         let (tell, written) = sync_channel(most);
@@ -140,20 +140,20 @@ impl Sink {
         Ok(Self { to, written, bell, behind: 0 })
     }
 
-    /// Pieces that were given and are not written.
+    /// Number of pieces that were given and are not written yet.
     pub(super) fn behind(&self) -> usize {
         self.behind
     }
 
-    /// Gives a piece. The caller sees to it that no more than was said wait.
+    /// Gives a piece. The caller ensures that no more than `most` pieces wait.
     pub(super) fn give(&mut self, piece: Buffer) {
-        // A thread that has ended has left its error behind, which `written` finds.
+        // A thread that has ended has left its error behind, which `written` returns.
         if self.to.try_send(piece).is_ok() {
             self.behind += 1;
         }
     }
 
-    /// How many octets of the next piece have been written; none if that has not happened yet.
+    /// Number of bytes of the next piece, once it is written; `None` before that.
     pub(super) fn written(&mut self) -> io::Result<Option<usize>> {
         match self.written.try_recv() {
             Ok(result) => {

@@ -1,7 +1,7 @@
 use super::*;
 use linerate_rt::cpus;
 
-/// Short, and with sleeping threads, so that it runs on one core as well.
+/// A short set-up with sleeping threads, so that it runs on one core as well.
 fn short(medium: Medium, io_bytes: u32, reads: u32) -> Setup {
     let cpus = cpus();
     let cores = [cpus[0], cpus[cpus.len() - 1]];

@@ -1,21 +1,21 @@
 //! Speed of the target's wire.
 
-/// Speed of the wire between the target and the switch, each way.
+/// Speed of the wire between the target and the switch, in each direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
     /// As fast as memory.
     Unlimited,
     /// 10 Gb/s.
     TenGigabit,
-    /// 40 Gb/s, the published port's.
+    /// 40 Gb/s, as the published port has.
     FortyGigabit,
 }
 
 impl Wire {
-    /// All.
+    /// All speeds.
     pub const ALL: [Self; 3] = [Self::Unlimited, Self::TenGigabit, Self::FortyGigabit];
 
-    /// As ports call it: the value of `rate=`, or `unlimited`.
+    /// Name used by ports: the value of `rate=`, or `unlimited`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl Wire {
         }
     }
 
-    /// For people.
+    /// Title for people.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Wire {
         }
     }
 
-    /// Bits a second, if there is a limit.
+    /// Bits per second; `None` without a limit.
     #[must_use]
     pub fn bits_per_s(self) -> Option<u64> {
         match self {

@@ -1,9 +1,9 @@
-//! Copies in all the ways that a processor has: the roof of what moves every byte once.
+//! Copies by all methods that a processor has: the roof of any work that moves every byte once.
 
-/// A way to copy: both slices have one length.
+/// Copy method; both slices have the same length.
 pub(crate) type Copy = fn(&mut [u8], &[u8]);
 
-/// The ways that this processor has, with their names.
+/// Methods that this processor has, with their names.
 pub(crate) fn ways() -> Vec<(&'static str, Copy)> {
     let mut ways: Vec<(&str, Copy)> = vec![("memcpy", <[u8]>::copy_from_slice)];
     #[cfg(target_arch = "x86_64")]
@@ -25,7 +25,7 @@ pub(crate) fn ways() -> Vec<(&'static str, Copy)> {
 #[cfg(target_arch = "x86_64")]
 fn rep_movsb(to: &mut [u8], from: &[u8]) {
     assert_eq!(to.len(), from.len());
-    // SAFETY: `to` is writable and `from` readable for that many bytes; the direction flag is clear, as the ABI has it.
+    // SAFETY: `to` is writable and `from` readable for that many bytes; the ABI keeps the direction flag clear.
     unsafe {
         std::arch::asm!(
             "rep movsb",
@@ -35,7 +35,7 @@ fn rep_movsb(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Past the caches, where the destination is aligned.
+/// Bypasses the caches where the destination is aligned.
 #[cfg(target_arch = "x86_64")]
 fn non_temporal(to: &mut [u8], from: &[u8]) {
     use std::arch::x86_64::{_mm_loadu_si128, _mm_sfence, _mm_stream_si128};
@@ -51,8 +51,8 @@ fn non_temporal(to: &mut [u8], from: &[u8]) {
         unsafe { _mm_stream_si128(to.as_mut_ptr().cast(), _mm_loadu_si128(from.as_ptr().cast())) };
     }
     to_rest.copy_from_slice(from_rest);
-    // SAFETY: every x86-64 processor has it. Streamed stores are ordered by nothing else: with the fence, whoever is told
-    // of the copy by a release finds its bytes.
+    // SAFETY: every x86-64 processor has it. Streamed stores are ordered by nothing else: with the fence, a thread that
+    // learns of the copy by a release sees its bytes.
     unsafe { _mm_sfence() };
 }
 

@@ -1,4 +1,4 @@
-//! Raw memory for the roof. `unsafe` of measurements stands here.
+//! Raw memory for the roof: the `unsafe` code of measurements.
 
 pub(super) mod copy;
 pub(super) mod read;

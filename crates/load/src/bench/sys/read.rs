@@ -1,9 +1,9 @@
-//! Loops that only read, as fast as the compiler makes them for what a processor has: the roof of a checksum.
+//! Loops that only read, as fast as the compiler makes them for each instruction set: the roof of a checksum.
 
-/// A form of the loop: gives the wrapping sum of all whole 64-bit words, in the processor's byte order.
+/// Form of the loop: returns the wrapping sum of all whole 64-bit words, in the processor's byte order.
 pub(crate) type Form = fn(&[u8]) -> u64;
 
-/// The forms that this processor has, with their names.
+/// Forms that this processor has, with their names.
 pub(crate) fn forms() -> Vec<(&'static str, Form)> {
     let mut forms: Vec<(&str, Form)> = vec![("64-bit words", add::<8>)];
     #[cfg(target_arch = "x86_64")]
@@ -32,7 +32,7 @@ fn avx512(bytes: &[u8]) -> u64 {
     add::<64>(bytes)
 }
 
-/// In so many lanes; each form has the number with which the compiler's code was fastest.
+/// Adds in `LANES` lanes; each form uses the number with which the compiler's code was fastest.
 #[inline(always)]
 fn add<const LANES: usize>(bytes: &[u8]) -> u64 {
     let words = bytes.as_chunks::<8>().0;

@@ -20,29 +20,29 @@ struct Slot {
     pointer: u64,
 }
 
-/// What both threads see.
+/// State shared by both threads.
 pub(crate) struct Shared {
     /// Published by the producer.
     head: Counter,
     /// Published by the consumer.
     tail: Counter,
     stop: AtomicBool,
-    /// There is a producer, and there is a consumer: one of each.
+    /// True once there is a producer, and once there is a consumer: one of each.
     taken: [AtomicBool; 2],
     slots: Mapping,
     buffers: Mapping,
     roof: Roof,
 }
 
-/// What the consumer saw.
+/// Result of the consumer.
 pub(crate) struct Seen {
     pub(crate) frames: u64,
     pub(crate) sum: u64,
-    /// From the first frame to the end.
+    /// Time from the first frame to the end.
     pub(crate) time: Duration,
 }
 
-/// Whether there are wider registers than all processors of this kind have.
+/// True if there are wider registers than the instruction set's baseline has.
 pub(crate) fn has_wide() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::arch::is_x86_feature_detected!("avx2");
@@ -51,7 +51,7 @@ pub(crate) fn has_wide() -> bool {
 }
 
 impl Shared {
-    /// None if that is no ring as [`Roof`] describes it, or there is no memory for it.
+    /// Makes the ring; `None` if `roof` is not valid, or there is no memory for it.
     pub(crate) fn new(roof: Roof) -> Option<Self> {
         let lines = roof.size.is_multiple_of(64) && roof.stride.is_multiple_of(64) && roof.size <= roof.stride;
         if !lines || !roof.slots.is_power_of_two() || roof.batch == 0 || roof.batch > roof.slots {
@@ -76,13 +76,13 @@ impl Shared {
         self.stop.store(true, Relaxed);
     }
 
-    /// Whether frames were taken over.
+    /// True once frames were taken over.
     pub(crate) fn has_begun(&self) -> bool {
-        // Nothing is read on the strength of it.
+        // No data is read because of it, so no ordering is needed.
         self.tail.0.load(Relaxed) > 0
     }
 
-    /// The calling thread is the one producer (0) or consumer (1).
+    /// Makes the calling thread the one producer (0) or consumer (1).
     fn take(&self, half: usize) {
         assert!(!self.taken[half].swap(true, Relaxed), "a ring has one producer and one consumer");
     }
@@ -108,10 +108,10 @@ impl Shared {
     }
 }
 
-/// Hands over frame after frame until told to stop; frame n holds n in every word.
+/// Passes on frame after frame until told to stop; frame n holds n in every word.
 ///
 /// # Panics
-/// Somebody produces already, or has.
+/// There is or was another producer.
 pub(crate) fn produce(shared: &Shared) {
     shared.take(0);
     #[cfg(target_arch = "x86_64")]
@@ -156,7 +156,7 @@ fn producing(shared: &Shared) {
         for n in mine..mine + batch {
             let k = usize::try_from(n).unwrap_or(0) & (slots - 1);
             let buffer = shared.buffer(k);
-            // Only what the consumer has given back: it still reads the others.
+            // Only slots that the consumer has released: it still reads the others.
             if ahead > 0 && n + ahead - theirs < all {
                 shared.fetch(n + ahead, prefetch_to_write);
             }
@@ -176,7 +176,7 @@ fn producing(shared: &Shared) {
 /// Takes frames over and adds up all their words until told to stop.
 ///
 /// # Panics
-/// Somebody consumes already, or has.
+/// There is or was another consumer.
 pub(crate) fn consume(shared: &Shared) -> Seen {
     shared.take(1);
     #[cfg(target_arch = "x86_64")]
@@ -225,7 +225,7 @@ fn consuming(shared: &Shared) -> Seen {
         }
         let n = (theirs - mine).min(batch);
         for i in mine..mine + n {
-            // Only what is published: the producer still writes the others.
+            // Only slots that are published: the producer still writes the others.
             if ahead > 0 && i + ahead < theirs {
                 shared.fetch(i + ahead, prefetch);
             }
