@@ -75,7 +75,7 @@ impl ForwardPath {
         self.tx.sync();
         let counters = self.tx.counters();
         (self.count.frames, self.count.bytes) = (counters.frames, counters.bytes);
-        // That sync may have freed slots, and no wake-up will follow for them.
+        // The last sync may have freed slots, and no wake-up will follow for them.
         let (waiting, room) = (self.rx.ring.available(), self.tx.ring.free());
         let more = waiting > 0 && room > self.refused;
         self.full = waiting > 0 && !more;

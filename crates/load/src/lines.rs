@@ -1,9 +1,9 @@
-//! A stream of lines that can be read afterwards.
+//! A stream of lines that can be read back.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-/// What was written so far.
+/// Bytes written so far.
 #[derive(Clone, Default)]
 pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
 

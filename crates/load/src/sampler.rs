@@ -1,20 +1,20 @@
-//! A rate over time, from a total that is read now and then.
+//! Samples of a rate over time, from readings of a total.
 
 use linerate_result::{Number, Sample};
 
-/// Most samples kept: more than a day's at one a second.
+/// Greatest number of samples kept: more than a day's at one per second.
 const SAMPLES: usize = 100_000;
 
-/// Takes samples of a rate.
+/// Sampler of a rate.
 pub(crate) struct Sampler {
     began: u64,
-    /// When the last sample was taken, and the total then.
+    /// Time of the last sample, and the total at that time.
     last: (u64, u64),
     samples: Vec<Sample>,
 }
 
 impl Sampler {
-    /// A sampler that begins now, at a total of nought.
+    /// Makes a sampler that begins now, at a total of zero.
     pub(crate) fn new(now: u64) -> Self {
         Self { began: now, last: (now, 0), samples: Vec::new() }
     }
@@ -24,7 +24,7 @@ impl Sampler {
         now.saturating_sub(self.last.0)
     }
 
-    /// Takes a sample: what the total has grown by since the last one, a second.
+    /// Takes a sample: growth of the total since the last one, per second.
     pub(crate) fn take(&mut self, now: u64, total: u64) -> Sample {
         #[expect(clippy::cast_precision_loss, reason = "rates and times to fifteen digits")]
         let float = |n: u64| n as f64;
@@ -38,7 +38,7 @@ impl Sampler {
         sample
     }
 
-    /// All that were taken.
+    /// All samples taken.
     pub(crate) fn into_samples(self) -> Vec<Sample> {
         self.samples
     }
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(sampler.since(8_000_000_000), 2_000_000_000);
         let second = sampler.take(8_000_000_000, 500);
         assert_eq!((second.t_s, second.value), (Number::new(3.0), Number::new(200.0)));
-        // Twice at one moment is no rate; a total that went back is none done.
+        // Two samples at one time give no rate; a total that decreased counts as no growth.
         assert_eq!(sampler.take(8_000_000_000, 900).value, Number::UNKNOWN);
         assert_eq!(sampler.take(9_000_000_000, 600).value, Number::new(0.0));
         let times: Vec<_> = sampler.into_samples().iter().map(|sample| sample.t_s.known().unwrap()).collect();

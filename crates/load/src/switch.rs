@@ -1,4 +1,4 @@
-//! Runs a switch that other processes attach to: one thread, which forwards, lets in who comes, and sleeps while there
+//! Runs a switch that other processes attach to: one thread, which forwards, admits new ports, and sleeps while there
 //! is nothing to do.
 
 use linerate_port::switch::{Door, Switch};
@@ -6,15 +6,15 @@ use linerate_port::{Interest, Sleep, Sleeper};
 use linerate_rt::{Machine, Progress, Stop, WaitMode, Waiter, run};
 use std::os::fd::AsFd;
 
-/// How long what has been published may take to go on when the switch is told to stop.
+/// Time limit for published frames to be forwarded when the switch is told to stop, nanoseconds.
 const FLUSH_NS: u64 = 200_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// A switch and its door.
 pub struct SwitchJob {
-    /// The switch, with what is attached to it.
+    /// The switch, with its attached ports.
     pub switch: Switch,
-    /// Where others come in.
+    /// Door through which other processes attach.
     pub door: Door,
 }
 
@@ -22,12 +22,12 @@ struct Running<'a> {
     job: &'a mut SwitchJob,
     each_second: &'a mut dyn FnMut(&SwitchJob),
     next: u64,
-    /// When it shall have ended, whatever is under way.
+    /// Time limit after a stop, whatever is still in transit.
     patience: Option<u64>,
     end: Option<u64>,
 }
 
-/// Runs until it is told to stop, or for so many seconds; calls `each_second` about once a second.
+/// Runs until it is told to stop, or for `seconds` seconds; calls `each_second` about once a second.
 pub fn serve(
     job: &mut SwitchJob,
     seconds: Option<u64>,
@@ -73,7 +73,7 @@ impl Machine for Running<'_> {
     }
 }
 
-/// The door, as something to sleep on.
+/// The door, as an object to sleep on.
 struct Knocks<'a>(&'a Door);
 
 impl Sleeper for Knocks<'_> {

@@ -1,4 +1,4 @@
-//! Machine instructions. All `unsafe` of this crate stands here.
+//! Machine instructions, as `unsafe` code.
 
 use std::ptr::NonNull;
 

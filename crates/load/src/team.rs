@@ -1,4 +1,4 @@
-//! Threads of a run: started together, told to end together, each with what it used.
+//! Threads of a run: started together, told to end together, each with its use of resources.
 
 use linerate_rt::{CoreTime, Machine, Stop, ThreadTime, WaitStats, Waiter, core_times, run, spawn};
 use std::io;
@@ -7,34 +7,34 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Threads that each leave a `T`. Dropped, it tells them to end and does not wait for them.
+/// Threads that each return a `T`. When dropped, it tells them to end and does not wait for them.
 pub(crate) struct Team<T> {
     threads: Vec<JoinHandle<Worked<T>>>,
-    /// Held until all have been started; then `begun` ends with the last of them that prepares itself.
+    /// Held until all have been started; then `begun` ends with the last of them that has prepared.
     starting: Option<(Sender<()>, Arc<Ended>)>,
     begun: Receiver<()>,
-    /// Asks them to end.
+    /// Requests their end.
     pub(crate) stop: Stop,
-    /// Asked when the last one has ended, however it ended.
+    /// Requested when the last one has ended, even by a panic.
     pub(crate) ended: Stop,
 }
 
-/// What a thread leaves.
+/// Result of a thread.
 pub(crate) struct Worked<T> {
     pub(crate) name: String,
-    /// The processor that it had for itself, if it was kept on one.
+    /// Processor that the thread was pinned to, if any.
     pub(crate) core: Option<usize>,
     pub(crate) done: T,
-    /// While it ran its machine.
+    /// Processor time while it ran its machine.
     pub(crate) cpu: ThreadTime,
-    /// In soft interrupts on that processor meanwhile.
+    /// Time of soft interrupts on that processor meanwhile.
     pub(crate) softirq: Option<Duration>,
     pub(crate) waits: WaitStats,
 }
 
-/// A thread's own end of the team.
+/// A thread's own handle of the team.
 pub(crate) struct Member {
-    /// Asked when the team is to end; it may ask the others.
+    /// Requested when the team is to end; the thread may request it for the others.
     pub(crate) stop: Stop,
     core: Option<usize>,
     preparing: Option<Sender<()>>,
@@ -43,7 +43,7 @@ pub(crate) struct Member {
     waits: WaitStats,
 }
 
-/// Asks when nobody has it any more.
+/// Requests the stop when its last holder drops it.
 struct Ended(Stop);
 
 impl Drop for Ended {
@@ -53,7 +53,7 @@ impl Drop for Ended {
 }
 
 impl<T: Send + 'static> Team<T> {
-    /// A team without threads.
+    /// Makes a team without threads.
     pub(crate) fn new() -> io::Result<Self> {
         let (stop, ended) = (Stop::new()?, Stop::new()?);
         let (preparing, begun) = channel();
@@ -61,7 +61,7 @@ impl<T: Send + 'static> Team<T> {
         Ok(Self { threads: Vec::new(), starting, begun, stop, ended })
     }
 
-    /// Starts a thread on these processors, or on any when none is named.
+    /// Starts a thread on these processors, or on any if none is given.
     pub(crate) fn add(
         &mut self,
         name: &str,
@@ -89,15 +89,15 @@ impl<T: Send + 'static> Team<T> {
         Ok(())
     }
 
-    /// Waits until all threads are prepared, or have ended: what they prepare (the kernel takes long to close a socket that
-    /// is not wanted) is not of the time that was asked for. No thread is added after it.
+    /// Waits until all threads have prepared, or ended, so that preparation (the kernel takes long to close an unwanted
+    /// socket) is not part of the requested time. No thread may be added after it.
     pub(crate) fn begun(&mut self) {
         self.starting = None;
         // Nothing is ever sent: it ends with the last sender.
         let _ = self.begun.recv();
     }
 
-    /// What each did, in the order in which they were started; waits for their end.
+    /// Waits for the end of all threads, and returns their results in the order in which they were started.
     ///
     /// # Panics
     /// With the panic of a thread that did.
@@ -115,13 +115,13 @@ impl<T> Drop for Team<T> {
 }
 
 impl Member {
-    /// It is prepared: whoever waits for all to begin waits no longer for this one.
+    /// Reports that the thread has prepared: it is no longer waited for.
     pub(crate) fn begin(&mut self) {
         self.preparing = None;
     }
 
-    /// Runs a machine until it is done or `stop` is asked for, and adds what that used; the waiter is the same in all runs of
-    /// a thread. It has begun then.
+    /// Runs a machine until it is done or `stop` is requested, and adds its use of resources; the waiter must be the
+    /// same in all runs of a thread. Calls [`begin`](Self::begin) first.
     pub(crate) fn run<M: Machine + ?Sized>(&mut self, machine: &mut M, waiter: &mut Waiter, stop: &Stop) {
         let around = self.core.and_then(time_of);
         self.begin();
@@ -134,14 +134,14 @@ impl Member {
         self.softirq = softirq.map(|more| self.softirq.unwrap_or_default() + more);
     }
 
-    /// The share of polls so far that found work.
+    /// Share of the polls so far that found work.
     #[expect(clippy::cast_precision_loss, reason = "a share to fifteen digits")]
     pub(crate) fn busy_share(&self) -> f64 {
         1.0 - self.waits.empty_polls as f64 / self.waits.polls.max(1) as f64
     }
 }
 
-/// Whoever panics takes the others along: they might wait for it.
+/// A panic ends the other threads too: they might wait for this one.
 impl Drop for Member {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -150,7 +150,7 @@ impl Drop for Member {
     }
 }
 
-/// How a core has spent its time so far, if the kernel tells.
+/// Times of a core so far, if the kernel reports them.
 fn time_of(core: usize) -> Option<CoreTime> {
     core_times().into_iter().find(|time| usize::try_from(time.core) == Ok(core))
 }

@@ -1,4 +1,4 @@
-//! A workload: what may be asked of it, what it needs, what it reports, and the function that measures.
+//! A workload: its parameters, its requirements, its figures, and the function that measures.
 
 use linerate_result::{Parameter, Parameters, Test, Unit};
 use linerate_rt::Stop;
@@ -6,33 +6,33 @@ use std::ops::RangeInclusive;
 
 /// One workload.
 pub struct Workload {
-    /// What plans and results call it.
+    /// Name in plans and results.
     pub name: &'static str,
-    /// What it does.
+    /// Description of the workload.
     pub about: &'static str,
-    /// All that may be asked of it.
+    /// All parameters.
     pub parameters: fn() -> Vec<ParameterRow>,
-    /// Says what it needs and this machine has not.
+    /// Checks the requirements on this machine; the error names the missing one.
     pub needs: fn() -> Result<(), String>,
-    /// Names and units of its figures: the test's value first, then those beside it.
+    /// Names and units of its figures: the test's value first, then the further figures.
     pub reports: &'static [(&'static str, Unit)],
-    /// Measures once.
+    /// Function that measures once.
     run: fn(&Parameters, &Stop) -> Result<Test, String>,
 }
 
 /// One parameter of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterRow {
-    /// Its name, as it is typed.
+    /// Name as typed.
     pub name: String,
-    /// Form of its value; empty if it is a flag.
+    /// Syntax of its value; empty for a flag.
     pub value: String,
-    /// What it does.
+    /// Description of the parameter.
     pub about: String,
 }
 
 impl Workload {
-    /// A row of the table.
+    /// Makes a row of the table.
     pub(crate) const fn new(
         (name, about): (&'static str, &'static str),
         parameters: fn() -> Vec<ParameterRow>,
@@ -43,11 +43,11 @@ impl Workload {
         Self { name, about, parameters, needs, reports, run }
     }
 
-    /// Measures once. What is wrong with the figures stands in the test's failures.
+    /// Measures once. Faults of the figures are among the test's failures.
     ///
     /// # Errors
-    /// A parameter that it has not, or whatever else keeps it from measuring: what, and the mend. Also when `stop` was asked
-    /// for before the end: half a measurement is none.
+    /// An unknown parameter, or any other obstacle, with the mend. Also when `stop` was requested before the end: half
+    /// a measurement does not count.
     pub fn measure(&self, parameters: &Parameters, stop: &Stop) -> Result<Test, String> {
         let rows = (self.parameters)();
         if let Some(name) = parameters.keys().find(|name| rows.iter().all(|row| row.name != **name)) {
@@ -59,13 +59,13 @@ impl Workload {
     }
 }
 
-/// No needs: it runs anywhere.
+/// Requirement check of a workload that runs anywhere.
 #[expect(clippy::unnecessary_wraps, reason = "one form for all rows")]
 pub(crate) fn nothing_needed() -> Result<(), String> {
     Ok(())
 }
 
-/// A parameter's whole number, or what it is when it was not given.
+/// Whole number of a parameter, or `unsaid` if it was not given.
 pub(crate) fn count(all: &Parameters, name: &str, range: RangeInclusive<u64>, unsaid: u64) -> Result<u64, String> {
     let (least, most) = (range.start(), range.end());
     match all.get(name).map(Parameter::count) {
@@ -75,7 +75,7 @@ pub(crate) fn count(all: &Parameters, name: &str, range: RangeInclusive<u64>, un
     }
 }
 
-/// A parameter's word, if it was given; `parse` knows all `words`.
+/// Word of a parameter, if it was given; `parse` accepts all `words`.
 pub(crate) fn word<T>(
     all: &Parameters,
     name: &str,
@@ -87,7 +87,7 @@ pub(crate) fn word<T>(
     known.map(Some).ok_or_else(|| format!("{name}: give one of {}", words.join(", ")))
 }
 
-/// Parameters as the command line of a program whose flags they are.
+/// Converts parameters to the command line of the program whose flags they are.
 pub(crate) fn command_line(all: &Parameters) -> Vec<String> {
     let mut words = Vec::new();
     for (name, value) in all {

@@ -1,7 +1,7 @@
-//! The table of workloads: what a plan can name.
+//! Table of the workloads that a plan can name.
 //!
-//! A workload is one row and one function: parameters in, a test out. pkt-gen's and xdd's parameters are their flags, so that
-//! a point of a plan reads as a command line does.
+//! A workload is one row and one function: parameters in, a test out. The parameters of pkt-gen and xdd are their
+//! flags, so that a point of a plan reads like a command line.
 
 use crate::workload::Workload;
 use crate::{fcoe, pktgen, xdd};
@@ -20,7 +20,7 @@ mod tests {
         parameters(list.iter().map(|(name, value)| (*name, Parameter::from(*value))))
     }
 
-    /// One measurement of each, which reports what its row says.
+    /// One measurement of each workload, which reports the figures of its row.
     #[test]
     fn each_workload_reports_what_its_row_says() {
         let file = tempfile::NamedTempFile::new().unwrap();

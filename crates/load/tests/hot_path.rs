@@ -29,14 +29,14 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations of a whole run of so many frames, and what came of it.
+/// Number of allocations of a whole run of so many frames, and its test.
 fn allocations(port: &str, to: Option<&str>, count: u64) -> (u64, Test) {
     let mut config = Config::new(port);
     config.mode = MODES.iter().find(|mode| mode.name == "tx").unwrap();
     config.to = to.map(str::to_owned);
     config.count = count;
     config.wait = WaitMode::Busy;
-    // No report falls into a run: its lines are strings.
+    // No report occurs in a run: its lines are strings.
     config.report = std::time::Duration::from_secs(3600);
     let stop = Stop::new().unwrap();
     let output = Arc::new(Output::new(Box::new(std::io::sink()), Box::new(std::io::sink()), false, &stop));
@@ -47,7 +47,7 @@ fn allocations(port: &str, to: Option<&str>, count: u64) -> (u64, Test) {
     (spent, finished.result.tests.pop().unwrap())
 }
 
-/// Allocations of an xdd run of so many requests.
+/// Number of allocations of an xdd run of so many requests.
 fn requests(target: &str, count: u64) -> u64 {
     let text = format!("-targets 1 {target} -bs 512 -rs 1 -nr {count} -qd 16 -rwratio 50 -dp sequenced");
     let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
@@ -62,7 +62,7 @@ fn requests(target: &str, count: u64) -> u64 {
     spent
 }
 
-/// A pair in a namespace of its own; None, and why on standard output, if the privilege is missing.
+/// A veth pair in a namespace of its own; `None`, with the reason on standard output, if the privilege is missing.
 #[cfg(target_os = "linux")]
 fn veth() -> Option<(linerate_host::VethPair, linerate_host::Namespace)> {
     use linerate_host::{Cause, Namespace, VethPair};
@@ -78,8 +78,8 @@ fn veth() -> Option<(linerate_host::VethPair, linerate_host::Namespace)> {
     }
 }
 
-/// Over the kernel's ports a system call moves a batch: at least 32 frames are sent by one (or all there are, or none if
-/// the kernel has no room), and a receiver needs none to receive; it looks at the kernel's counters now and then.
+/// Over the kernel's ports a system call moves a batch: at least 32 frames are sent by one (or all frames, or none if
+/// the kernel has no room), and a receiver needs none to receive; it reads the kernel's counters now and then.
 #[cfg(target_os = "linux")]
 fn by_the_kernels_ports() {
     let Some((_pair, ns)) = veth() else { return };
@@ -107,7 +107,7 @@ fn by_the_kernels_ports() {
     }
 }
 
-/// One test only: two at a time would count each other's.
+/// One test only: two at a time would count each other's allocations.
 #[test]
 fn frames_cost_no_allocation_and_no_system_call() {
     #[cfg(target_os = "linux")]

@@ -45,7 +45,7 @@ impl Wire {
         }
     }
 
-    /// From its word.
+    /// Speed of that name.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|wire| wire.word() == word)

@@ -6,7 +6,7 @@ use linerate_result::{Parameters, PortUsed, Repeat, Summary, Test, Unit};
 use linerate_rt::{Stop, WaitMode, cpus};
 use std::time::Duration;
 
-/// The load, by parameters.
+/// The FCoE load, controlled by parameters.
 pub const WORKLOAD: Workload = Workload::new(
     ("fcoe", "an FCoE target and initiators in this process, between them a cable and, for several, a pausing switch"),
     parameters,
@@ -15,7 +15,7 @@ pub const WORKLOAD: Workload = Workload::new(
     run,
 );
 
-/// How long requests go before anything counts.
+/// Duration of the load before anything counts.
 const WARM: Duration = Duration::from_millis(100);
 
 fn parameters() -> Vec<ParameterRow> {
@@ -32,7 +32,7 @@ fn parameters() -> Vec<ParameterRow> {
     rows.map(|(name, value, about)| ParameterRow { name: name.into(), value: value.into(), about: about.into() }).into()
 }
 
-/// A processor for each of the two threads.
+/// Checks that there is a processor for each of the two threads.
 fn needs() -> Result<(), String> {
     cores().map(drop)
 }
@@ -101,7 +101,7 @@ fn test(setup: &Setup, mix: Mix, wire: Wire, measured: &Measured) -> Test {
     test
 }
 
-/// Where the initiators' side is the limit, the figure is not the target's.
+/// Warnings of a measurement, such as one limited by the initiators, whose figure is not the target's.
 fn warnings(mix: Mix, wire: Wire, measured: &Measured) -> Vec<String> {
     let target = measured.target.cpu;
     let theirs = wire == Wire::Unlimited && measured.initiators.cpu > 0.95 && target < 0.9;
@@ -138,7 +138,7 @@ mod tests {
         let test = WORKLOAD.measure(&asked, &stop).unwrap();
         let value = |summary: &Summary| summary.median.known().unwrap();
         assert!(value(&test.further["iops"]) > 0.0 && test.failures.is_empty() && test.latency.is_some());
-        // 10 Gb/s each way: half of the requests go each way.
+        // 10 Gb/s in each direction: half of the requests go in each.
         assert!(value(test.value.as_ref().unwrap()) < 2.0 * 1.25e9, "{test:?}");
         assert!(test.ports[0].name.ends_with(",rate=10000000000") && test.ports[0].mtu == Some(2180));
         stop.ask(0);

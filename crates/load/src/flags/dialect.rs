@@ -1,19 +1,19 @@
-//! How flags stand in words.
+//! Syntax of flags in words.
 
 use super::Words;
 
-/// A way to write flags.
+/// Syntax of flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// getopt's: one letter behind one dash, several of them in one word, and words behind two. A value stands in the flag's
-    /// own word (`-l60`, `--wait=busy`) or in the next. Long names are not abbreviated.
+    /// getopt's syntax: one letter behind one dash, several of them in one word, and long names behind two dashes. A
+    /// value is in the flag's own word (`-l60`, `--wait=busy`) or in the next. Long names are not abbreviated.
     Getopt,
-    /// A word is a flag, whatever its dashes; its values are the words behind it.
+    /// Each word is a flag, whatever its dashes; its values are the words behind it.
     Whole,
 }
 
 impl Dialect {
-    /// The next flag's name as it is typed; none at the end.
+    /// Next flag's name as it is typed; `None` at the end.
     pub(super) fn name(self, words: &mut Words) -> Option<String> {
         let left = words.own.take().filter(|_| words.letters);
         words.letters = false;

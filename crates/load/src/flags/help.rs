@@ -5,7 +5,7 @@ use super::{Does, Program};
 use std::fmt::Write as _;
 
 impl<S, A> Program<S, A> {
-    /// Help up to the last flag. What stands between a flag's names and its value, its scope says.
+    /// Help up to the last flag. `between` gives the text between a flag's names and its value, by its scope.
     pub(crate) fn help(&self, between: impl Fn(&A) -> &'static str) -> String {
         let mut text = format!("Usage: {} {}\n\n", self.name, self.usage);
         for flag in self.shown() {
@@ -23,7 +23,7 @@ impl<S, A> Program<S, A> {
         text
     }
 
-    /// Whose stand-in it is.
+    /// Version text, with the name of the program that it replaces.
     pub(crate) fn version(&self) -> String {
         format!("{} (linerate {})\n", self.name, env!("CARGO_PKG_VERSION"))
     }

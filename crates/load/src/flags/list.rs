@@ -6,17 +6,17 @@ use crate::workload::ParameterRow;
 /// A flag in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// All its names as they are typed, dashes included.
+    /// All names of the flag as they are typed, dashes included.
     pub names: Vec<&'static str>,
-    /// How many values it takes.
+    /// Number of values that it takes.
     pub takes: Takes,
-    /// What they are called; empty for none.
+    /// Names of its values; empty for none.
     pub form: &'static str,
-    /// What it does.
+    /// Description of the flag.
     pub about: &'static str,
 }
 
-/// How many values a flag takes.
+/// Number of values that a flag takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// None.
@@ -30,7 +30,7 @@ pub enum Takes {
 }
 
 impl<S> Does<S> {
-    /// How many values it takes.
+    /// Number of values that it takes.
     fn takes(&self) -> Takes {
         match self {
             Self::Set(_) | Self::Print(_) | Self::Refused(_) => Takes::Nothing,
@@ -42,12 +42,12 @@ impl<S> Does<S> {
 }
 
 impl<S, A> Program<S, A> {
-    /// The flags that lists show.
+    /// Flags that lists show.
     pub(super) fn shown(&self) -> impl Iterator<Item = &'static Flag<S, A>> {
         self.flags.iter().filter(|flag| !flag.about.is_empty())
     }
 
-    /// The list of its flags.
+    /// List of the program's flags.
     pub(crate) fn listed(&self) -> Vec<Listed> {
         let row = |flag: &Flag<S, A>| Listed {
             names: flag.names().collect(),
@@ -58,7 +58,7 @@ impl<S, A> Program<S, A> {
         self.shown().map(row).collect()
     }
 
-    /// Its flags as parameters of a workload: those that take one value or none.
+    /// Flags as parameters of a workload: those that take one value or none.
     pub(crate) fn parameters(&self) -> Vec<ParameterRow> {
         let single = self.listed().into_iter().filter(|flag| flag.takes != Takes::Values);
         single

@@ -1,8 +1,8 @@
-//! Command lines of other programs: a table of flags, read as its dialect has them.
+//! Command lines of other programs: a table of flags, read in the program's dialect.
 //!
-//! A `Program` is a table of rows and a `Dialect`. What a row does, it does to the program's own state `S`; where it has an
-//! effect or what it is about, its scope says, of a type `A` of the program's own. A row may say instead why its flag is
-//! refused. Values, errors, help, completions and parameters of workloads follow from the table.
+//! A `Program` is a table of rows and a `Dialect`. A row changes the program's own state `S`; its scope, of a type `A`
+//! of the program's own, tells where the flag has an effect or what it applies to. A row may give a reason why its flag
+//! is refused instead. Values, errors, help, completions and parameters of workloads follow from the table.
 
 mod dialect;
 mod help;

@@ -1,44 +1,44 @@
-//! A program's command line: which flags it has, and reading them.
+//! Command line of a program: its flags, and reading them.
 
 use super::{Dialect, Flag, Words};
 
-/// A program whose state is `S`, and whose flags have scopes `A`.
+/// A program with state `S` and flags of scopes `A`.
 pub(crate) struct Program<S: 'static, A: 'static> {
-    /// Its name.
+    /// Name of the program.
     pub(crate) name: &'static str,
-    /// What stands behind its name in the first line of help.
+    /// Text behind its name in the first line of help.
     pub(crate) usage: &'static str,
-    /// How its flags are written.
+    /// Syntax of its flags.
     pub(crate) dialect: Dialect,
-    /// Its flags, in the order of help.
+    /// Flags in the order of help.
     pub(crate) flags: &'static [Flag<S, A>],
-    /// Octets of a line that says what a flag does.
+    /// Width of the lines of a flag's description, bytes.
     pub(crate) width: usize,
 }
 
-/// What a command line asks for.
+/// Request of a command line.
 #[derive(Debug)]
 pub enum Command<C> {
-    /// To run.
+    /// Run with this configuration.
     Run(Box<C>),
-    /// Help, or the version.
+    /// Print help, or the version.
     Print(String),
 }
 
 /// A flag that was given, with its values.
 pub(crate) struct Given<S: 'static, A: 'static> {
-    /// Its row.
+    /// Row of the flag.
     pub(crate) flag: &'static Flag<S, A>,
-    /// All of it, as it is typed.
+    /// The flag with its values, as it is typed.
     typed: String,
     values: Vec<String>,
 }
 
 impl<S, A> Program<S, A> {
-    /// The next flag; none at the end.
+    /// Finds the next flag; `None` at the end.
     ///
     /// # Errors
-    /// One line that says what is no flag, and which one may be meant.
+    /// One line that names the unknown flag, and the one that may be meant.
     pub(crate) fn find(&self, words: &mut Words) -> Result<Option<&'static Flag<S, A>>, String> {
         let Some(name) = self.dialect.name(words) else { return Ok(None) };
         let flag = self.flags.iter().find(|flag| flag.names().any(|known| known == name));
@@ -51,7 +51,7 @@ impl<S, A> Program<S, A> {
 }
 
 impl Words {
-    /// Takes the values of a flag that was found, and does with the state what it says.
+    /// Takes the values of a flag that was found, and applies it to the state.
     ///
     /// # Errors
     /// One line that names the flag and the mend.
@@ -66,7 +66,7 @@ impl Words {
 }
 
 impl<S, A> Given<S, A> {
-    /// Does it again, with another state.
+    /// Applies the flag again, to another state.
     ///
     /// # Errors
     /// One line that names the flag and the mend.

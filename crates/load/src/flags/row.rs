@@ -1,92 +1,92 @@
-//! A row of the table: one flag.
+//! Row of the table: one flag.
 
 use super::Words;
 
 type Text = &'static str;
-/// Takes a value.
+/// Function that takes a value.
 type Take<S> = fn(&mut S, &str) -> Result<(), String>;
-/// Takes values.
+/// Function that takes several values.
 type TakeAll<S> = fn(&mut S, &mut Words) -> Result<(), String>;
-/// Words that a flag takes, each by its names, which are separated by spaces.
+/// Words that a flag takes, each with its names, which are separated by spaces.
 pub(crate) type Choices<S> = &'static [(Text, Does<S>)];
 
-/// A flag of a program whose state is `S`.
+/// A flag of a program with state `S`.
 pub(crate) struct Flag<S: 'static, A: 'static> {
-    /// How it is typed: its names, dashes included, and then what its values are called, as in `-t --time SECONDS`.
+    /// Syntax: its names, dashes included, and then the names of its values, as in `-t --time SECONDS`.
     typed: Text,
-    /// Where it has an effect, or what it is about.
+    /// Scope in which it has an effect, or what it applies to.
     pub(crate) scope: A,
-    /// What it does, for help; empty if no list shows it.
+    /// Description for help; empty if no list shows the flag.
     pub(crate) about: Text,
-    /// What it takes, and what is done with that.
+    /// Values and action of the flag.
     pub(crate) does: Does<S>,
 }
 
-/// What is done with a flag, or with a word that a flag takes. Errors say what is wrong and what to do.
+/// Action of a flag, or of a word that a flag takes. Errors name the fault and the mend.
 pub(crate) enum Does<S: 'static> {
-    /// Sets something; takes nothing.
+    /// Sets something; takes no value.
     Set(fn(&mut S)),
-    /// Takes a value.
+    /// Takes one value.
     Value(Take<S>),
-    /// Takes a value if what follows begins with a digit; else it is empty.
+    /// Takes a value if the next word begins with a digit; otherwise the value is empty.
     Maybe(Take<S>),
-    /// Takes as many values as it says.
+    /// Takes as many values as the function wants.
     Values(TakeAll<S>),
-    /// Takes one of these words, with what that one takes; the last is for words that are none of them.
+    /// Takes one of these words, with the values of that word; the last function is for all other words.
     OneOf(Choices<S>, Take<S>),
-    /// Prints this, and nothing else is done.
+    /// Prints this text; nothing else is done.
     Print(fn() -> String),
-    /// Refuses: the reason, and the mend.
+    /// Refuses the flag: the reason, and the mend.
     Refused(Text),
 }
 
-/// A flag that sets something and takes nothing.
+/// Makes a flag that sets something and takes no value.
 pub(crate) const fn set<S, A>(typed: Text, scope: A, about: Text, set: fn(&mut S)) -> Flag<S, A> {
     Flag { typed, scope, about, does: Does::Set(set) }
 }
 
-/// A flag that takes a value.
+/// Makes a flag that takes a value.
 pub(crate) const fn value<S, A>(typed: Text, scope: A, about: Text, set: Take<S>) -> Flag<S, A> {
     Flag { typed, scope, about, does: Does::Value(set) }
 }
 
-/// A flag that may take a value.
+/// Makes a flag that may take a value.
 pub(crate) const fn maybe<S, A>(typed: Text, scope: A, about: Text, set: Take<S>) -> Flag<S, A> {
     Flag { typed, scope, about, does: Does::Maybe(set) }
 }
 
-/// A flag that takes several values.
+/// Makes a flag that takes several values.
 pub(crate) const fn values<S, A>(typed: Text, scope: A, about: Text, set: TakeAll<S>) -> Flag<S, A> {
     Flag { typed, scope, about, does: Does::Values(set) }
 }
 
-/// A flag that takes one of some words; the last is for words that are none of them.
+/// Makes a flag that takes one of some words; `other` is for all other words.
 pub(crate) const fn one_of<S, A>(typed: Text, scope: A, about: Text, of: Choices<S>, other: Take<S>) -> Flag<S, A> {
     Flag { typed, scope, about, does: Does::OneOf(of, other) }
 }
 
-/// A flag that prints something, and then nothing else is done.
+/// Makes a flag that prints a text; nothing else is done.
 pub(crate) const fn print<S, A>(typed: Text, scope: A, about: Text, text: fn() -> String) -> Flag<S, A> {
     Flag { typed, scope, about, does: Does::Print(text) }
 }
 
-/// A flag that is refused.
+/// Makes a flag that is refused.
 pub(crate) const fn refused<S, A>(typed: Text, scope: A, about: Text, why: Text) -> Flag<S, A> {
     Flag { typed, scope, about, does: Does::Refused(why) }
 }
 
 impl<S, A> Flag<S, A> {
-    /// All its names.
+    /// All names of the flag.
     pub(crate) fn names(&self) -> impl Iterator<Item = Text> + use<S, A> {
         self.typed.split(' ').take_while(|word| word.starts_with('-'))
     }
 
-    /// Its name in lists.
+    /// Name of the flag in lists.
     pub(crate) fn name(&self) -> Text {
         self.names().next().unwrap_or_default()
     }
 
-    /// What its values are called; empty for none.
+    /// Names of its values; empty for none.
     pub(super) fn form(&self) -> Text {
         let names: usize = self.names().map(|name| name.len() + 1).sum();
         self.typed.get(names..).unwrap_or_default()
@@ -94,7 +94,7 @@ impl<S, A> Flag<S, A> {
 }
 
 impl<S> Does<S> {
-    /// Does it, with values from these words.
+    /// Performs the action, with values from these words.
     pub(super) fn set(&self, state: &mut S, words: &mut Words) -> Result<(), String> {
         match self {
             Self::Set(set) => set(state),

@@ -1,8 +1,8 @@
-//! A small program in both dialects.
+//! Tests with a small program in both dialects.
 
 use super::*;
 
-/// What flags have said, in order.
+/// Words that flags have noted, in order.
 type Said = Vec<String>;
 
 fn note(said: &mut Said, word: &str) -> Result<(), String> {
@@ -38,7 +38,7 @@ fn program(dialect: Dialect) -> Program<Said, bool> {
     Program { name: "p", usage: "[flags]", dialect, flags: FLAGS, width: 20 }
 }
 
-/// What the flags of a command line have said, which say it again.
+/// Words that the flags of a command line note; checks that they can be applied again.
 fn read(dialect: Dialect, text: &str) -> Result<String, String> {
     let (program, mut said, mut again) = (program(dialect), Said::new(), Said::new());
     let arguments: Vec<String> = text.split_whitespace().map(str::to_owned).collect();

@@ -1,10 +1,10 @@
-//! Lines that say what is wrong with a flag.
+//! Error lines about flags.
 
 use super::{Flag, Program, Words, tidy};
 use linerate_port::nearest;
 
 impl<S, A> Program<S, A> {
-    /// Why a word is no flag, and which one may be meant.
+    /// Error line for a word that is no flag, with the flag that may be meant.
     pub(super) fn unknown(&self, word: &str) -> String {
         let bare = |name: &'static str| name.trim_start_matches('-');
         let names = || self.shown().flat_map(Flag::names);
@@ -19,13 +19,13 @@ impl<S, A> Program<S, A> {
 }
 
 impl Words {
-    /// The flag that was found, with what was taken since.
+    /// The flag that was found, with the values taken since.
     pub(super) fn typed(&self) -> String {
         let values = tidy(&self.taken.join(" "));
         if values.is_empty() { self.name.clone() } else { format!("{} {values}", self.name) }
     }
 
-    /// What is wrong with it.
+    /// Error line for that flag.
     pub(crate) fn trouble(&self, why: &str) -> String {
         format!("{}: {why}", self.typed())
     }

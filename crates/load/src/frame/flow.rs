@@ -1,4 +1,4 @@
-//! Addresses and ports: one flow, and how a range of them is gone through.
+//! Flows of addresses and ports, and their order in a range.
 
 use super::template::Layout;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub struct Flow {
     /// Source address.
     pub src: IpAddr,
-    /// Destination address; of the same family.
+    /// Destination address, of the same family.
     pub dst: IpAddr,
     /// Source port.
     pub src_port: u16,
@@ -22,7 +22,7 @@ impl Flow {
         Self { src: addr, dst: addr, src_port: 0, dst_port: 0 }
     }
 
-    /// What stands at the places of addresses and ports, if the frame is long enough.
+    /// Reads addresses and ports from a frame, if it is long enough.
     #[inline]
     #[must_use]
     pub fn of(frame: &[u8], layout: Layout) -> Option<Self> {
@@ -40,7 +40,7 @@ impl Flow {
     }
 }
 
-/// Addresses from one to another, and ports likewise.
+/// A range of addresses, and one of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRange {
     /// First and last address, of one family.
@@ -50,13 +50,13 @@ pub struct FlowRange {
 }
 
 impl FlowRange {
-    /// Whether there is but one.
+    /// True if the range has one address and one port.
     #[must_use]
     pub fn is_single(&self) -> bool {
         self.addrs.0 == self.addrs.1 && self.ports.0 == self.ports.1
     }
 
-    /// The next one; true when it begins anew.
+    /// Steps to the next address and port; true when it begins again.
     fn step(&self, addr: &mut IpAddr, port: &mut u16) -> bool {
         if *port < self.ports.1 {
             *port += 1;
@@ -79,8 +79,8 @@ fn next(addr: IpAddr) -> IpAddr {
     }
 }
 
-/// The flows of a stream, one a frame: source ports first, then source addresses, destination ports, destination
-/// addresses, as netmap's pkt-gen goes through them; or at random on either side.
+/// Flows of a stream, one per frame: source ports first, then source addresses, destination ports, destination
+/// addresses, in the order of netmap's pkt-gen; or at random on either side.
 #[derive(Clone, Debug)]
 pub struct Flows {
     src: FlowRange,
@@ -92,21 +92,21 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// From the first one on.
+    /// Flows from the first one on.
     #[must_use]
     pub fn new(src: FlowRange, dst: FlowRange, random_src: bool, random_dst: bool, seed: u64) -> Self {
         let now = Flow { src: src.addrs.0, dst: dst.addrs.0, src_port: src.ports.0, dst_port: dst.ports.0 };
         Self { src, dst, random_src, random_dst, now, dice: Dice::new(seed) }
     }
 
-    /// The one flow, if there is but one.
+    /// The flow, if there is only one.
     #[must_use]
     pub fn single(&self) -> Option<Flow> {
         let one = self.src.is_single() && self.dst.is_single() && !self.random_src && !self.random_dst;
         one.then_some(self.now)
     }
 
-    /// The next frame's flow.
+    /// Flow of the next frame.
     #[inline]
     pub fn pick(&mut self) -> Flow {
         let flow = self.now;
@@ -125,7 +125,7 @@ impl Flows {
     }
 }
 
-/// Numbers at random: xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators").
+/// Random number generator: xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators").
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(u64);
 
@@ -142,14 +142,14 @@ impl Dice {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// From `least` up to `most`.
+    /// Random number from `least` to `most`.
     #[inline]
     pub(crate) fn between(&mut self, least: usize, most: usize) -> usize {
         let span = (most - least) as u128 + 1;
         least + usize::try_from((u128::from(self.roll()) * span) >> 64).unwrap_or(0)
     }
 
-    /// An address of the same family, and a port.
+    /// Random address of the same family as `like`, and random port.
     fn address(&mut self, like: IpAddr) -> (IpAddr, u16) {
         let a = self.roll().to_be_bytes();
         let b = self.roll().to_be_bytes();

@@ -1,25 +1,25 @@
-//! The mark: which run, which stream, which frame.
+//! Mark of a frame: run, stream and sequence.
 
 use super::template::Layout;
 
-/// Bits of a run's number; they stand above the sequence in a word of 64.
+/// Bits of a run's number, above the sequence in a word of 64 bits.
 pub const RUN_BITS: u32 = 16;
-/// The sequence's bits of that word.
+/// Bits of the sequence in that word.
 pub const SEQUENCE_MASK: u64 = (1 << (64 - RUN_BITS)) - 1;
 
-/// What a frame says of itself.
+/// Identification of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// The run that sent it, drawn at random for each.
+    /// Run that sent it, drawn at random for each.
     pub run: u16,
     /// The stream within the run: one for each transmit queue.
     pub stream: u16,
-    /// Its place in the stream, from 0.
+    /// Position in the stream, from 0.
     pub sequence: u64,
 }
 
 impl Mark {
-    /// Run and sequence as one word.
+    /// Packs run and sequence into one word.
     #[inline]
     #[must_use]
     pub fn word(run: u16, sequence: u64) -> u64 {
@@ -33,7 +33,7 @@ impl Mark {
         ((u128::from(word) << 64) | u128::from(!word)).to_be_bytes()
     }
 
-    /// The word and its complement at a place, if that is what stands there.
+    /// Word at `at`, if its complement follows.
     #[inline]
     #[must_use]
     pub fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
@@ -44,7 +44,7 @@ impl Mark {
         (word == !complement).then_some(word)
     }
 
-    /// A frame's mark, if it carries one.
+    /// Mark of a frame, if it has one.
     #[must_use]
     pub fn of(frame: &[u8], layout: Layout) -> Option<Self> {
         let word = Self::word_at(frame, layout.words())?;
@@ -52,7 +52,7 @@ impl Mark {
         Some(Self { run: Self::run_of(word), stream, sequence: word & SEQUENCE_MASK })
     }
 
-    /// The run in a word.
+    /// Run in a word.
     #[must_use]
     pub fn run_of(word: u64) -> u16 {
         u16::try_from(word >> (64 - RUN_BITS)).unwrap_or(0)

@@ -1,14 +1,14 @@
-//! The frames that pkt-gen sends: Ethernet, IPv4 or IPv6, UDP, and a mark by which each is known again.
+//! Frames that pkt-gen sends: Ethernet, IPv4 or IPv6, UDP, and a mark that identifies each frame.
 //!
 //! ```text
 //!   virtio-net header (0, 10 or 12 zeros) | Ethernet 14 | IPv4 20 or IPv6 40 | UDP 8 |
 //!   stream u16 | w0 u64 | w1 u64 | pattern …                    w0 = run (16 bits) << 48 | sequence (48 bits), w1 = !w0
 //!   stream u16 | w0 u64 | w1 u64 | stamp u64 | !stamp u64 | pattern …                               with time-stamps
 //! ```
-//! All numbers are in network order. A word and its complement sum to all ones, which is nought to the Internet
-//! checksum (RFC 1071): the UDP checksum is the same whatever sequence and stamp say, so it is filled in once, and a
-//! frame is sent by copying the template and writing 16 bytes. A frame too short for the mark carries none. What follows
-//! the mark is a pattern that depends only on the place.
+//! All numbers are in network byte order. A word and its complement sum to all ones, which is zero in the Internet
+//! checksum (RFC 1071): the UDP checksum does not depend on sequence and stamp, so it is filled in once, and a frame is
+//! sent by copying the template and writing 16 bytes. A frame too short for the mark has none. The bytes after the mark
+//! are a pattern that depends only on the position.
 
 mod flow;
 mod mark;

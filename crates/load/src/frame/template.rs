@@ -1,4 +1,4 @@
-//! What all frames of a stream have in common, and the headers of each length.
+//! Common part of all frames of a stream, and the headers for each length.
 
 use super::flow::Flow;
 use super::mark::Mark;
@@ -11,13 +11,13 @@ use std::sync::LazyLock;
 
 /// Longest frame, virtio-net header included.
 const LONGEST: usize = 65536 + 12;
-/// Room for the longest headers and the stream's number: 12 + 14 + 40 + 8 + 2, up to whole cache lines.
+/// Space for the longest headers and the stream's number: 12 + 14 + 40 + 8 + 2, rounded up to whole cache lines.
 const HEAD: usize = 128;
-/// Low delay: netmap's choice.
+/// TOS "low delay", as netmap sets it.
 const TOS: u8 = 0x10;
 
-/// The byte that stands at each place behind the mark, counted from the Ethernet header. Neighbours differ, and so do
-/// places a power of two apart, so that shifted and swapped pieces are found.
+/// Byte at each position behind the mark, counted from the Ethernet header. Neighbours differ, and so do positions a
+/// power of two apart, so that shifted and swapped pieces are found.
 static PATTERN: LazyLock<Box<[u8]>> = LazyLock::new(|| {
     let byte = |i: usize| u8::try_from((i * 167 + (i >> 6) * 29 + (i >> 11) * 71 + 13) & 0xff).unwrap_or(0);
     (0..LONGEST).map(byte).collect()
@@ -29,98 +29,98 @@ pub fn pattern() -> &'static [u8] {
     &PATTERN
 }
 
-/// Where things lie in a frame.
+/// Offsets of the parts of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     /// Bytes of virtio-net header before the Ethernet header.
     pub vnet: usize,
-    /// IPv6 rather than IPv4.
+    /// True for IPv6, false for IPv4.
     pub v6: bool,
 }
 
 impl Layout {
-    /// The IP header.
+    /// Offset of the IP header.
     #[must_use]
     pub const fn ip(self) -> usize {
         self.vnet + 14
     }
 
-    /// The UDP header.
+    /// Offset of the UDP header.
     #[must_use]
     pub const fn udp(self) -> usize {
         self.ip() + if self.v6 { 40 } else { 20 }
     }
 
-    /// The mark: the stream's number.
+    /// Offset of the mark, which begins with the stream's number.
     #[must_use]
     pub const fn mark(self) -> usize {
         self.udp() + 8
     }
 
-    /// The mark's two words.
+    /// Offset of the mark's two words.
     #[must_use]
     pub const fn words(self) -> usize {
         self.mark() + 2
     }
 
-    /// Behind the mark; a shorter frame carries none.
+    /// Offset behind the mark; a shorter frame has none.
     #[must_use]
     pub const fn end(self) -> usize {
         self.words() + 16
     }
 
-    /// Behind the time-stamp; a shorter frame carries none.
+    /// Offset behind the time-stamp; a shorter frame has none.
     #[must_use]
     pub const fn stamp_end(self) -> usize {
         self.end() + 16
     }
 
-    /// The addresses in the IP header, and how long one is.
+    /// Offset of the addresses in the IP header, and length of one address.
     pub(super) const fn addresses(self) -> (usize, usize) {
         if self.v6 { (self.ip() + 8, 16) } else { (self.ip() + 12, 4) }
     }
 }
 
-/// What stands behind the UDP header.
+/// Contents behind the UDP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// The mark, and the pattern.
     Marked,
     /// The mark, a time-stamp, and the pattern.
     Stamped,
-    /// 32 bits of sequence, as netmap's `txseq` writes them, over the pattern's beginning.
+    /// A sequence of 32 bits, as netmap's `txseq` writes it, over the beginning of the pattern.
     Numbered,
 }
 
-/// What all frames of a stream have in common.
+/// Common part of all frames of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Where things lie.
+    /// Offsets of the parts.
     pub layout: Layout,
     /// Source MAC address.
     pub src_mac: [u8; 6],
     /// Destination MAC address.
     pub dst_mac: [u8; 6],
-    /// The stream's number.
+    /// Number of the stream.
     pub stream: u16,
-    /// What stands behind the UDP header, where there is room.
+    /// Contents behind the UDP header, as far as there is room.
     pub payload: Payload,
 }
 
 impl Template {
-    /// Whether frames of this length carry the mark.
+    /// True if frames of this length carry the mark.
     #[must_use]
     pub fn marks(&self, len: usize) -> bool {
         self.payload != Payload::Numbered && len >= self.layout.end()
     }
 
-    /// Whether frames of this length carry a time-stamp.
+    /// True if frames of this length carry a time-stamp.
     #[must_use]
     pub fn stamps(&self, len: usize) -> bool {
         self.payload == Payload::Stamped && len >= self.layout.stamp_end()
     }
 
-    /// Where the pattern begins in frames of this length.
+    /// Offset of the pattern in frames of this length.
     #[must_use]
     pub fn body(&self, len: usize) -> usize {
         let begin = match (self.stamps(len), self.marks(len)) {
@@ -131,7 +131,7 @@ impl Template {
         begin.min(len)
     }
 
-    /// A whole frame of `len` bytes. One too short for its headers is their beginning.
+    /// A whole frame of `len` bytes; if that is too short for the headers, their beginning.
     #[must_use]
     pub fn frame(&self, len: usize, flow: &Flow, run: u16, sequence: u64, stamp: u64) -> Vec<u8> {
         let layout = self.layout;
@@ -150,7 +150,7 @@ impl Template {
         bytes
     }
 
-    /// Numbers a whole frame that was made without: netmap's sequence, and the checksum with it (RFC 1624).
+    /// Writes netmap's sequence into a whole frame, and updates the checksum (RFC 1624).
     pub(crate) fn number(&self, frame: &mut [u8], sequence: u64) {
         let (at, csum) = (self.layout.mark(), self.layout.udp() + 6);
         if self.payload != Payload::Numbered || frame.len() < at + 4 {
@@ -167,13 +167,13 @@ impl Template {
         frame[csum..csum + 2].copy_from_slice(&(if sum == 0 { 0xffff } else { sum }).to_be_bytes());
     }
 
-    /// Writes the headers before a payload that stands already.
+    /// Writes the headers before a payload that is already there.
     fn emit(&self, bytes: &mut [u8], flow: &Flow) -> Result<(), linerate_wire::Error> {
         let udp = |payload_len| UdpRepr { src_port: flow.src_port, dst_port: flow.dst_port, payload_len };
         let ethertype = if self.layout.v6 { EtherType::IPV6 } else { EtherType::IPV4 };
         let ethernet = EthernetRepr { dst: MacAddr(self.dst_mac), src: MacAddr(self.src_mac), ethertype };
         let packet = ethernet.emit(bytes)?;
-        // UDP and IP lengths are 16 bits: what does not fit belongs to the frame, but not to the packet.
+        // UDP and IP lengths have 16 bits: bytes beyond that belong to the frame, but not to the packet.
         let longest = usize::from(u16::MAX);
         match (flow.src, flow.dst) {
             (IpAddr::V4(src), IpAddr::V4(dst)) => {
@@ -194,7 +194,7 @@ impl Template {
         Ok(())
     }
 
-    /// The headers of frames of this length, without a flow.
+    /// Headers of frames of this length, without a flow.
     #[must_use]
     pub fn head(&self, len: usize) -> Head {
         let flow = Flow::none(self.layout.v6);
@@ -208,8 +208,8 @@ impl Template {
         Head { bytes, n, len, layout, ip_rest, udp_rest }
     }
 
-    /// The template that a frame was made from, and its flow, if it is one of ours and whole: what its checksums and the
-    /// pattern do not cover (the MAC addresses) is taken as it is.
+    /// Template that a frame was made from, and its flow, if the frame is one of ours and whole. Fields that neither
+    /// checksums nor the pattern cover (the MAC addresses) are taken unchecked.
     #[must_use]
     pub fn learn(frame: &[u8], layout: Layout) -> Option<(Self, Flow)> {
         let mark = Mark::of(frame, layout)?;
@@ -232,21 +232,21 @@ fn v6(addr: IpAddr) -> std::net::Ipv6Addr {
     }
 }
 
-/// The headers of frames of one length: all before the mark's words. Addresses and ports are put in by
-/// [`Head::with`], which brings the checksums up to date without looking at the payload (RFC 1624).
+/// Headers of frames of one length: all before the mark's words. [`Head::with`] inserts addresses and ports, and
+/// updates the checksums without reading the payload (RFC 1624).
 #[derive(Clone, Debug)]
 pub struct Head {
     bytes: [u8; HEAD],
     n: usize,
     len: usize,
     layout: Layout,
-    /// Sums of all that the checksums cover but the flow.
+    /// Sums of all that the checksums cover except the flow.
     ip_rest: u16,
     udp_rest: u16,
 }
 
 impl Head {
-    /// Bytes of the frames that this is the head of.
+    /// Length of the frames that this is the head of.
     #[inline]
     #[must_use]
     pub fn frame_len(&self) -> usize {
@@ -260,7 +260,7 @@ impl Head {
         &self.bytes[..self.n]
     }
 
-    /// The same with a flow.
+    /// Copy of the head with a flow.
     #[must_use]
     pub fn with(&self, flow: &Flow) -> Self {
         let mut head = self.clone();
@@ -268,7 +268,7 @@ impl Head {
         head
     }
 
-    /// Puts a flow in. The checksums are those of this flow, whichever stood there.
+    /// Inserts a flow. The checksums are those of this flow, whichever flow was there before.
     pub fn set(&mut self, flow: &Flow) {
         let layout = self.layout;
         let (addresses, each) = layout.addresses();
@@ -298,10 +298,10 @@ impl Head {
     }
 }
 
-/// Lengths that [`Heads`] keeps at a time.
+/// Number of lengths that [`Heads`] keeps at a time.
 const KEPT: usize = 2048;
 
-/// The heads of a template by length, made when they are first needed.
+/// Heads of a template by length, made when they are first needed.
 #[derive(Clone, Debug)]
 pub struct Heads {
     template: Template,
@@ -309,19 +309,19 @@ pub struct Heads {
 }
 
 impl Heads {
-    /// None made yet.
+    /// Makes an empty collection.
     #[must_use]
     pub fn new(template: Template) -> Self {
         Self { template, kept: vec![None; KEPT] }
     }
 
-    /// What they are the heads of.
+    /// Template of the heads.
     #[must_use]
     pub fn template(&self) -> &Template {
         &self.template
     }
 
-    /// The head of frames of this length.
+    /// Head of frames of this length.
     #[inline]
     pub fn of(&mut self, len: usize) -> &mut Head {
         let entry = &mut self.kept[len % KEPT];

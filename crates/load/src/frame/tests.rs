@@ -16,7 +16,7 @@ fn template(layout: Layout, payload: Payload) -> Template {
     Template { layout, src_mac: [2, 0, 0, 0, 0, 1], dst_mac: [0xff; 6], stream: 7, payload }
 }
 
-/// An independent decoder finds the lengths and both checksums right.
+/// Checks with an independent decoder that lengths and both checksums are right.
 fn assert_valid(frame: &[u8], layout: Layout) {
     let frame = &frame[layout.vnet..];
     let packet = PacketHeaders::from_ethernet_slice(frame).unwrap();
@@ -62,7 +62,7 @@ proptest! {
         }
     }
 
-    /// A head with a flow put in is the head of the frame made with that flow.
+    /// A head with a flow inserted is the head of the frame made with that flow.
     #[test]
     fn a_head_follows_its_flow(
         layout in layouts(), extra in 0usize..1600, a in any::<[u8; 16]>(), b in any::<[u8; 16]>(),
@@ -123,7 +123,7 @@ fn random_sides_vary_and_the_other_stays() {
     assert!(dst.len() > 95, "{} of 100", dst.len());
 }
 
-/// A UDP checksum of zero says that there is none: in each of these ways to make a frame, of all that differ in one word
+/// A UDP checksum of zero means that there is none: for each way to make a frame, of all frames that differ in one word
 /// one has that sum, and it is sent as all ones (RFC 768).
 #[test]
 fn no_frame_is_sent_without_a_udp_checksum() {
@@ -134,7 +134,7 @@ fn no_frame_is_sent_without_a_udp_checksum() {
         let is_right = |way: &str, sums: Vec<u16>| {
             assert_eq!(sums.len(), 1 << 16);
             assert_eq!(sums.iter().filter(|sum| **sum == 0).count(), 0, "{way}: none without");
-            // With 16 bits counted through, each other sum comes once, and all ones in place of zero.
+            // With all values of 16 bits, each other sum occurs once, and all ones also in place of zero.
             assert!((1..3).contains(&sums.iter().filter(|sum| **sum == 0xffff).count()), "{way}: as ones");
         };
         let numbered = template(layout, Payload::Numbered);

@@ -1,4 +1,4 @@
-//! Ranges of addresses and ports, as netmap's pkt-gen writes them.
+//! Ranges of addresses and ports in the syntax of netmap's pkt-gen.
 //!
 //! ```text
 //!   addr[-addr][:port[-port]]      10.0.0.1-10.0.0.200:1234-1300      [fd00::1]-[fd00::ff]:1234-1300
@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// netmap's default.
 const PORT: u16 = 1234;
 
-/// Parses a range of one family. The error says what is wrong and what to do.
+/// Parses a range of one family. The error names the fault and the mend.
 pub(super) fn range(text: &str, v6: bool) -> Result<FlowRange, String> {
     let example = if v6 { "[fd00::1]-[fd00::ff]:1234-1300" } else { "10.0.0.1-10.0.0.200:1234-1300" };
     parse(text, v6).ok_or_else(|| {
@@ -21,11 +21,11 @@ pub(super) fn range(text: &str, v6: bool) -> Result<FlowRange, String> {
 }
 
 fn parse(text: &str, v6: bool) -> Option<FlowRange> {
-    // At most: address, port or address, address or port, port. Dashes stand in neither addresses nor ports.
+    // At most: address, port or address, address or port, port. There are no dashes in addresses and ports.
     let pieces: Vec<&str> = text.split('-').collect();
     let (mut addrs, mut ports) = (Vec::new(), Vec::new());
     for (k, piece) in pieces.iter().enumerate() {
-        // A piece that is but a number is the end of a range of ports.
+        // A piece that is only a number is the end of a range of ports.
         if k > 0 && !ports.is_empty() && piece.bytes().all(|b| b.is_ascii_digit()) {
             ports.push(piece.parse().ok()?);
             continue;
@@ -40,11 +40,11 @@ fn parse(text: &str, v6: bool) -> Option<FlowRange> {
     let (first, last) = (addrs[0], *addrs.last()?);
     let low = ports.first().copied().unwrap_or(PORT);
     let high = ports.last().copied().unwrap_or(low);
-    // As netmap does: ends in the wrong order are exchanged.
+    // As in netmap, ends in the wrong order are exchanged.
     Some(FlowRange { addrs: (first.min(last), first.max(last)), ports: (low.min(high), low.max(high)) })
 }
 
-/// An address, and perhaps a port. IPv6 needs brackets when a port follows.
+/// Parses an address, and a port if there is one. IPv6 needs brackets when a port follows.
 fn endpoint(text: &str, v6: bool) -> Option<(IpAddr, Option<u16>)> {
     if !v6 {
         let (addr, port) = text.split_once(':').map_or((text, None), |(addr, port)| (addr, Some(port)));

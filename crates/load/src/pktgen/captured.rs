@@ -1,4 +1,4 @@
-//! Frames from captures: the first one, sent again and again (`-P`), or all of them in their time (`--pcap`).
+//! Frames from captures: the first one, sent again and again (`-P`), or all of them at their times (`--pcap`).
 
 use super::run::Refusal;
 use linerate_port::capture::{CaptureError, Counts, Reader};
@@ -7,12 +7,12 @@ use linerate_wire::{
 };
 use std::path::Path;
 
-/// The error names the file itself.
+/// Makes a refusal; the error names the file itself.
 fn refuse(flag: &'static str) -> impl Fn(CaptureError) -> Refusal {
     move |error| Refusal::Usage(format!("{flag}: {error}"))
 }
 
-/// A capture's first frame.
+/// First frame of a capture.
 pub(super) fn first_frame(path: &Path) -> Result<Vec<u8>, Refusal> {
     let mut reader = Reader::open(path).map_err(refuse("-P"))?;
     match reader.read().map_err(refuse("-P"))? {
@@ -21,37 +21,37 @@ pub(super) fn first_frame(path: &Path) -> Result<Vec<u8>, Refusal> {
     }
 }
 
-/// How a capture is replayed.
+/// Settings of the replay of a capture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplayConfig {
     /// The file.
     pub path: std::path::PathBuf,
-    /// The only interface whose frames are sent, counted from 0; all that are Ethernet if there is none.
+    /// The only interface whose frames are sent, counted from 0; `None` for all Ethernet interfaces.
     pub interface: Option<u32>,
-    /// Times to go through it; 0 is no end.
+    /// Number of passes; 0 for no end.
     pub loops: u64,
-    /// Times the original speed; 0 is as fast as it goes.
+    /// Multiple of the original speed; 0 for as fast as possible.
     pub speed: f64,
 }
 
-/// A capture that is being replayed. One frame is held at a time, in memory that grows to the longest.
+/// A capture in replay. One frame is held at a time, in memory that grows to the longest.
 pub(super) struct Replay {
     reader: Reader,
-    /// Passes left, this one included; u64::MAX is no end.
+    /// Passes left, this one included; `u64::MAX` for no end.
     loops: u64,
-    /// Nanoseconds of ours for one of the capture's, times 2^32; 0 is as fast as it goes.
+    /// Nanoseconds of replay per nanosecond of the capture, times 2^32; 0 for as fast as possible.
     pace: u128,
-    /// The capture's and our time of this pass's first frame.
+    /// Time of this pass's first frame in the capture, and in the replay.
     origin: Option<(u64, u64)>,
     held: Vec<u8>,
     due: u64,
-    /// A frame is held.
+    /// True if a frame is held.
     ready: bool,
-    /// Frames of this pass.
+    /// Number of frames in this pass.
     frames: u64,
     ended: bool,
     update_csum: bool,
-    /// Why it ended before its end.
+    /// Reason why the replay ended before the end of the capture.
     pub(super) broken: Option<String>,
 }
 
@@ -75,7 +75,7 @@ impl Replay {
         })
     }
 
-    /// The next frame's length, if it may leave now.
+    /// Length of the next frame, if it may be sent now.
     pub(super) fn peek(&mut self, now: u64) -> Option<usize> {
         if !self.ready && !self.ended {
             self.read(now);
@@ -83,18 +83,18 @@ impl Replay {
         (self.ready && self.due <= now).then_some(self.held.len())
     }
 
-    /// The next frame, which leaves now.
+    /// Takes the next frame, which is sent now.
     pub(super) fn take(&mut self) -> &[u8] {
         self.ready = false;
         &self.held
     }
 
-    /// When the next frame is due, if one is held back.
+    /// Time at which the next frame is due, if one is held back.
     pub(super) fn due(&self) -> Option<u64> {
         self.ready.then_some(self.due)
     }
 
-    /// Nothing more will come.
+    /// True if no more frames follow.
     pub(super) fn ended(&self) -> bool {
         self.ended && !self.ready
     }
@@ -104,7 +104,7 @@ impl Replay {
             match self.reader.read() {
                 Ok(Some(record)) => {
                     let (then, start) = *self.origin.get_or_insert((record.time_ns, now));
-                    // A capture may go back in time; the frame leaves at once then.
+                    // A capture may go back in time; the frame is then sent at once.
                     let passed = (u128::from(record.time_ns.saturating_sub(then)) * self.pace) >> 32;
                     self.due = start.saturating_add(u64::try_from(passed).unwrap_or(u64::MAX));
                     self.held.clear();
@@ -117,7 +117,7 @@ impl Replay {
                 }
                 Ok(None) => {
                     self.loops -= u64::from(self.loops != u64::MAX);
-                    // A pass without a frame would be followed by others for ever.
+                    // A pass without a frame would be repeated for ever.
                     if self.loops == 0 || self.frames == 0 {
                         self.ended = true;
                         return;
@@ -133,7 +133,7 @@ impl Replay {
         }
     }
 
-    /// What was read of the capture so far.
+    /// Counts of the capture read so far.
     pub(super) fn counts(&self) -> Counts {
         self.reader.counts()
     }
@@ -144,8 +144,8 @@ impl Replay {
     }
 }
 
-/// Makes the IPv4 header's, UDP's and TCP's checksums right, behind up to two VLAN tags. Captures of hosts whose adapters
-/// fill checksums in carry wrong ones. Fragments and what is no IP stay as they are.
+/// Corrects the IPv4 header's, UDP's and TCP's checksums, behind up to two VLAN tags. Captures on hosts whose adapters
+/// fill checksums in have wrong ones. Fragments and frames without IP stay unchanged.
 pub(super) fn update_checksums(frame: &mut [u8]) {
     let Some((at, ethertype)) = network(frame) else { return };
     let packet = &mut frame[at..];
@@ -168,7 +168,7 @@ pub(super) fn update_checksums(frame: &mut [u8]) {
     }
 }
 
-/// Where the IP header begins, and of which version it is said to be.
+/// Offset of the IP header, and its version by the EtherType.
 fn network(frame: &[u8]) -> Option<(usize, EtherType)> {
     let mut ethertype = EthernetFrame::new_checked(frame).ok()?.ethertype();
     let mut at = EthernetFrame::<&[u8]>::HEADER_LEN;
@@ -189,7 +189,7 @@ fn transport(protocol: IpProtocol, payload: &mut [u8], mut sum: linerate_sum::Su
     };
     payload[at..at + 2].fill(0);
     let checksum = sum.add_bytes(payload).finish();
-    // Nought says "none" in UDP; its equal is sent (RFC 768).
+    // Zero means "no checksum" in UDP; its equal is sent (RFC 768).
     let checksum = if checksum == 0 && protocol == IpProtocol::UDP { 0xffff } else { checksum };
     payload[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
 }

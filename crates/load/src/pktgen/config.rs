@@ -1,4 +1,4 @@
-//! What pkt-gen was asked to do.
+//! Configuration of a pkt-gen run.
 
 use super::captured::ReplayConfig;
 use super::modes::{MODES, Mode};
@@ -10,30 +10,30 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Bits of `-o`, as netmap's pkt-gen numbers them.
+/// Bits of `-o`, numbered as in netmap's pkt-gen.
 pub mod options {
-    /// Fetch buffers ahead of their use.
+    /// Prefetch buffers ahead of their use.
     pub const PREFETCH: u32 = 1;
-    /// Copy with linerate's own routine.
+    /// Copy with linerate's routine.
     pub const COPY: u32 = 4;
-    /// Copy with the C library's.
+    /// Copy with the C library's memcpy.
     pub const MEMCPY: u32 = 8;
-    /// Time-stamps in the frames.
+    /// Put time-stamps into the frames.
     pub const TS: u32 = 16;
     /// Print all frames.
     pub const DUMP: u32 = 64;
-    /// Send whatever lies in the buffers.
+    /// Send the present contents of the buffers.
     pub const RUBBISH: u32 = 256;
     /// Random source addresses and ports.
     pub const RANDOM_SRC: u32 = 512;
     /// Random destination addresses and ports.
     pub const RANDOM_DST: u32 = 1024;
-    /// Mean and deviation of the rate.
+    /// Report mean and deviation of the rate.
     pub const PPS_STATS: u32 = 2048;
-    /// Right checksums in frames that come from a capture.
+    /// Correct the checksums of frames that come from a capture.
     pub const UPDATE_CSUM: u32 = 4096;
 
-    /// The bits that have a meaning, by name.
+    /// Bits that have a meaning, with their names.
     pub const ALL: [(&str, u32); 10] = [
         ("prefetch", PREFETCH),
         ("copy", COPY),
@@ -47,113 +47,113 @@ pub mod options {
         ("update_csum", UPDATE_CSUM),
     ];
 
-    /// The names of the bits that are set.
+    /// Names of the bits that are set.
     #[must_use]
     pub fn names(bits: u32) -> Vec<&'static str> {
         ALL.iter().filter(|(_, bit)| bits & bit != 0).map(|(name, _)| *name).collect()
     }
 }
 
-/// How results are told.
+/// Style of the reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// Today's netmap lines.
+    /// Lines of the present netmap pkt-gen.
     #[default]
     Lines,
-    /// The older pkt-gen's lines.
+    /// Lines of the older pkt-gen.
     Classic,
 }
 
-/// What pkt-gen was asked to do. Made by [`Config::parse`], or from [`Config::new`].
+/// Configuration of a pkt-gen run. Made by [`Config::parse`], or from [`Config::new`].
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Port, as it is opened.
+    /// Port name as it is opened.
     pub port: String,
-    /// What is opened otherwise than typed, a line each.
+    /// Differences between the names typed and opened, one per line.
     pub remarks: Vec<String>,
-    /// The port at which this process receives and checks what it sends.
+    /// Port at which this process receives and checks the frames that it sends.
     pub to: Option<String>,
-    /// `-f`
+    /// Function (`-f`).
     pub mode: &'static Mode,
-    /// Frames to send or receive; 0 is no end.
+    /// Number of frames to send or receive; 0 for no end.
     pub count: u64,
-    /// How long.
+    /// Duration of the run; `None` for no limit.
     pub seconds: Option<Duration>,
-    /// Lengths without FCS.
+    /// Frame lengths without FCS.
     pub sizes: Sizes,
-    /// Frames a sync; the mode's own if not given.
+    /// Frames per sync; the mode's own number if not given.
     pub burst: Option<u32>,
-    /// IPv6.
+    /// True for IPv6.
     pub v6: bool,
     /// Source addresses and ports.
     pub src: FlowRange,
-    /// As it was typed.
+    /// Source range as typed.
     pub src_text: String,
     /// Destination addresses and ports.
     pub dst: FlowRange,
-    /// As it was typed.
+    /// Destination range as typed.
     pub dst_text: String,
     /// Source MAC address; the port's own if not given.
     pub src_mac: Option<[u8; 6]>,
     /// Destination MAC address.
     pub dst_mac: [u8; 6],
-    /// Threads; with more than one, each has a queue of its own.
+    /// Number of threads; with more than one, each has a queue of its own.
     pub threads: usize,
-    /// Processors to use; 0 is all.
+    /// Number of processors to use; 0 for all.
     pub cpus: Option<usize>,
-    /// Processor of the first thread; further ones go to the following processors.
+    /// Processor of the first thread; further threads go to the following processors.
     pub affinity: Option<usize>,
-    /// Between two reports.
+    /// Time between two reports.
     pub report: Duration,
-    /// Before starting; if not given, until the link is up, but not for ever.
+    /// Time to wait before the start; if not given, until the link is up, with a limit.
     pub wait_link: Option<Duration>,
-    /// Receiving ends after a second of silence.
+    /// True to end after a second without frames.
     pub exit_idle: bool,
-    /// Frames per second of all threads together.
+    /// Frames per second, summed over all threads.
     pub rate: Option<u64>,
     /// Bits of [`options`].
     pub options: u32,
-    /// Bytes of virtio-net header.
+    /// Length of the virtio-net header, bytes.
     pub vnet: usize,
-    /// Capture whose first frame is sent.
+    /// Capture whose first frame is sent repeatedly.
     pub packet_file: Option<PathBuf>,
-    /// Capture that is replayed.
+    /// Replay of a capture.
     pub replay: Option<ReplayConfig>,
-    /// Slots of a frame.
+    /// Number of slots per frame.
     pub frags: usize,
-    /// Most bytes of a slot.
+    /// Greatest number of bytes per slot.
     pub frag_size: Option<usize>,
-    /// Bytes of framing in the bandwidth.
+    /// True to count framing bytes in the bandwidth.
     pub framing: bool,
-    /// Say Mpps rather than pps.
+    /// True to report Mpps rather than pps.
     pub normalize: bool,
-    /// How much to tell of oneself.
+    /// Verbosity.
     pub verbose: u8,
-    /// `-C`: slots and rings.
+    /// Slots and rings (`-C`).
     pub rings: Option<[u32; 4]>,
-    /// Latency percentiles.
+    /// True to report latency percentiles.
     pub latency: bool,
-    /// A result document on standard output.
+    /// True for a result document on standard output.
     pub json: bool,
-    /// Events on standard output, a line each.
+    /// True for events on standard output, one JSON document per line.
     pub ndjson: bool,
-    /// Lines.
+    /// Style of the lines.
     pub style: Style,
-    /// How threads wait.
+    /// Wait mode of the threads.
     pub wait: WaitMode,
-    /// The run in the frames' marks; drawn at random if not given.
+    /// Run number in the frames' marks; drawn at random if not given.
     pub run: Option<u16>,
 }
 
 impl Default for Config {
-    /// No port yet.
+    /// A configuration without a port.
     fn default() -> Self {
         Self::new("")
     }
 }
 
 impl Config {
-    /// The defaults of netmap's pkt-gen.
+    /// Makes a configuration with the defaults of netmap's pkt-gen.
     #[must_use]
     pub fn new(port: &str) -> Self {
         let range = |addr: [u8; 4]| FlowRange { addrs: (IpAddr::from(addr), IpAddr::from(addr)), ports: (1234, 1234) };
@@ -199,25 +199,25 @@ impl Config {
         }
     }
 
-    /// Whether a bit of [`options`] is set.
+    /// True if a bit of [`options`] is set.
     #[must_use]
     pub fn has(&self, option: u32) -> bool {
         self.options & option != 0
     }
 
-    /// Frames a sync.
+    /// Frames per sync.
     #[must_use]
     pub fn burst(&self) -> u32 {
         Pace::burst(self.rate.unwrap_or(0), self.burst.unwrap_or(self.mode.burst))
     }
 
-    /// Whether frames come from a capture.
+    /// True if frames come from a capture.
     #[must_use]
     pub fn captured(&self) -> bool {
         self.packet_file.is_some() || self.replay.is_some()
     }
 
-    /// Whether frames carry time-stamps.
+    /// True if frames carry time-stamps.
     #[must_use]
     pub fn stamps(&self) -> bool {
         self.latency || self.has(options::TS)

@@ -1,10 +1,10 @@
-//! `-X`: frames in hexadecimal, as netmap's pkt-gen shows them.
+//! `-X`: frames in hexadecimal, in the format of netmap's pkt-gen.
 
 use super::output::Output;
 use linerate_ring::Frame;
 use std::fmt::Write as _;
 
-/// Prints a slot's bytes under a line that says where they lie.
+/// Prints a slot's bytes under a line with their position.
 pub(super) fn dump(output: &Output, ring: &str, cursor: u32, flags: u16, frame: &Frame<'_>) {
     output.line(&text(ring, cursor, flags, &frame.to_vec()));
 }

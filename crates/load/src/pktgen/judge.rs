@@ -1,4 +1,4 @@
-//! Whether a run holds: what failed it, what was left out of it, what one should know.
+//! Verdict on a run: failures, parts left out, and remarks.
 
 use super::modes::Role;
 use super::name;
@@ -8,21 +8,21 @@ use crate::check::Received;
 use linerate_port::DropReason;
 use linerate_result::{Ledger, Outcome};
 
-/// Bytes around each frame on a wire: FCS, preamble, start delimiter, gap.
+/// Bytes around each frame on a wire: FCS, preamble, start delimiter, inter-frame gap.
 const FRAMING: u64 = 24;
 
-/// What is to be said of a run, a line each.
+/// Verdict on a run, in lines.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
-    /// Why it failed.
+    /// Failures.
     pub(super) failed: Vec<String>,
-    /// What of it did not take place; the rest is good.
+    /// Parts that did not take place; the rest is good.
     pub(super) partial: Vec<String>,
-    /// What one should know.
+    /// Remarks.
     pub(super) notes: Vec<String>,
-    /// Why nothing was measured, if no frame was sent or none came; among what failed.
+    /// Reason why nothing was measured, if no frame was sent or none arrived; it is among the failures.
     pub(super) idle: Option<String>,
-    /// Why its rate cannot be true.
+    /// Reason why the rate cannot be true.
     pub(super) impossible: Option<String>,
 }
 
@@ -36,7 +36,7 @@ impl Verdict {
     }
 }
 
-/// Judges a run by its ledger, by what its checks found and by what its ports say.
+/// Judges a run by its ledger, by its checks and by the state of its ports.
 pub(super) fn judge(facts: &Facts<'_>, x: &Progressed, ledger: &Ledger, received: Option<&Received>) -> Verdict {
     let mut verdict = Verdict::default();
     for done in facts.main.iter().map(|worked| &worked.done) {
@@ -67,7 +67,7 @@ pub(super) fn judge(facts: &Facts<'_>, x: &Progressed, ledger: &Ledger, received
         ));
     }
     for port in facts.ports {
-        // A full disk, a damaged file: what the link's state alone does not say.
+        // Such as a full disk or a damaged file, which the link's state alone does not tell.
         verdict.failed.extend(port.trouble().map(|trouble| format!("{}: {trouble}", port.info().name)));
         if let Some(rate) = port.info().rate
             && let Some(excess) = beyond(rate, x)
@@ -81,7 +81,7 @@ pub(super) fn judge(facts: &Facts<'_>, x: &Progressed, ledger: &Ledger, received
     verdict
 }
 
-/// Why nothing was measured, if nothing moved.
+/// Reason why nothing was measured, if no frame moved.
 fn still(facts: &Facts<'_>, x: &Progressed, ledger: &Ledger) -> Option<String> {
     let list = |terms: &std::collections::BTreeMap<String, u64>| {
         let parts: Vec<_> = terms.iter().filter(|(_, n)| **n > 0).map(|(reason, n)| format!("{reason} {n}")).collect();
@@ -106,7 +106,7 @@ fn still(facts: &Facts<'_>, x: &Progressed, ledger: &Ledger) -> Option<String> {
     echoes.filter(|(_, n)| *n == 0).map(|_| format!("none of {sent} pings was answered"))
 }
 
-/// What the checks found.
+/// Adds the findings of the checks.
 fn arrived(facts: &Facts<'_>, x: &Progressed, r: &Received, verdict: &mut Verdict) {
     let alone = facts.far.is_none() && facts.common.config.mode.role == Role::Receiver;
     if r.spoiled() > 0 {
@@ -129,8 +129,8 @@ fn arrived(facts: &Facts<'_>, x: &Progressed, r: &Received, verdict: &mut Verdic
     }
 }
 
-/// The rate on the wire if it is more than the link can carry: framing included, shortest frames filled up. The first
-/// and the last frame may stand outside the time measured, so a short run is given a millisecond.
+/// Rate on the wire if it is more than the link can carry, with framing, and short frames padded. The first and the
+/// last frame may lie outside the time measured, so a millisecond is added.
 fn beyond(rate: u64, x: &Progressed) -> Option<f64> {
     let bits = 8.0 * float(x.bytes.max(60 * x.frames) + FRAMING * x.frames);
     let seconds = float(x.usec) / 1e6;

@@ -1,4 +1,4 @@
-//! Whether what was asked for can be done on the ports that were opened.
+//! Checks of the configuration against the ports that were opened.
 
 use super::config::Config;
 use super::run::Refusal;
@@ -49,7 +49,7 @@ pub(super) fn check(config: &Config, ports: &[Port]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Checks how frames are cut into slots of a ring, and says how.
+/// Checks the division of frames into slots of a ring, and returns it.
 pub(super) fn cut(config: &Config, ring: &TxRing) -> Result<Cut, Refusal> {
     let (usable, longest) = (ring.usable(), config.sizes.longest() + config.vnet);
     let cut = Cut { slots: config.frags, most: config.frag_size.unwrap_or(usable).min(usable) };
@@ -64,13 +64,13 @@ pub(super) fn cut(config: &Config, ring: &TxRing) -> Result<Cut, Refusal> {
     Ok(cut)
 }
 
-/// How many processors the threads may use.
+/// Number of processors that the threads may use.
 pub(super) fn cpus_used(config: &Config) -> usize {
     let all = linerate_rt::cpus().len();
     config.cpus.filter(|n| *n > 0).unwrap_or(if config.cpus == Some(0) { all } else { config.threads.min(all) })
 }
 
-/// The processors that each thread may run on; empty is any.
+/// Processors that each thread may run on; empty for any.
 pub(super) fn places(config: &Config) -> Result<Vec<Vec<usize>>, Refusal> {
     let all = linerate_rt::cpus();
     let refuse = |text: String| Err(Refusal::Usage(text));

@@ -1,7 +1,7 @@
 //! pkt-gen: netmap's packet generator and receiver, flag for flag, with every frame accounted for.
 //!
-//! One file holds one function of `-f` ([`MODES`]), which is a [`Machine`](linerate_rt::Machine) a thread; [`run`]
-//! opens the port, starts the threads, reports while they run, and settles the ledger.
+//! Each function of `-f` ([`MODES`]) has a file, and is a [`Machine`](linerate_rt::Machine) per thread; [`run`] opens
+//! the port, starts the threads, reports while they run, and settles the ledger.
 
 mod address;
 mod captured;

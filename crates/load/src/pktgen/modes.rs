@@ -1,53 +1,53 @@
-//! The functions that `-f` names.
+//! Functions that `-f` names.
 
 use super::job::{Job, Lane, Setup};
 use super::{ping, pong, rx, rxseq, tx, txseq};
 use linerate_port::Info;
 
-/// What a mode's threads do with a port; it chooses words and lines.
+/// Role of a mode's threads at a port, which selects the words of the reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// They send.
+    /// The threads send.
     Sender,
-    /// They receive.
+    /// The threads receive.
     Receiver,
-    /// Both.
+    /// The threads do both.
     Other,
 }
 
-/// One function.
+/// A function of `-f`.
 #[derive(Debug)]
 pub struct Mode {
-    /// Its name after `-f`.
+    /// Name after `-f`.
     pub name: &'static str,
-    /// What it does.
+    /// Description of the mode.
     pub about: &'static str,
-    /// Which way.
+    /// Role of its threads.
     pub role: Role,
-    /// Frames a sync, unless `-b` says otherwise.
+    /// Frames per sync, unless `-b` gives another number.
     pub burst: u32,
-    /// Whether there can be but one thread.
+    /// True if there can be only one thread.
     pub single: bool,
-    /// What is done at the far port, if that is of this process too (`Config::to`).
+    /// Mode at the far port, if that is opened by this process too (`Config::to`).
     pub(super) far: Option<&'static Mode>,
-    /// A thread's work over its queues.
+    /// Function that makes a thread's work over its queues.
     pub(super) job: fn(&Setup, Vec<Lane>) -> Box<dyn Job>,
 }
 
 impl Mode {
-    /// Whether it makes frames.
+    /// True if the mode makes frames.
     #[must_use]
     pub fn sends(&self) -> bool {
         self.role == Role::Sender || self.name == "ping"
     }
 
-    /// Whether it receives streams.
+    /// True if the mode receives streams.
     #[must_use]
     pub fn receives(&self) -> bool {
         self.role == Role::Receiver
     }
 
-    /// Queues of a port that it can use.
+    /// Number of a port's queues that it can use.
     #[must_use]
     pub fn queues(&self, info: &Info) -> usize {
         match self.role {

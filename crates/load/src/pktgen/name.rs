@@ -1,11 +1,11 @@
-//! Port names as pkt-gen takes them, made into names that linerate opens.
+//! Conversion of pkt-gen's port names to linerate's.
 
 use super::config::Config;
 use super::run::Refusal;
 use linerate_port::{Link, Port, Spec};
 
-/// What a name after `-i` means, and a line to say so if it is not what was typed: netmap's `null` and `valeS:P`, and
-/// bare names of interfaces, which linerate opens by AF_XDP (TAP interfaces as such).
+/// Port that a name after `-i` means, and a line about it if it differs from the name typed: netmap's `null` and
+/// `valeS:P`, and bare names of interfaces, which linerate opens by AF_XDP (TAP interfaces as such).
 #[must_use]
 pub fn resolve(typed: &str) -> (String, Option<String>) {
     let says = |port: String| {
@@ -22,17 +22,17 @@ pub fn resolve(typed: &str) -> (String, Option<String>) {
     }
 }
 
-/// netmap's switches are called `vale` and something.
+/// True for the name of a netmap switch: `vale` with a suffix.
 fn is_vale(switch: &str) -> bool {
     switch.len() > "vale".len() && switch.starts_with("vale")
 }
 
-/// Whether a port has a link that takes its time to come up.
+/// True if a port has a link that needs time to come up.
 pub(super) fn is_physical(port: &str) -> bool {
     ["xdp:", "packet:", "netmap:", "tap:"].iter().any(|kind| port.starts_with(kind))
 }
 
-/// A line about a port whose link is down: nobody is at the other end of a cable, or the interface has no carrier.
+/// A line about a port whose link is down: the cable has no peer, or the interface no carrier.
 pub(super) fn alone(port: &Port) -> Option<String> {
     let name = &port.info().name;
     if port.link() == Link::Up || name.starts_with("pcap:") {
@@ -55,9 +55,9 @@ pub(super) fn alone(port: &Port) -> Option<String> {
     Some(format!("{name}: {why}"))
 }
 
-/// The name with what `-C` asks for as options.
+/// Port name with the rings of `-C` as options.
 pub(super) fn with_rings(config: &Config, port: &str) -> Result<String, Refusal> {
-    // A receiver reads a capture; it makes none.
+    // A receiver reads a capture file instead of making one.
     let reads = config.mode.receives()
         && port.starts_with("pcap:")
         && ![",mode=", ",out="].iter().any(|key| port.contains(key));

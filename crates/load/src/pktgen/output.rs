@@ -1,19 +1,19 @@
-//! Where lines go: results to one stream, remarks to the other, each line at once and whole.
+//! Output of lines: results to one stream, remarks to the other, each line at once and whole.
 
 use linerate_port::path::shown;
 use linerate_rt::{Stop, wall};
 use std::io::{ErrorKind, Write};
 use std::sync::{Mutex, PoisonError};
 
-/// What a broken pipe ends a program with.
+/// Signal that a broken pipe ends a program with.
 const SIGPIPE: u8 = 13;
 
 /// Two streams of lines. Threads may share it.
 pub struct Output {
     streams: Mutex<Streams>,
-    /// Asked when nobody reads any more.
+    /// Stop that is requested when the reader is gone.
     stop: Stop,
-    /// Standard output is for documents: lines go where remarks go.
+    /// True if standard output is for documents: lines then go to the stream of remarks.
     documents: bool,
 }
 
@@ -23,8 +23,8 @@ struct Streams {
 }
 
 impl Output {
-    /// Results to `out`, remarks to `log`; when `documents` is set, `out` gets documents only. When the reader of `out` is
-    /// gone, `stop` is asked.
+    /// Sends results to `out`, remarks to `log`; when `documents` is set, `out` gets documents only. When the reader of
+    /// `out` is gone, `stop` is requested.
     #[must_use]
     pub fn new(out: Box<dyn Write + Send>, log: Box<dyn Write + Send>, documents: bool, stop: &Stop) -> Self {
         Self { streams: Mutex::new(Streams { out, log }), stop: stop.clone(), documents }
@@ -33,25 +33,26 @@ impl Output {
     fn write(&self, to_out: bool, text: &str) {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         let to = if to_out { &mut streams.out } else { &mut streams.log };
-        // A port's name may hold the name of a file, in any octets.
+        // A port's name may hold the name of a file, of any bytes.
         let written = writeln!(to, "{}", shown(text)).and_then(|()| to.flush());
-        // What else goes wrong is noted by whoever made the stream.
+        // Other failures are recorded by the owner of the stream.
         if to_out && written.is_err_and(|e| e.kind() == ErrorKind::BrokenPipe) {
             self.stop.ask(SIGPIPE);
         }
     }
 
-    /// A result.
+    /// Prints a result line.
     pub fn line(&self, text: &str) {
         self.write(!self.documents, text);
     }
 
-    /// A document, or an event, in JSON.
+    /// Prints a document, or an event, in JSON.
     pub fn document(&self, text: &str) {
         self.write(true, text.trim_end_matches('\n'));
     }
 
-    /// A remark, as netmap's programs make it: time, function, line. (Scripts look for the function's name.)
+    /// Prints a remark in the format of netmap's programs: time, function, line. (Scripts look for the function's
+    /// name.)
     pub fn remark(&self, function: &str, line: u32, text: &str) {
         let now = wall();
         self.write(

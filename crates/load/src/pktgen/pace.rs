@@ -1,12 +1,12 @@
 //! A rate in frames per second, kept exactly.
 //!
-//! Frame k may leave at start + k / rate. The count of frames due is computed from the start each time, in integers, so
-//! nothing drifts: who was late catches up, who sleeps too long sends what became due meanwhile.
+//! Frame k may be sent at start + k / rate. The number of frames due is computed from the start each time, in integers,
+//! so that nothing drifts: a late sender catches up.
 
 /// Lets frames pass at a rate, a burst at a time.
 #[derive(Clone, Debug)]
 pub struct Pace {
-    /// Frames per second; 0 is as fast as they go.
+    /// Frames per second; 0 for as fast as possible.
     rate: u64,
     burst: u32,
     start: Option<u64>,
@@ -14,21 +14,21 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// At `rate` frames per second, or unlimited when it is 0. As in netmap's pkt-gen the burst is cut to a 300th of the
-    /// rate.
+    /// Makes a pace of `rate` frames per second, or without limit when it is 0. As in netmap's pkt-gen the burst is at
+    /// most a 300th of the rate.
     #[must_use]
     pub fn new(rate: u64, burst: u32) -> Self {
         Self { rate, burst: Self::burst(rate, burst), start: None, passed: 0 }
     }
 
-    /// The burst at a rate.
+    /// Burst at a rate.
     #[must_use]
     pub fn burst(rate: u64, burst: u32) -> u32 {
         let most = if rate == 0 { u64::from(burst) } else { rate / 300 };
         burst.min(u32::try_from(most).unwrap_or(u32::MAX)).max(1)
     }
 
-    /// Frames that may leave now, at most a burst. The first call sets the start.
+    /// Number of frames that may be sent now, at most a burst. The first call sets the start.
     #[inline]
     pub fn allowance(&mut self, now: u64) -> u32 {
         if self.rate == 0 {
@@ -41,13 +41,13 @@ impl Pace {
         u32::try_from(due).unwrap_or(u32::MAX).min(self.burst)
     }
 
-    /// So many left.
+    /// Records that frames were sent.
     #[inline]
     pub fn pass(&mut self, frames: u32) {
         self.passed += u64::from(frames);
     }
 
-    /// When the next frame may leave; None if it may at once.
+    /// Time at which the next frame may be sent; `None` if it may at once.
     #[must_use]
     pub fn next(&self) -> Option<u64> {
         if self.rate == 0 {
@@ -63,7 +63,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// A sender that looks exactly when it may, and one that looks at odd times, both send rate · time.
+    /// A sender that polls exactly at the due times, and one that polls at odd times, both send rate · time.
     #[test]
     fn the_count_is_exact_at_any_time() {
         for (rate, burst) in [(1, 512), (7, 1), (299, 512), (1_000_000, 512), (14_880_952, 256), (3_333_333, 100)] {

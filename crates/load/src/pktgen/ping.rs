@@ -1,7 +1,7 @@
-//! `-f ping`: sends, waits for the echo, and tells how long it took.
+//! `-f ping`: sends, waits for the echo, and reports the round trip time.
 //!
-//! Without a rate the next burst leaves when all echoes of the one before are there, or have been waited for in vain.
-//! The time a frame left is kept here, under its sequence, so that frames of 60 bytes will do.
+//! Without a rate the next burst is sent when all echoes of the one before have arrived, or timed out. The time of
+//! sending is kept here, by sequence, so that frames of 60 bytes suffice.
 
 use super::job::{Done, Job, Lane, Setup, Tally, histogram};
 use super::modes::{Mode, Role};
@@ -26,9 +26,9 @@ pub(super) const MODE: Mode = Mode {
     job: |setup, lanes| Box::new(Ping::new(setup, lanes)),
 };
 
-/// How long an echo is waited for.
+/// Time limit for an echo, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
-/// Frames whose time of leaving is kept: those on their way at a time, at most.
+/// Number of frames whose time of sending is kept: greatest number in flight.
 const KEPT: usize = 1 << 16;
 
 struct Ping {
@@ -44,9 +44,9 @@ struct Ping {
     sent: u64,
     echoed: u64,
     events: u64,
-    /// When each frame left, by its sequence; 0 once its echo came.
+    /// Time of sending of each frame, by its sequence; 0 once its echo arrived.
     left_at: Vec<u64>,
-    /// When the last one left.
+    /// Time at which the last frame was sent.
     last: u64,
     times: Option<(u64, u64)>,
     all: Histogram<u64>,
@@ -64,7 +64,7 @@ struct Window {
     count: u64,
     least: u64,
     sum: u64,
-    /// By the highest bit of the ns.
+    /// Counts by the highest bit of the ns.
     buckets: [u64; 64],
 }
 
@@ -101,7 +101,7 @@ impl Ping {
         usize::try_from(sequence).unwrap_or(0) % KEPT
     }
 
-    /// Looks for echoes; gives how many came.
+    /// Receives echoes; returns their number.
     fn receive(&mut self) -> u32 {
         let Some(rx) = &mut self.rx else { return 0 };
         rx.sync();
@@ -115,7 +115,7 @@ impl Ping {
             let bytes = frame.to_vec();
             let Some(mark) = Mark::of(&bytes, self.layout) else { continue };
             let left = &mut self.left_at[Self::place(mark.sequence)];
-            // Neither one's own twice, nor a damaged one.
+            // Neither a repeated echo nor a damaged one.
             if mark.sequence >= self.sent || *left == 0 || self.check.received().corrupt > corrupt {
                 continue;
             }
@@ -129,7 +129,7 @@ impl Ping {
         n
     }
 
-    /// Sends what may leave now; gives how many did.
+    /// Sends the frames that may be sent now; returns their number.
     fn send(&mut self, now: u64) -> u32 {
         let answered = self.echoed == self.sent || now >= self.last + PATIENCE_NS;
         if !self.paced && !answered {
@@ -211,7 +211,7 @@ impl Job for Ping {
         if let Some(rx) = self.rx.take() {
             rx::settle(&mut echoes, 0, rx);
         }
-        // Echoes are other frames than those sent: they make no ledger with them.
+        // Echoes are other frames than those sent: they have no place in the ledger.
         done.received = echoes.received;
         done.queues.append(&mut echoes.queues);
         done.count("ping.echoes", self.echoed);
@@ -233,7 +233,7 @@ impl Window {
         self.buckets[ns.max(1).ilog2() as usize] += 1;
     }
 
-    /// netmap's two lines, when it is time for them, or at the `end`.
+    /// netmap's two lines, when they are due, or at the `end`.
     fn lines(&mut self, now: u64, end: bool) -> Vec<String> {
         if self.since == 0 {
             self.since = now;

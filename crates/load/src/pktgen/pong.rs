@@ -1,4 +1,4 @@
-//! `-f pong`: sends back what comes, source and destination addresses exchanged.
+//! `-f pong`: sends arriving frames back, with source and destination addresses exchanged.
 
 use super::job::{Done, Job, Lane, Setup, Tally};
 use super::modes::{Mode, Role};
@@ -19,7 +19,7 @@ pub(super) const MODE: Mode = Mode {
     job: |setup, lanes| Box::new(Pong::new(setup, lanes)),
 };
 
-/// All that has come is sent back at once, unless `-b` says otherwise.
+/// All arrived frames are sent back at once, unless `-b` gives a limit.
 const ALL: u32 = 65_536;
 
 struct Pong {
@@ -30,9 +30,9 @@ struct Pong {
     left: u64,
     sent: u64,
     events: u64,
-    /// The last slot was not the last of its frame.
+    /// True if the last slot was not the last of its frame.
     in_chain: bool,
-    /// Echoes wait for room.
+    /// True if echoes wait for room.
     full: bool,
     times: Option<(u64, u64)>,
     stopped: bool,
@@ -58,7 +58,7 @@ impl Pong {
         }
     }
 
-    /// Copies what came into the transmit ring; gives the slots taken from the receive ring.
+    /// Copies arrived frames into the transmit ring; returns the number of slots taken from the receive ring.
     fn echo(&mut self) -> u32 {
         let (Some(tx), Some(rx)) = (&mut self.tx, &mut self.rx) else { return 0 };
         let mut from = rx.ring.batch(self.burst);
@@ -70,7 +70,7 @@ impl Pong {
             taken += 1;
             let Some((frame, slot)) = from.frame(i) else { continue };
             let mut echo = to.frame(put);
-            // Both rings lie in one region, so their buffers have one size.
+            // Both rings are in one region, so their buffers have one size.
             if !echo.copy_from(&frame) {
                 continue;
             }
@@ -91,7 +91,7 @@ impl Pong {
     }
 }
 
-/// Exchanges MAC addresses, and IP addresses: neither checksum changes by that.
+/// Exchanges MAC addresses, and IP addresses, which changes no checksum.
 fn exchange(frame: &mut Frame<'_>, len: usize, vnet: usize) {
     let mut head = [0; 64];
     let n = len.min(head.len());
@@ -129,7 +129,7 @@ impl Machine for Pong {
             self.tally.set(self.sent, tx.counters().bytes, self.events);
             self.tally.came(self.sent);
         }
-        // The last sync may have brought room back, which nobody will be woken for any more.
+        // The last sync may have freed slots, and no wake-up will follow for them.
         let waiting = self.rx.as_ref().map_or(0, |rx| rx.ring.available());
         let room = self.tx.as_ref().map_or(0, |tx| tx.ring.free());
         self.full = waiting > 0 && room == 0;
@@ -152,7 +152,7 @@ impl Machine for Pong {
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        // While there is no room, what comes wakes nobody.
+        // While there is no room, arriving frames wake nobody.
         if let Some(rx) = self.rx.as_mut().filter(|_| !self.full) {
             visit(rx);
         }
@@ -174,7 +174,7 @@ impl Job for Pong {
         }
         if let Some(rx) = self.rx {
             rx::settle(&mut done, 0, rx);
-            // What came is not what was sent: it makes no ledger with it.
+            // Arrived frames are not the frames sent: they have no place in the ledger.
             done.ledger.received = None;
             done.ledger.dropped.clear();
             done.ledger.in_flight = 0;

@@ -1,14 +1,14 @@
-//! The lines that netmap's pkt-gen prints, to the letter.
+//! Lines in the exact format of netmap's pkt-gen.
 
 use super::config::Style;
 
-/// Where today's and the older pkt-gen's `main_thread` print from; scripts match the bracket.
+/// Line numbers of `main_thread` in the present and the older pkt-gen; scripts match the bracket.
 const LINE: u32 = 2781;
 const CLASSIC_LINE: u32 = 1418;
-/// Samples of `-A`'s window.
+/// Number of reports in the window of `-A`.
 const WINDOW: usize = 15;
 
-/// What happened between two reports, or in the whole run.
+/// Counts between two reports, or of the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progressed {
     /// Frames.
@@ -17,22 +17,22 @@ pub struct Progressed {
     pub bytes: u64,
     /// Bursts.
     pub events: u64,
-    /// Least room in the rings, slots.
+    /// Least free space in the rings, slots.
     pub min_space: u64,
     /// Time, microseconds.
     pub usec: u64,
-    /// Frames and bytes that were there when that time began.
+    /// Frames and bytes that were present when that time began.
     pub before: (u64, u64),
 }
 
-/// A rate over less time than this, microseconds, would tell of the clock and of one burst.
+/// Shortest time for a rate, microseconds: a shorter one would depend on the clock and on one burst.
 const LEAST_US: u64 = 100;
 
 impl Progressed {
-    /// Frames and bytes a second; why there are none if no time was measured in which they came or went.
+    /// Frames and bytes per second; an error if no time was measured in which frames moved.
     ///
     /// # Errors
-    /// A line.
+    /// One line with the reason.
     pub fn rates(&self) -> Result<(f64, f64), String> {
         let (frames, bytes) = (self.frames.saturating_sub(self.before.0), self.bytes.saturating_sub(self.before.1));
         if self.usec < LEAST_US || frames == 0 {
@@ -43,7 +43,7 @@ impl Progressed {
     }
 }
 
-/// How figures are told.
+/// Formatter of figures.
 #[derive(Clone, Debug)]
 pub struct Teller {
     style: Style,
@@ -54,13 +54,13 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// `framing`: count 24 bytes of it a frame (`-B`); `window`: tell mean and deviation too (`-A`).
+    /// `framing`: count 24 bytes of framing per frame (`-B`); `window`: report mean and deviation too (`-A`).
     #[must_use]
     pub fn new(style: Style, normalize: bool, framing: bool, window: bool) -> Self {
         Self { style, normalize, framing: if framing { 24 * 8 } else { 0 }, window: window.then(Vec::new) }
     }
 
-    /// A number with its prefix and the space before the unit, as netmap's `norm` makes it.
+    /// A number with its prefix and the space before the unit, in the format of netmap's `norm`.
     fn norm(&self, value: f64) -> String {
         if !self.normalize {
             return format!("{value:.0} ");
@@ -75,7 +75,7 @@ impl Teller {
         format!("{value:.3} {prefix}")
     }
 
-    /// The periodic line: which line of `main_thread` it is said to come from, and its text.
+    /// The periodic line: its line number in `main_thread`, and its text.
     pub fn periodic(&mut self, x: &Progressed) -> (u32, String) {
         let usec = x.usec.max(1);
         let pps = (x.frames * 1_000_000 + usec / 2) / usec;
@@ -95,7 +95,7 @@ impl Teller {
         (LINE, text)
     }
 
-    /// Mean and deviation of the last reports' rates, those without frames left out.
+    /// Mean and deviation of the last reports' rates, without those that have no frames.
     fn stats(&mut self, pps: u64) -> String {
         let Some(window) = &mut self.window else { return String::new() };
         if window.len() == WINDOW {

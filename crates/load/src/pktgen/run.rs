@@ -20,37 +20,37 @@ use linerate_wire::MacAddr;
 use std::sync::{Arc, Mutex};
 use thiserror::Error;
 
-/// Why a run did not take place: one line that names the thing and the mend.
+/// Reason why a run did not take place: one line that names the fault and the mend.
 #[derive(Debug, Error)]
 pub enum Refusal {
-    /// A flag, or flags that do not go together.
+    /// A flag is wrong, or flags that do not go together.
     #[error("{0}")]
     Usage(String),
-    /// A port.
+    /// A port could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The system.
+    /// Error of the system.
     #[error("{what}: {source}; free some memory, threads or descriptors")]
     System {
-        /// What was wanted of it.
+        /// Resource that was requested.
         what: &'static str,
-        /// What it said.
+        /// Error of the request.
         source: std::io::Error,
     },
 }
 
 const MS: u64 = 1_000_000;
-/// How long frames on their way are waited for when nothing arrives any more, and at most.
+/// Time without arrivals that ends the drain, and longest time of the drain.
 const QUIET_NS: u64 = 200 * MS;
 const DRAIN_NS: u64 = 2_000 * MS;
-/// How long an interface may take to bring its link up, if `-w` does not say: netmap's default.
+/// Time limit for an interface to bring its link up, if `-w` is not given: netmap's default.
 const LINK_UP_NS: u64 = 2_000 * MS;
-/// How long a far end may take to be there before it is said that nobody is.
+/// Time that a far end may be missing before that is reported.
 const LOOK_NS: u64 = 200 * MS;
 /// Reports over less time than this mean nothing.
 const SHORTEST_REPORT_US: u64 = 10_000;
 
-/// Opens what was asked for, runs it to its end, and gives what came of it.
+/// Opens the ports of a configuration, runs it to its end, and returns the result.
 ///
 /// # Errors
 /// [`Refusal`], before anything was sent.
@@ -58,7 +58,7 @@ pub fn run(config: Config, command: Vec<String>, stop: &Stop, output: &Arc<Outpu
     run_after(config, command, stop, output, || ())
 }
 
-/// The same, and calls `opened` as soon as all ports are open.
+/// Like [`run`], and calls `opened` as soon as all ports are open.
 ///
 /// # Errors
 /// [`Refusal`], before anything was sent.
@@ -79,7 +79,7 @@ pub fn run_after(
     run_on(config, captures, ports, command, stop, output)
 }
 
-/// Captures are looked at before anything is opened.
+/// Captures, which are read before any port is opened.
 #[derive(Default)]
 pub(super) struct Captures {
     packet: Option<Arc<Vec<u8>>>,
@@ -101,7 +101,7 @@ impl Captures {
     }
 }
 
-/// A run on ports that are open: the first is the one that pkt-gen was asked to use, a second one receives.
+/// Runs on open ports: the first is the one that pkt-gen uses, a second one receives.
 pub(super) fn run_on(
     mut config: Config,
     captures: Captures,
@@ -130,7 +130,7 @@ pub(super) fn run_on(
 
     let queues = Team::queues(config.mode, config.threads, &ports[0]);
     let plan = FaultPlan::of(&ports[0].info().name);
-    // The receiver is there first.
+    // The receiver is started first.
     let far = match (ports.get_mut(1), config.mode.far) {
         (Some(port), Some(mode)) => {
             let streams = u16::try_from(queues).unwrap_or(u16::MAX);
@@ -157,7 +157,7 @@ pub(super) fn run_on(
     Ok(settle(facts))
 }
 
-/// A number that tells this run's frames from all others'. 0 would make the first mark all zeros and all ones.
+/// Random number that identifies this run's frames. 0 would make the first mark all zeros and all ones.
 fn random_run() -> u16 {
     u16::try_from(random() % 0xffff).unwrap_or(0) + 1
 }
@@ -176,7 +176,7 @@ fn template(config: &Config, port: &Port) -> Template {
     }
 }
 
-/// The lines at the start.
+/// Prints the lines at the start.
 fn introduce(common: &Common, ports: &[Port]) {
     let (config, output) = (&common.config, &common.output);
     let verb = match config.mode.role {
@@ -228,7 +228,7 @@ fn introduce(common: &Common, ports: &[Port]) {
     }
 }
 
-/// A line about frames that are too short for a mark: who receives them elsewhere can tell nothing by them.
+/// A line about frames that are too short for a mark, which other processes cannot check.
 fn unmarked(common: &Common) -> Option<String> {
     let (config, made) = (&common.config, common.template.payload != Payload::Numbered);
     let (len, needed) = (config.sizes.shortest(), Layout { vnet: 0, v6: config.v6 }.end());
@@ -238,7 +238,7 @@ fn unmarked(common: &Common) -> Option<String> {
     })
 }
 
-/// The lines that older pkt-gens begin with.
+/// Prints the lines that older pkt-gens begin with.
 fn older(common: &Common, port: &Port) {
     let (config, output) = (&common.config, &common.output);
     output.remark("main", 1507, &format!("interface is {}", config.port));
@@ -249,7 +249,7 @@ fn older(common: &Common, port: &Port) {
     output.remark("main", 1700, &format!("mapped {}KB at {address:#x}", bytes >> 10));
 }
 
-/// Waits for `-w` seconds as netmap does, or, if it was not given, until a physical port's link is up.
+/// Waits for `-w` seconds as netmap does, or, without `-w`, until a physical port's link is up.
 fn wait_for_link(config: &Config, ports: &[Port], stop: &Stop, output: &Output) {
     let now = monotonic_ns();
     if let Some(wait) = config.wait_link {
@@ -264,8 +264,8 @@ fn wait_for_link(config: &Config, ports: &[Port], stop: &Stop, output: &Output) 
     output.remark("start_threads", 2501, "Ready...");
 }
 
-/// Waits until the receiver has all that was sent, or nothing comes any more. Foreign frames, and frames that come more
-/// often than they were sent, are none of those.
+/// Waits until the receiver has all frames sent, or no more arrive. Foreign frames, and arrivals in excess of the
+/// frames sent, do not count.
 fn drain(sender: &Team, receiver: &Team) {
     let (start, sent) = (monotonic_ns(), sender.read().frames);
     let reading = receiver.read();
@@ -281,7 +281,7 @@ fn drain(sender: &Team, receiver: &Team) {
     }
 }
 
-/// What is to be done while the threads work.
+/// Timed tasks while the threads work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Task {
     Look,
@@ -305,7 +305,7 @@ impl<'a> Watch<'a> {
         Self { common, teller, sampler: Sampler::new(now), began: now, last: (now, Reading::default()) }
     }
 
-    /// Until all threads have ended. When the time is over, or somebody asks, they are told to end.
+    /// Runs until all threads have ended; they are told to end when the time is over or a stop is requested.
     fn until_ended(mut self, team: &Team, ports: &[Port], stop: &Stop) -> Vec<Sample> {
         let config = &self.common.config;
         let every = u64::try_from(config.report.as_nanos()).unwrap_or(u64::MAX / 2);
@@ -321,7 +321,7 @@ impl<'a> Watch<'a> {
                 team.threads.stop.ask(0);
             }
             let both = [&team.threads.ended, stop];
-            // Once it has been asked, the stop would end each pause at once.
+            // A stop that was requested would end each pause at once.
             pause(if stop.asked() { &both[..1] } else { &both }, timers.next());
             let now = monotonic_ns();
             while let Some((at, task)) = timers.due(now) {
@@ -332,7 +332,7 @@ impl<'a> Watch<'a> {
                     }
                     Task::Report => {
                         self.report(team, now);
-                        // Reports that were missed are not made up for.
+                        // Missed reports are not made up for.
                         timers.add(at + every * ((now - at) / every + 1), Task::Report);
                     }
                     Task::End => team.threads.stop.ask(0),
@@ -373,7 +373,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// The words for this configuration's figures.
+/// Formatter for this configuration's figures.
 pub(super) fn teller(config: &Config) -> Teller {
     Teller::new(config.style, config.normalize, config.framing, config.has(options::PPS_STATS))
 }

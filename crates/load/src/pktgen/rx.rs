@@ -1,4 +1,4 @@
-//! `-f rx`: receives, and checks every byte of what linerate sent.
+//! `-f rx`: receives, and checks every byte of linerate's frames.
 
 use super::config::options;
 use super::dump::dump;
@@ -24,26 +24,26 @@ pub(super) const MODE: Mode = Mode {
     job: |setup, lanes| Box::new(Rx::new(setup, lanes, check(setup))),
 };
 
-/// How long the rest may take when the end was asked for; some ports always have more.
+/// Time limit for the rest after a requested end, nanoseconds; some ports always have more.
 const REST_NS: u64 = 200_000_000;
-/// Silence after which `-W` ends the run.
+/// Time without frames after which `-W` ends the run, nanoseconds.
 const SILENCE_NS: u64 = 1_000_000_000;
 
-/// What looks at the frames.
+/// Check of the frames.
 pub(super) trait Verify: Send {
-    /// A frame in a ring's buffer.
+    /// Checks a frame in a ring's buffer.
     fn frame(&mut self, frame: &Frame<'_>);
-    /// A frame that was put together.
+    /// Checks a frame that was reassembled.
     fn bytes(&mut self, frame: &[u8]);
-    /// Frames and bytes so far, cheaply.
+    /// Frames and bytes so far, at low cost.
     fn counted(&self) -> Received;
-    /// Copies that were sent and have come.
+    /// Number of copies sent that have arrived.
     fn come(&self) -> u64;
-    /// All that is known.
+    /// All counts.
     fn received(&self) -> Received;
-    /// The last frame's time-stamp.
+    /// Time-stamp of the last frame.
     fn stamp(&self) -> Option<u64>;
-    /// Nothing more will come.
+    /// Hands over the last counts; no more frames follow.
     fn settle(&mut self);
 }
 
@@ -76,21 +76,21 @@ impl Verify for Check {
 
 pub(super) struct Rx<V> {
     lanes: Vec<RxLane>,
-    /// One for all queues: a NIC may spread a stream over them.
+    /// One check for all queues: a NIC may spread a stream over them.
     check: V,
     burst: u32,
-    /// Frames still wanted.
+    /// Number of frames still wanted.
     left: u64,
     events: u64,
     first: Option<u64>,
-    /// Frames and bytes that were there at that moment.
+    /// Frames and bytes that were present at that time.
     before: (u64, u64),
     last: u64,
     exit_idle: bool,
-    /// Told to end: what is in the rings is still taken, but not for ever.
+    /// Time limit after a requested end: frames in the rings are still taken until then.
     until: Option<u64>,
     latency: Option<Histogram<u64>>,
-    /// Tells when frames arrived, to the moment; read only if latency is measured.
+    /// Clock for the exact time of arrival; read only if latency is measured.
     clock: Clock,
     tally: Arc<Tally>,
     dump: Option<Arc<Output>>,
@@ -99,7 +99,7 @@ pub(super) struct Rx<V> {
 struct RxLane {
     index: u16,
     queue: RxQueue,
-    /// Where frames of several slots are put together.
+    /// Buffer in which frames of several slots are reassembled.
     whole: Vec<u8>,
 }
 
@@ -131,7 +131,7 @@ impl<V: Verify> Rx<V> {
     }
 }
 
-/// A checker that knows as much of the streams as this process does.
+/// Makes a check that knows as much of the streams as this process does.
 fn check(setup: &Setup) -> Check {
     let config = &setup.config;
     let run = setup.streams.map(|_| setup.run).or(config.run);
@@ -151,7 +151,7 @@ fn check(setup: &Setup) -> Check {
 }
 
 impl RxLane {
-    /// Dumps what is about to be taken.
+    /// Dumps the frames that will be taken next.
     #[cold]
     fn show(&mut self, most: u32, output: &Output) {
         let ring = format!("rx{}", self.index);
@@ -169,10 +169,10 @@ impl RxLane {
         }
     }
 
-    /// Takes the frames that begin in the next `most` slots; gives how many slots there were.
+    /// Takes the frames that begin in the next `most` slots; returns the number of slots.
     #[inline]
     fn take(&mut self, most: u32, check: &mut impl Verify, arrived: u64, latency: &mut Option<Histogram<u64>>) -> u32 {
-        // The last of them may go on behind those slots.
+        // The last frame may extend beyond those slots.
         let mut batch = self.queue.ring.batch(u32::MAX);
         let most = most.min(batch.len());
         let mut at = 0;
@@ -200,8 +200,8 @@ impl RxLane {
     }
 }
 
-/// Puts a frame of several slots together; gives how many, None if its end has not come. What can be no frame is one of no
-/// octets: it has come, and is not as anybody sent it.
+/// Reassembles a frame of several slots; returns their number, or `None` if its end has not arrived. A chain that
+/// cannot be a frame gives a frame of no bytes: it is counted, and fails the check.
 #[cold]
 fn join(batch: &mut RxBatch<'_>, first: u32, whole: &mut Vec<u8>) -> Option<u32> {
     whole.clear();
@@ -237,11 +237,11 @@ impl<V: Verify> Machine for Rx<V> {
             self.last = now;
             self.tell();
         }
-        // At the end of all files nothing more will come.
+        // At the end of all files no more frames follow.
         let over = slots == 0 && self.lanes.iter().all(|lane| lane.queue.ended());
         let silent = self.exit_idle && self.first.is_some() && now >= self.last + SILENCE_NS;
         if self.left == 0 || silent || over || self.until.is_some_and(|until| slots == 0 || now >= until) {
-            // Slots released last go back now, so that the sender sees them.
+            // Slots released last are returned now, so that the sender sees them.
             for lane in &mut self.lanes {
                 lane.queue.sync();
             }
@@ -263,7 +263,7 @@ impl<V: Verify> Machine for Rx<V> {
         }
     }
 
-    /// What has arrived by now is still taken, but no more than the rings hold: a port may always have something.
+    /// Takes the frames that have arrived by now, but no more than the rings hold, since a port may always have more.
     fn stop(&mut self, now: u64) {
         self.until = Some(now + REST_NS);
         let arrived: u64 = self.lanes.iter().map(|lane| u64::from(lane.queue.ring.slots())).sum();
@@ -289,7 +289,7 @@ impl<V: Verify> Job for Rx<V> {
     }
 }
 
-/// Adds what a checker saw to the receiver's side of the ledger.
+/// Adds the counts of a check to the receiver's side of the ledger.
 pub(super) fn account(done: &mut Done, check: &impl Verify) {
     let received = check.received();
     done.frames += received.frames;
@@ -301,7 +301,7 @@ pub(super) fn account(done: &mut Done, check: &impl Verify) {
     done.received.get_or_insert_default().add(&received);
 }
 
-/// Adds a receive queue's counters, and what is left in it, to the receiver's side of the ledger.
+/// Adds a receive queue's counters, and the frames left in it, to the receiver's side of the ledger.
 pub(super) fn settle(done: &mut Done, index: u16, mut queue: RxQueue) {
     queue.refresh();
     let count = queue.counters();

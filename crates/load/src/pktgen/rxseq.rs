@@ -1,4 +1,4 @@
-//! `-f rxseq`: receives frames numbered as netmap's pkt-gen numbers them, checks their UDP checksums and their order.
+//! `-f rxseq`: receives frames with the numbers of netmap's pkt-gen, checks their UDP checksums and their order.
 
 use super::job::Setup;
 use super::modes::{Mode, Role};
@@ -20,7 +20,7 @@ pub(super) const MODE: Mode = Mode {
     job: |setup, lanes| Box::new(Rx::new(setup, lanes, Numbers::new(setup))),
 };
 
-/// Lines about gaps that are printed in a second.
+/// Greatest number of lines about gaps that are printed per second.
 const LINES: u32 = 2;
 
 /// Checks numbered frames.
@@ -28,7 +28,7 @@ struct Numbers {
     vnet: usize,
     counted: Received,
     sequence: Option<Sequence>,
-    /// This second's beginning, and the lines printed in it.
+    /// Begin of this second, and the number of lines printed in it.
     told: (u64, u32),
     scratch: Vec<u8>,
     output: Arc<Output>,
@@ -48,7 +48,7 @@ impl Numbers {
         }
     }
 
-    /// The payload of a UDP frame, and whether its checksum is right or left out.
+    /// Payload of a UDP frame, and true if its checksum is right or left out.
     fn payload(frame: &[u8]) -> Option<(&[u8], bool)> {
         let ethernet = EthernetFrame::new_checked(frame).ok()?;
         let right = |datagram: &UdpDatagram<&[u8]>, verified: bool| datagram.checksum() == 0 || verified;
@@ -69,7 +69,7 @@ impl Numbers {
         }
     }
 
-    /// A frame of this number; its high bits are guessed from the one expected.
+    /// Records a frame of this number; its high bits are inferred from the expected number.
     fn number(&mut self, low: u32) {
         let first = u64::from(low) + (1 << 32);
         let joint = &self.joint;
@@ -90,7 +90,7 @@ impl Numbers {
         let distance = low.wrapping_sub(expected as u32) as i32;
         let full = expected.saturating_add_signed(distance.into());
         let what = match sequence.next(full) {
-            // Where others receive too, what is missing here has come there.
+            // If other threads receive too, the numbers missing here have arrived there.
             _ if self.joint.is_some() => return,
             Order::Next => return,
             Order::Ahead => "GAP",

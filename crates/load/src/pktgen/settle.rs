@@ -1,4 +1,4 @@
-//! What came of a run: the last lines, the ledger and the result document.
+//! Result of a run: the last lines, the ledger and the result document.
 
 use super::judge::judge;
 use super::modes::Role;
@@ -14,7 +14,7 @@ use linerate_result::{
 };
 use std::collections::BTreeMap;
 
-/// What is known when all threads have ended.
+/// Facts known when all threads have ended.
 pub(super) struct Facts<'a> {
     pub(super) common: &'a Common,
     pub(super) command: Vec<String>,
@@ -27,18 +27,18 @@ pub(super) struct Facts<'a> {
     pub(super) signal: Option<u8>,
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// Everything, as it is stored.
+    /// The result document as it is stored.
     pub result: RunResult,
-    /// What the checking side received, if there was one.
+    /// Counts of the checking side, if there was one.
     pub received: Option<Received>,
-    /// Why nothing was measured, if no frame was sent or none came; it is one of the result's reasons.
+    /// Reason why nothing was measured, if no frame was sent or none arrived; it is one of the result's reasons.
     pub idle: Option<String>,
 }
 
-/// Sums what a team's threads did: frames, and the time from the first one's start to the last one's end.
+/// Sums the results of a team's threads: frames, and the time from the first start to the last end.
 fn sum(team: &[Worked]) -> (Progressed, Ledger, Option<Received>, Option<Histogram<u64>>) {
     let (mut x, mut ledger, mut received, mut latency) = (Progressed::default(), Ledger::default(), None, None);
     let (mut first, mut last) = (u64::MAX, 0);
@@ -76,7 +76,7 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
         received = received.or(checked);
         latency = latency.or(timed);
     }
-    // What a faulty port doubled on purpose it sent more often than it was asked to; each frame counts once here.
+    // A frame that a faulty port doubled on purpose counts once in `sent`.
     let doubled = ports.iter().flat_map(Port::raw_counters).filter(|(name, _)| name == "fault_duplicated");
     ledger.doubled = doubled.map(|(_, n)| n).sum();
     ledger.sent = ledger.sent.map(|sent| sent.saturating_sub(ledger.doubled));
@@ -132,7 +132,7 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
     let failures = verdict.failed.clone();
     result.reasons = [verdict.failed, verdict.partial].concat();
     result.signal = facts.signal;
-    // What cannot be true is no result.
+    // A rate that cannot be true is no result.
     let rate = verdict.impossible.map_or_else(|| x.rates().map(|(pps, _)| pps), Err);
     let mut test = Test {
         id: format!("pkt-gen-{}", config.mode.name),

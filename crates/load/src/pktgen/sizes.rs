@@ -3,17 +3,17 @@
 use crate::frame::Dice;
 use std::fmt;
 
-/// Shortest and longest frame that can be asked for, as in netmap's pkt-gen.
+/// Shortest and longest frame that can be requested, as in netmap's pkt-gen.
 pub const LIMITS: std::ops::RangeInclusive<usize> = 16..=65536;
 
-/// Which lengths.
+/// Lengths of the frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sizes {
-    /// All the same.
+    /// All of the same length.
     Fixed(usize),
-    /// At random, from the first to the second.
+    /// Random, from the first to the second.
     Range(usize, usize),
-    /// In turn, as the list says.
+    /// In turn, in the order of the list.
     Mix(Vec<usize>),
 }
 
@@ -21,7 +21,7 @@ impl Sizes {
     /// The simple Internet mix: 7 frames of 60 bytes, 4 of 590 and 1 of 1514.
     pub const IMIX: &[(usize, usize)] = &[(60, 7), (590, 4), (1514, 1)];
 
-    /// A mix of lengths and their weights, spread as evenly as can be: each comes when its share is most overdue.
+    /// Makes a mix of lengths and their weights, spread as evenly as possible: the most overdue length is next.
     #[must_use]
     pub fn mix(weights: &[(usize, usize)]) -> Self {
         let total: usize = weights.iter().map(|(_, weight)| weight).sum();
@@ -38,7 +38,7 @@ impl Sizes {
         Self::Mix(list.collect())
     }
 
-    /// The longest.
+    /// Longest length.
     #[must_use]
     pub fn longest(&self) -> usize {
         match self {
@@ -48,7 +48,7 @@ impl Sizes {
         }
     }
 
-    /// The shortest.
+    /// Shortest length.
     #[must_use]
     pub fn shortest(&self) -> usize {
         match self {
@@ -58,7 +58,7 @@ impl Sizes {
         }
     }
 
-    /// The length of frame `k`.
+    /// Length of frame `k`.
     #[inline]
     pub(crate) fn pick(&self, k: u64, dice: &mut Dice) -> usize {
         match self {
@@ -69,7 +69,7 @@ impl Sizes {
     }
 }
 
-/// As it would be typed.
+/// Writes the lengths as they would be typed.
 impl fmt::Display for Sizes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

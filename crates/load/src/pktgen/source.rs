@@ -1,4 +1,4 @@
-//! What fills a transmit ring: the frames of one stream.
+//! Source of the frames of one stream, which fills a transmit ring.
 
 use super::captured::Replay;
 use super::sizes::Sizes;
@@ -6,18 +6,18 @@ use crate::frame::{Dice, Flows, Heads, Mark, Payload, Template, pattern};
 use linerate_ring::{TxBatch, TxRing, flags};
 use linerate_rt::Clock;
 
-/// How a frame is cut into slots.
+/// Division of a frame into slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// Slots wanted.
+    /// Number of slots wanted.
     pub(super) slots: usize,
-    /// Most bytes of a slot.
+    /// Greatest number of bytes per slot.
     pub(super) most: usize,
 }
 
 impl Cut {
-    /// Bytes of all slots but the last, and slots, of a frame: netmap's arithmetic. It takes more slots than wanted if
-    /// they would be longer than they may be, and fewer if there are not so many bytes.
+    /// Bytes of each slot except the last, and number of slots, for a frame of `len` bytes: netmap's arithmetic. There
+    /// are more slots than wanted if they would be too long, and fewer if there are not so many bytes.
     #[inline]
     #[must_use]
     pub(super) fn of(self, len: usize) -> (usize, usize) {
@@ -32,26 +32,26 @@ impl Cut {
     }
 }
 
-/// What a stream's frames are.
+/// Contents of a stream's frames.
 pub(super) enum Content {
-    /// linerate's own, made from a template.
+    /// linerate's frames, made from a template.
     Made {
-        /// What they have in common.
+        /// Common part of the frames.
         template: Template,
-        /// Their addresses and ports.
+        /// Addresses and ports of the frames.
         flows: Flows,
-        /// The run that the mark names.
+        /// Run number in the mark.
         run: u16,
     },
-    /// These bytes, each time (a capture's first packet).
+    /// These bytes each time (a capture's first packet).
     Copied(Vec<u8>),
-    /// A capture's frames, when their time has come.
+    /// Frames of a capture, at their times.
     Replayed(Box<Replay>),
-    /// Whatever lies in the buffers.
+    /// The present contents of the buffers.
     Rubbish,
 }
 
-/// What was put into a ring.
+/// Amount put into a ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Filled {
     /// Frames.
@@ -67,7 +67,7 @@ pub(super) struct Source {
     vnet: usize,
     cut: Cut,
     sequence: u64,
-    /// Frames left out because the port cannot carry them.
+    /// Number of frames left out because the port cannot carry them.
     too_long: u64,
     prefetch: bool,
     libc_copy: bool,
@@ -75,16 +75,16 @@ pub(super) struct Source {
     scratch: Vec<u8>,
 }
 
-/// Ways to write a frame, told apart once a burst.
+/// Ways to write a frame, selected once per burst.
 enum FrameWriter {
-    /// All alike but for the mark: copy, then write 16 bytes in place. (Patching the template and copying it at once
-    /// would stall: the copy's wide loads cannot be forwarded from the patch's narrow store.)
+    /// Frames that differ only in the mark: copy, then write 16 bytes in place. (Patching the template and copying it
+    /// at once would stall: the copy's wide loads cannot be forwarded from the patch's narrow store.)
     Alike {
         whole: Vec<u8>,
         words: Option<usize>,
         run: u16,
     },
-    /// Headers by length and flow, mark, stamp and pattern written one after the other.
+    /// Frames with headers by length and flow, mark, stamp and pattern written one after the other.
     Varied {
         heads: Heads,
         flows: Box<Flows>,
@@ -97,7 +97,7 @@ enum FrameWriter {
 }
 
 impl Source {
-    /// Frames of these lengths (without virtio-net header), cut so.
+    /// Makes a source of frames of these lengths (without virtio-net header), divided by `cut`.
     #[must_use]
     pub(super) fn new(content: Content, sizes: Sizes, vnet: usize, cut: Cut, seed: u64) -> Self {
         let way = match content {
@@ -132,33 +132,33 @@ impl Source {
         }
     }
 
-    /// Fetches each buffer's line some frames ahead of its use.
+    /// Selects the prefetch of each buffer's line some frames ahead of its use.
     pub(super) fn prefetch(&mut self, on: bool) {
         self.prefetch = on;
     }
 
-    /// Copies with the C library's memcpy where memory is private.
+    /// Selects copies by the C library's memcpy where memory is private.
     pub(super) fn copy_by_libc(&mut self, on: bool) {
         self.libc_copy = on;
     }
 
-    /// Slots of the longest frame.
+    /// Number of slots of the longest frame.
     #[must_use]
     pub(super) fn slots_of_longest(&self) -> usize {
         self.cut.of(self.sizes.longest() + self.vnet).1
     }
 
-    /// When the next frame is due, if frames have times of their own.
+    /// Time at which the next frame is due, if frames have their own times.
     pub(super) fn due(&self) -> Option<u64> {
         if let FrameWriter::Replayed(replay) = &self.way { replay.due() } else { None }
     }
 
-    /// No more frames will come.
+    /// True if no more frames follow.
     pub(super) fn ended(&self) -> bool {
         if let FrameWriter::Replayed(replay) = &self.way { replay.ended() } else { false }
     }
 
-    /// Frames left out because the port cannot carry them.
+    /// Number of frames left out because the port cannot carry them.
     pub(super) fn too_long(&self) -> u64 {
         self.too_long
     }
@@ -168,7 +168,7 @@ impl Source {
         if let FrameWriter::Replayed(replay) = &self.way { Some(replay) } else { None }
     }
 
-    /// Puts up to `most` frames into a ring, as many as it has room for, and commits them.
+    /// Puts up to `most` frames into a ring, as far as it has room, and commits them.
     #[inline]
     pub(super) fn fill(&mut self, ring: &mut TxRing, most: u32, now: u64) -> Filled {
         let one_slot = self.slots_of_longest() == 1;
@@ -183,7 +183,7 @@ impl Source {
                     let mut frame = batch.frame(i);
                     let fits = frame.write(0, whole);
                     debug_assert!(fits, "one slot holds the frame");
-                    // The mark, as `Mark::bytes` has it: the word and its complement.
+                    // The mark in the format of `Mark::bytes`: the word and its complement.
                     let marked = frame.write_u64(words, word) && frame.write_u64(words + 8, !word);
                     debug_assert!(marked, "a marked frame has room for its mark");
                     batch.set(i, whole.len(), 0);
@@ -209,7 +209,7 @@ impl Source {
             let len = match &mut self.way {
                 FrameWriter::Copied(bytes) => bytes.len() + self.vnet,
                 FrameWriter::Replayed(replay) => match replay.peek(now) {
-                    // One that the port cannot carry is skipped, and counted.
+                    // A frame that the port cannot carry is skipped, and counted.
                     Some(len) if len > self.sizes.longest() => {
                         replay.take();
                         self.too_long += 1;
@@ -256,7 +256,7 @@ impl Source {
 }
 
 impl FrameWriter {
-    /// A whole frame into private memory.
+    /// Writes a whole frame into private memory.
     fn write(&mut self, to: &mut [u8], vnet: usize, sequence: u64) {
         let len = to.len();
         match self {
@@ -290,13 +290,13 @@ impl FrameWriter {
     }
 }
 
-/// A captured frame behind a virtio-net header that asks for nothing.
+/// Writes a captured frame behind a virtio-net header that requests nothing.
 fn captured(to: &mut [u8], vnet: usize, bytes: &[u8]) {
     to[..vnet].fill(0);
     to[vnet..].copy_from_slice(bytes);
 }
 
-/// Slots between fetching a buffer and writing it.
+/// Number of slots between prefetching a buffer and writing it.
 const AHEAD: u32 = 4;
 
 #[inline]

@@ -15,7 +15,7 @@ use linerate_port::{FaultPlan, Port};
 use linerate_rt::Waiter;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What all threads of a run have in common.
+/// Common input of all threads of a run.
 pub(super) struct Common {
     pub(super) config: Arc<Config>,
     pub(super) run: u16,
@@ -31,33 +31,33 @@ impl Common {
     }
 }
 
-/// What is known of frames that this process sends.
+/// Facts about the frames that this process sends.
 #[derive(Clone, Copy)]
 pub(super) struct Sent {
     pub(super) streams: u16,
-    /// What is done to them on purpose.
+    /// Faults that are injected.
     pub(super) plan: Option<FaultPlan>,
 }
 
-/// The threads that work on a port, and what they have done so far.
+/// Threads that work on a port, and their counters so far.
 pub(super) struct Team {
     pub(super) threads: team::Team<Done>,
     tallies: Vec<Arc<Tally>>,
-    /// What several receivers' shares of each stream came to.
+    /// Merged shares of several receivers of each stream.
     joint: Option<Arc<Joint>>,
 }
 
-/// What a thread leaves.
+/// Result of a thread.
 pub(super) type Worked = team::Worked<Done>;
 
 impl Team {
-    /// Queues that so many threads use: one thread serves them all, more have one each.
+    /// Number of queues that so many threads use: one thread serves all, several have one each.
     pub(super) fn queues(mode: &Mode, threads: usize, port: &Port) -> usize {
         if threads > 1 || mode.single { threads } else { mode.queues(port.info()) }
     }
 
-    /// Starts so many threads, and returns when all have begun; `places` says on which processors each may run.
-    /// `sender`: the streams that a receiver of frames that this process sends has to expect.
+    /// Starts `threads` threads, and returns when all have begun; `places` holds the processors that each may run on.
+    /// `sender`: facts about the frames for a receiver, if this process sends them.
     pub(super) fn start(
         common: &Common,
         mode: &'static Mode,
@@ -70,7 +70,7 @@ impl Team {
         let queues = Self::queues(mode, threads, port);
         let joint = (mode.receives() && threads > 1).then(Arc::default);
         let streams = sender.as_ref().map(|sender| sender.streams);
-        // Dropped on an error, it ends the threads that run already.
+        // If it is dropped on an error, it ends the threads that already run.
         let mut team = Self { threads: team::Team::new().map_err(system)?, tallies: Vec::new(), joint };
         for k in 0..threads {
             let lanes = (k..queues).step_by(threads).map(|q| Lane {
@@ -84,7 +84,7 @@ impl Team {
                 None => Cut { slots: 1, most: usize::MAX },
             };
             let tally = Arc::new(Tally::new());
-            // A receiver of what this process sends goes on until it is told.
+            // A receiver of this process's frames goes on until it is told to end.
             let share = |all: u64| if streams.is_some() { 0 } else { share(all, threads, k) };
             let setup = Setup {
                 config: common.config.clone(),
@@ -117,7 +117,7 @@ impl Team {
         Ok(team)
     }
 
-    /// What they did so far; the least room since the last reading.
+    /// Sums the counters so far; the least space is since the last reading.
     pub(super) fn read(&self) -> Reading {
         let mut sum = Reading::default();
         for tally in &self.tallies {
@@ -131,7 +131,7 @@ impl Team {
         sum
     }
 
-    /// What each did; waits for their end.
+    /// Waits for the threads' end, and returns their results.
     pub(super) fn join(self) -> Vec<Worked> {
         let mut all = self.threads.join();
         if let (Some(joint), Some(Worked { done, .. })) = (&self.joint, all.first_mut()) {
@@ -144,7 +144,7 @@ impl Team {
     }
 }
 
-/// The `k`th of `n` shares: as even as can be, and all of it. 0, no limit, stays 0.
+/// The `k`th of `n` shares, as even as possible, with nothing left over. 0, no limit, stays 0.
 fn share(all: u64, n: usize, k: usize) -> u64 {
     let (n, k) = (n as u64, k as u64);
     all / n + u64::from(k < all % n)
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(share(0, 3, 0), 0);
     }
 
-    /// A time that was asked for must not be over before a slow thread begins: it once was, over `packet:`.
+    /// Regression: over `packet:` a requested time was over before a slow thread began.
     #[test]
     fn a_team_has_started_when_all_its_threads_are_prepared() {
         static PREPARED: AtomicUsize = AtomicUsize::new(0);

@@ -24,20 +24,20 @@ pub(super) const MODE: Mode = Mode {
     job: |setup, lanes| Box::new(Tx::new(setup, lanes)),
 };
 
-/// How long the last frames may take to be handed back by the port.
+/// Time limit for the port to hand back the last frames, nanoseconds.
 const LINGER_NS: u64 = 100_000_000;
-/// How long a port may take to accept what is in the rings when it was told to stop.
+/// Time limit for a port to accept the frames in the rings after a requested stop, nanoseconds.
 const FLUSH_NS: u64 = 200_000_000;
 
 pub(super) struct Tx {
     lanes: Vec<TxLane>,
     pace: Pace,
     burst: u32,
-    /// Frames still to be put into rings.
+    /// Number of frames still to be put into rings.
     left: u64,
     events: u64,
     times: Option<(u64, u64)>,
-    /// Ends the wait for rings to empty.
+    /// Time at which the wait for rings to empty ends.
     patience: Option<u64>,
     lingers: Option<u64>,
     tally: Arc<Tally>,
@@ -66,7 +66,7 @@ impl TxLane {
     }
 }
 
-/// The frames of one queue.
+/// Source of the frames of one queue.
 pub(super) fn source(setup: &Setup, index: u16) -> Source {
     let config = &setup.config;
     let seed = u64::from(setup.run) << 32 | u64::from(index) << 1;
@@ -87,7 +87,7 @@ pub(super) fn source(setup: &Setup, index: u16) -> Source {
     source
 }
 
-/// The flows of one queue.
+/// Flows of one queue.
 pub(super) fn flows(setup: &Setup, seed: u64) -> Flows {
     let config = &setup.config;
     let (src, dst) = (config.has(options::RANDOM_SRC), config.has(options::RANDOM_DST));
@@ -102,7 +102,7 @@ impl Tx {
             let slots = u32::try_from(source.slots_of_longest()).unwrap_or(u32::MAX);
             Some(TxLane { index: lane.index, queue, source, slots, offered: 0 })
         };
-        // A capture is replayed once, whatever queues there are.
+        // A capture is replayed once, whatever the number of queues.
         let queues = if setup.config.replay.is_some() { 1 } else { usize::MAX };
         Self {
             lanes: lanes.into_iter().take(queues).filter_map(lane).collect(),
@@ -118,7 +118,7 @@ impl Tx {
         }
     }
 
-    /// All that will be offered was: waits until the port has taken it.
+    /// Waits, after all frames were offered, until the port has taken them.
     fn finish(&mut self, now: u64) -> Progress {
         let pending: u32 = self.lanes.iter().map(|lane| lane.queue.ring.pending()).sum();
         if pending > 0 && self.patience.is_none_or(|until| now < until) {
@@ -166,7 +166,7 @@ impl Machine for Tx {
             if lane.source.ended() {
                 self.left = 0;
             }
-            // Slots that have just come back are to be filled before anybody sleeps.
+            // Slots that were just returned are filled before the thread sleeps.
             let held_back = lane.source.due().is_some_and(|at| at > now);
             worked |= most > filled.frames && !held_back && lane.queue.ring.free() >= lane.slots;
         }
@@ -182,7 +182,7 @@ impl Machine for Tx {
         match (self.left, self.lingers, self.patience) {
             (0, Some(at), _) | (0, None, Some(at)) => Some(at),
             (0, None, None) => None,
-            // A rate, or a captured frame's time; a ring that is full is waited for by itself.
+            // A rate, or a captured frame's time; a full ring has its own wake-up.
             _ => self.pace.next().max(self.lanes.iter().filter_map(|lane| lane.source.due()).min()),
         }
     }
@@ -227,7 +227,7 @@ fn refuse(done: &mut Done, reason: &str, frames: u64) {
     *done.ledger.refused.entry(reason.into()).or_default() += frames;
 }
 
-/// Tells of a capture what the port `pcap:` tells of it.
+/// Adds the counts of a capture, as the port `pcap:` reports them.
 fn replayed(done: &mut Done, replay: &Replay) {
     let Counts { truncated, bad, other, .. } = replay.counts();
     if bad > 0 {
@@ -258,7 +258,7 @@ pub(super) fn settle(done: &mut Done, index: u16, queue: &TxQueue, offered: u64)
     *ledger.offered.get_or_insert(0) += offered;
     *ledger.sent.get_or_insert(0) += count.frames;
     for (reason, n) in count.dropped.iter() {
-        // Lost on the way, or not taken at all.
+        // Lost in transit, or not accepted at all.
         let terms = if reason == DropReason::PeerDied.name() || reason == DropReason::NoReceiver.name() {
             &mut ledger.dropped
         } else {
@@ -274,7 +274,7 @@ pub(super) fn settle(done: &mut Done, index: u16, queue: &TxQueue, offered: u64)
     done.count_queue("tx", index, "syscalls", count.syscalls);
 }
 
-/// Whole frames that the port has not taken.
+/// Number of whole frames that the port has not accepted.
 fn pending_frames(queue: &TxQueue) -> u64 {
     let ring = &queue.ring;
     let last = (0..ring.pending()).filter(|i| !ring.pending_word(*i).has(linerate_ring::flags::MOREFRAG));

@@ -1,5 +1,5 @@
-//! `-f txseq`: sends numbered frames as netmap's pkt-gen numbers them: 32 bits, in network order, at the start of the
-//! UDP payload, the checksum right for each. They carry no mark.
+//! `-f txseq`: sends frames with the numbers of netmap's pkt-gen: 32 bits, in network byte order, at the start of the
+//! UDP payload, with the right checksum for each. They carry no mark.
 
 use super::modes::{Mode, Role};
 use super::tx::Tx;

@@ -7,7 +7,7 @@ use linerate_result::{Parameters, Test, Unit};
 use linerate_rt::Stop;
 use std::sync::Arc;
 
-/// pkt-gen, by its flags.
+/// pkt-gen, controlled by its flags.
 pub const WORKLOAD: Workload = Workload::new(
     ("pkt-gen", "frames sent, received or echoed on a port, each accounted for"),
     parameters,

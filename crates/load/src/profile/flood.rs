@@ -1,4 +1,4 @@
-//! A flood of UDP datagrams by the kernel's sockets, flat out or paced: FreeBSD's `netsend`.
+//! A flood of UDP datagrams through the kernel's sockets, at full speed or paced: FreeBSD's `netsend`.
 
 use super::sys::udp::{self, Batch, Errno, To};
 use crate::pktgen::Pace;
@@ -9,35 +9,36 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-/// What to send, where, how fast and how long.
+/// Destination, size, rate and duration of a flood.
 #[derive(Clone, Debug)]
 pub struct Flood {
-    /// Where to.
+    /// Destination.
     pub to: SocketAddr,
-    /// Bytes of payload of a datagram, at most [`Flood::LARGEST`].
+    /// Payload of a datagram, bytes; at most [`Flood::LARGEST`].
     pub payload: u32,
-    /// Datagrams a second, kept exactly; 0 is as fast as they go.
+    /// Datagrams per second, kept exactly; 0 for as fast as possible.
     pub rate: u64,
-    /// How long.
+    /// Duration.
     pub time: Duration,
-    /// Whether the socket is connected, so that the route is looked up once.
+    /// True to connect the socket, so that the route is looked up once.
     pub connected: bool,
-    /// Datagrams a system call: 1 is `send` or `sendto`, more is `sendmmsg`; at most [`Flood::MOST`].
+    /// Datagrams per system call: 1 uses `send` or `sendto`, more use `sendmmsg`; at most [`Flood::MOST`].
     pub batch: u32,
 }
 
 impl Flood {
-    /// Largest payload: what IPv4's and UDP's lengths leave.
+    /// Largest payload that the length fields of IPv4 and UDP permit.
     pub const LARGEST: u32 = 65_507;
-    /// Most datagrams a system call (the kernel's UIO_MAXIOV).
+    /// Greatest number of datagrams per system call (the kernel's UIO_MAXIOV).
     pub const MOST: u32 = 1024;
 }
 
-/// Calls between two looks at whether to stop, when nothing paces.
+/// Number of calls between two checks of the stop, without a rate.
 const STRETCH: u32 = 64;
 
-/// Sends. What was sent, what the kernel refused and why, and the nanoseconds of the calling thread's time that a
-/// datagram took are in the test; what became of them further on, nobody here can know, so nothing counts as received.
+/// Runs a flood. The test has the datagrams sent, those refused by the kernel with the reasons, and the nanoseconds of
+/// the calling thread's time per datagram; nothing counts as received, since the fate of the datagrams further on is
+/// unknown.
 ///
 /// # Errors
 /// The socket cannot be made or connected.
@@ -47,7 +48,7 @@ pub fn flood(order: &Flood, stop: &Stop) -> io::Result<Test> {
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
     let socket = UdpSocket::bind(any)?;
-    // Netsend's default too: to a broadcast address if that is asked for.
+    // As netsend does by default: permits a broadcast address.
     socket.set_broadcast(true)?;
     if order.connected {
         socket.connect(order.to)?;
@@ -80,9 +81,9 @@ pub fn flood(order: &Flood, stop: &Stop) -> io::Result<Test> {
     Ok(sender.into_test(order, now - start, spent_calling, used, &local))
 }
 
-/// Until a time, asleep while it is far and spinning when it is near.
+/// Waits until a time, asleep while it is far and spinning when it is near.
 fn wait(clock: &mut Clock, until: u64, stop: &Stop) {
-    /// A sleeper wakes up to so much late.
+    /// Longest delay of a wake-up, nanoseconds.
     const NEAR: u64 = 200_000;
     loop {
         let left = until.saturating_sub(clock.now());
@@ -97,7 +98,7 @@ fn wait(clock: &mut Clock, until: u64, stop: &Stop) {
     }
 }
 
-/// The calls, and what came of them.
+/// The system calls, and their results.
 struct Sender<'a> {
     socket: &'a UdpSocket,
     data: Vec<u8>,
@@ -116,8 +117,8 @@ impl<'a> Sender<'a> {
         Self { socket, data, to, batch, offered: 0, sent: 0, refused: BTreeMap::new() }
     }
 
-    /// Offers `n` datagrams in one system call. When some of them are sent, the rest were not refused but not tried,
-    /// and is tried again.
+    /// Offers `n` datagrams in one system call. When only some of them are sent, the rest was not refused but not
+    /// tried, and is tried again.
     #[inline]
     fn call(&mut self, n: u32) {
         let mut left = n as usize;
@@ -134,7 +135,7 @@ impl<'a> Sender<'a> {
                     self.sent += sent as u64;
                     left -= sent.min(left);
                 }
-                // An error is about the first of those that are left.
+                // An error belongs to the first of the remaining datagrams.
                 refused => {
                     *self.refused.entry(refused.err().unwrap_or(0)).or_default() += 1;
                     left -= 1;
@@ -229,7 +230,7 @@ mod tests {
         (ledger.offered.unwrap(), ledger.sent.unwrap(), ledger.refused.values().sum())
     }
 
-    /// What the ledger says was sent arrives at a reader with room for it.
+    /// Datagrams counted as sent arrive at a reader with room for them.
     #[test]
     fn what_is_sent_arrives() {
         let reader = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -247,12 +248,13 @@ mod tests {
                 assert_eq!(n, 22);
                 arrived += 1;
             }
-            // 20000 a second for 20 ms are 400, or somewhat more if this thread was late to see the end.
+            // 20000 per second for 20 ms are 400, or somewhat more if this thread noticed the end late.
             assert_eq!(arrived, sent, "connected {connected}, {batch} a call");
         }
     }
 
-    /// Nobody listens: on a connected socket the kernel says so, and it is counted as refused by that name.
+    /// Without a listener the kernel reports it on a connected socket, and the datagram is counted as refused with that
+    /// reason.
     #[test]
     fn what_is_refused_has_its_reason() {
         let nobody = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

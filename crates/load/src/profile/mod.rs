@@ -1,11 +1,11 @@
-//! Where each nanosecond of a packet goes, stage by stage.
+//! Time of a packet in each stage of its path.
 //!
-//! A *column* is one way that a packet can go, measured alone: a [`Test`] with [`Stage`]s and, as
-//! its value, what the whole way takes without any measuring. [`SOURCES`] is the table of who measures columns; one file
-//! and one row add one. [`flood`] is the same call over and over, as fast as it goes or paced.
+//! A *column* is one path of a packet, measured alone: a [`Test`] with [`Stage`]s and, as its value, the time of the
+//! whole path without any measuring. [`SOURCES`] is the table of the sources of columns; one file and one row add one.
+//! [`flood`] repeats the same call as fast as possible or paced.
 //!
-//! What this module refuses to do: it uses no tracer and needs no symbol of the kernel, and it explains no difference
-//! away; a negative one is shown.
+//! Out of scope: no tracer is used, no symbol of the kernel is needed, and no difference is explained away; a negative
+//! one is shown.
 
 #[cfg(target_os = "linux")]
 mod flood;
@@ -22,22 +22,22 @@ use linerate_result::{Repeat, Stage, Test, Unit, parameters};
 use linerate_rt::Stop;
 use std::time::Duration;
 
-/// How columns are measured.
+/// Settings of a measurement of columns.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// Which way the packets go.
+    /// Direction of the packets.
     pub way: Direction,
-    /// Bytes of a frame in memory, Ethernet header included and FCS not: [`SIZES`].
+    /// Frame length in memory, bytes, Ethernet header included and FCS not: [`SIZES`].
     pub size: u32,
-    /// How long each measurement of each round takes.
+    /// Duration of each measurement in each round.
     pub time: Duration,
-    /// Rounds; in each, everything is measured once.
+    /// Number of rounds; in each, everything is measured once.
     pub rounds: u32,
-    /// The processor on which it is measured.
+    /// Processor on which the measurements run.
     pub core: usize,
 }
 
-/// How long one measurement takes, unless a stop cuts it short.
+/// Duration of one measurement, unless a stop cuts it short.
 #[derive(Clone, Copy)]
 struct Span<'a> {
     time: Duration,
@@ -45,7 +45,7 @@ struct Span<'a> {
 }
 
 impl Span<'_> {
-    /// When it is over, if it began then.
+    /// End of a measurement that began at `began`.
     fn until(self, began: u64) -> u64 {
         began.saturating_add(u64::try_from(self.time.as_nanos()).unwrap_or(u64::MAX))
     }
@@ -55,23 +55,23 @@ impl Span<'_> {
     }
 }
 
-/// Frames that can be measured: UDP over IPv4 with at least one byte of payload, and an MTU of 1500.
+/// Frame lengths that can be measured: UDP over IPv4 with at least one byte of payload, and an MTU of 1500.
 pub const SIZES: std::ops::RangeInclusive<u32> = 43..=1514;
 
 /// Ethernet, IPv4 and UDP headers.
 const HEADERS: u32 = 42;
 
-/// Which way packets go.
+/// Direction of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Out.
+    /// Transmit.
     Tx,
-    /// In.
+    /// Receive.
     Rx,
 }
 
 impl Direction {
-    /// The workload of the tests that hold such columns.
+    /// Workload name of the tests that hold such columns.
     #[must_use]
     pub fn workload(self) -> &'static str {
         match self {
@@ -81,38 +81,38 @@ impl Direction {
     }
 }
 
-/// Who measures columns.
+/// A source of columns.
 pub struct Source {
-    /// Its name.
+    /// Name of the source.
     pub name: &'static str,
-    /// Whether it is the system's network and not linerate's own.
+    /// True for the system's network stack, false for linerate's.
     pub kernel: bool,
-    /// The ways of which it measures any.
+    /// Directions that it measures.
     pub ways: &'static [Direction],
-    /// Measures; columns that cannot be measured say why.
+    /// Measures; columns that cannot be measured have the reason.
     pub measure: fn(&Order, &Stop, Tell<'_>) -> Vec<Test>,
 }
 
-/// Is given a line when something new begins.
+/// Function that is called with a line when something new begins.
 pub type Tell<'a> = &'a mut dyn FnMut(&str);
 
-/// All of them, in the order of the table.
+/// All sources, in the order of the table.
 pub const SOURCES: &[Source] = &[
     own::SOURCE,
     #[cfg(target_os = "linux")]
     kernel::SOURCE,
 ];
 
-/// One round's measurement of a whole way, without stamps or cuts.
+/// Measurement of a whole path in one round, without stamps or cuts.
 #[derive(Clone, Copy, Debug)]
 pub struct Whole {
-    /// Nanoseconds a packet.
+    /// Nanoseconds per packet.
     pub ns: f64,
-    /// How long it was measured, seconds.
+    /// Duration of the measurement, seconds.
     pub seconds: f64,
 }
 
-/// A column: its stages and what the whole way took. Whether they agree, [`Test::agreements`] tells.
+/// A column: its stages and the time of the whole path. [`Test::agreements`] tells if they agree.
 #[must_use]
 pub fn column(id: &str, title: &str, order: &Order, stages: Vec<Stage>, wholes: &[Whole]) -> Test {
     let repeat = |whole: &Whole| Repeat {
@@ -126,7 +126,7 @@ pub fn column(id: &str, title: &str, order: &Order, stages: Vec<Stage>, wholes: 
     test
 }
 
-/// A column that was not measured, and why.
+/// A column that was not measured, with the reason.
 #[must_use]
 pub fn missing_column(id: &str, title: &str, order: &Order, why: &str) -> Test {
     Test { skipped: Some(why.to_owned()), ..empty_column(id, title, order) }

@@ -1,13 +1,13 @@
-//! linerate's own stack: the long way, the flow table and the fast path, over a port that swallows what it gets.
+//! linerate's stack: slow path, flow table and fast path, over a port that discards all frames.
 //!
-//! Each stage is measured in two ways, both from the start of a datagram to the end of a stage, less the same to the end
-//! of the stage before. *Time-stamps*: of one batch in [`EVERY`], the processor's counter is read where the stage ends,
-//! and the datagram goes on. *Early return*: all datagrams turn back there. In both a datagram begins when the one before
-//! has ended, by a reading that waits for it; what that costs by itself is taken off.
+//! Each stage is measured by two methods, both from the start of a datagram to the end of a stage, with the same up to
+//! the stage before subtracted. *Time-stamps*: for one batch in [`EVERY`], the processor's counter is read at the end
+//! of the stage, and the datagram goes on. *Early return*: all datagrams are returned there. In both, a datagram begins
+//! when the one before has ended, by a reading that waits for it; the cost of that alone is subtracted.
 //!
-//! A place to look at is not free though nobody looks: what was made up to there has to lie in memory, where the compiler
-//! would have kept it in registers. The whole way is that of the same code with nobody looking; what it takes compiled
-//! without such places is told beside it.
+//! A measuring point is not free even when it is not used: the data made up to there must be in memory, where the
+//! compiler would have kept it in registers. The whole path is measured with the same code and no point in use; its
+//! time when compiled without such points is reported beside it.
 
 use super::{Direction, HEADERS, Order, Source, Span, Tell, Whole, column, missing_column};
 use linerate_result::{How, Stage as Row, Summary, Test, Unit};
@@ -19,7 +19,7 @@ use std::net::Ipv4Addr;
 
 pub(super) const SOURCE: Source = Source { name: "linerate", kernel: false, ways: &[Direction::Tx], measure };
 
-/// A column.
+/// A column of the table.
 struct Column {
     id: &'static str,
     title: &'static str,
@@ -51,23 +51,23 @@ const FAST: &[(Stage, &str)] = &[
 
 /// One batch in so many is stamped.
 const EVERY: usize = 8;
-/// Batches in which every stage has its turn.
+/// Number of batches in which every stage has its turn.
 const LEAST: usize = EVERY * STAGES.len();
 /// Datagrams between two syncs.
 const BATCH: u32 = 256;
 const THERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
-/// Where the datagrams of a batch are looked at.
+/// Measuring point for the datagrams of a batch.
 #[derive(Clone, Copy)]
 enum Look {
     Nowhere,
     /// Read the counter there.
     Stamp(Stage),
-    /// Turn back there.
+    /// Return there.
     Back(Stage),
 }
 
-/// Who looks. All of it is one type, so that stamped, turned back and whole datagrams run the same code.
+/// Probe for all kinds of measurement. It is one type, so that stamped, returned and whole datagrams run the same code.
 struct Looker {
     after: usize,
     back: bool,
@@ -91,7 +91,7 @@ impl Probe for Looker {
 /// A probe for the datagrams of a batch.
 trait Watch: Probe {
     fn new(look: Look) -> Self;
-    /// When it looked.
+    /// Counter value at the measuring point.
     fn at(&self) -> u64;
 }
 
@@ -110,7 +110,7 @@ impl Watch for Looker {
     }
 }
 
-/// Nobody looks, and the compiler knows it.
+/// A probe that does nothing, which the compiler knows.
 impl Watch for () {
     fn new(_: Look) -> Self {}
 
@@ -139,16 +139,16 @@ fn measure(order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {
             Err(why) => missing_column(id, title, order, &why),
         });
     }
-    // Where this thread was before, it may not be any more only if somebody forbade it meanwhile.
+    // The thread ran there before, so this fails only if that was forbidden meanwhile.
     let _ = pin(&before);
     tests
 }
 
-/// What a column came to.
+/// Measurements of a column.
 struct Measured {
     stages: Vec<Row>,
     wholes: Vec<Whole>,
-    /// The whole way as it is compiled without places to look at, nanoseconds.
+    /// Time of the whole path when compiled without measuring points, nanoseconds.
     bare: Vec<f64>,
 }
 
@@ -172,9 +172,9 @@ impl Bed {
         Ok(Self { node, socket, payload: vec![0x55; order.size.saturating_sub(HEADERS) as usize] })
     }
 
-    /// Sends for a time, and until every stage has had its turn; every datagram must go. Of each batch it is told where
-    /// to look at it, and `took` gets what it took, in ticks: to there if it was stamped, else as a whole. Gives
-    /// nanoseconds a tick.
+    /// Sends for a time, and until every stage has had its turn; every datagram must be accepted. `look` gives the
+    /// measuring point of each batch, and `took` gets its time in ticks: up to that point if it was stamped, else of
+    /// the whole batch. Returns nanoseconds per tick.
     fn send<W: Watch>(
         &mut self,
         time: Span<'_>,
@@ -206,14 +206,15 @@ impl Bed {
         scale(ticks0, ns0)
     }
 
-    /// Nanoseconds a datagram that is nowhere looked at, or turns back.
+    /// Nanoseconds per datagram that runs without a measuring point, or returns.
     fn whole<W: Watch>(&mut self, time: Span<'_>, look: Look) -> Result<f64, String> {
         let mut all = Vec::new();
         let scale = self.send::<W>(time, &|_| look, &mut |_, took| all.push(took))?;
         Ok(each(&mut all, scale))
     }
 
-    /// Nanoseconds to the end of each stage, by stamps; to the last one's, the whole way of the batches without.
+    /// Nanoseconds to the end of each stage, by stamps; for the last stage, the whole path of the batches without a
+    /// stamp.
     fn stamps(&mut self, time: Span<'_>, stages: &[(Stage, &str)]) -> Result<Vec<f64>, String> {
         let (_, before) = stages.split_last().ok_or("there are no stages")?;
         let mut all = vec![Vec::new(); stages.len()];
@@ -245,7 +246,7 @@ impl Bed {
             };
             let cuts: Vec<f64> = stages.iter().map(back).collect::<Result<_, _>>()?;
             let stamps = self.stamps(time, stages)?;
-            // What a stop has cut short says nothing.
+            // A round cut short by a stop is discarded.
             if stop.asked() {
                 break;
             }
@@ -267,7 +268,7 @@ impl Bed {
     }
 }
 
-/// What waiting for each datagram's end costs by itself, nanoseconds.
+/// Cost of waiting for each datagram's end alone, nanoseconds.
 fn nothing(time: Span<'_>) -> Result<f64, String> {
     let (ticks0, ns0) = (ticks(), monotonic_ns());
     let until = time.until(ns0);
@@ -282,13 +283,13 @@ fn nothing(time: Span<'_>) -> Result<f64, String> {
     Ok(each(&mut batches, scale(ticks0, ns0)?))
 }
 
-/// Nanoseconds a datagram: the median of batches, which are so short that a neighbour on the processor spoils few.
+/// Nanoseconds per datagram: the median of batches, which are so short that a neighbour on the processor spoils few.
 fn each(batches: &mut [u64], scale: f64) -> f64 {
     batches.sort_unstable();
     batches.get(batches.len() / 2).map_or(f64::NAN, |middle| *middle as f64 * scale / f64::from(BATCH))
 }
 
-/// Nanoseconds a tick, of what has passed since then.
+/// Nanoseconds per tick, over the time since these readings.
 fn scale(ticks0: u64, ns0: u64) -> Result<f64, String> {
     match (ticks().wrapping_sub(ticks0), monotonic_ns().saturating_sub(ns0)) {
         (0, _) | (_, 0) => Err("this processor has no counter to take time-stamps from".into()),

@@ -1,4 +1,4 @@
-//! The kernel's columns as they come on this host: what was cut is verified, or said to be missing.
+//! Tests of the kernel's columns on this host: each cut is verified, or reported as missing.
 
 use super::*;
 use linerate_result::{How, Outcome, RunResult, Timestamp};
@@ -14,7 +14,7 @@ fn measured(way: Direction, size: u32) -> Vec<Test> {
     SOURCES.iter().filter(|s| s.kernel).flat_map(|s| (s.measure)(&order, &stop, &mut |_| ())).collect()
 }
 
-/// Each cut of a column that was measured took exactly what was sent.
+/// Checks that each cut of a measured column counted exactly the packets sent.
 fn check(tests: &[Test]) {
     for test in tests {
         if let Some(why) = &test.skipped {

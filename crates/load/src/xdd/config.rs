@@ -1,56 +1,56 @@
-//! What xdd was asked to do.
+//! Configuration of an xdd run.
 
 use super::pattern::Pattern;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Parts of one that a share of reads is counted in: hundredths of a percent.
+/// Parts of one in which a share of reads is counted: hundredths of a percent.
 pub const WHOLE: u32 = 10_000;
 
-/// A run. Made by [`Config::parse`].
+/// Configuration of a run. Made by [`Config::parse`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// The targets, by their numbers.
+    /// Targets, by their numbers.
     pub targets: Vec<Target>,
-    /// Times that each target's requests are done; with a run time, as often as it allows.
+    /// Number of times that each target's requests are repeated; with a run time, as often as it permits.
     pub passes: u64,
-    /// Between two passes.
+    /// Time between two passes.
     pub pass_delay: Duration,
-    /// How long the run takes.
+    /// Duration of the run.
     pub runtime: Option<Duration>,
-    /// Threads are scheduled before all others.
+    /// True to schedule threads before all others.
     pub priority: bool,
-    /// Memory is locked.
+    /// True to lock memory.
     pub lock: bool,
-    /// What the run is called.
+    /// Identifier of the run.
     pub id: Option<String>,
-    /// A line a target and pass.
+    /// True for a line per target and pass.
     pub verbose: bool,
-    /// Lines of latency percentiles.
+    /// True for lines of latency percentiles.
     pub percentiles: bool,
-    /// Between two signs of life.
+    /// Time between two signs of life.
     pub heartbeat: Option<Duration>,
-    /// Say what would be done, and do nothing.
+    /// True to print what would be done, and do nothing.
     pub dry: bool,
-    /// The first error of any target ends the run.
+    /// True to end the run at the first error of any target.
     pub stop_on_error: bool,
-    /// So many errors end the run.
+    /// Number of errors that end the run.
     pub max_errors: Option<u64>,
-    /// Errors of a target that get a line.
+    /// Number of errors per target that get a line.
     pub errors_told: u64,
-    /// Where lines go rather than to standard output.
+    /// File for lines instead of standard output.
     pub output: Option<PathBuf>,
-    /// Where errors go rather than to standard error.
+    /// File for errors instead of standard error.
     pub errors: Option<PathBuf>,
-    /// A copy of the table, separated by commas.
+    /// File for a copy of the table, separated by commas.
     pub csv: Option<PathBuf>,
-    /// Combined lines are added to this file.
+    /// File to which combined lines are appended.
     pub combined: Option<PathBuf>,
-    /// Which document is printed instead of the table.
+    /// Document that is printed instead of the table.
     pub document: Document,
 }
 
-/// What standard output gets.
+/// Contents of standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Document {
     /// The table.
@@ -58,108 +58,108 @@ pub enum Document {
     Table,
     /// The result document, as of every load.
     Result,
-    /// What fio's `--output-format=json` has.
+    /// A document in the format of fio's `--output-format=json`.
     Fio,
 }
 
-/// One target, and what is done with it.
+/// A target, and the load on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// Its name as it is opened.
+    /// Name as it is opened.
     pub name: String,
-    /// Which of the devices that open under this name; 0 where there is one.
+    /// Index of the device among those that open under this name; 0 if there is one.
     pub unit: usize,
-    /// Reads of [`WHOLE`] requests; the others are writes.
+    /// READs in [`WHOLE`] requests; the others are WRITEs.
     pub reads: u32,
-    /// Octets of a block.
+    /// Bytes per block.
     pub block_size: u64,
-    /// Blocks of a request.
+    /// Blocks per request.
     pub request_blocks: u64,
-    /// What a pass is.
+    /// Amount of data in a pass.
     pub amount: Amount,
-    /// Requests under way at once.
+    /// Number of requests in flight.
     pub depth: u32,
-    /// Where they go.
+    /// Positions of the requests.
     pub seek: Seek,
-    /// Blocks before the first request.
+    /// Number of blocks before the first request.
     pub start: u64,
-    /// Blocks that each pass begins later than the one before.
+    /// Number of blocks by which each pass begins later than the one before.
     pub pass_offset: u64,
-    /// What is written, and expected where contents are verified.
+    /// Data that is written, and expected when contents are verified.
     pub pattern: Pattern,
-    /// What is looked at in what was read.
+    /// Verification of the data read.
     pub verify: Verify,
-    /// O_DIRECT.
+    /// True for O_DIRECT.
     pub direct: bool,
-    /// SG_IO, whatever the device is called.
+    /// True for SG_IO, whatever the name of the device.
     pub sg: bool,
-    /// Writes complete on stable storage only.
+    /// True if writes complete only on stable storage.
     pub sync_write: bool,
-    /// A flush after so many writes.
+    /// Number of writes after which the cache is flushed.
     pub flush_every: Option<u64>,
-    /// No faster than this.
+    /// Limit of the speed.
     pub throttle: Option<Throttle>,
-    /// Where its thread runs.
+    /// Processor of its thread.
     pub cpu: Option<usize>,
-    /// Before the first pass.
+    /// Time before the first pass.
     pub start_delay: Duration,
-    /// Longest time of a pass.
+    /// Time limit of a pass.
     pub time_limit: Option<Duration>,
-    /// The file is deleted at the end.
+    /// True to delete the file at the end.
     pub delete: bool,
 }
 
-/// How much a pass is.
+/// Amount of data in a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// As much as the target has, which needs a run time.
+    /// The whole target, which needs a run time.
     Whole,
-    /// So many requests.
+    /// Number of requests.
     Requests(u64),
-    /// So many octets; the last request is shorter when they are no whole number of requests.
+    /// Number of bytes; the last request is shorter when they are not a whole number of requests.
     Bytes(u64),
 }
 
-/// Where requests go.
+/// Positions of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seek {
-    /// In which order.
+    /// Order of the requests.
     pub way: AccessOrder,
-    /// Blocks from the start offset on in which they stay; all there are if not given.
+    /// Number of blocks, from the start offset, in which they stay; all blocks if not given.
     pub range: Option<u64>,
-    /// What random places follow from.
+    /// Seed of random positions.
     pub seed: u64,
 }
 
-/// In which order requests go over a target.
+/// Order of requests on a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessOrder {
-    /// One behind the other; at the end from the start again.
+    /// One after the other; at the end from the start again.
     Sequential,
-    /// Anywhere, at multiples of their size.
+    /// Random, at multiples of their size.
     Random,
-    /// All to the same place.
+    /// All at the same position.
     Still,
 }
 
-/// What is looked at in what was read.
+/// Verification of the data read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
-    /// Nothing.
+    /// No verification.
     #[default]
     Nothing,
-    /// The first word, which in the sequenced pattern is the request's place.
+    /// The first word, which in the sequenced pattern is the request's position.
     Location,
-    /// Every octet, against the pattern.
+    /// Every byte, against the pattern.
     Contents,
 }
 
-/// A bound on speed.
+/// Limit of the speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Throttle {
-    /// Requests a second.
+    /// Requests per second.
     Requests(f64),
-    /// Octets a second.
+    /// Bytes per second.
     Bytes(f64),
 }
 
@@ -198,7 +198,7 @@ impl Default for Target {
 }
 
 impl Target {
-    /// A target with xdd's defaults: reads of 128 blocks of 1024 octets, one at a time.
+    /// Makes a target with xdd's defaults: reads of 128 blocks of 1024 bytes, one at a time.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
@@ -226,20 +226,20 @@ impl Target {
         }
     }
 
-    /// Octets of a request.
+    /// Bytes per request.
     #[must_use]
     pub fn request_bytes(&self) -> u64 {
         self.block_size * self.request_blocks
     }
 
-    /// Whether anything is written.
+    /// True if anything is written.
     #[must_use]
     pub fn writes(&self) -> bool {
         self.reads < WHOLE
     }
 
-    /// Octets that the target must have for a sequential pass not to begin again at its start; none when a pass is as
-    /// large as the target.
+    /// Size in bytes that the target must have for a sequential pass not to begin again at its start; `None` when a
+    /// pass is as large as the target.
     #[must_use]
     pub fn span(&self) -> Option<u64> {
         let pass = match (self.amount, self.seek.way) {

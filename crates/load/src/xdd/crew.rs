@@ -1,4 +1,4 @@
-//! The targets of one thread.
+//! Targets of one thread.
 
 use super::config::Target;
 use super::engine::{Engine, Open, Request};
@@ -10,9 +10,9 @@ use linerate_rt::{Clock, Machine, Progress, Sleeper, Stop, WaitMode, Waiter, pin
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
-/// Which targets a thread has, and what it needs to know.
+/// Targets of a thread, and its further input.
 pub(super) struct Orders {
-    /// Targets with their numbers; those of one name stand together when one device has several units.
+    /// Targets with their numbers; those of one name are adjacent when one device has several units.
     pub(super) targets: Vec<(usize, Target)>,
     pub(super) cpu: Option<usize>,
     pub(super) priority: bool,
@@ -34,21 +34,21 @@ pub(super) struct Pass {
 #[derive(Clone, Debug)]
 pub(super) struct Device {
     pub(super) number: usize,
-    /// The way to it that was really got.
+    /// Path by which it was actually opened.
     pub(super) path: String,
 }
 
-/// What a thread says.
+/// Message of a thread.
 pub(super) enum Report {
-    /// Its targets are open; and what it could not do.
+    /// Its targets are open; with remarks on what it could not do.
     Ready(Vec<Device>, Vec<String>),
-    /// Why they are not.
+    /// Reason why they are not open.
     Refused(String),
-    /// A pass is over: what each target did.
+    /// A pass is over; with the account of each target.
     Done(Vec<(usize, Account)>),
 }
 
-/// A thread's whole life: opens its targets, does passes as long as it is told to.
+/// Main function of a thread: opens its targets, and does passes as long as it is told to.
 pub(super) fn work(orders: Orders, member: &mut Member, passes: &Receiver<Pass>, reports: &Sender<Report>) {
     let mut notes = Vec::new();
     if let Some(cpu) = orders.cpu
@@ -83,7 +83,7 @@ pub(super) fn work(orders: Orders, member: &mut Member, passes: &Receiver<Pass>,
     }
 }
 
-/// Lanes that are asked in turn.
+/// Lanes that are polled in turn.
 struct Crew {
     lanes: Vec<Lane>,
     devices: Vec<Device>,
@@ -96,7 +96,7 @@ impl Crew {
         let mut engines: Vec<Option<Box<dyn Engine>>> = Vec::new();
         for (k, (number, target)) in orders.targets.iter().enumerate() {
             let trouble = |why: &str| format!("target {number} ({}): {why}", target.name);
-            // The first unit of a device opens all of them.
+            // Opening the first unit of a device opens all of them.
             if target.unit == 0 {
                 let name = &target.name;
                 let rest = &orders.targets[k + 1..];

@@ -23,7 +23,7 @@ pub(super) fn of(facts: &Facts<'_>) -> RunResult {
     run
 }
 
-/// All targets together.
+/// Test of all targets together.
 fn whole(facts: &Facts<'_>) -> Test {
     let row = combined(facts);
     let mut test = test(facts, &facts.all, "xdd".into());

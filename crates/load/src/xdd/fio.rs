@@ -1,5 +1,5 @@
-//! The run as fio 3 prints it with `--output-format=json`: one job that is all targets together, so that scripts which read
-//! fio's figures read these.
+//! The run in the format of fio 3's `--output-format=json`: one job that is all targets together, so that scripts which
+//! read fio's figures can read these.
 
 use super::run::Facts;
 use super::tally::{Tally, float};

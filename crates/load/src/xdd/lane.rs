@@ -1,4 +1,4 @@
-//! One target at work: keeps its queue full, counts and checks what comes back.
+//! Load on one target: keeps its queue full, counts and checks completions.
 
 use super::config::{Target, Throttle, Verify};
 use super::engine::{Ended, Engine};
@@ -10,44 +10,44 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// How long requests under way are waited for once a pass is to end: as long as Linux gives a SCSI command.
+/// Time limit for requests in flight when a pass is to end: as long as Linux gives a SCSI command.
 const DRAIN_NS: u64 = 30_000_000_000;
 
-/// What all threads of a run know.
+/// State shared by all threads of a run.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// Errors so far.
     pub(super) errors: AtomicU64,
-    /// So many errors end the run.
+    /// Number of errors that end the run.
     pub(super) enough: u64,
-    /// The run is to end.
+    /// True if the run is to end.
     pub(super) over: AtomicBool,
-    /// What each target has done so far.
+    /// Counters of each target so far.
     pub(super) live: Vec<Live>,
 }
 
-/// What a target has done so far.
+/// Counters of a target so far.
 #[derive(Debug, Default)]
 pub(super) struct Live {
     pub(super) ops: AtomicU64,
     pub(super) bytes: AtomicU64,
 }
 
-/// A request's place in the queue.
+/// A place in the queue for a request.
 struct Slot {
     request: Request,
     begun: u64,
-    /// Here while the request is not under way.
+    /// Present while the request is not in flight.
     buffer: Option<Buffer>,
-    /// It holds the pattern, which is the same everywhere.
+    /// True if it holds the pattern, which is the same everywhere.
     filled: bool,
 }
 
 /// A target with its queue.
 pub(super) struct Lane {
-    /// Its number.
+    /// Number of the target.
     pub(super) number: usize,
-    /// What came of the pass.
+    /// Account of the pass.
     pub(super) account: Account,
     target: Target,
     engine: Box<dyn Engine>,
@@ -55,23 +55,23 @@ pub(super) struct Lane {
     order: Order,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// Operations under way, a flush included.
+    /// Number of operations in flight, a flush included.
     under_way: usize,
     flushing: bool,
     writes: u64,
     shared: Arc<Shared>,
-    /// Requests and octets of all passes so far.
+    /// Requests and bytes of all passes so far.
     sum: (u64, u64),
-    /// Errors that still get a line.
+    /// Number of errors that still get a line.
     tell: u64,
-    /// When the pass begins; when it has to end.
+    /// Begin of the pass, and its latest end.
     from: u64,
     until: u64,
-    /// Requests of the pass so far, for the throttle.
+    /// Number of requests of the pass so far, for the throttle.
     submitted: u64,
-    /// When the present pass ended its last request.
+    /// Time of the last completion in the present pass.
     last: u64,
-    /// No more requests; those under way are waited for until then.
+    /// Time limit for requests in flight, once no more are submitted.
     drain: Option<u64>,
     done: bool,
 }
@@ -80,7 +80,7 @@ impl Lane {
     /// Gives a target its queue.
     ///
     /// # Errors
-    /// The target's number and what does not fit.
+    /// Target's number and the setting that does not fit.
     pub(super) fn new(
         target: Target,
         number: usize,
@@ -97,7 +97,7 @@ impl Lane {
         let order = Order::new(&target, number, shape.bytes(), block)?;
         let buffer = || {
             let mut buffer = Buffer::new(order.longest());
-            // Memory is had before it is timed.
+            // Memory is touched before the time is measured.
             target.pattern.fill(0, buffer.bytes_mut());
             Some(buffer)
         };
@@ -126,7 +126,7 @@ impl Lane {
         })
     }
 
-    /// Begins a pass at `from`, which ends at `until` if not before.
+    /// Begins a pass at `from`, which ends at `until` at the latest.
     pub(super) fn begin(&mut self, pass: u64, from: u64, until: u64) {
         self.account.clear();
         self.order.begin(pass);
@@ -136,12 +136,12 @@ impl Lane {
         (self.submitted, self.last, self.drain, self.done) = (0, from, None, false);
     }
 
-    /// No more requests.
+    /// Stops submitting requests.
     pub(super) fn stop(&mut self, now: u64) {
         self.drain.get_or_insert(now.saturating_add(DRAIN_NS));
     }
 
-    /// Takes what has ended and submits what there is room for.
+    /// Takes completions and submits requests as far as there is room.
     #[inline]
     pub(super) fn handle(&mut self, now: u64, clock: &mut Clock) -> Progress {
         if self.done {
@@ -173,7 +173,7 @@ impl Lane {
         } else if self.drain.is_some_and(|at| now >= at) {
             self.account.lost = self.under_way as u64;
             self.tell(format!("{} requests did not end within 30 s", self.under_way));
-            // What is still under way may end in the middle of another pass.
+            // A request still in flight may end in the middle of another pass.
             self.shared.over.store(true, Relaxed);
             self.finish();
         }
@@ -184,7 +184,7 @@ impl Lane {
         }
     }
 
-    /// Fills the queue; whether anything was submitted.
+    /// Fills the queue; true if anything was submitted.
     #[inline]
     fn submit(&mut self, clock: &mut Clock) -> bool {
         let before = self.under_way;
@@ -215,7 +215,7 @@ impl Lane {
     #[inline]
     fn begin_request(&mut self, place: u32, request: Request, begun: u64) {
         let slot = &mut self.slots[place as usize];
-        // An engine that kept a failed request's buffer is given another.
+        // An engine that kept a failed request's buffer gets another.
         let mut buffer = slot.buffer.take().unwrap_or_else(|| Buffer::new(self.order.longest()));
         buffer.resize(request.len);
         let lba = request.offset / self.block;
@@ -304,7 +304,7 @@ impl Lane {
         }
     }
 
-    /// When the next request may be submitted.
+    /// Time at which the next request may be submitted.
     #[inline]
     fn not_before(&self) -> u64 {
         let Some(throttle) = self.target.throttle else { return 0 };
@@ -315,7 +315,7 @@ impl Lane {
         self.from.saturating_add(nanos(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)))
     }
 
-    /// When it wants to be asked again although nothing ended.
+    /// Time at which it must be polled again even without a completion.
     pub(super) fn timeout(&self) -> Option<u64> {
         if self.done {
             return None;
@@ -326,7 +326,7 @@ impl Lane {
         Some(end.min(next)).filter(|at| *at < u64::MAX)
     }
 
-    /// What it waits for while requests are under way.
+    /// Visits the objects to wait for while requests are in flight.
     pub(super) fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         if self.under_way > 0 {
             self.engine.waits_for(visit);
@@ -339,7 +339,7 @@ impl Lane {
     }
 }
 
-/// A duration in nanoseconds, as far as they can be added to a time.
+/// Nanoseconds of a duration, limited so that they can be added to a time.
 pub(super) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX / 2)
 }

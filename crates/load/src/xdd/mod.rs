@@ -1,8 +1,8 @@
 //! xdd: block I/O on files, block devices, SCSI devices and LUNs found on a port, flag for flag and column for column.
 //!
-//! [`Config::parse`] reads a command line, [`run`] does what it says. A target is opened by its [kind](engine::kind_of) on the
-//! thread that drives it, and is an [`Engine`](engine::Engine) from then on. Memory is had before a pass begins: a request
-//! costs none.
+//! [`Config::parse`] reads a command line, [`run`] executes it. A target is opened by its [kind](engine::kind_of) on
+//! the thread that drives it, and is an [`Engine`](engine::Engine) from then on. Memory is allocated before a pass
+//! begins; a request allocates none.
 
 mod config;
 mod crew;

@@ -1,4 +1,4 @@
-//! Which request comes next: where it goes, and whether it reads.
+//! Order of requests: position and direction of the next one.
 
 use super::config::{AccessOrder, Amount, Target, WHOLE};
 use super::pattern::scrambled;
@@ -6,22 +6,22 @@ use super::pattern::scrambled;
 /// One request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Request {
-    /// Octets from the target's start.
+    /// Offset from the target's start, bytes.
     pub(super) offset: u64,
-    /// Octets.
+    /// Length, bytes.
     pub(super) len: usize,
-    /// Whether it writes.
+    /// True for a write.
     pub(super) write: bool,
 }
 
-/// The requests of a pass, one after the other. The same target has the same order each time.
+/// Requests of a pass, one after the other. The same target has the same order each time.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     way: AccessOrder,
-    /// Octets of a request, and of the pass's last.
+    /// Bytes per request, and of the last request of a pass.
     len: u64,
     last: u64,
-    /// Where the first pass begins, how much later the next one does, and where the last request has to end.
+    /// Begin of the first pass, shift of each further pass, and end of the last request.
     start: u64,
     pass_offset: u64,
     end: u64,
@@ -30,15 +30,15 @@ pub(super) struct Order {
     seed: u64,
     left: u64,
     at: u64,
-    /// Reads owed, in parts of [`WHOLE`].
+    /// Reads that are due, in parts of [`WHOLE`].
     owed: u32,
 }
 
 impl Order {
-    /// The order for a target of `size` octets in blocks of `block`.
+    /// Makes the order for a target of `size` bytes in blocks of `block` bytes.
     ///
     /// # Errors
-    /// Why there is none: what does not fit, and the mend.
+    /// The setting that does not fit, and the mend.
     pub(super) fn new(target: &Target, number: usize, size: u64, block: u64) -> Result<Self, String> {
         let (name, len) = (&target.name, target.request_bytes());
         let trouble = |why: String| Err(format!("target {number} ({name}): {why}"));
@@ -88,27 +88,27 @@ impl Order {
         })
     }
 
-    /// Octets at most of a request.
+    /// Greatest number of bytes per request.
     pub(super) fn longest(&self) -> usize {
         usize::try_from(self.len).unwrap_or(usize::MAX)
     }
 
-    /// Begins a pass, from 0.
+    /// Begins pass number `pass`, counted from 0.
     pub(super) fn begin(&mut self, pass: u64) {
         let places = (self.end - self.start - self.len).saturating_add(1);
-        // Passes that would begin behind the last place begin again at the first.
+        // A pass that would begin beyond the last position begins at the first again.
         let shift = self.pass_offset.wrapping_mul(pass) % places;
         self.at = self.start + shift;
         self.left = self.requests;
         self.owed = WHOLE / 2;
     }
 
-    /// Whether the pass has no more requests.
+    /// True if the pass has no more requests.
     pub(super) fn ended(&self) -> bool {
         self.left == 0
     }
 
-    /// The next request; none when the pass has no more.
+    /// Next request; `None` when the pass has no more.
     #[inline]
     pub(super) fn next(&mut self) -> Option<Request> {
         self.left = self.left.checked_sub(1)?;

@@ -1,30 +1,30 @@
-//! What is written, and what is expected to be read back.
+//! Data that is written, and expected to be read back.
 
 use linerate_sum::SplitMix64;
 
 /// A data pattern: xdd's `-datapattern`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pattern {
-    /// What it is made of.
+    /// Base of the pattern.
     pub base: Base,
-    /// The upper bits of each word of a sequenced pattern: the bits, and where they stand.
+    /// Upper bits of each word of a sequenced pattern: the bits, and their mask.
     pub prefix: Option<Prefix>,
-    /// All bits the other way.
+    /// True to invert all bits.
     pub inverse: bool,
-    /// A text fills the buffer again and again; otherwise it stands at its start, and zeros follow.
+    /// True if a text fills the buffer repeatedly; otherwise it is at the start, followed by zeros.
     pub replicate: bool,
 }
 
-/// What a pattern is made of.
+/// Base of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// One octet again and again.
+    /// One byte repeated.
     Octet(u8),
-    /// A word for each eight octets that follows from their place on the target and looks like none.
+    /// A pseudo-random word for each eight bytes, computed from their position on the target.
     Random,
-    /// For each eight octets their place on the target, least significant octet first.
+    /// For each eight bytes their position on the target, least significant byte first.
     Sequenced,
-    /// These octets.
+    /// These bytes.
     Text(Vec<u8>),
 }
 
@@ -37,14 +37,14 @@ impl Default for Base {
 /// Upper bits of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
-    /// The bits in their place, zeros below.
+    /// The bits in their position, zeros below.
     pub bits: u64,
-    /// Ones where they stand.
+    /// Mask of these bits.
     pub mask: u64,
 }
 
 impl Prefix {
-    /// From up to 16 hexadecimal digits, the first of which is the most significant; none of anything else.
+    /// Parses up to 16 hexadecimal digits, the first of which is the most significant; `None` for anything else.
     #[must_use]
     pub fn parse(digits: &str) -> Option<Self> {
         let width = u32::try_from(digits.len()).ok().filter(|n| (1..=16).contains(n))? * 4;
@@ -57,13 +57,13 @@ impl Prefix {
 }
 
 impl Pattern {
-    /// Whether it differs from place to place, so that a buffer has to be filled for each write.
+    /// True if it differs from position to position, so that a buffer must be filled for each write.
     #[must_use]
     pub fn moves(&self) -> bool {
         matches!(self.base, Base::Random | Base::Sequenced)
     }
 
-    /// Fills what is written at `offset`, in octets from the target's start.
+    /// Fills the data for a write at `offset`, in bytes from the target's start.
     pub fn fill(&self, offset: u64, buffer: &mut [u8]) {
         match &self.base {
             Base::Octet(octet) => buffer.fill(if self.inverse { !octet } else { *octet }),
@@ -82,8 +82,8 @@ impl Pattern {
         }
     }
 
-    /// The first octet of `got`, read at `offset`, that is not as [`fill`](Self::fill) would have it: where it is, and what
-    /// was expected.
+    /// First byte of `got`, read at `offset`, that differs from the data of [`fill`](Self::fill): its index, and the
+    /// expected byte.
     #[must_use]
     pub fn mismatch(&self, offset: u64, got: &[u8]) -> Option<(usize, u8)> {
         match &self.base {
@@ -127,7 +127,7 @@ impl Pattern {
     }
 }
 
-/// A word for each place, one to one: the first number of SplitMix64 from there.
+/// A word for each position, one to one: the first number of SplitMix64 from there.
 pub(super) fn scrambled(n: u64) -> u64 {
     SplitMix64::nth(n, 0)
 }
@@ -146,7 +146,7 @@ mod tests {
         Pattern { base, ..Pattern::default() }
     }
 
-    /// Disks keep it: it stays as it is.
+    /// Existing disks hold it, so it must not change.
     #[test]
     fn the_random_pattern_is_that_of_earlier_versions() {
         let got = filled(&of(Base::Random), 0, 16);

@@ -19,21 +19,21 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why a run did not take place: one line that names the thing and the mend.
+/// Reason why a run did not take place: one line that names the fault and the mend.
 #[derive(Debug, Error)]
 pub enum Refusal {
-    /// A flag, or a target.
+    /// A flag or a target is wrong.
     #[error("{0}")]
     Usage(String),
-    /// The system.
+    /// Error of the system.
     #[error("{what}: {source}; free some memory, threads or descriptors")]
     System {
-        /// What was wanted of it.
+        /// Resource that was requested.
         what: &'static str,
-        /// What it said.
+        /// Error of the request.
         source: std::io::Error,
     },
-    /// It was told to stop while its targets were being opened.
+    /// A stop was requested while its targets were being opened.
     #[error("stopped before all targets were open")]
     Stopped,
 }
@@ -43,20 +43,20 @@ pub enum Refusal {
 pub struct Finished {
     /// The result document, without its environment.
     pub result: RunResult,
-    /// What fio would have said of it.
+    /// The result in fio's format.
     pub fio: serde_json::Value,
-    /// What each target did in all passes, by its number.
+    /// Accounts of the targets over all passes, by their numbers.
     pub targets: Vec<Account>,
-    /// What all did.
+    /// Account of all targets.
     pub all: Account,
 }
 
-/// What is measured of all passes.
+/// Measurements of all passes.
 pub(super) struct Facts<'a> {
     pub(super) config: &'a Config,
     pub(super) command: Vec<String>,
     pub(super) start: Timestamp,
-    /// The ways to the targets that were really got.
+    /// Targets with the paths by which they were actually opened.
     pub(super) devices: Vec<Device>,
     pub(super) accounts: Vec<Account>,
     pub(super) all: Account,
@@ -70,18 +70,18 @@ pub(super) struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// Processor time in per cent of one processor, over what was measured.
+    /// Processor time in per cent of one processor, over the time measured.
     pub(super) fn cpu_percent(&self) -> f64 {
         percent(self.cpu.0 + self.cpu.1, self.all.elapsed_ns)
     }
 }
 
-/// How often a thread that waits for others looks around.
+/// Interval at which a thread that waits for others polls.
 const LOOK: Duration = Duration::from_millis(50);
-/// Samples are taken so often.
+/// Interval of samples.
 const SAMPLE: Duration = Duration::from_secs(1);
 
-/// Runs what was asked for to its end. `open` opens targets, on the threads that will drive them.
+/// Runs a configuration to its end. `open` opens targets, on the threads that will drive them.
 ///
 /// # Errors
 /// [`Refusal`], before anything was read or written.
@@ -97,7 +97,7 @@ pub fn run(
     let crews = Crews::start(config, open, stop)?;
     let (devices, mut notes) = match crews.ready(stop) {
         Ok(ready) => ready,
-        // What still waits for a server is left to the end of the process.
+        // Threads that still wait for a server are left to the end of the process.
         Err(Refusal::Stopped) => return Err(Refusal::Stopped),
         Err(refusal) => {
             crews.end();
@@ -148,7 +148,7 @@ pub fn run(
     })
 }
 
-/// The lines at the start.
+/// Prints the lines at the start.
 fn introduce(config: &Config, streams: &mut Streams) {
     if let Some(id) = &config.id {
         streams.line(&format!("ID for this run, '{id}'"));
@@ -166,7 +166,7 @@ fn introduce(config: &Config, streams: &mut Streams) {
     }
 }
 
-/// Does all passes.
+/// Runs all passes.
 fn passes(facts: &mut Facts<'_>, crews: &Crews, stop: &Stop, streams: &mut Streams) {
     let config = facts.config;
     streams.line(HEADER);
@@ -200,7 +200,7 @@ fn passes(facts: &mut Facts<'_>, crews: &Crews, stop: &Stop, streams: &mut Strea
             facts.accounts[*number].follow(account);
         }
         facts.all.follow(&all);
-        // A pass that could end the run is not waited after.
+        // No delay follows a pass that may be the last.
         if config.pass_delay > Duration::ZERO && (config.runtime.is_some() || pass + 1 < config.passes) {
             pause(&[stop], Some(monotonic_ns().saturating_add(nanos(config.pass_delay)).min(end)));
         }
@@ -208,7 +208,7 @@ fn passes(facts: &mut Facts<'_>, crews: &Crews, stop: &Stop, streams: &mut Strea
     facts.samples = watch.sampler.into_samples();
 }
 
-/// The lines at the end.
+/// Prints the lines at the end.
 fn conclude(facts: &Facts<'_>, streams: &mut Streams) {
     let config = facts.config;
     if config.dry {
@@ -239,13 +239,13 @@ fn conclude(facts: &Facts<'_>, streams: &mut Streams) {
     }
 }
 
-/// The row of all targets.
+/// Row of all targets.
 pub(super) fn combined(facts: &Facts<'_>) -> Row {
     let depth = facts.config.targets.iter().map(|target| u64::from(target.depth)).sum();
     Row::of("         Combined".into(), facts.config.targets.len(), depth, &facts.all, facts.cpu_percent())
 }
 
-/// A target's share of the process's time, by requests, in per cent of one processor.
+/// Share of a target in the process's time, by requests, in per cent of one processor.
 fn share(spent: Duration, account: &Account, all: &Account) -> f64 {
     spent.as_secs_f64() * float(account.ops()) / float(all.ops().max(1)) * 100.0
         / (float(account.elapsed_ns.max(1)) / 1e9)
@@ -255,7 +255,7 @@ fn percent(spent: Duration, ns: u64) -> f64 {
     if ns == 0 { 0.0 } else { spent.as_secs_f64() * 100.0 / (float(ns) / 1e9) }
 }
 
-/// The threads of a run, each with what it is told by and what it tells by.
+/// Threads of a run, each with its channel of passes and its channel of reports.
 struct Crews {
     team: Team<()>,
     ends: Vec<(Sender<Pass>, Receiver<Report>)>,
@@ -288,8 +288,8 @@ impl Crews {
         Ok(Self { team, ends, shared })
     }
 
-    /// Waits until all targets are open; gives them in order, and remarks. Threads that still wait for a server or a login
-    /// when it is told to stop are left to the end of the process.
+    /// Waits until all targets are open; returns them in order, and remarks. Threads that still wait for a server or a
+    /// login when a stop is requested are left to the end of the process.
     fn ready(&self, stop: &Stop) -> Result<(Vec<Device>, Vec<String>), Refusal> {
         let (mut devices, mut notes, mut refused) = (Vec::new(), Vec::new(), None);
         for (_, reports) in &self.ends {
@@ -318,10 +318,10 @@ impl Crews {
         }
     }
 
-    /// Has a pass done; what each target did in it. `look` is called now and then.
+    /// Runs a pass; returns each target's account. `look` is called now and then.
     fn pass(&self, pass: Pass, mut look: impl FnMut()) -> BTreeMap<usize, Account> {
         for (passes, _) in &self.ends {
-            // A thread that has gone is missed when its report is.
+            // A thread that has ended is noticed when its report is missing.
             let _ = passes.send(pass);
         }
         let mut done = BTreeMap::new();
@@ -343,7 +343,7 @@ impl Crews {
         done
     }
 
-    /// Lets all threads end, and waits for that.
+    /// Lets all threads end, and waits for them.
     fn end(self) {
         drop(self.ends);
         self.team.join();
@@ -353,8 +353,8 @@ impl Crews {
 /// Targets that a thread drives, with their numbers.
 type Numbered = Vec<(usize, Target)>;
 
-/// Which targets have a thread together: the units of one device; beside that, targets are spread over as many threads as
-/// there are processors, unless they are told theirs.
+/// Distribution of targets to threads: the units of one device have one thread; otherwise targets are spread over as
+/// many threads as there are processors, unless they are assigned one.
 fn crews(targets: &[Target]) -> Vec<(Option<usize>, Numbered)> {
     let mut devices: Vec<Numbered> = Vec::new();
     for (number, target) in targets.iter().enumerate() {
@@ -376,10 +376,10 @@ fn crews(targets: &[Target]) -> Vec<(Option<usize>, Numbered)> {
     crews.into_iter().map(|((cpu, _), targets)| (cpu, targets)).collect()
 }
 
-/// Looks at a pass while it lasts.
+/// Observes a pass while it lasts.
 struct Watch {
     began: u64,
-    /// Of requests.
+    /// Sampler of requests.
     sampler: Sampler,
     beat: u64,
 }

@@ -1,4 +1,4 @@
-//! Where lines go.
+//! Output streams of a run.
 
 use super::config::{Config, Document};
 use linerate_rt::Stop;
@@ -6,10 +6,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What a broken pipe ends a program with.
+/// Signal that a broken pipe ends a program with.
 const SIGPIPE: u8 = 13;
 
-/// The streams of a run.
+/// Output streams of a run.
 pub struct Streams {
     /// Documents, or lines when there is no document.
     out: Box<dyn Write + Send>,
@@ -20,11 +20,11 @@ pub struct Streams {
     csv: Option<Named>,
     combined: Option<Named>,
     documents: bool,
-    /// Asked when nobody reads any more.
+    /// Stop that is requested when the reader is gone.
     stop: Stop,
 }
 
-/// A file that a flag names, and the first thing that went wrong with it.
+/// A file that a flag names, and its first error.
 struct Named {
     flag: &'static str,
     path: PathBuf,
@@ -49,10 +49,10 @@ impl Named {
 }
 
 impl Streams {
-    /// Opens the files that the configuration names beside these two streams.
+    /// Opens the files that the configuration names, in addition to these two streams.
     ///
     /// # Errors
-    /// The flag, the file, and what the system says of it.
+    /// The flag, the file, and the error of the system.
     pub fn open(
         config: &Config,
         out: Box<dyn Write + Send>,
@@ -74,7 +74,7 @@ impl Streams {
         })
     }
 
-    /// A line of the table, or about it.
+    /// Writes a line of the table, or about it.
     pub(super) fn line(&mut self, text: &str) {
         match &mut self.output {
             Some(file) => file.line(text),
@@ -83,12 +83,12 @@ impl Streams {
         }
     }
 
-    /// A remark that is no result.
+    /// Writes a remark that is not a result.
     pub(super) fn remark(&mut self, text: &str) {
         let _ = writeln!(self.log, "{text}");
     }
 
-    /// An error of a request.
+    /// Writes an error of a request.
     pub(super) fn error(&mut self, text: &str) {
         match &mut self.errors {
             Some(file) => file.line(text),
@@ -96,17 +96,17 @@ impl Streams {
         }
     }
 
-    /// A line of comma-separated values.
+    /// Writes a line of comma-separated values.
     pub(super) fn csv(&mut self, text: &str) {
         self.csv.iter_mut().for_each(|file| file.line(text));
     }
 
-    /// A line about all targets.
+    /// Writes a line about all targets.
     pub(super) fn combined(&mut self, text: &str) {
         self.combined.iter_mut().for_each(|file| file.line(text));
     }
 
-    /// Files that could not be written, each with the first thing that went wrong, in one line.
+    /// Files that could not be written, each with its first error, in one line.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         let files = [&self.output, &self.errors, &self.csv, &self.combined].into_iter().flatten();
@@ -118,12 +118,13 @@ impl Streams {
         (!lines.is_empty()).then(|| format!("{}; give files that can be written", lines.join(", ")))
     }
 
-    /// A document.
+    /// Prints a document.
     pub fn document(&mut self, text: &str) {
         self.print(text.trim_end());
     }
 
-    /// Whoever made the stream notes what goes wrong with it; who cannot be told results need not make more.
+    /// Prints a line. Failures are recorded by the owner of the stream; without a reader of the results the run is
+    /// stopped.
     fn print(&mut self, text: &str) {
         let written = writeln!(self.out, "{text}").and_then(|()| self.out.flush());
         if written.is_err_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {

@@ -1,43 +1,43 @@
-//! The lines that xdd prints: a row a target and pass, each target's average, and all together.
+//! Lines that xdd prints: a row per target and pass, each target's average, and all together.
 
 use super::tally::{Account, float};
 use hdrhistogram::Histogram;
 
-/// The line above the rows.
+/// Heading of the rows.
 pub(super) const HEADER: &str =
     "                     T  Q       Bytes      Ops    Time      Rate      IOPS   Latency     %CPU  OP_Type    ReqSize";
 
-/// The same for a file of comma-separated values.
+/// Heading for a file of comma-separated values.
 pub(super) const CSV_HEADER: &str = ",Target,Q,Bytes,Ops,Time,Avg Rate,IOPS,Latency,Percent CPU,OP_Type,ReqSize";
 
 /// A row before it is written.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// What it is about, in 17 letters.
+    /// Label of the row, 17 characters.
     pub(super) what: String,
-    /// The target's number, or how many there are.
+    /// Number of the target, or number of targets.
     pub(super) target: usize,
-    /// Requests under way at once.
+    /// Number of requests in flight.
     pub(super) depth: u64,
     bytes: u64,
     ops: u64,
-    /// Seconds.
+    /// Duration, seconds.
     seconds: f64,
-    /// Megabytes (10^6) a second.
+    /// Megabytes (10^6 bytes) per second.
     pub(super) rate: f64,
-    /// Requests a second.
+    /// Requests per second.
     pub(super) iops: f64,
-    /// Milliseconds that a request took, the mean.
+    /// Mean time per request, milliseconds.
     latency: f64,
     /// Processor time in per cent of one processor.
     pub(super) cpu: f64,
     operation: &'static str,
-    /// Octets of a request, the mean.
+    /// Mean bytes per request.
     size: u64,
 }
 
 impl Row {
-    /// What an account comes to. What nothing was measured of is -1, as in xdd.
+    /// Makes the row of an account. Values that were not measured are -1, as in xdd.
     pub(super) fn of(what: String, target: usize, depth: u64, account: &Account, cpu: f64) -> Self {
         let (ops, bytes, seconds) = (account.ops(), account.bytes(), float(account.elapsed_ns) / 1e9);
         let any = ops > 0 && account.elapsed_ns > 0;
@@ -68,7 +68,7 @@ impl Row {
         )
     }
 
-    /// The same, separated by commas.
+    /// The row separated by commas.
     pub(super) fn csv(&self) -> String {
         let Self { what, target, depth, bytes, ops, seconds, rate, iops, latency, cpu, operation, size } = self;
         format!(
@@ -78,7 +78,7 @@ impl Row {
     }
 }
 
-/// Quantiles of a distribution, in microseconds.
+/// Line of quantiles of a distribution, in microseconds.
 pub(super) fn percentiles(what: &str, latency: &Histogram<u64>) -> Option<String> {
     if latency.is_empty() {
         return None;

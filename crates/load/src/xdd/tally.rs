@@ -1,22 +1,22 @@
-//! What a target's requests came to.
+//! Counts of a target's requests.
 
 use hdrhistogram::Histogram;
 
-/// The longest latency that is told from longer ones: a minute.
+/// Longest latency that is distinguished: a minute.
 const LONGEST_NS: u64 = 60_000_000_000;
 
-/// One direction of a target, over a pass or the whole run.
+/// Counts of one direction of a target, over a pass or the whole run.
 #[derive(Clone, Debug)]
 pub struct Tally {
     /// Requests that succeeded.
     pub ops: u64,
-    /// Octets that they moved.
+    /// Bytes transferred by successful requests.
     pub bytes: u64,
-    /// What those that succeeded took in all, ns.
+    /// Total time of successful requests, ns.
     pub total_ns: u64,
     /// Requests that failed.
     pub errors: u64,
-    /// From submission to completion, ns, of those that succeeded, to three digits.
+    /// Time from submission to completion of successful requests, ns, to three digits.
     pub latency: Histogram<u64>,
 }
 
@@ -37,7 +37,7 @@ impl Tally {
         self.latency.saturating_record(ns.max(1));
     }
 
-    /// Adds another's.
+    /// Adds another tally.
     pub(super) fn add(&mut self, other: &Self) {
         self.ops += other.ops;
         self.bytes += other.bytes;
@@ -46,44 +46,44 @@ impl Tally {
         self.latency.add(&other.latency).expect("both have the same bounds");
     }
 
-    /// Forgets all.
+    /// Resets all counts.
     pub(super) fn clear(&mut self) {
         (self.ops, self.bytes, self.total_ns, self.errors) = (0, 0, 0, 0);
         self.latency.reset();
     }
 }
 
-/// What a target did in a pass, or in the whole run.
+/// Account of a target in a pass, or in the whole run.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     /// Reads.
     pub reads: Tally,
     /// Writes.
     pub writes: Tally,
-    /// Reads whose content was not as expected.
+    /// Number of reads whose contents were not as expected.
     pub miscompares: u64,
-    /// From the first submission to the last completion, ns.
+    /// Time from the first submission to the last completion, ns.
     pub elapsed_ns: u64,
-    /// Requests that had not ended when they were waited for no longer.
+    /// Number of requests that had not ended at the time limit.
     pub lost: u64,
-    /// The first errors, a line each.
+    /// First errors, one per line.
     pub told: Vec<String>,
 }
 
 impl Account {
-    /// Requests that succeeded.
+    /// Number of requests that succeeded.
     #[must_use]
     pub fn ops(&self) -> u64 {
         self.reads.ops + self.writes.ops
     }
 
-    /// Octets that they moved.
+    /// Bytes transferred by successful requests.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.reads.bytes + self.writes.bytes
     }
 
-    /// Requests that failed, moved wrong data, or did not end.
+    /// Number of requests that failed, moved wrong data, or did not end.
     #[must_use]
     pub fn errors(&self) -> u64 {
         self.reads.errors + self.writes.errors + self.miscompares + self.lost
@@ -97,7 +97,7 @@ impl Account {
         both
     }
 
-    /// What xdd calls this kind of work, done or tried.
+    /// Name in xdd for the operations done or tried.
     #[must_use]
     pub fn operation(&self) -> &'static str {
         let [reads, writes] = [&self.reads, &self.writes].map(|tally| tally.ops + tally.errors);
@@ -114,7 +114,7 @@ impl Account {
         self.elapsed_ns += next.elapsed_ns;
     }
 
-    /// Adds what another target did at the same time: the longest time counts.
+    /// Adds the account of another target of the same time: the longest time counts.
     pub(super) fn beside(&mut self, other: &Self) {
         self.add(other);
         self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
@@ -128,7 +128,7 @@ impl Account {
         self.told.extend_from_slice(&other.told);
     }
 
-    /// Forgets all, and keeps the memory.
+    /// Resets all counts, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.reads.clear();
         self.writes.clear();
@@ -137,7 +137,7 @@ impl Account {
     }
 }
 
-/// A count as a float, to 53 bits.
+/// Converts a count to a float, to 53 bits.
 #[expect(clippy::cast_precision_loss, reason = "see above")]
 pub(super) fn float(n: u64) -> f64 {
     n as f64

@@ -6,7 +6,7 @@ use crate::workload::{ParameterRow, Workload, command_line, nothing_needed};
 use linerate_result::{Parameters, Test, Unit};
 use linerate_rt::Stop;
 
-/// xdd, by those of its flags that take one value or none.
+/// xdd, controlled by those of its flags that take one value or none.
 pub const WORKLOAD: Workload = Workload::new(
     ("xdd", "block I/O on files, devices, NBD exports and LUNs"),
     parameters,

@@ -22,7 +22,7 @@ fn checksums_are_made_right_and_nothing_else_is_touched() {
         let mut frame = whole.clone();
         let end = PacketHeaders::from_ethernet_slice(&whole).unwrap().payload.slice().as_ptr() as usize;
         let end = end - whole.as_ptr() as usize;
-        // UDP's checksum is 2 before its payload, TCP's 4.
+        // UDP's checksum is 2 bytes before its payload, TCP's 4.
         let udp = PacketHeaders::from_ethernet_slice(&whole).unwrap().transport.unwrap().udp().is_some();
         let at = end - if udp { 2 } else { 4 };
         frame[at] ^= 0x55;
@@ -99,8 +99,8 @@ fn a_capture_without_frames_ends_and_one_that_is_none_is_refused() {
     }
 }
 
-/// Of all datagrams that differ in one word one has a sum of zero, which says that there is none: it is sent as all ones
-/// (RFC 768). Of TCP it is sent as it is.
+/// Of all datagrams that differ in one word one has a sum of zero, which would mean no checksum: it is sent as all ones
+/// (RFC 768). TCP's is sent unchanged.
 #[test]
 fn a_udp_checksum_of_zero_is_made_ones_and_a_tcp_one_is_not() {
     for (mut frame, at) in frames().into_iter().zip([40, 50, 64]) {

@@ -1,4 +1,4 @@
-//! What is checked when all flags are known.
+//! Checks that need the values of all flags.
 
 use super::Command;
 use super::Scope::{Makes, Marks, Threads};
@@ -11,7 +11,7 @@ use crate::pktgen::config::{Config, options};
 use crate::pktgen::sizes::Sizes;
 
 impl State {
-    /// The run that flags have asked for, but for what is left out of it.
+    /// Makes the command of the flags; flags without effect are left out with a remark.
     pub(super) fn finish(mut self, mut left_out: Vec<String>) -> Result<Command, String> {
         let config = &mut self.config;
         config.port = self.port.ok_or("no port; give one with -i, as -i cable:lab{1")?;
@@ -45,7 +45,7 @@ impl State {
         Ok(Command::Run(Box::new(self.config)))
     }
 
-    /// How a capture is replayed, if one is.
+    /// Settings of the replay, if there is one.
     pub(super) fn replay(&self) -> Result<Option<ReplayConfig>, String> {
         let Self { config, capture, interface, loops, speed, .. } = self;
         let Some(path) = capture else {
@@ -66,7 +66,7 @@ impl State {
     }
 }
 
-/// Takes those bits of `-o` out that do nothing here; a line for each.
+/// Clears the bits of `-o` that have no effect here; returns a line for each.
 fn without_effect(config: &mut Config) -> Result<Vec<String>, String> {
     use options::{COPY, DUMP, MEMCPY, PREFETCH, RANDOM_DST, RANDOM_SRC, RUBBISH, TS, UPDATE_CSUM};
     let mode = config.mode.name;

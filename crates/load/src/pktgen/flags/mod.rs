@@ -1,7 +1,7 @@
-//! The command line, netmap's: a table of flags, their state, and what is checked when all are known.
+//! netmap's command line: a table of flags, their state, and checks that need the values of all flags.
 //!
-//! What has no effect where it is given, netmap's pkt-gen ignores without a word; here it is checked all the same, left out,
-//! and said.
+//! A flag without effect is ignored silently by netmap's pkt-gen; here it is checked all the same, left out, and
+//! reported.
 
 mod finish;
 mod scope;
@@ -18,10 +18,10 @@ use std::fmt::Write as _;
 
 pub(super) use table::FLAGS;
 
-/// What a command line asks for; what was left out of a run is among its remarks.
+/// Request of a command line; flags that were left out are among the remarks.
 pub type Command = flags::Command<Config>;
 
-/// pkt-gen's command line.
+/// Command line of pkt-gen.
 pub(super) static PROGRAM: Program<State, Scope> = Program {
     name: "pkt-gen",
     usage: "-i port [-f function] [flags]",
@@ -31,7 +31,7 @@ pub(super) static PROGRAM: Program<State, Scope> = Program {
 };
 
 impl Config {
-    /// What a command line (without the program's name) asks for.
+    /// Parses a command line (without the program's name).
     ///
     /// # Errors
     /// One line that names the flag and the mend.
@@ -45,7 +45,7 @@ impl Config {
                 _ => given.push(words.give(flag, &mut state)?),
             }
         }
-        // Which flags have an effect depends on others, which may be without one themselves.
+        // The effect of a flag may depend on others that themselves have no effect.
         loop {
             state.config.replay = state.replay()?;
             let Some(at) = given.iter().position(|given| !given.flag.scope.holds(&state.config)) else {
@@ -59,7 +59,7 @@ impl Config {
     }
 }
 
-/// The flags, for lists.
+/// All flags, for lists.
 #[must_use]
 pub fn listed() -> Vec<Listed> {
     PROGRAM.listed()

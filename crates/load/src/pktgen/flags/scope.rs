@@ -1,32 +1,32 @@
-//! Where flags have an effect.
+//! Scopes in which flags have an effect.
 
 use crate::pktgen::config::{Config, options};
 
-/// Where a flag has an effect.
+/// Scope in which a flag has an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::pktgen) enum Scope {
-    /// In all modes.
+    /// All modes.
     All,
-    /// Where frames are made: tx, txseq, ping.
+    /// Modes that make frames: tx, txseq, ping.
     Sends,
-    /// Where a stream is sent: tx, txseq.
+    /// Modes that send a stream: tx, txseq.
     Streams,
-    /// Where frames are made from addresses, so not from a capture, nor from rubbish.
+    /// Runs whose frames are made from addresses, not from a capture or rubbish.
     Makes,
-    /// Where their lengths can be chosen, so not from a capture.
+    /// Runs whose frame lengths can be chosen, not from a capture.
     Lengths,
-    /// Where a stream is received: rx, rxseq.
+    /// Modes that receive a stream: rx, rxseq.
     Receives,
-    /// tx, txseq, rx and rxseq.
+    /// Modes tx, txseq, rx and rxseq.
     Threads,
-    /// Where linerate's mark is sent or looked for: tx, rx, ping.
+    /// Modes that send or look for linerate's mark: tx, rx, ping.
     Marks,
-    /// tx alone.
+    /// Mode tx only.
     Tx,
 }
 
 impl Scope {
-    /// Whether flags of this scope have an effect in this run.
+    /// True if flags of this scope have an effect in this run.
     pub(super) fn holds(self, config: &Config) -> bool {
         let (sends, receives) = (config.mode.sends(), config.mode.receives());
         let streams = sends && !config.mode.single || config.mode.name == "txseq";
@@ -43,7 +43,7 @@ impl Scope {
         }
     }
 
-    /// Why they have none.
+    /// Reason why they have no effect.
     pub(super) fn missing(self, config: &Config) -> String {
         match self {
             Self::Makes | Self::Lengths if config.mode.sends() => "the frames come as they are".to_owned(),

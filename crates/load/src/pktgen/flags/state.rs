@@ -1,10 +1,10 @@
-//! What is known while flags are read.
+//! State while flags are read.
 
 use crate::pktgen::config::Config;
 use crate::pktgen::sizes::Sizes;
 use std::path::PathBuf;
 
-/// What flags have said.
+/// Values of the flags read so far.
 #[derive(Default)]
 pub(in crate::pktgen) struct State {
     pub(super) config: Config,
@@ -12,11 +12,11 @@ pub(in crate::pktgen) struct State {
     pub(super) src: Option<String>,
     pub(super) dst: Option<String>,
     pub(super) len: Option<usize>,
-    /// The second `-l`.
+    /// Length of the second `-l`.
     pub(super) least: Option<usize>,
     pub(super) mix: Option<Sizes>,
     pub(super) capture: Option<PathBuf>,
-    /// The capture's.
+    /// Interface of the capture.
     pub(super) interface: Option<u32>,
     pub(super) loops: Option<u64>,
     pub(super) speed: Option<f64>,

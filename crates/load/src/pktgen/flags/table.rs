@@ -1,4 +1,4 @@
-//! The flags, in the order of help.
+//! Flags in the order of help.
 
 use super::Scope::{self, All, Lengths, Makes, Marks, Receives, Sends, Streams, Threads, Tx};
 use super::state::State;

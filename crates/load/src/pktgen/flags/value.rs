@@ -7,11 +7,11 @@ use linerate_wire::MacAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Bits of netmap's that say how frames are handed over, which linerate does in one way.
+/// Bits of netmap that select how frames are handed over, for which linerate has only one way.
 pub(super) const ACCESS: u32 = 2;
 pub(super) const INDIRECT: u32 = 32;
 
-/// `-o`
+/// Parses the value of `-o`.
 pub(super) fn bits(text: &str) -> Result<u32, String> {
     let bits = number(text, 0..=u32::MAX)?;
     let known = options::ALL.iter().fold(ACCESS | INDIRECT, |all, (_, bit)| all | bit);
@@ -21,24 +21,24 @@ pub(super) fn bits(text: &str) -> Result<u32, String> {
     Ok(bits)
 }
 
-/// `--speed`
+/// Parses the value of `--speed`.
 pub(super) fn speed(text: &str) -> Result<f64, String> {
     let x = f64::from_str(text).ok().filter(|x| *x == 0.0 || (0.001..=1e6).contains(x));
     x.ok_or_else(|| "give 0, or a number from 0.001 to 1000000".into())
 }
 
-/// `--seconds`
+/// Parses the value of `--seconds`.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let s = f64::from_str(text).ok().filter(|s| (0.001..=1e7).contains(s));
     s.map(Duration::from_secs_f64).ok_or_else(|| "give seconds, as 10 or 0.5".into())
 }
 
-/// A MAC address.
+/// Parses a MAC address.
 pub(super) fn mac(text: &str) -> Result<[u8; 6], String> {
     text.parse::<MacAddr>().map(|mac| mac.0).map_err(|e| e.to_string())
 }
 
-/// `-C`
+/// Parses the value of `-C`.
 pub(super) fn rings(text: &str) -> Result<[u32; 4], String> {
     let parts: Vec<&str> = text.split(',').collect();
     let form = || "give one to four numbers, as 1024 or 1024,1024,2,2".to_owned();
@@ -52,7 +52,7 @@ pub(super) fn rings(text: &str) -> Result<[u32; 4], String> {
     Ok([slots, at(1).unwrap_or(slots), rings, at(3).unwrap_or(rings)])
 }
 
-/// `--imix`
+/// Parses the value of `--imix`.
 pub(super) fn mix(text: &str) -> Result<Vec<(usize, usize)>, String> {
     let one = |part: &str| -> Option<(usize, usize)> {
         let (len, weight) = part.split_once(':')?;

@@ -4,7 +4,7 @@ fn teller(style: Style, normalize: bool, framing: bool) -> Teller {
     Teller::new(style, normalize, framing, false)
 }
 
-/// The figures of netmap's own lines, as its documentation and its users quote them, give those lines.
+/// The figures of netmap's own lines, as quoted in its documentation and by its users, give those lines.
 #[test]
 fn netmaps_lines_come_out_to_the_letter() {
     let x = Progressed {
@@ -69,7 +69,7 @@ fn nothing_is_said_to_be_nothing() {
     assert_eq!(teller(Style::Lines, true, false).last("Sent", &Progressed::default()), ["Sent nothing."]);
 }
 
-/// What fitted into one burst once went at 512 Mpps.
+/// Regression: frames that fitted into one burst once were reported at 512 Mpps.
 #[test]
 fn a_rate_needs_a_measured_time() {
     let burst = Progressed { frames: 512, bytes: 30_720, events: 1, usec: 1, ..Progressed::default() };
@@ -81,7 +81,7 @@ fn a_rate_needs_a_measured_time() {
         );
         assert!(x.rates().is_err());
     }
-    // What had come when the clock was first read came in no time that was measured.
+    // Frames present at the first clock reading took no time that was measured.
     let x = Progressed { frames: 1_024, bytes: 61_440, events: 2, usec: 1_000, before: (512, 30_720), min_space: 0 };
     assert_eq!(x.rates(), Ok((512_000.0, 30_720_000.0)));
 }
@@ -99,7 +99,7 @@ fn mean_and_deviation_slide_over_fifteen_reports_and_skip_empty_ones() {
         report(1_000);
     }
     let text = report(3_000);
-    // Of the last 15: six of 9 M, one of none, seven of 1 K, one of 3 K.
+    // Of the last 15: six of 9 M, one of zero, seven of 1 K, one of 3 K.
     let live = [9e6, 9e6, 9e6, 9e6, 9e6, 9e6, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 3e3];
     let mean = live.iter().sum::<f64>() / 14.0;
     let dev = (live.iter().map(|x: &f64| (x - mean).powi(2)).sum::<f64>() / 14.0).sqrt();

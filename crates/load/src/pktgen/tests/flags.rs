@@ -1,4 +1,4 @@
-//! For every flag of the table a case that shows its effect, and no flag without a case.
+//! A case for every flag of the table that shows its effect; no flag is without a case.
 
 use super::*;
 use crate::frame::{Layout, Mark};
@@ -34,7 +34,7 @@ fn capture() -> (tempfile::TempDir, String) {
 
 type Case = (&'static str, fn());
 
-/// Flag by flag.
+/// One case per flag.
 const CASES: &[Case] = &[
     ("-h", || {
         for asked in ["-h", "--help", "-i null --help", "help"] {
@@ -255,7 +255,7 @@ const CASES: &[Case] = &[
     ("--classic", || {
         let log = run_with("", "-f tx -R 100 --seconds 0.1 -T 20 --classic", &[]).unwrap().log;
         assert!(log.contains("main_thread [1418]") && !log.contains("avg_batch"));
-        // As the older ones begin, in their order.
+        // The first lines of the older programs, in their order.
         let lines: Vec<_> = log.lines().filter_map(|line| line.split_once(' ')).map(|(_, line)| line).take(4).collect();
         assert_eq!(lines[0], "main [1507] interface is cable:t{1");
         assert_eq!(lines[1], "extract_ip_range [160] range is 10.0.0.1:1234 to 10.0.0.1:1234");
@@ -301,7 +301,7 @@ fn clusters_and_attached_values_are_getopts() {
     assert_eq!((config.mode.name, config.sizes, config.count), ("tx", Sizes::Fixed(100), 5));
 }
 
-/// What is wrong is said in one line that begins with the flag.
+/// Errors are one line that begins with the flag.
 #[test]
 fn what_is_wrong_is_named() {
     for (text, begins, contains) in [
@@ -344,7 +344,7 @@ fn what_is_wrong_is_named() {
     }
 }
 
-/// netmap's pkt-gen takes such flags and says nothing; here it is said, and the run goes on without them.
+/// netmap's pkt-gen accepts such flags silently; here they are reported, and the run goes on without them.
 #[test]
 fn a_flag_without_effect_is_said_and_the_run_goes_on() {
     let remarks = |text: &str| config(text).unwrap_or_else(|e| panic!("{text}: {e}")).remarks;
@@ -376,18 +376,18 @@ fn a_flag_without_effect_is_said_and_the_run_goes_on() {
         assert_eq!((one.len(), none.len()), (1, 0), "{text}: {one:?}");
         assert!(one[0].starts_with(begins) && one[0].ends_with("left out"), "{text}: {one:?}");
     }
-    // Left out, they change nothing: -R would have cut the burst.
+    // A flag that is left out changes nothing: -R would have reduced the burst.
     let both = config("-i null: -f rx -R 300 -l 99 -o 17").unwrap();
     assert_eq!((both.burst(), both.rate, &both.sizes, both.options), (512, None, &Sizes::Fixed(60), 0));
     assert_eq!(both.remarks.len(), 4, "{:?}", both.remarks);
     assert_eq!(config("-i null: -f txseq -p 2").unwrap().threads, 1);
-    // What is wrong is wrong though it would have no effect.
+    // A wrong value is an error although the flag would have no effect.
     assert!(config("-i null: -f rx -R many").unwrap_err().starts_with("-R many"));
     let left = run_with("", "-f rx -l 60 -n 1", &[vec![1; 60]]).unwrap();
     assert!(left.log.contains("-l: has no effect with -f rx; left out") && left.out.contains("Received 1 packets"));
 }
 
-/// What only the port can tell is told before anything is sent.
+/// Limits of the port are reported before anything is sent.
 #[test]
 fn what_the_port_cannot_do_is_named() {
     for (options, text, contains) in [

@@ -1,4 +1,4 @@
-//! Outcomes: what must not be a pass is none, and says why.
+//! Tests of outcomes: a run that must not pass does not, and gives the reason.
 
 use super::*;
 use linerate_port::capture::{Record, Writer};
@@ -7,14 +7,14 @@ use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What becomes of a frame on its way, by its number: the frames that go on in its place.
+/// Fate of a frame in transit, by its number: the frames that are passed on instead.
 type Passage = fn(u64, Vec<u8>) -> Vec<Vec<u8>>;
 
 fn honest(_: u64, frame: Vec<u8>) -> Vec<Vec<u8>> {
     vec![frame]
 }
 
-/// Sends from one port to another past somebody whom no counter knows. `faults`: an option of the sender's port.
+/// Sends from one port to another past a relay that no counter sees. `faults`: an option of the sender's port.
 fn past(way: Passage, faults: &str, text: &str) -> (String, RunResult) {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| -> PathBuf { dir.path().join(name) };
@@ -29,7 +29,7 @@ fn past(way: Passage, faults: &str, text: &str) -> (String, RunResult) {
             while !over.load(std::sync::atomic::Ordering::Relaxed) {
                 let Ok(n) = from.recv(&mut frame) else { continue };
                 for frame in way(number, frame[..n].to_vec()) {
-                    // A receiver that went too early shows in the ledger.
+                    // A receiver that ended too early shows in the ledger.
                     let _ = to.send_to(&frame, &receiver);
                 }
                 number += 1;
@@ -90,7 +90,7 @@ fn frames_that_come_again_are_a_finding() {
     let doubled: Passage = |k, frame| if k % 5 == 0 { vec![frame.clone(), frame] } else { vec![frame] };
     let (_, result) = past(doubled, "", "-f tx -n 1000");
     failed(&result, "200 frames are unexplained (0 of those offered, 0 of those sent, 200 that nobody sent)");
-    // A surplus pays for no loss.
+    // A surplus does not offset a loss.
     let both: Passage = |k, frame| match k {
         1 => vec![frame.clone(), frame],
         2 => vec![],
@@ -100,7 +100,7 @@ fn frames_that_come_again_are_a_finding() {
         &past(both, "", "-f tx -n 10").1,
         "2 frames are unexplained (0 of those offered, 1 of those sent, 1 that nobody sent)",
     );
-    // Who receives what another process sends sees it too.
+    // A receiver of another process's frames sees it too.
     let mut frames = frames("-n 20");
     frames.extend_from_within(3..7);
     let left = run_with("", "-f rx -n 24", &frames).unwrap();
@@ -136,7 +136,7 @@ fn what_others_do_beside_the_faults_put_in_is_a_finding() {
         failed(&result, "1 frames are unexplained (0 of those offered, 1 of those sent)");
     }
     let doubles: Passage = |k, frame| if k < 200 { vec![frame.clone(), frame] } else { vec![frame] };
-    // Of 200 frames that somebody doubled, the port had doubled some.
+    // The port had doubled some of the 200 frames that the relay doubled.
     let (_, result) = past(doubles, ",faults=dup:0.1/seed:7", "-f tx -n 1000");
     failed(&result, "that nobody sent");
     let (_, result) = past(
@@ -148,7 +148,7 @@ fn what_others_do_beside_the_faults_put_in_is_a_finding() {
         "-f tx -n 1000",
     );
     failed(&result, "1 frames arrived with other bytes");
-    // The bit that was flipped is turned back.
+    // The relay turns the flipped bit back.
     let (_, result) = past(
         |_, mut frame| {
             if frame.len() == 60 && frame[12..14] != [8, 0] {
@@ -231,10 +231,10 @@ fn a_capture_that_is_cut_or_was_cut_is_said_to_be_by_pcap_as_by_the_port() {
         "{:?}",
         left.result.reasons
     );
-    // As the port has it.
+    // With the same result as from the port.
     let (_, _, result) = modes::run_named(&[&format!("pcap:{shown}")], "-f rx");
     assert_eq!((result.outcome, result.tests[0].ledger.as_ref().unwrap().dropped["bad_record"]), (Outcome::Partial, 1));
-    // Cut when it was captured: sent so, and said.
+    // Truncated when it was captured: sent truncated, and reported.
     std::fs::write(&path, &whole).unwrap();
     let left = run_with("", &format!("-f tx --pcap {shown} --speed 0"), &[]).unwrap();
     assert_eq!(
@@ -244,7 +244,7 @@ fn a_capture_that_is_cut_or_was_cut_is_said_to_be_by_pcap_as_by_the_port() {
     assert!(left.log.contains("note: 1 frames were captured shorter than they were"), "{}", left.log);
 }
 
-/// Blocks of pcapng, in this host's order.
+/// Makes a block of pcapng in this host's byte order.
 fn ng(kind: u32, body: &[u8]) -> Vec<u8> {
     let len = u32::try_from(12 + body.len()).unwrap().to_ne_bytes();
     [&kind.to_ne_bytes(), &len, body, &len].concat()
@@ -305,7 +305,7 @@ fn a_stream_over_several_queues_is_put_together_before_it_is_judged() {
     assert!(!left.log.contains("Sequence GAP"), "what is missing in one queue came by another: {}", left.log);
 }
 
-/// What was too short to be measured has no rate in the document, and says why; what was not has one.
+/// A run too short to be measured has no rate in the document, with the reason; others have one.
 #[test]
 fn a_rate_that_was_not_measured_is_null_and_says_why() {
     for text in ["-n 1", "-n 20 -R 1000"] {
@@ -315,6 +315,6 @@ fn a_rate_that_was_not_measured_is_null_and_says_why() {
         assert_eq!(test.repeats[0].valid, !unmeasured);
         assert_eq!(test.repeats[0].why_invalid.is_some(), unmeasured);
     }
-    // A time of 19 ms is one.
+    // A time of 19 ms is long enough.
     assert!(tx("-n 20 -R 1000").result.tests[0].value.is_some());
 }

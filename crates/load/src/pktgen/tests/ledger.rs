@@ -1,4 +1,4 @@
-//! The ledger is exact: what is removed behind the counters is unexplained, to the frame.
+//! The ledger is exact: frames that are removed without being counted are unexplained, to the frame.
 
 use super::*;
 use crate::frame::{Layout, Payload, Template};
@@ -10,10 +10,10 @@ use linerate_ring::{OwnRx, OwnTx, Region, RegionConfig, RxRing, Sharing, TxRing}
 use linerate_rt::{WaitMode, Waiter};
 use std::collections::VecDeque;
 
-/// Which frames, by their number.
+/// Selection of frames by their number.
 type Chooses = fn(u64) -> bool;
 
-/// A wire that takes frames away, or changes their bytes, without a word.
+/// A wire that removes frames, or changes their bytes, without counting.
 struct Thief {
     queue: Arc<Mutex<VecDeque<Vec<u8>>>>,
     sent: u64,
@@ -98,7 +98,7 @@ fn setup(flags: &str, count: u64, streams: Option<u16>) -> Setup {
     }
 }
 
-/// Does the work of a mode over one lane.
+/// Runs the work of a mode over one lane.
 fn work(mode: &str, setup: &Setup, lane: Lane, stop: &Stop) -> Done {
     let mode = MODES.iter().find(|known| known.name == mode).unwrap();
     let mut job: Box<dyn Job> = (mode.job)(setup, vec![lane]);
@@ -106,7 +106,7 @@ fn work(mode: &str, setup: &Setup, lane: Lane, stop: &Stop) -> Done {
     job.finish()
 }
 
-/// Sends `n` frames past a thief; gives the joined ledger, and how many frames were found corrupt.
+/// Sends `n` frames past a thief; returns the joined ledger, and the number of corrupt frames found.
 fn pass(n: u64, steals: Chooses, spoils: Chooses) -> (Ledger, u64) {
     let region = region();
     let wire = Arc::new(Mutex::new(VecDeque::new()));

@@ -1,4 +1,4 @@
-//! pkt-gen as a whole, on in-memory ports.
+//! Tests of pkt-gen as a whole, on in-memory ports.
 
 mod flags;
 #[cfg(target_os = "linux")]
@@ -14,7 +14,7 @@ use linerate_ring::flags as slot;
 use linerate_rt::Stop;
 use std::sync::{Arc, Mutex};
 
-/// What a run left.
+/// Output of a run.
 struct Left {
     out: String,
     log: String,
@@ -24,7 +24,7 @@ struct Left {
 }
 
 impl Left {
-    /// The frames, whole.
+    /// The frames, reassembled.
     fn whole(&self) -> Vec<Vec<u8>> {
         self.frames.iter().map(|slots| slots.concat()).collect()
     }
@@ -43,12 +43,13 @@ fn cable(options: &str) -> Vec<Port> {
     open_all(&[format!("cable:t{{1{options}"), "cable:t}1".into()]).unwrap()
 }
 
-/// Runs `-i (one end of a cable) TEXT`, after the other end has sent `arriving`; gives what arrived there.
+/// Runs `-i (one end of a cable) TEXT`, after the other end has sent `arriving`; returns the output and the frames
+/// received there.
 fn run_with(options: &str, text: &str, arriving: &[Vec<u8>]) -> Result<Left, String> {
     let mut config = config(&format!("-i cable:t{{1 {text}"))?;
     let mut ports = cable(options);
     let mut far = ports.pop().unwrap();
-    // Of several queues the last has the first frame.
+    // Of several queues the last one has the first frame.
     let mut back: Vec<_> = (0..).map_while(|queue| far.take_tx(queue)).collect();
     back.reverse();
     for (k, frame) in arriving.iter().enumerate() {
@@ -58,7 +59,8 @@ fn run_with(options: &str, text: &str, arriving: &[Vec<u8>]) -> Result<Left, Str
         batch.commit(1);
     }
     back.iter_mut().for_each(|tx| tx.sync());
-    // A queue takes its place on the cable with its first sync; after that, what was sent arrives even if the sender goes.
+    // A queue is registered at the cable with its first sync; after that, frames sent arrive even if the sender is
+    // gone.
     let mut far: Vec<_> = (0..).map_while(|queue| far.take_rx(queue)).collect();
     far.iter_mut().for_each(|rx| rx.sync());
     let (out, log) = (Lines::default(), Lines::default());
@@ -85,12 +87,12 @@ fn run_with(options: &str, text: &str, arriving: &[Vec<u8>]) -> Result<Left, Str
     Ok(Left { out: out.text(), log: log.text(), result: finished.result, frames })
 }
 
-/// Sends.
+/// Sends 20 frames.
 fn tx(text: &str) -> Left {
     run_with("", &format!("-f tx -n 20 {text}"), &[]).unwrap()
 }
 
-/// What a sender with these flags puts on the wire.
+/// Frames that a sender with these flags puts on the wire.
 fn frames(text: &str) -> Vec<Vec<u8>> {
     tx(text).whole()
 }

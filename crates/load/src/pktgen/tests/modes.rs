@@ -1,4 +1,4 @@
-//! The functions: ping and pong, numbered frames, several queues, chains, every port in one process.
+//! Tests of the functions: ping and pong, numbered frames, several queues, chains, every port in one process.
 
 use super::*;
 use linerate_result::Outcome;
@@ -14,7 +14,7 @@ pub(super) fn run_named(names: &[&str], text: &str) -> (String, String, linerate
     (out.text(), log.text(), finished.result)
 }
 
-/// A sender and a checking receiver, over all that can be varied: nothing is lost, nothing is unexplained.
+/// A sender and a checking receiver, with all variations: nothing is lost, nothing is unexplained.
 #[test]
 fn every_shape_of_stream_arrives_whole() {
     for (ports, text) in [
@@ -125,7 +125,7 @@ fn a_rate_beyond_the_wires_is_kept_by_the_wire_and_noticed() {
     assert!(pps < 14_881.0 * 1.01, "10 Mb/s carry 14880 frames of 60 bytes a second, not {pps}");
 }
 
-/// Soft interrupts are a core's: of a thread that may run anywhere nothing is known.
+/// Soft interrupts are counted per core: they are not known for a thread that is not pinned.
 #[test]
 fn soft_interrupts_are_told_of_a_pinned_threads_core_over_the_run_alone() {
     let cpu = *linerate_rt::cpus().last().unwrap();
@@ -133,7 +133,7 @@ fn soft_interrupts_are_told_of_a_pinned_threads_core_over_the_run_alone() {
     let (elapsed, softirq) = (pinned.elapsed_s.known().unwrap(), pinned.tests[0].cpu[0].softirq_s.known());
     let told = linerate_rt::core_times().iter().any(|time| usize::try_from(time.core) == Ok(cpu));
     assert_eq!(softirq.is_some(), told, "where the kernel tells");
-    // The kernel counts in ticks; what the core spent since it was started would be far more.
+    // The kernel counts in ticks; the core's time since boot would be far more.
     assert!(softirq.is_none_or(|s| (0.0..=elapsed + 0.1).contains(&s)), "{softirq:?} s of {elapsed} s");
     assert_eq!(tx("").result.tests[0].cpu[0].softirq_s, linerate_result::Number::UNKNOWN);
 }

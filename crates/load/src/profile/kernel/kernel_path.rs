@@ -5,52 +5,52 @@ use linerate_result::{Counters, How, Stage, Summary, Test, Unit};
 use linerate_rt::{Stop, monotonic_ns};
 use std::collections::BTreeMap;
 
-/// A place on a path, or the whole of it.
+/// A point on a path, or the whole path.
 pub(super) struct Point {
-    /// The stage that ends here; for a program or the base, a name for its figure.
+    /// Name of the stage that ends here; for a program or the base, name of its figure.
     pub(super) name: &'static str,
-    /// What lies in the stage, a line.
+    /// Description of the stage, one line.
     pub(super) about: &'static str,
     pub(super) kind: Kind,
 }
 
-/// What a measurement is good for.
+/// Kind of a measurement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Packets end here; `less` names the program whose own cost is taken off.
+    /// Packets end here; `less` names the program whose own cost is subtracted.
     Cut { less: Option<&'static str> },
-    /// As a cut, but what is before it is not of this path.
+    /// Like a cut, but the path before it does not belong to this column.
     Base { less: Option<&'static str> },
-    /// All the way.
+    /// The whole path.
     Whole,
-    /// All the way, past a program that lets everything pass.
+    /// The whole path, with a program that lets everything pass.
     Program,
 }
 
-/// One measurement.
+/// Result of one measurement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured {
-    /// Nanoseconds a packet.
+    /// Nanoseconds per packet.
     pub(super) ns: f64,
-    /// Calls that went as a call must that ends there.
+    /// Number of calls that ended as expected for this point.
     pub(super) calls: u64,
-    /// The packets that ended there, counted by whoever ended them.
+    /// Number of packets that ended there, counted where they ended.
     pub(super) counted: u64,
-    /// Packets seen behind it.
+    /// Number of packets seen beyond the point.
     pub(super) behind: u64,
 }
 
 /// A path. Its points are in the order of the path, the whole last of the cuts.
 pub(super) trait KernelPath {
     fn points(&self) -> Vec<Point>;
-    /// Sends for that long with the cut at that point; what is wrong is said in a line.
+    /// Sends for that time with the cut at that point; the error is one line.
     fn measure(&mut self, point: &str, time: Span<'_>) -> Result<Measured, String>;
 }
 
 /// Name of the second measurement of the whole.
 const AGAIN: &str = "again";
 
-/// Measures all points in rounds and makes a column of it.
+/// Measures all points in rounds and makes a column of them.
 pub(super) fn measure_all(
     id: &str,
     title: &str,
@@ -63,11 +63,12 @@ pub(super) fn measure_all(
     let mut rounds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut counters = Counters::default();
     let mut wrong: BTreeMap<&str, String> = BTreeMap::new();
-    // The whole is measured twice a round, half a round apart: as the last stage's end, and as what the sum must be.
+    // The whole is measured twice per round, half a round apart: as the end of the last stage, and as the value that
+    // the sum must reach.
     let mut plan: Vec<(&str, &str)> = points.iter().map(|point| (point.name, point.name)).collect();
     plan.insert(plan.len() / 2, (AGAIN, whole));
     for round in 0..order.rounds {
-        // Each round starts elsewhere, so that no point is always behind the same one.
+        // Each round starts at another point, so that no point always follows the same one.
         plan.rotate_left((round % 3) as usize);
         for (name, point) in &plan {
             if stop.asked() {
@@ -77,7 +78,7 @@ pub(super) fn measure_all(
                 continue;
             }
             let measured = path.measure(point, Span { time: order.time, stop }).and_then(verified);
-            // What a stop has cut short says nothing.
+            // A measurement cut short by a stop is discarded.
             if stop.asked() {
                 break;
             }
@@ -97,7 +98,7 @@ pub(super) fn measure_all(
     if let Some(why) = wrong.get(whole) {
         return Err(format!("{whole}: {why}"));
     }
-    // A round that was broken off counts for nobody.
+    // A round that was broken off counts for no point.
     let full = points.iter().filter(|point| !wrong.contains_key(point.name)).map(|point| point.name).chain([AGAIN]);
     let full = full.map(|name| rounds.get(name).map_or(0, Vec::len)).min().unwrap_or(0);
     rounds.values_mut().for_each(|all| all.truncate(full));
@@ -110,7 +111,7 @@ pub(super) fn measure_all(
     Ok(test)
 }
 
-/// As many packets must have ended there as were sent, and none behind.
+/// Checks that as many packets ended there as were sent, and none went beyond.
 fn verified(measured: Measured) -> Result<Measured, String> {
     let Measured { calls, counted, behind, .. } = measured;
     if calls == 0 || counted != calls || behind != 0 {
@@ -119,7 +120,7 @@ fn verified(measured: Measured) -> Result<Measured, String> {
     Ok(measured)
 }
 
-/// From the points' figures to the stages between them, round by round.
+/// Computes the stages between the points from the points' figures, round by round.
 fn settle(
     id: &str,
     title: &str,
@@ -131,7 +132,7 @@ fn settle(
 ) -> Test {
     let of = |name: &str| rounds.get(name).map(Vec::as_slice).unwrap_or_default();
     let less = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
-    // What a program costs; nothing is taken off if that is not known, and the warning says so.
+    // Cost of a program; nothing is subtracted if it is not known, and the warning tells so.
     let toll = |name: Option<&str>| name.map(|name| less(of(name), of(whole))).filter(|toll| !toll.is_empty());
     let mut further = BTreeMap::new();
     let mut tell = |name: String, mut values: Vec<f64>| {
@@ -170,16 +171,16 @@ fn settle(
     test
 }
 
-/// Calls between two readings of the clock.
+/// Calls between two clock readings.
 const CALLS: u32 = 64;
-/// Calls that warm the path up before the clock starts.
+/// Calls to warm the path up before the clock starts.
 const WARM: u32 = 256;
 
-/// Calls for that long; gives ns a call and how many were made, those to warm up included. Ends early with what a call
-/// says is wrong.
+/// Calls repeatedly for that time; returns ns per call and the number of calls, those to warm up included. Ends early
+/// with the error of a call.
 ///
-/// The figure is the median of all stretches of 64 calls, so a stretch during which the processor was somebody else's
-/// does not count.
+/// The figure is the median of all stretches of 64 calls, so a stretch during which the thread lost the processor does
+/// not count.
 pub(super) fn time_calls(time: Span<'_>, mut call: impl FnMut() -> Result<(), String>) -> Result<(f64, u64), String> {
     for _ in 0..WARM {
         call()?;

@@ -1,4 +1,4 @@
-//! The little network in which the kernel's path is measured.
+//! The small network in which the kernel's path is measured.
 
 use crate::profile::sys::udp;
 use linerate_host::{Cause, Cut, Error, LinkStats, Namespace, Place, Rtnetlink, VethPair};
@@ -7,23 +7,23 @@ use std::time::{Duration, Instant};
 
 pub(super) const HERE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 pub(super) const THERE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
-/// In a network with a route of type `unreachable`.
+/// Address in a network with a route of type `unreachable`.
 pub(super) const NOWHERE: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
 /// The discard service (RFC 863).
 pub(super) const PORT: u16 = 9;
-/// The interface out of which datagrams go.
+/// Interface by which datagrams are sent.
 pub(super) const NEAR: &str = "near";
-/// The far end, in a namespace of its own.
+/// Interface at the far end, in a namespace of its own.
 pub(super) const FAR: &str = "far";
 
-/// A network of the calling thread's namespace.
+/// A network in the calling thread's namespace.
 pub(super) struct Lan {
     pub(super) net: Rtnetlink,
     far: Option<(Namespace, VethPair)>,
 }
 
 impl Lan {
-    /// An interface that drops what is sent.
+    /// Makes an interface that drops all frames sent.
     pub(super) fn sink() -> Result<Self, Error> {
         let mut net = Rtnetlink::open()?;
         net.make_sink(NEAR)?;
@@ -32,7 +32,7 @@ impl Lan {
         Ok(Self { net, far: None })
     }
 
-    /// A veth pair, its far end in another namespace.
+    /// Makes a veth pair with its far end in another namespace.
     pub(super) fn veth() -> Result<Self, Error> {
         let mut net = Rtnetlink::open()?;
         let far = Namespace::new()?;
@@ -47,7 +47,7 @@ impl Lan {
         net.add_address(NEAR, HERE, 24)?;
         net.add_neighbour(NEAR, THERE, mac)?;
         net.add_unreachable(Ipv4Addr::new(10, 78, 0, 0), 16)?;
-        // The carrier comes a little later, and what is sent before is lost.
+        // The carrier comes a little later, and frames sent before are lost.
         let until = Instant::now() + Duration::from_secs(5);
         while !net.link(NEAR)?.running && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
@@ -55,12 +55,12 @@ impl Lan {
         Ok(Self { net, far: Some((far, pair)) })
     }
 
-    /// Whether there is a far end.
+    /// True if there is a far end.
     pub(super) fn has_far(&self) -> bool {
         self.far.is_some()
     }
 
-    /// Runs it where the far end is; here if there is none.
+    /// Runs a function in the namespace of the far end; here if there is none.
     pub(super) fn at_far<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T, Error> {
         match &self.far {
             Some((far, _)) => far.run_in(run),
@@ -68,18 +68,18 @@ impl Lan {
         }
     }
 
-    /// A program at the far end.
+    /// Attaches a program at the far end.
     pub(super) fn cut_at_far(&self, place: Place<'static>, pass: bool) -> Result<Cut, Error> {
         self.at_far(|| if pass { Cut::pass_at(place) } else { Cut::drop_at(place) })?
     }
 
-    /// The near interface's counters.
+    /// Counters of the near interface.
     pub(super) fn stats(&mut self) -> Result<LinkStats, Error> {
         self.net.link(NEAR).map(|link| link.stats)
     }
 }
 
-/// A socket that sends, connected or not, with room for what is on its way.
+/// A socket that sends, connected or not, with buffer space for datagrams in transit.
 pub(super) fn sender(connected: bool) -> Result<UdpSocket, Error> {
     let open = || {
         let socket = UdpSocket::bind(SocketAddr::from((HERE, 0)))?;

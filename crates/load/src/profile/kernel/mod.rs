@@ -1,12 +1,12 @@
-//! The kernel's UDP path by differences between *cut points*: packets are refused or dropped at one place of the path
-//! after the other, and what a place costs more than the one before is the stage between.
+//! The kernel's UDP path by differences between *cut points*: packets are refused or dropped at one point of the path
+//! after the other, and the additional cost of a point over the one before is the stage between them.
 //!
-//! Each cut is a network namespace's own: an address without a route, or a BPF program that counts and drops. What the
-//! program itself costs is measured by one that lets all pass, in the same round, and taken off. A cut counts only if
-//! as many packets died there as were sent, and none was seen behind.
+//! Each cut belongs to a network namespace: an address without a route, or a BPF program that counts and drops. The
+//! cost of the program itself is measured by one that lets all pass, in the same round, and subtracted. A cut counts
+//! only if as many packets ended there as were sent, and none was seen beyond.
 //!
-//! What no difference can tell: freeing a buffer is in the first cut that has one, so it is missing in the stage where
-//! it happens without cuts; and a drop by netfilter takes the error's way back, which is a little shorter.
+//! Limits of the method: freeing a buffer is in the first cut that has one, so it is missing in the stage where it
+//! happens without cuts; and a drop by netfilter returns by the error path, which is a little shorter.
 
 mod kernel_path;
 mod lan;
@@ -23,7 +23,7 @@ use std::time::Duration;
 pub(super) const SOURCE: Source =
     Source { name: "kernel", kernel: true, ways: &[Direction::Tx, Direction::Rx], measure };
 
-/// A column, and how its path is built in a namespace that is there for it alone.
+/// A column, and the function that builds its path in a namespace of its own.
 struct Row {
     id: &'static str,
     title: &'static str,
@@ -54,7 +54,7 @@ fn measure(order: &Order, stop: &Stop, tell: Tell<'_>) -> Vec<Test> {
     tests
 }
 
-/// In a namespace of its own, on one processor.
+/// Measures in a namespace of its own, on one processor.
 fn alone(row: &Row, order: &Order, stop: &Stop) -> Result<Test, String> {
     let space = Namespace::new().map_err(|e| e.to_string())?;
     let inside = || {
@@ -65,10 +65,10 @@ fn alone(row: &Row, order: &Order, stop: &Stop) -> Result<Test, String> {
     space.run_in(inside).map_err(|e| e.to_string())?
 }
 
-/// Cores that others may use before it is no longer quiet.
+/// Load of other programs, in cores, above which the machine is not quiet.
 const QUIET: f64 = 0.3;
 
-/// How many cores' worth of time is used by whoever, measured for a moment.
+/// Number of cores in use by all programs, measured for a moment.
 fn busy_cores() -> f64 {
     const MOMENT: Duration = Duration::from_millis(200);
     let before = core_times();

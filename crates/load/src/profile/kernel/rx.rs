@@ -1,6 +1,6 @@
-//! The way in: from the far end of a veth pair to a socket's reader. Sending, receiving and reading happen on one
-//! processor, one datagram at a time: the soft interrupt runs at the end of the send call. So each figure holds the
-//! sending too, and what a sender pays that is cut off at tc egress is the base that is taken off.
+//! The receive path: from the far end of a veth pair to a socket's reader. Sending, receiving and reading happen on one
+//! processor, one datagram at a time: the soft interrupt runs at the end of the send call. So each figure includes the
+//! sending too; the cost of a sender that is cut off at tc egress is the base that is subtracted.
 
 use super::Row;
 use super::kernel_path::{KernelPath, Kind, Measured, Point, time_calls};
@@ -26,14 +26,14 @@ const XDP: &str = "veth, softirq, XDP";
 const AT_NETFILTER: &str = "netfilter";
 const AT_TC: &str = "tc";
 
-/// Datagrams after which the least receive buffer is full for sure.
+/// Number of datagrams that certainly fill the smallest receive buffer.
 const FILLS: u32 = 1000;
 
 struct In {
     lan: Lan,
     socket: UdpSocket,
     data: Vec<u8>,
-    /// To a reader, or to an XDP program that drops.
+    /// True for a path to a reader, false for one to an XDP program that drops.
     reads: bool,
 }
 
@@ -44,7 +44,7 @@ impl In {
         Ok(Box::new(Self { socket: sender(true)?, lan, data: vec![0x55; payload], reads }))
     }
 
-    /// A socket at the far end.
+    /// Opens a socket at the far end.
     fn receiver(&self) -> Result<UdpSocket, String> {
         let open = || {
             let socket = UdpSocket::bind(SocketAddr::from((THERE, PORT)))?;
@@ -55,7 +55,7 @@ impl In {
         opened.map_err(|e: std::io::Error| format!("a socket at the far end: {e}"))
     }
 
-    /// How many datagrams the far namespace's sockets had no room for.
+    /// Number of datagrams that the far namespace's sockets had no room for.
     fn refused(&self) -> Result<u64, String> {
         let read = || std::fs::read_to_string("/proc/thread-self/net/snmp");
         let text = self.lan.at_far(read).map_err(|e| e.to_string())?.map_err(|e| format!("/proc/net/snmp: {e}"))?;
@@ -70,10 +70,10 @@ impl In {
         }
     }
 
-    /// Sends to where a program drops.
+    /// Sends to a point at which a program drops.
     fn dropped_by(&mut self, cut: &Cut, time: Span<'_>) -> Result<Measured, String> {
         let text = |e: Error| e.to_string();
-        // What is not dropped goes into this socket, or does not fit into it.
+        // Datagrams that are not dropped go into this socket, or overflow it.
         let reader = self.receiver()?;
         let before = self.refused()?;
         let (ns, calls) = time_calls(time, || self.send())?;
@@ -87,7 +87,7 @@ impl In {
         Ok(Measured { ns, calls, counted, behind })
     }
 
-    /// What was counted once it is `calls`, or two seconds later.
+    /// Count once it is `calls`, or two seconds later.
     fn settled(&self, calls: u64, count: impl Fn(&Self) -> Result<u64, String>) -> Result<u64, String> {
         let until = Instant::now() + Duration::from_secs(2);
         loop {
@@ -103,7 +103,7 @@ impl In {
     fn fill_and_send(&mut self, time: Span<'_>) -> Result<Measured, String> {
         let reader = self.receiver()?;
         udp::set_buffer(&reader, true, 0);
-        // Until one is refused: the least buffer holds a few.
+        // Until one is refused: the smallest buffer holds a few.
         let empty = self.refused()?;
         for _ in 0..FILLS {
             self.send()?;
@@ -114,7 +114,7 @@ impl In {
         let before = self.refused()?;
         let (ns, calls) = time_calls(time, || self.send())?;
         let counted = self.settled(calls, |path| Ok(path.refused()? - before))?;
-        // Nobody reads, so what was not refused would be missing there.
+        // Nobody reads, so datagrams that were not refused would be missing in the count.
         drop(reader);
         Ok(Measured { ns, calls, counted, behind: 0 })
     }
@@ -146,7 +146,7 @@ impl In {
     }
 }
 
-/// `RcvbufErrors` of UDP.
+/// Value of `RcvbufErrors` of UDP.
 fn parse(snmp: &str) -> Option<u64> {
     let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Udp:"));
     let (names, numbers) = (lines.next()?, lines.next()?);

@@ -1,4 +1,4 @@
-//! The way out: from the system call to an interface that drops.
+//! The transmit path: from the system call to an interface that drops.
 
 use super::Row;
 use super::kernel_path::{KernelPath, Kind, Measured, Point, time_calls};
@@ -32,7 +32,7 @@ struct Out {
     socket: UdpSocket,
     connected: bool,
     data: Vec<u8>,
-    /// What drops at the far end of a veth pair; none if the near interface drops.
+    /// Program that drops at the far end of a veth pair; `None` if the near interface drops.
     far: Option<Cut>,
 }
 
@@ -43,9 +43,9 @@ impl Out {
         Ok(Box::new(Self { socket: sender(connected)?, lan, connected, data: vec![0x55; payload], far }))
     }
 
-    /// Calls over and over; every call must end as `wanted`: with an error number, or having sent all if it is none.
+    /// Calls repeatedly; every call must end as `wanted`: with an error number, or for `None` having sent all.
     fn calls(&self, to: Option<(Ipv4Addr, u16)>, wanted: Option<Errno>, time: Span<'_>) -> Result<(f64, u64), String> {
-        // Connected and to be refused at once: more than a datagram can hold.
+        // For a connected socket that must refuse at once: more than a datagram can hold.
         let too_much = [0; 65536];
         let to = to.map(|to| To::from(SocketAddr::from(to)));
         let data = if self.connected && wanted == Some(libc::EMSGSIZE) { &too_much[..] } else { &self.data };
@@ -64,7 +64,7 @@ impl Out {
         })
     }
 
-    /// Packets that reached the near interface, whatever became of them.
+    /// Number of packets that reached the near interface, dropped or not.
     fn reached(&mut self) -> Result<u64, String> {
         let stats = self.lan.stats().map_err(|e| e.to_string())?;
         Ok(stats.tx_packets + stats.tx_dropped + if self.far.is_none() { stats.rx_dropped } else { 0 })
@@ -160,7 +160,7 @@ impl KernelPath for Out {
             }
             UDP | OUTPUT | ETHERNET => {
                 let cut = Cut::drop_at(Self::program(point)).map_err(text)?;
-                // Netfilter's drop is an error to the sender; traffic control's is not told to a UDP sender.
+                // Netfilter's drop is an error for the sender; traffic control's is not reported to a UDP sender.
                 let wanted = if point == ETHERNET { None } else { Some(libc::EPERM) };
                 let (ns, calls) = self.send(wanted, time)?;
                 let counted = cut.count().map_err(text)?;

@@ -1,3 +1,3 @@
-//! System calls whose price is measured, without anything around them. `unsafe` of this workload stands here.
+//! System calls whose cost is measured, without anything around them: the `unsafe` code of this workload.
 
 pub(super) mod udp;

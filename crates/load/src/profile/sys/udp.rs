@@ -1,14 +1,14 @@
-//! A UDP socket of the kernel, and a system call that does nothing: plain calls, their error as a number.
+//! A UDP socket of the kernel, and a system call that does nothing: plain calls, with their errors as numbers.
 
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 
-/// The error number of a call.
+/// Error number of a call.
 pub(crate) type Errno = i32;
 
-/// Where a datagram goes, as the kernel wants it.
+/// Destination of a datagram in the kernel's format.
 #[derive(Clone, Copy)]
 pub(crate) enum To {
     V4(libc::sockaddr_in),
@@ -61,21 +61,21 @@ fn outcome(result: isize) -> Result<usize, Errno> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error().raw_os_error().unwrap_or(0))
 }
 
-/// A system call that does next to nothing (`getppid`, which no library answers from memory).
+/// Makes a system call that does almost nothing (`getppid`, which no library answers from memory).
 #[inline]
 pub(crate) fn null_call() -> i64 {
     // SAFETY: the call has no arguments.
     unsafe { libc::syscall(libc::SYS_getppid) }
 }
 
-/// `send` on a connected socket.
+/// Calls `send` on a connected socket.
 #[inline]
 pub(crate) fn send(socket: &UdpSocket, data: &[u8]) -> Result<usize, Errno> {
     // SAFETY: `data` is readable for its length.
     outcome(unsafe { libc::send(socket.as_raw_fd(), data.as_ptr().cast(), data.len(), libc::MSG_NOSIGNAL) })
 }
 
-/// `sendto`.
+/// Calls `sendto`.
 #[inline]
 pub(crate) fn send_to(socket: &UdpSocket, data: &[u8], to: &To) -> Result<usize, Errno> {
     let (at, len) = to.raw();
@@ -83,7 +83,7 @@ pub(crate) fn send_to(socket: &UdpSocket, data: &[u8], to: &To) -> Result<usize,
     outcome(unsafe { libc::sendto(socket.as_raw_fd(), data.as_ptr().cast(), data.len(), libc::MSG_NOSIGNAL, at, len) })
 }
 
-/// `recv`.
+/// Calls `recv`.
 #[inline]
 pub(crate) fn receive(socket: &UdpSocket, data: &mut [u8]) -> Result<usize, Errno> {
     // SAFETY: `data` is writable for its length.
@@ -93,14 +93,14 @@ pub(crate) fn receive(socket: &UdpSocket, data: &mut [u8]) -> Result<usize, Errn
 /// The same datagram several times, for one `sendmmsg`.
 pub(crate) struct Batch {
     messages: Vec<libc::mmsghdr>,
-    // What the messages point at. Vectors, whose contents stay where they are when the batch moves.
+    // Data that the messages point at. Vectors, whose contents stay in place when the batch moves.
     _data: Vec<u8>,
     _part: Vec<libc::iovec>,
     _to: Vec<To>,
 }
 
 impl Batch {
-    /// `n` times `data`, to `to` or to where the socket is connected.
+    /// Makes `n` times `data`, for `to` or for the address of the connected socket.
     pub(crate) fn new(n: usize, data: &[u8], to: Option<To>) -> Self {
         let mut data = data.to_vec();
         let mut part = vec![libc::iovec { iov_base: data.as_mut_ptr().cast(), iov_len: data.len() }];
@@ -116,12 +116,12 @@ impl Batch {
         Self { messages: vec![message; n], _data: data, _part: part, _to: to }
     }
 
-    /// Sends the first `n` of them; gives how many left. An error is about the first.
+    /// Sends the first `n` datagrams; returns the number sent. An error belongs to the first.
     #[inline]
     pub(crate) fn send(&mut self, socket: &UdpSocket, n: usize) -> Result<usize, Errno> {
         let n = u32::try_from(n.min(self.messages.len())).unwrap_or(0);
-        // SAFETY: there are `n` messages; what they point at lives as long as they, and the kernel only
-        // reads it.
+        // SAFETY: there are `n` messages; the data that they point at lives as long as they, and the kernel only reads
+        // it.
         let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), self.messages.as_mut_ptr(), n, libc::MSG_NOSIGNAL) };
         outcome(sent as isize)
     }
@@ -138,6 +138,6 @@ pub(crate) fn set_buffer(socket: &UdpSocket, receive: bool, bytes: i32) {
         // SAFETY: the value is a readable int.
         unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const bytes).cast(), len) == 0 }
     };
-    // What the limit cuts off only makes refusals likelier, and those are counted.
+    // A smaller buffer only makes refusals likelier, and those are counted.
     let _ = set(forced) || set(asked);
 }

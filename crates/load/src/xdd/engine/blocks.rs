@@ -1,22 +1,22 @@
-//! A block device of the FCoE target, driven directly: what a LUN lives on, without a network in between.
+//! A block device of the FCoE target, driven directly: the medium of a LUN, without a network in between.
 
 use super::{Ended, Engine, Shape};
 use linerate_block::{Backend, Operation, Tag};
 use linerate_port::Sleep;
 use linerate_rt::Sleeper;
 
-/// An engine over any [`Backend`].
+/// Engine over any [`Backend`].
 pub struct Blocks<B> {
     backend: B,
     shape: Shape,
-    /// How it says what to sleep on.
+    /// Function that shows the objects to sleep on.
     waits: Option<Waits<B>>,
 }
 
 type Waits<B> = fn(&mut B, &mut dyn FnMut(&mut dyn Sleeper));
 
 impl<B: Backend> Blocks<B> {
-    /// Drives `backend`; `path` says what it is.
+    /// Drives `backend`; `path` describes it.
     pub fn new(backend: B, path: String) -> Self {
         let geometry = backend.geometry();
         let shape =
@@ -24,7 +24,7 @@ impl<B: Backend> Blocks<B> {
         Self { backend, shape, waits: None }
     }
 
-    /// The thread sleeps on what `waits` shows.
+    /// Sets the function that shows the objects to sleep on.
     #[must_use]
     pub fn waiting_for(self, waits: Waits<B>) -> Self {
         Self { waits: Some(waits), ..self }

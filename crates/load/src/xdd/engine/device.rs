@@ -1,4 +1,4 @@
-//! Block devices of the table that LUNs live on too, driven directly: memory, nothing, files, NBD exports.
+//! Block devices of the table that LUNs use too, driven directly: memory, null, files, NBD exports.
 
 use super::{Blocks, Engine, Opened, Request};
 use crate::xdd::config::Target;
@@ -7,29 +7,29 @@ use linerate_rt::block::{Access, Cache, DeviceError, DeviceSpec, KINDS, Kind, Na
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
-/// The kind of device that a name without a kind means: `PATH` is `file:PATH`.
+/// Kind of device for a name without a kind: `PATH` means `file:PATH`.
 const BARE: &str = "file";
-/// How such a name is written, and what it is.
+/// Syntax and description of such a name.
 pub(super) const EXAMPLE: &str = "PATH";
 pub(super) const ABOUT: &str = "a file or block device by io_uring; with -dio past the page cache";
 
-/// The largest size that is written in a name, octets.
+/// Largest size in a name, bytes.
 const LARGEST: u64 = 1 << 50;
-/// The largest memory, octets.
+/// Largest memory device, bytes.
 const MEMORY: u64 = 64 << 30;
 
-/// Names of devices and what they are, but for those that are a path.
+/// Names and descriptions of devices, except those that are a path.
 pub(super) fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
     KINDS.iter().filter(|kind| kind.name != BARE).map(|kind| (kind.example, kind.about))
 }
 
-/// The path that a target's name is; none if it is something else.
+/// Path that a target's name denotes; `None` if it is not a path.
 pub fn path_of(name: &str) -> Option<PathBuf> {
     let (kind, name) = device(name);
     (kind.naming == Naming::Path).then(|| from_text(name))
 }
 
-/// A device by its name.
+/// Opens a device by its name.
 pub(super) fn open(request: &Request<'_>) -> Opened {
     let target = request.target;
     let (kind, name) = device(&target.name);
@@ -52,19 +52,20 @@ pub(super) fn open(request: &Request<'_>) -> Opened {
     Ok(vec![engine])
 }
 
-/// The kind of device that a target's name means, and its name there. Nothing in it is an option: a path may have commas.
+/// Kind of device that a target's name means, and the name without the kind. Options are not parsed: a path may have
+/// commas.
 fn device(name: &str) -> (&'static Kind, &str) {
     let named = KINDS.iter().find_map(|kind| Some((kind, kind.name_in(name)?)));
     named.unwrap_or_else(|| (KINDS.iter().find(|kind| kind.name == BARE).expect("a row of the table"), name))
 }
 
-/// A size must be one, and not too large.
+/// Checks that a size is valid, and not too large.
 fn checked(name: &str) -> Result<(), String> {
     let good = size(name).is_some_and(|size| (1..=LARGEST).contains(&size));
     if good { Ok(()) } else { Err("no size; give one up to 1024T, as null:1G".into()) }
 }
 
-/// A file that is written is made, and as large as a pass needs it, as xdd's is by its writing.
+/// Makes a file that is to be written, as large as a pass needs it; xdd's grows by its writes.
 fn make(path: &Path, target: &Target) -> Result<(), String> {
     let Some(span) = target.span() else { return Ok(()) };
     let grow = |file: File| {
@@ -75,7 +76,7 @@ fn make(path: &Path, target: &Target) -> Result<(), String> {
     made.map_err(|e| format!("{e}; give a file or device that can be written, or -op read"))
 }
 
-/// What is wrong, without the device's name, which is said by whoever asked; and what to do in xdd's words.
+/// Error text without the device's name, which the caller adds; the mend is in xdd's words.
 fn told(error: DeviceError) -> String {
     let mend = match error.want {
         Some(Want::ReadOnly) => "give -op read, or a target that is free to be written",

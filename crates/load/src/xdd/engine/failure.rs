@@ -1,4 +1,4 @@
-//! How operations end, and why some fail: in the words of whoever refused them.
+//! End of operations, and the reasons of failures in the words of the part that refused them.
 
 use linerate_block::{BackendError, Buffer, Completion, Tag};
 use linerate_wire::scsi::Sense;
@@ -9,11 +9,11 @@ use thiserror::Error;
 /// An operation that has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// Which.
+    /// Tag of the operation.
     pub tag: Tag,
     /// The buffer that went with it, filled if it was a read that succeeded.
     pub buffer: Option<Buffer>,
-    /// How.
+    /// Result of the operation.
     pub result: Result<(), Box<Failure>>,
 }
 
@@ -23,13 +23,13 @@ impl From<Completion> for Ended {
     }
 }
 
-/// Why an operation failed.
+/// Reason why an operation failed.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// A back end's word for it.
+    /// Error of a back end.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// The command of an operation on a remote disk, and what was answered to it.
+    /// Command of an operation on a remote disk, and the answer to it.
     #[error("{0}")]
     Remote(String),
     /// CHECK CONDITION, with this sense data.
@@ -41,31 +41,32 @@ pub enum Failure {
     /// Another SCSI status.
     #[error("{name}", name = Status(*.0))]
     Status(u8),
-    /// The host adapter, or its driver, gave the command up.
+    /// The host adapter, or its driver, aborted the command.
     #[error("{host}{driver}: the device is not reached, or gave no answer", host = Host(*.0), driver = driver(*.1))]
     Transport(u16, u16),
-    /// All went well, but for so many octets that did not come or go.
+    /// Success, except that so many bytes were not transferred.
     #[error("{0} bytes of it were not transferred")]
     Short(u32),
-    /// Each time that it was sent, the device had something else to tell first.
+    /// The device answered every attempt with a unit attention.
     #[error("unit attentions without end")]
     Attentions,
-    /// The system did not take it.
+    /// The system did not accept the command.
     #[error("SG_IO: {0}{mend}", mend = mend(.0))]
     System(io::Error),
 }
 
-/// Where the device says that it stopped.
+/// LBA at which the device reports that it stopped.
 fn place(sense: &Sense) -> String {
     sense.information.map(|lba| format!(" at LBA {lba}")).unwrap_or_default()
 }
 
-/// The driver's word, if it has one.
+/// Driver status, if not zero.
 fn driver(status: u16) -> String {
     if status == 0 { String::new() } else { format!(", driver status {status:02x}") }
 }
 
-/// What the kernel says of more data than it can map for one command, which depends on where the data lies.
+/// Mend for errors of the kernel when it cannot map that much data for one command, which depends on the data's
+/// address.
 fn mend(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EINVAL | libc::ENOMEM | libc::EIO) => "; a smaller -reqsize may do",
@@ -73,7 +74,7 @@ fn mend(error: &io::Error) -> &'static str {
     }
 }
 
-/// A SCSI status by its name (SAM-5, clause 5.3.1).
+/// SCSI status by its name (SAM-5, clause 5.3.1).
 struct Status(u8);
 
 impl fmt::Display for Status {
@@ -90,7 +91,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// A host status by its name in Linux (scsi/scsi_status.h).
+/// Host status by its name in Linux (scsi/scsi_status.h).
 struct Host(u16);
 
 impl fmt::Display for Host {

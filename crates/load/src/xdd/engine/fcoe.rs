@@ -10,13 +10,13 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// How long the target is looked for: two of its beacons (FC-BB-6, clause 7.9.8.3: one each 8 s).
+/// Time to look for the target: two of its beacons (FC-BB-6, clause 7.9.8.3: one each 8 s).
 const PATIENCE: u64 = 16_000_000_000;
 
-/// The LUNs of all targets that are found on the port, or of the one that is named.
+/// Opens the LUNs of all targets that are found on the port, or of the named one.
 pub(super) fn open(request: &Request<'_>) -> Opened {
     let name = request.target.name.strip_prefix("fcoe:").unwrap_or(&request.target.name);
-    // A port's name may have slashes as well.
+    // The name of a port may have slashes too.
     let named = name.rsplit_once('/').and_then(|(port, wwpn)| Some((port, wwpn.parse::<Wwn>().ok()?)));
     let (port, wwpn) = named.map_or((name, None), |(port, wwpn)| (port, Some(wwpn)));
     let port = FcPort::open(port, &FcOptions::default()).map_err(|error| error.to_string())?;
@@ -37,7 +37,7 @@ pub(super) fn open(request: &Request<'_>) -> Opened {
     Ok(units.iter().enumerate().map(engine).collect())
 }
 
-/// Carries operations to the disks, and nothing else.
+/// Watcher that only carries operations to the disks.
 struct Client(Remote);
 
 impl Watcher<Disks> for Client {
@@ -60,19 +60,19 @@ impl Watcher<Disks> for Client {
     }
 }
 
-/// The node, and whose operations it has.
+/// The node, and the operations of its units.
 struct Driver {
     node: FcNode<Disks, Client>,
     clock: Clock,
-    /// By the tag that the node knows: the unit, and the unit's own tag.
+    /// Unit and the unit's own tag, by the tag that the node knows.
     running: Vec<(usize, Tag)>,
     free: Vec<u32>,
-    /// What has ended, by unit.
+    /// Operations that have ended, by unit.
     ended: Vec<VecDeque<Ended>>,
 }
 
 impl Driver {
-    /// Waits for so many disks.
+    /// Waits for `wanted` disks.
     fn find(&mut self, wanted: usize) -> Result<Vec<RemoteUnit>, String> {
         let mut waiter = Waiter::new(WaitMode::Adaptive);
         let until = self.clock.now() + PATIENCE;
@@ -100,7 +100,7 @@ impl Driver {
         }
     }
 
-    /// Goes on, and sorts what has ended.
+    /// Drives the node, and sorts the operations that have ended.
     fn turn(&mut self) {
         let now = self.clock.now();
         let _ = self.node.handle(now);
@@ -126,7 +126,7 @@ impl Drop for Driver {
         let mut waiter = Waiter::new(WaitMode::Sleep);
         let now = self.clock.now();
         self.node.stop(now);
-        // The node bounds this itself.
+        // The node itself bounds the time of this.
         loop {
             let now = self.clock.now();
             match self.node.handle(now) {
@@ -154,7 +154,7 @@ impl Engine for Unit {
         let driver = &mut *self.driver.borrow_mut();
         let at = driver.free.pop().unwrap_or_else(|| {
             driver.running.push((0, Tag(0)));
-            // There are as many as requests under way, whose tags have 32 bits.
+            // There are as many as requests in flight, whose tags have 32 bits.
             u32::try_from(driver.running.len() - 1).unwrap_or(u32::MAX)
         });
         driver.running[at as usize] = (self.unit, tag);

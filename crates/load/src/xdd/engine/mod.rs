@@ -1,4 +1,4 @@
-//! What requests are handed to: one trait, a file a way to a device.
+//! Engines that execute requests: one trait, one file per kind of device access.
 
 mod blocks;
 mod device;
@@ -17,46 +17,48 @@ use linerate_block::{Operation, Tag};
 use linerate_port::Sleep;
 use linerate_rt::Sleeper;
 
-/// What a device is.
+/// Properties of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The way to it that was really got, as `file, O_DIRECT, io_uring`.
+    /// Path by which it was actually opened, such as `file, O_DIRECT, io_uring`.
     pub path: String,
-    /// Octets of a block: requests are whole numbers of them.
+    /// Bytes per block: requests are whole numbers of blocks.
     pub block_size: u32,
-    /// Blocks there are.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Nothing can be written.
+    /// True if it cannot be written.
     pub read_only: bool,
 }
 
 impl Shape {
-    /// Octets there are.
+    /// Size in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.blocks.saturating_mul(u64::from(self.block_size))
     }
 }
 
-/// A device that was opened: an engine a unit; or what is wrong and what to do.
+/// Opened device: one engine per unit; or the fault and the mend.
 pub type Opened = Result<Vec<Box<dyn Engine>>, String>;
 
-/// A device, driven by the thread that opened it. It never waits: operations are submitted and complete later, in any order.
+/// A device, driven by the thread that opened it. It never blocks: operations are submitted and complete later, in any
+/// order.
 pub trait Engine {
-    /// What it is.
+    /// Properties of the device.
     fn shape(&self) -> &Shape;
 
-    /// Begins an operation. Tags of operations under way differ; there are at most as many as it was opened for, and a flush.
+    /// Begins an operation. Operations in flight have different tags; there are at most as many as it was opened for,
+    /// and a flush.
     fn submit(&mut self, tag: Tag, operation: Operation);
 
-    /// Hands on what was submitted, in one system call for all.
+    /// Passes on the submitted operations, in one system call for all.
     fn flush(&mut self) {}
 
     /// Takes an operation that has ended.
     fn complete(&mut self) -> Option<Ended>;
 
-    /// Shows what a thread sleeps on while operations are under way. By default there is nothing of that kind, and the thread
-    /// looks again every 0.1 ms.
+    /// Visits the objects that a thread sleeps on while operations are in flight. By default there are none, and the
+    /// thread polls every 0.1 ms.
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         visit(&mut Sleep::default());
     }

@@ -1,4 +1,4 @@
-//! SCSI disks through Linux's sg: each operation is a command that some thread waits for, as in xdd.
+//! SCSI disks through Linux's sg: each operation is a command that a thread waits for, as in xdd.
 
 mod node;
 
@@ -19,28 +19,28 @@ use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Release};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-/// How long a command may take, as Linux's own disk driver has it.
+/// Time limit of a command, as in Linux's own disk driver.
 const TIMEOUT_MS: u32 = 30_000;
-/// How often a command is sent again that a unit attention kept from being done (SAM-5, clause 5.14).
+/// Number of times that a command is sent again after a unit attention (SAM-5, clause 5.14).
 const ATTENTIONS: u32 = 8;
 /// CHECK CONDITION (SAM-5, clause 5.3).
 const CHECK_CONDITION: u8 = 2;
-/// Octets of a thread's stack. It calls the kernel and little else, and -processlock keeps all of it in memory.
+/// Bytes of a thread's stack. It calls the kernel and little else, and -processlock keeps all of it in memory.
 const STACK: usize = 128 << 10;
 
 /// The data of a command.
 #[derive(Debug)]
 pub enum Transfer<'a> {
-    /// None.
+    /// No data.
     Nothing,
-    /// To the device.
+    /// Data to the device.
     Out(&'a [u8]),
-    /// From the device.
+    /// Data from the device.
     In(&'a mut [u8]),
 }
 
 impl Transfer<'_> {
-    /// The same for one more try.
+    /// The same transfer for another attempt.
     fn again(&mut self) -> Transfer<'_> {
         match self {
             Self::Nothing => Transfer::Nothing,
@@ -50,27 +50,27 @@ impl Transfer<'_> {
     }
 }
 
-/// How a command ended.
+/// Outcome of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// The SCSI status (SAM-5, clause 5.3).
+    /// SCSI status (SAM-5, clause 5.3).
     pub status: u8,
-    /// What the host adapter says, 0 for nothing wrong.
+    /// Status of the host adapter, 0 for no error.
     pub host: u16,
-    /// What the driver says; its lower four bits are 0 for nothing wrong, 8 says that there is sense data.
+    /// Status of the driver; its lower four bits are 0 for no error, 8 for sense data present.
     pub driver: u16,
-    /// Octets of sense data.
+    /// Number of bytes of sense data.
     pub sense_len: u8,
-    /// Octets that were not transferred.
+    /// Number of bytes that were not transferred.
     pub residual: u32,
 }
 
-/// What executes SCSI commands.
+/// Executor of SCSI commands.
 pub trait ScsiGeneric: Send {
     /// Executes a command and waits for its end, which comes within about `timeout_ms`.
     ///
     /// # Errors
-    /// The system's, when the command could not be sent at all.
+    /// Error of the system, when the command could not be sent at all.
     fn execute(
         &self,
         command: &[u8],
@@ -80,7 +80,7 @@ pub trait ScsiGeneric: Send {
     ) -> io::Result<Outcome>;
 }
 
-/// Opens a target's device.
+/// Opens the device of a target.
 pub(super) fn open(request: &Request<'_>) -> Opened {
     let target = request.target;
     let path = &from_text(&target.name);
@@ -90,20 +90,20 @@ pub(super) fn open(request: &Request<'_>) -> Opened {
     Ok(vec![Box::new(engine)])
 }
 
-/// The engine.
+/// Engine for SG_IO.
 pub(super) struct Sg {
     shape: Shape,
     common: Arc<Common>,
     threads: Vec<JoinHandle<()>>,
-    /// Keeps others from the disk while it is written.
+    /// Keeps other programs from the disk while it is written.
     _disk: Option<Arc<File>>,
 }
 
 struct Common {
     queues: Mutex<Queues>,
-    /// There is something to do, or no more will come.
+    /// Signals new operations, or the end.
     more: Condvar,
-    /// Operations that have ended and were not taken, so that asking for one costs no lock.
+    /// Number of operations that have ended and were not taken, so that polling costs no lock.
     ended: AtomicUsize,
     bell: Bell,
 }
@@ -116,11 +116,11 @@ struct Queues {
 }
 
 impl Sg {
-    /// Drives a device with so many threads as operations may be under way, and keeps `disk` open meanwhile. Each
-    /// thread has a descriptor of its own: Linux's sg takes 16 commands at once of one, and refuses more.
+    /// Drives a device with as many threads as operations may be in flight, and keeps `disk` open meanwhile. Each
+    /// thread has a descriptor of its own: Linux's sg takes 16 commands at once per descriptor, and refuses more.
     ///
     /// # Errors
-    /// Why the device cannot be opened, its capacity cannot be read, or the threads cannot be started.
+    /// Reason why the device cannot be opened, its capacity cannot be read, or the threads cannot be started.
     pub(super) fn new<D: ScsiGeneric + 'static>(
         mut open: impl FnMut() -> Result<D, String>,
         disk: Option<Arc<File>>,
@@ -176,7 +176,7 @@ impl Common {
             let (buffer, result) = carry_out(device, operation, block_size);
             queues = self.queues();
             queues.ended.push_back(Ended { tag, buffer, result: result.map_err(Box::new) });
-            // Released with the queue's content; the engine's Acquire load sees it and takes the lock.
+            // Released with the queue's contents; the engine's Acquire load sees it and takes the lock.
             self.ended.store(queues.ended.len(), Release);
             self.bell.ring();
         }
@@ -210,7 +210,7 @@ impl Engine for Sg {
 
 impl Sleeper for Sg {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
-        // Cleared before the last look: what ends after the look rings again.
+        // Cleared before the last check: an operation that ends after the check rings again.
         self.common.bell.clear();
         (self.common.ended.load(Acquire) == 0).then(|| Sleep::on(self.common.bell.as_fd(), Interest::Readable))
     }
@@ -245,7 +245,7 @@ fn carry_out(device: &dyn ScsiGeneric, operation: Operation, block_size: u32) ->
     }
 }
 
-/// Has a command done, and all of its data moved.
+/// Executes a command that must transfer all of its data.
 fn whole(device: &dyn ScsiGeneric, command: &[u8], transfer: &mut Transfer<'_>) -> Result<(), Failure> {
     match ask(device, command, transfer)? {
         0 => Ok(()),
@@ -253,7 +253,7 @@ fn whole(device: &dyn ScsiGeneric, command: &[u8], transfer: &mut Transfer<'_>) 
     }
 }
 
-/// Has a command done, sending it again after each unit attention: how many octets were not transferred.
+/// Executes a command, and again after each unit attention; returns the number of bytes not transferred.
 fn ask(device: &dyn ScsiGeneric, command: &[u8], transfer: &mut Transfer<'_>) -> Result<u32, Failure> {
     for _ in 0..ATTENTIONS {
         let mut sense = [0; 32];
@@ -266,7 +266,7 @@ fn ask(device: &dyn ScsiGeneric, command: &[u8], transfer: &mut Transfer<'_>) ->
     Err(Failure::Attentions)
 }
 
-/// What an outcome means.
+/// Result of an outcome.
 fn verdict(outcome: &Outcome, sense: &[u8; 32]) -> Result<(), Failure> {
     const DRIVER_SENSE: u16 = 8;
     if outcome.host != 0 || !matches!(outcome.driver & 0xf, 0 | DRIVER_SENSE) {
@@ -277,7 +277,7 @@ fn verdict(outcome: &Outcome, sense: &[u8; 32]) -> Result<(), Failure> {
         CHECK_CONDITION => {
             let octets = &sense[..usize::from(outcome.sense_len).min(sense.len())];
             let sense = Sense::parse(octets).map_err(|_| Failure::Senseless)?;
-            // What is deferred is about a command before, and this one was not done (SPC-4, deferred errors).
+            // A deferred error belongs to an earlier command, and this one was not executed (SPC-4, deferred errors).
             let done = matches!(sense.key, SenseKey::NO_SENSE | SenseKey::RECOVERED_ERROR) && !sense.deferred;
             if done { Ok(()) } else { Err(Failure::Sense(sense)) }
         }
@@ -285,8 +285,8 @@ fn verdict(outcome: &Outcome, sense: &[u8; 32]) -> Result<(), Failure> {
     }
 }
 
-/// READ (10) or WRITE (10) where they reach, otherwise READ (16) or WRITE (16) (SBC-3, clauses 5.8 to 5.11, 5.25 ff.):
-/// the command and how many octets of it count.
+/// READ (10) or WRITE (10) if the range permits, otherwise READ (16) or WRITE (16) (SBC-3, clauses 5.8 to 5.11, 5.25
+/// ff.): the command and its length in bytes.
 fn read_or_write(write: bool, fua: bool, lba: u64, blocks: u32) -> ([u8; 16], usize) {
     let mut command = [0; 16];
     command[1] = if fua { 8 } else { 0 };
@@ -306,8 +306,8 @@ fn read_or_write(write: bool, fua: bool, lba: u64, blocks: u32) -> ([u8; 16], us
     }
 }
 
-/// Blocks there are, and octets of each: READ CAPACITY (16), or (10) of a device that has only that (SBC-3, clauses 5.15,
-/// 5.16).
+/// Number of blocks, and bytes per block: READ CAPACITY (16), or (10) for a device that has only that (SBC-3, clauses
+/// 5.15, 5.16).
 fn capacity<D: ScsiGeneric>(device: &D) -> Result<(u64, u32), String> {
     let mut data = [0; 32];
     let mut long = [0; 16];

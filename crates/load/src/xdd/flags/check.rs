@@ -1,17 +1,17 @@
-//! What does not go together.
+//! Checks of flags that do not go together.
 
 use crate::flags::tidy;
 use crate::xdd::config::{AccessOrder, Amount, Config, Verify};
 use crate::xdd::engine::is_file;
 use crate::xdd::pattern::Base;
 
-/// The largest request, octets: what one buffer holds.
+/// Largest request, bytes: the size of one buffer.
 pub(super) const REQUEST: u64 = 16 << 20;
-/// Octets that buffers take in all.
+/// Greatest size of all buffers together, bytes.
 const BUFFERS: u64 = 4 << 30;
 
 impl Config {
-    /// What does not go together.
+    /// Checks for settings that do not go together.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.targets.is_empty() {
             return Err("no target; give -targets 1 NAME".into());

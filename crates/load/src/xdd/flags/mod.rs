@@ -1,7 +1,7 @@
-//! The command line, xdd's: a table of flags, what they say, and the targets that follow from it.
+//! xdd's command line: a table of flags, their values, and the targets that follow from them.
 //!
-//! Flags are one dash and a word, or the short form that xdd knows too. Those of a target may name one: `-op target 1 write` is
-//! about target 1 only. What xdd takes and this one does not do is refused by name.
+//! Flags are one dash and a word, or xdd's short form. Flags of a target may name one: `-op target 1 write` applies to
+//! target 1 only. Flags of xdd that are not supported are refused by name.
 
 mod check;
 mod setup;
@@ -18,15 +18,15 @@ use std::fmt::Write as _;
 
 pub(super) use table::FLAGS;
 
-/// What a command line asks for.
+/// Request of a command line.
 pub type Command = flags::Command<Config>;
 
-/// xdd's command line.
+/// Command line of xdd.
 pub(super) static PROGRAM: Program<State, Scope> =
     Program { name: "xdd", usage: "-targets N NAME... [flags]", dialect: Dialect::Whole, flags: FLAGS, width: 100 };
 
 impl Config {
-    /// What a command line (without the program's name) asks for.
+    /// Parses a command line (without the program's name).
     ///
     /// # Errors
     /// One line that names the flag and the mend.

@@ -1,11 +1,11 @@
-//! `-setup`: words of a file.
+//! `-setup`: words from a file.
 
 use super::state::State;
 use linerate_port::path::from_text;
 use std::fs::File;
 use std::io::Read;
 
-/// The largest file, and how deep such files may name each other.
+/// Largest file, bytes, and greatest nesting depth of such files.
 const LARGEST: u64 = 1 << 20;
 const NESTED: usize = 8;
 

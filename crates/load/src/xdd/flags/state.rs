@@ -1,28 +1,28 @@
-//! What is known while flags are read.
+//! State while flags are read.
 
 use super::targets::Named;
 use crate::xdd::config::{Config, Target};
 
-/// What a flag is about.
+/// Object that a flag applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::xdd) enum Scope {
     /// The run.
     Run,
-    /// A target that it may name, or all.
+    /// A target that the flag may name, or all targets.
     Target,
 }
 
-/// What flags have said.
+/// Values of the flags read so far.
 #[derive(Default)]
 pub(in crate::xdd) struct State {
-    /// Of the run.
+    /// Settings of the run.
     pub(super) config: Config,
-    /// Of which targets there are.
+    /// Names of the targets, and settings that concern several.
     pub(super) named: Named,
-    /// Of a target.
+    /// Settings of a target.
     pub(super) target: Target,
-    /// Words that stand where the last flag stood.
+    /// Words to insert in place of the last flag.
     pub(super) inserted: Vec<String>,
-    /// Files whose words were inserted.
+    /// Number of files whose words were inserted.
     pub(super) files: usize,
 }

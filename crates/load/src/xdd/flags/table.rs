@@ -1,4 +1,4 @@
-//! The flags, in the order of help.
+//! Flags in the order of help.
 
 use super::check::REQUEST;
 use super::setup::setup;
@@ -14,7 +14,7 @@ use linerate_port::path::from_text;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The most requests under way of a target, and its most blocks.
+/// Greatest number of requests in flight on a target, and greatest number of its blocks.
 const DEPTH: u32 = 1024;
 const BLOCKS: u64 = 1 << 48;
 

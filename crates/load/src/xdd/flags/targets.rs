@@ -1,4 +1,4 @@
-//! The targets that follow from what was said.
+//! Targets that follow from the flags.
 
 use super::state::{Scope, State};
 use crate::flags::Given;
@@ -8,31 +8,31 @@ use linerate_port::path::{from_text, to_text};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The most targets.
+/// Greatest number of targets.
 pub(super) const TARGETS: usize = 1024;
 
-/// What is said of targets' names.
+/// Flags about the targets' names.
 #[derive(Default)]
 pub(super) struct Named {
     /// Names with their units.
     pub(super) targets: Vec<(String, usize)>,
-    /// Where they are.
+    /// Directory of the targets.
     pub(super) directory: Option<PathBuf>,
-    /// Blocks that each target begins later than the one before.
+    /// Number of blocks by which each target begins later than the one before.
     pub(super) offset: u64,
-    /// Seconds that each target begins later than the one before.
+    /// Seconds by which each target begins later than the one before.
     pub(super) delay: f64,
-    /// Targets' processors.
+    /// Targets and their processors.
     pub(super) cpus: Vec<(usize, usize)>,
-    /// Processors that targets are spread over.
+    /// Number of processors that targets are spread over.
     pub(super) spread: Option<usize>,
 }
 
-/// A flag of a target, and of which.
+/// A flag of a target, with the target's number if it names one.
 type Said = (Option<usize>, Given<State, Scope>);
 
 impl Named {
-    /// The targets as they are after all flags, in order.
+    /// Makes the targets after all flags, in order.
     pub(super) fn targets(self, said: &[Said]) -> Result<Vec<Target>, String> {
         let cpus = linerate_rt::cpus();
         let mut targets = Vec::new();

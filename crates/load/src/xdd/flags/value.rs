@@ -9,7 +9,7 @@ use crate::xdd::engine::kind_of;
 use crate::xdd::pattern::{Base, Prefix};
 use std::time::Duration;
 
-/// `-seek`
+/// Words of `-seek`.
 pub(super) static SEEKS: Choices<State> = &[
     ("sequential", Set(|s| s.target.seek.way = AccessOrder::Sequential)),
     ("random", Set(|s| s.target.seek.way = AccessOrder::Random)),
@@ -22,7 +22,7 @@ pub(super) static SEEKS: Choices<State> = &[
     ),
 ];
 
-/// `-datapattern`
+/// Words of `-datapattern`.
 pub(super) static PATTERNS: Choices<State> = &[
     ("random", Set(|s| s.target.pattern.base = Base::Random)),
     ("sequenced", Set(|s| s.target.pattern.base = Base::Sequenced)),
@@ -47,7 +47,7 @@ pub(super) static PATTERNS: Choices<State> = &[
     ("lfpat ltpat cjtpat crpat cspat", Refused("8B/10B patterns are not made here; give sequenced, random or hex")),
 ];
 
-/// A pattern that is none of those words: the octet that fills everything.
+/// Sets a pattern that is none of those words: one byte that fills everything.
 pub(super) fn octet(state: &mut State, word: &str) -> Result<(), String> {
     let &[octet] = word.as_bytes() else {
         return Err(
@@ -68,7 +68,7 @@ fn hex(text: &str) -> Result<Vec<u8>, String> {
     octets.ok_or_else(|| "hex: give pairs of hexadecimal digits, as 00ff".into())
 }
 
-/// `-targets`: a number, and names.
+/// Parses the values of `-targets`: a number, and names.
 pub(super) fn targets(targets: &mut Vec<(String, usize)>, words: &mut Words) -> Result<(), String> {
     let number = words.value()?;
     let (repeated, digits) = number.strip_prefix('-').map_or((false, number.as_str()), |digits| (true, digits));
@@ -91,12 +91,12 @@ pub(super) fn targets(targets: &mut Vec<(String, usize)>, words: &mut Words) -> 
     Ok(())
 }
 
-/// Bytes of a pass, in this unit.
+/// Sets the amount of a pass in this unit of bytes.
 pub(super) fn bytes(state: &mut State, text: &str, unit: u64) -> Result<(), String> {
     number(text, 1..=u64::MAX / unit).map(|n| state.target.amount = Amount::Bytes(n * unit))
 }
 
-/// A number with a point in it.
+/// Parses a number with a decimal point.
 pub(super) fn decimal(text: &str, least: f64, most: f64) -> Result<f64, String> {
     let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let n = if plain { text.parse::<f64>().ok() } else { None };
@@ -104,12 +104,12 @@ pub(super) fn decimal(text: &str, least: f64, most: f64) -> Result<f64, String> 
         .ok_or_else(|| format!("give a number from {least} to {most}, as 10 or 0.5"))
 }
 
-/// Seconds.
+/// Parses seconds.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     decimal(text, 0.0, 1e7).map(Duration::from_secs_f64)
 }
 
-/// A percentage of reads, in parts of [`WHOLE`].
+/// Parses a percentage of reads, in parts of [`WHOLE`].
 pub(super) fn percent(text: &str) -> Result<u32, String> {
     let percent = decimal(text, 0.0, 100.0)?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 10000, checked above")]
@@ -117,7 +117,7 @@ pub(super) fn percent(text: &str) -> Result<u32, String> {
     Ok(parts)
 }
 
-/// `-throttle`.
+/// Parses the values of `-throttle`.
 pub(super) fn throttle(words: &mut Words) -> Result<Throttle, String> {
     match words.value()?.as_str() {
         "ops" => decimal(&words.value()?, 0.001, 1e9).map(Throttle::Requests),

@@ -6,11 +6,11 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
-/// The ioctl's number.
+/// Number of the ioctl.
 const SG_IO: libc::c_ulong = 0x2285;
-/// Sets the octets that are reserved for a descriptor.
+/// Sets the number of bytes that are reserved for a descriptor.
 const SG_SET_RESERVED_SIZE: libc::c_ulong = 0x2275;
-/// The interface's version 3: the letter S.
+/// Version 3 of the interface: the letter S.
 const INTERFACE: libc::c_int = 0x53;
 const DXFER_NONE: libc::c_int = -1;
 const DXFER_TO_DEV: libc::c_int = -2;
@@ -43,7 +43,7 @@ struct Header {
     info: u32,
 }
 
-/// Executes `command` (6 to 16 octets) and waits until it has ended, at most for about `timeout_ms`.
+/// Executes `command` (6 to 16 bytes) and waits until it has ended, at most for about `timeout_ms`.
 pub(crate) fn execute(
     device: BorrowedFd<'_>,
     command: &[u8],
@@ -54,7 +54,7 @@ pub(crate) fn execute(
     let short = |_| io::Error::from(io::ErrorKind::InvalidInput);
     let (direction, at, len) = match transfer {
         Transfer::Nothing => (DXFER_NONE, ptr::null_mut(), 0),
-        // With this direction the kernel only reads.
+        // In this direction the kernel only reads.
         Transfer::Out(data) => (DXFER_TO_DEV, data.as_ptr().cast_mut().cast(), data.len()),
         Transfer::In(data) => (DXFER_FROM_DEV, data.as_mut_ptr().cast(), data.len()),
     };
@@ -99,7 +99,7 @@ pub(crate) fn execute(
     })
 }
 
-/// Has the kernel keep so much memory ready for the data of a command; it may keep less.
+/// Lets the kernel reserve so much memory for the data of a command; it may reserve less.
 pub(crate) fn reserve(device: BorrowedFd<'_>, octets: u64) -> io::Result<()> {
     let size = libc::c_int::try_from(octets).unwrap_or(libc::c_int::MAX);
     // SAFETY: the ioctl reads one int, which lives until it returns.

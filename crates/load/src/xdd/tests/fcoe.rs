@@ -1,4 +1,4 @@
-//! LUNs of a target on a cable.
+//! Tests of LUNs of a target on a cable.
 
 use super::*;
 use linerate_block::Ram;
@@ -23,7 +23,7 @@ impl Watcher<Disks> for Nobody {
     }
 }
 
-/// A target with these LUNs at one end of a cable, until it is told to stop. Gives the other end's name.
+/// Starts a target with these LUNs at one end of a cable, until it is told to stop. Returns the other end's name.
 fn target(luns: Vec<Box<dyn Backend + Send>>, stop: &Stop) -> (String, Wwn, std::thread::JoinHandle<u64>) {
     let cable = format!("cable:xdd-{}-{}", std::process::id(), NAMES.fetch_add(1, Relaxed));
     let port = FcPort::open(&format!("{cable}{{1,mtu=2180"), &FcOptions::default()).unwrap();
@@ -64,7 +64,7 @@ fn luns_on_a_port_are_targets() {
     assert_eq!(thread.join().unwrap(), 4 * 256 * 8 * 512);
 }
 
-/// Held a disk that failed to "the medium failed", whatever its target had said.
+/// Regression: any failed disk was reported as "the medium failed", whatever its target had reported.
 #[test]
 fn a_lun_that_fails_is_quoted() {
     let stop = Stop::new().unwrap();

@@ -1,4 +1,4 @@
-//! For every flag of the table a case that shows its effect, and no flag without a case.
+//! A case for every flag of the table that shows its effect; no flag is without a case.
 
 use super::*;
 use crate::flags::{Does, Flag};
@@ -14,7 +14,7 @@ fn file(name: &str) -> (tempfile::TempDir, String) {
     (dir, path)
 }
 
-/// A run that waited so long, which is not part of what it measured.
+/// Checks that a run waited so long, and that this time is not part of its measurement.
 fn uncounted(begun: Instant, waited: Duration, left: &Left) {
     let measured = Duration::from_nanos(left.all.elapsed_ns);
     assert!(begun.elapsed() >= waited + measured, "{measured:?} beside {waited:?} of waiting");
@@ -24,7 +24,7 @@ fn kinds(text: &str) -> String {
     ops(text).iter().map(|op| op.what).collect()
 }
 
-/// Flag by flag.
+/// One case per flag.
 const CASES: &[Case] = &[
     ("help", || {
         for asked in ["-h", "-help", "--help", "-nr 1 --help", "help"] {
@@ -100,7 +100,7 @@ const CASES: &[Case] = &[
     ("blocksize", || assert_eq!(ops("-nr 1 -bs 1024")[0].len, 1024)),
     ("reqsize", || {
         assert_eq!(ops("-nr 1 -rs 4")[0].len, 2048);
-        // The published sizes in bytes are so many blocks of 512.
+        // The published sizes in bytes are these numbers of blocks of 512.
         for (blocks, bytes) in [(1, 512), (2, 1024), (4, 2048), (8, 4096), (16, 8192), (32, 16384), (64, 32768)] {
             assert_eq!(ops(&format!("-nr 1 -rs {blocks}"))[0].len, bytes);
         }
@@ -176,7 +176,8 @@ const CASES: &[Case] = &[
         uncounted(begun, Duration::from_millis(50), &left);
     }),
     ("timelimit", || {
-        // One each millisecond, up to the limit: on a machine that does not get to any before it, of a longer one.
+        // One request per millisecond, up to the limit; a longer limit if the machine does not reach any request before
+        // it.
         let some = |ms: &usize| {
             let (left, ops, _) = one(&format!("-nr 1000000000 -throttle ops 1000 -timelimit {}", *ms as f64 / 1000.0));
             assert!(ops.len() <= ms + 10 && left.result.exit_code() == 0, "{} in {ms} ms", ops.len());
@@ -201,7 +202,7 @@ const CASES: &[Case] = &[
         uncounted(begun, Duration::from_millis(60), &left);
     }),
     ("runtime", || {
-        // Longer each time, for a machine that does not get to it sooner.
+        // Longer each time, for a slow machine.
         let runs_on = |flags: &str, more_than: usize| {
             let enough = |ms: &u64| {
                 let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! xdd as a whole, on disks in memory.
+//! Tests of xdd as a whole, on disks in memory.
 
 mod fcoe;
 mod flags;
@@ -14,24 +14,24 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// An operation that came: what, where in octets, how long, FUA, which pass of the disk's clock.
+/// An operation received: kind, offset in bytes, length, FUA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Op {
-    /// r, w or f.
+    /// Kind: r, w or f.
     what: char,
     at: u64,
     len: usize,
     fua: bool,
 }
 
-/// What a disk of these tests is and was asked.
+/// A disk of these tests, and the operations that it received.
 #[derive(Default)]
 struct Disk {
     data: Vec<u8>,
     ops: Vec<Op>,
-    /// Requests under way at once, at most.
+    /// Greatest number of requests in flight.
     most: usize,
-    /// Reads and writes of this block fail.
+    /// Block of which reads and writes fail.
     bad: Option<u64>,
     read_only: bool,
     /// Processors of the thread that drives it, and its nice value.
@@ -42,7 +42,7 @@ struct Disk {
 static DISKS: Mutex<BTreeMap<String, Arc<Mutex<Disk>>>> = Mutex::new(BTreeMap::new());
 static NAMES: AtomicU32 = AtomicU32::new(0);
 
-/// A disk of so many blocks of 512 octets under a name of its own.
+/// Makes a disk of so many blocks of 512 bytes under a name of its own.
 fn disk(blocks: usize) -> (String, Arc<Mutex<Disk>>) {
     let name = format!("/test/{}", NAMES.fetch_add(1, Relaxed));
     let disk = Arc::new(Mutex::new(Disk { data: vec![0; blocks * 512], ..Disk::default() }));
@@ -89,7 +89,7 @@ impl Backend for Held {
         disk.most = disk.most.max(self.under_way.len());
     }
 
-    /// The last one first.
+    /// Completes the last operation first.
     fn complete(&mut self) -> Option<Completion> {
         let (tag, operation) = self.under_way.pop_back()?;
         let mut disk = self.disk.lock().unwrap();
@@ -136,7 +136,7 @@ fn config(text: &str) -> Result<Config, String> {
     }
 }
 
-/// What a run left.
+/// Output of a run.
 struct Left {
     out: String,
     log: String,

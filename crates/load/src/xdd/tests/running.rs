@@ -1,4 +1,4 @@
-//! Runs: what is counted, printed, written down.
+//! Tests of runs: counts, printed lines, documents.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn every_request_is_counted_once_and_the_table_adds_up() {
         .map(|line| line.split_whitespace().collect())
         .collect();
     assert_eq!(rows.len(), 2 * 2 + 2 + 1);
-    // What, T, Q, bytes, operations.
+    // Label, T, Q, bytes, operations.
     assert_eq!(rows[0][1..6], ["PASS0001", "0", "16", "102400", "100"]);
     assert_eq!(rows[5][1..6], ["Average", "1", "16", "204800", "200"]);
     assert_eq!(rows[6][..5], ["Combined", "2", "32", "409600", "400"]);
@@ -98,7 +98,7 @@ fn a_run_that_is_stopped_ends_and_says_so() {
     assert_eq!(RunResult::from_json(&finished.result.to_json()).unwrap().signal, Some(2));
 }
 
-/// By the kinds of targets that need nothing: what memory was given it has, what nothing was given is gone.
+/// Kinds of targets without requirements: memory keeps the data written, null discards it.
 #[test]
 fn memory_and_nothing_are_targets() {
     let go = |text: &str| {
@@ -108,7 +108,7 @@ fn memory_and_nothing_are_targets() {
         let mut streams = Streams::open(&config, sink(), sink(), &stop).unwrap();
         run(&config, engine::open, Vec::new(), &stop, &mut streams).map_err(|e| e.to_string())
     };
-    // Each place is written before it is read: half of all requests read, and the range is one request.
+    // Each position is written before it is read: half of all requests read, and the range is one request.
     let text = "-bs 512 -rs 4 -nr 1000 -rwratio 50 -dp x -verify contents -seek none";
     let ram = go(&format!("-targets 1 ram:64K {text}")).unwrap();
     assert_eq!((ram.all.ops(), ram.all.miscompares), (1000, 1), "only the first read came before the first write");
@@ -119,7 +119,7 @@ fn memory_and_nothing_are_targets() {
     assert_eq!(error, "target 0 (null:x): no size; give one up to 1024T, as null:1G");
 }
 
-/// The same on a file by io_uring, past the page cache where the file system has that.
+/// The same on a file by io_uring, bypassing the page cache if the file system permits.
 #[test]
 fn a_file_is_made_written_and_verified() {
     let dir = tempfile::tempdir().unwrap();
@@ -160,7 +160,7 @@ fn a_file_is_made_written_and_verified() {
     let bad = go("-kbytes 256 -startoffset 8 -verify contents").unwrap();
     assert_eq!((bad.all.miscompares, bad.result.exit_code()), (1, 1));
     assert!(bad.result.reasons[0].contains("(block 195)"), "{:?}", bad.result.reasons);
-    // The same by its kind's name.
+    // The same with the name of its kind.
     let deleted = config(&format!("-targets 1 file:{name} -bs 512 -nr 1 -deletefile")).unwrap();
     let stop = Stop::new().unwrap();
     let mut streams = Streams::open(&deleted, Box::new(std::io::sink()), Box::new(std::io::sink()), &stop).unwrap();

@@ -1,12 +1,12 @@
-//! A path whose figures are known.
+//! Tests with a path whose figures are known.
 
 use super::*;
 use std::time::Duration;
 
-/// What each point costs, and what is wrong with it.
+/// Cost of each point, and its error.
 struct Known(Vec<(Point, f64, Result<u64, &'static str>)>);
 
-/// Packets that a measurement sends.
+/// Number of packets that a measurement sends.
 const SENT: u64 = 1000;
 
 impl KernelPath for Known {
@@ -117,7 +117,7 @@ fn calls_are_counted_and_the_first_that_is_wrong_ends_it() {
         if left > 0 { Ok(()) } else { Err("enough".to_owned()) }
     });
     assert_eq!(wrong.unwrap_err(), "enough");
-    // Or a stop, which may come at any time.
+    // The same for a stop, which may come at any time.
     let (_, calls) = time_calls(Span { time: Duration::from_secs(600), stop: &stop }, || {
         stop.ask(15);
         Ok(())

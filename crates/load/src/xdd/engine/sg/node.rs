@@ -1,4 +1,4 @@
-//! The file that takes SCSI commands: /dev/sgN, or a disk's block device.
+//! Device node that takes SCSI commands: /dev/sgN, or a disk's block device.
 
 use super::{Outcome, ScsiGeneric, Transfer};
 use crate::xdd::sys::sg;
@@ -14,17 +14,17 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 #[derive(Debug)]
 pub struct Generic(File);
 
-/// Octets that sg reserves for a descriptor unless it is asked for more.
+/// Bytes that sg reserves for a descriptor by default.
 const RESERVED: u64 = 32 << 10;
 
 impl Generic {
-    /// Opens a device for commands that move so many octets each, at most.
+    /// Opens a device for commands that transfer at most `octets` bytes each.
     ///
     /// # Errors
-    /// What is wrong, and the mend.
+    /// The fault, and the mend.
     pub fn open(path: &Path, writes: bool, octets: u64) -> Result<Self, String> {
-        // sg lets a read through a descriptor that may not write; nothing else. It would wait for somebody who has the
-        // device alone.
+        // sg permits only reads through a descriptor that may not write. A blocking open would wait for a program that
+        // has the device exclusively.
         let file = OpenOptions::new().read(true).write(writes).custom_flags(libc::O_NONBLOCK).open(path);
         let file = file.map_err(|e| match e.kind() {
             ErrorKind::NotFound => format!("{e}; lsscsi -g names what there is, once 'modprobe sg' was typed"),
@@ -32,7 +32,7 @@ impl Generic {
             _ => format!("{e}; give a device that this user may open"),
         })?;
         if octets > RESERVED {
-            // Otherwise the kernel looks for memory at each command.
+            // Otherwise the kernel allocates memory for each command.
             let _ = sg::reserve(file.as_fd(), octets);
         }
         Ok(Self(file))
@@ -51,16 +51,16 @@ impl ScsiGeneric for Generic {
     }
 }
 
-/// Disks that this program has taken, by their paths: several targets may be one disk.
+/// Disks that this program has opened exclusively, by their paths: several targets may be one disk.
 static TAKEN: Mutex<BTreeMap<PathBuf, Weak<File>>> = Mutex::new(BTreeMap::new());
 
-/// Looks at what SCSI commands to this device would reach. The disk of one that is written is taken for this program
-/// alone, if the kernel has it as a block device.
+/// Looks up the disk that SCSI commands to this device reach. A disk that is to be written is opened exclusively, if
+/// the kernel has it as a block device.
 ///
 /// # Errors
-/// It is a part of a disk, or in use; and the mend.
+/// The device is a partition, or in use; with the mend.
 pub(super) fn disk(path: &Path, writes: bool) -> Result<Option<Arc<File>>, String> {
-    // What is not there is said by whoever opens it.
+    // A missing device is reported when it is opened.
     let Ok(metadata) = std::fs::metadata(path) else { return Ok(None) };
     let number = format!("{}:{}", libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
     let disk = if metadata.file_type().is_block_device() {
@@ -70,7 +70,7 @@ pub(super) fn disk(path: &Path, writes: bool) -> Result<Option<Arc<File>>, Strin
             let whole = whole.map(|name| format!(": /dev/{}", name.display())).unwrap_or_default();
             return Err(format!("a partition: SCSI commands count from the start of its disk; give the disk{whole}"));
         }
-        // Without links, of which a disk has many.
+        // Without symbolic links, of which a disk has many.
         Some(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
     } else {
         let disks = std::fs::read_dir(format!("/sys/dev/char/{number}/device/block")).ok();
@@ -91,7 +91,7 @@ pub(super) fn disk(path: &Path, writes: bool) -> Result<Option<Arc<File>>, Strin
         Err(e) if e.kind() == ErrorKind::ResourceBusy => {
             Err(format!("{} is in use; unmount it, or end the program that has it", disk.display()))
         }
-        // The device may be there for sg only.
+        // The device may exist for sg only.
         Err(_) => Ok(None),
     }
 }

@@ -1,23 +1,23 @@
-//! Against a disk in memory that is asked by commands.
+//! Tests with a disk in memory that executes commands.
 
 use super::*;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-/// A disk of 512-octet blocks.
+/// A disk of 512-byte blocks.
 struct Disk {
     blocks: Mutex<Vec<u8>>,
-    /// Every command that came.
+    /// All commands received.
     commands: Mutex<Vec<Vec<u8>>>,
-    /// Unit attentions that are still to be told.
+    /// Number of unit attentions still to be reported.
     attentions: AtomicU64,
-    /// How commands that move data end, if not well: status, sense key.
+    /// Failure of commands that move data, if any: status, sense key.
     fails: Option<(u8, u8)>,
-    /// What fails is about an earlier command.
+    /// True if the failure belongs to an earlier command.
     deferred: bool,
     host: u16,
-    /// Octets that are left out of what is read.
+    /// Number of bytes missing in the data read.
     residual: u32,
-    /// It knows READ CAPACITY (16).
+    /// True if it knows READ CAPACITY (16).
     long: bool,
 }
 
@@ -94,7 +94,7 @@ fn engine(disk: &Arc<Disk>) -> Sg {
     Sg::new(|| Ok(disk.clone()), None, "mock".into(), 4).unwrap()
 }
 
-/// Waits for an operation's end, but not for ever.
+/// Waits for an operation's end, at most 10 s.
 fn ended(engine: &mut Sg) -> Ended {
     for _ in 0..100_000 {
         if let Some(completion) = engine.complete() {
@@ -179,14 +179,14 @@ fn a_unit_attention_is_no_error_and_others_are_told_apart() {
     assert!(Sg::new(|| Ok(disk.clone()), None, "mock".into(), 1).is_err_and(|why| why.contains("unit attentions")));
 }
 
-/// How one read of a disk ends.
+/// Result of one read of a disk.
 fn read_of(disk: Disk) -> Result<(), String> {
     let mut sg = engine(&Arc::new(disk));
     sg.submit(Tag(0), Operation::Read { lba: 0, buffer: filled(0, 1) });
     ended(&mut sg).result.map_err(|why| why.to_string())
 }
 
-/// Regression: CHECK CONDITION with a deferred error that was made good counted as if this command had been done.
+/// Regression: CHECK CONDITION with a deferred error that was recovered counted as if this command had been executed.
 #[test]
 fn a_deferred_error_says_that_this_command_was_not_done() {
     assert_eq!(read_of(Disk { fails: Some((2, 1)), ..Disk::new() }), Ok(()));
