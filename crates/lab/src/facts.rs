@@ -177,8 +177,8 @@ fn round_trip(run: &RunResult) -> Option<String> {
     Some(format!("{} ({spread})", quantity::value(all.median, &Unit::Ns)))
 }
 
-/// The interfaces that the tests used, with driver, speed and firmware: `eth0: mlx5_core, 100000 Mb/s claimed, firmware
-/// 16.35`.
+/// The interfaces that the tests used, with driver, speed and firmware:
+/// `eth0: mlx5_core, 100000 Mb/s claimed, firmware 16.35`.
 fn adapters(environment: &Environment) -> Option<String> {
     let list = environment.interfaces.iter().map(|(name, interface)| {
         let speed = interface.speed_mbps.map(|speed| format!("{speed} Mb/s claimed"));

@@ -225,8 +225,8 @@ fn faults(stage: &Stage, row: &Row, _: &Order, stop: &Stop) -> Vec<Test> {
     FAULTS.into_iter().map(one).collect()
 }
 
-/// Share of the injected faults that were found, without those dropped on the way, matched by frame number. A fault that
-/// was found but not injected has already failed the run.
+/// Share of the injected faults that were found, without those dropped in transit, matched by frame number. A fault
+/// that was found but not injected has already failed the run.
 fn found(test: &mut Test, kind: &str) -> Repeat {
     let count = |what: &str| test.counters.total(&format!("check.{kind}.{what}")).unwrap_or(0);
     let (put_in, found) = (count("put_in"), count("found"));
