@@ -1,5 +1,6 @@
-//! Names of files inside texts. A port's name, a LUN's device and a flag's value are text, but a file's name on Unix is any
-//! octets: those that are no UTF-8 travel as characters of a private plane, one each, and come back as they were.
+//! Names of files inside texts. A port's name, a LUN's device and a flag's value are text, but a file's name on Unix is
+//! any sequence of bytes: those that are not UTF-8 become characters of a private plane, one each, and are restored by
+//! [`from_text`].
 //!
 //! Words of a command line are converted by [`to_text`]; a file named by such a text is opened by [`from_text`].
 

@@ -153,8 +153,8 @@ impl Honest {
         });
         until("link up", || (self.port.link() == Link::Up).then_some(()));
         let (mut tx, mut rx) = (peer.take_tx(0).unwrap(), peer.take_rx(0).unwrap());
-        // What the user had committed meanwhile goes first, as the hostile one left it. A frame more ends a chain that
-        // has no end.
+        // Frames that the user had committed meanwhile are sent first, as the hostile peer left them. One more frame
+        // ends a chain without an end.
         for _ in 0..3 {
             self.send(0);
             rx.sync();
@@ -200,7 +200,7 @@ fn joins(honest: &mut Honest) {
     });
 }
 
-/// When a queue that has nothing to do wants to be asked again.
+/// Time at which an idle queue wants to be synced again.
 fn due(queue: &mut TxQueue) -> Option<Instant> {
     let until = queue.fall_asleep().expect("nothing to do").until;
     queue.wake_up();
@@ -582,7 +582,7 @@ fn noise_all_over_the_rings_harms_nobody() {
         }
         drop(joiner);
         honest.serves_the_next("noise");
-        // What was offered is what the engine counts, whatever stands in the rings.
+        // Offered frames are those that the engine counts, whatever the rings contain.
         let count = honest.tx.counters();
         let refused = count.dropped.total() - count.dropped.of(DropReason::PeerDied);
         assert_eq!((count.frames + u64::from(honest.tx.ring.pending()), refused), (honest.committed, 0));

@@ -1,9 +1,9 @@
-//! How each kind of port is set up for the suite. A new kind is one function and one row of [`RIGS`].
+//! Setup of each kind of port for the suite. A new kind is one function and one row of [`RIGS`].
 
 use linerate_port::{Cause, OpenError, Port, RxQueue, TxQueue, open_all};
 use std::any::Any;
 
-/// How the ports of a rig are to be opened.
+/// Options for opening the ports of a rig.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) slots: u32,
@@ -53,7 +53,7 @@ pub(crate) struct Rig {
     pub(crate) again: Option<Again>,
     /// Takes the far end of the first way away, if that can be done.
     pub(crate) cut: Option<Box<dyn FnOnce()>>,
-    /// What has to live as long as the queues.
+    /// Objects that have to live as long as the queues.
     pub(crate) keep: Vec<Box<dyn Any>>,
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn hello() -> Vec<u8> {
     words(&[MAGIC, VERSION, 0])
 }
 
-/// What a switch's port of one queue says first, and asks for no more than is granted to it.
+/// First message to a switch from a port of one queue that asks for no more than its grant.
 pub(crate) fn switch_hello(port: &str, slots: u64, buf_size: u64) -> Vec<u8> {
     switch_wish(port, slots, buf_size, 256, "")
 }
@@ -177,7 +177,7 @@ pub(crate) fn listen(path: &Path) -> OwnedFd {
     fd
 }
 
-/// Whether a socket at which nothing was said has something to read: its end.
+/// True if an idle socket has something to read: its end of file.
 pub(crate) fn hung_up(socket: &OwnedFd) -> bool {
     let mut entry = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: one entry.
@@ -194,7 +194,7 @@ pub(crate) fn accept(listener: &OwnedFd, patience: Duration) -> Option<OwnedFd> 
     ready.then(|| own(unsafe { libc::accept(listener.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut()) }))
 }
 
-/// Whether it could be sent: the other side may have hung up.
+/// Sends a message; false if that failed: the other side may have hung up.
 pub(crate) fn send(socket: &OwnedFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> bool {
     let mut control = [0u64; 128];
     let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
@@ -376,10 +376,10 @@ pub(crate) struct Joiner {
     /// From here to the honest left end.
     pub(crate) outward: Pair,
     pub(crate) buffers: u32,
-    /// Where buffer 0 lies, and how far it is from one to the next.
+    /// Offset of buffer 0, and the distance between two buffers.
     area: u64,
     buf_size: u64,
-    /// By these the honest end is rung: its transmit queue, its receive queue.
+    /// Bells that wake the honest end: of its transmit queue, of its receive queue.
     pub(crate) bells: Vec<OwnedFd>,
     /// The bells that it would sleep on.
     pub(crate) own: Vec<OwnedFd>,

@@ -16,8 +16,8 @@
 //! # What the kernel is trusted with
 //! Indices are bounds-checked; each address that comes back must lie in the memory and name a buffer that is really out.
 //!
-//! What this kind refuses to do: it changes no setting of the interface but what a [`Filter`](crate::Filter) asks for,
-//! and leaves nothing behind: program, map, sockets and filters are held by descriptors.
+//! Out of scope: settings of the interface other than those that a [`Filter`](crate::Filter) asks for. Nothing is left
+//! behind: program, map, sockets and filters are held by descriptors.
 
 mod attach;
 mod checksums;
@@ -40,7 +40,7 @@ use host::Host;
 use linerate_ring::{RxRing, TxRing};
 use std::sync::Arc;
 
-/// Most slots of one frame, as slots are counted.
+/// Most slots of one frame, in the type of slot counts.
 const MOST_SLOTS: u32 = {
     assert!(linerate_ring::layout::MAX_FRAGS == 64);
     64
@@ -94,7 +94,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         let sender =
             tx::XdpTx::new(&socket, (rings.tx, rings.completion), &umem, slots, largest, (up.shape, up.requests));
         let receiver = rx::XdpRx::new(&socket, (rings.rx, rings.fill), &umem, &mut rx_ring);
-        // Only now frames come: there are buffers for them.
+        // Frames come only from here on: the buffers for them are ready.
         up.attachment.steer(spec, *queue, &socket.xsk)?;
         tx.push(TxQueue::new(tx_ring, Box::new(sender)));
         rx.push(RxQueue::new(rx_ring, Box::new(receiver)));
