@@ -8,7 +8,7 @@ use crate::{Error, EtherType, MacAddr};
 
 const NAME: &str = "arp";
 
-/// What comes first in an ARP packet for IPv4 on Ethernet: hardware type 1, protocol type IPv4, lengths 6 and 4.
+/// First bytes of an ARP packet for IPv4 on Ethernet: hardware type 1, protocol type IPv4, lengths 6 and 4.
 const ETHERNET_IPV4: [u8; 6] = [0, 1, EtherType::IPV4.0.to_be_bytes()[0], EtherType::IPV4.0.to_be_bytes()[1], 6, 4];
 
 /// Offsets of the fields (RFC 826, "Packet format").

@@ -174,7 +174,7 @@ pub enum Icmpv6Repr {
     },
     /// The quoted packet exceeds the next link's MTU (section 3.2).
     PacketTooBig {
-        /// That MTU.
+        /// MTU of the next link, in bytes.
         mtu: u32,
     },
     /// The quoted packet took too long (section 3.3).

@@ -18,7 +18,7 @@ impl IpProtocol {
     pub const IPV6_DESTINATION: Self = Self(60);
 }
 
-/// What a packet's extension headers (RFC 8200, section 4) lead to.
+/// Result of walking a packet's extension headers (RFC 8200, section 4).
 ///
 /// ```
 /// use linerate_wire::*;
@@ -37,24 +37,25 @@ impl IpProtocol {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ipv6Chain {
-    /// What follows the extension headers. In a fragment that is not the first, what the fragmented part begins with.
+    /// Protocol after the extension headers. In a fragment that is not the first, the protocol at the start of the
+    /// fragmented part.
     pub protocol: IpProtocol,
-    /// Place where that begins in the packet's payload.
+    /// Offset of that protocol's header in the packet's payload.
     pub offset: usize,
-    /// Which byte of the packet names the protocol: what a parameter problem about it points to.
+    /// Offset in the packet of the byte that names the protocol: the pointer of a parameter problem about it.
     pub named_at: usize,
     /// The fragment header, when there is one.
     pub fragment: Option<Ipv6FragmentAt>,
 }
 
-/// A fragment header and where it stands.
+/// A fragment header and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ipv6FragmentAt {
-    /// What it says.
+    /// Content of the header.
     pub repr: Ipv6FragmentRepr,
-    /// Place where it begins in the packet's payload.
+    /// Offset of the header in the packet's payload.
     pub at: usize,
-    /// Which byte of the packet names it.
+    /// Offset in the packet of the byte that names the header.
     pub named_at: usize,
 }
 
@@ -142,7 +143,7 @@ pub(crate) fn walk(next_header: IpProtocol, payload: &[u8]) -> Result<Ipv6Chain,
                 }
                 Ipv6FragmentHeader::<&[u8]>::LEN
             }
-            // How short it is outside of fragments is the upper layer's business.
+            // Outside of fragments, the upper layer checks the length of its header.
             upper if chain.must_be_whole() && rest.len() < upper_header_len(upper) => return Err(chain.cut_short()),
             _ => return Ok(chain),
         };
@@ -248,7 +249,7 @@ impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
         self.buffer
     }
 
-    /// What the fragmented part of the packet begins with.
+    /// Protocol at the start of the fragmented part of the packet.
     pub fn next_header(&self) -> IpProtocol {
         IpProtocol(self.buffer.as_ref()[field::NEXT_HEADER])
     }
@@ -272,9 +273,9 @@ impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
 /// A fragment header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ipv6FragmentRepr {
-    /// What the fragmented part of the packet begins with.
+    /// Protocol at the start of the fragmented part of the packet.
     pub next_header: IpProtocol,
-    /// Place where this fragment belongs, in bytes: a multiple of 8.
+    /// Offset of this fragment in the fragmented part, in bytes: a multiple of 8.
     pub offset: u16,
     /// True if other fragments follow.
     pub more: bool,

@@ -82,19 +82,19 @@ mod class {
 /// Parameters of one class (FC-LS-3, class service parameters).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClassParameters {
-    /// [`ClassParameters::VALID`] and others.
+    /// Service options: [`ClassParameters::VALID`] and others.
     pub options: u16,
-    /// What the port can do as initiator of sequences.
+    /// Initiator control: capabilities as initiator of sequences.
     pub initiator_control: u16,
-    /// What it can do as recipient.
+    /// Recipient control: capabilities as recipient of sequences.
     pub recipient_control: u16,
-    /// Bytes of payload that it takes in a frame.
+    /// Receive data field size: bytes of payload that the port accepts in a frame.
     pub receive_size: u16,
-    /// Sequences at a time.
+    /// Concurrent sequences.
     pub sequences: u16,
     /// End-to-end credit.
     pub credit: u16,
-    /// Open sequences in an exchange.
+    /// Open sequences per exchange.
     pub open_sequences: u16,
 }
 

@@ -54,17 +54,17 @@ mod page {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServicePage {
-    /// Of which protocol.
+    /// Type of the process: the FC-4 protocol.
     pub fc_type: FcType,
-    /// More of it.
+    /// Type code extension.
     pub extension: u8,
-    /// [`ServicePage::IMAGE_PAIR`], whether associators are valid, and in a reply the response code.
+    /// [`ServicePage::IMAGE_PAIR`], the validity bits of the associators, and in a reply the response code.
     pub flags: u16,
-    /// The originator's process.
+    /// The originator's process associator.
     pub originator: u32,
-    /// The responder's.
+    /// The responder's process associator.
     pub responder: u32,
-    /// What the process can do; for FCP bits of [`fcp_service`].
+    /// Service parameters; for FCP bits of [`fcp_service`].
     pub parameters: u32,
 }
 

@@ -77,16 +77,16 @@ pub struct FipVn2vnRepr {
     pub node_name: Wwn,
     /// The identifier in question, its MAC address, and the name of the port that has it or wants it.
     pub port: FipVnPort,
-    /// What a claim tells of the port; nothing in the other kinds, which are written without it.
+    /// Properties of the port in a claim; None in the other kinds, which are written without them.
     pub claim: Option<FipClaim>,
 }
 
-/// What a claim tells of a port.
+/// Properties of a port in a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FipClaim {
-    /// What it does.
+    /// FC-4 features of the port.
     pub features: Fc4Features,
-    /// Bytes of its longest FCoE frame behind the Ethernet header.
+    /// Bytes of its longest FCoE frame after the Ethernet header.
     pub max_fcoe_size: u16,
 }
 

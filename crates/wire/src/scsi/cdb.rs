@@ -21,7 +21,7 @@ mod field {
     pub(super) const OPCODE: usize = 0;
     /// Options and service action, of all but the longest.
     pub(super) const OPTIONS: usize = 1;
-    /// What several commands say in their third byte: a page, a selection, scope and type of a reservation.
+    /// Third byte of several commands: a page code, a selection, or scope and type of a reservation.
     pub(super) const SELECTION: usize = 2;
     /// MODE SENSE (SPC-4, clauses 6.13 and 6.14).
     pub(super) const SUBPAGE: usize = 3;
@@ -86,7 +86,7 @@ pub enum Width {
     ThirtyTwo(ProtectionTags),
 }
 
-/// What protection information is expected to be (SBC-3, clause 5.14).
+/// Expected protection information (SBC-3, clause 5.14).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProtectionTags {
     /// The reference tag of the first block.
@@ -104,7 +104,7 @@ pub struct Transfer {
     pub width: Width,
     /// The first logical block.
     pub lba: u64,
-    /// How many.
+    /// Number of blocks.
     pub blocks: u32,
     /// RDPROTECT, VRPROTECT or WRPROTECT: three bits.
     pub protect: u8,
@@ -377,7 +377,7 @@ pub enum CdbError {
 }
 
 impl CdbError {
-    /// What the initiator is told.
+    /// Sense data for the initiator.
     #[must_use]
     pub const fn sense(self) -> Sense {
         match self {

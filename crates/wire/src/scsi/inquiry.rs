@@ -126,7 +126,7 @@ impl Inquiry {
 mod tests {
     use super::*;
 
-    /// What LIO answered (capture 02, frame 5).
+    /// Answer of LIO (capture 02, frame 5).
     const LIO: &[u8; 36] = b"\0\0\x06\x02\x5b\xb8\0\x02LIO-ORG RAMDISK-MCP     4.0 ";
 
     #[test]

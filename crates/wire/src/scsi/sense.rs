@@ -29,7 +29,7 @@ impl SenseKey {
     pub const DATA_PROTECT: Self = Self(7);
     /// The device gave up; another try may succeed.
     pub const ABORTED_COMMAND: Self = Self(0xb);
-    /// What was compared is different.
+    /// The compared data differs.
     pub const MISCOMPARE: Self = Self(0xe);
 }
 
@@ -61,7 +61,7 @@ pub mod asc {
                 pub const $name: (u8, u8) = $code;
             )*
 
-            /// What the standard calls a code.
+            /// Name of a code in the standard.
             pub(super) fn text(code: (u8, u8)) -> Option<&'static str> {
                 match code {
                     $($name => Some($text),)*
@@ -174,11 +174,11 @@ pub struct Sense {
     pub key: SenseKey,
     /// The additional sense code and its qualifier, as [`asc`] names them.
     pub code: (u8, u8),
-    /// What depends on the command: mostly the logical block where it stopped.
+    /// INFORMATION field, defined by the command: mostly the logical block at which it stopped.
     pub information: Option<u64>,
-    /// Which field is not right.
+    /// Field pointer: the invalid field of the CDB or parameter list.
     pub field: Option<FieldPointer>,
-    /// It is about an earlier command than the one it came with (response codes 0x71 and 0x73).
+    /// The error belongs to an earlier command than the one it came with (response codes 0x71 and 0x73).
     pub deferred: bool,
 }
 

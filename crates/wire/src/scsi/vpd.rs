@@ -28,13 +28,13 @@ mod page {
 /// A page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VpdPage<'a> {
-    /// Its qualifier and device type, as in standard data.
+    /// Peripheral qualifier and device type, as in standard INQUIRY data.
     pub peripheral: u8,
-    /// Which.
+    /// Page code.
     pub page: u8,
-    /// Bytes of its body, of which fewer are there when an allocation length was too small.
+    /// Length of the body in bytes; fewer are present if the allocation length was too small.
     pub len: u16,
-    /// What is there of it.
+    /// Bytes of the body that are present.
     pub body: &'a [u8],
 }
 
@@ -206,27 +206,27 @@ mod limits {
 /// The body of page B0 (SBC-3, clause 6.6.3); numbers are of logical blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BlockLimits {
-    /// WRITE SAME must say how many.
+    /// WSNZ: WRITE SAME must give a number of blocks other than zero.
     pub write_same_non_zero: bool,
-    /// The most of COMPARE AND WRITE.
+    /// Most blocks of COMPARE AND WRITE.
     pub compare_and_write: u8,
-    /// What transfers should be multiples of.
+    /// Optimal transfer length granularity: lengths of transfers should be multiples of it.
     pub granularity: u16,
-    /// The most of a transfer.
+    /// Most blocks of a transfer.
     pub transfer: u32,
-    /// What a transfer is best.
+    /// Optimal transfer length.
     pub optimal: u32,
-    /// The most of a PRE-FETCH.
+    /// Most blocks of a PRE-FETCH.
     pub prefetch: u32,
-    /// The most that one UNMAP gives back.
+    /// Most blocks that one UNMAP deallocates.
     pub unmap_blocks: u32,
-    /// The most ranges of it.
+    /// Most ranges (block descriptors) of one UNMAP.
     pub unmap_ranges: u32,
-    /// What ranges should be multiples of.
+    /// Optimal unmap granularity: lengths of ranges should be multiples of it.
     pub unmap_granularity: u32,
-    /// Place where the first such multiple begins.
+    /// Address of the first block at which such a multiple begins.
     pub unmap_alignment: Option<u32>,
-    /// The most of WRITE SAME.
+    /// Most blocks of WRITE SAME.
     pub write_same: u64,
 }
 
