@@ -5,9 +5,9 @@ use linerate_block::{Backend, Ram, Tag};
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{Cdb, Sense, lun_octets};
 
-/// Who sends, unless a test says otherwise.
+/// Default initiator of the tests.
 pub(super) const ALICE: PeerId = PeerId { index: 0, generation: 1 };
-/// Another one.
+/// Another initiator.
 pub(super) const BOB: PeerId = PeerId { index: 1, generation: 1 };
 
 pub(super) fn wwpn(peer: PeerId) -> Wwn {

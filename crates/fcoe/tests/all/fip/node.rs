@@ -50,9 +50,9 @@ pub(crate) struct Node {
     pub(crate) machine: Vn2vn,
     pub(crate) out: Recorder,
     pub(crate) now: u64,
-    /// What was sent, and when.
+    /// Frames sent, with their times.
     pub(crate) sent: Vec<Frame>,
-    /// What was told, and when.
+    /// Events, with their times.
     pub(crate) told: Vec<(u64, FipEvent)>,
 }
 

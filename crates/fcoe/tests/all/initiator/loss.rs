@@ -11,7 +11,7 @@ const PLACES: usize = 8;
 const PLACE: usize = 8192;
 const TIMEOUT: u64 = 30 * SECOND;
 
-/// What may be on the disk at a place: one thing, or two after a WRITE that failed.
+/// Possible contents of the disk at a place: one, or two after a WRITE that failed.
 struct Place {
     may_be: Vec<Vec<u8>>,
     writes: Option<Vec<u8>>,
