@@ -1,7 +1,7 @@
 //! Cables against strangers: at the socket, as joiners, as makers.
 //!
-//! Whatever they do, an honest end neither panics nor hangs; it counts what it refuses, keeps its buffers, and serves
-//! the next honest one.
+//! In each case an honest end neither panics nor hangs; it counts what it refuses, keeps its buffers, and serves the
+//! next honest peer.
 #![cfg(target_os = "linux")]
 
 #[path = "hostile/descriptors.rs"]
@@ -139,7 +139,7 @@ impl Honest {
         until("what was published is read", || (self.sync() == 0).then_some(()));
     }
 
-    /// Nothing was lost, and an honest joiner is served.
+    /// Checks that no slot was lost, and that an honest joiner is served.
     fn serves_the_next(&mut self, attack: &str) {
         self.link_down();
         until("the hostile one's frames are out", || (self.sync() == 0).then_some(()));
@@ -520,7 +520,7 @@ fn sleepers_flags_that_flap_cost_bells_and_nothing_else() {
     honest.serves_the_next("flapping");
 }
 
-/// It has hung up, but kept the memory: what it publishes from then on holds nobody to the pairing.
+/// A peer that has hung up, but keeps the memory: what it publishes from then on does not keep the pairing up.
 #[test]
 fn who_was_parted_from_and_goes_on_publishing_is_left_behind() {
     let mut honest = Honest::new("parted");

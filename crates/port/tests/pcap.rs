@@ -407,7 +407,7 @@ fn endless_sources_end_or_go_on_in_the_same_memory() {
     assert!(peak_kib() - before < 256 << 10, "grew by {} KiB", peak_kib() - before);
 }
 
-/// The same bytes for ever.
+/// Reader of the same bytes, repeated for ever.
 struct Repeat(Vec<u8>);
 
 impl Read for Repeat {

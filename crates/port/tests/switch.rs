@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const STATIONS: usize = 5;
 const VICTIM: usize = 4;
-/// Nothing here takes so long without any frame moving.
+/// Limit of the time without any progress.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn frames() -> u64 {

@@ -25,7 +25,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
-/// Says which schedule a panic is of.
+/// Prints the schedule of a panic.
 struct Seed(u64);
 
 impl Drop for Seed {

@@ -156,7 +156,7 @@ impl Model {
         self.open[id].take().unwrap()
     }
 
-    /// It has ended well; `data` is what a read has brought.
+    /// Records a successful operation; `data` is the data of a read.
     pub(crate) fn good(&mut self, id: usize, data: &[u8]) {
         let op = self.end(id);
         let (clock, lun) = (self.clock, op.lun);
@@ -204,12 +204,13 @@ impl Model {
         assert!(other, "{op:?} has found block {lba} to differ from the only thing that it can hold");
     }
 
-    /// It has not been done, and will not be.
+    /// Records an operation that was not executed, and will not be.
     pub(crate) fn refused(&mut self, id: usize) {
         self.end(id);
     }
 
-    /// It has failed, and may have been done; it may still be done if its initiator has lost its session.
+    /// Records a failed operation, which may have been executed, and may still be if its initiator has lost its
+    /// session.
     pub(crate) fn failed(&mut self, id: usize, lost: Option<usize>) {
         let op = self.end(id);
         if !op.writes() {

@@ -14,14 +14,14 @@ use std::rc::Rc;
 pub(crate) const SECOND: u64 = 1_000_000_000;
 /// Commands of an initiator at once.
 pub(crate) const DEPTH: u16 = 16;
-/// Somebody who is not on the network, to look at disks from within.
+/// Initiator that is not on the network, to read disks directly.
 const WITHIN: PeerId = PeerId { index: 99, generation: 9 };
 
 pub(crate) fn lun(number: usize) -> Lun {
     Lun(lun_octets(u16::try_from(number).unwrap()).unwrap())
 }
 
-/// One node on the network, or what takes its place when it restarts.
+/// One node on the network, and its replacement after a restart.
 pub(crate) struct Station {
     pub(crate) node: Node<Disks>,
     pub(crate) out: Out,

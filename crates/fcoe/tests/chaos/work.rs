@@ -71,11 +71,11 @@ fn out(octets: &[u8]) -> Data {
 pub(crate) enum End {
     Good,
     Differs,
-    /// It was not done, unless an attempt before the last was.
+    /// The operation was not executed, unless an attempt before the last one was.
     Refused,
-    /// It may have been done.
+    /// The operation may have been executed.
     Failed,
-    /// It may still be done, until the initiator logs in again.
+    /// The operation may still be executed, until the initiator logs in again.
     Lost,
 }
 

@@ -108,7 +108,7 @@ pub(super) struct SourceState {
 /// One transmit queue: the output queue of one or more classes.
 pub(super) struct Outlet {
     pub(super) tx: TxQueue,
-    /// It was synced in this round.
+    /// The queue was synced in this round.
     pub(super) synced: bool,
     /// Frames were put since its last sync.
     pub(super) dirty: bool,

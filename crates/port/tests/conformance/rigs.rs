@@ -35,9 +35,9 @@ pub(crate) struct FramePath {
 /// The receiving end of a way.
 #[expect(clippy::large_enum_variant, reason = "there is one a test")]
 pub(crate) enum Far {
-    /// It receives while frames are sent.
+    /// Receiver that is open while frames are sent.
     Now(RxQueue),
-    /// It can be opened when all is sent and the sender closed (a file).
+    /// Receiver that can be opened when all is sent and the sender closed (a file).
     Later(Box<dyn FnOnce() -> RxQueue>),
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Again {
     pub(crate) must_fail: bool,
 }
 
-/// Why a rig could not be set up: a privilege or kernel feature is missing.
+/// Reason that a rig could not be set up: a privilege or kernel feature is missing.
 pub(crate) struct Skipped(pub(crate) String);
 
 type Setup = fn(&Shape) -> Result<Rig, Skipped>;
@@ -122,7 +122,7 @@ fn null(shape: &Shape) -> Result<Rig, Skipped> {
     Ok(Rig { sinks, sources, again, keep: vec![Box::new(ports)], ..Rig::default() })
 }
 
-/// One port drops what finds no room, as VALE does; the other makes its senders wait.
+/// One port drops frames without room, as VALE does; the other makes its senders wait.
 fn vale(shape: &Shape) -> Result<Rig, Skipped> {
     let names =
         [("a", ",pause=0xff"), ("b", "")].map(|(port, pause)| format!("vale:conf:{port}{}{pause}", shape.options()));

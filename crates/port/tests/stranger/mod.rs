@@ -45,7 +45,7 @@ pub(crate) fn switch_hello(port: &str, slots: u64, buf_size: u64) -> Vec<u8> {
     switch_wish(port, slots, buf_size, 256, "")
 }
 
-/// The same with a pause and VLANs that it asks for.
+/// First message to a switch that asks for a pause and VLANs.
 pub(crate) fn switch_wish(port: &str, slots: u64, buf_size: u64, pause: u64, vlans: &str) -> Vec<u8> {
     let mut message = words(&[u64::from_le_bytes(*b"lr-vale\0"), 3, 1, slots, 1500, buf_size, pause]);
     message.extend(format!("{port},{vlans}").bytes());
@@ -219,7 +219,7 @@ pub(crate) fn send(socket: &OwnedFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> bo
     }
 }
 
-/// One message; nothing if the other side hung up.
+/// Receives one message; empty if the other side hung up.
 pub(crate) fn receive(socket: &OwnedFd) -> (Vec<u8>, Vec<OwnedFd>) {
     let (mut bytes, mut control, mut fds) = (vec![0u8; 20_000], [0u64; 128], Vec::new());
     let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
@@ -385,7 +385,7 @@ pub(crate) struct Joiner {
     pub(crate) own: Vec<OwnedFd>,
 }
 
-/// Says hello and reads the offer.
+/// Sends a hello and reads the offer.
 pub(crate) fn offered(path: &Path, hello: &[u8]) -> Option<(OwnedFd, Vec<u64>, OwnedFd)> {
     let socket = connect(path).ok()?;
     send(&socket, hello, &[]);
@@ -401,7 +401,7 @@ impl Joiner {
         Self::join_saying(path, &hello())
     }
 
-    /// The same with other first words.
+    /// Joins with another first message.
     pub(crate) fn join_saying(path: &Path, hello: &[u8]) -> Option<Self> {
         Self::join_writing(path, hello, |_, _, _| ())
     }

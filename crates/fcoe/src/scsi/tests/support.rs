@@ -54,7 +54,7 @@ pub(super) const CONFIG: DisksConfig =
     DisksConfig { wwpn: Wwn(0x2000_0200_0000_00ff), wwnn: Wwn(0x1000_0200_0000_00ff), buffers: 64 << 20 };
 
 impl Bench {
-    /// One disk of that back end as LUN 0, and Alice and Bob, who have been told that they are new.
+    /// One disk with that back end as LUN 0, and Alice and Bob, who have received their first unit attention.
     pub(super) fn new(backend: impl Backend + 'static) -> Self {
         let mut bench = Self { disks: Disks::new(&CONFIG), next: 0 };
         bench.disks.add(0, Box::new(backend)).unwrap();

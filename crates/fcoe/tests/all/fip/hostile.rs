@@ -1,4 +1,4 @@
-//! Whatever comes and whenever: no panic, no growth, no more answers than questions.
+//! Arbitrary frames at any time: no panic, no growth, no more answers than requests.
 
 use crate::fip::capture;
 use crate::fip::node::*;

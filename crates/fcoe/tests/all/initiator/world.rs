@@ -212,7 +212,7 @@ impl World {
         completed
     }
 
-    /// Nothing has ended.
+    /// Checks that no command has ended.
     pub(crate) fn none_done(&mut self) {
         assert!(self.initiator.poll_completion().is_none());
     }

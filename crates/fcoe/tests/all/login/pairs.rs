@@ -10,11 +10,11 @@ use std::collections::VecDeque;
 const LATENCY: u64 = SECOND / 1000;
 const BEACON: u64 = 8 * SECOND;
 
-/// Which frames get over.
+/// Frames that arrive.
 enum Loss {
     /// All but this one.
     One(usize),
-    /// One of so many, drawn with this seed, until this time.
+    /// All but one of so many, drawn with this seed, until this time.
     Random { one_of: u64, seed: u64, until: u64 },
 }
 

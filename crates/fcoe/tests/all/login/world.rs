@@ -218,7 +218,7 @@ impl Scene {
         }
     }
 
-    /// One that is logged in with an initiator of Linux, as target, which it was asked to be.
+    /// A machine that is logged in with an initiator of Linux, as target; the initiator began the login.
     pub(crate) fn ready() -> Self {
         let mut scene = Self::new(1, TARGET, 2);
         scene.ask_fip(&ElsRequest::Flogi(parameters(2)));
