@@ -9,14 +9,14 @@
 //!
 //! # Records and skipped blocks
 //! - A record that was captured shorter than its frame was ([`Record::orig_len`]) is returned as captured and counted
-//! as [`Counts::truncated`].
+//!   as [`Counts::truncated`].
 //! - A record of fewer than 14 bytes or a pcapng packet block that contradicts itself (more bytes than the block,
 //!   an interface that was not described, more than [`LONGEST`] bytes) is skipped and counted as [`Counts::bad`].
 //! - A frame of a pcapng interface that is not Ethernet, or not the requested one ([`Reader::only`]), is skipped and
-//! counted as [`Counts::other`]. A file that describes no usable interface is refused, or ends in an error.
+//!   counted as [`Counts::other`]. A file that describes no usable interface is refused, or ends in an error.
 //! - The start of the next record is unknown after a pcap record of more than [`LONGEST`] bytes, a pcapng block whose
-//! two lengths differ, a file cut inside a record, or 65536 skipped records or blocks in a row: one more
-//! [`Counts::bad`], and the capture ends there.
+//!   two lengths differ, a file cut inside a record, or 65536 skipped records or blocks in a row: one more
+//!   [`Counts::bad`], and the capture ends there.
 //! - An FCS announced by the file's header or the interface's `if_fcslen` is cut off: frames carry none.
 
 mod classic;

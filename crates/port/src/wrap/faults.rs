@@ -6,11 +6,11 @@
 //! - `drop`: the frame is not sent.
 //! - `dup`: the frame is sent twice.
 //! - `reorder`: the frame is sent after the next frame that is sent. If none comes within 10 ms it is sent in order,
-//! and is counted as `fault_in_order` instead of `fault_reordered`. The overtaking frame is not reordered itself.
+//!   and is counted as `fault_in_order` instead of `fault_reordered`. The overtaking frame is not reordered itself.
 //! - `corrupt`: one bit of the frame is flipped, anywhere; a duplicate is not corrupted. (The port then offers no
-//! checksum offload, which would hide the damage.)
+//!   checksum offload, which would hide the damage.)
 //! - `delay`: the frame is sent later by this time. Delayed frames stay in the ring: with N slots and a delay of T no
-//! more than N/T slots a second pass.
+//!   more than N/T slots a second pass.
 //!
 //! The frames are copied once more, into the inner ring. A slot comes back when that ring has sent its copies, so when
 //! nothing is outstanding, exactly: committed + `fault_duplicated` = sent + dropped.
