@@ -30,7 +30,8 @@ pub struct Sequence<'a> {
 /// Carrier of frames: a queue of a port, an adapter, a test's list.
 pub trait Transmit {
     /// Sends as many frames of a sequence as there is room for; returns their number. `n` frames carry
-    /// `min(n * max_payload, all)` bytes of the payload, so the number also shows if all pieces were sent, or not even one.
+    /// `min(n * max_payload, all)` bytes of the payload, so the number also shows if all pieces were sent, or not even
+    /// one.
     fn sequence(&mut self, sequence: &Sequence<'_>) -> usize;
 
     /// Sends a frame that begins with its Ethernet header (for FIP); false when there is no room.

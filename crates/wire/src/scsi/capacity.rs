@@ -52,7 +52,7 @@ impl Capacity {
     /// Bytes of READ CAPACITY (16) data.
     pub const LEN: usize = 32;
 
-    /// READ CAPACITY (10) data: the last block and the block size; 0xffffffff says that one must ask for (16).
+    /// READ CAPACITY (10) data: the last block and the block size; 0xffffffff means that (16) is needed.
     #[must_use]
     pub fn octets_10(&self) -> [u8; 8] {
         let mut octets = [0; 8];
@@ -77,7 +77,7 @@ impl Capacity {
         octets
     }
 
-    /// From READ CAPACITY (10) data. None when it says that one must ask for (16).
+    /// Parses READ CAPACITY (10) data. None if (16) is needed.
     ///
     /// # Errors
     ///
