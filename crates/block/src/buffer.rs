@@ -1,9 +1,9 @@
-//! Memory for blocks on their way: owned, aligned for direct I/O.
+//! Buffers for the data of I/O operations: owned, aligned for direct I/O.
 
-/// What the start of a buffer is a multiple of: enough for `O_DIRECT` on any device.
+/// Alignment of the start of a buffer, in bytes: enough for `O_DIRECT` on any device.
 const ALIGN: usize = 4096;
 
-/// Bytes that one I/O's data lies in, from an address that is a multiple of 4096.
+/// Data buffer of one I/O operation; its address is a multiple of 4096.
 #[derive(Debug)]
 pub struct Buffer {
     octets: Box<[u8]>,
@@ -12,7 +12,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Zeroed, of `len` bytes.
+    /// Zeroed buffer of `len` bytes.
     #[must_use]
     pub fn new(len: usize) -> Self {
         let octets = vec![0; len + ALIGN].into_boxed_slice();
@@ -26,19 +26,19 @@ impl Buffer {
         self.len
     }
 
-    /// True if none is in use.
+    /// True if no byte is in use.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Bytes there are.
+    /// Number of bytes that the buffer can hold.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.octets.len() - ALIGN
     }
 
-    /// Uses the first `len` bytes, or all if there are fewer.
+    /// Uses the first `len` bytes, or all if the capacity is smaller.
     pub fn resize(&mut self, len: usize) {
         self.len = len.min(self.capacity());
     }

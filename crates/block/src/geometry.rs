@@ -7,34 +7,35 @@ use thiserror::Error;
 pub struct Geometry {
     /// Bytes of a logical block: a power of two from 512 to 4096.
     pub block_size: u32,
-    /// Logical blocks there are.
+    /// Number of logical blocks.
     pub blocks: u64,
-    /// Log2 of logical blocks in a physical one.
+    /// Log2 of the number of logical blocks in a physical block.
     pub physical_exponent: u8,
-    /// Nothing can be written.
+    /// The device is read-only.
     pub read_only: bool,
-    /// What was written may be lost with the power until it is flushed.
+    /// The device has a volatile write cache: writes may be lost with the power until a flush.
     pub volatile: bool,
-    /// Blocks can be given back ([`Operation::Discard`](crate::Operation::Discard)).
+    /// Blocks can be deallocated ([`Operation::Discard`](crate::Operation::Discard)).
     pub discards: bool,
-    /// Blocks that were given back read as zeros.
+    /// Deallocated blocks read as zeros.
     pub discard_zeroes: bool,
-    /// It keeps 8 bytes of protection information for each block ([`Memory::protection`](crate::Memory::protection), or
-    /// interleaved behind each block in buffers of block_size + 8).
+    /// The device keeps 8 bytes of protection information for each block
+    /// ([`Memory::protection`](crate::Memory::protection), or interleaved behind each block in buffers of block_size +
+    /// 8).
     pub protection: bool,
-    /// What the product is called in INQUIRY: "ram", "file".
+    /// Product name in INQUIRY data: "ram", "file".
     pub product: &'static str,
-    /// What tells this device from others for as long as it exists: VPD pages 80 and 83 are made of it.
+    /// Serial number, unique and constant while the device exists: VPD pages 80h and 83h are built from it.
     pub serial: u64,
 }
 
 impl Geometry {
-    /// The blocks of `block_size` bytes in `size`.
+    /// Number of blocks of `block_size` bytes in `size` bytes.
     ///
     /// # Errors
     ///
-    /// [`GeometryError`] when there is none or a part of one left over, or the block size is no power of two from 512 to
-    /// 4096.
+    /// [`GeometryError`] when `size` is zero or not a multiple of the block size, or the block size is not a power of
+    /// two from 512 to 4096.
     pub fn blocks_of(size: u64, block_size: u32) -> Result<u64, GeometryError> {
         if !block_size.is_power_of_two() || !(512..=4096).contains(&block_size) {
             return Err(GeometryError::BlockSize(block_size));
@@ -48,19 +49,19 @@ impl Geometry {
     }
 }
 
-/// Why there cannot be such a device.
+/// Reason that a device cannot have a given geometry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum GeometryError {
-    /// No such block size.
+    /// Unsupported block size.
     #[error("no device has blocks of {0} octets: give 512, 1024, 2048 or 4096")]
     BlockSize(u32),
-    /// No number of blocks.
+    /// Size that is zero or not a multiple of the block size.
     #[error("the size is no number of blocks: give a multiple of {block_size} octets")]
     Size {
         /// Bytes of a block.
         block_size: u32,
     },
-    /// More than memory can be addressed.
+    /// More bytes than can be allocated.
     #[error("no memory is so large: give a smaller size")]
     Memory,
 }

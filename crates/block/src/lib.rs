@@ -1,5 +1,5 @@
-//! Block devices: its [`Geometry`], the [`Operation`]s that it can be asked for, the [`Buffer`]s that their data lies
-//! in, and the trait [`Backend`] for whatever does them. Two devices that need nothing but memory are here too: [`Ram`] and
+//! Block devices: their [`Geometry`], the [`Operation`]s that they take, the [`Buffer`]s that hold the data, and the
+//! trait [`Backend`] of an implementation. The two devices that need nothing but memory are here too: [`Ram`] and
 //! [`Null`].
 //!
 //! Out of scope: it makes no system call, reads no clock, starts no thread, and knows no protocol by which

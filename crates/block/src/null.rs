@@ -1,12 +1,12 @@
-//! A device that keeps nothing: what remains of an I/O when the medium costs nothing.
+//! A device that keeps nothing: it measures the cost of an I/O without a medium.
 
 use crate::{Backend, Completion, Geometry, GeometryError, Memory, Operation, Tag};
 use std::collections::VecDeque;
 
-/// Bytes that are read.
+/// Data of every read.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// A disk that reads as zeros and forgets what is written: neither is copied.
+/// A disk that reads as zeros and discards writes: neither copies data.
 #[derive(Debug)]
 pub struct Null {
     geometry: Geometry,
@@ -15,11 +15,11 @@ pub struct Null {
 }
 
 impl Null {
-    /// One that says it has `size` bytes in blocks of `block_size`.
+    /// Disk that reports `size` bytes in blocks of `block_size`.
     ///
     /// # Errors
     ///
-    /// [`GeometryError`] when the size is no number of blocks or the block size is not one.
+    /// [`GeometryError`] when the size is not a multiple of the block size, or the block size is not supported.
     pub fn new(size: u64, block_size: u32, serial: u64) -> Result<Self, GeometryError> {
         let geometry = Geometry {
             block_size,

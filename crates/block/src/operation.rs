@@ -3,67 +3,67 @@
 use crate::Buffer;
 use thiserror::Error;
 
-/// Which I/O something belongs to, as the one who submitted it calls it.
+/// Tag of an I/O operation, chosen by its submitter and returned with the completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(pub u32);
 
-/// Operation of a device. Blocks are logical ones; the one who asks has checked that they are on the device.
+/// Operation of a device. Blocks are logical blocks; the submitter has checked that they lie on the device.
 #[derive(Debug)]
 pub enum Operation {
     /// Read from this block on until the buffer is full.
     Read {
         /// The first block.
         lba: u64,
-        /// A number of blocks in length.
+        /// Destination of the data; its length is a whole number of blocks.
         buffer: Buffer,
     },
     /// Write the buffer from this block on.
     Write {
         /// The first block.
         lba: u64,
-        /// A number of blocks in length.
+        /// Data to write; its length is a whole number of blocks.
         buffer: Buffer,
-        /// Completed only when it is on stable storage.
+        /// Force unit access: complete only when the data is on stable storage.
         fua: bool,
     },
-    /// Complete when all that was completed before is on stable storage.
+    /// Put all writes that completed before on stable storage.
     Flush,
-    /// Blocks are not needed any more.
+    /// Deallocate blocks: their content is no longer needed.
     Discard {
         /// The first block.
         lba: u64,
-        /// How many.
+        /// Number of blocks.
         blocks: u64,
     },
-    /// Blocks become zeros; they may be given back when `discard` is set.
+    /// Write zeros; the device may deallocate the blocks if `discard` is set.
     WriteZeroes {
         /// The first block.
         lba: u64,
-        /// How many.
+        /// Number of blocks.
         blocks: u64,
-        /// May be given back.
+        /// The blocks may be deallocated.
         discard: bool,
-        /// Completed only when it is on stable storage.
+        /// Force unit access: complete only when the zeros are on stable storage.
         fua: bool,
     },
 }
 
-/// Why an operation failed.
+/// Cause of an operation's failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum BackendError {
     /// The medium could not be read or written.
     #[error("the medium failed")]
     Medium,
-    /// There is no more space behind it.
+    /// The backing storage has no more space.
     #[error("no space left behind the device")]
     NoSpace,
-    /// The device is gone: nothing works any more.
+    /// The device is gone: no operation works any more.
     #[error("the device is gone")]
     Gone,
-    /// It does not do that.
+    /// The device does not support the operation.
     #[error("the device does not do that")]
     Unsupported,
-    /// It is not to be written.
+    /// The device is read-only.
     #[error("the device is read-only")]
     ReadOnly,
 }
@@ -71,10 +71,10 @@ pub enum BackendError {
 /// Outcome of an operation.
 #[derive(Debug)]
 pub struct Completion {
-    /// Which.
+    /// Tag of the operation.
     pub tag: Tag,
-    /// The buffer that went with it, filled if it was a read that succeeded.
+    /// Buffer of the operation, filled if it was a read that succeeded.
     pub buffer: Option<Buffer>,
-    /// How.
+    /// Success, or the cause of the failure.
     pub result: Result<(), BackendError>,
 }

@@ -1,30 +1,29 @@
-//! Buffers that are used again and again.
+//! Pool of buffers for reuse.
 
 use crate::Buffer;
 
-/// Buffers that wait for their next use, by powers of two in size; what they hold in all is bounded.
+/// Free buffers, by size in powers of two; the total size of all buffers is bounded.
 #[derive(Debug)]
 pub struct Pool {
     free: [Vec<Buffer>; CLASSES],
     /// Bytes that may still be allocated.
     left: usize,
-    /// Bytes of buffers that were taken and not given back.
+    /// Bytes of the buffers that were taken and not yet given back.
     lent: usize,
 }
 
-/// From 4 KiB to 16 MiB.
+/// Number of size classes: 4 KiB to 16 MiB.
 const CLASSES: usize = 13;
 const SMALLEST: usize = 4096;
 
 impl Pool {
-    /// One that allocates at most `limit` bytes.
+    /// Pool that allocates at most `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self { free: [const { Vec::new() }; CLASSES], left: limit, lent: 0 }
     }
 
-    /// A buffer of `len` bytes whose content is whatever it was; none when the limit is reached or none can be so long
-    /// (16 MiB).
+    /// A buffer of `len` bytes with arbitrary content; None when the limit is reached or `len` is more than 16 MiB.
     pub fn take(&mut self, len: usize) -> Option<Buffer> {
         let class = Self::class(len)?;
         let mut buffer = match self.free[class].pop() {
@@ -41,7 +40,7 @@ impl Pool {
         Some(buffer)
     }
 
-    /// Bytes of the buffers that were taken and not given back.
+    /// Bytes of the buffers that were taken and not yet given back.
     #[must_use]
     pub fn lent(&self) -> usize {
         self.lent
@@ -55,8 +54,8 @@ impl Pool {
         }
     }
 
-    /// Frees buffers of other sizes if that leaves so many bytes: else whoever comes first with one size would starve all
-    /// others for ever.
+    /// Frees buffers of other sizes if that leaves `octets` bytes: otherwise the first user of one size would starve
+    /// the users of all others for ever.
     fn make_room(&mut self, octets: usize) {
         let free: usize = self.free.iter().enumerate().map(|(class, free)| free.len() * (SMALLEST << class)).sum();
         if self.left.saturating_add(free) < octets {

@@ -1,37 +1,38 @@
-//! Blocks in memory.
+//! A device whose blocks lie in memory.
 
 use crate::{Backend, BackendError, Completion, Geometry, GeometryError, Memory, Operation, Tag};
 use std::collections::VecDeque;
 
-/// A disk of memory that is zeros until it is written, and again when it is discarded.
+/// RAM disk: a block reads as zeros until it is written, and again after it was discarded.
 #[derive(Debug)]
 pub struct Ram {
     geometry: Geometry,
     octets: Vec<u8>,
-    /// Protection information, each byte inverted: what was never written is all ones (SBC-3, clause 4.22.2), and memory
-    /// that was never touched is zeros.
+    /// Protection information, each byte inverted: a block that was never written has all ones (SBC-3, clause 4.22.2),
+    /// and memory that was never touched is zeros.
     protection: Vec<u8>,
     ended: VecDeque<Completion>,
 }
 
-/// Zeros that take memory as they are written to. The allocation of zeros ends the process where the system refuses, so
-/// it is asked first.
+/// Zeroed vector whose pages take memory when they are first written. An allocation of zeros that fails ends the
+/// process, so a fallible reservation is tried first.
 fn zeros(len: usize) -> Result<Vec<u8>, GeometryError> {
     let mut asked: Vec<u8> = Vec::new();
     asked.try_reserve_exact(len).map_err(|_| GeometryError::Memory)?;
-    // Otherwise nobody would ask for what nobody uses.
+    // Keeps the optimizer from removing an allocation that nothing uses.
     std::hint::black_box(&mut asked);
     drop(asked);
     Ok(vec![0; len])
 }
 
 impl Ram {
-    /// One of `size` bytes in blocks of `block_size`, with or without protection information. Pages of memory are taken
-    /// when they are first written.
+    /// Disk of `size` bytes in blocks of `block_size`, with or without protection information. Memory pages are
+    /// allocated when they are first written.
     ///
     /// # Errors
     ///
-    /// [`GeometryError`] when the size is no number of blocks, the block size is not one, or no memory can be so large.
+    /// [`GeometryError`] when the size is not a multiple of the block size, the block size is not supported, or the
+    /// memory cannot be allocated.
     pub fn new(size: u64, block_size: u32, protection: bool, serial: u64) -> Result<Self, GeometryError> {
         let geometry = Geometry {
             block_size,
@@ -47,19 +48,19 @@ impl Ram {
         };
         let octets = usize::try_from(size).ok().filter(|size| isize::try_from(*size).is_ok());
         let octets = zeros(octets.ok_or(GeometryError::Memory)?)?;
-        // A block has 512 bytes at least, so there is room to count 8 for each.
+        // A block has 512 bytes at least, so 8 bytes for each cannot overflow.
         let protection = zeros(if protection { octets.len() / block_size as usize * 8 } else { 0 })?;
         Ok(Self { geometry, octets, protection, ended: VecDeque::new() })
     }
 
-    /// The same, but nothing can be written.
+    /// The same disk, read-only.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.geometry.read_only = true;
         self
     }
 
-    /// Bytes `[start, end)` of some blocks, cut to the device.
+    /// Bytes `[start, end)` of a range of blocks, cut to the device.
     fn span(&self, lba: u64, blocks: u64) -> std::ops::Range<usize> {
         let at = |lba: u64| {
             let octet = lba.saturating_mul(u64::from(self.geometry.block_size));
@@ -77,7 +78,7 @@ impl Ram {
         }
     }
 
-    /// Blocks in a buffer, each with its protection information behind it when the device keeps it.
+    /// Bytes of a block in a buffer: with its protection information behind it if the device keeps any.
     fn stride(&self) -> usize {
         self.geometry.block_size as usize + if self.protection.is_empty() { 0 } else { 8 }
     }

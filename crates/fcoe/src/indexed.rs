@@ -1,15 +1,16 @@
-//! Tables whose entries are found by an index of their own type, so that the index of one table is none of another.
+//! Tables whose entries are found by an index of their own type, so that the index of one table is not valid for
+//! another.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 /// An index of one table.
 pub(crate) trait TableIndex: Copy + From<u16> {
-    /// Its number, from 0.
+    /// Number of the index, from 0.
     fn number(self) -> usize;
 }
 
-/// Entries that are found by indices of type `I`; there are at most 65535.
+/// Entries found by indices of type `I`; at most 65535.
 #[derive(Debug)]
 pub(crate) struct Indexed<I, T> {
     entries: Vec<T>,
@@ -22,7 +23,7 @@ impl<I: TableIndex, T> Indexed<I, T> {
         Self { entries: Vec::new(), count: 0, index: PhantomData }
     }
 
-    /// A table of so many entries.
+    /// Table of `count` entries.
     pub(crate) fn filled(count: u16, entry: impl FnMut() -> T) -> Self {
         Self { entries: std::iter::repeat_with(entry).take(usize::from(count)).collect(), count, index: PhantomData }
     }
@@ -31,7 +32,7 @@ impl<I: TableIndex, T> Indexed<I, T> {
         self.entries.len()
     }
 
-    /// Puts an entry behind all others; none when the table is full.
+    /// Appends an entry; None when the table is full.
     pub(crate) fn push(&mut self, entry: T) -> Option<I> {
         let index = I::from(self.count);
         self.count = self.count.checked_add(1)?;
@@ -51,7 +52,7 @@ impl<I: TableIndex, T> Indexed<I, T> {
         self.entries.iter()
     }
 
-    /// The indices of all entries; the table may be changed meanwhile.
+    /// Indices of all entries; the table may be changed meanwhile.
     pub(crate) fn indices(&self) -> impl Iterator<Item = I> + use<I, T> {
         (0..self.count).map(I::from)
     }
@@ -73,7 +74,7 @@ impl<I: TableIndex, T> IndexMut<I> for Indexed<I, T> {
     }
 }
 
-/// An index type: a number of 16 bits that only its own table takes.
+/// Index type: a number of 16 bits that is valid only for its own table.
 macro_rules! table_index {
     ($(#[$attribute:meta])* $name:ident) => {
         $(#[$attribute])*

@@ -4,8 +4,7 @@
 //! Sans-IO: frames and times are passed in, frames are handed out through [`Transmit`], blocks are read and written
 //! through [`linerate_block::Backend`], and nothing in between waits.
 //!
-//! Out of scope: it makes no system call, reads no clock, starts no thread, draws no random number, and
-//! knows no port.
+//! Out of scope: system calls, clocks, threads, sources of randomness, and ports.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Between whom frames go.
+//! Addresses of frames, and identities of peers.
 
 use linerate_wire::{FcId, MacAddr, VlanTag, Wwn};
 
@@ -13,29 +13,29 @@ pub struct Link {
     pub vlan: Option<VlanTag>,
 }
 
-/// What a port is in FCP: both may be true.
+/// Role of a port in FCP; both may be true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Role {
-    /// It has LUNs.
+    /// The port has LUNs.
     pub target: bool,
-    /// It sends commands.
+    /// The port sends commands.
     pub initiator: bool,
 }
 
-/// A place in the table of peers. It stays the same while the peer is logged in; later another peer may have it, with
-/// another generation.
+/// Index in the table of peers, with a generation. It stays the same while the peer is logged in; later another peer
+/// may have the index, with another generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PeerId {
-    /// Which place.
+    /// Index in the table.
     pub index: u16,
-    /// Number of times that it was given.
+    /// Number of times that the index was given.
     pub generation: u16,
 }
 
-/// A VN_Port that is logged in (PLOGI and PRLI done): all that an exchange with it needs.
+/// A logged-in VN_Port (PLOGI and PRLI done): all properties that an exchange with it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer {
-    /// Its place in the table.
+    /// Index in the table of peers.
     pub id: PeerId,
     /// Its port name.
     pub wwpn: Wwn,
@@ -43,20 +43,21 @@ pub struct Peer {
     pub wwnn: Wwn,
     /// Its address identifier.
     pub fc_id: FcId,
-    /// Ours, as it knows us.
+    /// Our address identifier, as used with this peer.
     pub own: FcId,
-    /// From our VN_Port's MAC address to its.
+    /// Path from our VN_Port's MAC address to the peer's.
     pub link: Link,
-    /// Bytes of payload that it takes in a frame: its receive data field size, at most 2112, a multiple of four.
+    /// Largest payload that it accepts in a frame, in bytes: its receive data field size, at most 2112, a multiple of
+    /// four.
     pub max_payload: usize,
-    /// What it is.
+    /// Role of the peer.
     pub role: Role,
-    /// It retries (SRR): PRLI's bit 8 on both sides.
+    /// Retry (SRR) is supported: PRLI's bit 8 on both sides.
     pub retry: bool,
-    /// It wants FCP_CONF when asked: PRLI's bit 7 on both sides.
+    /// FCP_CONF is sent on request: PRLI's bit 7 on both sides.
     pub confirm: bool,
-    /// Nanoseconds of its E_D_TOV and R_A_TOV, as RTV said or as it is by default (2 s; twice the later of them).
+    /// Its E_D_TOV in nanoseconds, from RTV or by default (2 s; twice that for R_A_TOV).
     pub e_d_tov: u64,
-    /// See `e_d_tov`.
+    /// Its R_A_TOV in nanoseconds.
     pub r_a_tov: u64,
 }

@@ -13,33 +13,33 @@ use std::collections::VecDeque;
 
 pub use dispatch::NodeDrop;
 
-/// What a node is told about itself.
+/// Configuration of a node.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeConfig {
     /// The ENode's MAC address.
     pub mac: MacAddr,
-    /// The port's name; [`Wwn::from_mac`] of kind 0x2000 is what Linux takes.
+    /// The port's name; Linux accepts [`Wwn::from_mac`] of kind 0x2000.
     pub wwpn: Wwn,
     /// The node's name; of kind 0x1000 likewise.
     pub wwnn: Wwn,
-    /// Bytes behind the Ethernet header that the network carries: 2158 for full FC frames.
+    /// MTU of the network: bytes after the Ethernet header, 2158 for full FC frames.
     pub mtu: usize,
-    /// The tag of all frames.
+    /// VLAN tag of all frames.
     pub vlan: Option<VlanTag>,
-    /// Number of others expected.
+    /// Multipoint or point-to-point discovery.
     pub mode: FipMode,
-    /// What random delays are drawn from.
+    /// Seed of random delays.
     pub seed: u64,
-    /// Retries of sequences (SRR) and confirmed completion are offered.
+    /// Offer sequence retransmission (SRR) and confirmed completion.
     pub retry: bool,
-    /// The target's limits; none for a node without LUNs.
+    /// Limits of the target; None for a node without LUNs.
     pub target: Option<TargetConfig>,
-    /// The initiator's limits; none for a node that sends no commands.
+    /// Limits of the initiator; None for a node that sends no commands.
     pub initiator: Option<InitiatorConfig>,
 }
 
 impl NodeConfig {
-    /// A node at this address with names as Linux makes them, on a network of this MTU; neither target nor initiator yet.
+    /// Node at this address with names in Linux's form, on a network of this MTU; neither target nor initiator yet.
     #[must_use]
     pub fn new(mac: MacAddr, mtu: usize, seed: u64) -> Self {
         Self {
@@ -60,9 +60,9 @@ impl NodeConfig {
 /// Event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeEvent {
-    /// We have an address.
+    /// The node has an address.
     Address(FcId),
-    /// We have none any more.
+    /// The node has lost its address.
     NoAddress,
     /// A neighbour is alive: its first beacon.
     Found(Neighbour),
@@ -74,13 +74,13 @@ pub enum NodeEvent {
     Down(Peer, SessionEnd),
 }
 
-/// Events that wait at most; the oldest are lost beyond.
+/// Most events that wait to be taken; the oldest are dropped beyond.
 const EVENTS: usize = 4096;
 
-/// One VN_Port on one Ethernet port: all that is between frames and, on the one side, LUNs, on the other, commands.
+/// One VN_Port on one Ethernet port: the whole stack between frames and LUNs (as target) or commands (as initiator).
 ///
-/// `handle` takes frames whose CRC was right; `poll` is called in each turn of the loop. Time is in nanoseconds and does
-/// not go back.
+/// `handle` takes frames whose CRC was checked; `poll` is called in each turn of the loop. Time is in nanoseconds and
+/// does not go back.
 #[derive(Debug)]
 pub struct Node<S> {
     vlan: Option<VlanTag>,
@@ -90,17 +90,17 @@ pub struct Node<S> {
     initiator: Option<Initiator>,
     events: VecDeque<NodeEvent>,
     heard: Vec<FcId>,
-    /// Who is logged in, and under which address.
+    /// Peers that are logged in, with their addresses.
     sessions: Vec<Peer>,
     drops: [u64; NodeDrop::ALL.len()],
 }
 
-/// Bytes of a frame around its payload.
+/// Bytes of a frame besides its payload.
 const OVERHEAD: u16 = 46;
 const _: () = assert!(FcoeFrame::OVERHEAD == OVERHEAD as usize);
 
 impl<S: DeviceServer> Node<S> {
-    /// A node whose link is down. `device` is behind its target, if it is one.
+    /// Node whose link is down. `device` is the device server of its target, if it is one.
     #[must_use]
     pub fn new(config: &NodeConfig, device: S) -> Self {
         let role = Role { target: config.target.is_some(), initiator: config.initiator.is_some() };
@@ -138,13 +138,13 @@ impl<S: DeviceServer> Node<S> {
         }
     }
 
-    /// The link is up, or down.
+    /// Sets the state of the link.
     pub fn set_link(&mut self, now: u64, up: bool, out: &mut impl Transmit) {
         self.fip.set_link(now, up);
         self.settle(now, out);
     }
 
-    /// Takes a frame that begins with its Ethernet header. The CRC of an FCoE frame was right.
+    /// Processes a frame that begins with its Ethernet header. The CRC of an FCoE frame must have been checked.
     #[inline]
     pub fn handle(&mut self, now: u64, frame: &[u8], out: &mut impl Transmit) {
         if let Err(reason) = self.dispatch(now, frame, out) {
@@ -152,7 +152,7 @@ impl<S: DeviceServer> Node<S> {
         }
     }
 
-    /// Does what is due, and sends what there is room for.
+    /// Does the work that is due, and sends as many frames as there is room for.
     pub fn poll(&mut self, now: u64, out: &mut impl Transmit) {
         if self.fip.poll_timeout().is_some_and(|at| at <= now) {
             self.fip.poll(now, out);
@@ -176,7 +176,7 @@ impl<S: DeviceServer> Node<S> {
         }
     }
 
-    /// Time at which [`poll`](Self::poll) has something to do though nothing came and no room was made.
+    /// Time at which [`poll`](Self::poll) has work even without a frame or new room.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         let target = self.target.as_ref().and_then(Target::poll_timeout);
@@ -191,12 +191,12 @@ impl<S: DeviceServer> Node<S> {
             || self.initiator.as_ref().is_some_and(Initiator::wants_room)
     }
 
-    /// Events, in order.
+    /// The next event, in order.
     pub fn poll_event(&mut self) -> Option<NodeEvent> {
         self.events.pop_front()
     }
 
-    /// Logs out of all sessions and begins no more; [`is_quiet`](Self::is_quiet) tells when that is done.
+    /// Logs out of all sessions and begins no more; [`is_quiet`](Self::is_quiet) is true when that is done.
     pub fn log_out(&mut self, now: u64, out: &mut impl Transmit) {
         let (logins, mut ways) = Out::of(self, out);
         logins.log_out_all(now, &mut ways);
@@ -209,7 +209,7 @@ impl<S: DeviceServer> Node<S> {
         self.logins.is_quiet()
     }
 
-    /// Our address and VN_Port MAC address, once claimed.
+    /// Own address and VN_Port MAC address, once claimed.
     #[must_use]
     pub fn own(&self) -> Option<(FcId, MacAddr)> {
         self.fip.own()
@@ -221,13 +221,13 @@ impl<S: DeviceServer> Node<S> {
         &self.fip
     }
 
-    /// What discovery counted.
+    /// Counters of discovery.
     #[must_use]
     pub fn fip_counters(&self) -> &FipCounters {
         self.fip.counters()
     }
 
-    /// The peers that are logged in.
+    /// Peers that are logged in.
     pub fn peers(&self) -> impl Iterator<Item = &Peer> {
         self.logins.peers()
     }
@@ -238,7 +238,7 @@ impl<S: DeviceServer> Node<S> {
         self.logins.peer(id)
     }
 
-    /// What logins counted.
+    /// Counters of logins.
     #[must_use]
     pub fn login_counters(&self) -> &LoginCounters {
         self.logins.counters()
@@ -250,7 +250,7 @@ impl<S: DeviceServer> Node<S> {
         self.target.as_ref()
     }
 
-    /// The target, to change what is behind it.
+    /// The target, for changes of its device server.
     pub fn target_mut(&mut self) -> Option<&mut Target<S>> {
         self.target.as_mut()
     }
@@ -261,17 +261,17 @@ impl<S: DeviceServer> Node<S> {
         self.initiator.as_ref()
     }
 
-    /// The initiator, and who is logged in, to submit commands.
+    /// The initiator with the logged-in peers, to submit commands.
     pub fn initiator_mut(&mut self) -> Option<(&mut Initiator, &Logins)> {
         self.initiator.as_mut().map(|initiator| (initiator, &self.logins))
     }
 
-    /// Frames that belong to none of the parts, by reason.
+    /// Dropped frames that belong to none of the parts, by reason.
     pub fn drops(&self) -> impl Iterator<Item = (NodeDrop, u64)> + '_ {
         NodeDrop::ALL.into_iter().zip(self.drops)
     }
 
-    /// Carries events from each part to those that want to know, until there are none.
+    /// Passes events between the parts until there are none.
     fn settle(&mut self, now: u64, out: &mut impl Transmit) {
         loop {
             if let Some(event) = self.fip.poll_event() {
@@ -372,7 +372,7 @@ fn info(neighbour: &Neighbour) -> NeighbourInfo {
         enode_mac: neighbour.enode_mac,
         vn_mac: neighbour.mac,
         max_fcoe_size: neighbour.max_fcoe_size,
-        // A claim that names neither was damaged, or is of one that does not say: then PRLI tells.
+        // A claim that names neither role was damaged, or its sender states none: then PRLI decides.
         role: Some(neighbour.role).filter(|role| role.target || role.initiator),
     }
 }

@@ -3,7 +3,7 @@
 use crate::Link;
 use linerate_wire::FcHeader;
 
-/// A sequence, or the part of it that has not been sent: what its frames have in common, and where the next begins.
+/// A sequence, or the part of it that has not been sent: the common fields of its frames, and the start of the next.
 ///
 /// All frames but the last carry `max_payload` bytes and `header.f_ctl` without END_SEQUENCE, SEQUENCE_INITIATIVE and
 /// LAST_SEQUENCE; from frame to frame SEQ_CNT counts on by one, and the parameter by the payload's bytes when
@@ -13,7 +13,7 @@ use linerate_wire::FcHeader;
 /// three bits either. Each frame gets its CRC.
 #[derive(Debug, Clone, Copy)]
 pub struct Sequence<'a> {
-    /// From where to where.
+    /// Source and destination.
     pub link: Link,
     /// The header of the next frame, with the F_CTL bits of the last one.
     pub header: FcHeader,
@@ -23,19 +23,20 @@ pub struct Sequence<'a> {
     pub start: bool,
     /// True if the payload's end is the sequence's.
     pub end: bool,
-    /// What is still to be sent, in pieces; all empty for a frame without payload.
+    /// Payload still to be sent, in pieces; all empty for a frame without payload.
     pub payload: &'a [&'a [u8]],
 }
 
 /// Carrier of frames: a queue of a port, an adapter, a test's list.
 pub trait Transmit {
-    /// Sends as many frames of a sequence as there is room for; returns how many. With all pieces sent or no room for
-    /// even one, the count tells: `n` frames are `min(n * max_payload, all)` bytes of the payload.
+    /// Sends as many frames of a sequence as there is room for; returns their number. `n` frames carry
+    /// `min(n * max_payload, all)` bytes of the payload, so the number also shows if all pieces were sent, or not even
+    /// one.
     fn sequence(&mut self, sequence: &Sequence<'_>) -> usize;
 
-    /// Sends a frame that begins with its Ethernet header (FIP's); false when there is no room.
+    /// Sends a frame that begins with its Ethernet header (for FIP); false when there is no room.
     fn frame(&mut self, frame: &[u8]) -> bool;
 
-    /// Frames of a full payload that can be taken now.
+    /// Number of frames with a full payload that can be taken now.
     fn room(&self) -> usize;
 }

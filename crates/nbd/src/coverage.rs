@@ -1,27 +1,27 @@
-//! Which bytes of a read have come, when they come in pieces.
+//! Bytes of a read that have arrived, when its data comes in several chunks.
 
 use std::ops::Range;
 
-/// Pieces at most that wait for one before them; a server that makes more of one read is not worth it.
+/// Most pieces that may wait for an earlier one; a server that splits a read further is dropped.
 const PIECES: usize = 256;
 
-/// Bytes that have come, from 0 on.
+/// Ranges of bytes that have arrived, counted from 0.
 #[derive(Debug, Default)]
 pub(crate) struct Coverage {
-    /// All before this have come.
+    /// All bytes before this offset have arrived.
     whole: usize,
-    /// Those beyond, which neither overlap nor touch `whole`.
+    /// Ranges beyond `whole` that have arrived; they neither overlap nor touch `whole`.
     pieces: Vec<Range<usize>>,
 }
 
 impl Coverage {
-    /// Nothing has come.
+    /// Forgets all bytes that have arrived.
     pub(crate) fn clear(&mut self) {
         self.whole = 0;
         self.pieces.clear();
     }
 
-    /// Adds a piece; false if some of it had come, or there are too many pieces.
+    /// Adds a piece; false if it overlaps an earlier one, or there are too many pieces.
     #[must_use]
     pub(crate) fn add(&mut self, piece: Range<usize>) -> bool {
         let overlaps = |other: &Range<usize>| piece.start < other.end && other.start < piece.end;
@@ -35,7 +35,7 @@ impl Coverage {
         true
     }
 
-    /// True if all of `len` bytes have come.
+    /// True if all of `len` bytes have arrived.
     pub(crate) fn is_whole(&self, len: usize) -> bool {
         self.whole == len
     }

@@ -1,12 +1,11 @@
-//! NBD as the NBD project's `doc/proto.md` has it, client and server: fixed newstyle negotiation with GO and EXPORT_NAME,
+//! NBD after the NBD project's `doc/proto.md`, client and server: fixed newstyle negotiation with GO and EXPORT_NAME,
 //! simple and structured replies, FUA, FLUSH, TRIM, WRITE_ZEROES and several connections to one export.
 //!
-//! Sans-IO: bytes and times are passed in, bytes are handed out. What comes is received where it belongs
-//! ([`Server::room`], [`Client::room`]), what leaves is sent from where it lies ([`Server::output`], [`Client::output`]): data
-//! lies in the buffer of its operation, and is not copied on the way.
+//! Sans-IO: bytes and times are passed in, bytes are handed out. Data is received into the buffer of its operation
+//! ([`Server::room`], [`Client::room`]) and sent from there ([`Server::output`], [`Client::output`]), without a copy.
 //!
-//! Out of scope: it makes no system call, reads no clock, starts no thread and knows no socket; no TLS, no
-//! oldstyle, no extended headers, no block status.
+//! Out of scope: system calls, clocks, threads and sockets; TLS, oldstyle negotiation, extended headers and block
+//! status.
 
 #![forbid(unsafe_code)]
 

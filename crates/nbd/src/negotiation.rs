@@ -1,4 +1,5 @@
-//! The client's side of the negotiation: fixed newstyle, GO where the server has it, EXPORT_NAME where it does not.
+//! The client's side of the negotiation: fixed newstyle, GO where the server supports it, EXPORT_NAME where it does
+//! not.
 
 use crate::wire::facts::{ExportInfo, Sizes};
 use crate::wire::{Go, Greeting, Info, OptionHeader, OptionReply, WireError, handshake, info, option, reply};
@@ -9,37 +10,37 @@ use thiserror::Error;
 pub struct Agreed {
     /// Size and flags of the export.
     pub info: ExportInfo,
-    /// Which requests it takes.
+    /// Sizes of the requests that the server takes.
     pub sizes: Sizes,
     /// Reads are answered in chunks.
     pub structured: bool,
 }
 
-/// Why there is no export.
+/// Reason that the negotiation gave no export.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NegotiateError {
     /// The server hung up before the end.
     #[error("the server hung up before an export was agreed on")]
     HungUp,
-    /// The server said what it may not.
+    /// The server broke the protocol.
     #[error("the server speaks {0}")]
     Wire(#[from] WireError),
     /// The server has no such export.
     #[error("the server has no such export{0}")]
     NoExport(String),
-    /// The server does not want to.
+    /// The server refused.
     #[error("the server refuses it{0}")]
     Refused(String),
 }
 
-/// Replies to one option at most; a server that says more is not worth it.
+/// Most replies to one option; a server that sends more is dropped.
 const REPLIES: usize = 1000;
-/// Bytes that tell of an export after EXPORT_NAME: its size and its flags.
+/// Bytes of the answer to EXPORT_NAME: size and flags of the export.
 const TOLD: usize = 10;
-/// Zeros behind them, unless the client wants none.
+/// Zeros after that answer, unless the client asked for none.
 const ZEROS: usize = 124;
 
-/// What the server says next.
+/// Next message due from the server.
 #[derive(Clone, Copy, Debug)]
 enum Expect {
     Greeting,
@@ -64,7 +65,7 @@ impl Expect {
     }
 }
 
-/// A negotiation with a server over a fresh connection, up to the first request. It takes no byte that comes after.
+/// A negotiation with a server over a fresh connection, up to the first request. It consumes no byte beyond it.
 #[derive(Debug)]
 pub struct Negotiation {
     export: String,
@@ -72,17 +73,17 @@ pub struct Negotiation {
     structured: bool,
     about: Option<ExportInfo>,
     sizes: Sizes,
-    /// Replies to the option that was asked for last.
+    /// Replies so far to the last option.
     replies: usize,
     expect: Expect,
-    /// As long as what is expected, of which so many bytes have come.
+    /// Buffer as long as the expected message, of which `come` bytes have arrived.
     input: Vec<u8>,
     come: usize,
     out: Vec<u8>,
 }
 
 impl Negotiation {
-    /// Begins one for an export; the empty name is the server's default one.
+    /// Starts a negotiation for an export; the empty name is the server's default export.
     #[must_use]
     pub fn new(export: &str) -> Self {
         Self {
@@ -99,23 +100,23 @@ impl Negotiation {
         }
     }
 
-    /// Takes the bytes that are to be sent before the next ones are received.
+    /// Takes the bytes to send before more are received.
     pub fn output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// Place where the next bytes received belong. Empty when all is agreed.
+    /// Buffer for the next bytes received. Empty when the negotiation is complete.
     pub fn room(&mut self) -> &mut [u8] {
         &mut self.input[self.come..]
     }
 
-    /// Takes the first `octets` of [`Negotiation::room`], which have been received; gives what was agreed on at the end.
+    /// Takes the first `octets` of [`Negotiation::room`], which have been received; returns the agreement at the end.
     ///
     /// # Errors
     /// See [`NegotiateError`].
     pub fn received(&mut self, octets: usize) -> Result<Option<Agreed>, NegotiateError> {
         self.come = self.come.saturating_add(octets).min(self.input.len());
-        // The data of a reply may be no bytes at all.
+        // The data of a reply may be empty.
         while self.come == self.input.len() {
             let message = std::mem::take(&mut self.input);
             self.come = 0;
@@ -127,7 +128,7 @@ impl Negotiation {
         Ok(None)
     }
 
-    /// What it means that the server has hung up: EXPORT_NAME has no other way to fail.
+    /// Meaning of a hang-up by the server now: EXPORT_NAME has no other way to fail.
     #[must_use]
     pub fn hung_up(&self) -> NegotiateError {
         match self.expect {
@@ -143,7 +144,7 @@ impl Negotiation {
                 self.flags = greeting.flags & (handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
                 self.out.extend_from_slice(&u32::from(self.flags).to_be_bytes());
                 if self.flags & handshake::FIXED_NEWSTYLE == 0 {
-                    // It would hang up at any option but this one.
+                    // The server would hang up at any option but EXPORT_NAME.
                     self.export_name();
                 } else {
                     self.ask(option::STRUCTURED_REPLY, &[]);
@@ -171,7 +172,7 @@ impl Negotiation {
         Ok(None)
     }
 
-    /// A reply to an option, with its data.
+    /// Processes a reply to an option, with its data.
     fn replied(&mut self, head: OptionReply, data: &[u8]) -> Result<Option<Agreed>, NegotiateError> {
         let OptionReply { option, kind, .. } = head;
         let is_go = option == option::GO;
@@ -219,7 +220,7 @@ impl Negotiation {
         (self.expect, self.replies) = (Expect::Reply(option), 0);
     }
 
-    /// What there was before GO: the server answers with size and flags, or hangs up.
+    /// Asks with EXPORT_NAME, the predecessor of GO: the server answers with size and flags, or hangs up.
     fn export_name(&mut self) {
         let name = self.export.clone();
         self.ask(option::EXPORT_NAME, name.as_bytes());

@@ -1,15 +1,15 @@
-//! Which requests an operation takes, one after the other: servers limit how long a request may be.
+//! Sequence of requests that carries out an operation: servers limit the length of a request.
 
 use crate::negotiation::Agreed;
 use crate::wire::{command, error, export};
 use linerate_block::{BackendError, Buffer, Operation};
 
-/// Bytes that one TRIM or WRITE_ZEROES is about at most.
+/// Bytes that one TRIM or WRITE_ZEROES covers at most.
 const LONGEST: u64 = 1 << 30;
-/// Bytes of zeros that are written at once where the server has no WRITE_ZEROES.
+/// Bytes of zeros in one WRITE where the server has no WRITE_ZEROES.
 const ZEROS: u64 = 1 << 20;
 
-/// An operation: bytes of the export from `offset` on, of which `done` are.
+/// An operation on `len` bytes of the export from `offset` on, of which `done` are done.
 #[derive(Debug)]
 pub(crate) struct RequestPlan {
     kind: u16,
@@ -17,13 +17,13 @@ pub(crate) struct RequestPlan {
     offset: u64,
     len: u64,
     done: u64,
-    /// Place where the data of the next request lies in the buffer.
+    /// Offset of the next request's data in the buffer.
     from: usize,
-    /// Bytes that one request is about at most.
+    /// Bytes that one request covers at most.
     most: u64,
-    /// The buffer is full of zeros, and written again and again.
+    /// The buffer holds zeros, and is written again and again.
     fills: bool,
-    /// A FLUSH follows: the server has no FUA.
+    /// A FLUSH follows, because the server has no FUA.
     then_flush: bool,
 }
 
@@ -34,12 +34,12 @@ pub(crate) struct Part {
     pub(crate) flags: u16,
     pub(crate) offset: u64,
     pub(crate) len: u32,
-    /// Place where its data lies in the buffer.
+    /// Offset of its data in the buffer.
     pub(crate) from: usize,
 }
 
 impl Part {
-    /// Bytes that it is about.
+    /// Bytes that the request covers.
     pub(crate) fn octets(&self) -> usize {
         self.len as usize
     }
@@ -48,23 +48,23 @@ impl Part {
 /// First step of an operation.
 #[derive(Debug)]
 pub(crate) enum Start {
-    /// With a request, and this buffer.
+    /// Send a request, with this buffer.
     RequestPlan(RequestPlan, Option<Buffer>),
-    /// It has ended.
+    /// The operation has ended without a request.
     End(Result<(), BackendError>, Option<Buffer>),
 }
 
-/// Step after a request.
+/// Step after the reply to a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// This one.
+    /// Send this request.
     Part(Part),
-    /// Nothing: so it ended.
+    /// None: the operation has ended with this result.
     End(Result<(), BackendError>),
 }
 
 impl RequestPlan {
-    /// The plan of an operation on blocks of so many bytes.
+    /// Plans an operation on blocks of `block` bytes.
     pub(crate) fn start(operation: Operation, block: u32, agreed: &Agreed) -> Start {
         let block = u64::from(block);
         let has = |flag| agreed.info.has(flag);
@@ -94,7 +94,7 @@ impl RequestPlan {
         let refused = match kind {
             _ if writes && has(export::READ_ONLY) => Some(Err(BackendError::ReadOnly)),
             command::TRIM if !has(export::SEND_TRIM) => Some(Err(BackendError::Unsupported)),
-            // Without FLUSH, what is complete is as stable as it will ever be.
+            // Without FLUSH, a completed write is as stable as it will ever be.
             command::FLUSH if !has(export::SEND_FLUSH) => Some(Ok(())),
             _ => None,
         };
@@ -105,7 +105,7 @@ impl RequestPlan {
             let (offset, len) = (lba.checked_mul(block)?, len?);
             offset.checked_add(len).map(|_| (offset, len))
         };
-        // Whoever asks has checked; a sum that overflows is not asked of the server all the same.
+        // The submitter has checked the range; one that overflows is still not sent to the server.
         let Some((offset, len)) = range() else { return Start::End(Err(BackendError::Medium), buffer) };
         if kind == command::WRITE_ZEROES && !has(export::SEND_WRITE_ZEROES) {
             (kind, flags, fills) = (command::WRITE, 0, true);
@@ -127,12 +127,12 @@ impl RequestPlan {
         Start::RequestPlan(Self { kind, flags, offset, len, done: 0, from: 0, most, fills, then_flush }, buffer)
     }
 
-    /// True if its buffer is that of the one who asked.
+    /// True if its buffer is that of the submitter.
     pub(crate) fn is_transfer(&self) -> bool {
         !self.fills
     }
 
-    /// The request that is next.
+    /// The next request.
     pub(crate) fn part(&self) -> Part {
         let len = (self.len - self.done).min(self.most);
         Part {
@@ -144,7 +144,7 @@ impl RequestPlan {
         }
     }
 
-    /// The last request has ended with this error number, 0 for none.
+    /// Processes the reply to the last request: its error number, 0 for none.
     pub(crate) fn advance(&mut self, number: u32) -> Next {
         if number != 0 {
             return Next::End(Err(meaning(number)));
@@ -164,7 +164,7 @@ impl RequestPlan {
     }
 }
 
-/// Meaning of an error number to the caller.
+/// Backend error for an NBD error number.
 fn meaning(number: u32) -> BackendError {
     match number {
         error::EPERM => BackendError::ReadOnly,

@@ -4,22 +4,22 @@ use crate::wire::export;
 use crate::wire::facts::{ExportInfo, Sizes};
 use linerate_block::{Backend, Completion, Geometry, Operation, Tag};
 
-/// Bytes of the longest READ or WRITE that is taken.
+/// Length in bytes of the longest READ or WRITE that is accepted.
 pub(crate) const LONGEST: u32 = 4 << 20;
 
 /// One device that clients can choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// What clients call it. The first export is also the default one, whose name is empty.
+    /// Name that clients ask for. The first export is also the default one, whose name is empty.
     pub name: String,
-    /// What it is, for people.
+    /// Description for people.
     pub description: String,
     /// Geometry and capabilities.
     pub geometry: Geometry,
 }
 
 impl Export {
-    /// Size and flags as NBD has them. All connections lead to one device, so that a flush on one is a flush for all.
+    /// Size and flags in NBD's terms. All connections lead to one device, so a flush on one is a flush for all.
     pub(crate) fn info(&self) -> ExportInfo {
         let (g, mut flags) = (&self.geometry, export::HAS_FLAGS | export::CAN_MULTI_CONN | export::SEND_FLUSH);
         if g.read_only {
@@ -30,7 +30,7 @@ impl Export {
         ExportInfo { size: g.blocks.saturating_mul(g.block_size.into()), flags }
     }
 
-    /// Which requests it takes.
+    /// Sizes of the requests that the export takes.
     pub(crate) fn sizes(&self) -> Sizes {
         let least = self.geometry.block_size;
         let preferred = least.checked_shl(self.geometry.physical_exponent.into()).unwrap_or(least).clamp(4096, LONGEST);
@@ -38,19 +38,20 @@ impl Export {
     }
 }
 
-/// Block devices that operations are submitted to, and complete later in any order: as a [`Backend`], but for several.
-/// Blocks are those of the export's geometry; a server checks ranges and read-only exports before it submits.
+/// Block devices that operations are submitted to, and that complete them later in any order: as a [`Backend`], but for
+/// several devices. Blocks are those of the export's geometry; a server checks ranges and read-only exports before it
+/// submits.
 pub trait BlockService {
-    /// What there is now. An export keeps its place for as long as the service lives.
+    /// Exports of the service now. An export keeps its place for as long as the service lives.
     fn exports(&self) -> &[Export];
 
-    /// Begins an operation on an export, by its place.
+    /// Submits an operation on an export, by its place.
     fn submit(&mut self, export: usize, tag: Tag, operation: Operation);
 
-    /// Hands on what was submitted.
+    /// Passes the submitted operations on.
     fn flush(&mut self);
 
-    /// Takes an operation that has ended.
+    /// Takes the completion of an operation that has ended.
     fn complete(&mut self) -> Option<Completion>;
 }
 

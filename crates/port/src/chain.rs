@@ -1,18 +1,18 @@
-//! Frames as they stand in a ring: chains of slots.
+//! Frames in a ring: chains of slots.
 
 use linerate_ring::{TxRing, flags};
 
 /// Most slots of a frame (netmap's limit).
 pub(crate) const MAX_SLOTS: u32 = 64;
 
-/// What begins at a pending slot of a transmit ring.
+/// Kind of frame that starts at a pending slot of a transmit ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// A whole frame.
     Frame { slots: u32, bytes: usize },
-    /// A frame that was taken back: no bytes.
+    /// A frame that was withdrawn: no bytes.
     Void { slots: u32 },
-    /// More slots than a frame may have: these, up to its end or all that is there.
+    /// More slots than a frame may have: the number up to its end or, without one, up to the last slot.
     TooMany { slots: u32 },
 }
 
@@ -24,7 +24,7 @@ impl Unit {
     }
 }
 
-/// What begins at the `from`th pending slot; None if its end is not committed yet.
+/// The frame that starts at pending slot `from`; None if its end is not committed yet.
 pub(crate) fn unit(ring: &TxRing, from: u32) -> Option<Unit> {
     let (mut slots, mut bytes) = (0, 0);
     for i in from..ring.pending() {
@@ -50,7 +50,7 @@ mod tests {
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
-    /// Regression: a capture's record was shorter than its header said, and all that followed it was lost to readers.
+    /// Regression: a record of a capture was shorter than its header said, and readers lost all records behind it.
     #[test]
     fn a_frame_is_as_long_as_it_was_said_to_be_whatever_another_process_writes() {
         let ring_bytes = Region::ring_room(64);

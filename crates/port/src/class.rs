@@ -1,26 +1,26 @@
-//! Traffic classes: which transmit queue a frame of a priority leaves through, and which priorities a queue carries.
+//! Traffic classes: the transmit queue for frames of a priority, and the priorities that a queue carries.
 //!
-//! A class is a priority of 802.1Q, 0 to 7. Class c leaves through queue c*N/8 of N. With fewer queues than classes a
-//! queue carries several, and stands still while one of them is paused, as an adapter's does. With more, the queues
-//! between two classes' carry the lower one.
+//! A class is a priority of 802.1Q, 0 to 7. Class c uses queue c*N/8 of N. With fewer queues than classes a queue
+//! carries several, and stops while one of them is paused, as an adapter's queue does. With more, the queues between
+//! those of two classes carry the lower class.
 
 /// Traffic classes: the priorities of 802.1Q.
 pub const CLASSES: usize = 8;
-/// How long a pause holds, in ns, unless it is asked for again: one that has stopped must not stop others for good
+/// Time limit of a pause, in ns, unless it is renewed: a receiver that has stopped must not stop senders for good
 /// (802.1Q leaves such a limit to the bridge).
 pub(crate) const PATIENCE: u64 = 1_000_000_000;
 
-/// The queue of `queues` that a class leaves through.
+/// Queue, of `queues`, that a class uses.
 #[inline]
 pub(crate) fn queue_of(class: usize, queues: usize) -> usize {
     class * queues / CLASSES
 }
 
-/// The classes that leave through a queue of `queues`, a bit each.
+/// Classes that a queue of `queues` carries, one bit each.
 pub(crate) fn classes_of(queue: usize, queues: usize) -> u8 {
     let set = |carries: &dyn Fn(usize) -> bool| (0..CLASSES).filter(|c| carries(*c)).fold(0, |set, c| set | 1 << c);
     let own = set(&|class| queue_of(class, queues) == queue);
-    // One between two: the last that leaves through one before it.
+    // A queue between those of two classes: the last class that uses a queue before it.
     let last = (0..CLASSES).rfind(|class| queue_of(*class, queues) <= queue);
     if own == 0 { set(&|class| Some(class) == last) } else { own }
 }

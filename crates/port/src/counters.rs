@@ -1,10 +1,10 @@
-//! What is counted, where it happens. A frame that is not carried has a reason.
+//! Counters of queues. A frame that is not carried is counted with a reason.
 
-/// Why a frame was not carried.
+/// Reason that a frame was not carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum DropReason {
-    /// It was on its way when the other end of the cable died or closed.
+    /// The frame was on its way when the other end of the cable died or closed.
     PeerDied,
     /// More than 64 fragments.
     TooManyFragments,
@@ -12,33 +12,33 @@ pub enum DropReason {
     TooLong,
     /// Shorter than an Ethernet header.
     TooShort,
-    /// The other process named a buffer that is not its to name.
+    /// The other process named a buffer that it does not own.
     BadIndex,
     /// The other process named a length beyond the buffer.
     BadLength,
-    /// The receive ring had no room when it came.
+    /// The receive ring had no free slot when the frame came.
     NoRoom,
-    /// It came longer than what could be received.
+    /// The frame was longer than the receive buffer.
     Truncated,
-    /// The system refused to send it.
+    /// The system refused to send the frame.
     Refused,
-    /// Nobody received at the other side.
+    /// The other side had no receiver.
     NoReceiver,
     /// A wrapper dropped it on purpose.
     Fault,
     /// A record of a capture file that is no frame or is damaged.
     BadRecord,
-    /// Its VLAN is not the port's.
+    /// The frame's VLAN is not one of the port.
     Vlan,
-    /// Its destination is at the port that it came from.
+    /// The frame's destination is at the port that it came from.
     SamePort,
-    /// It was sent by a port that only watches others.
+    /// The frame was sent by a monitor port, which only watches others.
     Monitor,
-    /// It was left to be segmented, which its destination's port does not do.
+    /// The frame needs segmentation, which the destination port does not do.
     Unfinished,
 }
 
-/// All reasons, in order.
+/// All reasons in order, with their names.
 const REASONS: [(DropReason, &str); linerate_ring::TOLD] = [
     (DropReason::PeerDied, "peer_died"),
     (DropReason::TooManyFragments, "too_many_fragments"),
@@ -59,7 +59,7 @@ const REASONS: [(DropReason, &str); linerate_ring::TOLD] = [
 ];
 
 impl DropReason {
-    /// Its name in reports.
+    /// Name of the reason in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         REASONS[self as usize].1
@@ -73,44 +73,44 @@ pub struct Drops([u64; REASONS.len()]);
 impl Drops {
     /// Counts `n` frames.
     pub fn add(&mut self, reason: DropReason, n: u64) {
-        // Some numbers are told by other processes.
+        // Some counts come from other processes and may be large.
         let count = &mut self.0[reason as usize];
         *count = count.saturating_add(n);
     }
 
-    /// Sets a count that somebody else keeps (the kernel, a ring).
+    /// Sets a count that is kept elsewhere (the kernel, a ring).
     pub fn set(&mut self, reason: DropReason, n: u64) {
         self.0[reason as usize] = n;
     }
 
-    /// Adds all that another count has.
+    /// Adds all counts of another one.
     pub fn merge(&mut self, other: &Self) {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
     }
 
-    /// As numbers, to be told to another process.
+    /// Counts as numbers, for another process.
     pub(crate) fn numbers(&self) -> &[u64; REASONS.len()] {
         &self.0
     }
 
-    /// From numbers that another process told; what no count can reach is cut.
+    /// Counts from the numbers of another process; impossibly large ones are cut.
     pub(crate) fn from_numbers(numbers: [u64; REASONS.len()]) -> Self {
         Self(numbers.map(|n| n.min(1 << 56)))
     }
 
-    /// What was added since an earlier count.
+    /// Difference from an earlier count.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self(std::array::from_fn(|i| self.0[i].saturating_sub(before.0[i])))
     }
 
-    /// Frames of one reason.
+    /// Number of frames of one reason.
     #[must_use]
     pub fn of(&self, reason: DropReason) -> u64 {
         self.0[reason as usize]
     }
 
-    /// All together.
+    /// Number of frames of all reasons.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().fold(0, |all, n| all.saturating_add(*n))
@@ -122,31 +122,31 @@ impl Drops {
     }
 }
 
-/// What a transmit queue did.
+/// Counters of a transmit queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TxCounters {
-    /// Frames that left: the next hop (far ring, kernel, file) has them.
+    /// Frames sent: the next hop (far ring, kernel, file) has them.
     pub frames: u64,
-    /// Their bytes, without FCS.
+    /// Bytes of these frames, without FCS.
     pub bytes: u64,
     /// Syncs that moved something.
     pub batches: u64,
-    /// System calls made on the way of frames.
+    /// System calls made to send frames.
     pub syscalls: u64,
     /// Frames committed and then not carried.
     pub dropped: Drops,
 }
 
-/// What a receive queue did.
+/// Counters of a receive queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RxCounters {
     /// Slots delivered to the ring (a frame has one or more).
     pub slots: u64,
     /// Syncs that moved something.
     pub batches: u64,
-    /// System calls made on the way of frames.
+    /// System calls made to receive frames.
     pub syscalls: u64,
-    /// Frames that reached the port and not the ring.
+    /// Frames that reached the port but not the ring.
     pub dropped: Drops,
 }
 

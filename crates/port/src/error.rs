@@ -1,22 +1,22 @@
-//! Why a port could not be opened: one line that names the port, what is wrong, and the mend.
+//! Error of opening a port: one line that names the port, the fault, and the remedy.
 
 use std::fmt;
 use thiserror::Error;
 
-/// What kind of trouble.
+/// Class of an open error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The name or an option is wrong.
     Usage,
-    /// An interface, file or device is not there.
+    /// An interface, file or device is missing.
     Missing,
-    /// A privilege or kernel feature is not there.
+    /// A privilege or kernel feature is missing.
     Capability,
-    /// Somebody else has it.
+    /// Another user has it.
     Busy,
-    /// The other side of a cable does not fit.
+    /// The other end of a cable does not match.
     Peer,
-    /// The system said no.
+    /// A system call failed.
     System,
 }
 
@@ -24,25 +24,25 @@ pub enum Cause {
 #[derive(Debug, Error)]
 #[error("{port}: {what}; {mend}")]
 pub struct OpenError {
-    /// The port as it was named.
+    /// Name of the port as given.
     pub port: String,
-    /// What is wrong.
+    /// Description of the fault.
     pub what: String,
-    /// What to do about it.
+    /// Remedy for the user.
     pub mend: String,
-    /// What kind of trouble.
+    /// Class of the error.
     pub cause: Cause,
 }
 
 impl OpenError {
-    /// An error about a port.
+    /// Makes the error of a port.
     pub fn new(port: impl fmt::Display, cause: Cause, what: impl fmt::Display, mend: impl fmt::Display) -> Self {
-        // What was typed comes back in it, and so may a line break.
+        // User input is repeated in the message, and may contain a line break.
         let line = |part: &dyn fmt::Display| part.to_string().replace(char::is_control, " ");
         Self { port: line(&port), what: line(&what), mend: line(&mend), cause }
     }
 
-    /// What the machine below said, about a port.
+    /// Converts an error of the host layer into that of a port.
     #[cfg(target_os = "linux")]
     pub(crate) fn below(port: impl fmt::Display, error: linerate_host::Error) -> Self {
         let Self { what, mend, cause, .. } = error.into();
@@ -54,7 +54,7 @@ impl OpenError {
     }
 }
 
-/// User text fit for one line of a terminal.
+/// User text made fit for one line of a terminal.
 pub(crate) fn tidy(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(40).collect()
 }

@@ -1,5 +1,5 @@
-//! How the committed slots of a transmit ring divide into frames: for engines that hand whole frames to the system and
-//! have them back at once.
+//! Division of a transmit ring's committed slots into frames: for engines that pass whole frames to the system and get
+//! the slots back at once.
 
 use crate::counters::{DropReason, TxCounters};
 use linerate_ring::layout::MAX_FRAGS;
@@ -7,42 +7,42 @@ use linerate_ring::{Meta, OwnTx, TxRing, flags};
 
 /// Bytes of an Ethernet header.
 pub(crate) const ETHERNET: usize = 14;
-/// Longest super-frame: what one IP packet can be, and its Ethernet header with two tags.
+/// Longest super-frame: the longest IP packet, and its Ethernet header with two tags.
 pub(crate) const SUPER: usize = 65535 + 22;
 
-/// A frame that is to be sent.
+/// A frame to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outgoing {
-    /// First of its slots, counted in pending slots.
+    /// Index of its first slot among the pending slots.
     pub(crate) from: u32,
-    /// Its slots.
+    /// Number of its slots.
     pub(crate) slots: u32,
-    /// Its bytes.
+    /// Bytes of the frame.
     pub(crate) bytes: usize,
-    /// What its first slot asks for.
+    /// Metadata of its first slot: the offloads that it asks for.
     pub(crate) meta: Option<Meta>,
 }
 
-/// The frames at the front of a ring.
+/// Plan of the frames to send from the front of a ring.
 pub(crate) struct SendPlan {
     frames: Vec<Outgoing>,
-    /// Longest frame that can be sent.
+    /// Bytes of the longest frame that can be sent.
     largest: usize,
-    /// Longest frame that can be sent if it is to be segmented.
+    /// Bytes of the longest frame that can be sent if it is to be segmented.
     largest_gso: usize,
-    /// In the midst of a frame of too many slots.
+    /// The slots at the front belong to a frame of too many slots.
     cutting: bool,
 }
 
 impl SendPlan {
-    /// `gso`: super-frames may be longer.
+    /// Plan for frames of at most `largest` bytes; with `gso`, super-frames may be longer.
     pub(crate) fn new(largest: usize, gso: bool) -> Self {
         let largest_gso = if gso { SUPER.max(largest) } else { largest };
         Self { frames: Vec::new(), largest, largest_gso, cutting: false }
     }
 
-    /// Looks at the front of the ring: passes over what is void or can never be sent, which is counted, and plans up to
-    /// `most` whole frames that can.
+    /// Plans up to `most` whole frames from the front of the ring. Void frames are passed over; frames that can never
+    /// be sent are dropped and counted.
     pub(crate) fn make(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters, most: usize) -> &[Outgoing] {
         self.frames.clear();
         let mut at = 0;
@@ -66,7 +66,7 @@ impl SendPlan {
         &self.frames
     }
 
-    /// The first `n` planned frames have been sent.
+    /// Takes note that the first `n` planned frames have been sent.
     pub(crate) fn sent(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters, n: usize) {
         let mut slots = 0;
         for frame in self.frames.drain(..n.min(self.frames.len())) {
@@ -78,7 +78,7 @@ impl SendPlan {
         ring.complete(slots);
     }
 
-    /// The first planned frame cannot be sent. Ends the plan.
+    /// Drops the first planned frame, which cannot be sent. Ends the plan.
     pub(crate) fn drop_first(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters, reason: DropReason) {
         if let Some(frame) = self.frames.drain(..).next() {
             count.dropped.add(reason, 1);
@@ -87,14 +87,14 @@ impl SendPlan {
         }
     }
 
-    /// None of the pending frames can be sent.
+    /// Drops all pending frames.
     pub(crate) fn drop_all(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters, reason: DropReason) {
         while !self.make(ring, count, 1).is_empty() {
             self.drop_first(ring, count, reason);
         }
     }
 
-    /// The frame at pending slot `at`; with a reason if it can never be sent, of no bytes if it is to be passed over.
+    /// The frame at pending slot `at`; with a reason if it can never be sent, with no bytes if it is to be passed over.
     fn next(&mut self, ring: &TxRing, at: u32) -> Option<(Outgoing, Option<DropReason>)> {
         let pending = ring.pending();
         let mut frame = Outgoing { from: at, slots: 0, bytes: 0, meta: None };
@@ -130,7 +130,7 @@ impl SendPlan {
         if self.cutting && frame.slots > 0 {
             return Some((frame, None));
         }
-        // A frame that fills the whole ring and is still not whole can never become so.
+        // A frame that fills the whole ring and has no end can never be completed.
         if frame.slots > 0 && at == 0 && ring.free() == 0 {
             self.cutting = true;
             return Some((frame, Some(DropReason::TooManyFragments)));
@@ -195,7 +195,7 @@ mod tests {
         commit(&mut ring, &[(10, false)]);
         assert_eq!(plan.make(&mut ring.own().unwrap(), &mut count, 64)[0].slots, 3);
         plan.sent(&mut ring.own().unwrap(), &mut count, 1);
-        // 70 slots: 64 are cut at once, the rest whenever it comes.
+        // 70 slots: 64 are cut at once, the rest as they come.
         commit(&mut ring, &[(10, true); 66]);
         assert!(plan.make(&mut ring.own().unwrap(), &mut count, 64).is_empty());
         assert_eq!(ring.pending(), 0);

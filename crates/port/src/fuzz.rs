@@ -1,8 +1,8 @@
-//! What fuzz targets reach that users do not. No part of the crate's interface.
+//! Entry points for fuzz targets. Not part of the crate's interface.
 
 use crate::kind::Spec;
 
-/// Parses a name, reads all its values and makes its demand; gives the errors' lines.
+/// Parses a name, reads all its values and computes its demand; returns the lines of the errors.
 pub fn grammar(text: &str) -> Vec<String> {
     let spec = match Spec::parse(text) {
         Ok(spec) => spec,
@@ -18,7 +18,7 @@ pub fn grammar(text: &str) -> Vec<String> {
     lines
 }
 
-/// Reads a message of a cable's handshake, or of one with a switch.
+/// Parses a message of a cable's handshake, or of a switch's.
 pub fn handover(message: &[u8]) {
     crate::cable::fuzz(message);
     crate::switch::fuzz(message);

@@ -6,7 +6,7 @@
 //!   name   = what the kind wants: an interface, a file, two socket paths, NAME{ID or NAME}ID, SW:PORT
 //! ```
 //! Sizes take K, M, G (binary for counts and bytes: `slots=1K` is 1024; decimal for bit/s: `rate=10G` is 10^10).
-//! Which keys exist is in the kind's row, in [`COMMON`] and in [`WRAPPERS`]: see [`option_rows`].
+//! The keys are those of the kind's row, of [`COMMON`] and of [`WRAPPERS`]: see [`option_rows`].
 
 use crate::error::{OpenError, tidy};
 use crate::hint;
@@ -15,7 +15,7 @@ use crate::kinds::KINDS;
 use crate::wrap::WRAPPERS;
 use std::collections::BTreeMap;
 
-/// Keys that every kind takes.
+/// Keys that every kind accepts.
 pub const COMMON: &[OptionRow] = &[
     OptionRow { key: "slots", value: "N", about: "slots of each ring, a power of two from 64 to 65536 (1024)" },
     OptionRow { key: "mtu", value: "BYTES", about: "largest payload of a frame, 64 to 65000 (1500; FCoE: 2180)" },
@@ -31,7 +31,7 @@ pub fn option_rows(kind: &Kind) -> impl Iterator<Item = &'static OptionRow> + us
     COMMON.iter().chain(WRAPPERS.iter().map(|wrapper| &wrapper.option)).chain(kind.options)
 }
 
-/// Longest port name that is looked at.
+/// Length in bytes of the longest port name that is parsed.
 const LONGEST: usize = 4096;
 
 impl Spec {

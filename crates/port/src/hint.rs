@@ -1,8 +1,8 @@
-//! What is meant by a name that is not known: names of ports as other programs write them, and words with typing errors.
+//! Suggestions for an unknown name: port names in the notation of other programs, and words with typing errors.
 
 use std::path::Path;
 
-/// Prefixes that others' names have, and the kind that is the same here.
+/// Prefixes in other programs' notation, and the equivalent kind.
 const KINDS: &[(&str, &str)] = &[
     ("netmap:", "xdp:"),
     ("dpdk:", "xdp:"),
@@ -27,12 +27,12 @@ const KINDS: &[(&str, &str)] = &[
     ("switch:", "vale:"),
 ];
 
-/// The name to write instead of one that has none of these kinds of this program; None if nothing tells.
+/// Suggested name for one whose kind is unknown; None if there is no clue.
 pub(crate) fn of(text: &str, kinds: impl IntoIterator<Item = &'static str>) -> Option<String> {
     let shown = |name: String| name.chars().filter(|c| !c.is_control()).take(80).collect::<String>();
     let write = |name: String| Some(format!("write {}", shown(name)));
     if let Some((kind, rest)) = text.split_once(':') {
-        // netmap's switches are called vale and something.
+        // netmap's switch names begin with "vale".
         if let Some(switch) = kind.strip_prefix("vale").filter(|switch| !switch.is_empty()) {
             return write(format!("vale:{switch}:{rest}"));
         }
@@ -80,8 +80,8 @@ fn queue(name: &str) -> String {
     }
 }
 
-/// The one of the known words that a word with a typing error or two stands for, or that it begins: what an error asks
-/// about ("did you mean …?"). Upper and lower case are one. None if none is near.
+/// The known word that a word with a typing error or two stands for, or that it is the start of: for the question "did
+/// you mean …?" in an error. Case is ignored. None if none is near.
 #[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed: Vec<char> = word.to_lowercase().chars().take(LONGEST + 1).collect();
@@ -105,10 +105,10 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, known)| known)
 }
 
-/// The longest word that is compared.
+/// Letters of the longest word that is compared.
 const LONGEST: usize = 60;
 
-/// How many letters are missing, too many, wrong, or in each other's place (optimal string alignment).
+/// Number of letters that are missing, superfluous, wrong, or swapped (optimal string alignment).
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];
     for i in 1..=a.len() {

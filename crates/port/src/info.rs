@@ -1,6 +1,6 @@
-//! What a port says of itself.
+//! Properties of a port.
 
-/// What a port can do for its user, stated from the start.
+/// Capabilities of a port, fixed when it is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Caps {
     /// Fills in checksums that a slot's metadata asks for.
@@ -11,59 +11,58 @@ pub struct Caps {
     pub uso: bool,
     /// Carries frames of several slots.
     pub scatter: bool,
-    /// Received slots may carry metadata.
+    /// Delivers metadata in received slots.
     pub metadata: bool,
-    /// Its receive queues can have the far end's transmit queues hold frames back by class
-    /// ([`RxQueue::pause`](crate::RxQueue::pause)).
+    /// Its receive queues can pause the far end's transmit queues by class ([`RxQueue::pause`](crate::RxQueue::pause)).
     pub pause: bool,
-    /// Can be told which addresses to receive; otherwise it delivers all that arrives.
+    /// Can filter by destination address; otherwise it delivers all frames that arrive.
     pub filters: bool,
 }
 
-/// Which frames a port shall deliver, besides those to its own address and broadcasts.
+/// Frames that a port shall deliver, besides those to its own address and broadcasts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Everything.
+    /// All frames.
     pub promiscuous: bool,
-    /// Every multicast.
+    /// All multicasts.
     pub all_multicast: bool,
-    /// These addresses.
+    /// Frames to these addresses.
     pub addresses: Vec<[u8; 6]>,
 }
 
-/// Whether frames can pass.
+/// State of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// They can.
+    /// Frames can pass.
     Up,
-    /// They cannot: no peer, no carrier, or the end of a file.
+    /// Frames cannot pass: no peer, no carrier, or the end of a file.
     Down,
 }
 
-/// What a port is.
+/// Description of an open port.
 #[derive(Clone, Debug)]
 pub struct Info {
-    /// As it was named.
+    /// Name as given.
     pub name: String,
-    /// The path it really got, in words.
+    /// Data path in use, in words.
     pub path: String,
     /// Largest payload of a frame in bytes.
     pub mtu: usize,
     /// Largest frame in bytes, without FCS.
     pub largest: usize,
-    /// Its own address, if it has one.
+    /// Own address of the port, if it has one.
     pub mac: Option<[u8; 6]>,
-    /// What it can do.
+    /// Capabilities.
     pub caps: Caps,
-    /// Transmit queues.
+    /// Number of transmit queues.
     pub tx_queues: usize,
-    /// Receive queues.
+    /// Number of receive queues.
     pub rx_queues: usize,
     /// Slots of each ring.
     pub slots: u32,
     /// Bit/s of the link, if it has a rate that cannot be exceeded.
     pub rate: Option<u64>,
-    /// What the user should know as it was opened (a peer's offload that is on, a fallback that was taken); later more may
-    /// be known: [`Port::notes`](crate::Port::notes).
+    /// Notes for the user from opening (an offload of the peer that is on, a fallback that was taken); later ones are
+    /// in [`Port::notes`](crate::Port::notes).
     pub notes: Vec<String>,
 }

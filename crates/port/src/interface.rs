@@ -14,7 +14,7 @@ pub(crate) fn find(spec: &Spec, links: &mut Rtnetlink) -> Result<LinkState, Open
     })
 }
 
-/// What the kernel counts of an interface; nothing if it is gone.
+/// Kernel counters of an interface; empty if it is gone.
 pub(crate) fn raw_counters(links: &Mutex<Rtnetlink>, name: &str) -> Vec<(String, u64)> {
     let state = links.lock().unwrap_or_else(PoisonError::into_inner).link(name);
     state.map_or_else(|_| Vec::new(), |link| link.stats.rows().map(|(key, n)| (format!("link_{key}"), n)).into())

@@ -1,5 +1,5 @@
-//! The table of port kinds. A kind is one file below and, here, its module and its row; kinds that others are built on stand
-//! beside the table.
+//! The table of port kinds. A kind is one file below, and a module line and a row here; kinds that others are built on
+//! are modules outside this folder.
 
 mod null;
 #[cfg(target_os = "linux")]

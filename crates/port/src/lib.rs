@@ -1,4 +1,4 @@
-//! Ports: where frames come in and go out, whatever carries them.
+//! Ports: input and output of frames, independent of the medium.
 //!
 //! A port is opened by name (`cable:x{1`, `xdp:eth0`, `pcap:file.pcap`, see [`KINDS`]) and gives queues. A queue is a
 //! netmap ring and an engine: fill or read the ring's slots, then [`TxQueue::sync`] or [`RxQueue::sync`]. Kinds differ
@@ -19,8 +19,8 @@
 //! # Ok::<(), linerate_port::OpenError>(())
 //! ```
 //!
-//! What this crate refuses to do: it knows no protocol above Ethernet, starts no work of its own but for the thread
-//! that watches a cable between processes, and never sleeps inside a sync.
+//! Out of scope: protocols above Ethernet, threads (except the one that watches a cable between processes), and
+//! sleeping inside a sync.
 
 mod cable;
 pub mod capture;

@@ -1,17 +1,17 @@
-//! What a port on an interface of the system was told to receive, and whether the interface could do just that.
+//! Address filters that a port set on an interface of the system, and the interface's fallback to receiving all frames.
 
 use crate::info::Filter;
 use linerate_host::{Control, Membership, Rtnetlink};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What was asked of an interface; it ends with the control socket.
+/// Memberships requested of an interface; they end with the control socket.
 #[derive(Default)]
 pub(crate) struct Memberships(Mutex<Asked>);
 
 #[derive(Default)]
 struct Asked {
     joined: Vec<Membership>,
-    /// The interface receives all frames because of our addresses.
+    /// The interface receives all frames because of these addresses.
     overfull: bool,
 }
 
@@ -20,7 +20,7 @@ impl Memberships {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for what a filter says, and takes back what an earlier one said.
+    /// Requests the memberships of a filter, and cancels those of the earlier one.
     pub(crate) fn apply(
         &self,
         filter: &Filter,
@@ -30,14 +30,14 @@ impl Memberships {
         let mut wanted: Vec<_> = filter.addresses.iter().copied().map(Membership::Address).collect();
         wanted.extend(filter.promiscuous.then_some(Membership::Promiscuous));
         wanted.extend(filter.all_multicast.then_some(Membership::AllMulticast));
-        // Somebody else may have wanted all frames before.
+        // The interface may have been set to receive all frames before.
         let receives_all = || {
             let state = links.lock().unwrap_or_else(PoisonError::into_inner).link(name);
             state.is_ok_and(|link| link.promiscuous)
         };
         let mut asked = self.asked();
         let before = receives_all();
-        // The new ones first, so that nothing that both want is missed meanwhile.
+        // New memberships are added first, so that no frame wanted by both filters is missed meanwhile.
         for (done, membership) in wanted.iter().enumerate() {
             if let Err(e) = control.join(*membership) {
                 for earlier in &wanted[..done] {
@@ -47,7 +47,7 @@ impl Memberships {
             }
         }
         for membership in std::mem::replace(&mut asked.joined, wanted) {
-            // An interface that is gone has forgotten it already.
+            // An interface that is gone has dropped its memberships already.
             let _ = control.leave(membership);
         }
         let unicast = filter.addresses.iter().any(|address| address[0] & 1 == 0);
@@ -55,8 +55,8 @@ impl Memberships {
         Ok(())
     }
 
-    /// What the user should know of it: a driver that keeps no further unicast address has the interface receive all
-    /// frames, and says so to nobody (`__dev_set_rx_mode`).
+    /// Note for the user: a driver without room for another unicast address makes the interface receive all frames, and
+    /// reports that to nobody (`__dev_set_rx_mode`).
     pub(crate) fn note(&self, name: &str) -> Option<String> {
         self.asked().overfull.then(|| {
             format!(

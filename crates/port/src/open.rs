@@ -1,5 +1,5 @@
-//! Opening ports: all at once over one region, so that frames pass between them by a swap of buffers. Ports whose memory
-//! another process maps have a region each, and frames are copied to and from them.
+//! Opening of ports: all at once over one region, so that frames pass between them by a swap of buffers. A port whose
+//! memory another process maps has a region of its own, and its frames are copied.
 
 use crate::error::{Cause, OpenError};
 use crate::kind::{Context, Spec};
@@ -14,14 +14,14 @@ pub fn open(name: &str) -> Result<Port, OpenError> {
 }
 
 impl Spec {
-    /// Opens it.
+    /// Opens the port.
     pub fn open(&self) -> Result<Port, OpenError> {
         let port = open_specs(std::slice::from_ref(self))?.pop();
         port.ok_or_else(|| OpenError::usage(self, "nothing to open", "give a port"))
     }
 }
 
-/// Opens ports that share one region, but for those whose memory another process maps; in the order given.
+/// Opens ports in the order given. They share one region, except those whose memory another process maps.
 pub fn open_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<Port>, OpenError> {
     open_specs(&names.iter().map(|name| Spec::parse(name.as_ref())).collect::<Result<Vec<_>, _>>()?)
 }
@@ -31,18 +31,19 @@ fn open_specs(specs: &[Spec]) -> Result<Vec<Port>, OpenError> {
     for (i, spec) in specs.iter().enumerate() {
         let demand = (spec.kind.demand)(spec)?;
         let wrapped = wrap::demand(spec, demand)?;
-        // Who maps a region reads and writes all of it: what another process maps is a region apart, of one port alone.
+        // A process that maps a region can read and write all of it: a region mapped by another process holds one port
+        // alone.
         let apart = match spec.kind.name {
             "cable" => !cable::both_ends_in(spec, specs),
             "vale" => !switch::meets_within(spec, specs),
             _ => false,
         };
-        // Of a cable, whichever end comes first makes both directions, by its own options.
+        // The end of a cable that comes first makes both directions, by its own options.
         let cable = spec.kind.name == "cable";
         let second = cable && cable::both_ends_in(spec, &specs[..i]);
         let ends = if apart || second { 0 } else { 1 + usize::from(cable) };
         config.ring_bytes += ends * demand.ring_bytes + (wrapped.ring_bytes - demand.ring_bytes);
-        // Too many are refused by the region, in one line.
+        // Too many are refused by the region, with an error of one line.
         let ends = u32::try_from(ends).unwrap_or(1);
         let wanted = demand.buffers.saturating_mul(ends).saturating_add(wrapped.buffers - demand.buffers);
         config.buffers = config.buffers.saturating_add(wanted);

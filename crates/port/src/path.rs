@@ -1,26 +1,26 @@
-//! Names of files inside texts. A port's name, a LUN's device and a flag's value are text, but a file's name on Unix is any
-//! octets: those that are no UTF-8 travel as characters of a private plane, one each, and come back as they were.
+//! Names of files inside texts. A port's name, a LUN's device and a flag's value are text, but a file's name on Unix is
+//! any sequence of bytes: those that are not UTF-8 become characters of a private plane, one each, and are restored by
+//! [`from_text`].
 //!
-//! Whoever takes words from a command line makes text of them with [`to_text`]; whoever opens a file that a text names does
-//! so by [`from_text`].
+//! Words of a command line are converted by [`to_text`]; a file named by such a text is opened by [`from_text`].
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// The character that stands for octet 0, in a range that Unicode assigns to nobody (plane 16, private use).
+/// The character that stands for byte 0, in a range that Unicode leaves to private use (plane 16).
 const BASE: u32 = 0x10_fe00;
 
 fn character(octet: u8) -> char {
     char::from_u32(BASE + u32::from(octet)).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// The octet that a character stands for. Those of ASCII always are UTF-8, and never stand for themselves so.
+/// The byte that a character stands for. ASCII bytes are always valid UTF-8, and are never represented so.
 fn octet(c: char) -> Option<u8> {
     u8::try_from(u32::from(c).checked_sub(BASE)?).ok().filter(|octet| *octet >= 0x80)
 }
 
-/// Octets as text, without loss. A character that would stand for an octet is taken for octets itself.
+/// File name as text, without loss. A character of the private range is itself converted byte by byte.
 #[must_use]
 pub fn to_text(octets: &OsStr) -> String {
     let mut text = String::with_capacity(octets.len());
@@ -36,7 +36,7 @@ pub fn to_text(octets: &OsStr) -> String {
     text
 }
 
-/// The path that a text names.
+/// Path that a text names.
 #[must_use]
 pub fn from_text(text: &str) -> PathBuf {
     let mut octets = Vec::with_capacity(text.len());
@@ -49,7 +49,7 @@ pub fn from_text(text: &str) -> PathBuf {
     OsString::from_vec(octets).into()
 }
 
-/// The text as people see it: what is no UTF-8 is replaced, as paths are displayed.
+/// Text for display: bytes that are not UTF-8 appear as replacement characters.
 #[must_use]
 pub fn shown(text: &str) -> String {
     text.chars().map(|c| if octet(c).is_some() { char::REPLACEMENT_CHARACTER } else { c }).collect()
@@ -68,7 +68,7 @@ mod tests {
             "caf\u{e9} \u{1f600}".into(),
             b"caf\xe9.pcap".to_vec(),
             b"\xf0\x9f\x98".to_vec(),
-            // A name that has such a character itself.
+            // A name that contains such a character itself.
             private.clone().into(),
             [private.as_bytes(), b"\xff\x80a"].concat(),
         ]);

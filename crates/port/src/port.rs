@@ -5,7 +5,7 @@ use crate::error::{Cause, OpenError};
 use crate::info::{Filter, Info, Link};
 use crate::queue::{RxQueue, TxQueue};
 
-/// What a kind's `open` gives.
+/// Result of a kind's `open`.
 pub(crate) struct Parts {
     pub(crate) info: Info,
     pub(crate) tx: Vec<TxQueue>,
@@ -13,29 +13,29 @@ pub(crate) struct Parts {
     pub(crate) device: Box<dyn Device>,
 }
 
-/// What a port is beside its queues.
+/// Interface of a port's device: all of a port but its queues.
 pub(crate) trait Device: Send + Sync {
-    /// Whether frames can pass.
+    /// State of the link.
     fn link(&self) -> Link {
         Link::Up
     }
 
-    /// Chooses what is delivered.
+    /// Sets the filter for delivered frames.
     fn filter(&self, _: &Filter) -> Result<(), String> {
         Err("this kind of port delivers all that arrives".into())
     }
 
-    /// What the user should know since then.
+    /// Notes for the user since the port was opened.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Raw counters that somebody else keeps (the kernel, a file, a wrapper), by name.
+    /// Raw counters kept elsewhere (the kernel, a file, a wrapper), by name.
     fn raw_counters(&self) -> Vec<(String, u64)> {
         Vec::new()
     }
 
-    /// What went wrong since it was opened, in one line.
+    /// Error since the port was opened, in one line.
     fn trouble(&self) -> Option<String> {
         None
     }
@@ -51,7 +51,7 @@ pub struct Port {
 }
 
 impl Port {
-    /// What a kind and its wrappers have opened, over memory at this address and of so many bytes.
+    /// Port from the parts that its kind and wrappers made, over the region with this address and length in bytes.
     pub(crate) fn new(mut parts: Parts, memory: (usize, usize)) -> Self {
         let queues = parts.tx.len();
         parts.tx.iter_mut().enumerate().for_each(|(q, tx)| tx.set_classes(classes_of(q, queues)));
@@ -59,13 +59,13 @@ impl Port {
         Self { info: parts.info, tx, rx, device: parts.device, memory }
     }
 
-    /// What it is.
+    /// Description of the port.
     #[must_use]
     pub fn info(&self) -> &Info {
         &self.info
     }
 
-    /// Address and bytes of the region that was made for it in this process.
+    /// Address and length in bytes of the region made for the port in this process.
     #[must_use]
     pub fn memory(&self) -> (usize, usize) {
         self.memory
@@ -81,21 +81,20 @@ impl Port {
         self.rx.get_mut(queue)?.take()
     }
 
-    /// Whether frames can pass.
+    /// State of the link.
     #[must_use]
     pub fn link(&self) -> Link {
         self.device.link()
     }
 
-    /// Chooses what is delivered. The error says why not.
+    /// Sets the filter for delivered frames. The error gives the reason of a refusal.
     pub fn filter(&self, filter: &Filter) -> Result<(), OpenError> {
         self.device.filter(filter).map_err(|why| {
             OpenError::new(&self.info.name, Cause::Capability, why, "leave the filter out, or use packet: or xdp:")
         })
     }
 
-    /// What the user should know: [`Info::notes`], and what has come about since the port was opened (an interface
-    /// that cannot filter what it was asked to).
+    /// Notes for the user: [`Info::notes`], and later ones (an interface that cannot filter as requested).
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.info.notes.clone();
@@ -103,14 +102,14 @@ impl Port {
         notes
     }
 
-    /// Raw counters that somebody else keeps (the kernel), by name.
+    /// Raw counters kept elsewhere (the kernel), by name.
     #[must_use]
     pub fn raw_counters(&self) -> Vec<(String, u64)> {
         self.device.raw_counters()
     }
 
-    /// What went wrong since it was opened (a disk is full, a file is damaged), in one line for the user: why the link
-    /// is down, or why a trace is not whole.
+    /// Error since the port was opened (a disk is full, a file is damaged), in one line for the user: the reason that
+    /// the link is down, or that a trace is incomplete.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         self.device.trouble()

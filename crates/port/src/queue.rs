@@ -1,17 +1,18 @@
-//! Queues: a ring in the hands of one thread, and the engine that joins it to what carries the frames.
+//! Queues: a ring used by one thread, and the engine that moves its frames.
 
 use crate::counters::{DropReason, Drops, RxCounters, TxCounters};
 use crate::info::Link;
 use crate::sleep::Sleeper;
 use linerate_ring::{OwnRx, OwnTx, RxRing, TxRing};
 
-/// What carries a transmit ring's frames.
+/// Engine of a transmit queue: carries the frames of its ring.
 pub trait TxEngine: Sleeper + Send {
-    /// Takes committed slots, sends what can be sent now, completes what has been sent. Never sleeps.
+    /// Takes committed slots, sends the frames that can be sent now, and completes those that have been sent. Never
+    /// sleeps.
     fn sync(&mut self, _ring: &mut OwnTx<'_>, _count: &mut TxCounters) {}
 
-    /// The same over whatever ring the queue has. An engine that carries through a pipe, or leaves that to another, has this
-    /// instead of [`TxEngine::sync`], which sees rings without a pipe alone: a pipe's would stand still.
+    /// Does the work of [`TxEngine::sync`] over any ring. An engine that carries frames through a pipe, or delegates to
+    /// another engine, implements this one instead: `sync` sees only rings without a pipe.
     #[inline]
     fn serve(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
         if let Some(mut ring) = ring.own() {
@@ -19,25 +20,26 @@ pub trait TxEngine: Sleeper + Send {
         }
     }
 
-    /// The queue carries these classes, a bit each: it stands still while the far end pauses one of them, if that can
-    /// tell it so.
+    /// Sets the classes that the queue carries, one bit each: it stops while the far end pauses one of them, if the far
+    /// end can.
     fn set_classes(&mut self, _classes: u8) {}
 
-    /// Tells the far end what was meant for it and did not get into this ring, if there is a way to tell it.
+    /// Reports to the far end the drops of frames that were meant for it but did not get into this ring, if there is a
+    /// way.
     fn tell_dropped(&mut self, _dropped: &Drops) {}
 
-    /// Whether frames can pass.
+    /// State of the link.
     fn link(&self) -> Link {
         Link::Up
     }
 }
 
-/// What fills a receive ring.
+/// Engine of a receive queue: fills its ring.
 pub trait RxEngine: Sleeper + Send {
-    /// Takes back released slots and delivers what has arrived. Never sleeps.
+    /// Takes back released slots and delivers the frames that have arrived. Never sleeps.
     fn sync(&mut self, _ring: &mut OwnRx<'_>, _count: &mut RxCounters) {}
 
-    /// The same over whatever ring the queue has; see [`TxEngine::serve`].
+    /// Does the work of [`RxEngine::sync`] over any ring; see [`TxEngine::serve`].
     #[inline]
     fn serve(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
         if let Some(mut ring) = ring.own() {
@@ -45,19 +47,19 @@ pub trait RxEngine: Sleeper + Send {
         }
     }
 
-    /// Asks the far end to hold back frames of these classes, a bit each, from now on. Does nothing where
-    /// [`Caps::pause`](crate::Caps::pause) is not said.
+    /// Asks the far end to hold back frames of these classes, one bit each, from now on. Does nothing without
+    /// [`Caps::pause`](crate::Caps::pause).
     fn pause(&mut self, _classes: u8) {}
 
-    /// Brings counts that somebody else keeps (the kernel's drops) up to date; a sync does so only now and then.
+    /// Updates counts that are kept elsewhere (the kernel's drops); a sync does so only now and then.
     fn refresh(&mut self, _count: &mut RxCounters) {}
 
-    /// Whether frames can pass.
+    /// State of the link.
     fn link(&self) -> Link {
         Link::Up
     }
 
-    /// Whether nothing will ever arrive any more: a file's end.
+    /// True if nothing will ever arrive any more: a file's end.
     fn ended(&self) -> bool {
         false
     }
@@ -81,27 +83,26 @@ pub struct RxQueue {
 }
 
 impl TxQueue {
-    /// A queue of a ring and what carries it: of all classes, until it is told otherwise.
+    /// Queue of a ring and its engine; it carries all classes at first.
     #[must_use]
     pub fn new(ring: TxRing, engine: Box<dyn TxEngine>) -> Self {
         Self { ring, engine, count: TxCounters::default(), classes: 0xff }
     }
 
-    /// The traffic classes that leave through it, a bit each: priorities of 802.1Q. Of a port's N queues, class c has
+    /// Traffic classes that the queue carries, one bit each: priorities of 802.1Q. Of a port's N queues, class c has
     /// queue c*N/8.
     #[must_use]
     pub fn classes(&self) -> u8 {
         self.classes
     }
 
-    /// Says which classes leave through it, where that is known better: a queue of one class stands still for no other's
-    /// pause.
+    /// Sets the classes that the queue carries: a queue of one class does not stop for a pause of another.
     pub fn set_classes(&mut self, classes: u8) {
         self.classes = classes;
         self.engine.set_classes(classes);
     }
 
-    /// Sends what was committed, as far as it can be sent now, and gets sent slots back.
+    /// Sends committed frames, as far as possible now, and gets the slots of sent ones back.
     #[inline]
     pub fn sync(&mut self) {
         self.engine.serve(&mut self.ring, &mut self.count);
@@ -112,13 +113,13 @@ impl TxQueue {
         self.engine.tell_dropped(dropped);
     }
 
-    /// What it did so far.
+    /// Counters of the queue so far.
     #[must_use]
     pub fn counters(&self) -> TxCounters {
         self.count
     }
 
-    /// Whether frames can pass.
+    /// State of the link.
     #[must_use]
     pub fn link(&self) -> Link {
         self.engine.link()
@@ -126,23 +127,23 @@ impl TxQueue {
 }
 
 impl RxQueue {
-    /// A queue of a ring and what fills it.
+    /// Queue of a ring and its engine.
     #[must_use]
     pub fn new(ring: RxRing, engine: Box<dyn RxEngine>) -> Self {
         Self { ring, engine, count: RxCounters::default() }
     }
 
-    /// Gives released slots back and gets what has arrived.
+    /// Gives released slots back and receives the frames that have arrived.
     #[inline]
     pub fn sync(&mut self) {
         self.engine.serve(&mut self.ring, &mut self.count);
     }
 
-    /// Asks the transmit queue at the far end to hold back frames of these classes, a bit each, from now on; 0 ends it.
-    /// Frames that have left already arrive. A queue of several classes stands still for each of them. It holds for a
-    /// second from the first frame that waits, unless it is asked for again, and is over when the far end is another.
+    /// Asks the transmit queue at the far end to hold back frames of these classes, one bit each, from now on; 0 ends
+    /// the pause. Frames already sent still arrive. A queue of several classes stops for each of them. A pause lasts
+    /// one second from the first frame that waits, unless it is renewed, and ends when the far end is replaced.
     ///
-    /// Does nothing where [`Caps::pause`](crate::Caps::pause) is not said.
+    /// Does nothing without [`Caps::pause`](crate::Caps::pause).
     pub fn pause(&mut self, classes: u8) {
         self.engine.pause(classes);
     }
@@ -158,7 +159,7 @@ impl RxQueue {
         self.engine.refresh(&mut self.count);
     }
 
-    /// What it did so far, with the slots that the ring refused.
+    /// Counters of the queue so far, including the slots that the ring refused.
     #[must_use]
     pub fn counters(&self) -> RxCounters {
         let mut count = self.count;
@@ -168,7 +169,7 @@ impl RxQueue {
         count
     }
 
-    /// Whether frames can pass.
+    /// State of the link.
     #[must_use]
     pub fn link(&self) -> Link {
         self.engine.link()

@@ -1,6 +1,6 @@
-//! Which Linux this is, for what the kernel does and does not say whether it does.
+//! Release of the running kernel, for features that cannot be probed.
 
-/// Whether the kernel is of this release or a later one; false where it does not tell.
+/// True if the kernel is of this release or a later one; false if the release is unknown.
 pub(crate) fn is_at_least(wanted: [u32; 2]) -> bool {
     std::fs::read_to_string("/proc/sys/kernel/osrelease").is_ok_and(|release| at_least(&release, wanted))
 }

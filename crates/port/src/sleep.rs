@@ -1,50 +1,50 @@
-//! What a thread sleeps on while there is nothing to do.
+//! Conditions that end a thread's sleep.
 
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
-/// What to wait for on a descriptor.
+/// Event to wait for on a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// It can be read.
+    /// The descriptor becomes readable.
     Readable,
-    /// It can be written.
+    /// The descriptor becomes writable.
     Writable,
 }
 
-/// What ends a sleep. With neither, nothing tells: then ask again after a while.
+/// Conditions that end a sleep. With neither set, there is no notification: ask again after a while.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sleep<'a> {
     /// A descriptor to sleep on.
     pub on: Option<(BorrowedFd<'a>, Interest)>,
-    /// When there is more to do although nothing happens meanwhile (a wire's rate, a delay, a capture's pace).
+    /// Time at which there is work even without an event (a wire's rate, a delay, a capture's pace).
     pub until: Option<Instant>,
 }
 
 impl<'a> Sleep<'a> {
-    /// Until a descriptor is ready.
+    /// Sleep until a descriptor is ready.
     #[must_use]
     pub fn on(fd: BorrowedFd<'a>, interest: Interest) -> Self {
         Self { on: Some((fd, interest)), until: None }
     }
 
-    /// The same, but not beyond this time, if there is one.
+    /// Limits the sleep to this time, if there is one.
     #[must_use]
     pub fn until(self, until: Option<Instant>) -> Self {
         Self { until, ..self }
     }
 }
 
-/// Something that can be slept on. A sleep loses no wake-up if all that is waited for is told before it
-/// ([`Sleeper::fall_asleep`]), nobody sleeps if one of them says no, and all are told when it is over
-/// ([`Sleeper::wake_up`]).
+/// Something that a thread can sleep on. No wake-up is lost if the thread first calls [`Sleeper::fall_asleep`] of
+/// everything that it waits for, does not sleep if one of them returns None, and afterwards calls [`Sleeper::wake_up`]
+/// of all.
 pub trait Sleeper {
-    /// Who does the rest of this, if this is a layer around another.
+    /// The inner sleeper, if this is a layer around another.
     fn behind(&mut self) -> Option<&mut dyn Sleeper> {
         None
     }
 
-    /// About to sleep, and the last look before: what ends the sleep, or None if there is something to do after all.
+    /// Prepares to sleep after a last check: the conditions that end the sleep, or None if there is work after all.
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         match self.behind() {
             Some(behind) => behind.fall_asleep(),
@@ -52,7 +52,7 @@ pub trait Sleeper {
         }
     }
 
-    /// Awake again, whether or not there was a sleep.
+    /// Ends the sleep, or its preparation.
     fn wake_up(&mut self) {
         if let Some(behind) = self.behind() {
             behind.wake_up();
@@ -60,7 +60,7 @@ pub trait Sleeper {
     }
 }
 
-/// A descriptor, or a time, and nothing else.
+/// A fixed condition: a descriptor, or a time.
 impl Sleeper for Sleep<'_> {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         Some(*self)
@@ -73,7 +73,7 @@ mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
 
-    /// Says what became of it.
+    /// Records the calls that it gets.
     struct Kind(UnixStream, Vec<&'static str>);
     struct Layer(Kind);
 

@@ -7,12 +7,12 @@ use linerate_ring::Meta;
 pub(crate) const SHORT: usize = 10;
 pub(crate) const LONG: usize = 12;
 
-/// Whether the kernel takes UDP_L4 in these headers: since Linux 6.2 it does.
+/// True if the kernel accepts UDP_L4 in these headers: since Linux 6.2.
 pub(crate) fn segments_udp() -> bool {
     crate::release::is_at_least([6, 2])
 }
 
-/// The header that asks for what a slot asks for.
+/// Header for a slot's offload requests.
 pub(crate) fn header(meta: Option<Meta>) -> [u8; LONG] {
     let mut header = [0; LONG];
     if let Some(meta) = meta {
@@ -26,7 +26,7 @@ pub(crate) fn header(meta: Option<Meta>) -> [u8; LONG] {
     header
 }
 
-/// What a header says, if it says anything. `inserted` bytes were put into the frame since (a VLAN tag).
+/// Metadata of a header; None if it requests nothing. `inserted`: bytes put into the frame since (a VLAN tag).
 pub(crate) fn meta(header: &[u8], inserted: u16) -> Option<Meta> {
     let word = |at: usize| header.get(at..at + 2).map_or(0, |b| u16::from_ne_bytes([b[0], b[1]]));
     let (&flags, &gso_type) = (header.first()?, header.get(1)?);

@@ -1,25 +1,25 @@
-//! Frames of several pieces written into a ring's slots, one or as many as they need.
+//! Writer of frames in several pieces into a ring's slots, as many as each needs.
 
 use linerate_offload::Sink;
 use linerate_ring::layout::MAX_FRAGS;
 use linerate_ring::{Frame, Meta, TxBatch, TxRing, flags};
 use linerate_sum::Sum;
 
-/// Writes frames one behind the other into reserved slots: what a [`Sink`] is to be given, then
-/// [`end`](SlotWriter::end) for each frame, and [`commit`](SlotWriter::commit) for all.
+/// Writes frames one after the other into reserved slots: [`Sink`] calls for the content, then [`end`](SlotWriter::end)
+/// for each frame, and [`commit`](SlotWriter::commit) for all.
 pub struct SlotWriter<'a> {
     batch: TxBatch<'a>,
-    /// The first slot of the frame that is being written.
+    /// First slot of the frame being written.
     first: u32,
     usable: usize,
 }
 
 impl<'a> SlotWriter<'a> {
-    /// Slots that a frame of `len` octets needs in a ring; None if no ring of this size can ever hold it.
+    /// Number of slots for a frame of `len` bytes in a ring; None if no ring of this size can ever hold it.
     #[inline]
     #[must_use]
     pub fn slots(ring: &TxRing, len: usize) -> Option<u32> {
-        // Nearly always, and without a division.
+        // The common case, without a division.
         let n = if len <= ring.usable() { 1 } else { len.div_ceil(ring.usable()) };
         if n > MAX_FRAGS {
             return None;
@@ -27,7 +27,7 @@ impl<'a> SlotWriter<'a> {
         u32::try_from(n).ok().filter(|n| *n < ring.slots())
     }
 
-    /// Up to `slots` free slots of a ring.
+    /// Reserves up to `slots` free slots of a ring.
     #[inline]
     #[must_use]
     pub fn new(ring: &'a mut TxRing, slots: u32) -> Self {
@@ -35,7 +35,7 @@ impl<'a> SlotWriter<'a> {
         Self { batch: ring.reserve(slots), first: 0, usable }
     }
 
-    /// The whole first slot of the next frame, if no other process can read it.
+    /// Passes the whole first slot of the next frame to `write`, if no other process can read the slot.
     #[inline]
     pub fn with_first<T>(&mut self, write: impl FnOnce(&mut [u8]) -> T) -> Option<T> {
         if self.first == self.batch.len() {
@@ -44,13 +44,13 @@ impl<'a> SlotWriter<'a> {
         self.batch.frame(self.first).bytes_mut().map(write)
     }
 
-    /// Fetches the slot that lies so many behind the next frame's first, to be written with so many octets soon.
+    /// Prefetches `octets` bytes of the slot that is `ahead` slots behind the next frame's first.
     #[inline]
     pub fn fetch(&self, ahead: u32, octets: usize) {
         self.batch.fetch(self.first.saturating_add(ahead), octets);
     }
 
-    /// Calls for each slot's part of `len` octets from an offset of the frame on.
+    /// Calls `write` for each slot's part of `bytes`, from offset `at` of the frame on.
     #[inline(always)]
     fn parts(&mut self, at: usize, bytes: &[u8], mut write: impl FnMut(&mut Frame<'_>, usize, &[u8])) {
         if at + bytes.len() <= self.usable {
@@ -68,10 +68,10 @@ impl<'a> SlotWriter<'a> {
         }
     }
 
-    /// Ends the frame, which has so many octets.
+    /// Ends the frame, which has `len` bytes.
     ///
     /// # Panics
-    /// When there was no [`room`](Sink::room) for them.
+    /// If there was no [`room`](Sink::room) for them.
     #[inline]
     pub fn end(&mut self, len: usize, meta: Option<Meta>) {
         let mut left = len;
@@ -87,7 +87,7 @@ impl<'a> SlotWriter<'a> {
         self.first += 1;
     }
 
-    /// Hands all ended frames on.
+    /// Commits all ended frames.
     #[inline]
     pub fn commit(self) {
         self.batch.commit(self.first);

@@ -52,7 +52,7 @@ fn queues(port: &mut Port, queue: usize) -> (TxQueue, RxQueue) {
     (port.take_tx(queue).unwrap(), port.take_rx(queue).unwrap())
 }
 
-/// When a queue that has nothing to do wants to be asked again.
+/// Time at which an idle queue wants to be synced again.
 fn due(queue: &mut TxQueue) -> Option<Instant> {
     let until = queue.fall_asleep().expect("nothing to do").until;
     queue.wake_up();
@@ -372,7 +372,7 @@ fn kills(test: &str, rounds: u32, maker_dies: bool) {
     }
 }
 
-/// How often peers are killed: a few times here, a thousand in the soak.
+/// Number of times that peers are killed: a few here, a thousand in the soak.
 fn rounds() -> u32 {
     std::env::var("LINERATE_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(12)
 }

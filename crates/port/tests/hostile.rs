@@ -1,7 +1,7 @@
 //! Cables against strangers: at the socket, as joiners, as makers.
 //!
-//! Whatever they do, an honest end neither panics nor hangs; it counts what it refuses, keeps its buffers, and serves
-//! the next honest one.
+//! In each case an honest end neither panics nor hangs; it counts what it refuses, keeps its buffers, and serves the
+//! next honest peer.
 #![cfg(target_os = "linux")]
 
 #[path = "hostile/descriptors.rs"]
@@ -139,7 +139,7 @@ impl Honest {
         until("what was published is read", || (self.sync() == 0).then_some(()));
     }
 
-    /// Nothing was lost, and an honest joiner is served.
+    /// Checks that no slot was lost, and that an honest joiner is served.
     fn serves_the_next(&mut self, attack: &str) {
         self.link_down();
         until("the hostile one's frames are out", || (self.sync() == 0).then_some(()));
@@ -153,8 +153,8 @@ impl Honest {
         });
         until("link up", || (self.port.link() == Link::Up).then_some(()));
         let (mut tx, mut rx) = (peer.take_tx(0).unwrap(), peer.take_rx(0).unwrap());
-        // What the user had committed meanwhile goes first, as the hostile one left it. A frame more ends a chain that
-        // has no end.
+        // Frames that the user had committed meanwhile are sent first, as the hostile peer left them. One more frame
+        // ends a chain without an end.
         for _ in 0..3 {
             self.send(0);
             rx.sync();
@@ -200,7 +200,7 @@ fn joins(honest: &mut Honest) {
     });
 }
 
-/// When a queue that has nothing to do wants to be asked again.
+/// Time at which an idle queue wants to be synced again.
 fn due(queue: &mut TxQueue) -> Option<Instant> {
     let until = queue.fall_asleep().expect("nothing to do").until;
     queue.wake_up();
@@ -520,7 +520,7 @@ fn sleepers_flags_that_flap_cost_bells_and_nothing_else() {
     honest.serves_the_next("flapping");
 }
 
-/// It has hung up, but kept the memory: what it publishes from then on holds nobody to the pairing.
+/// A peer that has hung up, but keeps the memory: what it publishes from then on does not keep the pairing up.
 #[test]
 fn who_was_parted_from_and_goes_on_publishing_is_left_behind() {
     let mut honest = Honest::new("parted");
@@ -582,7 +582,7 @@ fn noise_all_over_the_rings_harms_nobody() {
         }
         drop(joiner);
         honest.serves_the_next("noise");
-        // What was offered is what the engine counts, whatever stands in the rings.
+        // Offered frames are those that the engine counts, whatever the rings contain.
         let count = honest.tx.counters();
         let refused = count.dropped.total() - count.dropped.of(DropReason::PeerDied);
         assert_eq!((count.frames + u64::from(honest.tx.ring.pending()), refused), (honest.committed, 0));

@@ -48,7 +48,8 @@ fn write_all(path: &Path, records: &[Owned]) {
     assert_eq!((writer.written(), writer.lost()), (records.len() as u64, 0));
 }
 
-/// What an independent program finds in a file: time, length, captured length, and whether it is malformed.
+/// Reads a file with an independent program: time, length and captured length of each packet; panics on a malformed
+/// one.
 fn tshark(path: &Path) -> Option<Vec<(u64, u32, usize)>> {
     let fields = ["frame.time_epoch", "frame.len", "frame.cap_len", "_ws.malformed"];
     let mut command = Command::new("tshark");
@@ -243,7 +244,7 @@ fn damage_costs_what_is_damaged() {
     let mut vast_lie = vast.clone();
     let end = vast_lie.len() - 4;
     vast_lie[end..].copy_from_slice(&b.u32(12));
-    // What stands between two good packets, what is read, and what is bad.
+    // Bytes between two good packets, number of records read, number of bad ones.
     for (case, between, records, bad) in [
         ("nothing", vec![], 2, 0),
         ("more bytes than the block has", lies_inside, 2, 1),
@@ -406,7 +407,7 @@ fn endless_sources_end_or_go_on_in_the_same_memory() {
     assert!(peak_kib() - before < 256 << 10, "grew by {} KiB", peak_kib() - before);
 }
 
-/// The same bytes for ever.
+/// Reader of the same bytes, repeated for ever.
 struct Repeat(Vec<u8>);
 
 impl Read for Repeat {

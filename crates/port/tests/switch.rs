@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const STATIONS: usize = 5;
 const VICTIM: usize = 4;
-/// Nothing here takes so long without any frame moving.
+/// Limit of the time without any progress.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn frames() -> u64 {
@@ -280,7 +280,7 @@ fn five_processes_one_killed_and_every_frame_accounted_for() {
         carried_to_the_living += all[0];
     }
     assert_eq!(ledger.sent - dead.count.sent, carried_to_the_living);
-    // What the dead one had sent reached those it was meant for, or nobody knows of it.
+    // Frames sent by the dead process reached their receivers, or are not counted at all.
     let from_dead: u64 = saw.iter().flatten().map(|words| words[1][VICTIM]).sum();
     assert!(from_dead <= dead.count.received);
     assert!(
@@ -290,7 +290,7 @@ fn five_processes_one_killed_and_every_frame_accounted_for() {
     );
 }
 
-/// What a port's receiver pauses waits in the switch, class by class, and is carried on when the pause is over.
+/// Frames that a port's receiver pauses wait in the switch, class by class, and are carried when the pause is over.
 #[test]
 fn a_receiver_that_pauses_loses_nothing_and_other_classes_pass() {
     let name = format!("pause-{}", std::process::id());

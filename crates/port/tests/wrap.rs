@@ -70,7 +70,8 @@ struct Run {
 }
 
 /// Sends `n` frames of `len` bytes in slots of `per` through a cable with faults, until nothing is outstanding.
-/// Where frames are reordered, all must go in one batch: else a frame might wait for the next one for too long.
+/// Runs `n` frames through faults. If frames are reordered, all must go in one batch: else a frame might wait for the
+/// next one for too long.
 fn run(faults: &str, n: u32, len: usize, per: usize, batch: u32) -> Run {
     let mut ports = open_all(&[format!("cable:f{{1,slots=16K,faults={faults}"), "cable:f}1".into()]).unwrap();
     assert!(ports[0].info().path.contains(&format!("with faults {faults}")), "{}", ports[0].info().path);
@@ -94,7 +95,7 @@ fn run(faults: &str, n: u32, len: usize, per: usize, batch: u32) -> Run {
     Run { sent: count.frames, dropped: count.dropped.of(DropReason::Fault), raw: counters(&ports[0]), frames }
 }
 
-/// When a queue that has nothing to do wants to be asked again.
+/// Time at which an idle queue wants to be synced again.
 fn due(queue: &mut TxQueue) -> Option<Instant> {
     let until = queue.fall_asleep().expect("nothing to do").until;
     queue.wake_up();
@@ -265,7 +266,7 @@ fn the_ledger_closes_behind_a_ring_that_fills() {
 
 // ---- trace ----
 
-/// What tshark makes of a trace: direction (1 in, 2 out), queue if it says, and length of each frame.
+/// Reads a trace with tshark: direction (1 in, 2 out) and length of each frame.
 fn tshark(path: &Path) -> Option<Vec<(u8, usize)>> {
     let fields = ["-e", "frame.packet_flags_direction", "-e", "frame.len", "-e", "_ws.malformed"];
     let mut command = Command::new("tshark");

@@ -8,7 +8,7 @@ use crate::{Error, EtherType, MacAddr};
 
 const NAME: &str = "arp";
 
-/// What comes first in an ARP packet for IPv4 on Ethernet: hardware type 1, protocol type IPv4, lengths 6 and 4.
+/// First bytes of an ARP packet for IPv4 on Ethernet: hardware type 1, protocol type IPv4, lengths 6 and 4.
 const ETHERNET_IPV4: [u8; 6] = [0, 1, EtherType::IPV4.0.to_be_bytes()[0], EtherType::IPV4.0.to_be_bytes()[1], 6, 4];
 
 /// Offsets of the fields (RFC 826, "Packet format").
@@ -48,7 +48,7 @@ pub struct ArpPacket<T> {
 }
 
 impl<T: AsRef<[u8]>> ArpPacket<T> {
-    /// Bytes of the packet; what follows is padding.
+    /// Length of the packet in bytes; any bytes after it are padding.
     pub const LEN: usize = 28;
 
     /// Views `buffer` as an ARP packet for IPv4 on Ethernet.
@@ -68,7 +68,7 @@ impl<T: AsRef<[u8]>> ArpPacket<T> {
         Ok(Self { buffer })
     }
 
-    /// The viewed buffer back.
+    /// Returns the viewed buffer.
     pub fn into_inner(self) -> T {
         self.buffer
     }
@@ -158,7 +158,7 @@ pub struct ArpRepr {
 }
 
 impl ArpRepr {
-    /// The fields of `packet`.
+    /// Parses `packet`.
     pub fn parse<T: AsRef<[u8]>>(packet: &ArpPacket<T>) -> Self {
         Self {
             operation: packet.operation(),
@@ -199,7 +199,7 @@ pub struct ArpOperation(pub u16);
 impl ArpOperation {
     /// Asks for the hardware address of the target's protocol address.
     pub const REQUEST: Self = Self(1);
-    /// Tells the sender's hardware address.
+    /// Gives the sender's hardware address.
     pub const REPLY: Self = Self(2);
 }
 

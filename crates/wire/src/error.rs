@@ -1,4 +1,4 @@
-//! Why bytes are not what they should be, or a header cannot be written.
+//! Errors of parsing bytes and of writing headers.
 
 /// An error of this crate; each names the protocol it was found in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -55,7 +55,7 @@ impl<T: AsRef<[u8]>> Icmpv4Packet<T> {
         Ok(Self { buffer })
     }
 
-    /// The viewed buffer back.
+    /// Returns the viewed buffer.
     pub fn into_inner(self) -> T {
         self.buffer
     }
@@ -65,7 +65,7 @@ impl<T: AsRef<[u8]>> Icmpv4Packet<T> {
         self.buffer.as_ref()[field::TYPE]
     }
 
-    /// The code: which case of the type.
+    /// The code, a subtype of the type.
     pub fn code(&self) -> u8 {
         self.buffer.as_ref()[field::CODE]
     }
@@ -87,7 +87,7 @@ impl<T: AsRef<[u8]>> Icmpv4Packet<T> {
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> Icmpv4Packet<&'a T> {
-    /// The bytes after the header: what an echo returns; in an error the beginning of the packet that it is about,
+    /// The bytes after the header: the data of an echo, or in an error the beginning of the packet that it is about,
     /// which [`Quote::parse_v4`](crate::Quote::parse_v4) reads.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[Icmpv4Packet::<&T>::HEADER_LEN..]
@@ -149,41 +149,41 @@ pub enum Icmpv4Repr {
     EchoRequest {
         /// Identifier of the request.
         ident: u16,
-        /// Which of them.
+        /// Sequence number of the request.
         sequence: u16,
     },
-    /// Sends the payload back.
+    /// Returns the payload of a request.
     EchoReply {
-        /// As in the request.
+        /// Identifier of the request.
         ident: u16,
-        /// As in the request.
+        /// Sequence number of the request.
         sequence: u16,
     },
     /// The quoted packet could not be delivered.
     Unreachable {
-        /// Why: [`Icmpv4Repr::HOST`] and others.
+        /// Reason: [`Icmpv4Repr::HOST`] and others.
         code: u8,
         /// The next hop's MTU when the code is [`Icmpv4Repr::FRAGMENTATION_NEEDED`] (RFC 1191, section 4), zero from
-        /// routers that do not say; without meaning in other codes.
+        /// routers that do not state it; without meaning in other codes.
         mtu: u16,
     },
-    /// The quoted packet took too long.
+    /// The quoted packet exceeded a time limit.
     TimeExceeded {
-        /// 0: it had no hops left; [`Icmpv4Repr::REASSEMBLY`]: fragments of it were missing.
+        /// 0: its time to live expired; [`Icmpv4Repr::REASSEMBLY`]: fragments of it were missing.
         code: u8,
     },
     /// A header of the quoted packet cannot be processed.
     ParameterProblem {
-        /// 0: the pointer says where.
+        /// 0: the pointer gives the position.
         code: u8,
-        /// Which byte of the quoted packet is at fault.
+        /// Offset of the faulty byte in the quoted packet.
         pointer: u8,
     },
     /// Any other message.
     Other {
-        /// Its type; one of those above is sent as it is, but parsed as that.
+        /// Type; one of those above is sent as it is, but parsed as that.
         kind: u8,
-        /// Its code.
+        /// Code.
         code: u8,
         /// Bytes 4 to 7.
         rest: [u8; 4],
@@ -195,16 +195,16 @@ impl Icmpv4Repr {
     pub const NET: u8 = 0;
     /// Code of [`Unreachable`](Self::Unreachable): the host does not answer on its link.
     pub const HOST: u8 = 1;
-    /// Code of [`Unreachable`](Self::Unreachable): the host does not know the protocol.
+    /// Code of [`Unreachable`](Self::Unreachable): the host does not support the protocol.
     pub const PROTOCOL: u8 = 2;
-    /// Code of [`Unreachable`](Self::Unreachable): nobody has the port.
+    /// Code of [`Unreachable`](Self::Unreachable): no receiver has the port.
     pub const PORT: u8 = 3;
-    /// Code of [`Unreachable`](Self::Unreachable): too large, and not to be fragmented.
+    /// Code of [`Unreachable`](Self::Unreachable): too long, and fragmentation is forbidden.
     pub const FRAGMENTATION_NEEDED: u8 = 4;
     /// Code of [`TimeExceeded`](Self::TimeExceeded): fragments were missing.
     pub const REASSEMBLY: u8 = 1;
 
-    /// The header of `packet`.
+    /// Parses the header of `packet`.
     pub fn parse<T: AsRef<[u8]>>(packet: &Icmpv4Packet<T>) -> Self {
         let (kind, code, rest) = (packet.kind(), packet.code(), packet.rest());
         let [first, second] = [u16_at(&rest, field::TYPE), u16_at(&rest, field::CHECKSUM)];
@@ -236,8 +236,8 @@ impl Icmpv4Repr {
         Icmpv4Packet::<&[u8]>::HEADER_LEN
     }
 
-    /// Writes the header to the front of `buffer`, without a checksum; returns the rest, where the payload belongs. When
-    /// that stands, let [`Icmpv4Packet::fill_checksum`] complete the message.
+    /// Writes the header to the front of `buffer`, without a checksum; returns the rest, for the payload. Once the
+    /// payload is written, [`Icmpv4Packet::fill_checksum`] completes the message.
     ///
     /// # Errors
     ///

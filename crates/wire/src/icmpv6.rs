@@ -57,7 +57,7 @@ impl<T: AsRef<[u8]>> Icmpv6Packet<T> {
         Ok(Self { buffer })
     }
 
-    /// The viewed buffer back.
+    /// Returns the viewed buffer.
     pub fn into_inner(self) -> T {
         self.buffer
     }
@@ -67,7 +67,7 @@ impl<T: AsRef<[u8]>> Icmpv6Packet<T> {
         self.buffer.as_ref()[field::TYPE]
     }
 
-    /// The code: which case of the type.
+    /// The code, a subtype of the type.
     pub fn code(&self) -> u8 {
         self.buffer.as_ref()[field::CODE]
     }
@@ -89,13 +89,13 @@ impl<T: AsRef<[u8]>> Icmpv6Packet<T> {
 
     fn sum(&self, src: Ipv6Addr, dst: Ipv6Addr) -> u16 {
         let bytes = self.buffer.as_ref();
-        // IPv6's payload length bounds what a message can be; a longer one cannot be sent, whatever its sum.
+        // IPv6's payload length limits the length of a message; a longer one cannot be sent, whatever its checksum.
         pseudo_header_v6(src, dst, IpProtocol::ICMPV6, bytes.len()).add_bytes(bytes).finish()
     }
 }
 
 impl<'a, T: AsRef<[u8]> + ?Sized> Icmpv6Packet<&'a T> {
-    /// The bytes after the header: what an echo returns; in an error the beginning of the packet that it is about,
+    /// The bytes after the header: the data of an echo, or in an error the beginning of the packet that it is about,
     /// which [`Quote::parse_v6`](crate::Quote::parse_v6) reads.
     pub fn payload(&self) -> &'a [u8] {
         &self.buffer.as_ref()[Icmpv6Packet::<&T>::HEADER_LEN..]
@@ -157,29 +157,29 @@ pub enum Icmpv6Repr {
     EchoRequest {
         /// Identifier of the request.
         ident: u16,
-        /// Which of them.
+        /// Sequence number of the request.
         sequence: u16,
     },
-    /// Sends the payload back.
+    /// Returns the payload of a request.
     EchoReply {
-        /// As in the request.
+        /// Identifier of the request.
         ident: u16,
-        /// As in the request.
+        /// Sequence number of the request.
         sequence: u16,
     },
     /// The quoted packet could not be delivered (RFC 4443, section 3.1).
     Unreachable {
-        /// Why: [`Icmpv6Repr::ADDRESS`] and others.
+        /// Reason: [`Icmpv6Repr::ADDRESS`] and others.
         code: u8,
     },
     /// The quoted packet exceeds the next link's MTU (section 3.2).
     PacketTooBig {
-        /// That MTU.
+        /// MTU of the next link, in bytes.
         mtu: u32,
     },
-    /// The quoted packet took too long (section 3.3).
+    /// The quoted packet exceeded a time limit (section 3.3).
     TimeExceeded {
-        /// 0: it had no hops left; [`Icmpv6Repr::REASSEMBLY`]: fragments of it were missing.
+        /// 0: its hop limit was exceeded; [`Icmpv6Repr::REASSEMBLY`]: fragments of it were missing.
         code: u8,
     },
     /// A header of the quoted packet cannot be processed (section 3.4).
@@ -187,14 +187,14 @@ pub enum Icmpv6Repr {
         /// 0: a bad field; 1: an unknown next header; 2: an unknown option; 3: headers beyond the first fragment (RFC
         /// 7112, section 6).
         code: u8,
-        /// Which byte of the quoted packet is at fault.
+        /// Offset of the faulty byte in the quoted packet.
         pointer: u32,
     },
     /// Any other message.
     Other {
-        /// Its type; one of those above is sent as it is, but parsed as that.
+        /// Type; one of those above is sent as it is, but parsed as that.
         kind: u8,
-        /// Its code.
+        /// Code.
         code: u8,
         /// Bytes 4 to 7.
         rest: [u8; 4],
@@ -206,12 +206,12 @@ impl Icmpv6Repr {
     pub const NO_ROUTE: u8 = 0;
     /// Code of [`Unreachable`](Self::Unreachable): the address does not answer on its link.
     pub const ADDRESS: u8 = 3;
-    /// Code of [`Unreachable`](Self::Unreachable): nobody has the port.
+    /// Code of [`Unreachable`](Self::Unreachable): no receiver has the port.
     pub const PORT: u8 = 4;
     /// Code of [`TimeExceeded`](Self::TimeExceeded): fragments were missing.
     pub const REASSEMBLY: u8 = 1;
 
-    /// The header of `packet`.
+    /// Parses the header of `packet`.
     pub fn parse<T: AsRef<[u8]>>(packet: &Icmpv6Packet<T>) -> Self {
         let (kind, code, rest) = (packet.kind(), packet.code(), packet.rest());
         let [ident, sequence] = [u16_at(&rest, field::TYPE), u16_at(&rest, field::CHECKSUM)];
@@ -243,8 +243,8 @@ impl Icmpv6Repr {
         Icmpv6Packet::<&[u8]>::HEADER_LEN
     }
 
-    /// Writes the header to the front of `buffer`, without a checksum; returns the rest, where the payload belongs. When
-    /// that stands, let [`Icmpv6Packet::fill_checksum`] complete the message.
+    /// Writes the header to the front of `buffer`, without a checksum; returns the rest, for the payload. Once the
+    /// payload is written, [`Icmpv6Packet::fill_checksum`] completes the message.
     ///
     /// # Errors
     ///

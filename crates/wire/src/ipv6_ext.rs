@@ -1,4 +1,4 @@
-//! IPv6 extension headers: the walk over them, and the fragment header. Jumbograms (RFC 2675) are not known;
+//! IPv6 extension headers: the walk over them, and the fragment header. Jumbograms (RFC 2675) are not supported;
 //! authentication and encryption headers count as upper layers.
 
 use crate::field::{put, put_u16, u16_at, u32_at};
@@ -6,7 +6,7 @@ use crate::{Error, IpProtocol, Ipv6Packet};
 
 const NAME: &str = "ipv6 fragment";
 
-/// The most extension headers followed: each of RFC 8200, section 4.1 once, and destination options twice, is five.
+/// Most extension headers followed: each of RFC 8200, section 4.1 once, and destination options twice, is five.
 const MAX_HEADERS: usize = 8;
 
 impl IpProtocol {
@@ -18,7 +18,7 @@ impl IpProtocol {
     pub const IPV6_DESTINATION: Self = Self(60);
 }
 
-/// What a packet's extension headers (RFC 8200, section 4) lead to.
+/// Result of walking a packet's extension headers (RFC 8200, section 4).
 ///
 /// ```
 /// use linerate_wire::*;
@@ -37,41 +37,42 @@ impl IpProtocol {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ipv6Chain {
-    /// What follows the extension headers. In a fragment that is not the first, what the fragmented part begins with.
+    /// Protocol after the extension headers. In a fragment that is not the first, the protocol at the start of the
+    /// fragmented part.
     pub protocol: IpProtocol,
-    /// Place where that begins in the packet's payload.
+    /// Offset of that protocol's header in the packet's payload.
     pub offset: usize,
-    /// Which byte of the packet names the protocol: what a parameter problem about it points to.
+    /// Offset in the packet of the byte that names the protocol: the pointer of a parameter problem about it.
     pub named_at: usize,
     /// The fragment header, when there is one.
     pub fragment: Option<Ipv6FragmentAt>,
 }
 
-/// A fragment header and where it stands.
+/// A fragment header and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ipv6FragmentAt {
-    /// What it says.
+    /// Content of the header.
     pub repr: Ipv6FragmentRepr,
-    /// Place where it begins in the packet's payload.
+    /// Offset of the header in the packet's payload.
     pub at: usize,
-    /// Which byte of the packet names it.
+    /// Offset in the packet of the byte that names the header.
     pub named_at: usize,
 }
 
-/// Why a packet's extension headers cannot be followed, and what its receiver owes the sender.
+/// Reason that a packet's extension headers cannot be followed, and the receiver's duty to the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ipv6Problem {
     /// Discard, and send an ICMPv6 parameter problem.
     Parameter {
         /// Its code (RFC 4443, section 3.4; RFC 7112, section 6).
         code: u8,
-        /// Its pointer: the byte of the packet at fault.
+        /// Pointer: offset of the faulty byte in the packet.
         pointer: u32,
-        /// True if also when the packet was for a group (RFC 8200, section 4.2, action 10).
+        /// True if the message is also sent for a packet to a group (RFC 8200, section 4.2, action 10).
         multicast: bool,
     },
-    /// Discard silently: an option asks for it (RFC 8200, section 4.2, action 01), the packet ends within a header, or
-    /// there are more extension headers than anyone needs (RFC 8504, section 5.3).
+    /// Discard silently: an option requests it (RFC 8200, section 4.2, action 01), the packet ends within a header, or
+    /// it has too many extension headers (RFC 8504, section 5.3).
     Discard,
 }
 
@@ -102,7 +103,7 @@ impl Ipv6Chain {
         self.fragment.is_some_and(|fragment| fragment.repr.more)
     }
 
-    /// Of a header that the packet does not have whole.
+    /// Problem of a header that is not completely in the packet.
     fn cut_short(&self) -> Ipv6Problem {
         if self.must_be_whole() { parameter(3, 0, false) } else { Ipv6Problem::Discard }
     }
@@ -114,7 +115,7 @@ pub(crate) fn walk(next_header: IpProtocol, payload: &[u8]) -> Result<Ipv6Chain,
     for count in 0..=MAX_HEADERS {
         let rest = &payload[chain.offset..];
         let len = match chain.protocol {
-            // RFC 8200, section 4.3: hop-by-hop options stand first, or the header before is at fault.
+            // RFC 8200, section 4.3: hop-by-hop options must come first; otherwise the header before is at fault.
             IpProtocol::HOP_BY_HOP if count > 0 => return Err(parameter(1, chain.named_at, false)),
             IpProtocol::HOP_BY_HOP | IpProtocol::IPV6_DESTINATION => {
                 let len = extension_len(rest).ok_or(chain.cut_short())?;
@@ -123,8 +124,8 @@ pub(crate) fn walk(next_header: IpProtocol, payload: &[u8]) -> Result<Ipv6Chain,
             }
             IpProtocol::IPV6_ROUTING => {
                 let len = extension_len(rest).ok_or(chain.cut_short())?;
-                // RFC 8200, section 4.4: no type is known here (type 0 is forbidden, RFC 5095), so there must be nothing
-                // left to visit.
+                // RFC 8200, section 4.4: no type is supported (type 0 is forbidden, RFC 5095), so there must be no
+                // segments left.
                 if rest[3] != 0 {
                     return Err(parameter(0, chain.packet_offset() + 2, false));
                 }
@@ -142,7 +143,7 @@ pub(crate) fn walk(next_header: IpProtocol, payload: &[u8]) -> Result<Ipv6Chain,
                 }
                 Ipv6FragmentHeader::<&[u8]>::LEN
             }
-            // How short it is outside of fragments is the upper layer's business.
+            // Outside of fragments, the upper layer checks the length of its header.
             upper if chain.must_be_whole() && rest.len() < upper_header_len(upper) => return Err(chain.cut_short()),
             _ => return Ok(chain),
         };
@@ -151,7 +152,7 @@ pub(crate) fn walk(next_header: IpProtocol, payload: &[u8]) -> Result<Ipv6Chain,
     Err(Ipv6Problem::Discard)
 }
 
-/// Bytes of an upper layer's header at least.
+/// Least length of an upper layer's header in bytes.
 const fn upper_header_len(protocol: IpProtocol) -> usize {
     match protocol {
         IpProtocol::TCP => 20,
@@ -160,14 +161,14 @@ const fn upper_header_len(protocol: IpProtocol) -> usize {
     }
 }
 
-/// Bytes of an options or routing header, by its length field, when `bytes` has so many.
+/// Bytes of an options or routing header, by its length field; None if `bytes` is shorter.
 fn extension_len(bytes: &[u8]) -> Option<usize> {
     let len = (usize::from(*bytes.get(1)?) + 1) * 8;
     (len <= bytes.len()).then_some(len)
 }
 
-/// Looks at options (RFC 8200, section 4.2), the first of which is byte `at` of the packet. None but padding is known;
-/// the first two bits of the others say what to do.
+/// Checks options (RFC 8200, section 4.2), the first of which is byte `at` of the packet. Only padding is supported;
+/// the first two bits of any other option give the action.
 ///
 /// ```text
 ///  0                   1
@@ -198,7 +199,8 @@ fn options(bytes: &[u8], mut at: usize) -> Result<(), Ipv6Problem> {
     Ok(())
 }
 
-/// The problem at this place; nobody is told of one that no pointer can name, which no packet is long enough for.
+/// Parameter problem at this offset; a silent discard if the pointer cannot express it, which no packet is long enough
+/// for.
 fn parameter(code: u8, at: usize, multicast: bool) -> Ipv6Problem {
     u32::try_from(at).map_or(Ipv6Problem::Discard, |pointer| Ipv6Problem::Parameter { code, pointer, multicast })
 }
@@ -243,17 +245,17 @@ impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
         Ok(Self { buffer })
     }
 
-    /// The viewed buffer back.
+    /// Returns the viewed buffer.
     pub fn into_inner(self) -> T {
         self.buffer
     }
 
-    /// What the fragmented part of the packet begins with.
+    /// Protocol at the start of the fragmented part of the packet.
     pub fn next_header(&self) -> IpProtocol {
         IpProtocol(self.buffer.as_ref()[field::NEXT_HEADER])
     }
 
-    /// Place where this fragment belongs in the fragmented part, in bytes.
+    /// Offset of this fragment in the fragmented part, in bytes.
     pub fn fragment_offset(&self) -> u16 {
         u16_at(self.buffer.as_ref(), field::OFFSET_AND_MORE) & 0xfff8
     }
@@ -272,9 +274,9 @@ impl<T: AsRef<[u8]>> Ipv6FragmentHeader<T> {
 /// A fragment header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ipv6FragmentRepr {
-    /// What the fragmented part of the packet begins with.
+    /// Protocol at the start of the fragmented part of the packet.
     pub next_header: IpProtocol,
-    /// Place where this fragment belongs, in bytes: a multiple of 8.
+    /// Offset of this fragment in the fragmented part, in bytes: a multiple of 8.
     pub offset: u16,
     /// True if other fragments follow.
     pub more: bool,
@@ -283,7 +285,7 @@ pub struct Ipv6FragmentRepr {
 }
 
 impl Ipv6FragmentRepr {
-    /// The fields of `header`.
+    /// Parses `header`.
     pub fn parse<T: AsRef<[u8]>>(header: &Ipv6FragmentHeader<T>) -> Self {
         Self {
             next_header: header.next_header(),
@@ -298,7 +300,7 @@ impl Ipv6FragmentRepr {
         Ipv6FragmentHeader::<&[u8]>::LEN
     }
 
-    /// Writes the header to the front of `buffer`; returns the rest, where the fragment belongs.
+    /// Writes the header to the front of `buffer`; returns the rest, for the fragment.
     ///
     /// # Errors
     ///

@@ -8,10 +8,10 @@
 //! - A *representation* (`EthernetRepr`, `Ipv4Repr`, …): the header parsed into a plain struct. `parse` makes one from a
 //!   view, `emit` writes it to the front of a buffer and returns the rest, where the payload belongs.
 //!
-//! Where each field of a format begins stands once, above its view, in a module of offsets (`field`, or the format's name
+//! Field offsets of a format are defined once, above its view, in a module of offsets (`field`, or the format's name
 //! where a file has several).
 //!
-//! Values are in host order, the bytes in network order. Whatever the bytes are, nothing here panics.
+//! Values are in host order, the bytes in network order. No input bytes can cause a panic here.
 //!
 //! ```
 //! use linerate_wire::*;

@@ -164,9 +164,9 @@ pub enum NdpRepr {
         /// The sender's address on the link.
         source: Option<MacAddr>,
     },
-    /// Tells of a router and of the link (section 4.2).
+    /// Announces a router and properties of the link (section 4.2).
     RouterAdvertisement {
-        /// What it tells.
+        /// Content of the advertisement.
         router: NdpRouter,
         /// The sender's address on the link.
         source: Option<MacAddr>,
@@ -178,24 +178,24 @@ pub enum NdpRepr {
         /// The sender's address on the link.
         source: Option<MacAddr>,
     },
-    /// Tells of a neighbour (section 4.4).
+    /// Announces a neighbour (section 4.4).
     NeighborAdvertisement {
         /// Target address; never a group.
         target: Ipv6Addr,
-        /// It is a router.
+        /// Router flag: the sender is a router.
         router: bool,
-        /// It was asked.
+        /// Solicited flag: the answer to a solicitation.
         solicited: bool,
-        /// What it says replaces what was known.
+        /// Override flag: the address replaces a cached one.
         overrides: bool,
-        /// Its address on the link.
+        /// The target's address on the link.
         mac: Option<MacAddr>,
     },
-    /// Tells of a better first hop (section 4.5).
+    /// Announces a better first hop (section 4.5).
     Redirect {
-        /// The better first hop; the destination itself when that is a neighbour.
+        /// Better first hop; the destination itself when that is a neighbour.
         target: Ipv6Addr,
-        /// What it is better for; never a group.
+        /// Destination of the traffic to redirect; never a group.
         destination: Ipv6Addr,
         /// The target's address on the link.
         mac: Option<MacAddr>,
@@ -205,17 +205,17 @@ pub enum NdpRepr {
 /// Contents of a router advertisement (RFC 4861, section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NdpRouter {
-    /// Hop limit to send with; zero: not said.
+    /// Hop limit to send with; zero: unspecified.
     pub hop_limit: u8,
-    /// Addresses are to be had by DHCPv6.
+    /// Managed flag: addresses are available by DHCPv6.
     pub managed: bool,
-    /// Other configuration is to be had by DHCPv6.
+    /// Other flag: other configuration is available by DHCPv6.
     pub other: bool,
-    /// For how long it is a default router, in seconds; zero: it is none.
+    /// Lifetime as a default router, in seconds; zero: not a default router.
     pub lifetime_s: u16,
-    /// Time for which a neighbour's answer is believed, in milliseconds; zero: not said.
+    /// Time for which a neighbour counts as reachable after an answer, in milliseconds; zero: unspecified.
     pub reachable_ms: u32,
-    /// Between two solicitations, in milliseconds; zero: not said.
+    /// Interval between retransmitted solicitations, in milliseconds; zero: unspecified.
     pub retrans_ms: u32,
     /// The link's MTU.
     pub mtu: Option<u32>,

@@ -10,8 +10,8 @@ use crate::{Error, IpProtocol, Ipv4Packet, Ipv6Packet};
 
 const NAME: &str = "icmp quote";
 
-/// What can be read of a packet that an ICMP error quotes: whose it was. It may end anywhere after 8 bytes of the upper
-/// layer (RFC 792; RFC 1122, section 3.2.2), so its lengths and checksums say nothing.
+/// Readable part of a packet that an ICMP error quotes: its addresses and protocol. It may end anywhere after 8 bytes
+/// of the upper layer (RFC 792; RFC 1122, section 3.2.2), so its lengths and checksums are not checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quote<'a> {
     /// Sender.
@@ -20,9 +20,9 @@ pub struct Quote<'a> {
     pub dst: IpAddr,
     /// The protocol above IP; behind the extension headers in IPv6.
     pub protocol: IpProtocol,
-    /// True if `payload` begins where the upper layer's header does: not in a fragment but the first.
+    /// True if `payload` begins with the upper layer's header: in a fragment only if it is the first.
     pub first: bool,
-    /// What there is of the upper layer.
+    /// Available bytes of the upper layer.
     pub payload: &'a [u8],
 }
 

@@ -14,7 +14,7 @@ const MAX_TAGS: usize = 4;
 
 /// Describes a frame in one line, as `tcpdump -e` does: addresses, type, length, tags, and what IP or ARP say.
 ///
-/// Where the bytes stop making sense, the line ends with the error in brackets. For people: its form may change.
+/// Malformed bytes end the line with the error in brackets. For people: the format may change.
 ///
 /// ```
 /// let mut frame = [0; 60];
@@ -116,7 +116,7 @@ fn transport(f: &mut fmt::Formatter<'_>, ends: (IpAddr, IpAddr), protocol: IpPro
     }
 }
 
-/// What is wrong, without the advice that the error's own message has.
+/// Writes the fault, without the advice in the error's own message.
 fn broken(f: &mut fmt::Formatter<'_>, error: Error) -> fmt::Result {
     match error {
         Error::Truncated(what) => write!(f, " [{what}: cut short]"),

@@ -133,7 +133,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> UdpDatagram<T> {
         put_u16(self.buffer.as_mut(), field::LENGTH, len);
     }
 
-    /// Sets the checksum; zero says that there is none.
+    /// Sets the checksum; zero means that there is none.
     pub fn set_checksum(&mut self, checksum: u16) {
         put_u16(self.buffer.as_mut(), field::CHECKSUM, checksum);
     }

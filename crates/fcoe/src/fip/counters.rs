@@ -1,28 +1,28 @@
-//! Counters, named after the place where they count. A frame that does nothing has a reason.
+//! Counters of discovery. A frame that has no effect is counted with a reason.
 
-/// Why a frame that came did nothing.
+/// Reason that a received frame had no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub enum FipDrop {
-    /// It is no FIP frame.
+    /// Not a FIP frame.
     NotFip,
-    /// Its VLAN is not ours.
+    /// Another VLAN.
     Vlan,
     /// The link is down, or for a login: we have no identifier yet.
     NotReady,
-    /// We sent it ourselves.
+    /// Our own frame.
     Own,
-    /// It is for another station or group, or a login for another identifier.
+    /// For another station or group, or a login for another identifier.
     NotForUs,
-    /// Its bytes are not what the format allows: version, lengths, descriptors.
+    /// Malformed: version, lengths, descriptors.
     Malformed,
-    /// Its addresses contradict each other, or what is known of its sender.
+    /// Addresses contradict each other, or the known ones of the sender.
     Inconsistent,
-    /// Its sender has our port name.
+    /// The sender has our port name.
     SameName,
-    /// It is of a protocol that a VN2VN node does not speak: discovery of fabrics or VLANs, keep alives.
+    /// Part of FIP that a VN2VN node does not support: discovery of fabrics or VLANs, keep alives.
     Foreign,
-    /// A Beacon of a port that has not claimed its identifier before us; it is asked to.
+    /// Beacon of a port from which we have no claim; our own claim is repeated to ask for it.
     Unknown,
     /// There is no room for another neighbour.
     TableFull,
@@ -47,17 +47,17 @@ const REASONS: [(FipDrop, &str); 12] = [
 ];
 
 impl FipDrop {
-    /// Its name in reports.
+    /// Name of the reason in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         REASONS[self as usize].1
     }
 }
 
-/// Frames and what became of them.
+/// Counters of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FipCounters {
-    /// Frames that came: those that meant something, and those dropped.
+    /// Frames received, processed or dropped.
     pub received: u64,
     /// Frames sent.
     pub sent: u64,
@@ -75,7 +75,7 @@ impl FipCounters {
         self.dropped[reason as usize]
     }
 
-    /// All reasons and how many frames each had.
+    /// All reasons with their numbers of frames.
     pub fn drops(&self) -> impl Iterator<Item = (FipDrop, u64)> + '_ {
         REASONS.iter().map(|&(reason, _)| (reason, self.dropped(reason)))
     }

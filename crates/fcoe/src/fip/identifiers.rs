@@ -1,21 +1,21 @@
-//! Which N_Port_IDs a port tries.
+//! Candidates for a port's N_Port_ID.
 
 use linerate_wire::{FcId, Wwn};
 
-/// The identifiers of one port name, in the order in which they are tried: the same in each life of the port, and for
-/// each name others (FC-BB-6, clause 7, N_Port_ID selection).
+/// Identifiers of one port name, in the order in which they are tried: the same in each life of the port, and different
+/// for each name (FC-BB-6, clause 7, N_Port_ID selection).
 ///
-/// First the name's low 16 bits, then what LFSR113 gives (P. L'Ecuyer, "Tables of maximally-equidistributed combined LFSR
-/// generators", 1999), seeded with the name as the Linux kernel does, so that a disk moved from one to the other keeps
-/// its identifiers.
+/// First the name's low 16 bits, then the output of LFSR113 (P. L'Ecuyer, "Tables of maximally-equidistributed combined
+/// LFSR generators", 1999), seeded with the name as the Linux kernel does, so that a disk moved from one to the other
+/// keeps its identifiers.
 #[derive(Debug)]
 pub(super) struct Identifiers {
     wwpn: Wwn,
     state: [u32; 4],
 }
 
-/// Of LFSR113's four components: the two shifts that feed back, the bits that count, the shift of the state. The least
-/// state that has one of these bits is `!mask + 1`.
+/// LFSR113's four components: the two feedback shifts, the mask of significant bits, the shift of the state. The least
+/// state with one of these bits is `!mask + 1`.
 const COMPONENTS: [(u32, u32, u32, u32); 4] =
     [(6, 13, 0xffff_fffe, 18), (2, 27, 0xffff_fff8, 2), (13, 21, 0xffff_fff0, 7), (3, 12, 0xffff_ff80, 13)];
 
@@ -31,13 +31,13 @@ impl Identifiers {
         Self { wwpn, state }
     }
 
-    /// The one to begin with.
+    /// First identifier to try.
     pub(super) fn first(&self) -> FcId {
         let [.., a, b] = self.wwpn.0.to_be_bytes();
         usable(u16::from_be_bytes([a, b]))
     }
 
-    /// The one to try next.
+    /// Next identifier to try.
     pub(super) fn next(&mut self) -> FcId {
         for (state, (out, back, mask, shift)) in self.state.iter_mut().zip(COMPONENTS) {
             *state = ((*state & mask) << shift) ^ (((*state << out) ^ *state) >> back);

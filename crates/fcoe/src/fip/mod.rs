@@ -1,9 +1,10 @@
-//! Discovery of VN_Ports on an Ethernet without a fabric (FC-BB-6, clause 7, VN2VN): which N_Port_ID is ours, who else is there.
+//! Discovery of VN_Ports on an Ethernet without a fabric (FC-BB-6, clause 7, VN2VN): selection of our N_Port_ID, and
+//! the table of other ports.
 //!
-//! [`Vn2vn`] also carries logins and logouts, which travel inside FIP, between the wire and whoever does the logging in.
+//! [`Vn2vn`] also carries logins and logouts, which travel inside FIP, between the wire and the login machine.
 //!
-//! Out of scope: it looks for no FCF and answers no search for one, nor for VLANs (a VN2VN ENode is
-//! told its VLAN); it logs in nowhere.
+//! Out of scope: discovery of FCFs and of VLANs, as a client or a server (a VN2VN ENode has a configured VLAN), and
+//! logins themselves.
 
 mod config;
 mod counters;

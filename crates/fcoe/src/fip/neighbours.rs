@@ -1,4 +1,4 @@
-//! Who else is there: a table that does not grow.
+//! Table of neighbours, of fixed size.
 
 use super::config::AGE;
 use super::counters::FipDrop;
@@ -6,7 +6,7 @@ use super::identifiers::is_usable;
 use crate::Role;
 use linerate_wire::{Fc4Features, FcId, FipFrame, FipVn2vnRepr, MacAddr, Wwn};
 
-/// How many there are room for.
+/// Most neighbours in the table.
 pub(super) const NEIGHBOURS: usize = 256;
 
 /// A VN_Port that has claimed its identifier.
@@ -14,22 +14,22 @@ pub(super) const NEIGHBOURS: usize = 256;
 pub struct Neighbour {
     /// Its N_Port_ID.
     pub fc_id: FcId,
-    /// The VN_Port's MAC address, where FCoE frames go.
+    /// The VN_Port's MAC address, the destination of FCoE frames.
     pub mac: MacAddr,
-    /// The ENode's MAC address, where FIP frames go.
+    /// The ENode's MAC address, the destination of FIP frames.
     pub enode_mac: MacAddr,
     /// The port's name.
     pub wwpn: Wwn,
     /// The node's name.
     pub wwnn: Wwn,
-    /// What it is in FCP; neither, when it does not speak FCP.
+    /// Role of the port in FCP; neither, when it does not support FCP.
     pub role: Role,
-    /// Bytes of its longest FCoE frame behind the Ethernet header.
+    /// Bytes of its longest FCoE frame after the Ethernet header.
     pub max_fcoe_size: u16,
 }
 
 impl Neighbour {
-    /// What a claim tells; nothing from a frame of another kind.
+    /// Neighbour described by a claim; None for a frame of another kind.
     pub(super) fn from_claim(repr: &FipVn2vnRepr) -> Option<Self> {
         let claim = repr.claim?;
         let bits = claim.features.fcp().unwrap_or(0);
@@ -51,7 +51,7 @@ impl Neighbour {
     }
 }
 
-/// True if what a frame of discovery says of its sender fits together, and the source address to it.
+/// True if the sender's fields in a frame of discovery are consistent with each other and with the source address.
 pub(super) fn is_consistent(src: MacAddr, repr: &FipVn2vnRepr) -> bool {
     let port = &repr.port;
     let beacon = repr.kind == linerate_wire::Vn2vnKind::Beacon;
@@ -67,11 +67,11 @@ struct Entry {
     neighbour: Neighbour,
     /// Time at which it last claimed or beaconed.
     heard: u64,
-    /// True if it ever beaconed.
+    /// The port has ever sent a Beacon.
     beaconed: bool,
-    /// True if anyone was told of it, who then must be told that it is gone.
+    /// An event has told of the neighbour, so another must tell when it is gone.
     told: bool,
-    /// True if it must not make room for another.
+    /// The entry must not make room for another.
     pinned: bool,
 }
 
@@ -79,7 +79,7 @@ struct Entry {
 #[derive(Debug)]
 pub(super) struct Neighbours {
     entries: Vec<Entry>,
-    /// No entry ages before this.
+    /// Time before which no entry expires.
     age_at: u64,
 }
 
@@ -99,7 +99,7 @@ impl Neighbours {
     pub(super) fn pin(&mut self, fc_id: FcId, pinned: bool) -> bool {
         let entry = self.entry(fc_id);
         let known = entry.is_some();
-        // Who pins it knows of it, so it must be told when it is gone.
+        // The caller that pins a neighbour knows it, so it must be told when it is gone.
         entry.into_iter().for_each(|entry| (entry.pinned, entry.told) = (pinned, entry.told | pinned));
         known
     }
@@ -109,7 +109,8 @@ impl Neighbours {
         self.age_at = u64::MAX;
     }
 
-    /// Takes a claim in, or says why not. Hands those that go for it to `gone`, if they were told of.
+    /// Enters a claim; the error is the reason that it is not. Passes displaced neighbours to `gone`, if an event told
+    /// of them.
     pub(super) fn learn(&mut self, now: u64, new: Neighbour, mut gone: impl FnMut(Neighbour)) -> Result<(), FipDrop> {
         // A port that chose another identifier has left its old one.
         let moved = |old: &Neighbour| old.wwpn == new.wwpn && old.enode_mac == new.enode_mac && old.fc_id != new.fc_id;
@@ -124,7 +125,7 @@ impl Neighbours {
                 entry.heard = now;
                 return Ok(());
             }
-            // The lesser name must give way; who is logged in does not give way to one that cannot keep the identifier.
+            // The lesser name must give way; a logged-in port does not give way to one that cannot keep the identifier.
             if entry.pinned && new.wwpn < old.wwpn {
                 return Err(FipDrop::Inconsistent);
             }
@@ -140,7 +141,7 @@ impl Neighbours {
         Ok(())
     }
 
-    /// Takes note that a neighbour is alive.
+    /// Records a Beacon: the neighbour is alive.
     pub(super) fn beacon(&mut self, now: u64, fc_id: FcId) {
         if let Some(entry) = self.entry(fc_id) {
             entry.heard = now;
@@ -148,7 +149,7 @@ impl Neighbours {
         }
     }
 
-    /// Hands over those that never beaconed; someone is told of them.
+    /// Passes neighbours that never sent a Beacon to `tell`, and marks them as told.
     pub(super) fn tell_silent(&mut self, mut tell: impl FnMut(Neighbour)) {
         for entry in self.entries.iter_mut().filter(|entry| !entry.beaconed) {
             entry.told = true;
@@ -156,22 +157,22 @@ impl Neighbours {
         }
     }
 
-    /// Takes note that someone was told of a neighbour.
+    /// Marks a neighbour as told.
     pub(super) fn told(&mut self, fc_id: FcId) {
         self.entry(fc_id).into_iter().for_each(|entry| entry.told = true);
     }
 
-    /// True if someone was told of the neighbour that sent this, by the identifier that it still has.
+    /// True if an event told of the neighbour that sent this, with its present identifier.
     pub(super) fn is_told(&self, repr: &FipVn2vnRepr) -> bool {
         self.entries.iter().any(|entry| entry.told && entry.beaconed && entry.neighbour.sent(repr))
     }
 
-    /// Time at which [`age`](Self::age) is to be called again: at the latest when the first neighbour is gone.
+    /// Time at which [`age`](Self::age) is to be called again: at the latest when the first neighbour expires.
     pub(super) fn age_at(&self) -> u64 {
         self.age_at
     }
 
-    /// Forgets those that were silent too long, and hands those to `gone` that were told of.
+    /// Removes neighbours that were silent for too long, and passes those that an event told of to `gone`.
     pub(super) fn age(&mut self, now: u64, mut gone: impl FnMut(Neighbour)) {
         let mut at = 0;
         self.age_at = u64::MAX;

@@ -1,4 +1,4 @@
-//! Our frames, from Ethernet header to padding.
+//! Serialization of our frames, from Ethernet header to padding.
 
 use super::config::{FipConfig, FipMode};
 use crate::Transmit;
@@ -7,7 +7,7 @@ use linerate_wire::*;
 /// Bytes of the longest frame of a link service: all words a descriptor can state, and a MAC address.
 const LONGEST_ELS: usize = FipFrame::HEADER_LEN + 255 * 4 + 8;
 
-/// Writes frames into a buffer of its own and hands them over.
+/// Writes frames into a buffer of its own and sends them.
 #[derive(Debug)]
 pub(super) struct Sender {
     config: FipConfig,
@@ -20,8 +20,8 @@ impl Sender {
         Self { config: *config, buffer: vec![0; 14 + 4 + longest] }
     }
 
-    /// Sends a frame of discovery about our identifier, to one ENode or to all; `padded` is how many bytes it has
-    /// behind the Ethernet header, if more than it needs.
+    /// Sends a frame of discovery about our identifier, to one ENode or to all; `padded` is its least length after the
+    /// Ethernet header.
     pub(super) fn vn2vn(
         &mut self,
         kind: Vn2vnKind,
@@ -50,7 +50,7 @@ impl Sender {
                 max_fcoe_size: config.max_fcoe_size,
             }),
         };
-        // A Beacon comes from the VN_Port, so that switches know the way to it; all else from the ENode.
+        // A Beacon comes from the VN_Port, so that switches learn its address; all other frames from the ENode.
         let src = if kind == Vn2vnKind::Beacon { mac } else { config.mac };
         self.send(to.unwrap_or(group), src, padded, out, |buffer| repr.emit(buffer).map(|rest| rest.len()))
     }
@@ -60,7 +60,7 @@ impl Sender {
         self.send(to, self.config.mac, 0, out, |buffer| repr.emit(buffer).map(|rest| rest.len()))
     }
 
-    /// Sends what `emit` writes; it returns how many bytes it left over.
+    /// Sends a frame that `emit` writes; `emit` returns the number of bytes left over.
     fn send(
         &mut self,
         dst: MacAddr,

@@ -1,4 +1,4 @@
-//! The machine: what it is asked, what it does in time. What it does with frames is in `receive`.
+//! The state machine of discovery: its calls and its timers. Received frames are processed in `receive`.
 
 mod receive;
 
@@ -13,7 +13,7 @@ use super::sender::Sender;
 use crate::Transmit;
 use linerate_wire::*;
 
-/// So many events wait at most; of those that may be lost half as many, so that one call's others always have room.
+/// Most events that wait; of droppable ones half as many, so that the others of one call always have room.
 const EVENTS: usize = 4 * NEIGHBOURS;
 
 /// LS_RJT: the one reply that carries no MAC address.
@@ -25,38 +25,38 @@ const MAX_PAYLOAD: usize = 255 * 4 - 4 - FcHeader::LEN;
 /// Event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FipEvent {
-    /// We have an N_Port_ID: it was claimed, nobody objected, and the first Beacon is out.
+    /// The node has an N_Port_ID: it was claimed, nobody objected, and the first Beacon is sent.
     Up {
         /// The identifier.
         fc_id: FcId,
         /// The VN_Port's MAC address.
         mac: MacAddr,
     },
-    /// We have it no more, and no neighbour either: the link went down, or another port took it.
+    /// The node has lost its N_Port_ID, and all neighbours: the link went down, or another port took the identifier.
     Down,
-    /// A neighbour is alive: each Beacon of a port that has claimed its identifier.
+    /// A neighbour is alive: every Beacon of a port that has claimed its identifier.
     Beacon(Neighbour),
-    /// A neighbour answered our claim and has not beaconed by the time of our second Beacon: it was there before us, and
-    /// its next Beacon may be 8 s away.
+    /// A neighbour answered our claim and has not sent a Beacon by the time of our second one: it was there before us,
+    /// and its next Beacon may be 8 s away.
     Answered(Neighbour),
-    /// A neighbour that a Beacon told of claims the identifier that it has: it may have restarted, and know nobody.
+    /// A neighbour known from a Beacon claims its present identifier: it may have restarted, without any logins.
     Claimed(Neighbour),
-    /// A neighbour is no more: it was silent for 20 s, or it or its identifier's new owner claimed anew. Comes only for
-    /// neighbours that other events told of.
+    /// A neighbour is gone: it was silent for 20 s, or it or its identifier's new owner made a new claim. Comes only
+    /// for neighbours that other events told of.
     Gone(Neighbour),
-    /// A login or logout came, for our identifier.
+    /// A login or logout for our identifier was received.
     Els {
-        /// Which service; a reply repeats it.
+        /// Link service; a reply repeats it.
         kind: FipElsKind,
-        /// The sender, when it is a neighbour: by S_ID and ENode MAC address.
+        /// The sender, when it is a neighbour with this S_ID and ENode MAC address.
         from: Option<Neighbour>,
-        /// The sender's ENode MAC address, where an answer goes.
+        /// The sender's ENode MAC address, the destination of an answer.
         enode_mac: MacAddr,
         /// The FC header.
         header: FcHeader,
         /// The payload.
         payload: Vec<u8>,
-        /// The VN_Port MAC address that the sender states; always the one that its S_ID makes.
+        /// The VN_Port MAC address that the sender states; always the one derived from its S_ID.
         mac: Option<MacAddr>,
     },
 }
@@ -78,32 +78,32 @@ enum State {
     Up,
 }
 
-/// A VN_Port's part in VN2VN discovery (FC-BB-6, clause 7, VN2VN): it finds an N_Port_ID that nobody else has, keeps it, and
-/// knows who else is there.
+/// VN2VN discovery of a VN_Port (FC-BB-6, clause 7, VN2VN): it finds a free N_Port_ID, keeps it, and knows the other
+/// ports.
 ///
 /// Two Probe Requests ask for the identifier; if 400 ms later nobody has replied, a Claim Notification takes it, which
-/// all others answer; 400 ms later Beacons begin, first after 400 ms, then each 8 s. A conflict is won by the greater
-/// port name; the loser begins again with another identifier.
+/// all others answer; 400 ms later Beacons begin, the first after 400 ms, then one every 8 s. A conflict is won by the
+/// greater port name; the loser starts again with another identifier.
 ///
 /// Time is in nanoseconds from any origin, the same in all calls. Events are to be taken after each call that takes a
-/// time: as many as wait are bounded, and those that find no room are lost, first of all Beacons and logins, which are
-/// counted.
+/// time: the number of waiting events is bounded, and events without room are dropped, first of all Beacons and logins,
+/// which are counted.
 #[derive(Debug)]
 pub struct Vn2vn {
     config: FipConfig,
     /// The mode in force.
     mode: FipMode,
     state: State,
-    /// When the state's time is over; while beaconing, when the next Beacon is due.
+    /// End of the state; in state `Up`, time of the next Beacon.
     due: u64,
-    /// What we have or want.
+    /// N_Port_ID that we have or want.
     fc_id: FcId,
     identifiers: Identifiers,
     /// Identifiers tried since the link came up.
     tries: u32,
-    /// Time at which the last Claim Notification went out.
+    /// Time at which the last Claim Notification was sent.
     claimed: Option<u64>,
-    /// The second Beacon is out.
+    /// The second Beacon has been sent.
     settled: bool,
     neighbours: Neighbours,
     events: VecDeque<FipEvent>,
@@ -135,7 +135,7 @@ impl Vn2vn {
         }
     }
 
-    /// The link is up, or down. After it was down, the last identifier is tried first, in the mode of the configuration.
+    /// Sets the state of the link. When it comes up again, the last identifier is tried first, in the configured mode.
     pub fn set_link(&mut self, now: u64, up: bool) {
         if up && self.state == State::Off {
             self.identifiers = Identifiers::new(self.config.wwpn);
@@ -147,7 +147,7 @@ impl Vn2vn {
         }
     }
 
-    /// A frame came: `ethernet` begins with its Ethernet header and may end with padding.
+    /// Processes a received frame: `ethernet` begins with its Ethernet header and may end with padding.
     pub fn handle(&mut self, now: u64, ethernet: &[u8], out: &mut impl Transmit) {
         self.counters.received += 1;
         if let Err(reason) = self.take(now, ethernet, out) {
@@ -155,7 +155,7 @@ impl Vn2vn {
         }
     }
 
-    /// Does what is due.
+    /// Does the work that is due.
     pub fn poll(&mut self, now: u64, out: &mut impl Transmit) {
         if self.neighbours.age_at() <= now {
             let events = &mut self.events;
@@ -166,7 +166,7 @@ impl Vn2vn {
         }
     }
 
-    /// When [`poll`](Self::poll) has something to do; never, while the link is down.
+    /// Time at which [`poll`](Self::poll) has work; None while the link is down.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         Some(self.due.min(self.neighbours.age_at())).filter(|&at| at != u64::MAX)
@@ -183,13 +183,13 @@ impl Vn2vn {
         (self.state == State::Up).then(|| (self.fc_id, self.fc_id.mac(FipFrame::VN2VN_FC_MAP)))
     }
 
-    /// The mode in force: the configuration's, or multipoint where point-to-point found something else.
+    /// Mode in force: the configured one, or multipoint if point-to-point is not possible.
     #[must_use]
     pub fn mode(&self) -> FipMode {
         self.mode
     }
 
-    /// The ports that have claimed an identifier and were heard in the last 20 s; at most 256.
+    /// Ports that have claimed an identifier and were heard in the last 20 s; at most 256.
     pub fn neighbours(&self) -> impl Iterator<Item = &Neighbour> {
         self.neighbours.iter()
     }
@@ -200,22 +200,22 @@ impl Vn2vn {
         self.neighbours.find(fc_id)
     }
 
-    /// Keeps a neighbour in the table however many others come, or no longer: for those that are logged in. It still
-    /// goes when it is silent for 20 s. False when there is no such neighbour.
+    /// Pins a neighbour in the table, or unpins it: a pinned one, for logged-in ports, makes no room for others. It
+    /// still expires after 20 s of silence. False when there is no such neighbour.
     pub fn pin(&mut self, fc_id: FcId, pinned: bool) -> bool {
         self.neighbours.pin(fc_id, pinned)
     }
 
-    /// Counts of events.
+    /// Counters of discovery.
     #[must_use]
     pub fn counters(&self) -> &FipCounters {
         &self.counters
     }
 
-    /// Sends a login or logout, or an answer to one, to the ENode `to`, with our VN_Port's MAC address beside it unless
-    /// it is a reject. `header.r_ctl` tells requests from replies; `kind` is what is asked for, also in a reply. False
-    /// when it was not sent: we have no identifier, the payload is no number of words or longer than 992 bytes, or
-    /// there is no room.
+    /// Sends a login or logout, or an answer to one, to the ENode `to`, with our VN_Port's MAC address in it unless it
+    /// is a reject. `header.r_ctl` distinguishes requests from replies; `kind` is the request's kind, also in a reply.
+    /// False when it was not sent: we have no identifier, the payload is not a whole number of words or longer than 992
+    /// bytes, or there is no room.
     pub fn send_els(
         &mut self,
         to: MacAddr,
@@ -235,7 +235,7 @@ impl Vn2vn {
         self.counted(sent)
     }
 
-    /// Begins with the identifier we last had or wanted.
+    /// Starts with the identifier that we last had or wanted.
     fn begin(&mut self, now: u64, mode: FipMode) {
         self.leave();
         self.mode = mode;
@@ -244,12 +244,12 @@ impl Vn2vn {
         self.due = now.saturating_add(self.random_below(PROBE_WAIT));
     }
 
-    /// Begins again with another identifier (FC-BB-6, clause 7: a conflict).
+    /// Starts again with another identifier (FC-BB-6, clause 7: a conflict).
     fn restart(&mut self, now: u64) {
         self.leave();
         self.counters.conflicts += 1;
         let old = self.fc_id;
-        // After a link's way down and up the sequence begins anew, and may give first what is in conflict now.
+        // After the link was down, the sequence starts anew, and may begin with the identifier in conflict.
         while self.fc_id == old {
             self.fc_id = self.identifiers.next();
         }
@@ -263,7 +263,7 @@ impl Vn2vn {
         self.due = now.saturating_add(wait);
     }
 
-    /// Gives up the identifier, if we have one, and what was learned while we wanted it.
+    /// Gives up the identifier, if we have one, and the data learned while we wanted it.
     fn leave(&mut self) {
         if self.state == State::Up {
             tell(&mut self.events, FipEvent::Down);
@@ -273,7 +273,7 @@ impl Vn2vn {
         self.settled = false;
     }
 
-    /// The state's time is over.
+    /// Acts on the end of the present state.
     fn advance(&mut self, now: u64, out: &mut impl Transmit) {
         let (kind, next, wait) = match self.state {
             State::Off => return,
@@ -301,7 +301,7 @@ impl Vn2vn {
         }
     }
 
-    /// Claims what we have, anew.
+    /// Claims our identifier again.
     fn claim(&mut self, now: u64, out: &mut impl Transmit) {
         if self.multicast(Vn2vnKind::ClaimNotification, self.mode, out) {
             self.claimed = Some(now);
@@ -329,7 +329,7 @@ impl Vn2vn {
     }
 }
 
-/// Queues an event, while its owner takes them.
+/// Queues an event, unless the queue is full.
 fn tell(events: &mut VecDeque<FipEvent>, event: FipEvent) {
     if events.len() < EVENTS {
         events.push_back(event);

@@ -4,40 +4,40 @@ use crate::{Lun, PeerId, TaskAttribute};
 use linerate_block::{Buffer, Tag};
 use thiserror::Error;
 
-/// Data of a command, and where it goes; FCP_DL is the buffer's length.
+/// Data of a command, with its buffer; FCP_DL is the buffer's length.
 #[derive(Debug)]
 pub enum Data {
-    /// None moves.
+    /// No data.
     None,
-    /// The target's, into this buffer.
+    /// Data in, from the target into this buffer.
     In(Buffer),
-    /// This buffer, to the target.
+    /// Data out, from this buffer to the target.
     Out(Buffer),
 }
 
 /// A command for a logical unit of a peer.
 #[derive(Debug)]
 pub struct Command {
-    /// As the one who submits it calls it: [`Completed::tag`].
+    /// Tag chosen by the submitter: [`Completed::tag`].
     pub tag: Tag,
-    /// To which logical unit.
+    /// Addressed logical unit.
     pub lun: Lun,
-    /// The command descriptor block, of which `cdb_len` bytes count.
+    /// Command descriptor block, of which `cdb_len` bytes are valid.
     pub cdb: [u8; 32],
-    /// 6 to 32; FCP_CMND carries at least 16 bytes, the rest of them zero (FCP-4, clause 9.2).
+    /// Length of the CDB, 6 to 32; FCP_CMND carries at least 16 bytes, the rest of them zero (FCP-4, clause 9.2).
     pub cdb_len: u8,
-    /// Its place in the queue.
+    /// Task attribute.
     pub attribute: TaskAttribute,
-    /// Its data.
+    /// Data of the command.
     pub data: Data,
-    /// Nanoseconds from submission after which it is aborted.
+    /// Nanoseconds from submission after which the command is aborted.
     pub timeout: u64,
 }
 
-/// Why a command was not taken; it goes back to the one who submitted it.
+/// Reason that a command was not accepted; it is returned to the submitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refused {
-    /// The peer has as many commands as its queue depth.
+    /// The peer's queue depth is reached.
     #[error("the target's queue is full: submit again when a command has completed")]
     Busy,
     /// All exchanges are in use.
@@ -48,19 +48,19 @@ pub enum Refused {
     Malformed,
 }
 
-/// Why the transport could not do a command.
+/// Failure of the transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum TransportError {
-    /// It was lost as often as it is sent.
+    /// The command was lost on every attempt.
     #[error("the command was lost each time that it was sent")]
     Retries,
-    /// It was lost, and to send it twice is not the same as once.
+    /// The command was lost, and repeating it could do harm.
     #[error("the command was lost, and whether the target has done it is unknown")]
     NotRepeatable,
     /// Neither the command nor its ABTS was answered.
     #[error("the target does not answer ABTS")]
     AbortUnanswered,
-    /// A reset of the logical unit took it away.
+    /// A reset of the logical unit ended the command.
     #[error("a reset of the logical unit ended the command")]
     Reset,
     /// The target's FCP_RSP carries this RSP_CODE (FCP-4, clause 9.5).
@@ -71,12 +71,12 @@ pub enum TransportError {
 /// Outcome of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The target has answered: [`Completed::status`] counts. With GOOD, all data but the residual has moved.
+    /// The target has answered: [`Completed::status`] is valid. With GOOD, all data but the residual was transferred.
     Response,
     /// The target has answered a task management function with this RSP_CODE: 0x00 complete, 0x08 succeeded, others
     /// failed (FCP-4, clause 9.5).
     Function(u8),
-    /// It took too long, and was aborted.
+    /// The command took too long, and was aborted.
     TimedOut,
     /// The peer is gone.
     LinkLost,
@@ -87,23 +87,23 @@ pub enum Outcome {
 /// A command that has ended.
 #[derive(Debug)]
 pub struct Completed {
-    /// Which.
+    /// Tag of the command.
     pub tag: Tag,
-    /// Whose.
+    /// Peer that it was sent to.
     pub peer: PeerId,
-    /// How.
+    /// Outcome.
     pub outcome: Outcome,
-    /// The SCSI status, with [`Outcome::Response`] (SAM-5, clause 5.3).
+    /// SCSI status, with [`Outcome::Response`] (SAM-5, clause 5.3).
     pub status: u8,
-    /// Sense data, of which `sense_len` bytes count.
+    /// Sense data, of which `sense_len` bytes are valid.
     pub sense: [u8; 96],
-    /// See `sense`.
+    /// Valid bytes of `sense`.
     pub sense_len: u8,
-    /// Bytes that the command wanted beyond the buffer (greater than zero), or did not move of it (less than zero,
+    /// Bytes that the command wanted beyond the buffer (greater than zero), or did not transfer of it (less than zero,
     /// never by more than its length).
     pub residual: i64,
-    /// The buffer that came with it. Filled, with [`Outcome::Response`] and GOOD, but for the residual; anything may be in
-    /// it otherwise. `None` with a command that has none.
+    /// Buffer of the command. Filled, with [`Outcome::Response`] and GOOD, except for the residual; its content is
+    /// undefined otherwise. `None` for a command without data.
     pub buffer: Option<Buffer>,
 }
 
@@ -114,14 +114,14 @@ impl Completed {
         &self.sense[..usize::from(self.sense_len).min(self.sense.len())]
     }
 
-    /// True if the target did the command.
+    /// True if the target executed the command successfully.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.outcome == Outcome::Response && self.status == 0
     }
 }
 
-/// Something that others should know.
+/// Event for the owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The peer does not answer ABTS: log out and in again (FCP-4, clause 12.3).
@@ -133,20 +133,20 @@ pub enum Event {
 pub struct InitiatorConfig {
     /// Exchanges at once, at most 32768; about 300 bytes each.
     pub exchanges: usize,
-    /// Commands that a peer has at once, at most; TASK SET FULL lowers it for a while.
+    /// Most commands of a peer at once; TASK SET FULL lowers it for a while.
     pub queue_depth: u16,
-    /// Number of times that a command is sent again.
+    /// Number of times that a command is repeated.
     pub retries: u8,
 }
 
 impl Default for InitiatorConfig {
-    /// 4096 exchanges, 1024 for a peer, 8 retries.
+    /// Defaults: 4096 exchanges, 1024 for a peer, 8 retries.
     fn default() -> Self {
         Self { exchanges: 4096, queue_depth: 1024, retries: 8 }
     }
 }
 
-/// Counters of a peer. Frames that are dropped are counted under their reason.
+/// Counters of a peer. Dropped frames are counted by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InitiatorCounters {
     /// Commands submitted.
@@ -155,9 +155,9 @@ pub struct InitiatorCounters {
     pub responses: u64,
     /// Commands that ended otherwise.
     pub failed: u64,
-    /// Bytes of data placed.
+    /// Bytes of data in that were stored.
     pub octets_in: u64,
-    /// Bytes of data sent, those sent again included.
+    /// Bytes of data out sent, retransmissions included.
     pub octets_out: u64,
     /// Commands sent again.
     pub resent: u64,
@@ -169,28 +169,28 @@ pub struct InitiatorCounters {
     pub abts: u64,
     /// RRQs sent.
     pub rrq: u64,
-    /// ABTSs that were given up.
+    /// ABTSs given up without an answer.
     pub abts_unanswered: u64,
-    /// Commands whose time had passed.
+    /// Commands whose time limit was exceeded.
     pub timed_out: u64,
     /// Responses TASK SET FULL or BUSY.
     pub task_set_full: u64,
-    /// GOOD came with fewer bytes of data than it says, or before all data had gone.
+    /// GOODs with fewer bytes of data than stated, or before all data was sent.
     pub short: u64,
-    /// Dropped: no exchange has this OX_ID, or it is with somebody else or has another RX_ID.
+    /// Dropped: no exchange has this OX_ID, or its peer or RX_ID differs.
     pub unknown_exchange: u64,
-    /// Dropped: not a frame that an exchange of this state or direction can have.
+    /// Dropped: not a frame for an exchange of this state or direction.
     pub unexpected: u64,
-    /// Dropped: the frame is not formed as it should be.
+    /// Dropped: malformed.
     pub malformed: u64,
-    /// Dropped: data, or a demand for data, beyond the command's.
+    /// Dropped: data, or a request for data, beyond the command's length.
     pub beyond: u64,
-    /// Dropped: data where data was already, and the same.
+    /// Dropped: data that was already received, and is the same.
     pub duplicate: u64,
-    /// Dropped: data where other data was already.
+    /// Dropped: data that differs from data already received for the same place.
     pub overlap: u64,
-    /// Dropped: SEQ_CNT and relative offset do not belong together.
+    /// Dropped: SEQ_CNT and relative offset are inconsistent.
     pub discontinuous: u64,
-    /// Data placed beyond a hole, or into one.
+    /// Data stored beyond a hole, or into one.
     pub out_of_order: u64,
 }

@@ -1,18 +1,19 @@
-//! A disk behind a LUN: what a scan found, and the commands that read and write it.
+//! A disk behind a LUN: its properties from a scan, and the commands that read and write it.
 
 use super::command::{Command, Data};
 use crate::{Lun, TaskAttribute};
 use linerate_block::{Buffer, Tag};
 use linerate_wire::scsi::{Cdb, Transfer, UnmapRange, Width, put_unmap};
 
-/// Bytes of a transfer, at most, to a unit that says no limit: what the largest buffer of a [`Pool`](linerate_block::Pool) holds.
+/// Most bytes of a transfer to a unit without a limit: the capacity of the largest buffer of a
+/// [`Pool`](linerate_block::Pool).
 const TRANSFER: u32 = 16 << 20;
 
-/// A direct access block device (SBC-3) that a [`LunScan`](super::LunScan) has found. Numbers of blocks are of logical
-/// ones.
+/// A direct access block device (SBC-3) found by a [`LunScan`](super::LunScan). Numbers of blocks are of logical
+/// blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundLun {
-    /// Its number.
+    /// LUN of the disk.
     pub lun: Lun,
     /// T10 vendor identification.
     pub vendor: String,
@@ -20,54 +21,54 @@ pub struct FoundLun {
     pub product: String,
     /// Product revision level.
     pub revision: String,
-    /// The unit serial number (VPD page 80).
+    /// Unit serial number (VPD page 80h).
     pub serial: Option<String>,
-    /// The unit's world-wide name: its NAA or EUI-64 designator (VPD page 83), whichever is longer.
+    /// World-wide name of the unit: its NAA or EUI-64 designator (VPD page 83h), the longer of the two.
     pub designator: Vec<u8>,
     /// Bytes of a block, from 512 to 65536, a power of two.
     pub block_size: u32,
-    /// Blocks there are.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Log2 of blocks in a physical one.
+    /// Log2 of the number of blocks in a physical block.
     pub physical_exponent: u8,
-    /// The type of protection information, 1 to 3; 0 for none.
+    /// Type of protection information, 1 to 3; 0 for none.
     pub protection: u8,
-    /// It cannot be written.
+    /// The disk is write-protected.
     pub read_only: bool,
-    /// It has a cache that loses what is not flushed.
+    /// The disk has a volatile write cache.
     pub write_cache: bool,
-    /// It heeds FUA.
+    /// FUA is supported.
     pub fua: bool,
-    /// UNMAP gives blocks back.
+    /// UNMAP deallocates blocks.
     pub unmap: bool,
-    /// The most blocks of one UNMAP.
+    /// Most blocks of one UNMAP.
     pub max_unmap: u32,
-    /// The most ranges of one UNMAP.
+    /// Most ranges of one UNMAP.
     pub max_unmap_ranges: u32,
-    /// WRITE SAME (16) can give blocks back.
+    /// WRITE SAME (16) can deallocate blocks.
     pub write_same_unmaps: bool,
-    /// Blocks that were given back read as zeros.
+    /// Deallocated blocks read as zeros.
     pub zeroes: bool,
-    /// The most blocks of one WRITE SAME; 0 when it does not say.
+    /// Most blocks of one WRITE SAME; 0 when the unit states none.
     pub max_write_same: u64,
-    /// The most blocks of a transfer, at least 1; never more than 16 MiB.
+    /// Most blocks of a transfer, at least 1; never more than 16 MiB.
     pub max_transfer: u32,
-    /// Blocks that a transfer should be a multiple of; 0 when it does not say.
+    /// Number of blocks that a transfer should be a multiple of; 0 when the unit states none.
     pub granularity: u16,
-    /// Blocks that a transfer is best; 0 when it does not say.
+    /// Optimal number of blocks of a transfer; 0 when the unit states none.
     pub optimal: u32,
-    /// Rotations a minute: 1 when nothing rotates, 0 when it does not say.
+    /// Rotations per minute: 1 for a non-rotating medium, 0 when the unit states none.
     pub rotation: u16,
 }
 
 impl FoundLun {
-    /// The blocks of a buffer so long, if it is a number of them.
+    /// Number of blocks in a buffer of this length, if it is a whole number.
     fn blocks_of(&self, len: usize) -> Option<u32> {
         let len = u32::try_from(len).ok().filter(|len| len.is_multiple_of(self.block_size))?;
         Some(len / self.block_size).filter(|blocks| *blocks > 0)
     }
 
-    /// Sets [`FoundLun::max_transfer`] from what the unit says; 0 for nothing.
+    /// Sets [`FoundLun::max_transfer`] from the unit's limit; 0 for none.
     pub(super) fn limit_transfer(&mut self, said: u32) {
         let most = (TRANSFER / self.block_size).max(1);
         self.max_transfer = if said == 0 { most } else { said.min(most) };
@@ -79,22 +80,22 @@ impl FoundLun {
         lba.checked_add(blocks).is_some_and(|end| end <= self.blocks)
     }
 
-    /// Splits blocks into transfers that the unit takes; but for the first and the last they begin and end at multiples of
-    /// the greatest.
+    /// Splits a range of blocks into transfers that the unit accepts; except for the first and the last they begin and
+    /// end at multiples of the largest transfer.
     pub fn pieces(&self, lba: u64, blocks: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
         pieces(lba, blocks, u64::from(self.max_transfer))
     }
 
-    /// READ (16) of as many blocks as the buffer holds (SBC-3, clause 5.13). `None` when they are no whole number, more
-    /// than a transfer has, or beyond the end.
+    /// READ (16) of as many blocks as the buffer holds (SBC-3, clause 5.13). `None` when they are not a whole number,
+    /// more than the transfer limit, or beyond the end.
     #[must_use]
     pub fn read(&self, tag: Tag, lba: u64, buffer: Buffer, timeout: u64) -> Option<Command> {
         let transfer = self.transfer(lba, buffer.len(), false)?;
         self.command(tag, &Cdb::Read(transfer), Data::In(buffer), timeout)
     }
 
-    /// WRITE (16) of the buffer's blocks (SBC-3, clause 5.35), on stable storage when it is done if `fua`; a unit that does
-    /// not know FUA must be flushed. `None` as for [`FoundLun::read`].
+    /// WRITE (16) of the buffer's blocks (SBC-3, clause 5.35), on stable storage when it completes if `fua`; a unit
+    /// without FUA must be flushed. `None` as for [`FoundLun::read`].
     #[must_use]
     pub fn write(&self, tag: Tag, lba: u64, buffer: Buffer, fua: bool, timeout: u64) -> Option<Command> {
         let transfer = self.transfer(lba, buffer.len(), fua && self.fua)?;
@@ -120,13 +121,13 @@ impl FoundLun {
         self.command(tag, &cdb, Data::None, timeout)
     }
 
-    /// Splits blocks into pieces that one range of UNMAP may have; none when the unit has no UNMAP.
+    /// Splits a range of blocks into pieces for the ranges of UNMAP; none when the unit has no UNMAP.
     pub fn unmap_pieces(&self, lba: u64, blocks: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
         pieces(lba, if self.unmap { blocks } else { 0 }, u64::from(self.max_unmap))
     }
 
-    /// UNMAP of these ranges (SBC-3, clause 5.28). `None` when the unit has no UNMAP, they are more or longer than it
-    /// takes, or beyond the end.
+    /// UNMAP of these ranges (SBC-3, clause 5.28). `None` when the unit has no UNMAP, they are more or longer than its
+    /// limits, or beyond the end.
     #[must_use]
     pub fn unmap(&self, tag: Tag, ranges: &[(u64, u32)], timeout: u64) -> Option<Command> {
         let total: u64 = ranges.iter().map(|(_, blocks)| u64::from(*blocks)).sum();
@@ -146,18 +147,18 @@ impl FoundLun {
         self.command(tag, &cdb, Data::Out(buffer), timeout)
     }
 
-    /// Splits blocks into pieces that one WRITE SAME may have.
+    /// Splits a range of blocks into pieces for WRITE SAME.
     pub fn write_same_pieces(&self, lba: u64, blocks: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
         let most = match self.max_write_same {
             0 => u64::from(u16::MAX),
-            // As many as the command can count.
+            // Limited by the command's field.
             most => most.min(u64::from(u32::MAX)),
         };
         pieces(lba, blocks, most)
     }
 
-    /// WRITE SAME (16) of one block, which the buffer holds, over so many (SBC-3, clause 5.44); blocks of zeros may be
-    /// given back when `unmap`. `None` when the buffer is not one block, or the blocks are none or beyond the end.
+    /// WRITE SAME (16) of the one block in the buffer over `blocks` blocks (SBC-3, clause 5.44); blocks of zeros may be
+    /// deallocated if `unmap`. `None` when the buffer is not one block, or the blocks are none or beyond the end.
     #[must_use]
     pub fn write_same(
         &self,
@@ -181,7 +182,7 @@ impl FoundLun {
     }
 }
 
-/// A command of a CDB.
+/// Command with this CDB.
 pub(super) fn command(tag: Tag, lun: Lun, cdb: &Cdb, data: Data, timeout: u64) -> Option<Command> {
     let octets = cdb.octets().ok()?;
     let mut cdb = [0; 32];
@@ -190,7 +191,7 @@ pub(super) fn command(tag: Tag, lun: Lun, cdb: &Cdb, data: Data, timeout: u64) -
     Some(Command { tag, lun, cdb, cdb_len, attribute: TaskAttribute::Simple, data, timeout })
 }
 
-/// Pieces of at most `most` blocks that but for the first and the last begin and end at multiples of it.
+/// Pieces of at most `most` blocks that, except for the first and the last, begin and end at multiples of it.
 fn pieces(lba: u64, blocks: u64, most: u64) -> impl Iterator<Item = (u64, u32)> {
     let (mut lba, mut left, most) = (lba, blocks, most.max(1));
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! One exchange of ours: a command, what has come and gone of its data, and what is to be sent for it.
+//! One exchange of ours: a command, the progress of its data, and the frames to send for it.
 
 use super::ranges::Ranges;
 use crate::indexed::table_index;
@@ -7,7 +7,7 @@ use linerate_block::{Buffer, Tag};
 use linerate_wire::scsi::opcode;
 use linerate_wire::{FcHeader, OxId, RxId, Sof, f_ctl};
 
-/// Which way data moves.
+/// Direction of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     None,
@@ -15,31 +15,31 @@ pub(super) enum Direction {
     Out,
 }
 
-/// State of an exchange.
+/// State of an exchange: the event that it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// To be used.
+    /// The entry is free.
     Free,
-    /// The target.
+    /// Waits for the target.
     Running,
-    /// This time, at which the command is sent again.
+    /// Waits until this time, at which the command is sent again.
     Pausing(u64),
-    /// The reply to REC.
+    /// Waits for the reply to REC.
     Asking,
-    /// The reply to SRR.
+    /// Waits for the reply to SRR.
     Requesting,
-    /// The reply to ABTS, after which something is done.
+    /// Waits for the reply to ABTS; then the next step follows.
     Aborting(After),
-    /// Room for FCP_CONF; all else is done.
+    /// Waits for room to send FCP_CONF; all else is done.
     Confirming,
 }
 
 /// Step after an abort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
-    /// The command is sent again.
+    /// Send the command again.
     Resend,
-    /// It has taken too long.
+    /// End the command: it has taken too long.
     TimedOut,
 }
 
@@ -53,7 +53,7 @@ pub(super) mod want {
     pub(in super::super) const CONF: u8 = 32;
 }
 
-/// Data out that an XFER_RDY has asked for.
+/// Data out that an FCP_XFER_RDY has asked for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Burst {
     pub(super) offset: u32,
@@ -62,16 +62,16 @@ pub(super) struct Burst {
     pub(super) seq_cnt: u16,
 }
 
-/// GOOD came before all data: a path that reorders may still bring it.
+/// GOOD status that came before all data: a path that reorders may still deliver the data.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
     /// Time at which it came.
     pub(super) since: u64,
-    /// Bytes that did not move, it says.
+    /// Bytes that were not transferred, according to the status.
     pub(super) under: u64,
-    /// What it says to the one who submitted the command.
+    /// Residual to report to the submitter of the command.
     pub(super) residual: i64,
-    /// True if the target waits for FCP_CONF, and so still has the exchange.
+    /// True if the target waits for FCP_CONF, and so still keeps the exchange.
     pub(super) confirm: bool,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct Retransmission {
 }
 
 table_index! {
-    /// The place of an exchange in the initiator's table.
+    /// Index of an exchange in the initiator's table.
     ExchangeIndex
 }
 
@@ -97,34 +97,34 @@ pub(super) struct Exchange {
     pub(super) buffer: Option<Buffer>,
     /// FCP_DL.
     pub(super) length: u32,
-    /// Data in that is placed; data out that was asked for.
+    /// Data in that was stored; data out that was requested.
     pub(super) ranges: Ranges,
     pub(super) continuity: Continuity,
     pub(super) burst: Burst,
     pub(super) held: Option<Held>,
-    /// Two frames had different data for one place: neither is believed.
+    /// Two frames had different data for one place: neither is trusted.
     pub(super) damaged: bool,
-    /// The outcome has been told.
+    /// The outcome has been reported.
     pub(super) reported: bool,
-    /// It is in the queue of those that send.
+    /// The exchange is in the queue of those with frames to send.
     pub(super) queued: bool,
     /// Bits of [`want`].
     pub(super) wants: u8,
     pub(super) seq_id: u8,
     /// Number of times that the command was sent again.
     pub(super) attempts: u8,
-    /// Number of RECs or ABTSs sent in vain.
+    /// Number of RECs or ABTSs sent without an answer.
     pub(super) silent: u8,
-    /// The name of our REC or SRR.
+    /// OX_ID of our REC or SRR.
     pub(super) service: OxId,
     pub(super) retransmission: Retransmission,
     pub(super) started: u64,
     pub(super) deadline: u64,
     /// Time at which the command was last begun.
     pub(super) attempted: u64,
-    /// Time at which something last went or came.
+    /// Time at which a frame was last sent or received.
     pub(super) progress: u64,
-    /// When REC or SRR was sent, or ABTS was to be sent.
+    /// Time at which REC or SRR was sent, or ABTS was to be sent.
     pub(super) asked: u64,
     pub(super) tag: Tag,
     pub(super) lun: Lun,
@@ -136,9 +136,9 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Time for which nothing may come until the target is asked. Linux's target finds an exchange by the RX_ID alone, and so
-    /// knows none of which nothing has come yet, however hard it works on it: each time that the command is sent again,
-    /// it has twice the time.
+    /// Time without a frame after which the target is asked (REC). Linux's target finds an exchange by the RX_ID alone,
+    /// and so does not know one before its first frame, even if it works on it: each time that the command is sent
+    /// again, the time is doubled.
     pub(super) fn patience(&self, rec_tov: u64) -> u64 {
         let doubled = if self.rx_id == RxId::UNASSIGNED { u32::from(self.attempts) } else { 0 };
         rec_tov.saturating_mul(1 << doubled.min(16))
@@ -180,7 +180,7 @@ impl Exchange {
         }
     }
 
-    /// As before the command was sent, under another name.
+    /// Resets the exchange to the state before the command was sent, with another OX_ID.
     pub(super) fn restart(&mut self, now: u64, ox_id: OxId) {
         self.phase = Phase::Running;
         self.ox_id = ox_id;
@@ -196,19 +196,19 @@ impl Exchange {
         self.progress = now;
     }
 
-    /// A name for our next sequence.
+    /// SEQ_ID for our next sequence.
     pub(super) fn next_seq_id(&mut self) -> u8 {
         self.seq_id = self.seq_id.wrapping_add(1);
         self.seq_id
     }
 
-    /// True if the target's frames still count.
+    /// True if the target's frames are still accepted.
     pub(super) fn is_open(&self) -> bool {
         !matches!(self.phase, Phase::Free | Phase::Confirming) && self.wants & want::COMMAND == 0
     }
 
-    /// True if exactly the data that is not residual has moved: for data in, all of it is placed; for data out, all of it
-    /// was asked for and has gone.
+    /// True if exactly the data that is not residual was transferred: data in is stored completely; data out was
+    /// requested and sent completely.
     pub(super) fn has_moved(&self, under: u64) -> bool {
         match self.direction {
             Direction::None => true,
@@ -221,7 +221,7 @@ impl Exchange {
         }
     }
 
-    /// True if a command that the target may have done can be sent again: what it does twice is what it does once. A
+    /// True if a command that the target may have executed can be sent again: a second execution changes nothing. A
     /// comparison or a reservation that has succeeded may fail the second time (SBC-3, clause 5.2; SPC-4, clause 6.16).
     pub(super) fn is_repeatable(&self) -> bool {
         const EXTENDED_COPY: u8 = 0x83;
@@ -234,7 +234,7 @@ impl Exchange {
     }
 }
 
-/// Place where the next frame of the sequence that comes in must lie: SEQ_CNT and relative offset grow together (FC-FS-3,
+/// Expected position of the next frame of an incoming sequence: SEQ_CNT and relative offset grow together (FC-FS-3,
 /// clauses 12.10 and 12.15).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Continuity {
@@ -247,8 +247,8 @@ pub(super) struct Continuity {
 }
 
 impl Continuity {
-    /// True if a frame belongs where it says. Out of order it does when count and offset are apart by the same number of
-    /// full frames.
+    /// True if a frame's position is consistent. Out of order it is when count and offset differ from the expected ones
+    /// by the same number of full frames.
     pub(super) fn admit(&mut self, header: &FcHeader, sof: Sof, len: u32) -> bool {
         let (offset, last) = (header.parameter, header.has(f_ctl::END_SEQUENCE));
         if self.open && header.seq_id == self.seq_id {
@@ -269,8 +269,8 @@ impl Continuity {
                 return belongs;
             }
         }
-        // Another sequence, perhaps of the same name. Its first frame says where it begins; without that, only the
-        // exchange's first is known to begin at nothing.
+        // Another sequence, perhaps with the same SEQ_ID. Its first frame shows where it begins; without that, only the
+        // exchange's first sequence is known to begin at offset zero.
         let begins = sof == Sof::I3;
         let first = !self.open && !last && u64::from(offset) == u64::from(header.seq_cnt) * u64::from(len);
         if begins || first {
@@ -282,8 +282,8 @@ impl Continuity {
         begins || first
     }
 
-    /// The next frame follows this one. Nothing follows the last, which may be shorter: others are measured from where it
-    /// begins.
+    /// Sets the position expected after this frame. Nothing follows the last one, which may be shorter: other frames
+    /// are then measured from its start.
     fn expect(&mut self, header: &FcHeader, offset: u32, len: u32) {
         if header.has(f_ctl::END_SEQUENCE) {
             (self.seq_cnt, self.offset) = (header.seq_cnt, offset);

@@ -1,6 +1,6 @@
-//! Exchange identifiers: which exchange has which, and which must not be used yet.
+//! OX_IDs: the exchange of each, and the ones that must rest.
 //!
-//! They are given out in turn, so that a frame of an exchange that has ended meets no other for some ten thousand
+//! They are assigned in turn, so that a late frame of an ended exchange matches no other for some ten thousand
 //! exchanges; one that was aborted rests for R_A_TOV in addition (FC-FS-3, recovery qualifier).
 
 use super::exchange::ExchangeIndex;
@@ -8,10 +8,10 @@ use crate::PeerId;
 use linerate_wire::{OxId, RxId};
 use std::collections::VecDeque;
 
-/// Identifiers of commands are below this one.
+/// Upper bound of the commands' OX_IDs.
 pub(super) const COMMANDS: u16 = 0xe000;
 
-/// Instead of the exchange that has an identifier: it is free, or it was aborted and rests.
+/// Values instead of an exchange: the OX_ID is free, or was aborted and rests.
 const FREE: ExchangeIndex = ExchangeIndex(u16::MAX);
 const RESTS: ExchangeIndex = ExchangeIndex(u16::MAX - 1);
 
@@ -20,18 +20,18 @@ pub(super) struct Ids {
     owners: Vec<ExchangeIndex>,
     next: u16,
     free: usize,
-    /// In the order in which they were put to rest.
+    /// Resting OX_IDs, in the order of their aborts.
     resting: VecDeque<Resting>,
 }
 
-/// An identifier that was aborted.
+/// An OX_ID that was aborted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Resting {
     pub(super) ox_id: OxId,
     pub(super) until: u64,
-    /// To whom RRQ goes then, and how it calls the exchange.
+    /// Peer that gets RRQ after the rest, and its RX_ID of the exchange.
     pub(super) qualifier: Option<(PeerId, RxId)>,
-    /// The name of that RRQ, once it is sent.
+    /// OX_ID of that RRQ, once it is sent.
     pub(super) service: OxId,
 }
 
@@ -41,7 +41,7 @@ impl Ids {
         Self { free: owners.len(), owners, next: 0, resting: VecDeque::new() }
     }
 
-    /// One that is free, for the exchange at this place.
+    /// Assigns a free OX_ID to the exchange at this index.
     pub(super) fn take(&mut self, at: ExchangeIndex) -> Option<OxId> {
         if self.free == 0 {
             return None;
@@ -60,12 +60,12 @@ impl Ids {
         self.next = if self.next + 1 == COMMANDS { 0 } else { self.next + 1 };
     }
 
-    /// Index of the exchange of this name.
+    /// Index of the exchange with this OX_ID.
     pub(super) fn place(&self, ox_id: OxId) -> Option<ExchangeIndex> {
         self.owners.get(usize::from(ox_id.0)).copied().filter(|at| at.0 < RESTS.0)
     }
 
-    /// It is free.
+    /// Frees an OX_ID.
     pub(super) fn release(&mut self, ox_id: OxId) {
         if let Some(owner) = self.owners.get_mut(usize::from(ox_id.0))
             && *owner != FREE
@@ -75,7 +75,7 @@ impl Ids {
         }
     }
 
-    /// It is free later.
+    /// Puts an OX_ID to rest; it is freed later.
     pub(super) fn rest(&mut self, resting: Resting) {
         if let Some(owner) = self.owners.get_mut(usize::from(resting.ox_id.0)) {
             *owner = RESTS;
@@ -83,17 +83,17 @@ impl Ids {
         }
     }
 
-    /// Time at which the next one has rested.
+    /// Time at which the next OX_ID has rested.
     pub(super) fn rested_at(&self) -> Option<u64> {
         self.resting.front().map(|resting| resting.until)
     }
 
-    /// Takes one that has rested: the caller releases it or lets it rest again.
+    /// Takes an OX_ID that has rested: the caller releases it or lets it rest again.
     pub(super) fn rested(&mut self, now: u64) -> Option<Resting> {
         self.resting.pop_front_if(|resting| resting.until <= now)
     }
 
-    /// Nobody needs an RRQ of this peer any more.
+    /// Cancels the pending RRQs for a peer.
     pub(super) fn forget(&mut self, peer: PeerId) {
         for resting in &mut self.resting {
             if resting.qualifier.is_some_and(|(whose, _)| whose == peer) {
@@ -103,18 +103,18 @@ impl Ids {
     }
 }
 
-/// What a link service request of ours is about.
+/// Subject of a link service request of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Service {
-    /// REC of the exchange at this place.
+    /// REC for the exchange at this index.
     Rec(ExchangeIndex),
-    /// SRR of the exchange at this place.
+    /// SRR for the exchange at this index.
     Srr(ExchangeIndex),
-    /// RRQ of some OX_ID.
+    /// RRQ for an aborted OX_ID.
     Rrq,
 }
 
-/// Identifiers of link service requests: above those of commands, below those of a target's.
+/// OX_IDs of link service requests: above those of commands, below those of a target's.
 #[derive(Debug)]
 pub(super) struct Services {
     entries: Vec<Option<(PeerId, Service)>>,
@@ -128,7 +128,7 @@ impl Services {
         Self { entries: vec![None; usize::from(Self::COUNT)], next: 0 }
     }
 
-    /// A name for a request; the oldest one's when all are in use.
+    /// Assigns an OX_ID to a request; that of the oldest one when all are in use.
     pub(super) fn take(&mut self, peer: PeerId, service: Service) -> OxId {
         let free =
             (0..Self::COUNT).map(|i| (self.next + i) % Self::COUNT).find(|&i| self.entries[usize::from(i)].is_none());
@@ -138,13 +138,13 @@ impl Services {
         OxId(COMMANDS + at)
     }
 
-    /// What a reply answers; it is answered with that.
+    /// Subject of the request that a reply answers; the request is removed.
     pub(super) fn answered(&mut self, peer: PeerId, ox_id: OxId) -> Option<Service> {
         let at = usize::from(ox_id.0.checked_sub(COMMANDS)?);
         self.entries.get_mut(at)?.take_if(|(whose, _)| *whose == peer).map(|(_, service)| service)
     }
 
-    /// Nobody waits for the reply any more.
+    /// Cancels the wait for a reply.
     pub(super) fn release(&mut self, ox_id: OxId) {
         if let Some(entry) = ox_id.0.checked_sub(COMMANDS).and_then(|at| self.entries.get_mut(usize::from(at))) {
             *entry = None;

@@ -1,16 +1,16 @@
-//! FCP commands of ours: exchanges that we originate with targets that are logged in (FCP-4, initiator FCP_Port).
+//! The initiator of FCP: exchanges that we originate with logged-in targets (FCP-4, initiator FCP_Port).
 //!
-//! An exchange has a place in a table, which is made once, and a name, the OX_ID. What the target sends is found by its
-//! name and believed only if it fits: the peer, its RX_ID, sequence count and relative offset, and with the status the
-//! amount of data. GOOD without all of its data is never handed up: the command is sent again.
+//! An exchange has an index in a table of fixed size, and an OX_ID. A target's frame is matched by its OX_ID and
+//! accepted only if it is consistent: the peer, its RX_ID, sequence count and relative offset, and with the status the
+//! amount of data. GOOD without all of its data is never reported: the command is sent again.
 //!
-//! - `ranges`, `wheel`, `ids`: bytes that were seen, times that come, names that rest.
-//! - `receive`: XFER_RDY, DATA and RSP; `send`: what goes out, as there is room.
-//! - `recovery`: REC, SRR, ABTS and RRQ when something was lost (FCP-4, clause 12).
-//! - `scan`, `disk`: which disks a target has, and the commands that read and write them.
+//! - `ranges`, `wheel`, `ids`: received byte ranges, timers, resting identifiers.
+//! - `receive`: XFER_RDY, DATA and RSP; `send`: output, as there is room.
+//! - `recovery`: REC, SRR, ABTS and RRQ after a loss (FCP-4, clause 12).
+//! - `scan`, `disk`: search for a target's disks, and the commands that read and write them.
 //!
-//! Out of scope: it knows no logins; it orders no commands (the one who submits two does); it checks no CRC,
-//! which the frames it is given have passed.
+//! Out of scope: logins; the order of commands (the submitter of two is responsible); the CRC, which must have been
+//! checked.
 
 mod command;
 mod disk;
@@ -42,30 +42,30 @@ use wheel::Wheel;
 
 /// The exchanges of an initiator.
 ///
-/// `submit` takes a command, `poll` sends what there is room for and looks at what is due, `handle` takes a frame of a
-/// target, `poll_completion` tells how commands ended. Time is in nanoseconds and does not go back.
+/// `submit` takes a command, `poll` sends as many frames as there is room for and handles timers, `handle` takes a
+/// frame of a target, `poll_completion` returns ended commands. Time is in nanoseconds and does not go back.
 #[derive(Debug)]
 pub struct Initiator {
     config: InitiatorConfig,
     now: u64,
     exchanges: Indexed<ExchangeIndex, Exchange>,
-    /// Places that are free, the last used one on top.
+    /// Free indices, the last used one on top.
     free: Vec<ExchangeIndex>,
     ids: Ids,
     services: Services,
     wheel: Wheel,
-    /// Places of exchanges that have something to send, in order.
+    /// Indices of exchanges with frames to send, in order.
     ready: VecDeque<ExchangeIndex>,
-    /// By the index of their identifiers.
+    /// Targets by the index of their identifiers.
     targets: Vec<Option<Box<Target>>>,
     completed: VecDeque<Completed>,
     events: VecDeque<Event>,
-    /// Counters of frames from peers that were sent nothing.
+    /// Counters of frames from peers that were sent no command.
     strangers: InitiatorCounters,
 }
 
 impl Initiator {
-    /// One without a command.
+    /// Initiator without a command.
     #[must_use]
     pub fn new(config: InitiatorConfig) -> Self {
         let count = u16::try_from(config.exchanges.clamp(1, 32768)).unwrap_or(32768);
@@ -90,7 +90,7 @@ impl Initiator {
     ///
     /// # Errors
     ///
-    /// Why not, and the command.
+    /// The reason of the refusal, and the command.
     pub fn submit(&mut self, now: u64, peer: &Peer, command: Command) -> Result<(), (Refused, Command)> {
         let (direction, len) = match &command.data {
             Data::None => (Direction::None, 0),
@@ -107,7 +107,7 @@ impl Initiator {
         }
         let Some(at) = self.open(now, peer, command.timeout) else { return Err((Refused::Full, command)) };
         let exchange = &mut self.exchanges[at];
-        // A buffer of no bytes moves none: FCP_CMND says so with neither RDDATA nor WRDATA.
+        // An empty buffer means no data: FCP_CMND then has neither RDDATA nor WRDATA.
         exchange.direction = if length == 0 { Direction::None } else { direction };
         exchange.length = length;
         exchange.buffer = match command.data {
@@ -123,8 +123,8 @@ impl Initiator {
         Ok(())
     }
 
-    /// Resets a logical unit (SAM-5, clause 7.7): the outcome is [`Outcome::Function`]; when that is complete, all commands
-    /// that were submitted before for the unit end with [`TransportError::Reset`]. The queue depth does not hold it up.
+    /// Resets a logical unit (SAM-5, clause 7.7): the outcome is [`Outcome::Function`]; when that is complete, all
+    /// commands submitted before for the unit end with [`TransportError::Reset`]. The queue depth does not delay it.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl Initiator {
         Ok(())
     }
 
-    /// Sends what there is room for, and looks at what is due by now.
+    /// Sends as many frames as there is room for, and handles expired timers.
     pub fn poll(&mut self, now: u64, out: &mut impl Transmit) {
         self.now = now;
         while let Some(at) = self.wheel.pop(now) {
@@ -155,29 +155,29 @@ impl Initiator {
         self.pump(out);
     }
 
-    /// Time at which [`Initiator::poll`] has something to do although nothing comes; what waits for room is not counted.
+    /// Time at which [`Initiator::poll`] has work even without a frame; frames that wait for room are not counted.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         [self.wheel.next(), self.ids.rested_at()].into_iter().flatten().min()
     }
 
-    /// True if something waits for room to be sent.
+    /// True if a frame waits for room.
     #[must_use]
     pub fn wants_room(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// A command that has ended.
+    /// The next command that has ended.
     pub fn poll_completion(&mut self) -> Option<Completed> {
         self.completed.pop_front()
     }
 
-    /// Something that others should know.
+    /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// A peer is gone: all that it has not answered ends with [`Outcome::LinkLost`].
+    /// Removes a peer: all commands that it has not answered end with [`Outcome::LinkLost`].
     pub fn down(&mut self, peer: PeerId) {
         for at in self.exchanges.indices() {
             let exchange = &self.exchanges[at];
@@ -193,8 +193,8 @@ impl Initiator {
         }
     }
 
-    /// Number of commands that can be submitted for a peer before one of its own completes; less than its queue depth when the
-    /// target has said TASK SET FULL.
+    /// Number of commands that can be submitted for a peer before one of its own completes; less than its queue depth
+    /// after TASK SET FULL.
     #[must_use]
     pub fn room(&self, peer: PeerId) -> usize {
         let depth = match self.known(peer) {
@@ -204,13 +204,13 @@ impl Initiator {
         usize::from(depth).min(self.free.len())
     }
 
-    /// Commands of a peer whose outcome has not been told.
+    /// Number of a peer's commands whose outcome has not been reported.
     #[must_use]
     pub fn outstanding(&self, peer: PeerId) -> usize {
         self.known(peer).map_or(0, |target| usize::from(target.outstanding))
     }
 
-    /// Exchanges in use, those included whose outcome was told but whose end is awaited.
+    /// Number of exchanges in use, including those whose outcome was reported but whose end is awaited.
     #[must_use]
     pub fn exchanges(&self) -> usize {
         self.exchanges.len() - self.free.len()
@@ -232,7 +232,7 @@ impl Initiator {
         self.targets.get(usize::from(peer.index))?.as_deref().filter(|target| target.peer.id == peer)
     }
 
-    /// What is known of a peer, which is brought up to date. Another one that had its place is gone.
+    /// Entry of a peer, updated from `peer`. A previous peer of the same index is removed.
     fn target(&mut self, peer: &Peer) -> &mut Target {
         let index = usize::from(peer.id.index);
         if self.targets.len() <= index {
@@ -255,7 +255,7 @@ impl Initiator {
         }
     }
 
-    /// A place for an exchange, which will send its command.
+    /// Opens an exchange, which will send its command.
     fn open(&mut self, now: u64, peer: &Peer, timeout: u64) -> Option<ExchangeIndex> {
         self.now = now;
         let at = self.free.pop()?;
@@ -281,7 +281,7 @@ impl Initiator {
         Some(at)
     }
 
-    /// It has something to send.
+    /// Queues an exchange that has frames to send.
     fn queue(&mut self, at: ExchangeIndex) {
         let exchange = &mut self.exchanges[at];
         if !std::mem::replace(&mut exchange.queued, true) {
@@ -289,7 +289,7 @@ impl Initiator {
         }
     }
 
-    /// Tells how a command ended, once.
+    /// Reports the outcome of a command, once.
     fn report(&mut self, at: ExchangeIndex, outcome: Outcome, response: Option<&FcpResponse<'_>>) {
         let exchange = &mut self.exchanges[at];
         if std::mem::replace(&mut exchange.reported, true) {
@@ -307,7 +307,7 @@ impl Initiator {
         };
         if let Some(response) = response {
             completed.status = response.status;
-            // No command leaves more than all of its data.
+            // The residual of a command is at most all of its data.
             completed.residual = response.residual.max(-i64::from(exchange.length));
             for (to, from) in completed.sense.iter_mut().zip(response.sense) {
                 *to = *from;
@@ -328,24 +328,24 @@ impl Initiator {
         self.completed.push_back(completed);
     }
 
-    /// The exchange is over without an answer: its name rests, since frames of it may be on their way.
+    /// Ends an exchange without an answer: its OX_ID rests, since frames of it may be under way.
     fn fail(&mut self, at: ExchangeIndex, outcome: Outcome, qualifier: Option<RxId>) {
         self.report(at, outcome, None);
         self.rest(at, qualifier);
         self.vacate(at);
     }
 
-    /// The exchange is over, and the target knows it: its name is free at once.
+    /// Ends an exchange whose end the target knows: its OX_ID is free at once.
     fn close(&mut self, at: ExchangeIndex) {
         self.ids.release(self.exchanges[at].ox_id);
         self.vacate(at);
     }
 
-    /// The name of an exchange is not used for R_A_TOV; then RRQ is sent if there is a recovery qualifier, for the
-    /// exchange that the target calls so (FC-FS-3, recovery qualifier).
+    /// Puts the OX_ID of an exchange to rest for R_A_TOV; then RRQ is sent if there is a recovery qualifier, with this
+    /// RX_ID of the target (FC-FS-3, recovery qualifier).
     fn rest(&mut self, at: ExchangeIndex, qualifier: Option<RxId>) {
         let exchange = &self.exchanges[at];
-        // A command that was never sent leaves nothing on its way.
+        // A command that was never sent has no frames under way.
         if exchange.wants & want::COMMAND != 0 {
             self.ids.release(exchange.ox_id);
             return;

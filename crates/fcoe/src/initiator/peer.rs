@@ -11,17 +11,17 @@ const TASK_SET_FULL: u8 = 0x28;
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) peer: Peer,
-    /// Commands at once, at most: what TASK SET FULL and GOOD say of its queue.
+    /// Present limit of commands at once, adapted to TASK SET FULL and GOOD.
     pub(super) depth: u16,
-    /// And ever.
+    /// Upper bound of `depth`.
     limit: u16,
-    /// Commands whose outcome has not been told.
+    /// Commands whose outcome has not been reported.
     pub(super) outstanding: u16,
     /// GOODs since the depth last changed.
     good: u16,
     /// It answers REC.
     pub(super) answers_rec: bool,
-    /// That it should log out has been said.
+    /// The recommendation to log out was reported.
     pub(super) hinted: bool,
     pub(super) counters: InitiatorCounters,
 }
@@ -40,8 +40,8 @@ impl Target {
         }
     }
 
-    /// Nanoseconds without progress after which the target is asked what it has: E_D_TOV and a second, REC_TOV (FCP-4,
-    /// clause 11).
+    /// REC_TOV: nanoseconds without progress after which the target is asked for its status: E_D_TOV and a second
+    /// (FCP-4, clause 11).
     pub(super) fn rec_tov(&self) -> u64 {
         self.peer.e_d_tov.saturating_add(1_000_000_000)
     }
@@ -51,8 +51,9 @@ impl Target {
         self.peer.r_a_tov.saturating_mul(2)
     }
 
-    /// A status has come, and the command is no longer outstanding: what it says about the target's queue. Full, the depth
-    /// is what it holds now (SAM-5, clause 5.3.1: TASK SET FULL); it grows by one for each depth of commands that went well.
+    /// Adapts the queue depth to the status of a command, which is no longer outstanding. On TASK SET FULL, the depth
+    /// becomes the number of outstanding commands (SAM-5, clause 5.3.1); it grows by one after as many successful
+    /// commands as the depth.
     pub(super) fn learn(&mut self, status: u8) {
         match status {
             TASK_SET_FULL | BUSY => {

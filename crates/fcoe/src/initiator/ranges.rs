@@ -1,6 +1,6 @@
-//! Which bytes of an I/O's data have been seen.
+//! Bytes of an I/O's data that have been received or requested.
 
-/// Pieces that may lie beyond a hole at once. A path that reorders more than so much has lost something.
+/// Most pieces beyond a hole at once. A path that reorders more than this has lost a frame.
 const PIECES: usize = 6;
 
 /// Bytes from 0 on without a hole, and a few pieces beyond.
@@ -11,21 +11,21 @@ pub(super) struct Ranges {
     beyond: [(u32, u32); PIECES],
 }
 
-/// What a piece is to those that were there.
+/// Relation of a new piece to the earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// None of it was there.
+    /// None of it was present.
     New,
-    /// All of it was there.
+    /// All of it was present.
     Known,
-    /// A part of it was there.
+    /// A part of it was present.
     Overlap,
-    /// It was not there, and there is no place to note it.
+    /// It was not present, and there is no room to record it.
     Scattered,
 }
 
 impl Ranges {
-    /// The first byte that is missing.
+    /// Offset of the first missing byte.
     pub(super) fn end(&self) -> u32 {
         self.end
     }
@@ -35,13 +35,13 @@ impl Ranges {
         self.count == 0
     }
 
-    /// Forgets all from `end` on.
+    /// Forgets all bytes from `end` on.
     pub(super) fn truncate(&mut self, end: u32) {
         self.end = self.end.min(end);
         self.count = 0;
     }
 
-    /// Notes the bytes from `start` to before `end`, unless some were there.
+    /// Records the bytes from `start` to before `end`, unless some were present.
     pub(super) fn insert(&mut self, start: u32, end: u32) -> Piece {
         if start == self.end && self.count == 0 {
             self.end = end.max(start);
@@ -78,7 +78,7 @@ impl Ranges {
         Piece::New
     }
 
-    /// Pieces that touch become one.
+    /// Joins pieces that touch.
     fn join(&mut self) {
         let mut at = 0;
         while at < usize::from(self.count) {

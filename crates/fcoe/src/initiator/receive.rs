@@ -7,8 +7,8 @@ use crate::{Peer, Transmit};
 use linerate_wire::{FcHeader, FcType, FcoeFrame, FcpResponse, FcpTransferReady, OxId, RxId, f_ctl, fcp_code, r_ctl};
 
 impl Initiator {
-    /// Takes a frame of a target: of FCP, a reply to a link service request of ours, or a basic link service. Its CRC is
-    /// right, and it came from the peer. What fits nothing is dropped and counted.
+    /// Processes a frame of a target: FCP, a reply to a link service request of ours, or a basic link service. Its CRC
+    /// was checked, and it came from the peer. A frame that matches no exchange is dropped and counted.
     pub fn handle(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>, out: &mut impl Transmit) {
         self.now = now;
         let header = frame.header();
@@ -39,7 +39,7 @@ impl Initiator {
         }
     }
 
-    /// The exchange that a frame of its responder belongs to. Its first frame tells what the responder calls it.
+    /// Exchange of a responder's frame. Its first frame gives the responder's RX_ID.
     pub(super) fn find(&mut self, peer: &Peer, header: &FcHeader) -> Option<ExchangeIndex> {
         let mut sooner = false;
         let found = self.ids.place(header.ox_id).filter(|&at| {
@@ -53,7 +53,7 @@ impl Initiator {
             fits
         });
         if let Some(at) = found.filter(|_| sooner) {
-            // There is less patience with a target that can be asked by that name.
+            // The time-out is shorter for a target that can be asked with its RX_ID.
             self.schedule(at);
         }
         if found.is_none() {
@@ -62,7 +62,7 @@ impl Initiator {
         found
     }
 
-    /// The target has done something: nothing is lost so far.
+    /// Records progress of the target: no loss so far.
     fn progressed(&mut self, at: ExchangeIndex) {
         let exchange = &mut self.exchanges[at];
         exchange.progress = self.now;
@@ -75,8 +75,8 @@ impl Initiator {
         }
     }
 
-    /// FCP_XFER_RDY (FCP-4, clause 9.3): the target is ready for a part of the data. It has given the sequence initiative
-    /// to us with it, so that it does not ask again before that part has gone.
+    /// FCP_XFER_RDY (FCP-4, clause 9.3): the target is ready for a part of the data. It transfers the sequence
+    /// initiative to us, so it sends no other before that part was sent.
     fn transfer_ready(&mut self, peer: &Peer, frame: &FcoeFrame<'_>) {
         let Some(at) = self.find(peer, frame.header()) else { return };
         let exchange = &mut self.exchanges[at];
@@ -111,7 +111,7 @@ impl Initiator {
         self.queue(at);
     }
 
-    /// FCP_DATA (FCP-4, clause 9.4): placed where its relative offset says, if nothing speaks against it.
+    /// FCP_DATA (FCP-4, clause 9.4): stored at its relative offset, if it is consistent.
     fn data(&mut self, peer: &Peer, frame: &FcoeFrame<'_>) {
         let (header, payload) = (frame.header(), frame.payload());
         let Some(at) = self.find(peer, header) else { return };
@@ -168,8 +168,8 @@ impl Initiator {
         }
     }
 
-    /// FCP_RSP (FCP-4, clause 9.5): the command is done. GOOD is believed only when exactly the data has moved that it
-    /// says has.
+    /// FCP_RSP (FCP-4, clause 9.5): the command is done. GOOD is accepted only when exactly the stated amount of data
+    /// was transferred.
     fn response(&mut self, peer: &Peer, frame: &FcoeFrame<'_>) {
         let Some(at) = self.find(peer, frame.header()) else { return };
         let Ok(response) = FcpResponse::parse(frame.payload()) else {
@@ -198,8 +198,8 @@ impl Initiator {
             self.answered(at, Outcome::Response, &response);
             return;
         }
-        // Data in that is missing may come yet, if frames have overtaken each other. Data out that has not gone was not
-        // written: whatever this GOOD is of, it is not this command's.
+        // Missing data in may still come, if frames have overtaken each other. Data out that was not sent was not
+        // written: this GOOD belongs to another command.
         if exchange.direction == Direction::In && exchange.held.is_none() {
             let confirm = response.confirm && peer.confirm;
             exchange.held = Some(Held { since: self.now, under, residual: response.residual, confirm });
@@ -209,7 +209,7 @@ impl Initiator {
         self.count(peer.id).short += 1;
     }
 
-    /// The target has answered: tells it, and confirms it if asked to (FCP-4, clause 9.6).
+    /// Reports the target's answer, and confirms it if requested (FCP-4, clause 9.6).
     fn answered(&mut self, at: ExchangeIndex, outcome: Outcome, response: &FcpResponse<'_>) {
         self.report(at, outcome, Some(response));
         let exchange = &mut self.exchanges[at];
@@ -219,7 +219,7 @@ impl Initiator {
                 target.peer.confirm && response.confirm
             });
         if matches!(exchange.phase, Phase::Aborting(_)) && exchange.wants & want::ABTS == 0 {
-            // Its BA_ACC is on the way.
+            // Its BA_ACC is under way.
             self.rest(at, None);
             self.vacate(at);
         } else if confirms {
@@ -232,8 +232,7 @@ impl Initiator {
         }
     }
 
-    /// The unit of a reset has no more commands of the time before: what it was sent since is not answered (SAM-5, clause
-    /// 5.3.4).
+    /// Ends the earlier commands of a unit that was reset: they are not answered (SAM-5, clause 5.3.4).
     fn was_reset(&mut self, reset: ExchangeIndex) {
         let Exchange { peer, lun, started, .. } = self.exchanges[reset];
         for at in self.exchanges.indices() {

@@ -1,8 +1,8 @@
-//! Recovery of lost frames: class 3 says nothing about it (FCP-4, clause 12).
+//! Recovery of lost frames, which class 3 does not report (FCP-4, clause 12).
 //!
-//! Without progress for REC_TOV the target is asked what it has (REC). What it says decides: wait, ask for the sequence
-//! again (SRR, where both can), abort and send the command again, or send it again at once because the target does not
-//! know it. A command that is sent again has another name, and the old name rests.
+//! Without progress for REC_TOV the target is asked for its status (REC). Its answer decides: wait, ask for the
+//! sequence again (SRR, where both support it), abort and send the command again, or send it again at once because the
+//! target does not know it. A command that is sent again has another OX_ID, and the old one rests.
 
 use super::exchange::{After, Direction, Exchange, ExchangeIndex, Phase, want};
 use super::ids::{Resting, Service};
@@ -14,33 +14,33 @@ use linerate_wire::{
     LsRjtRepr, OxId, RecAccRepr, RxId, e_stat, els_explanation, els_reason, f_ctl, r_ctl,
 };
 
-/// Nanoseconds that missing data may come after the status that it belongs before.
+/// Nanoseconds for which missing data may come after its status.
 const REORDER: u64 = 10_000_000;
-/// Pause before a command whose data was lost twice is sent again. Who loses frames for want of room goes on losing them
-/// while all is asked for again at once, so each pause is twice as long as the one before, and no command's is its
-/// neighbour's.
+/// Pause before a command whose data was lost twice is sent again. A path that drops frames for lack of room continues
+/// to do so while all are requested again at once, so each pause is twice as long as the one before, and differs from
+/// those of other commands.
 const PAUSE: u64 = 150_000_000;
 /// RECs without a reply after which the command is aborted.
 const SILENT_RECS: u8 = 3;
 /// ABTSs without a reply after which the exchange is given up.
 const SILENT_ABORTS: u8 = 2;
 
-/// Verdict on REC's answer.
+/// Decision after the answer to REC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Wait,
     Resend,
     Abort,
-    /// SRR for the unit with this R_CTL from this byte on; an abort where the peer cannot.
+    /// Send SRR for the unit with this R_CTL from this byte on; abort if the peer does not support it.
     Retransmit(u8, u32),
 }
 
-/// What to do about an exchange that the target has, and that has not progressed for REC_TOV (FCP-4, clause 12.4.1, and
+/// Decision about an exchange that the target has, and that has not progressed for REC_TOV (FCP-4, clause 12.4.1, and
 /// the diagrams of annex C).
 fn verdict(exchange: &Exchange, answer: &RecAccRepr, retry: bool, now: u64) -> Verdict {
     let seen = exchange.ranges.end();
     if answer.status & e_stat::COMPLETE != 0 {
-        // It is done, and what it sent was lost.
+        // The target has finished, and its frames were lost.
         let ended = answer.status & e_stat::ABNORMAL == 0;
         return match exchange.direction {
             _ if !retry || !ended => Verdict::Resend,
@@ -49,7 +49,7 @@ fn verdict(exchange: &Exchange, answer: &RecAccRepr, retry: bool, now: u64) -> V
         };
     }
     if answer.status & e_stat::SEQUENCE_INITIATIVE == 0 {
-        // It waits for us, and we for it: what it sent, or the end of what we sent, was lost.
+        // Each side waits for the other: frames of the target, or the end of our data, were lost.
         return match exchange.direction {
             Direction::Out => Verdict::Retransmit(r_ctl::DATA_DESCRIPTOR, answer.transferred.min(seen)),
             Direction::In if answer.transferred > seen => Verdict::Retransmit(r_ctl::DATA, seen),
@@ -61,8 +61,8 @@ fn verdict(exchange: &Exchange, answer: &RecAccRepr, retry: bool, now: u64) -> V
             return Verdict::Retransmit(r_ctl::DATA_DESCRIPTOR, answer.transferred);
         }
         // A target that does not count bytes (Linux's) may lack some and not know it. It is either slow or waits in
-        // vain: of the time that the command had left when it was sent, half is for the first, half for the second, in
-        // which it may be lost again.
+        // vain: half of the time that the command had left when it was sent is for the first case, half for the second,
+        // in which it may be lost again.
         let half = exchange.deadline.saturating_sub(exchange.attempted) / 2;
         if answer.transferred == 0 && now.saturating_sub(exchange.attempted) >= half {
             return Verdict::Abort;
@@ -72,8 +72,8 @@ fn verdict(exchange: &Exchange, answer: &RecAccRepr, retry: bool, now: u64) -> V
 }
 
 impl Initiator {
-    /// What a peer that asks (REC) is told about an exchange of ours with it; `None`: LS_RJT, invalid OX_ID-RX_ID
-    /// combination (FC-LS-3, clause 4.2.29).
+    /// Status of an exchange of ours for a peer that asks (REC); `None`: LS_RJT, invalid OX_ID-RX_ID combination
+    /// (FC-LS-3, clause 4.2.29).
     #[must_use]
     pub fn exchange_status(&self, peer: PeerId, ox_id: OxId, rx_id: RxId) -> Option<ExchangeStatus> {
         let exchange = &self.exchanges[self.ids.place(ox_id)?];
@@ -86,7 +86,7 @@ impl Initiator {
         })
     }
 
-    /// The exchange's time may have come.
+    /// Handles the timers of an exchange.
     pub(super) fn look(&mut self, at: ExchangeIndex) {
         let now = self.now;
         let exchange = &mut self.exchanges[at];
@@ -117,7 +117,7 @@ impl Initiator {
                         self.lacks_data(at);
                     }
                 } else if exchange.wants & (want::COMMAND | want::DATA) != 0 {
-                    // There is no room for ours: that is not the target's fault.
+                    // There is no room for our frames: that is not the target's fault.
                     exchange.progress = now;
                 } else if quiet >= exchange.patience(rec_tov) && target.answers_rec {
                     self.ask(at);
@@ -137,7 +137,7 @@ impl Initiator {
         self.schedule(at);
     }
 
-    /// Sets when to look at the exchange again.
+    /// Sets the time at which the exchange is to be looked at again.
     pub(super) fn schedule(&mut self, at: ExchangeIndex) {
         let exchange = &self.exchanges[at];
         let Some(target) = self.targets.get(usize::from(exchange.peer.index)).and_then(Option::as_deref) else {
@@ -171,7 +171,7 @@ impl Initiator {
         self.queue(at);
     }
 
-    /// Sends SRR where the peer has it (FCP-4, clause 12.4.1), and aborts elsewhere.
+    /// Sends SRR if the peer supports it (FCP-4, clause 12.4.1), otherwise aborts.
     fn request(&mut self, at: ExchangeIndex, r_ctl: u8, offset: u32) {
         let exchange = &mut self.exchanges[at];
         let index = usize::from(exchange.peer.index);
@@ -191,11 +191,11 @@ impl Initiator {
         self.schedule(at);
     }
 
-    /// GOOD came, and not all of its data.
+    /// Handles GOOD without all of its data.
     fn lacks_data(&mut self, at: ExchangeIndex) {
         let exchange = &self.exchanges[at];
         match exchange.held {
-            // The target waits for FCP_CONF, and so can be asked.
+            // The target waits for FCP_CONF, and so can still be asked.
             Some(held) if held.confirm => self.request(at, r_ctl::DATA, exchange.ranges.end()),
             _ => {
                 let doubled = exchange.attempts.checked_sub(1).map(|again| again.min(8));
@@ -205,8 +205,8 @@ impl Initiator {
         }
     }
 
-    /// The command has taken too long. Data in cannot come to the buffer any more, so that it is handed up at once; data
-    /// out may still be written, until the target has answered ABTS.
+    /// Ends a command that has taken too long. Data in can no longer come into the buffer, so a read is reported at
+    /// once; data out may still be written, until the target has answered ABTS.
     fn time_out(&mut self, at: ExchangeIndex) {
         let exchange = &self.exchanges[at];
         let (peer, out, unsent) =
@@ -236,8 +236,8 @@ impl Initiator {
         self.schedule(at);
     }
 
-    /// Nothing came for an ABTS: it is sent once more, then the exchange is given up and the peer should log out (FCP-4,
-    /// clause 12.3).
+    /// Handles an unanswered ABTS: it is repeated once, then the exchange is given up and a logout of the peer is
+    /// recommended (FCP-4, clause 12.3).
     fn abort_unanswered(&mut self, at: ExchangeIndex, after: After) {
         let exchange = &mut self.exchanges[at];
         exchange.silent += 1;
@@ -261,7 +261,7 @@ impl Initiator {
         self.fail(at, outcome, None);
     }
 
-    /// BA_ACC or BA_RJT: the target has nothing of the exchange any more (FCP-4, clause 12.3).
+    /// Processes BA_ACC or BA_RJT: the target has released the exchange (FCP-4, clause 12.3).
     pub(super) fn aborted(&mut self, peer: &Peer, frame: &FcoeFrame<'_>) {
         let header = frame.header();
         let Some(at) = self.find(peer, header) else { return };
@@ -289,7 +289,7 @@ impl Initiator {
         self.ended(at, after, qualifier);
     }
 
-    /// The target has let the exchange go.
+    /// Continues after the target has released the exchange.
     fn ended(&mut self, at: ExchangeIndex, after: After, qualifier: Option<RxId>) {
         match after {
             After::Resend => self.resend(at, qualifier, 0),
@@ -297,8 +297,8 @@ impl Initiator {
         }
     }
 
-    /// Sends the command again under another name after a pause, unless its time has passed, that was done too often, or
-    /// does harm.
+    /// Sends the command again with another OX_ID after a pause, unless its time is over, it was repeated too often, or
+    /// a repetition does harm.
     fn resend(&mut self, at: ExchangeIndex, qualifier: Option<RxId>, pause: u64) {
         let exchange = &self.exchanges[at];
         let peer = exchange.peer;
@@ -335,7 +335,7 @@ impl Initiator {
         self.schedule(at);
     }
 
-    /// A reply to REC, SRR or RRQ.
+    /// Processes a reply to REC, SRR or RRQ.
     pub(super) fn reply(&mut self, peer: &Peer, frame: &FcoeFrame<'_>) {
         let header = frame.header();
         let service = if header.from_responder() { self.services.answered(peer.id, header.ox_id) } else { None };
@@ -374,7 +374,7 @@ impl Initiator {
             Ok(ElsReply::Reject(LsRjtRepr {
                 reason: els_reason::NOT_SUPPORTED | els_reason::INVALID_COMMAND, ..
             })) => {
-                // From now on nothing but the command's time ends the wait.
+                // From now on only the command's time limit ends the wait.
                 if let Some(target) = self.targets.get_mut(usize::from(peer.id.index)).and_then(Option::as_mut) {
                     target.answers_rec = false;
                 }
@@ -387,7 +387,7 @@ impl Initiator {
             })) => Verdict::Resend,
             Ok(ElsReply::Reject(_)) => Verdict::Wait,
             Ok(ElsReply::Accept(_)) | Err(_) => {
-                // As if nothing had come: the phase does not change.
+                // The reply is ignored: the phase does not change.
                 self.count(peer.id).malformed += 1;
                 return;
             }
@@ -422,7 +422,8 @@ impl Initiator {
         }
     }
 
-    /// ABTS of a target for an exchange of ours (FC-FS-3, clause 16.3.2): it has let it go, and the command is sent again.
+    /// Answers ABTS of a target for an exchange of ours (FC-FS-3, clause 16.3.2): it has released it, and the command
+    /// is sent again.
     pub(super) fn answer_abort(&mut self, peer: &Peer, abort: &FcHeader, out: &mut impl Transmit) {
         let found = self.find(peer, abort);
         let f_ctl = f_ctl::LAST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE;
@@ -443,7 +444,7 @@ impl Initiator {
             low_seq_cnt: 0,
             high_seq_cnt: u16::MAX,
         };
-        // Without room for it the target asks again.
+        // Without room for the answer the target asks again.
         if send_one(peer, reply(r_ctl::BLS_BA_ACC), &accept.octets(), out) {
             let after = match self.exchanges[at].phase {
                 Phase::Aborting(after) => after,
@@ -454,8 +455,8 @@ impl Initiator {
         }
     }
 
-    /// Sends RRQ for names that have rested and have a recovery qualifier (FC-LS-3, clause 4.2.16); the others, and those
-    /// whose RRQ has had its time, are free.
+    /// Sends RRQ for identifiers that have rested and have a recovery qualifier (FC-LS-3, clause 4.2.16); the others,
+    /// and those whose RRQ has timed out, become free.
     pub(super) fn reinstate(&mut self, out: &mut impl Transmit) {
         while let Some(resting) = self.ids.rested(self.now) {
             let Some((id, rx_id)) = resting.qualifier else {

@@ -1,4 +1,4 @@
-//! Which disks a target has.
+//! Search for the disks of a target.
 
 use super::command::{Command, Completed, Data, Outcome};
 use super::disk::{FoundLun, command};
@@ -11,55 +11,55 @@ use linerate_wire::scsi::{
 use std::collections::VecDeque;
 use thiserror::Error;
 
-/// Nanoseconds for each command.
+/// Time limit of each command, in nanoseconds.
 const TIMEOUT: u64 = 15_000_000_000;
-/// Number of times that a command is given again that the unit answers with UNIT ATTENTION, NOT READY or BUSY.
+/// Most attempts of a command that the unit answers with UNIT ATTENTION, NOT READY or BUSY.
 const TRIES: u8 = 12;
-/// Nanoseconds between tries with a unit that is not ready or busy.
+/// Nanoseconds between attempts with a unit that is not ready or busy.
 const PAUSE: u64 = 500_000_000;
-/// LUNs that are looked at, at most.
+/// Most LUNs that are examined.
 const LUNS: u32 = 4096;
-/// Bytes of data in that a command of the scan asks for, but for the list of LUNs.
+/// Allocation length of the scan's commands, except for the list of LUNs.
 const ALLOCATION: u8 = 252;
 
-/// Why a target could not be scanned.
+/// Reason that a target could not be scanned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ScanError {
-    /// It was lost.
+    /// The target was lost.
     #[error("the target was lost during the scan: scan again after its next login")]
     Lost,
-    /// It does not say which LUNs it has.
+    /// The target does not report its LUNs.
     #[error("the target does not answer REPORT LUNS: look at its log, and whether it lets this initiator in")]
     NoLuns,
 }
 
-/// A LUN that was not taken, and why.
+/// A LUN that was skipped, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Skipped {
-    /// Which.
+    /// The LUN.
     pub lun: Lun,
-    /// Why: "not a disk", "not ready".
+    /// Reason: "not a disk", "not ready".
     pub why: &'static str,
 }
 
 /// Finds the disks of a target, one command after another: REPORT LUNS, then for each LUN INQUIRY with its pages, TEST UNIT
 /// READY, READ CAPACITY and MODE SENSE.
 ///
-/// Its owner submits what [`LunScan::command`] gives to an [`Initiator`](super::Initiator), and hands back what completes
-/// with its tag, until [`LunScan::result`].
+/// The owner submits the commands of [`LunScan::command`] to an [`Initiator`](super::Initiator), and returns the
+/// completions with its tag, until [`LunScan::result`] has a value.
 #[derive(Debug)]
 pub struct LunScan {
     tag: Tag,
     step: Step,
-    /// Number of times that the step was tried.
+    /// Number of attempts of the present step.
     tries: u8,
-    /// Bytes for the list of LUNs.
+    /// Allocation length for the list of LUNs.
     list: u32,
     waits: bool,
-    /// No command is given before.
+    /// Time before which no command is given.
     not_before: u64,
     luns: VecDeque<Lun>,
-    /// The one that is looked at.
+    /// The LUN being examined.
     current: Option<FoundLun>,
     pages: Pages,
     found: Vec<FoundLun>,
@@ -67,7 +67,7 @@ pub struct LunScan {
     error: Option<ScanError>,
 }
 
-/// Pages of vital product data that the unit has, of those that are looked at.
+/// Pages of vital product data that the unit has, among those that the scan reads.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pages {
     serial: bool,
@@ -92,7 +92,7 @@ enum Step {
 }
 
 impl LunScan {
-    /// A scan whose commands have this tag.
+    /// Scan whose commands have this tag.
     #[must_use]
     pub fn new(tag: Tag) -> Self {
         Self {
@@ -142,7 +142,7 @@ impl LunScan {
         (!self.waits && self.not_before > 0 && self.step != Step::Done).then_some(self.not_before)
     }
 
-    /// Takes what has become of a command of the scan.
+    /// Processes the completion of a command of the scan.
     pub fn completed(&mut self, now: u64, completed: &Completed) {
         if !std::mem::replace(&mut self.waits, false) {
             return;
@@ -165,7 +165,8 @@ impl LunScan {
         let key = Sense::parse(completed.sense()).map(|sense| sense.key);
         let told = matches!(key, Ok(SenseKey::UNIT_ATTENTION | SenseKey::ABORTED_COMMAND));
         let soon = matches!(key, Ok(SenseKey::NOT_READY));
-        // CHECK CONDITION: what is over once it was told, and what may be over soon, as any other status may.
+        // CHECK CONDITION: conditions that end when reported, and those that may end soon, are retried, as any other
+        // status is.
         let passes = completed.outcome == Outcome::Response && (completed.status != 2 || told || soon);
         if passes && self.tries < TRIES {
             if !told {
@@ -177,7 +178,7 @@ impl LunScan {
         self.bad();
     }
 
-    /// What was found, at the end; the scan is over with it.
+    /// Disks found; None until the end of the scan. The list is returned once.
     ///
     /// # Errors
     ///
@@ -189,13 +190,13 @@ impl LunScan {
         Some(self.error.map_or_else(|| Ok(std::mem::take(&mut self.found)), Err))
     }
 
-    /// LUNs that are no disks, or not ready.
+    /// LUNs that are not disks, or not ready.
     #[must_use]
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
     }
 
-    /// The step's command went well.
+    /// Continues after a successful command.
     fn good(&mut self, octets: &[u8]) {
         match self.step {
             Step::Luns => self.listed(octets),
@@ -243,7 +244,7 @@ impl LunScan {
         }
     }
 
-    /// The step's command failed.
+    /// Continues after a failed command.
     fn bad(&mut self) {
         match self.step {
             Step::Luns => self.fail(ScanError::NoLuns),
@@ -255,7 +256,7 @@ impl LunScan {
             Step::Capacity10 => self.skip("its capacity cannot be read"),
             Step::Mode6 => self.step = Step::Mode10,
             Step::Mode10 => {
-                // Whatever is written may lie in a cache.
+                // Assume a write cache, if the unit does not tell.
                 if let Some(current) = &mut self.current {
                     current.write_cache = true;
                 }
@@ -269,7 +270,7 @@ impl LunScan {
         let Ok((luns, len)) = parse_luns(octets) else { return self.fail(ScanError::NoLuns) };
         let whole = len.saturating_add(8).min(8 + 8 * LUNS);
         if whole > self.list {
-            // There are more than there was place for.
+            // There are more LUNs than the buffer had room for.
             self.list = whole;
             return;
         }
@@ -296,7 +297,7 @@ impl LunScan {
         }
     }
 
-    /// The next page that the unit has, or what follows them.
+    /// Moves to the next page that the unit has, or to the step after the pages.
     fn next_page(&mut self) {
         let pages = &mut self.pages;
         let wanted = [
@@ -354,7 +355,7 @@ impl LunScan {
     }
 }
 
-/// A LUN of which nothing but its number is known.
+/// A LUN of which only the number is known.
 fn unknown(lun: Lun) -> FoundLun {
     FoundLun {
         lun,
@@ -433,7 +434,7 @@ fn take_page(current: &mut FoundLun, page: &VpdPage<'_>) {
     }
 }
 
-/// Bytes of ASCII without the spaces around them; what is not to be printed becomes a question mark.
+/// ASCII text without surrounding spaces; unprintable characters become question marks.
 fn text(octets: &[u8]) -> String {
     let printed: String = octets
         .iter()

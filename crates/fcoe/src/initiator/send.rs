@@ -1,4 +1,4 @@
-//! Transmission: each exchange in its turn, as there is room.
+//! Transmission: each exchange in turn, as there is room.
 
 use super::Initiator;
 use super::exchange::{Direction, Exchange, ExchangeIndex, Phase, want};
@@ -9,12 +9,12 @@ use linerate_wire::{
     r_ctl,
 };
 
-/// A sequence that begins an exchange and gives the initiative away: a command, a link service request.
+/// F_CTL of a sequence that begins an exchange and transfers the initiative: a command, a link service request.
 const REQUEST: u32 = f_ctl::FIRST_SEQUENCE | f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE;
-/// A sequence in the midst of one.
+/// F_CTL of a later sequence that transfers the initiative.
 const PASS: u32 = f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE;
 
-/// Bytes of data out in a frame: a multiple of 512 if possible, so that no frame parts a block of a peer that checks
+/// Bytes of data out in a frame: a multiple of 512 if possible, so that no frame splits a block for a peer that checks
 /// blocks.
 fn data_payload(max_payload: usize) -> usize {
     match max_payload / 512 * 512 {
@@ -23,7 +23,7 @@ fn data_payload(max_payload: usize) -> usize {
     }
 }
 
-/// The header of a frame of ours.
+/// Header of a frame of ours.
 pub(super) fn header(peer: &Peer, r_ctl: u8, fc_type: FcType, f_ctl: u32, ox_id: OxId, rx_id: RxId) -> FcHeader {
     FcHeader {
         r_ctl,
@@ -49,7 +49,7 @@ pub(super) fn send_one(peer: &Peer, header: FcHeader, payload: &[u8], out: &mut 
 }
 
 impl Initiator {
-    /// Sends for those that wait, the first first.
+    /// Sends frames of the waiting exchanges, in order.
     pub(super) fn pump(&mut self, out: &mut impl Transmit) {
         while let Some(&at) = self.ready.front() {
             if self.exchanges[at].wants != 0 && !self.send(at, out) {
@@ -60,7 +60,7 @@ impl Initiator {
         }
     }
 
-    /// Sends all that the exchange wants; false when there is no more room.
+    /// Sends all frames that the exchange wants; false when there is no more room.
     fn send(&mut self, at: ExchangeIndex, out: &mut impl Transmit) -> bool {
         let now = self.now;
         let exchange = &mut self.exchanges[at];
@@ -123,7 +123,7 @@ impl Initiator {
             if !send_one(peer, FcHeader { seq_id: exchange.next_seq_id(), ..header }, &[], out) {
                 return false;
             }
-            // Its reply is awaited from when it was wanted: no want of room makes a command outlive its time.
+            // The time for its reply runs from when it was wanted: lack of room must not extend a command's time.
             exchange.wants &= !want::ABTS;
             counters.abts += 1;
         }

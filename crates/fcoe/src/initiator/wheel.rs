@@ -1,19 +1,19 @@
-//! Time at which which exchange is looked at next.
+//! Timer wheel: the time at which each exchange is looked at next.
 
 use super::exchange::ExchangeIndex;
 use crate::indexed::TableIndex;
 
-/// Log2 of a tick's nanoseconds: 17 ms.
+/// Log2 of the nanoseconds of a tick: 17 ms.
 const TICK: u32 = 24;
-/// Ticks ahead that are told apart: 4.3 s. What is due later is looked at once in between.
+/// Ticks covered by the wheel: 4.3 s. A later time is looked at once per turn in between.
 const BUCKETS: usize = 256;
 const NONE: u16 = u16::MAX;
 
-/// One time for each exchange of a table: set, taken away and found in constant time.
+/// One time for each exchange of a table: set, cancelled and found in constant time.
 #[derive(Debug)]
 pub(super) struct Wheel {
     heads: [u16; BUCKETS],
-    /// Which buckets hold something.
+    /// Bit set of the non-empty buckets.
     occupied: [u64; BUCKETS / 64],
     links: Vec<Link>,
     /// Ticks up to this one have passed.
@@ -29,13 +29,13 @@ struct Link {
 }
 
 impl Wheel {
-    /// For exchanges from 0 to `count - 1`.
+    /// Wheel for exchanges from 0 to `count - 1`.
     pub(super) fn new(count: u16) -> Self {
         let link = Link { next: NONE, prev: NONE, bucket: NONE };
         Self { heads: [NONE; BUCKETS], occupied: [0; BUCKETS / 64], links: vec![link; usize::from(count)], tick: 0 }
     }
 
-    /// Sets the exchange's time: [`Wheel::pop`] hands it out after `due`, or earlier when that is far away.
+    /// Sets the exchange's time: [`Wheel::pop`] returns it after `due`, or earlier when that is far away.
     pub(super) fn set(&mut self, at: ExchangeIndex, due: u64) {
         let tick = ((due >> TICK) + 1).clamp(self.tick + 1, self.tick + BUCKETS as u64 - 1);
         let number = Self::bucket_number(tick);
@@ -53,7 +53,7 @@ impl Wheel {
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
     }
 
-    /// Takes the exchange's time away.
+    /// Cancels the exchange's time.
     pub(super) fn cancel(&mut self, at: ExchangeIndex) {
         let Link { next, prev, bucket } = self.links[at.number()];
         if bucket == NONE {
@@ -90,7 +90,7 @@ impl Wheel {
         }
     }
 
-    /// Time at which [`Wheel::pop`] will have something.
+    /// Time at which [`Wheel::pop`] may return an exchange.
     pub(super) fn next(&self) -> Option<u64> {
         if self.heads[Self::bucket(self.tick)] != NONE {
             return Some(self.tick << TICK);

@@ -1,4 +1,4 @@
-//! Requests of others: which are done, which are not, and why.
+//! Answers to received requests: acceptance, rejection, and its reason.
 
 use super::ask::{objection, process};
 use super::logins::PLOGI_TIME;
@@ -17,11 +17,11 @@ const BAD_NAME: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::PORT_NAM
 const BAD_ORIGINATOR: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::ORIGINATOR);
 const NO_EXCHANGE: (u8, u8) = (els_reason::LOGICAL_ERROR, els_explanation::EXCHANGE);
 
-/// What parsing says of a command that is none of these.
+/// Parse error of an unknown command.
 const UNKNOWN: Error = Error::Malformed("els", "command");
 
 impl Logins {
-    /// A request came.
+    /// Answers a request.
     pub(super) fn answer(&mut self, now: u64, way: ReplyPath, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
         self.counters.requests += 1;
         let request = match ElsRequest::parse(payload) {
@@ -56,7 +56,7 @@ impl Logins {
         }
     }
 
-    /// An ABTS came that is about no exchange of FCP: ours are answered at once, so there is nothing to abort (FC-FS-3,
+    /// Answers an ABTS for no exchange of FCP: our replies are immediate, so there is nothing to abort (FC-FS-3,
     /// BA_RJT).
     pub(super) fn answer_abort(&mut self, way: ReplyPath, header: &FcHeader, ways: &mut impl Ways) {
         self.counters.rejects_sent += 1;
@@ -65,8 +65,8 @@ impl Logins {
         self.send_back(way, header, (r_ctl::BLS_BA_RJT, FcType::BLS), &reject.octets(), ways);
     }
 
-    /// A request of somebody whom discovery does not know, or who is not who he says. Logins are refused; what comes in
-    /// a neighbour's name gets no other reply, as the neighbour might take it for his.
+    /// Answers a request of a port that discovery does not know, or that uses another's identity. Logins are rejected;
+    /// a request in a neighbour's name gets no other reply, as the neighbour might take the reply for its own.
     fn answer_stranger(
         &mut self,
         way: ReplyPath,
@@ -104,12 +104,12 @@ impl Logins {
             return self.reject(way, header, BUSY, ways);
         }
         if state >= State::Prli {
-            // FC-LS-3, FLOGI: a FLOGI ends all sessions. The exchanges end first, then we log in anew.
+            // FC-LS-3, FLOGI: a FLOGI ends all sessions. The exchanges end first, then a new login begins.
             self.reject(way, header, BUSY, ways);
             return self.restart(now, index, SessionEnd::LoginAgain, ways);
         }
         self.accept(way, header, ElsAccept::Login(self.fabric_parameters()), ways);
-        // With our own FLOGI under way its reply decides.
+        // If our own FLOGI is pending, its reply decides.
         if state != State::Flogi {
             self.after_flogi(now, index, PLOGI_TIME, ways);
         }
@@ -131,11 +131,11 @@ impl Logins {
         match entry.state {
             _ if self.closing => return self.reject(way, header, BUSY, ways),
             State::Flogi => return self.reject(way, header, BUSY, ways),
-            // Crossed: the one with the greater name logs in (FC-LS-3, PLOGI), and who sends PLOGI has that.
+            // Crossed PLOGIs: the port with the greater name logs in (FC-LS-3, PLOGI), which is the sender of a PLOGI.
             State::Plogi => return self.reject(way, header, IN_PROGRESS, ways),
             _ => {}
         }
-        // FC-LS-3, PLOGI: a PLOGI ends the session that there was.
+        // FC-LS-3, PLOGI: a PLOGI ends the previous session.
         self.lose(index, SessionEnd::LoginAgain);
         self.accept(way, header, ElsAccept::Login(self.port_parameters()), ways);
         self.after_plogi(now, index, login, ways);
@@ -158,7 +158,7 @@ impl Logins {
         self.reset(index);
     }
 
-    /// A request that only a logged-in N_Port may make.
+    /// Answers a request that only a logged-in N_Port may send.
     fn answer_port(
         &mut self,
         now: u64,
@@ -170,7 +170,7 @@ impl Logins {
     ) {
         let Some(entry) = self.table.entry(index) else { return };
         if entry.state < State::Prli {
-            // Our PLOGI may have been accepted, and the reply be lost or late.
+            // Our PLOGI may have been accepted, with the reply lost or late.
             let soon = entry.state == State::Plogi && request.command() == ElsCommand::PRLI;
             return self.reject(way, header, if soon { BUSY } else { LOGIN_FIRST }, ways);
         }
@@ -189,9 +189,9 @@ impl Logins {
         self.settle(now, index, ways);
     }
 
-    /// FC-LS-3, PRLI; FCP-4, PRLI. Both sides may ask, even at the same time, and both are answered. Where the roles do
-    /// not fit, the request is executed without an image pair, as tcm_fc does for whom it does not know: to any other
-    /// response code Linux sends PLOGI and PRLI at once again, without an end.
+    /// FC-LS-3, PRLI; FCP-4, PRLI. Both sides may send it, even at the same time, and both are answered. Where the
+    /// roles do not fit, the request is executed without an image pair, as tcm_fc does for unknown ports: after any
+    /// other response code Linux repeats PLOGI and PRLI at once, endlessly.
     fn answer_prli(
         &mut self,
         index: NeighbourIndex,
@@ -262,7 +262,7 @@ impl Logins {
         }
     }
 
-    /// FC-LS-3, ADISC: who has another name or address by now is not the one who logged in.
+    /// FC-LS-3, ADISC: a port whose name or address has changed is not the one that logged in.
     fn answer_adisc(
         &mut self,
         index: NeighbourIndex,
@@ -280,7 +280,7 @@ impl Logins {
         self.reset(index);
     }
 
-    /// FC-LS-3, RRQ. What we began and the peer aborted is over here in any case.
+    /// FC-LS-3, RRQ. Exchanges that we began and the peer aborted are over here in any case.
     fn answer_rrq(
         &mut self,
         index: NeighbourIndex,
@@ -331,7 +331,7 @@ impl Logins {
     }
 }
 
-/// True if an exchange was begun by one of the two who talk about it.
+/// True if an exchange was begun by one of the two ports in the header.
 fn is_between(header: &FcHeader, exchange: ExchangeRepr) -> bool {
     [header.s_id, header.d_id].contains(&exchange.originator)
 }

@@ -1,4 +1,4 @@
-//! Our requests: which comes next, and what their replies mean.
+//! Our requests: their sequence, and the evaluation of their replies.
 
 use super::send::LOGIN_FIRST;
 use super::table::{Entry, NeighbourIndex, Process, ReplyPath, State, fits};
@@ -9,11 +9,11 @@ use linerate_wire::{
     els_reason, fcp_service,
 };
 
-/// Time-outs that a peer may have, milliseconds; what is out of these bounds is taken for a mistake.
+/// Valid range of a peer's time-outs in milliseconds; a value outside is taken for a mistake.
 const TIMES: std::ops::RangeInclusive<u64> = 1..=600_000;
 
 impl Logins {
-    /// A reply came.
+    /// Processes a reply.
     pub(super) fn replied(
         &mut self,
         now: u64,
@@ -57,7 +57,7 @@ impl Logins {
         let Some(entry) = self.table.entry_mut(index) else { return };
         match (command, accept) {
             (ElsCommand::FLOGI, ElsAccept::Login(login)) => match objection(entry, &login, false) {
-                // Linux sends PLOGI at once, unless a FLOGI of its own was lost for whose reply it waits.
+                // Linux sends PLOGI at once, unless it waits for the reply to a lost FLOGI of its own.
                 None => self.after_flogi(now, index, E_D_TOV, ways),
                 Some(_) => self.retry_later(now, index, ways),
             },
@@ -102,7 +102,7 @@ impl Logins {
         ways: &mut impl Ways,
     ) {
         match command {
-            // The peer does not know of our PLOGI: its next beacon begins anew.
+            // The peer does not know our PLOGI: its next beacon begins a new login.
             ElsCommand::PRLI if (reject.reason, reject.explanation) == LOGIN_FIRST => {
                 self.lose(index, SessionEnd::Refused);
                 self.reset(index);
@@ -113,8 +113,8 @@ impl Logins {
         }
     }
 
-    /// Both know each other as VN_Ports. The one with the greater name goes on (FC-LS-3, N_Port login without a
-    /// fabric); if it is the other one, `patience` is how long it may take.
+    /// Continues after FLOGI: both know each other as VN_Ports. The one with the greater name sends PLOGI (FC-LS-3,
+    /// N_Port login without a fabric); if that is the neighbour, `patience` is its time limit.
     pub(super) fn after_flogi(&mut self, now: u64, index: NeighbourIndex, patience: u64, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         (entry.retries, entry.pending) = (0, None);
@@ -127,14 +127,14 @@ impl Logins {
         }
     }
 
-    /// Both are logged in as N_Ports.
+    /// Continues after PLOGI: both are logged in as N_Ports.
     pub(super) fn after_plogi(&mut self, now: u64, index: NeighbourIndex, login: &LoginRepr, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         entry.agree_on_payload(self.config.max_payload, login);
         self.process_login(now, index, ways);
     }
 
-    /// Asks for a process login, if the roles fit.
+    /// Sends PRLI, if the roles fit.
     pub(super) fn process_login(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         (entry.retries, entry.pending, entry.wake) = (0, None, None);
@@ -146,7 +146,7 @@ impl Logins {
         self.request(now, index, ElsCommand::PRLI, ways);
     }
 
-    /// Our PRLI is over, with an image pair or without.
+    /// Continues after our PRLI has ended, with an image pair or without.
     pub(super) fn process_done(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         (entry.retries, entry.pending, entry.wake) = (0, None, None);
@@ -156,7 +156,7 @@ impl Logins {
         self.settle(now, index, ways);
     }
 
-    /// Sends what waits until nothing is pending.
+    /// Sends the requests that wait until nothing is pending.
     pub(super) fn settle(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         if entry.pending.is_some() {
@@ -169,12 +169,12 @@ impl Logins {
         }
     }
 
-    /// Brings a session up if an image pair allows it, or says what has changed about it.
+    /// Brings a session up if an image pair allows it, or reports its changes.
     pub(super) fn raise(&mut self, index: NeighbourIndex) {
         let (Some((own, mac)), Some(entry)) = (self.own, self.table.entry(index)) else { return };
         let Some(process) = entry.process else { return };
-        // Targets know an initiator by its PRLI: we send no command before ours is answered, unless we are to take
-        // commands too, which may come at once.
+        // Targets know an initiator by its PRLI: we send no command before ours is answered. If we accept commands too,
+        // the session comes up before, since they may come at once.
         let takes = self.config.role.target && process.role.initiator;
         if entry.state < State::Ready && !takes {
             return;
@@ -221,7 +221,7 @@ impl Logins {
     }
 }
 
-/// Why a neighbour's service parameters are not taken, if they are not: the reason and the explanation (FC-LS-3, LS_RJT
+/// Reason and explanation for rejecting a neighbour's service parameters, or None to accept them (FC-LS-3, LS_RJT
 /// explanations). FLOGI's class parameters have no receive size.
 pub(super) fn objection(entry: &Entry, login: &LoginRepr, of_port: bool) -> Option<(u8, u8)> {
     let short = |size: u16| size < MIN_PAYLOAD;
@@ -239,7 +239,7 @@ pub(super) fn objection(entry: &Entry, login: &LoginRepr, of_port: bool) -> Opti
     Some((els_reason::LOGICAL_ERROR, explanation))
 }
 
-/// What FCP's service parameters say.
+/// Process properties from FCP's service parameters.
 pub(super) fn process(parameters: u32) -> Process {
     let has = |bit| parameters & bit != 0;
     Process {

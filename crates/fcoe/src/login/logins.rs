@@ -1,4 +1,4 @@
-//! The machine's outside: what goes in and comes out.
+//! Interface of the logins: calls, events and timers.
 
 use super::table::{NeighbourIndex, Pending, ReplyPath, State, Table, fits};
 use super::{
@@ -9,15 +9,15 @@ use crate::{Link, Peer, PeerId};
 use linerate_wire::{ElsCommand, Eof, FcHeader, FcId, FcType, FcoeFrame, MacAddr, OxId, Sof, f_ctl, r_ctl};
 use std::collections::VecDeque;
 
-/// Time for which a reply to a link service is awaited (FC-LS-3, reply time).
+/// Time limit for a reply to a link service (FC-LS-3, reply time).
 pub(super) const REPLY_TIME: u64 = 2 * R_A_TOV;
-/// Time for which the PLOGI is awaited of one whose FLOGI we accepted: long enough for it to send one again.
+/// Time limit for the PLOGI of a neighbour whose FLOGI we accepted: long enough for it to repeat one.
 pub(super) const PLOGI_TIME: u64 = 2 * REPLY_TIME;
 
 /// The logins of one VN_Port with its neighbours.
 ///
 /// Each call that takes [`Ways`] may send frames and make events; [`Logins::poll_event`] is to be called until it has
-/// none, after each of them. Time is in nanoseconds from any moment on, and does not go back.
+/// none, after each of them. Time is in nanoseconds from any origin, and does not go back.
 #[derive(Debug)]
 pub struct Logins {
     pub(super) config: LoginConfig,
@@ -25,21 +25,21 @@ pub struct Logins {
     pub(super) table: Table,
     pub(super) events: VecDeque<LoginEvent>,
     pub(super) counters: LoginCounters,
-    /// The last OX_ID that we gave.
+    /// The last OX_ID assigned.
     pub(super) last_ox_id: OxId,
-    /// No entry wakes before this time.
+    /// Time before which no entry wakes.
     pub(super) next: Option<u64>,
-    /// We log out and begin no more logins.
+    /// All sessions are being logged out, and no new login begins.
     pub(super) closing: bool,
 }
 
 impl Logins {
-    /// The lowest OX_ID of our link services; FCP's exchanges have lower ones.
+    /// First OX_ID of our link services; FCP's exchanges have lower ones.
     pub const FIRST_OX_ID: OxId = OxId(0xf000);
-    /// The highest.
+    /// Last OX_ID of our link services.
     pub const LAST_OX_ID: OxId = OxId(0xfffe);
 
-    /// No neighbours, and no address.
+    /// Logins without neighbours, and without an address.
     #[must_use]
     pub fn new(config: &LoginConfig) -> Self {
         let config =
@@ -56,8 +56,8 @@ impl Logins {
         }
     }
 
-    /// Our address and our VN_Port's MAC address, once claimed. With another one, or none, all sessions are over,
-    /// without a word to the peers: who asks for them then is another port, or cannot be reached.
+    /// Sets our address and our VN_Port's MAC address, once claimed. With another one, or none, all sessions end
+    /// without a frame to the peers: a request to the old address would reach another port, or none.
     pub fn set_own(&mut self, own: Option<(FcId, MacAddr)>) {
         if own == self.own {
             return;
@@ -72,8 +72,9 @@ impl Logins {
         }
     }
 
-    /// A neighbour sent a beacon. The first begins the login if the roles fit (FC-BB-6, VN2VN login), and so does
-    /// each while there is none; the first after a login that the neighbour began asks whether it still holds.
+    /// Processes a beacon of a neighbour. The first one begins the login if the roles fit (FC-BB-6, VN2VN login), and
+    /// so does each while there is none; the first one after a login that the neighbour began checks that the login
+    /// still holds.
     pub fn neighbour_beacon(&mut self, now: u64, info: &NeighbourInfo, ways: &mut impl Ways) {
         let Some(index) = self.know(info) else { return };
         let Some(entry) = self.table.entry_mut(index) else { return };
@@ -89,8 +90,8 @@ impl Logins {
         }
     }
 
-    /// A neighbour is there that has not sent a beacon yet: the login begins if the roles fit and the neighbour has not
-    /// begun it. Who was there before us may, as Linux, still wait for an answer of the process that we were before.
+    /// Adds a neighbour that has not sent a beacon yet: the login begins if the roles fit and the neighbour has not
+    /// begun it. A neighbour that was there before us may, as Linux, still wait for an answer of our previous process.
     pub fn neighbour_answered(&mut self, now: u64, info: &NeighbourInfo, ways: &mut impl Ways) {
         let Some(index) = self.know(info) else { return };
         if self.table.entry(index).is_some_and(|entry| entry.state == State::Idle) {
@@ -98,15 +99,16 @@ impl Logins {
         }
     }
 
-    /// A neighbour claims the address that it has: its next beacon counts as its first, after which it is asked whether we
-    /// are still logged in (FC-LS-3, ADISC). One that has restarted is not, and would notice only with our next beacon.
+    /// Records that a neighbour claims its present address: its next beacon counts as its first, after which it is
+    /// asked by ADISC (FC-LS-3) if we are still logged in. A neighbour that has restarted has no login, and would
+    /// notice only with our next beacon.
     pub fn neighbour_claimed(&mut self, id: FcId) {
         if let Some(entry) = self.table.find(id).and_then(|index| self.table.entry_mut(index)) {
             entry.beaconed = false;
         }
     }
 
-    /// A neighbour sent no beacon for too long, or its link went down: it is logged out, though nobody may hear it.
+    /// Logs out a neighbour that sent no beacon for too long, or whose link went down, though nobody may receive it.
     pub fn neighbour_gone(&mut self, now: u64, id: FcId, ways: &mut impl Ways) {
         if let Some(index) = self.table.find(id) {
             self.log_out(now, index, SessionEnd::Gone, ways);
@@ -114,8 +116,8 @@ impl Logins {
         }
     }
 
-    /// Logs out of all sessions and begins no more. [`Logins::is_quiet`] tells when all peers have answered or had the
-    /// time to.
+    /// Logs out of all sessions and begins no more. [`Logins::is_quiet`] is true when all peers have answered or timed
+    /// out.
     pub fn log_out_all(&mut self, now: u64, ways: &mut impl Ways) {
         self.closing = true;
         for index in self.table.indices() {
@@ -123,20 +125,20 @@ impl Logins {
         }
     }
 
-    /// A peer does not answer as one who is logged in: logs out, and in again with its next beacon.
+    /// Logs a peer out whose answers show that it is not logged in; its next beacon begins a new login.
     pub fn log_in_again(&mut self, now: u64, peer: PeerId, ways: &mut impl Ways) {
         if self.peer(peer).is_some() {
             self.log_out(now, NeighbourIndex(peer.index), SessionEnd::Silent, ways);
         }
     }
 
-    /// True if no request of ours waits for its reply.
+    /// True if none of our requests waits for its reply.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.table.entries().all(|(_, entry)| entry.pending.is_none())
     }
 
-    /// A link service came inside FIP.
+    /// Processes a link service received inside FIP.
     pub fn handle_fip_els(&mut self, now: u64, els: &TunneledEls<'_>, ways: &mut impl Ways) {
         if let Some(info) = &els.neighbour
             && info.fc_id == els.header.s_id
@@ -146,10 +148,10 @@ impl Logins {
         self.dispatch(now, ReplyPath::Fip(els.src, els.mac), &els.header, els.payload, ways);
     }
 
-    /// A frame with a link service came: an ELS, or a BLS that is about no FCP exchange.
+    /// Processes a received frame with a link service: an ELS, or a BLS that is about no FCP exchange.
     pub fn handle(&mut self, now: u64, link: &Link, frame: &FcoeFrame<'_>, ways: &mut impl Ways) {
         let header = frame.header();
-        // What is longer than we take could not be echoed in one frame.
+        // The echo of a payload longer than our limit would not fit into one frame.
         let long = frame.payload().len() > usize::from(self.config.max_payload);
         if frame.sof() != Sof::I3 || frame.eof() != Eof::T || long {
             self.counters.malformed += 1;
@@ -158,7 +160,7 @@ impl Logins {
         self.dispatch(now, ReplyPath::Fc(link.src), header, frame.payload(), ways);
     }
 
-    /// What is due: replies that did not come, requests to be sent again.
+    /// Does the work that is due: gives up replies that did not come, repeats requests.
     pub fn poll(&mut self, now: u64, ways: &mut impl Ways) {
         if self.next.is_none_or(|next| now < next) {
             return;
@@ -171,24 +173,24 @@ impl Logins {
         self.next = self.table.entries().filter_map(|(_, entry)| entry.wake).min();
     }
 
-    /// Time at which [`Logins::poll`] is to be called next; it may find nothing to do.
+    /// Time at which [`Logins::poll`] is to be called next; it may have nothing to do.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         self.next
     }
 
-    /// Events, in order.
+    /// The next event, in order.
     pub fn poll_event(&mut self) -> Option<LoginEvent> {
         self.events.pop_front()
     }
 
-    /// The peer that is logged in from this address; found at once.
+    /// Logged-in peer with this address; found in constant time.
     #[must_use]
     pub fn peer_by_id(&self, id: FcId) -> Option<&Peer> {
         self.table.entry(self.table.find(id)?)?.up.as_ref()
     }
 
-    /// The peer with this place, if the session is still the same.
+    /// Peer with this identifier, if the session is still the same.
     #[must_use]
     pub fn peer(&self, id: PeerId) -> Option<&Peer> {
         self.table.entry(NeighbourIndex(id.index))?.up.as_ref().filter(|peer| peer.id == id)
@@ -199,14 +201,14 @@ impl Logins {
         self.table.entries().filter_map(|(_, entry)| entry.up.as_ref())
     }
 
-    /// Counts of events.
+    /// Counters of logins.
     #[must_use]
     pub fn counters(&self) -> &LoginCounters {
         &self.counters
     }
 
-    /// The place of a neighbour, which is taken if it has none. A neighbour whose address another had, or that had
-    /// another, is another one.
+    /// Index of a neighbour, which is entered if it is new. A neighbour with another's address, or with a new address,
+    /// replaces the old entry.
     fn know(&mut self, info: &NeighbourInfo) -> Option<NeighbourIndex> {
         let own = self.own.map(|(id, _)| id);
         if !(1..=0xffff).contains(&info.fc_id.value()) || own == Some(info.fc_id) || info.wwpn == self.config.wwpn {
@@ -218,7 +220,7 @@ impl Logins {
             let same = NeighbourInfo { max_fcoe_size: 0, role: None, ..known.info }
                 == NeighbourInfo { max_fcoe_size: 0, role: None, ..*info };
             if same {
-                // A beacon says less than a claim.
+                // A beacon carries fewer fields than a claim.
                 known.info.role = info.role.or(known.info.role);
                 if info.max_fcoe_size != 0 {
                     known.info.max_fcoe_size = info.max_fcoe_size;
@@ -235,7 +237,7 @@ impl Logins {
         index
     }
 
-    /// Begins a login, if there can be one.
+    /// Begins a login, if that is possible.
     pub(super) fn start(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         if self.own.is_none() || self.closing || !fits(self.config.role, entry.info.role) {
@@ -246,7 +248,7 @@ impl Logins {
         self.request(now, index, ElsCommand::FLOGI, ways);
     }
 
-    /// Ends a session, if there is one. The place stays.
+    /// Ends a session, if there is one. The entry stays.
     pub(super) fn lose(&mut self, index: NeighbourIndex, why: SessionEnd) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         entry.process = None;
@@ -258,14 +260,14 @@ impl Logins {
         }
     }
 
-    /// Forgets what a neighbour is asked for, until its next beacon.
+    /// Cancels the requests to a neighbour, until its next beacon.
     pub(super) fn reset(&mut self, index: NeighbourIndex) {
         if let Some(entry) = self.table.entry_mut(index) {
             (entry.state, entry.pending, entry.wake, entry.retries) = (State::Idle, None, None, 0);
         }
     }
 
-    /// Ends a session and says so to the peer.
+    /// Ends a session with a logout to the peer.
     pub(super) fn log_out(&mut self, now: u64, index: NeighbourIndex, why: SessionEnd, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry(index) else { return };
         let said = entry.state >= State::PlogiWait;
@@ -276,7 +278,7 @@ impl Logins {
         }
     }
 
-    /// Sets when an entry wakes.
+    /// Sets the time at which an entry wakes.
     pub(super) fn wake_at(&mut self, index: NeighbourIndex, at: u64) {
         if let Some(entry) = self.table.entry_mut(index) {
             entry.wake = Some(at);
@@ -284,16 +286,16 @@ impl Logins {
         }
     }
 
-    /// Sorts a link service by what it is.
+    /// Passes a link service to the handler of its kind.
     fn dispatch(&mut self, now: u64, way: ReplyPath, header: &FcHeader, payload: &[u8], ways: &mut impl Ways) {
         let Some((own, _)) = self.own else { return self.counters.wrong_destination += 1 };
-        // A FLOGI may go to the well-known address of a fabric's port, whose part each VN_Port takes here.
+        // A FLOGI may go to the well-known address of the fabric's F_Port, whose part each VN_Port plays here.
         let to_fabric = header.d_id == FcId::FABRIC && ElsCommand::of(payload) == ElsCommand::FLOGI;
         if header.d_id != own && !to_fabric {
             self.counters.wrong_destination += 1;
             return;
         }
-        // FC-LS-3: each of these services is a sequence of one frame, which passes the initiative on.
+        // FC-LS-3: each of these services is a sequence of one frame, which transfers the initiative.
         let whole = header.seq_cnt == 0 && header.df_ctl == 0 && header.has(f_ctl::END_SEQUENCE);
         match (header.r_ctl, header.fc_type) {
             (r_ctl::ELS_REQUEST, FcType::ELS) if whole && !header.from_responder() => {
@@ -308,7 +310,7 @@ impl Logins {
         }
     }
 
-    /// Gives an OX_ID that no pending request has.
+    /// Assigns an OX_ID that no pending request has.
     pub(super) fn ox_id(&mut self) -> OxId {
         loop {
             self.last_ox_id =

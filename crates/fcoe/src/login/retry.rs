@@ -1,21 +1,22 @@
-//! What happens when a request is not answered, or not as hoped.
+//! Retries of requests without an answer, or with a rejection.
 
 use super::table::{NeighbourIndex, State, fits};
 use super::{E_D_TOV, Logins, SessionEnd, Ways};
 use linerate_wire::ElsCommand;
 
-/// Number of times that a request is sent again before the login waits for the neighbour's next beacon.
+/// Number of times that a request is repeated before the login waits for the neighbour's next beacon.
 const RETRIES: u8 = 3;
 
 impl Logins {
-    /// An entry's time has come.
+    /// Handles the timer of an entry.
     pub(super) fn wake(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let Some(entry) = self.table.entry_mut(index) else { return };
         entry.wake = None;
         let (pending, state) = (entry.pending.take(), entry.state);
         let Some(pending) = pending else {
             match state {
-                // It may wait for a reply that it will not get, and refuses all else until then: LOGO ends that.
+                // The neighbour may wait for a reply that it will not get, and refuses all else until then: LOGO ends
+                // that.
                 State::PlogiWait if fits(self.config.role, entry.info.role) => {
                     self.log_out(now, index, SessionEnd::Silent, ways);
                 }
@@ -32,12 +33,12 @@ impl Logins {
                 }
             }
             ElsCommand::ADISC => self.restart(now, index, SessionEnd::Silent, ways),
-            // Without an answer to RTV the time-outs are the default ones; LOGO is done in any case.
+            // Without an answer to RTV the default time-outs hold; LOGO is finished in any case.
             _ => self.settle(now, index, ways),
         }
     }
 
-    /// A request was rejected or answered with nonsense: once more, when others have had time to finish.
+    /// Schedules a retry of a rejected or wrongly answered request, with time for others to finish.
     pub(super) fn retry_later(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         if self.may_retry(now, index, SessionEnd::Refused, ways) {
             self.wake_at(index, now.saturating_add(E_D_TOV));
@@ -50,7 +51,7 @@ impl Logins {
         entry.retries += 1;
         if entry.retries > RETRIES {
             match entry.state {
-                // The session came up by the other side's PRLI; ours adds nothing that is needed.
+                // The session came up by the other side's PRLI; ours is not needed.
                 State::Prli if entry.up.is_some() => self.process_done(now, index, ways),
                 _ => self.log_out(now, index, why, ways),
             }
@@ -60,7 +61,7 @@ impl Logins {
         true
     }
 
-    /// Sends the state's request again.
+    /// Repeats the request of the state.
     fn again(&mut self, now: u64, index: NeighbourIndex, ways: &mut impl Ways) {
         let command = match self.table.entry(index).map(|entry| entry.state) {
             Some(State::Flogi) => ElsCommand::FLOGI,
@@ -71,7 +72,7 @@ impl Logins {
         self.request(now, index, command, ways);
     }
 
-    /// Ends a session that the peer does not know any more, and logs in anew.
+    /// Ends a session that the peer no longer knows, and logs in again.
     pub(super) fn restart(&mut self, now: u64, index: NeighbourIndex, why: SessionEnd, ways: &mut impl Ways) {
         self.lose(index, why);
         self.reset(index);

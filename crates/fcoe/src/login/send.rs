@@ -1,4 +1,4 @@
-//! Frames that we send: requests and replies, with our own service parameters.
+//! Transmission of requests and replies, with our service parameters.
 
 use super::logins::REPLY_TIME;
 use super::table::{NeighbourIndex, Pending, ReplyPath};
@@ -10,11 +10,11 @@ use linerate_wire::{
     fcp_service, r_ctl,
 };
 
-/// The longest request but ECHO, which we do not send.
+/// Bytes of the longest request except ECHO, which we do not send.
 const REQUEST_LEN: usize = LoginRepr::LEN;
 
 impl Logins {
-    /// Sends a request to a neighbour, and waits for its reply from now on.
+    /// Sends a request to a neighbour, and starts to wait for its reply.
     pub(super) fn request(&mut self, now: u64, index: NeighbourIndex, command: ElsCommand, ways: &mut impl Ways) {
         let (Some((own, mac)), Some(info)) = (self.own, self.table.entry(index).map(|entry| entry.info)) else {
             return;
@@ -47,7 +47,7 @@ impl Logins {
             rx_id: RxId::UNASSIGNED,
             parameter: 0,
         };
-        // FC-BB-6, VN2VN login: what logs in to and out of VN_Ports as such goes inside FIP.
+        // FC-BB-6, VN2VN login: logins and logouts of VN_Ports are sent inside FIP.
         let sent = match command {
             ElsCommand::FLOGI | ElsCommand::LOGO => ways.fip(&info, &header, &payload[..len]),
             _ => ways.fc(&self.sequence(self.link(mac, info.vn_mac), header, &[&payload[..len]])),
@@ -74,12 +74,12 @@ impl Logins {
 
     fn reply(&mut self, way: ReplyPath, header: &FcHeader, reply: ElsReply<'_>, ways: &mut impl Ways) {
         let mut payload = [0; super::MAX_PAYLOAD as usize];
-        // What does not fit a frame here came in no frame that there can be.
+        // An echo too long for a frame here came in a frame of impossible length.
         let Ok(len) = reply.emit(&mut payload) else { return self.counters.malformed += 1 };
         self.send_back(way, header, (r_ctl::ELS_REPLY, FcType::ELS), &payload[..len], ways);
     }
 
-    /// Sends a sequence that ends an exchange to whom it came from.
+    /// Sends a sequence that ends an exchange back to its sender.
     pub(super) fn send_back(
         &mut self,
         way: ReplyPath,
@@ -123,12 +123,12 @@ impl Logins {
         Sequence { link, header, max_payload: usize::from(self.config.max_payload), start: true, end: true, payload }
     }
 
-    /// From whom ADISC comes, and its answer.
+    /// Identity for ADISC and its answer.
     pub(super) fn address(&self, own: FcId) -> AdiscRepr {
         AdiscRepr { hard_address: FcId::UNASSIGNED, port_name: self.config.wwpn, node_name: self.config.wwnn, id: own }
     }
 
-    /// What FLOGI and its answer say (FC-LS-3, FLOGI service parameters).
+    /// Service parameters of FLOGI and its answer (FC-LS-3, FLOGI service parameters).
     pub(super) fn fabric_parameters(&self) -> LoginRepr {
         LoginRepr {
             version: 0x2020,
@@ -148,8 +148,8 @@ impl Logins {
         }
     }
 
-    /// What PLOGI and its answer say: all categories with relative offset, class 3 only, one sequence at a time in an
-    /// exchange.
+    /// Service parameters of PLOGI and its answer: relative offset for all categories, class 3 only, one sequence at a
+    /// time in an exchange.
     pub(super) fn port_parameters(&self) -> LoginRepr {
         let fabric = self.fabric_parameters();
         LoginRepr {
@@ -166,7 +166,7 @@ impl Logins {
         }
     }
 
-    /// What PRLI and its answer say (FCP-4, PRLI).
+    /// Service parameters of PRLI and its answer (FCP-4, PRLI).
     pub(super) fn fcp_parameters(&self) -> u32 {
         [
             (true, fcp_service::READ_XFER_RDY_DISABLED),
@@ -185,7 +185,7 @@ impl Logins {
     }
 }
 
-/// Whom a reject inside FIP goes to when nobody knows him.
+/// Destination of a reject inside FIP for an unknown port.
 fn stranger(fc_id: FcId, enode_mac: MacAddr, vn_mac: Option<MacAddr>) -> NeighbourInfo {
     NeighbourInfo {
         wwpn: Wwn(0),

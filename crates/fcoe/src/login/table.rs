@@ -1,4 +1,4 @@
-//! The table of neighbours: each at a fixed place, found by its address at once.
+//! The table of neighbours: each at a fixed index, found by its address in constant time.
 
 use super::{LoginConfig, MIN_PAYLOAD, NeighbourInfo};
 use crate::indexed::{Indexed, table_index};
@@ -10,21 +10,21 @@ use linerate_wire::{ElsCommand, FcId, FcoeFrame, LoginRepr, MacAddr, OxId, Wwn};
 pub(super) enum State {
     /// Not begun: begins with its next beacon.
     Idle,
-    /// We send FLOGI.
+    /// We have sent FLOGI, or are to send it.
     Flogi,
-    /// FLOGI is done, and the other one sends PLOGI.
+    /// FLOGI is done, and the neighbour's PLOGI is awaited.
     PlogiWait,
-    /// We send PLOGI.
+    /// We have sent PLOGI, or are to send it.
     Plogi,
-    /// PLOGI is done, and we send PRLI.
+    /// PLOGI is done, and we have sent PRLI, or are to send it.
     Prli,
-    /// PLOGI is done, and processes do not log in.
+    /// PLOGI is done, and there is no process login.
     Port,
     /// Our PRLI is done.
     Ready,
 }
 
-/// A request of ours that is not answered.
+/// A request of ours that is not answered yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pending {
     pub(super) command: ElsCommand,
@@ -43,23 +43,23 @@ pub(super) struct Process {
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) info: NeighbourInfo,
-    /// It has sent a beacon since it is here.
+    /// The neighbour has sent a beacon since it was entered.
     pub(super) beaconed: bool,
     pub(super) state: State,
     pub(super) pending: Option<Pending>,
-    /// When the pending request has waited too long; without one, when the state's request is sent (again).
+    /// Time at which the pending request times out; without one, time at which the state's request is sent (again).
     pub(super) wake: Option<u64>,
-    /// Number of times that the state's request was sent again.
+    /// Number of times that the state's request was repeated.
     pub(super) retries: u8,
     /// ADISC is to be sent as soon as nothing is pending.
     pub(super) verify: bool,
     /// RTV is to be sent as soon as nothing is pending.
     pub(super) ask_times: bool,
-    /// Bytes of payload in a frame, as PLOGI said.
+    /// Bytes of payload in a frame, as agreed by PLOGI.
     pub(super) max_payload: usize,
     pub(super) e_d_tov: u64,
     pub(super) r_a_tov: u64,
-    /// What its process is, once a PRLI established an image pair.
+    /// Properties of its process, once a PRLI established an image pair.
     pub(super) process: Option<Process>,
     /// The session, while it is up.
     pub(super) up: Option<Peer>,
@@ -84,12 +84,12 @@ impl Entry {
         }
     }
 
-    /// True if the names in its service parameters are its own.
+    /// True if the names in its service parameters match its claim.
     pub(super) fn is_named(&self, port_name: Wwn, node_name: Wwn) -> bool {
         (self.info.wwpn, self.info.wwnn) == (port_name, node_name)
     }
 
-    /// What goes into a frame to it: the least of what it takes, what reaches it, and what we take.
+    /// Sets the payload of frames to it: the least of its receive size, the path's limit, and our own size.
     pub(super) fn agree_on_payload(&mut self, ours: u16, login: &LoginRepr) {
         let reaches =
             usize::from(self.info.max_fcoe_size).checked_sub(FcoeFrame::OVERHEAD).unwrap_or(usize::from(ours));
@@ -107,12 +107,12 @@ const NONE: NeighbourIndex = NeighbourIndex(u16::MAX);
 /// Each neighbour may have one request pending, and there are 4095 OX_IDs for them.
 const MOST: u16 = 2048;
 
-/// A fixed number of places, and which of them an address has.
+/// A fixed number of entries, and the index of each address.
 #[derive(Debug)]
 pub(super) struct Table {
     places: Indexed<NeighbourIndex, Option<Entry>>,
     generations: Indexed<NeighbourIndex, u16>,
-    /// By N_Port_ID: VN2VN's have 16 bits (FC-BB-6, locally unique N_Port_ID).
+    /// Indices by N_Port_ID: VN2VN's have 16 bits (FC-BB-6, locally unique N_Port_ID).
     by_id: Box<[NeighbourIndex]>,
 }
 
@@ -143,17 +143,17 @@ impl Table {
         self.places.get_mut(index)?.as_mut()
     }
 
-    /// The places that are taken.
+    /// Entries in use, with their indices.
     pub(super) fn entries(&self) -> impl Iterator<Item = (NeighbourIndex, &Entry)> {
         self.places.indices().zip(self.places.iter()).filter_map(|(index, entry)| Some((index, entry.as_ref()?)))
     }
 
-    /// All places there are.
+    /// All indices.
     pub(super) fn indices(&self) -> impl Iterator<Item = NeighbourIndex> + use<> {
         self.places.indices()
     }
 
-    /// Takes a place for a neighbour whose address is not here; none if all are taken.
+    /// Enters a neighbour whose address is new; None if the table is full.
     pub(super) fn insert(&mut self, info: NeighbourInfo) -> Option<NeighbourIndex> {
         let index = self.places.indices().find(|index| self.places[*index].is_none())?;
         *self.by_id.get_mut(usize::try_from(info.fc_id.value()).ok()?)? = index;
@@ -161,7 +161,7 @@ impl Table {
         Some(index)
     }
 
-    /// Empties a place.
+    /// Removes an entry.
     pub(super) fn remove(&mut self, index: NeighbourIndex) {
         if let Some(entry) = self.places.get_mut(index).and_then(Option::take)
             && let Ok(id) = usize::try_from(entry.info.fc_id.value())
@@ -170,7 +170,7 @@ impl Table {
         }
     }
 
-    /// The identifier of a neighbour's next session.
+    /// Identifier of a neighbour's next session.
     pub(super) fn next_session(&mut self, index: NeighbourIndex) -> PeerId {
         let generation = &mut self.generations[index];
         *generation = generation.wrapping_add(1);
@@ -178,7 +178,7 @@ impl Table {
     }
 }
 
-/// True if ports of these roles have anything to say to each other; a role that is not known may fit.
+/// True if ports of these roles can communicate; an unknown role may fit.
 pub(super) fn fits(ours: Role, theirs: Option<Role>) -> bool {
     theirs.is_none_or(|theirs| ours.target && theirs.initiator || ours.initiator && theirs.target)
 }
@@ -186,7 +186,7 @@ pub(super) fn fits(ours: Role, theirs: Option<Role>) -> bool {
 /// Path of a link service, and of its reply.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ReplyPath {
-    /// Inside FIP, from this ENode MAC address, of a VN_Port with that one if it says so.
+    /// Inside FIP, from this ENode MAC address, of a VN_Port with the second address if it states one.
     Fip(MacAddr, Option<MacAddr>),
     /// In an FCoE frame, from this MAC address.
     Fc(MacAddr),

@@ -1,4 +1,4 @@
-//! Which part a frame is for, and what logins need of the others.
+//! Dispatch of frames to the parts of a node, and the logins' access to the other parts.
 
 use super::Node;
 use crate::{
@@ -9,32 +9,32 @@ use linerate_wire::{
     VlanTag, r_ctl,
 };
 
-/// Why a frame went to no part.
+/// Reason that a frame was given to no part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub enum NodeDrop {
     /// Too short for Ethernet or its tag.
     NotEthernet,
-    /// Of another protocol.
+    /// Another protocol.
     OtherProtocol,
-    /// Of another VLAN.
+    /// Another VLAN.
     Vlan,
-    /// For another station.
+    /// Destination address of another station.
     OtherStation,
-    /// No FC frame (version, length, fill).
+    /// Not an FC frame (version, length, fill).
     Malformed,
-    /// We have no address yet.
+    /// The node has no address yet.
     NoAddress,
-    /// It comes from a MAC address that is not its S_ID's (FC-BB-6, clause 7.8.5).
+    /// The source MAC address does not belong to the S_ID (FC-BB-6, clause 7.8.5).
     WrongSource,
-    /// Of somebody who is not logged in.
+    /// The sender is not logged in.
     NotLoggedIn,
-    /// Of a kind that no part takes.
+    /// A kind of frame that no part takes.
     Unexpected,
 }
 
 impl NodeDrop {
-    /// All of them, in order.
+    /// All reasons, in order.
     pub const ALL: [Self; 9] = [
         Self::NotEthernet,
         Self::OtherProtocol,
@@ -47,7 +47,7 @@ impl NodeDrop {
         Self::Unexpected,
     ];
 
-    /// What it is called where counters are shown.
+    /// Name of the reason where counters are shown.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -93,7 +93,7 @@ impl<S: DeviceServer> Node<S> {
         }
         let frame = FcoeFrame::new_checked(payload).map_err(|_| NodeDrop::Malformed)?;
         let header = frame.header();
-        // Of the link services below those of logins, the initiator's come first, then the target's.
+        // Of the link services with OX_IDs below those of logins, the initiator's come first, then the target's.
         let rec_poll = header.fc_type == FcType::ELS && header.ox_id >= crate::target::FIRST_OX_ID;
         let ours = header.from_responder() && !rec_poll;
         match (header.fc_type, header.r_ctl) {
@@ -121,24 +121,24 @@ impl<S: DeviceServer> Node<S> {
     }
 }
 
-/// The parts around the logins.
+/// Parts of the node that the logins use.
 pub(super) struct Out<'a, S, T> {
     fip: &'a mut Vn2vn,
     target: &'a mut Option<Target<S>>,
     initiator: Option<&'a mut Initiator>,
-    /// What is being answered.
+    /// Request that is being answered.
     asked: FipElsKind,
     out: &'a mut T,
 }
 
 impl<'a, S, T> Out<'a, S, T> {
-    /// The logins, and what is around them.
+    /// The logins, and the parts around them.
     pub(super) fn of(node: &'a mut Node<S>, out: &'a mut T) -> (&'a mut Logins, Self) {
         let Node { fip, target, initiator, logins, .. } = node;
         (logins, Self { fip, target, initiator: initiator.as_mut(), asked: FipElsKind::Flogi, out })
     }
 
-    /// The same, to answer a request of this kind.
+    /// The same parts, to answer a request of this kind.
     pub(super) fn answering(self, asked: FipElsKind) -> Self {
         Self { asked, ..self }
     }
@@ -147,7 +147,7 @@ impl<'a, S, T> Out<'a, S, T> {
 impl<S: DeviceServer, T: Transmit> Ways for Out<'_, S, T> {
     fn fip(&mut self, to: &NeighbourInfo, header: &FcHeader, payload: &[u8]) -> bool {
         let kind = match (header.r_ctl, payload.first().map(|command| ElsCommand(*command))) {
-            // A reply is in a descriptor of what was asked.
+            // A reply is sent in a descriptor of the request's kind.
             (r_ctl::ELS_REPLY, _) => self.asked,
             (_, Some(ElsCommand::LOGO)) => FipElsKind::Logo,
             _ => FipElsKind::Flogi,

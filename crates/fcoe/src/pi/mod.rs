@@ -1,12 +1,12 @@
-//! T10 protection information (SBC-3, clause 4.22): eight bytes behind each block that tell whether the block is what was
-//! written and where it was written.
+//! T10 protection information (SBC-3, clause 4.22): eight bytes behind each block that show if the block is intact and
+//! belongs at its address.
 
 use thiserror::Error;
 
-/// What the guard of a block is computed with.
+/// Algorithm of the guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Guard {
-    /// CRC16-T10DIF: the only one that devices know.
+    /// CRC16-T10DIF: the only one for devices.
     #[default]
     Crc16,
     /// The Internet checksum (RFC 1071), which hosts may use towards their adapter (DIX) because it is cheap.
@@ -14,7 +14,7 @@ pub enum Guard {
 }
 
 impl Guard {
-    /// The guard of a block.
+    /// Guard of a block.
     #[must_use]
     pub fn of(self, block: &[u8]) -> u16 {
         match self {
@@ -29,14 +29,14 @@ impl Guard {
 pub enum ProtectionType {
     /// The reference tag is the low half of the block's address.
     Type1,
-    /// The reference tag counts on from what the command says.
+    /// The reference tag counts up from the command's value.
     Type2,
-    /// The reference tag is nobody's business.
+    /// The reference tag is not checked.
     Type3,
 }
 
 impl ProtectionType {
-    /// 1 to 3.
+    /// Number of the type: 1 to 3.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -60,21 +60,21 @@ impl ProtectionType {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProtectionTuple {
-    /// What tells whether the block is whole.
+    /// Guard: checksum of the block.
     pub guard: u16,
-    /// What the owner of the block says of it.
+    /// Application tag: set by the owner of the block.
     pub application: u16,
-    /// Reference tag: the place of the block.
+    /// Reference tag: address of the block.
     pub reference: u32,
 }
 
 impl ProtectionTuple {
-    /// Bytes of it.
+    /// Length in bytes.
     pub const LEN: usize = 8;
-    /// What says nothing of its block: none was written, or it was given back.
+    /// Tuple without meaning, not checked: the block was never written, or was deallocated.
     pub(crate) const NONE: Self = Self { guard: u16::MAX, application: u16::MAX, reference: u32::MAX };
 
-    /// Its bytes.
+    /// The tuple as bytes.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let ([a, b], [c, d], [e, f, g, h]) =
@@ -82,14 +82,14 @@ impl ProtectionTuple {
         [a, b, c, d, e, f, g, h]
     }
 
-    /// The one that a slice begins with, which is long enough.
+    /// Reads the tuple at the start of a slice, which must be long enough.
     pub(crate) fn read(octets: &[u8]) -> Self {
         let mut tuple = [0; Self::LEN];
         tuple.copy_from_slice(&octets[..Self::LEN]);
         Self::parse(tuple)
     }
 
-    /// From its bytes.
+    /// Tuple from its bytes.
     #[must_use]
     pub const fn parse(octets: [u8; Self::LEN]) -> Self {
         let [a, b, c, d, e, f, g, h] = octets;
@@ -101,37 +101,37 @@ impl ProtectionTuple {
     }
 }
 
-/// Which fields are compared.
+/// Fields to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProtectionChecks {
     /// The guard.
     pub guard: bool,
-    /// The reference tag; of type 3 it never is.
+    /// The reference tag; never compared for type 3.
     pub reference: bool,
-    /// What the application tag shall be, and the bits of it that are compared.
+    /// Expected application tag, and the bits of it that are compared.
     pub application: Option<(u16, u16)>,
 }
 
-/// Which field of which block is not what it should be. Blocks count from 0.
+/// Mismatch of a field; holds the index of the block. Blocks count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ProtectionError {
-    /// The block was changed.
+    /// The guard differs: the block was changed.
     #[error("block {0}: its guard is another: read or write it again")]
     Guard(u64),
-    /// The block is somebody else's.
+    /// The application tag differs: the block belongs to another owner.
     #[error("block {0}: its application tag is another: it belongs to something else")]
     Application(u64),
-    /// The block belongs elsewhere.
+    /// The reference tag differs: the block belongs to another address.
     #[error("block {0}: its reference tag is another: it belongs to another place")]
     Reference(u64),
 }
 
-/// Protection of blocks.
+/// Parameters of the protection of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protection {
     /// Meaning of the tags.
     pub kind: ProtectionType,
-    /// What the guard is.
+    /// Algorithm of the guard.
     pub guard: Guard,
     /// Bytes of a block without protection information.
     pub block: usize,
@@ -144,14 +144,14 @@ impl Protection {
         self.block + ProtectionTuple::LEN
     }
 
-    /// The protection information of a block; `reference` is that of the first of a transfer, of which it is the
-    /// `index`-th.
+    /// Protection information of a block; `reference` is the tag of the first block of a transfer, and `index` counts
+    /// from there.
     #[must_use]
     pub fn tuple(&self, block: &[u8], application: u16, reference: u32, index: u64) -> ProtectionTuple {
         ProtectionTuple { guard: self.guard.of(block), application, reference: self.reference(reference, index) }
     }
 
-    /// Copies blocks to `to` with protection information behind each; `to` is as long as they are then.
+    /// Copies blocks to `to` with protection information behind each; the length of `to` must match.
     pub fn insert(&self, data: &[u8], application: u16, reference: u32, to: &mut [u8]) {
         let pairs = data.chunks_exact(self.block).zip(to.chunks_exact_mut(self.stride()));
         for (index, (block, to)) in (0..).zip(pairs) {
@@ -160,8 +160,8 @@ impl Protection {
         }
     }
 
-    /// Sets the reference tags behind blocks, that of the first being `reference`; of type 3 all are the same. What says
-    /// nothing goes on to do so.
+    /// Sets the reference tags behind blocks, starting with `reference`; for type 3 all get the same. Tuples without
+    /// meaning stay so.
     pub fn number(&self, blocks: &mut [u8], reference: u32) {
         for (index, block) in (0..).zip(blocks.chunks_exact_mut(self.stride())) {
             let tuple = &mut block[self.block..];
@@ -169,13 +169,13 @@ impl Protection {
         }
     }
 
-    /// The same for the `index`-th block, which has this protection information.
+    /// Tuple with its reference tag set, for the `index`-th block of a transfer.
     pub(crate) fn numbered(&self, tuple: ProtectionTuple, reference: u32, index: u64) -> ProtectionTuple {
         let reference = if tuple == ProtectionTuple::NONE { u32::MAX } else { self.reference(reference, index) };
         ProtectionTuple { reference, ..tuple }
     }
 
-    /// Moves blocks together that have protection information behind them; returns the bytes that are left.
+    /// Removes the protection information between blocks, moving them together; returns the bytes left.
     pub fn strip(&self, blocks: &mut [u8]) -> usize {
         let count = blocks.len() / self.stride();
         for index in 1..count {
@@ -189,16 +189,16 @@ impl Protection {
     ///
     /// # Errors
     ///
-    /// [`ProtectionError`]: the first that is wrong.
+    /// [`ProtectionError`]: the first mismatch.
     pub fn verify(&self, blocks: &[u8], reference: u32, checks: &ProtectionChecks) -> Result<(), ProtectionError> {
         self.verify_all(blocks.chunks_exact(self.stride()).map(|all| all.split_at(self.block)), reference, checks)
     }
 
-    /// Compares blocks with protection information that lies apart from them, as hosts keep it (DIX).
+    /// Compares blocks with protection information in a separate buffer, as hosts keep it (DIX).
     ///
     /// # Errors
     ///
-    /// [`ProtectionError`]: the first that is wrong.
+    /// [`ProtectionError`]: the first mismatch.
     pub fn verify_apart(
         &self,
         data: &[u8],
@@ -210,7 +210,7 @@ impl Protection {
         self.verify_all(pairs, reference, checks)
     }
 
-    /// Writes the protection information of blocks apart from them.
+    /// Writes the protection information of blocks to a separate buffer.
     pub fn generate(&self, data: &[u8], application: u16, reference: u32, tuples: &mut [u8]) {
         let pairs = data.chunks_exact(self.block).zip(tuples.chunks_exact_mut(ProtectionTuple::LEN));
         for (index, (block, tuple)) in (0..).zip(pairs) {
@@ -218,11 +218,12 @@ impl Protection {
         }
     }
 
-    /// Replaces the guards of tuples that lie apart by those of `to`, as an adapter does between host and wire. Tags stay.
+    /// Replaces the guards of tuples in a separate buffer by those of `to`, as an adapter does between host and wire.
+    /// Tags stay.
     ///
     /// # Errors
     ///
-    /// [`ProtectionError::Guard`] when a block has another guard than its tuple says: a new one would hide that. The
+    /// [`ProtectionError::Guard`] when a block does not match the guard of its tuple: a new guard would hide that. The
     /// tuples before it are replaced.
     pub fn convert(&self, data: &[u8], tuples: &mut [u8], to: Guard) -> Result<(), ProtectionError> {
         let pairs = data.chunks_exact(self.block).zip(tuples.chunks_exact_mut(ProtectionTuple::LEN));
@@ -261,12 +262,12 @@ impl Protection {
         Ok(())
     }
 
-    /// Tags of all ones say that nothing is to be compared (SBC-3, clause 4.22.2.1).
+    /// Tags of all ones disable the comparison (SBC-3, clause 4.22.2.1).
     fn is_unchecked(&self, tuple: ProtectionTuple) -> bool {
         tuple.application == u16::MAX && (self.kind != ProtectionType::Type3 || tuple.reference == u32::MAX)
     }
 
-    /// The reference tag of the `index`-th block of a transfer whose first has this one.
+    /// Reference tag of the `index`-th block of a transfer whose first block has tag `first`.
     pub(crate) fn reference(&self, first: u32, index: u64) -> u32 {
         match self.kind {
             // The low half of the sum: tags wrap as addresses do.

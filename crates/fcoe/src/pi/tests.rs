@@ -35,7 +35,7 @@ fn what_is_inserted_is_verified_and_stripped() {
             protection.generate(&data, 7, u32::MAX - 1, &mut tuples);
             assert_eq!(protection.verify_apart(&data, &tuples, u32::MAX - 1, &ALL), Ok(()));
             assert_eq!(blocks[520 + 512..2 * 520], tuples[8..16]);
-            // Each field is compared when it is to be, and the first block that is wrong is named.
+            // Each field is compared when requested, and the first wrong block is named.
             for (at, error) in [
                 (2 * 520 + 3, ProtectionError::Guard(2)),
                 (2 * 520 + 512, ProtectionError::Guard(2)),

@@ -1,23 +1,23 @@
-//! Unit attentions: what happened to a unit that each initiator must be told once (SAM-5, clause 5.14).
+//! Unit attentions: events of a unit that each initiator must be told once (SAM-5, clause 5.14).
 
 use linerate_wire::scsi::{Sense, SenseKey, asc};
 
-/// Those of one nexus and one unit; the most urgent has the lowest bit.
+/// Pending attentions of one nexus and one unit; the most urgent has the lowest bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Attentions(u16);
 
 impl Attentions {
-    /// It is new to the unit, or the unit was reset: it knows nothing of what was before.
+    /// The nexus is new to the unit, or the unit was reset: earlier state is lost.
     pub(super) const RESET: Self = Self(1);
-    /// Its reservation was preempted.
+    /// The nexus's reservation was preempted.
     pub(super) const RESERVATIONS_PREEMPTED: Self = Self(1 << 1);
-    /// A reservation that was for all who are registered was released.
+    /// A reservation held by all registrants was released.
     pub(super) const RESERVATIONS_RELEASED: Self = Self(1 << 2);
-    /// Its registration was removed by another.
+    /// The nexus's registration was removed by another.
     pub(super) const REGISTRATIONS_PREEMPTED: Self = Self(1 << 3);
-    /// There are other units than before.
+    /// The set of units has changed.
     pub(super) const LUNS_CHANGED: Self = Self(1 << 4);
-    /// The unit is hidden from it: this is not told.
+    /// The unit is hidden from the nexus: no attention is reported.
     pub(super) const HIDDEN: Self = Self(1 << 15);
 
     const CODES: [(Self, (u8, u8)); 5] = [
@@ -28,7 +28,7 @@ impl Attentions {
         (Self::LUNS_CHANGED, asc::LUNS_CHANGED),
     ];
 
-    /// True if there is nothing to be told, and the unit is seen.
+    /// True if no attention is pending, and the unit is visible.
     pub(super) const fn is_quiet(self) -> bool {
         self.0 == 0
     }
@@ -37,13 +37,13 @@ impl Attentions {
         self.0 & Self::HIDDEN.0 != 0
     }
 
-    /// Hidden or not.
+    /// Hides the unit, or shows it.
     pub(super) fn hide(&mut self, hidden: bool) {
         self.0 = if hidden { self.0 | Self::HIDDEN.0 } else { self.0 & !Self::HIDDEN.0 };
     }
 
     pub(super) fn add(&mut self, other: Self) {
-        // A reset tells more than all that was before it (SAM-5, clause 5.14.1: precedence).
+        // A reset supersedes all earlier attentions (SAM-5, clause 5.14.1: precedence).
         self.0 = if other == Self::RESET { self.0 & Self::HIDDEN.0 } else { self.0 } | other.0;
     }
 
@@ -51,7 +51,7 @@ impl Attentions {
         self.0 &= !other.0;
     }
 
-    /// The most urgent one, which counts as told then.
+    /// Takes the most urgent attention; it counts as reported.
     pub(super) fn take(&mut self) -> Option<Sense> {
         let (bit, code) = Self::CODES.into_iter().find(|(bit, _)| self.0 & bit.0 != 0)?;
         self.remove(bit);

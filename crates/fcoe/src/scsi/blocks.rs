@@ -1,4 +1,4 @@
-//! VERIFY, WRITE SAME, UNMAP, COMPARE AND WRITE: more blocks than data, or other ones.
+//! VERIFY, WRITE SAME, UNMAP, COMPARE AND WRITE: commands whose blocks are not simply their data.
 //!
 //! Protection information goes with the data of all but UNMAP as with that of READ and WRITE.
 
@@ -32,11 +32,11 @@ impl Disks {
         if blocks == 0 || len == 0 && unit.is_direct() {
             return Ok(Step::End(Response::good(0)));
         }
-        // A comparison with one block is as long as WRITE SAME of it.
+        // A comparison with one block has the length limit of WRITE SAME.
         if one && transfer.blocks > unit.blocks_in(MAX_SPAN) {
             return Err(Response::invalid_field(length_field(transfer.width), None));
         }
-        // What is verified is on the medium first.
+        // The blocks to verify must be on the medium first.
         let flush = unit.geometry.volatile;
         let work = Work::Verify(Verify { lba: transfer.lba, left: blocks, done: 0, data: None, one, guarded, flush });
         if len == 0 {
@@ -66,10 +66,11 @@ impl Disks {
         if blocks == 0 || blocks > unit.blocks_in(MAX_SPAN) {
             return Err(Response::invalid_field(length_field(width), None));
         }
-        // Without data, zeros came, whose protection information says nothing (clause 5.44: NDOB).
+        // Without data, zeros are written, whose protection information is all ones, without meaning (clause 5.44:
+        // NDOB).
         let guarded = if no_data { guarded.map(Guarded::moving) } else { guarded };
         let len = stride(unit, guarded.as_ref());
-        // What is given back reads as zeros only on some devices.
+        // Deallocated blocks read as zeros only on some devices.
         let unmap = unmap && unit.geometry.discard_zeroes;
         let (left, stage) = (u64::from(blocks), SameStage::Begin);
         let work = Work::Same(Same { lba, left, done: 0, unmap, data: None, guarded, stage });

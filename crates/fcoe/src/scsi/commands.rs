@@ -14,14 +14,14 @@ use linerate_wire::Wwn;
 use linerate_wire::scsi::{Cdb, ReserveParameters, Sense, SenseKey, asc, lun_octets, put_luns};
 
 impl Disks {
-    /// A command to a LUN that is none to that initiator (SPC-4, clause 4.6.4): only three commands say more than LOGICAL
-    /// UNIT NOT SUPPORTED.
+    /// Answers a command to a LUN that the initiator does not see (SPC-4, clause 4.6.4): only three commands give more
+    /// than LOGICAL UNIT NOT SUPPORTED.
     pub(super) fn no_unit(&mut self, task: &Task<'_>) -> Step {
         let none = Sense::new(SenseKey::ILLEGAL_REQUEST, asc::LUN);
         self.scratch.clear();
         let (done, allocation) = match super::response::parse(task.cdb) {
             Ok(Cdb::Inquiry { page, allocation }) => (inquiry::nobody(page, &mut self.scratch), u32::from(allocation)),
-            // Everybody may ask LUN 0 which units there are (SPC-4, clause 6.33.1).
+            // Any initiator may ask LUN 0 for the list of units (SPC-4, clause 6.33.1).
             Ok(Cdb::ReportLuns { select, allocation }) if matches!(task.lun.0, [0 | 0x40, 0, 0, 0, 0, 0, 0, 0]) => {
                 (self.report_luns(task.nexus, select), allocation)
             }
@@ -37,7 +37,8 @@ impl Disks {
         }
     }
 
-    /// What a nexus must be told before its command is done; some commands are done all the same (SAM-5, clause 5.14).
+    /// Pending unit attention, reported instead of executing the command; some commands are exempt (SAM-5, clause
+    /// 5.14).
     pub(super) fn attention(&mut self, task: &Task<'_>, unit: UnitIndex) -> Option<Response> {
         match super::response::parse(task.cdb) {
             Ok(Cdb::Inquiry { .. } | Cdb::ReportLuns { .. } | Cdb::RequestSense { .. }) => None,
@@ -48,13 +49,13 @@ impl Disks {
         }
     }
 
-    /// Counts an end that comes before a task has begun.
+    /// Counts the response of a command that ended before its task began.
     pub(super) fn count(&mut self, unit: UnitIndex, response: Response) -> Response {
         self.units[unit].counters.checks += u64::from(response.status == Response::CHECK_CONDITION);
         response
     }
 
-    /// Does a command, or its first step.
+    /// Executes a command, or its first step.
     #[inline]
     pub(super) fn execute(&mut self, tag: Tag, cdb: Cdb) -> Result<Step, Response> {
         let slot = &self.tasks[tag];
@@ -96,7 +97,7 @@ impl Disks {
             }
             Cdb::ReportLuns { select, allocation } => {
                 self.report_luns(nexus, select)?;
-                // They are known now (SPC-4, clause 6.33.1).
+                // The initiator knows the units now (SPC-4, clause 6.33.1).
                 for attentions in self.nexuses.get_mut(nexus).into_iter().flat_map(|nexus| &mut nexus.units) {
                     attentions.remove(Attentions::LUNS_CHANGED);
                 }
@@ -125,8 +126,8 @@ impl Disks {
                 return self.start_stop(tag, power, no_flush, load, start);
             }
             Cdb::SendDiagnostic { code, test, len, .. } => {
-                // Nothing but the default test is offered, which has no pages (SPC-4, clause 6.42). What could fail beside
-                // readiness is the back end, of which each command tells.
+                // Only the default self-test is offered, which has no pages (SPC-4, clause 6.42). Apart from readiness
+                // only the back end could fail, which each command reports.
                 if code != 0 {
                     return Err(Response::invalid_field(1, Some(7)));
                 }
@@ -146,11 +147,11 @@ impl Disks {
             Cdb::PreFetch { lba, blocks, .. } => {
                 self.ready(index)?;
                 self.units[index].has(lba, u64::from(blocks))?;
-                // GOOD says that not all of it is in a cache (SBC-3, clause 5.8): there is none.
+                // GOOD means that not all blocks are in a cache (SBC-3, clause 5.8): there is none.
                 return Ok(Step::End(Response::good(0)));
             }
             Cdb::WriteAndVerify { transfer, compare } => {
-                // What is written is always compared with what came: BYTCHK 0 asks for less.
+                // Written blocks are always compared with the data out: BYTCHK 0 asks for less.
                 if compare > 1 {
                     return Err(Response::invalid_field(options_field(transfer.width), Some(2)));
                 }
@@ -167,7 +168,7 @@ impl Disks {
                 u32::from(allocation)
             }
             Cdb::PersistentReserveOut { len, .. } => {
-                // Nothing but the parameters without names is accepted (SPC-4, clause 6.16.3).
+                // Only the parameters without names are accepted (SPC-4, clause 6.16.3).
                 if usize::try_from(len).ok() != Some(ReserveParameters::LEN) {
                     return Err(Response::illegal(asc::PARAMETER_LENGTH));
                 }
@@ -179,7 +180,7 @@ impl Disks {
         self.answer(allocation)
     }
 
-    /// Sends what stands in the scratch, as much of it as is taken.
+    /// Sends the data in the scratch buffer, up to the allocation length.
     fn answer(&mut self, allocation: u32) -> Result<Step, Response> {
         let len = self.scratch.len().min(allocation as usize);
         let then = Response::good(len as u64);
@@ -195,7 +196,7 @@ impl Disks {
         let mut list = std::mem::take(&mut self.scratch);
         let mut luns: Vec<u16> = match select {
             0 | 2 => self.seen(nexus).collect(),
-            // There is no well known unit.
+            // There are no well known units.
             1 => Vec::new(),
             _ => {
                 self.scratch = list;
@@ -208,12 +209,12 @@ impl Disks {
         Ok(())
     }
 
-    /// Checks that the medium can be reached.
+    /// Checks that the medium is accessible.
     pub(super) fn ready(&self, index: UnitIndex) -> Result<(), Response> {
         if self.units[index].stopped { Err(Response::check(&STOPPED)) } else { Ok(()) }
     }
 
-    /// Asks for data out, as much of it as the command needs. Half a command would not be what was asked: when FCP_DL is
+    /// Asks for as much data out as the command needs. A partial command would not be the requested one: when FCP_DL is
     /// less, nothing is moved.
     pub(super) fn receive(&mut self, tag: Tag, len: u32, work: Work) -> Result<Step, Response> {
         let slot = &mut self.tasks[tag];
@@ -238,7 +239,7 @@ impl Disks {
         Ok(self.go(tag))
     }
 
-    /// START STOP UNIT (SBC-3, clause 5.25): a stopped unit has all that was written on its medium.
+    /// START STOP UNIT (SBC-3, clause 5.25): all data of a stopped unit is on its medium.
     fn start_stop(&mut self, tag: Tag, power: u8, no_flush: bool, load: bool, start: bool) -> Result<Step, Response> {
         if power != 0 {
             return Err(Response::invalid_field(4, Some(7)));
@@ -253,7 +254,7 @@ impl Disks {
         self.flush(tag)
     }
 
-    /// PERSISTENT RESERVE OUT whose parameters are there.
+    /// PERSISTENT RESERVE OUT whose parameters have arrived.
     pub(super) fn reserve(&mut self, tag: Tag) -> Result<Step, Response> {
         let slot = &mut self.tasks[tag];
         let (nexus, index, wanted) = (slot.nexus, slot.unit, slot.wanted);
@@ -276,7 +277,7 @@ impl Disks {
             let ids: Vec<_> =
                 self.nexuses.iter_mut().filter(|other| other.wwpn == wwpn).map(|other| other.id).collect();
             for id in ids {
-                // They are others' tasks, which end with TASK ABORTED.
+                // These are tasks of other initiators, which end with TASK ABORTED.
                 self.end_tasks(index, nexus, Some(id), &mut |_| {});
             }
         }

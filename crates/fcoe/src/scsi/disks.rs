@@ -15,71 +15,71 @@ use linerate_wire::scsi::{asc, lun_number};
 use std::collections::VecDeque;
 use thiserror::Error;
 
-/// What disks are part of.
+/// Configuration of the disks' port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisksConfig {
-    /// The name of the port that they are seen through.
+    /// Name of the port through which they are accessed.
     pub wwpn: Wwn,
-    /// The name of the node.
+    /// Name of the node.
     pub wwnn: Wwn,
-    /// Bytes that all buffers have together at most; a command that finds none ends with TASK SET FULL.
+    /// Most bytes of all buffers together; a command that finds none ends with TASK SET FULL.
     pub buffers: usize,
 }
 
-/// Why a disk cannot be added.
+/// Reason that a disk cannot be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum DisksError {
-    /// Its number is too large.
+    /// The LUN is too large.
     #[error("LUN {0} is none: give one below 16384")]
     Lun(u16),
-    /// There is one of that number.
+    /// The LUN is in use.
     #[error("LUN {0} is taken: give another number")]
     Taken(u16),
-    /// Its back end says impossible things.
+    /// The geometry of its back end is impossible.
     #[error("LUN {0}: {1}")]
     Geometry(u16, GeometryError),
 }
 
-/// A disk, as others are told of it.
+/// Status of a disk.
 #[derive(Debug, Clone, Copy)]
 pub struct DiskStatus<'a> {
-    /// Its number.
+    /// LUN of the disk.
     pub lun: u16,
-    /// What it is.
+    /// Geometry of its back end.
     pub geometry: &'a Geometry,
-    /// What it has done.
+    /// Counters of its work.
     pub counters: UnitCounters,
-    /// Operations that its back end has not ended.
+    /// Operations that its back end has not completed.
     pub in_flight: u32,
 }
 
 /// A device server with any number of disks (SAM-5, clause 4.5.19).
 ///
-/// # Which initiator sees which LUN
+/// # LUN masking
 ///
-/// Without any [`allow`](Self::allow) everybody sees every disk. From the first one on, only the named initiators see
-/// disks, each those that it is allowed; to all others there is no LUN: REPORT LUNS is empty, INQUIRY answers with
+/// Without any [`allow`](Self::allow) every initiator sees every disk. From the first one on, only the named initiators
+/// see disks, each those that it is allowed; to all others there is no LUN: REPORT LUNS is empty, INQUIRY answers with
 /// peripheral qualifier 3, and every other command ends with LOGICAL UNIT NOT SUPPORTED.
 ///
 /// # Order
 ///
-/// Simple tasks are done in any order, head-of-queue tasks at once, ordered tasks when all before them have ended. A READ
-/// of a back end in memory has ended when the transport has made all of its frames: it reads the memory then. What it
-/// sends again (SRR) is what the memory holds at that time.
+/// Simple tasks are executed in any order, head-of-queue tasks at once, ordered tasks when all before them have ended.
+/// A READ of a back end in memory has ended when the transport has made all of its frames: it reads the memory then. A
+/// retransmission (SRR) sends the memory's content at that time.
 pub struct Disks {
     pub(super) config: DisksConfig,
     pub(super) units: Indexed<UnitIndex, Unit>,
-    /// The place in `units` of each LUN, or `NO_UNIT`.
+    /// Index in `units` of each LUN, or `NO_UNIT`.
     luns: Vec<UnitIndex>,
     mask: Mask,
     pub(super) nexuses: Nexuses,
     pub(super) tasks: Tasks,
     pub(super) operations: Operations,
-    /// Tasks that waited for others and go on.
+    /// Tasks that waited for others and continue.
     pub(super) woken: VecDeque<Tag>,
-    /// Steps that were not asked for yet.
+    /// Steps that were not yet taken.
     pub(super) ready: VecDeque<(Tag, Step)>,
-    /// Units whose back end has something to end.
+    /// Units whose back end has operations to complete.
     pub(super) busy: Vec<UnitIndex>,
     pub(super) pool: Pool,
     /// Scratch memory for data in.
@@ -87,7 +87,7 @@ pub struct Disks {
 }
 
 impl Disks {
-    /// None yet.
+    /// Device server without disks.
     #[must_use]
     pub fn new(config: &DisksConfig) -> Self {
         Self {
@@ -106,8 +106,8 @@ impl Disks {
         }
     }
 
-    /// Adds a disk; with protection information of type 1 if its back end keeps any. Initiators that are logged in are told that there are others than before (REPORTED LUNS DATA HAS
-    /// CHANGED).
+    /// Adds a disk; with protection information of type 1 if its back end keeps any. Logged-in initiators are notified
+    /// (REPORTED LUNS DATA HAS CHANGED).
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Disks {
         self.add_protected(lun, backend, ProtectionType::Type1)
     }
 
-    /// The same; a back end that keeps protection information keeps that type.
+    /// Adds a disk; a back end that keeps protection information uses this type.
     ///
     /// # Errors
     ///
@@ -140,19 +140,19 @@ impl Disks {
         if self.luns.len() <= number {
             self.luns.resize(number + 1, NO_UNIT);
         }
-        // There are no more units than numbers of them, which are fewer than 16384.
+        // There are no more units than LUNs, which are fewer than 16384.
         self.luns[number] = self.units.push(Unit::new(lun, backend, kind)).unwrap_or(NO_UNIT);
         self.see_anew();
         Ok(())
     }
 
-    /// An initiator may see these LUNs, besides those of earlier calls; whoever is not named in any call sees none.
+    /// Lets an initiator see these LUNs, besides those of earlier calls; an initiator that no call names sees none.
     pub fn allow(&mut self, wwpn: Wwn, luns: &[u16]) {
         self.mask.allow(wwpn, luns);
         self.see_anew();
     }
 
-    /// All disks in the order of their adding.
+    /// Status of all disks, in the order in which they were added.
     pub fn status(&self) -> impl Iterator<Item = DiskStatus<'_>> {
         self.units.iter().map(|unit| DiskStatus {
             lun: unit.lun,
@@ -162,13 +162,13 @@ impl Disks {
         })
     }
 
-    /// Bytes of buffers that tasks and operations have.
+    /// Bytes of buffers lent to tasks and operations.
     #[must_use]
     pub fn lent(&self) -> usize {
         self.pool.lent()
     }
 
-    /// Units or rules have changed: whoever is logged in is told.
+    /// Updates the units that each initiator sees, and notifies it, after a change of units or rules.
     fn see_anew(&mut self) {
         for nexus in self.nexuses.iter_mut() {
             nexus.units.resize(self.units.len(), Attentions::RESET);
@@ -179,13 +179,13 @@ impl Disks {
         }
     }
 
-    /// The LUNs that a nexus sees.
+    /// LUNs that a nexus sees.
     pub(super) fn seen(&self, nexus: PeerId) -> impl Iterator<Item = u16> {
         let attentions = self.nexuses.get(nexus).map_or(&[][..], |nexus| &nexus.units);
         self.units.iter().zip(attentions).filter(|(_, attentions)| !attentions.is_hidden()).map(|(unit, _)| unit.lun)
     }
 
-    /// The unit of a LUN that a nexus sees, and what it must be told of it.
+    /// Unit of a LUN that a nexus sees, and its pending attentions.
     #[inline]
     pub(super) fn find(&self, nexus: PeerId, lun: Lun) -> Option<(UnitIndex, Attentions)> {
         let unit = *self.luns.get(usize::from(lun_number(lun.0)?))?;
@@ -196,7 +196,7 @@ impl Disks {
 
 impl DeviceServer for Disks {
     fn nexus(&mut self, nexus: PeerId, wwpn: Wwn) {
-        // SAM-5, clause 5.14: all that was before is new to it.
+        // SAM-5, clause 5.14: a new nexus is notified of the reset before it.
         let told = |unit: &Unit| {
             let mut attentions = Attentions::RESET;
             attentions.hide(!self.mask.sees(wwpn, unit.lun));
@@ -275,7 +275,7 @@ impl DeviceServer for Disks {
                 self.tasks[tag].stage = Stage::Idle;
                 Step::End(Response::status(Response::TASK_ABORTED))
             }
-            // It has not asked for data; or somebody else has ended it meanwhile, which is answered once.
+            // The task has not asked for data, or another initiator has ended it meanwhile, which is answered once.
             stage => {
                 if let Some(buffer) = buffer {
                     self.pool.give(buffer);

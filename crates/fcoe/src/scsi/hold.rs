@@ -1,14 +1,14 @@
 //! Holds on a device: many writes at once, or one COMPARE AND WRITE alone, whose comparison must still hold when it
 //! writes (SBC-3, clause 5.2).
 //!
-//! A task that was aborted may leave an operation behind, which its back end cannot call back. Nothing changes the same
-//! blocks before that has ended: otherwise it would undo what its initiator, which was told that the task is no more, has
-//! written since (SAM-5, clause 7.2).
+//! An aborted task may leave an operation behind, which its back end cannot recall. No other change of the same blocks
+//! starts before that has ended: otherwise the operation would undo later writes of its initiator, which was told that
+//! the task is gone (SAM-5, clause 7.2).
 
 use linerate_block::{Operation, Tag};
 use std::collections::VecDeque;
 
-/// Blocks, from one to before another.
+/// Range of blocks, from `first` to before `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Span {
     first: u64,
@@ -16,14 +16,14 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// All there are.
+    /// All blocks.
     pub(super) const ALL: Self = Self { first: 0, end: u64::MAX };
 
     pub(super) const fn new(lba: u64, blocks: u64) -> Self {
         Self { first: lba, end: lba.saturating_add(blocks) }
     }
 
-    /// The blocks that an operation changes; a buffer has `stride` bytes for each.
+    /// Blocks that an operation changes; a buffer has `stride` bytes for each.
     pub(super) fn of(operation: &Operation, stride: u64) -> Self {
         match operation {
             Operation::Read { .. } | Operation::Flush => Self::default(),
@@ -41,35 +41,35 @@ impl Span {
     }
 }
 
-/// What an operation needs of others.
+/// Kind of hold that an operation needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Hold {
-    /// Nothing: it only reads.
+    /// None: the operation only reads.
     #[default]
     None,
-    /// No comparison at the same time.
+    /// No COMPARE AND WRITE at the same time.
     Shared,
-    /// No change at the same time.
+    /// No other change at the same time.
     Exclusive,
 }
 
-/// The holds on one device, given in the order of asking.
+/// The holds on one device, granted in the order of requests.
 #[derive(Debug, Default)]
 pub(super) struct Holds {
     shared: u32,
     exclusive: bool,
     waiting: VecDeque<(Tag, Hold, Span)>,
-    /// What operations change whose tasks are no more.
+    /// Blocks changed by operations whose tasks are gone.
     orphans: Vec<Span>,
 }
 
 impl Holds {
-    /// True if it is given at once, to change these blocks; otherwise [`next`](Self::next) will give it.
+    /// True if the hold, to change these blocks, is granted at once; otherwise [`next`](Self::next) will grant it.
     pub(super) fn take(&mut self, tag: Tag, hold: Hold, span: Span) -> bool {
         if hold == Hold::None || self.waiting.is_empty() && self.orphans.is_empty() && self.give(hold) {
             return true;
         }
-        // Whoever waited before still does: nothing has changed.
+        // Earlier waiters still wait: nothing has changed.
         self.waiting.push_back((tag, hold, span));
         self.next().is_some()
     }
@@ -86,7 +86,7 @@ impl Holds {
         given
     }
 
-    /// It is given back.
+    /// Gives a hold back.
     pub(super) fn end(&mut self, hold: Hold) {
         match hold {
             Hold::None => {}
@@ -95,22 +95,22 @@ impl Holds {
         }
     }
 
-    /// An operation has lost its task.
+    /// Records that an operation has lost its task.
     pub(super) fn orphan(&mut self, span: Span) {
         if !span.is_empty() {
             self.orphans.push(span);
         }
     }
 
-    /// It has ended.
+    /// Records that such an operation has ended.
     pub(super) fn buried(&mut self, span: Span) {
         if let Some(at) = self.orphans.iter().position(|orphan| *orphan == span) {
             self.orphans.swap_remove(at);
         }
     }
 
-    /// Who has waited and has it now. Nobody overtakes whoever waits for a hold, while an operation without a task, which
-    /// may take for ever, holds up only those that meet it.
+    /// Grants the next waiting hold and returns its task. No request overtakes an earlier one, except that an operation
+    /// without a task, which may take for ever, delays only requests that overlap it.
     pub(super) fn next(&mut self) -> Option<Tag> {
         let orphans = &self.orphans;
         let meets = |span: &Span| orphans.iter().any(|orphan| orphan.meets(span));
@@ -122,7 +122,7 @@ impl Holds {
         })
     }
 
-    /// Who waits does not want it any more.
+    /// Withdraws a waiting request.
     pub(super) fn forget(&mut self, tag: Tag) {
         self.waiting.retain(|(waiting, ..)| *waiting != tag);
     }

@@ -24,7 +24,7 @@ const PAGES: [u8; 7] = [
     VpdPage::PROVISIONING,
 ];
 
-/// The answer of a LUN without a unit: qualifier 3 (SPC-4, clause 6.6.2), and no page but the list of pages.
+/// Data of a LUN without a unit: qualifier 3 (SPC-4, clause 6.6.2), and no page but the list of pages.
 pub(super) fn nobody(page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response> {
     let peripheral = Qualifier::NOT_SUPPORTED.0 << 5 | NONE;
     match page {
@@ -35,7 +35,7 @@ pub(super) fn nobody(page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response>
     Ok(())
 }
 
-/// The answer of a unit.
+/// Data of a unit.
 pub(super) fn inquire(unit: &Unit, config: &DisksConfig, page: Option<u8>, to: &mut Vec<u8>) -> Result<(), Response> {
     let Some(page) = page else {
         let disk = standard(Qualifier::CONNECTED, DISK, unit.geometry.product);
@@ -76,7 +76,7 @@ fn standard(qualifier: Qualifier, device_type: u8, product: &str) -> Inquiry {
     }
 }
 
-/// Text, cut or filled up with spaces (SPC-4, clause 4.3.1).
+/// Text, cut or padded with spaces (SPC-4, clause 4.3.1).
 fn padded<const N: usize>(text: &str) -> [u8; N] {
     let mut octets = [b' '; N];
     octets.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);
@@ -87,12 +87,13 @@ fn serial(unit: &Unit) -> String {
     format!("{:016x}", unit.geometry.serial)
 }
 
-/// Page 83 (SPC-4, clause 7.8.5): the unit by its vendor's name and by a local NAA name, the port and the node by theirs.
+/// Page 83h (SPC-4, clause 7.8.5): the unit by its vendor's name and by a local NAA name, the port and the node by
+/// theirs.
 fn designators(unit: &Unit, config: &DisksConfig, to: &mut Vec<u8>) {
     let mut name = VENDOR.to_vec();
     name.extend(format!("{:<16}{}", unit.geometry.product, serial(unit)).bytes());
     Designator { code_set: 2, kind: 1, association: 0, protocol: None, identifier: &name }.put(to);
-    // NAA 3: a name that the device's administrator gives (SPC-4, clause 7.8.5.6.4).
+    // NAA 3: a locally assigned name (SPC-4, clause 7.8.5.6.4).
     let local = (unit.geometry.serial & u64::MAX >> 4 | 3 << 60).to_be_bytes();
     Designator::naa(0, &local).put(to);
     let (port, node) = (config.wwpn.0.to_be_bytes(), config.wwnn.0.to_be_bytes());
@@ -105,7 +106,7 @@ fn designators(unit: &Unit, config: &DisksConfig, to: &mut Vec<u8>) {
 fn extended(unit: &Unit) -> ExtendedInquiry {
     let kind = unit.protection.map(|protection| protection.kind);
     ExtendedInquiry {
-        // The type that it has is the only one (SBC-3, clause 4.22.2: SPT).
+        // The unit's present type is the only supported one (SBC-3, clause 4.22.2: SPT).
         protection_types: match kind {
             None | Some(ProtectionType::Type1) => 0,
             Some(ProtectionType::Type2) => 2,
@@ -120,7 +121,7 @@ fn extended(unit: &Unit) -> ExtendedInquiry {
     }
 }
 
-/// Page B0: what is accepted; what is longer is refused.
+/// Page B0h: limits of commands; longer ones are refused.
 fn limits(unit: &Unit) -> BlockLimits {
     let physical = 1 << unit.geometry.physical_exponent.min(15);
     let discards = unit.geometry.discards;

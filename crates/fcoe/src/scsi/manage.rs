@@ -18,7 +18,7 @@ impl Disks {
         aborted: &mut dyn FnMut(Tag),
     ) -> FunctionResponse {
         if function == Function::TargetReset {
-            // Units that are hidden from an initiator are not its to reset.
+            // An initiator cannot reset units that are hidden from it.
             for unit in self.units.indices() {
                 if self
                     .nexuses
@@ -44,7 +44,7 @@ impl Disks {
         FunctionResponse::Complete
     }
 
-    /// Ends all tasks in a unit, or those of one nexus, in favour of `by`; not those whose last step was handed out.
+    /// Ends all tasks in a unit, or those of one nexus, in favour of `by`; not those whose last step was returned.
     pub(super) fn end_tasks(&mut self, unit: UnitIndex, by: PeerId, of: Option<PeerId>, aborted: &mut dyn FnMut(Tag)) {
         for tag in self.tasks.tags() {
             let slot = &self.tasks[tag];
@@ -55,8 +55,8 @@ impl Disks {
         }
     }
 
-    /// A logical unit reset (SAM-5, clause 6.3.3): no task is left, and everybody is told. Persistent reservations stay
-    /// (SPC-4, clause 5.13.1).
+    /// A logical unit reset (SAM-5, clause 6.3.3): ends all tasks, and sets a unit attention for every initiator.
+    /// Persistent reservations stay (SPC-4, clause 5.13.1).
     fn reset(&mut self, unit: UnitIndex, by: PeerId, aborted: &mut dyn FnMut(Tag)) {
         self.end_tasks(unit, by, None, aborted);
         self.units[unit].stopped = false;

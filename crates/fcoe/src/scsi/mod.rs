@@ -1,4 +1,4 @@
-//! SCSI, apart from what carries it: a device server and its tasks (SAM-5), and what its steps ask of the transport.
+//! SCSI, independent of the transport: a device server and its tasks (SAM-5), and their steps for the transport.
 
 mod attention;
 mod blocks;

@@ -4,7 +4,7 @@ use super::Response;
 use super::unit::Unit;
 use linerate_wire::scsi::{ModeHeader, ModePage, asc, emit_mode};
 
-/// Question of a MODE SENSE.
+/// Parameters of a MODE SENSE.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Question {
     pub(super) ten: bool,
@@ -49,16 +49,16 @@ pub(super) fn sense(unit: &Unit, question: Question, to: &mut Vec<u8>) -> Result
     emit_mode(question.ten, question.long, &header, &pages, to).map_err(|_| Response::illegal(asc::FIELD_IN_CDB))
 }
 
-/// Caching (SBC-3, clause 6.5): WCE tells that what was written needs SYNCHRONIZE CACHE or FUA to last.
+/// Caching (SBC-3, clause 6.5): WCE means that written data needs SYNCHRONIZE CACHE or FUA to be stable.
 fn caching(unit: &Unit) -> Vec<u8> {
     let mut body = vec![0; 18];
     body[0] = u8::from(unit.geometry.volatile) << 2;
     body
 }
 
-/// Control (SPC-4, clause 7.5.8): tasks may be reordered as one likes (QUEUE ALGORITHM MODIFIER 1), sense data is in fixed
-/// format (no D_SENSE), nothing is logged (GLTSD), a task that another initiator ends has a status (TAS), and application
-/// tags stay as they were written (ATO).
+/// Control (SPC-4, clause 7.5.8): tasks may be reordered without restriction (QUEUE ALGORITHM MODIFIER 1), sense data
+/// is in fixed format (no D_SENSE), nothing is logged (GLTSD), a task ended by another initiator has a status (TAS),
+/// and application tags stay as they were written (ATO).
 fn control(unit: &Unit) -> Vec<u8> {
     let mut body = vec![0; 10];
     body[0] = 0x02;

@@ -1,4 +1,4 @@
-//! I_T nexuses: initiators that are logged in, which units each sees, and what it has not yet been told.
+//! I_T nexuses: logged-in initiators, the units that each sees, and its pending unit attentions.
 
 use super::attention::Attentions;
 use crate::PeerId;
@@ -9,11 +9,11 @@ use linerate_wire::Wwn;
 pub(super) struct Nexus {
     pub(super) id: PeerId,
     pub(super) wwpn: Wwn,
-    /// What there is to be told, by unit. A unit that is hidden from it has [`Attentions::HIDDEN`].
+    /// Pending attentions, by unit. A hidden unit has [`Attentions::HIDDEN`].
     pub(super) units: Vec<Attentions>,
 }
 
-/// All of them, by place.
+/// All nexuses, by place.
 #[derive(Debug, Default)]
 pub(super) struct Nexuses {
     places: Vec<Option<Nexus>>,
@@ -47,17 +47,17 @@ impl Nexuses {
     }
 }
 
-/// Which units an initiator sees.
+/// Mapping of initiators to the units that they see.
 ///
-/// Without any rule everybody sees every unit. From the first rule on, only initiators that a rule names see units, each
-/// those that its rules name.
+/// Without any rule every initiator sees every unit. From the first rule on, only initiators that a rule names see
+/// units, each the units of its rules.
 #[derive(Debug, Default)]
 pub(super) struct Mask {
     rules: Vec<(Wwn, u16)>,
 }
 
 impl Mask {
-    /// `wwpn` may see these LUNs, besides those of earlier rules.
+    /// Lets `wwpn` see these LUNs, besides those of earlier rules.
     pub(super) fn allow(&mut self, wwpn: Wwn, luns: &[u16]) {
         for lun in luns {
             if !self.rules.contains(&(wwpn, *lun)) {

@@ -5,7 +5,7 @@ use super::unit::Unit;
 use crate::ProtectionType;
 use linerate_wire::scsi::{CdbForm, FORMS, opcode, put_list_len};
 
-/// Appends the list of all commands, or what is known of one, to `to`.
+/// Appends the list of all commands, or the description of one, to `to`.
 pub(super) fn report(
     unit: &Unit,
     timeouts: bool,
@@ -33,7 +33,7 @@ pub(super) fn report(
     }
     let has_actions = FORMS.iter().any(|form| form.opcode() == code && form.action.is_some());
     match options {
-        // A question about an opcode with service actions must name one, and about any other must not.
+        // A query for an opcode with service actions must name one, and a query for any other must not.
         1 if has_actions => return Err(Response::invalid_field(2, Some(2))),
         2 if !has_actions && known().any(|form| form.opcode() == code) => {
             return Err(Response::invalid_field(2, Some(2)));
@@ -43,7 +43,7 @@ pub(super) fn report(
     }
     let asked = |form: &&CdbForm| match form.action {
         Some(known) => known == action,
-        // With 3 an opcode without service actions is asked for with action 0.
+        // With option 3, an opcode without service actions is queried with action 0.
         None => options == 1 || action == 0,
     };
     let Some(form) = known().filter(|form| form.opcode() == code).find(asked) else {
@@ -60,14 +60,14 @@ pub(super) fn report(
     Ok(())
 }
 
-/// A command timeouts descriptor that names none (SPC-4, clause 6.35.4).
+/// A command timeouts descriptor without timeouts (SPC-4, clause 6.35.4).
 const TIMEOUTS: [u8; 12] = [0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 fn size(form: &CdbForm) -> [u8; 2] {
     u16::from(form.cdb_len()).to_be_bytes()
 }
 
-/// True if a unit has that command.
+/// True if a unit supports the command.
 fn supported(unit: &Unit, form: &CdbForm) -> bool {
     match form.opcode() {
         opcode::UNMAP => unit.geometry.discards,

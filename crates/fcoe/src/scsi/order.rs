@@ -1,16 +1,16 @@
-//! In which order the tasks of a unit are done (SAM-5, clause 8).
+//! Order of execution of a unit's tasks (SAM-5, clause 8).
 
 use super::TaskAttribute;
 use linerate_block::Tag;
 use std::collections::VecDeque;
 
-/// A task set: which tasks run and which wait. A task runs from when it is admitted until its last step is handed out.
+/// A task set: running and waiting tasks. A task runs from its admission until its last step is returned.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    /// In the order of arrival.
+    /// Waiting tasks in the order of arrival.
     waiting: VecDeque<(Tag, TaskAttribute)>,
     running: u32,
-    /// The one that runs is an ordered task: no other may begin, but at the head of the queue.
+    /// The running task is an ordered one: no other may begin, except at the head of the queue.
     ordered: bool,
 }
 
@@ -18,7 +18,7 @@ impl Order {
     /// True if a task that arrives runs at once; otherwise it waits.
     pub(super) fn admit(&mut self, tag: Tag, attribute: TaskAttribute) -> bool {
         let runs = match attribute {
-            // Clause 8.6.4: it does not wait for anybody.
+            // Clause 8.6.4: waits for no other task.
             TaskAttribute::HeadOfQueue => true,
             _ => self.waiting.is_empty() && self.may_run(attribute),
         };
@@ -42,7 +42,7 @@ impl Order {
         self.ordered &= attribute != TaskAttribute::Ordered;
     }
 
-    /// A waiting task that runs now.
+    /// Takes a waiting task that may run now.
     pub(super) fn next(&mut self) -> Option<Tag> {
         let (tag, attribute) = *self.waiting.front()?;
         if !self.may_run(attribute) {
@@ -54,7 +54,7 @@ impl Order {
         Some(tag)
     }
 
-    /// A waiting task is no more.
+    /// Removes a waiting task that was aborted.
     pub(super) fn forget(&mut self, tag: Tag) {
         self.waiting.retain(|(waiting, _)| *waiting != tag);
     }

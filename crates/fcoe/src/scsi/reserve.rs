@@ -1,12 +1,12 @@
-//! Persistent reservations (SPC-4, clause 5.13): who may use a unit. They belong to port names, so they outlive logins; they
-//! do not outlive the program (APTPL is refused).
+//! Persistent reservations (SPC-4, clause 5.13): access rights to a unit. They belong to port names, so they outlive
+//! logins; they do not outlive the program (APTPL is refused).
 
 use super::Response;
 use super::attention::Attentions;
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{Access, Cdb, ReserveParameters, ReserveType, Sense, asc, put_list_len};
 
-/// Ports that may be registered with a unit.
+/// Most ports registered with a unit.
 const MAX_REGISTRATIONS: usize = 256;
 
 /// Service actions of PERSISTENT RESERVE OUT (SPC-4, table 207).
@@ -20,7 +20,7 @@ mod action {
     pub(super) const REGISTER_AND_IGNORE: u8 = 6;
 }
 
-/// A port that is registered, and with which key.
+/// A registered port and its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Registration {
     wwpn: Wwn,
@@ -33,20 +33,20 @@ pub(super) struct Reservations {
     /// PRGENERATION: counts changes of registrations.
     generation: u32,
     registered: Vec<Registration>,
-    /// The reservation and who made it; with a type that all registrants hold it does not matter who.
+    /// The reservation and the port that made it; for a type that all registrants hold, the port does not matter.
     held: Option<(ReserveType, Wwn)>,
 }
 
-/// What others must be told when somebody's action is done.
+/// Side effects of an action on other initiators.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Effects {
     pub(super) told: Vec<(Wwn, Attentions)>,
-    /// Whose tasks are to be aborted.
+    /// Ports whose tasks are to be aborted.
     pub(super) aborted: Vec<Wwn>,
 }
 
 impl Reservations {
-    /// True if a port may do a command now.
+    /// True if a port may execute a command now.
     #[inline]
     pub(super) fn allows(&self, who: Wwn, cdb: &Cdb) -> bool {
         let Some((kind, holder)) = self.held else { return true };
@@ -59,7 +59,7 @@ impl Reservations {
             }
     }
 
-    /// True if there is a reservation at all.
+    /// True if there is a reservation.
     #[inline]
     pub(super) fn is_held(&self) -> bool {
         self.held.is_some()
@@ -73,7 +73,7 @@ impl Reservations {
         self.held.is_some_and(|(kind, holder)| if kind.all() { self.key(who).is_some() } else { holder == who })
     }
 
-    /// PERSISTENT RESERVE IN (SPC-4, clause 6.15): appends what was asked for to `to`.
+    /// PERSISTENT RESERVE IN (SPC-4, clause 6.15): appends the requested data to `to`.
     pub(super) fn report(&self, action: u8, to: &mut Vec<u8>) {
         if action == 2 {
             // REPORT CAPABILITIES: all six types, neither SPEC_I_PT, ALL_TG_PT nor APTPL.
@@ -119,7 +119,7 @@ impl Reservations {
         if matches!(service, action::REGISTER | action::REGISTER_AND_IGNORE) {
             return self.register(who, service == action::REGISTER_AND_IGNORE, list);
         }
-        // Clause 5.13.1: all others are for who is registered, with the right key.
+        // Clause 5.13.1: the other actions require a registration, with the right key.
         if self.key(who) != Some(list.key) {
             return Err(Response::status(Response::RESERVATION_CONFLICT));
         }
@@ -177,7 +177,8 @@ impl Reservations {
         Ok(Effects::default())
     }
 
-    /// Clause 5.13.11.3: with a holder's registration goes its reservation; of those that all hold, with the last.
+    /// Clause 5.13.11.3: unregistering a holder ends its reservation; if all registrants hold it, unregistering the
+    /// last one does.
     fn unregister(&mut self, who: Wwn) -> Effects {
         let held =
             self.held.filter(|(kind, holder)| if kind.all() { self.registered.len() == 1 } else { *holder == who });
@@ -191,7 +192,7 @@ impl Reservations {
         }
     }
 
-    /// Who is registered is told that a reservation is no more, when it was for them too.
+    /// Notifies the other registrants that a reservation was released, if its type was for registrants.
     fn released(&self, who: Wwn, kind: ReserveType) -> Effects {
         let told = self.registered.iter().filter(|known| known.wwpn != who && kind.registrants());
         let told = told.map(|known| (known.wwpn, Attentions::RESERVATIONS_RELEASED)).collect();
@@ -202,7 +203,7 @@ impl Reservations {
     fn reserve(&mut self, who: Wwn, kind: ReserveType) -> Result<Effects, Response> {
         match self.held {
             None => self.held = Some((kind, who)),
-            // Whoever holds it may say so again.
+            // A holder may repeat its reservation.
             Some((held, _)) if held == kind && self.is_holder(who) => {}
             Some(_) => return Err(Response::status(Response::RESERVATION_CONFLICT)),
         }
@@ -219,7 +220,7 @@ impl Reservations {
                 self.held = None;
                 Ok(self.released(who, kind))
             }
-            // Nothing of its own to release is no error.
+            // RELEASE by a port that holds no reservation is no error.
             _ => Ok(Effects::default()),
         }
     }
@@ -237,7 +238,7 @@ impl Reservations {
     /// PREEMPT, with or without ABORT (clauses 5.13.11.4 and 5.13.11.5).
     fn preempt(&mut self, who: Wwn, kind: ReserveType, key: u64) -> Result<Effects, Response> {
         let (all, takes) = match self.held {
-            // Of those that all hold, zero names all others.
+            // If all registrants hold the reservation, key zero names all others.
             Some((held, _)) if held.all() => (key == 0, key == 0),
             Some((_, holder)) => (false, self.key(holder) == Some(key)),
             None => (false, false),
@@ -261,7 +262,7 @@ impl Reservations {
         self.registered.retain(|known| !gone(known));
         if takes {
             let old = self.held.replace((kind, who));
-            // Who stays is told when the type is another.
+            // The remaining registrants are notified if the type changes.
             if let Some((old, _)) = old.filter(|(old, _)| *old != kind) {
                 effects.told.extend(self.released(who, old).told);
             }

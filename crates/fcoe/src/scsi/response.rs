@@ -11,9 +11,9 @@ impl Response {
     pub const CHECK_CONDITION: u8 = 0x02;
     /// RESERVATION CONFLICT.
     pub const RESERVATION_CONFLICT: u8 = 0x18;
-    /// TASK SET FULL: try again when another command has ended.
+    /// TASK SET FULL: to be retried when another command has ended.
     pub const TASK_SET_FULL: u8 = 0x28;
-    /// TASK ABORTED: another initiator ended it (SAM-5, clause 5.3.1).
+    /// TASK ABORTED: another initiator ended the task (SAM-5, clause 5.3.1).
     pub const TASK_ABORTED: u8 = 0x40;
 
     /// GOOD after `wanted` bytes.
@@ -28,7 +28,7 @@ impl Response {
         Self { status, ..Self::good(0) }
     }
 
-    /// CHECK CONDITION with sense data in fixed format, as the control mode page says (D_SENSE).
+    /// CHECK CONDITION with sense data in fixed format, as the control mode page states (D_SENSE).
     #[must_use]
     pub fn check(sense: &Sense) -> Self {
         let mut response = Self::status(Self::CHECK_CONDITION);
@@ -44,20 +44,20 @@ impl Response {
         Self::check(&Sense::new(SenseKey::ILLEGAL_REQUEST, code))
     }
 
-    /// CHECK CONDITION, INVALID FIELD IN CDB, which field.
+    /// CHECK CONDITION, INVALID FIELD IN CDB, with the field's position.
     #[must_use]
     pub fn invalid_field(octet: u16, bit: Option<u8>) -> Self {
         Self::check(&Sense::invalid_field(octet, bit))
     }
 
-    /// The sense data, if there is any that can be read.
+    /// Parsed sense data; None if there is none or it is malformed.
     #[must_use]
     pub fn parsed_sense(&self) -> Option<Sense> {
         Sense::parse(self.sense.get(..usize::from(self.sense_len))?).ok()
     }
 }
 
-/// What an initiator is told of a device that failed to read or write at `lba`.
+/// Response for a device that failed to read or write at `lba`.
 pub(super) fn failure(error: BackendError, writing: bool, lba: u64) -> Response {
     let sense = match error {
         BackendError::Medium if writing => Sense::new(SenseKey::MEDIUM_ERROR, asc::WRITE_ERROR).at(lba),
@@ -70,7 +70,7 @@ pub(super) fn failure(error: BackendError, writing: bool, lba: u64) -> Response 
     Response::check(&sense)
 }
 
-/// The command, or what is wrong with it.
+/// The parsed command, or the response to a malformed one.
 pub(super) fn parse(cdb: &[u8]) -> Result<Cdb, Response> {
     Cdb::parse(cdb).map_err(|error: CdbError| Response::check(&error.sense()))
 }

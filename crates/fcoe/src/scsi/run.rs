@@ -1,4 +1,4 @@
-//! Progress of tasks: operations are submitted, what they end with is taken, and whoever waited is woken.
+//! Progress of tasks: submits operations, takes their completions, and wakes waiting tasks.
 
 use super::attention::Attentions;
 use super::disks::Disks;
@@ -19,7 +19,7 @@ impl Disks {
         self.settle(tag, step)
     }
 
-    /// Goes on with a task that has waited.
+    /// Continues a task that has waited.
     pub(super) fn resume(&mut self, tag: Tag) -> Step {
         match self.tasks.get(tag).map(|slot| (slot.stage, slot.cdb)) {
             Some((Stage::Waiting, cdb)) => self.run(tag, cdb),
@@ -31,7 +31,7 @@ impl Disks {
         }
     }
 
-    /// Begins the operations of a task whose data is there; the caller settles the step.
+    /// Starts the operations of a task whose data has arrived; the caller settles the step.
     pub(super) fn go(&mut self, tag: Tag) -> Step {
         let slot = &mut self.tasks[tag];
         slot.hold = slot.work.hold();
@@ -44,7 +44,7 @@ impl Disks {
         self.advance(tag, Outcome::NONE)
     }
 
-    /// Goes on until an operation takes its time or the task has a step.
+    /// Continues until an operation is pending or the task has a step.
     fn advance(&mut self, tag: Tag, mut outcome: Outcome) -> Step {
         loop {
             let slot = &mut self.tasks[tag];
@@ -71,7 +71,7 @@ impl Disks {
         }
     }
 
-    /// Submits an operation; a device in memory has ended it already.
+    /// Submits an operation; a device in memory has completed it on return.
     fn submit(&mut self, tag: Tag, operation: Operation) -> Option<Outcome> {
         let slot = &mut self.tasks[tag];
         let index = slot.unit;
@@ -94,7 +94,7 @@ impl Disks {
         None
     }
 
-    /// Hands on what was submitted and takes what has ended.
+    /// Passes submitted operations on and takes completions.
     pub(super) fn collect(&mut self) {
         let mut i = 0;
         while let Some(&index) = self.busy.get(i) {
@@ -115,7 +115,7 @@ impl Disks {
 
     fn ended(&mut self, index: UnitIndex, ended: linerate_block::Completion) {
         let unit = &mut self.units[index];
-        // Whatever a back end says, only what it was asked for has ended.
+        // Only a completion of a submitted operation counts, whatever the back end reports.
         let Some(running) = self.operations.end(OperationId(ended.tag.0), index) else {
             ended.buffer.into_iter().for_each(|buffer| self.pool.give(buffer));
             return;
@@ -138,7 +138,7 @@ impl Disks {
         }
     }
 
-    /// A step that is the last ends the task: those that waited for it go on.
+    /// Ends the task if the step is its last; tasks that waited for it continue.
     #[inline]
     pub(super) fn settle(&mut self, tag: Tag, step: Step) -> Step {
         let slot = &mut self.tasks[tag];
@@ -147,7 +147,7 @@ impl Disks {
             Step::End(response) if response.status == Response::CHECK_CONDITION => unit.counters.checks += 1,
             Step::End(_) | Step::Send { .. } => {}
             Step::SendMemory { .. } => {
-                // What comes after it must not change what is not yet read.
+                // Later tasks must not change the memory before it is read.
                 slot.stage = Stage::Sending;
                 return step;
             }
@@ -157,7 +157,7 @@ impl Disks {
         step
     }
 
-    /// A task has ended: those that waited for it go on.
+    /// Ends a task; tasks that waited for it continue.
     #[inline]
     pub(super) fn end_task(&mut self, tag: Tag) {
         let slot = &mut self.tasks[tag];
@@ -171,7 +171,7 @@ impl Disks {
         }
     }
 
-    /// A hold is given back: those that waited for it go on.
+    /// Gives a hold back; tasks that waited for it continue.
     fn let_go(&mut self, unit: UnitIndex, hold: Hold) {
         let holds = &mut self.units[unit].holds;
         holds.end(hold);
@@ -207,7 +207,7 @@ impl Disks {
             }
             Stage::Waiting | Stage::Receiving | Stage::ReceivingMemory | Stage::Sending => {}
         }
-        // Others may have waited for it to begin.
+        // Other tasks may have waited for this one to begin.
         self.let_go(index, Hold::None);
         let order = &mut self.units[index].order;
         if stage != Stage::Waiting || woken {
@@ -218,7 +218,8 @@ impl Disks {
         }
     }
 
-    /// Ends a task in favour of `by`: whose own it is has no response, any other one TASK ABORTED (SAM-5, clause 5.3.1).
+    /// Ends a task in favour of `by`: a task of `by` itself gets no response, any other one TASK ABORTED (SAM-5, clause
+    /// 5.3.1).
     pub(super) fn abort_task(&mut self, tag: Tag, by: PeerId, aborted: &mut dyn FnMut(Tag)) {
         let (stage, nexus) = (self.tasks[tag].stage, self.tasks[tag].nexus);
         self.drop_task(tag);
@@ -226,7 +227,8 @@ impl Disks {
             return aborted(tag);
         }
         match stage {
-            // The transport has its buffer: it ends when the data is there. What goes into memory must stop at once.
+            // The transport has the task's buffer: the task ends when its data has arrived. Transfers into memory must
+            // stop at once.
             Stage::Receiving | Stage::Doomed => self.tasks[tag].stage = Stage::Doomed,
             _ => {
                 self.tasks[tag].stage = Stage::Ready;
@@ -236,7 +238,7 @@ impl Disks {
         }
     }
 
-    /// Tells every nexus, but perhaps one, of something that happened to a unit.
+    /// Sets a unit attention for every nexus, except perhaps one.
     pub(super) fn tell(&mut self, unit: UnitIndex, attention: Attentions, but: Option<PeerId>) {
         for nexus in self.nexuses.iter_mut().filter(|nexus| Some(nexus.id) != but) {
             if let Some(attentions) = nexus.units.get_mut(unit.number()) {

@@ -1,4 +1,4 @@
-//! What a transport asks of a device server, and what a device server asks of its transport.
+//! Interface between a transport and a device server.
 
 use crate::PeerId;
 use linerate_block::{Buffer, Memory, Tag};
@@ -8,10 +8,10 @@ use linerate_wire::Wwn;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Lun(pub [u8; 8]);
 
-/// In which order a task is done (SAM-5, clause 8.6).
+/// Order in which a task is executed (SAM-5, clause 8.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TaskAttribute {
-    /// Any.
+    /// In any order.
     #[default]
     Simple,
     /// Before all others.
@@ -22,22 +22,22 @@ pub enum TaskAttribute {
     Aca,
 }
 
-/// A command as it came.
+/// A received command.
 #[derive(Debug, Clone, Copy)]
 pub struct Task<'a> {
-    /// As the transport calls it: its place in a table of exchanges. Given again when the task has ended.
+    /// Tag given by the transport: the exchange's place in its table. Reused when the task has ended.
     pub tag: Tag,
-    /// Sender.
+    /// I_T nexus of the sender.
     pub nexus: PeerId,
-    /// To which logical unit.
+    /// Addressed logical unit.
     pub lun: Lun,
     /// The command descriptor block, 16 bytes or more.
     pub cdb: &'a [u8],
-    /// Its place in the queue.
+    /// Task attribute.
     pub attribute: TaskAttribute,
-    /// Bytes that the initiator gives at most (FCP_DL with WRDATA).
+    /// Most bytes of data out from the initiator (FCP_DL with WRDATA).
     pub data_out: u32,
-    /// Bytes that the initiator takes at most (FCP_DL with RDDATA).
+    /// Most bytes of data in to the initiator (FCP_DL with RDDATA).
     pub data_in: u32,
 }
 
@@ -46,67 +46,68 @@ pub struct Task<'a> {
 pub struct Response {
     /// The status (SAM-5, clause 5.3): 0x00 GOOD, 0x02 CHECK CONDITION, 0x18 RESERVATION CONFLICT, 0x28 TASK SET FULL.
     pub status: u8,
-    /// Sense data, of which `sense_len` bytes count.
+    /// Sense data, of which `sense_len` bytes are valid.
     pub sense: [u8; 32],
-    /// See `sense`.
+    /// Valid bytes of `sense`.
     pub sense_len: u8,
-    /// Bytes of data that the command wanted to move in all: the residual is what this is more or less than FCP_DL.
+    /// Bytes of data that the command wanted to move in all; the residual is the difference to FCP_DL.
     pub wanted: u64,
 }
 
-/// What is next for a task. The bytes of data in come in one step, in order; a task asks for data out at most once.
+/// Next step of a task. The bytes of data in come in one step, in order; a task asks for data out at most once.
 #[derive(Debug)]
 pub enum Step {
-    /// Nothing yet: [`DeviceServer::poll`] will tell.
+    /// No step yet: [`DeviceServer::poll`] will return it.
     Pending,
-    /// Send these bytes of the unit's [`Memory`], at most FCP_DL of them, then `then`; tell it by [`DeviceServer::sent`].
+    /// Send these bytes of the unit's [`Memory`], at most FCP_DL of them, then `then`; report it by
+    /// [`DeviceServer::sent`].
     SendMemory {
-        /// The first byte's place on the device.
+        /// Byte offset on the device.
         offset: u64,
-        /// How many.
+        /// Number of bytes.
         len: u32,
-        /// Outcome of the command then.
+        /// Response after the data.
         then: Response,
     },
-    /// Send this buffer, at most FCP_DL bytes of it, then `then`; give it back with [`DeviceServer::give_back`].
+    /// Send this buffer, at most FCP_DL bytes of it, then `then`; return it with [`DeviceServer::give_back`].
     Send {
         /// The data.
         buffer: Buffer,
-        /// Outcome of the command then.
+        /// Response after the data.
         then: Response,
     },
-    /// Ask for so many bytes and write them into the unit's [`Memory`] as they come; then [`DeviceServer::received`].
+    /// Receive `len` bytes and write them into the unit's [`Memory`] as they come; then [`DeviceServer::received`].
     ReceiveMemory {
-        /// The first byte's place on the device.
+        /// Byte offset on the device.
         offset: u64,
-        /// How many.
+        /// Number of bytes.
         len: u32,
     },
-    /// Ask for as many bytes as the buffer is long and put them there; then [`DeviceServer::received`].
+    /// Receive as many bytes as the buffer is long, into it; then [`DeviceServer::received`].
     Receive {
-        /// Destination in memory.
+        /// Destination of the data.
         buffer: Buffer,
     },
-    /// It has ended.
+    /// End the task with this response.
     End(Response),
 }
 
 /// A task management function (SAM-5, clause 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Function {
-    /// All tasks of the nexus in the unit.
+    /// ABORT TASK SET: ends all tasks of the nexus in the unit.
     AbortTaskSet,
-    /// All tasks in the unit.
+    /// CLEAR TASK SET: ends all tasks in the unit.
     ClearTaskSet,
-    /// The unit as after power-on.
+    /// LOGICAL UNIT RESET: the unit as after power-on.
     LogicalUnitReset,
-    /// The target as after power-on (all units).
+    /// TARGET RESET: all units as after power-on.
     TargetReset,
-    /// The end of auto contingent allegiance.
+    /// CLEAR ACA: ends auto contingent allegiance.
     ClearAca,
 }
 
-/// Outcome (FCP-4, table 36: the RSP_CODE).
+/// Result of a task management function (FCP-4, table 36: the RSP_CODE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FunctionResponse {
     /// 0x00.
@@ -121,34 +122,35 @@ pub enum FunctionResponse {
 
 /// Logical units behind one port, and their tasks.
 pub trait DeviceServer {
-    /// Somebody has logged in (PRLI): a new I_T nexus.
+    /// Adds an I_T nexus: an initiator has logged in (PRLI).
     fn nexus(&mut self, nexus: PeerId, wwpn: Wwn);
 
-    /// A nexus is lost: its tasks end without a response.
+    /// Removes an I_T nexus: its tasks end without a response.
     fn nexus_lost(&mut self, nexus: PeerId);
 
-    /// A command has arrived.
+    /// Begins the task of a command.
     fn command(&mut self, now: u64, task: &Task<'_>) -> Step;
 
-    /// All data out is where the step said. A task that another nexus has ended meanwhile (PREEMPT AND ABORT) ends here,
-    /// and then not by [`poll`](Self::poll).
+    /// Continues a task whose data out has been stored as the step asked. A task that another nexus has ended meanwhile
+    /// (PREEMPT AND ABORT) ends here, and then not by [`poll`](Self::poll).
     fn received(&mut self, now: u64, tag: Tag, buffer: Option<Buffer>) -> Step;
 
-    /// The data of a [`Step::Send`] has gone, or will not go. Its task has ended; [`abort`](Self::abort) is not called.
+    /// Takes back the buffer of a [`Step::Send`] that was sent, or will not be. Its task has ended;
+    /// [`abort`](Self::abort) is not called.
     fn give_back(&mut self, buffer: Buffer);
 
-    /// The data of a [`Step::SendMemory`] and its response have gone, or will not go: the task has ended, and what waited
-    /// for it may change the memory. Whether something did wait: [`poll`](Self::poll) has its step then. Telling it again
-    /// changes nothing.
+    /// Reports that the data of a [`Step::SendMemory`] and its response were sent, or will not be: the task has ended,
+    /// and tasks that waited for it may change the memory. True if there was one: [`poll`](Self::poll) has its step
+    /// then. A repeated call changes nothing.
     fn sent(&mut self, tag: Tag) -> bool;
 
-    /// A task is no more (ABTS, a lost transport): it has no further step. `buffer` is what it was to be received in.
+    /// Aborts a task (ABTS, a lost transport): it has no further step. `buffer` is the one that it was receiving into.
     fn abort(&mut self, tag: Tag, buffer: Option<Buffer>);
 
-    /// A task management function; `aborted` is told each task of that nexus that ended by it: it has no further step, and
-    /// what it was to be received in goes back by [`give_back`](Self::give_back). Tasks of others end with TASK ABORTED, by
-    /// [`poll`](Self::poll), which is called next, even while their data comes into memory, or when it has come into their
-    /// buffer. A task whose last step was handed out has ended before.
+    /// Executes a task management function; `aborted` is called for each task of that nexus that ended by it: it has no
+    /// further step, and its receive buffer goes back by [`give_back`](Self::give_back). Tasks of others end with TASK
+    /// ABORTED, by [`poll`](Self::poll), which is called next, even while their data comes into memory, or when it has
+    /// come into their buffer. A task whose last step was returned has ended before.
     fn manage(
         &mut self,
         now: u64,
@@ -158,9 +160,9 @@ pub trait DeviceServer {
         aborted: &mut dyn FnMut(Tag),
     ) -> FunctionResponse;
 
-    /// Hands what was submitted to the back ends, and takes what has ended: the next task that has a step.
+    /// Passes submitted operations to the back ends, and takes completed ones: returns the next task with its step.
     fn poll(&mut self, now: u64) -> Option<(Tag, Step)>;
 
-    /// The memory of a unit whose task has a memory step; for data that is sent again, until the tag is given again.
+    /// Memory of a unit whose task has a memory step; for retransmissions, valid until the tag is reused.
     fn memory(&mut self, tag: Tag) -> Option<&mut dyn Memory>;
 }

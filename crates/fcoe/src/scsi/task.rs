@@ -1,4 +1,4 @@
-//! The table of tasks, and that of the operations that back ends do for them.
+//! The table of tasks, and the table of back-end operations for them.
 
 use super::TaskAttribute;
 use super::hold::{Hold, Span};
@@ -12,42 +12,42 @@ use std::ops::{Index, IndexMut};
 /// State of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Stage {
-    /// There is none, or its last step was handed out.
+    /// No task, or its last step was returned.
     #[default]
     Idle,
-    /// It waits for tasks before it.
+    /// Waits for earlier tasks.
     Waiting,
-    /// Its data out goes into the unit's memory.
+    /// Its data out is written into the unit's memory.
     ReceivingMemory,
-    /// Its data out goes into a buffer.
+    /// Its data out is received into a buffer.
     Receiving,
-    /// Its data in is read from the unit's memory as frames are made of it.
+    /// Its data in is read from the unit's memory as its frames are made.
     Sending,
-    /// It waits until it may change the device.
+    /// Waits for a hold on the device.
     Holding,
     /// An operation of the back end is under way.
     Operating(OperationId),
-    /// Its last step waits to be asked for.
+    /// Its last step is ready to be taken.
     Ready,
-    /// Another initiator has ended it while its data comes.
+    /// Another initiator has ended it while its data arrives.
     Doomed,
 }
 
-/// A task's place in the table.
+/// Entry of a task in the table.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) stage: Stage,
     pub(super) unit: UnitIndex,
     pub(super) attribute: TaskAttribute,
     pub(super) nexus: PeerId,
-    /// Bytes that the initiator gives at most.
+    /// Most bytes of data out from the initiator.
     pub(super) data_out: u32,
     /// Bytes that the command wants to move.
     pub(super) wanted: u64,
-    /// Of a task that waits.
+    /// Command of a waiting task.
     pub(super) cdb: Cdb,
     pub(super) work: Work,
-    /// What it holds while it works.
+    /// Hold on the device during its work.
     pub(super) hold: Hold,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// Makes the table long enough for a tag.
+    /// Extends the table to hold a tag.
     pub(super) fn reach(&mut self, tag: Tag) {
         let at = tag.0 as usize;
         if self.slots.len() <= at {
@@ -90,7 +90,7 @@ impl Tasks {
         self.slots.get_mut(tag.0 as usize)
     }
 
-    /// The tags of all places; the table may be changed meanwhile.
+    /// Tags of all entries; the table may be changed meanwhile.
     pub(super) fn tags(&self) -> impl Iterator<Item = Tag> + use<> {
         (0..).take(self.slots.len()).map(Tag)
     }
@@ -112,12 +112,12 @@ impl IndexMut<Tag> for Tasks {
     }
 }
 
-/// The name of an operation, by which the back end says that it has ended.
+/// Identifier of an operation, by which the back end reports its completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OperationId(pub(super) u32);
 
-/// Operations under way. An operation outlives its task when that is aborted: the back end's answer must not reach the next
-/// task of the same tag.
+/// Operations under way. An operation outlives its task when that is aborted: its completion must not reach the next
+/// task with the same tag.
 #[derive(Debug, Default)]
 pub(super) struct Operations {
     table: Vec<Running>,
@@ -126,19 +126,19 @@ pub(super) struct Operations {
     free: Vec<OperationId>,
 }
 
-/// One of them.
+/// An operation under way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Running {
-    /// Whose it is; none when the task is no more.
+    /// Task of the operation; None when the task is gone.
     pub(super) task: Option<Tag>,
     pub(super) unit: UnitIndex,
-    /// What it changes.
+    /// Blocks that the operation changes.
     pub(super) span: Span,
     live: bool,
 }
 
 impl Operations {
-    /// What the back end shall call it.
+    /// Records a new operation; returns its identifier for the back end.
     pub(super) fn begin(&mut self, task: Tag, unit: UnitIndex, span: Span) -> OperationId {
         let running = Running { task: Some(task), unit, span, live: true };
         if let Some(id) = self.free.pop() {
@@ -146,13 +146,13 @@ impl Operations {
             return id;
         }
         let id = OperationId(self.count);
-        // Each has a buffer or a task, of which there are not so many.
+        // Each operation has a buffer or a task, so there are not so many.
         self.count = self.count.wrapping_add(1);
         self.table.push(running);
         id
     }
 
-    /// It has ended; none when there is no such operation of that unit.
+    /// Removes a completed operation; None when there is no such operation of that unit.
     pub(super) fn end(&mut self, id: OperationId, unit: UnitIndex) -> Option<Running> {
         let running = self.table.get_mut(id.0 as usize).filter(|running| running.live && running.unit == unit)?;
         running.live = false;
@@ -160,7 +160,7 @@ impl Operations {
         Some(*running)
     }
 
-    /// Its task is no more; what it changes nevertheless.
+    /// Detaches an operation from its task, which is gone; returns the blocks that it still changes.
     pub(super) fn orphan(&mut self, id: OperationId) -> Span {
         self.table.get_mut(id.0 as usize).map_or(Span::default(), |running| {
             running.task = None;

@@ -49,7 +49,7 @@ impl Disks {
         if len == 0 {
             return Ok(Step::End(Response::good(0)));
         }
-        // What is in memory is what was written: there is nothing to verify.
+        // The memory holds exactly the written data: there is nothing to verify.
         if unit.is_direct() {
             slot.stage = Stage::ReceivingMemory;
             return Ok(Step::ReceiveMemory { offset, len });
@@ -58,17 +58,17 @@ impl Disks {
         let lba = transfer.lba;
         let verify =
             verify.then_some(Verify { lba, left: blocks, done: 0, data: None, one: false, guarded, flush: false });
-        // What is verified is on the medium first (SBC-3, clause 5.37).
+        // The blocks to verify must be on the medium first (SBC-3, clause 5.37).
         let fua = transfer.fua || verify.is_some() && unit.geometry.volatile;
         let work = Work::Write(Write { lba, fua, data: None, guarded, then: verify });
         self.receive(tag, out, work)
     }
 }
 
-/// A unit that START STOP UNIT stopped.
+/// Sense data of a unit stopped by START STOP UNIT.
 pub(super) const STOPPED: Sense = Sense::new(SenseKey::NOT_READY, asc::STOPPED);
 
-/// What all commands to the medium ask first; how they move blocks if these have protection information.
+/// Common checks of all commands to the medium; returns the handling of protection information if the blocks have any.
 #[inline]
 pub(super) fn medium(unit: &Unit, transfer: &Transfer) -> Result<Option<Guarded>, Response> {
     if unit.stopped {
@@ -77,14 +77,14 @@ pub(super) fn medium(unit: &Unit, transfer: &Transfer) -> Result<Option<Guarded>
     let protect = || Response::invalid_field(options_field(transfer.width), Some(7));
     let long = matches!(transfer.width, Width::ThirtyTwo(_));
     let Some(protection) = unit.protection else {
-        // Without protection information there is none to move or check (SBC-3, clause 4.22), and commands of 32 bytes are
-        // for type 2.
+        // Without protection information there is none to transfer or check (SBC-3, clause 4.22), and commands of 32
+        // bytes are for type 2.
         if long {
             return Err(Response::illegal(asc::OPCODE));
         }
         return if transfer.protect != 0 { Err(protect()) } else { Ok(None) };
     };
-    // Of type 2, only commands of 32 bytes may move it (SBC-3, clause 4.22.2.4).
+    // For type 2, only commands of 32 bytes may transfer it (SBC-3, clause 4.22.2.4).
     let second = protection.kind == ProtectionType::Type2;
     if long && !second || !long && second && transfer.protect != 0 {
         return Err(Response::illegal(asc::OPCODE));
@@ -92,7 +92,7 @@ pub(super) fn medium(unit: &Unit, transfer: &Transfer) -> Result<Option<Guarded>
     Guarded::new(protection.kind, transfer).ok_or_else(protect).map(Some)
 }
 
-/// Bytes that so many blocks are moved with. They are few: [`Unit::span`] has passed them, or a byte counts them.
+/// Bytes transferred for this number of blocks. They are few: [`Unit::span`] has passed them, or a byte counts them.
 pub(super) fn moved(unit: &Unit, blocks: u32, guarded: Option<&Guarded>) -> u32 {
     blocks.saturating_mul(stride(unit, guarded))
 }
@@ -101,7 +101,7 @@ pub(super) fn moved(unit: &Unit, blocks: u32, guarded: Option<&Guarded>) -> u32 
 const TUPLE: u32 = 8;
 const _: () = assert!(ProtectionTuple::LEN == TUPLE as usize);
 
-/// Bytes that a block is moved with.
+/// Bytes transferred per block.
 pub(super) fn stride(unit: &Unit, guarded: Option<&Guarded>) -> u32 {
     let tuple = unit.protection.is_some() && guarded.is_some_and(|guarded| guarded.moved);
     unit.geometry.block_size + if tuple { TUPLE } else { 0 }

@@ -1,4 +1,4 @@
-//! A logical unit: a device and what is known of it.
+//! A logical unit: a device, its state, and its tasks' order.
 
 use super::Response;
 use super::hold::Holds;
@@ -9,21 +9,21 @@ use crate::{Guard, Protection, ProtectionType};
 use linerate_block::{Backend, Geometry};
 use linerate_wire::scsi::{Capacity, Provisioning, Transfer, Width, asc};
 
-/// Bytes that one command moves at most.
+/// Most bytes moved by one command.
 pub(super) const MAX_TRANSFER: u32 = 8 << 20;
-/// Bytes that one WRITE SAME or UNMAP is about at most: a device in memory is at it all the time.
+/// Most bytes covered by one WRITE SAME or UNMAP: a device in memory is busy for the whole time.
 pub(super) const MAX_SPAN: u32 = 64 << 20;
-/// Blocks that COMPARE AND WRITE compares at most.
+/// Most blocks compared by COMPARE AND WRITE.
 pub(super) const MAX_COMPARE: u8 = u8::MAX;
-/// Ranges of one UNMAP.
+/// Most ranges of one UNMAP.
 pub(super) const MAX_RANGES: u16 = 256;
 
 table_index! {
-    /// The place of a unit in the table of units.
+    /// Index of a unit in the table of units.
     UnitIndex
 }
 
-/// No unit, where the place of one is expected.
+/// Null index.
 pub(super) const NO_UNIT: UnitIndex = UnitIndex(u16::MAX);
 
 /// Counters of a unit.
@@ -33,13 +33,13 @@ pub struct UnitCounters {
     pub reads: u64,
     /// WRITE commands.
     pub writes: u64,
-    /// Bytes that READ commands were for.
+    /// Bytes requested by READ commands.
     pub octets_read: u64,
-    /// Bytes that WRITE commands were for.
+    /// Bytes requested by WRITE commands.
     pub octets_written: u64,
     /// Commands that ended with CHECK CONDITION.
     pub checks: u64,
-    /// Operations that its back end failed.
+    /// Operations that failed in its back end.
     pub failures: u64,
 }
 
@@ -48,16 +48,16 @@ pub(super) struct Unit {
     pub(super) lun: u16,
     pub(super) backend: Box<dyn Backend>,
     pub(super) geometry: Geometry,
-    /// The back end is memory: it ends operations at once.
+    /// The back end is memory: it completes operations at once.
     pub(super) in_memory: bool,
-    /// Its protection information, if it is formatted with it.
+    /// Protection information, if the unit is formatted with it.
     pub(super) protection: Option<Protection>,
-    /// START STOP UNIT stopped it.
+    /// The unit was stopped by START STOP UNIT.
     pub(super) stopped: bool,
     pub(super) order: Order,
     pub(super) holds: Holds,
     pub(super) reservations: Reservations,
-    /// Operations that the back end has not ended.
+    /// Operations that the back end has not completed.
     pub(super) in_flight: u32,
     /// Operations were submitted since the back end was last flushed.
     pub(super) dirty: bool,
@@ -91,7 +91,7 @@ impl Unit {
         u64::from(self.geometry.block_size)
     }
 
-    /// True if blocks are read and written where they are: in memory, and with nothing to verify.
+    /// True if blocks are read and written in place: in memory, and without verification.
     #[inline]
     pub(super) fn is_direct(&self) -> bool {
         self.in_memory && self.protection.is_none()
@@ -102,7 +102,7 @@ impl Unit {
         self.block() + if self.protection.is_some() { 8 } else { 0 }
     }
 
-    /// As many blocks as `octets` are.
+    /// Number of blocks in `octets` bytes.
     pub(super) fn blocks_in(&self, octets: u32) -> u32 {
         octets / self.geometry.block_size
     }
@@ -130,7 +130,7 @@ impl Unit {
         }
     }
 
-    /// The first byte and the number of bytes of a transfer, when it may be done.
+    /// First byte and number of bytes of a transfer, if it is valid.
     #[inline]
     pub(super) fn span(&self, transfer: &Transfer) -> Result<(u64, u32), Response> {
         self.has(transfer.lba, u64::from(transfer.blocks))?;
@@ -141,7 +141,7 @@ impl Unit {
         }
     }
 
-    /// Checks that it can be written.
+    /// Checks that the unit is not write-protected.
     pub(super) fn writable(&self) -> Result<(), Response> {
         if self.geometry.read_only {
             return Err(super::response::failure(linerate_block::BackendError::ReadOnly, true, 0));
@@ -150,7 +150,7 @@ impl Unit {
     }
 }
 
-/// The byte where a command of that width has its TRANSFER LENGTH.
+/// Byte of the TRANSFER LENGTH field in a command of this width.
 pub(super) const fn length_field(width: Width) -> u16 {
     match width {
         Width::Six => 4,
@@ -161,7 +161,7 @@ pub(super) const fn length_field(width: Width) -> u16 {
     }
 }
 
-/// The byte with the options of a command of that width.
+/// Byte of the options in a command of this width.
 pub(super) const fn options_field(width: Width) -> u16 {
     match width {
         Width::ThirtyTwo(_) => 10,

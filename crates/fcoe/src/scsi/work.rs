@@ -1,4 +1,4 @@
-//! A command as a series of operations of its back end, one after another.
+//! A command as a series of back-end operations, one after another.
 
 mod compare;
 mod provision;
@@ -13,14 +13,14 @@ use crate::{Protection, ProtectionChecks, ProtectionError, ProtectionType};
 use linerate_block::{BackendError, Buffer, Geometry, Operation, Pool};
 use linerate_wire::scsi::{ProtectionTags, Sense, SenseKey, Transfer, Width, asc};
 
-/// Bytes that one operation of a longer series moves.
+/// Bytes moved by one operation of a longer series.
 const PIECE: u64 = 1 << 20;
 
 /// Next step.
 pub(super) enum Next {
     Submit(Operation),
     Step(Step),
-    /// Another series goes on.
+    /// Continue with another series.
     Then(Work),
 }
 
@@ -30,7 +30,7 @@ impl From<Response> for Next {
     }
 }
 
-/// Outcome of the last operation; at first there was none, and nothing failed.
+/// Outcome of the last operation; at first, success without a buffer.
 pub(super) struct Outcome {
     pub(super) result: Result<(), BackendError>,
     pub(super) buffer: Option<Buffer>,
@@ -40,10 +40,10 @@ impl Outcome {
     pub(super) const NONE: Self = Self { result: Ok(()), buffer: None };
 }
 
-/// What a series needs besides itself.
+/// Resources for a series.
 pub(super) struct Tools<'a> {
     pub(super) geometry: &'a Geometry,
-    /// With it, blocks in buffers of the back end have protection information behind them.
+    /// Protection of the back end's blocks: if set, blocks in its buffers have protection information behind them.
     pub(super) protection: Option<&'a Protection>,
     pub(super) pool: &'a mut Pool,
     /// Bytes of data that the command wanted to move.
@@ -60,22 +60,22 @@ impl Tools<'_> {
         self.protection.map_or(self.block(), |protection| protection.stride() as u64)
     }
 
-    /// Blocks of the next piece of `left` blocks.
+    /// Blocks of the next piece, of `left` blocks left.
     fn piece(&self, left: u64) -> u64 {
         left.min(PIECE / self.block())
     }
 
-    /// As an address is a reference tag where no command says another.
+    /// Reference tag of an address where the command gives no other.
     fn reference(lba: u64) -> u32 {
         let [.., a, b, c, d] = lba.to_be_bytes();
         u32::from_be_bytes([a, b, c, d])
     }
 
-    /// Compares what the back end has read with its protection information, and takes that out; where the command says
-    /// nothing of it.
+    /// Verifies blocks read by the back end against their protection information, and removes that; for commands that
+    /// give no tags.
     fn verify_and_strip(&self, lba: u64, buffer: &mut Buffer) -> Result<(), Response> {
         if let Some(protection) = self.protection {
-            // Only an address tells what the tag shall be: no command does here.
+            // The reference tag is only known from the address: no command gives one here.
             let reference = protection.kind == ProtectionType::Type1;
             let checks = ProtectionChecks { guard: true, reference, application: None };
             let verified = protection.verify(buffer.bytes(), Self::reference(lba), &checks);
@@ -85,7 +85,7 @@ impl Tools<'_> {
         Ok(())
     }
 
-    /// Takes protection information out.
+    /// Removes protection information.
     fn strip(&self, buffer: &mut Buffer) {
         if let Some(protection) = self.protection {
             let len = protection.strip(buffer.bytes_mut());
@@ -93,7 +93,7 @@ impl Tools<'_> {
         }
     }
 
-    /// Writes blocks that have no protection information: it is made here.
+    /// Writes blocks without protection information, which is generated here.
     fn write(&mut self, lba: u64, data: Buffer, fua: bool) -> Next {
         self.write_tagged(lba, data, fua, 0, Self::reference(lba))
     }
@@ -115,7 +115,7 @@ impl Tools<'_> {
         Response::good(self.wanted).into()
     }
 
-    /// Ends well, and the buffer is used again.
+    /// Ends successfully, and returns the buffer to the pool.
     fn done(&mut self, buffer: Option<Buffer>) -> Next {
         self.give(buffer);
         self.good()
@@ -149,12 +149,12 @@ pub(super) enum Work {
     Unmap(Unmap),
     Verify(Verify),
     Compare(Compare),
-    /// PERSISTENT RESERVE OUT: no operation, but parameters.
+    /// PERSISTENT RESERVE OUT: parameters, but no operation.
     Reserve(Option<Buffer>),
 }
 
 impl Work {
-    /// What it needs of others.
+    /// Hold that the work needs on the device.
     pub(super) fn hold(&self) -> Hold {
         match self {
             Self::Write(_) | Self::Same(_) | Self::Unmap(_) => Hold::Shared,
@@ -163,7 +163,7 @@ impl Work {
         }
     }
 
-    /// The blocks that it changes, of `block` bytes; perhaps some more. Its data has come.
+    /// Blocks that the work changes, of `block` bytes; perhaps some more. Its data has arrived.
     pub(super) fn span(&self, block: u64) -> Span {
         let blocks = |data: &Option<Buffer>| data.as_ref().map_or(0, |data| (data.len() as u64).div_ceil(block));
         match self {
@@ -176,7 +176,7 @@ impl Work {
         }
     }
 
-    /// Data out has come.
+    /// Takes the data out that has arrived.
     pub(super) fn supply(&mut self, buffer: Buffer, pool: &mut Pool) {
         let data = match self {
             Self::Write(work) => &mut work.data,
@@ -192,7 +192,7 @@ impl Work {
         }
     }
 
-    /// It is no more: what it has kept is used again.
+    /// Ends the work and returns its buffers to the pool.
     pub(super) fn release(self, pool: &mut Pool) {
         let data = match self {
             Self::Write(work) => work.data,
@@ -208,7 +208,7 @@ impl Work {
         }
     }
 
-    /// After an operation has ended, or at first.
+    /// Next step after an operation has ended, or at the start.
     pub(super) fn next(&mut self, tools: &mut Tools<'_>, outcome: Outcome) -> Next {
         match self {
             Self::Idle | Self::Reserve(_) => {
@@ -229,17 +229,17 @@ impl Work {
 /// Handling of protection information by a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Guarded {
-    /// The protection information is moved with them.
+    /// The protection information is transferred with the blocks.
     pub(super) moved: bool,
     pub(super) checks: ProtectionChecks,
     /// The reference tag of the first block.
     pub(super) reference: u32,
-    /// What is verified has the guard of what came.
+    /// Verified blocks are compared with the guard in the data out.
     compares_guards: bool,
 }
 
 impl Guarded {
-    /// What RDPROTECT or WRPROTECT asks for (SBC-3, clauses 5.11 and 5.33); none when it asks for nothing that is known.
+    /// Handling requested by RDPROTECT or WRPROTECT (SBC-3, clauses 5.11 and 5.33); None for an unknown value.
     pub(super) fn new(kind: ProtectionType, transfer: &Transfer) -> Option<Self> {
         let (guard, tags) = match transfer.protect {
             0 | 1 | 5 => (true, true),
@@ -258,24 +258,25 @@ impl Guarded {
         Some(Self { moved: transfer.protect != 0, checks, reference, compares_guards: transfer.protect != 2 })
     }
 
-    /// The same, as if protection information came with the blocks.
+    /// The same handling, as if protection information came with the blocks.
     pub(super) fn moving(self) -> Self {
         Self { moved: true, ..self }
     }
 
-    /// Compares blocks with the protection information behind each; they begin at `lba`, after `done` blocks of the command.
+    /// Verifies blocks against the protection information behind each; they begin at `lba`, after `done` blocks of the
+    /// command.
     fn verify(&self, protection: &Protection, blocks: &[u8], lba: u64, done: u64) -> Result<(), Response> {
         let verified = protection.verify(blocks, protection.reference(self.reference, done), &self.checks);
         verified.map_err(|error| unprotected(error, lba))
     }
 
-    /// The application tag of protection information that is made here.
+    /// Application tag of protection information generated here.
     fn application(&self) -> u16 {
         self.checks.application.map_or(0, |(value, mask)| value & mask)
     }
 }
 
-/// What an initiator is told of blocks that are not what their protection information says (SBC-3, clause 4.22.5).
+/// Response for blocks that do not match their protection information (SBC-3, clause 4.22.5).
 fn unprotected(error: ProtectionError, lba: u64) -> Response {
     let (code, block) = match error {
         ProtectionError::Guard(block) => (asc::GUARD_CHECK, block),
@@ -290,9 +291,9 @@ fn unprotected(error: ProtectionError, lba: u64) -> Response {
 pub(super) struct Read {
     pub(super) lba: u64,
     pub(super) blocks: u32,
-    /// Of protected blocks.
+    /// Handling of protection information; for protected blocks.
     pub(super) guarded: Option<Guarded>,
-    /// Put the cache on the medium before: FUA reads from the medium (SBC-3, clause 5.11).
+    /// Flush the cache to the medium before: FUA reads from the medium (SBC-3, clause 5.11).
     pub(super) flush: bool,
 }
 
@@ -327,9 +328,9 @@ pub(super) struct Write {
     pub(super) lba: u64,
     pub(super) fua: bool,
     pub(super) data: Option<Buffer>,
-    /// Of protected blocks.
+    /// Handling of protection information; for protected blocks.
     pub(super) guarded: Option<Guarded>,
-    /// What is verified when it is written.
+    /// Verification after the write.
     pub(super) then: Option<Verify>,
 }
 

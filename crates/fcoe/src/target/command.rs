@@ -1,4 +1,4 @@
-//! FCP_CMND, and what the device server makes of it.
+//! FCP_CMND, and the steps of the device server for it.
 
 use super::exchange::{Answering, ExchangeIndex, Place, Receiving, Said, State, Which};
 use super::{Target, TargetDrop};
@@ -7,7 +7,7 @@ use linerate_wire::{
     FcHeader, FcoeFrame, FcpCommand, FcpResponse, OxId, RxId, f_ctl, fcp_attribute, fcp_code, fcp_function,
 };
 
-/// BUSY (SAM-5, clause 5.3.1): there is no room for the command, and the initiator has none that could end.
+/// BUSY (SAM-5, clause 5.3.1): there is no room for the command, and the initiator has no other that could end.
 const BUSY: u8 = 0x08;
 /// TASK SET FULL (SAM-5, clause 5.3.1): there is no room while the initiator has tasks.
 const TASK_SET_FULL: u8 = 0x28;
@@ -78,21 +78,22 @@ impl<S: DeviceServer> Target<S> {
         Ok(())
     }
 
-    /// Checks that FCP_CMND may begin an exchange whose OX_ID another one has, which is over then.
+    /// Checks that FCP_CMND may begin an exchange whose OX_ID is in use; the older exchange is over then.
     ///
-    /// Only the originator gives OX_IDs, and none again that is in use (FC-FS-3, exchange identifiers). So one of the two
-    /// has come late: a frame may take R_A_TOV (FC-FS-3, timers), and a network may deliver it twice. What has ended is no
-    /// hint, since originators give a name again at once (Linux does), the same command perhaps.
+    /// Only the originator assigns OX_IDs, and never one that is in use (FC-FS-3, exchange identifiers). So one of the
+    /// two is late: a frame may take R_A_TOV (FC-FS-3, timers), and a network may deliver it twice. The end of the
+    /// older exchange proves nothing, since originators reuse an OX_ID at once (Linux does), perhaps for the same
+    /// command.
     fn admit(&mut self, now: u64, peer: &Peer, place: ExchangeIndex, digest: u64) -> Result<(), TargetDrop> {
         let exchange = self.table.at(place);
         let age = now.saturating_sub(exchange.started);
         if matches!(exchange.state, State::Aborted) && now < exchange.deadline {
-            // The names rest, and frames of the exchange are to be dropped (FC-FS-3, recovery qualifier).
+            // The identifiers rest, and frames of the exchange are to be dropped (FC-FS-3, recovery qualifier).
             return Err(TargetDrop::Late);
         }
         if exchange.is_open() {
-            // Who gave an exchange up without ABTS waited for longer than E_D_TOV, in which each frame arrives or is
-            // lost: until then the same command under the same name is the same frame.
+            // An originator that gave an exchange up without ABTS waited for longer than E_D_TOV, in which each frame
+            // arrives or is lost: until then the same command under the same OX_ID is the same frame.
             let same = exchange.digest == digest;
             if same && age < peer.e_d_tov {
                 return Err(TargetDrop::Duplicate);
@@ -103,8 +104,8 @@ impl<S: DeviceServer> Target<S> {
             }
             self.counters.replaced += 1;
             if late {
-                // Which of them is the one that the initiator knows cannot be told: its data or ours would go to the other.
-                // So there is neither, and it asks for it (REC) and sends it again.
+                // The exchange that the initiator knows cannot be determined: its data or ours would go to the other.
+                // So both end; the initiator asks (REC) and sends the command again.
                 self.end(place);
                 return Err(TargetDrop::Late);
             }
@@ -113,7 +114,7 @@ impl<S: DeviceServer> Target<S> {
         Ok(())
     }
 
-    /// A new exchange in the peer's queue, if both have room.
+    /// Opens an exchange in the peer's queue, if both the table and the queue have room.
     fn open(&mut self, peer: &Peer, ox_id: OxId) -> Option<ExchangeIndex> {
         if self.peer(peer.id)?.queue_depth >= self.config.max_queue {
             return None;
@@ -121,7 +122,7 @@ impl<S: DeviceServer> Target<S> {
         let place = match self.table.open(peer.id, ox_id) {
             Some(place) => place,
             None => {
-                // What has ended makes room for what begins.
+                // A finished or aborted exchange makes room for a new one.
                 let oldest = self.table.first(Which::Finished).or_else(|| self.table.first(Which::Aborted))?;
                 self.end(oldest);
                 self.table.open(peer.id, ox_id)?
@@ -135,7 +136,7 @@ impl<S: DeviceServer> Target<S> {
         Some(place)
     }
 
-    /// Does what the device server wants next.
+    /// Carries out the next step of the device server.
     pub(super) fn step(&mut self, now: u64, place: ExchangeIndex, step: Step) {
         let mut step = step;
         loop {
@@ -192,7 +193,7 @@ impl<S: DeviceServer> Target<S> {
     }
 
     /// Ends a command whose step could not be done: CHECK CONDITION, HARDWARE ERROR, INTERNAL TARGET FAILURE (SPC-4,
-    /// clause 4.5.6). The device server has no further part in it.
+    /// clause 4.5.6). The device server takes no further part in it.
     pub(super) fn fail(&mut self, place: ExchangeIndex) {
         self.counters.failed_steps += 1;
         let mut sense = [0; 32];
@@ -201,7 +202,7 @@ impl<S: DeviceServer> Target<S> {
         self.respond_later(place, Place::Nowhere, 0, response);
     }
 
-    /// Does a task management function (FCP-4, clause 4.9) and answers it with response information of 8 bytes.
+    /// Carries out a task management function (FCP-4, clause 4.9) and answers it with response information of 8 bytes.
     fn manage(&mut self, now: u64, peer: &Peer, header: &FcHeader, command: &FcpCommand<'_>) -> Result<(), TargetDrop> {
         let function = match command.function {
             fcp_function::ABORT_TASK_SET => Function::AbortTaskSet,
@@ -225,8 +226,9 @@ impl<S: DeviceServer> Target<S> {
         let complete = response == FunctionResponse::Complete;
         for place in self.table.touched() {
             let exchange = self.table.at(place);
-            // The device server is done with those that are being answered: who has sent the function hears no more of them
-            // (FCP-4, clause 4.9), while others, who know nothing of it, get their answers.
+            // The device server has finished the exchanges that are being answered: the sender of the function gets no
+            // more frames of them (FCP-4, clause 4.9), while other initiators, which know nothing of it, get their
+            // answers.
             let covered = complete
                 && matches!(exchange.state, State::Answering(_))
                 && exchange.peer == peer.id
@@ -241,7 +243,7 @@ impl<S: DeviceServer> Target<S> {
                 self.end(place);
             }
         }
-        // Those of others that have ended change nothing from now on.
+        // Ended commands of other initiators change nothing from now on.
         self.advance(now);
         let code = match response {
             FunctionResponse::Complete => fcp_code::COMPLETE,
@@ -253,13 +255,13 @@ impl<S: DeviceServer> Target<S> {
         Ok(())
     }
 
-    /// Answers with response information: what became of a function, or that FCP_CMND is not valid.
+    /// Answers with response information: the result of a function, or that FCP_CMND is invalid.
     fn refuse(&mut self, peer: &Peer, header: &FcHeader, code: u8) {
         self.respond(peer, header, &FcpResponse { code: Some(code), ..FcpResponse::default() });
     }
 }
 
-/// Tells one FCP_CMND from another: what differs in a word differs here.
+/// Digest that tells one FCP_CMND from another: a difference in one word changes it.
 fn digest(payload: &[u8]) -> u64 {
     payload.chunks(8).fold(payload.len() as u64, |digest, chunk| {
         let mut word = [0; 8];

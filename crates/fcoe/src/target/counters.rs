@@ -1,23 +1,24 @@
-//! Counters of a target: of work done, and of frames dropped.
+//! Counters of a target: work done, and frames dropped.
 
-/// Why a frame was dropped, or an exchange.
+/// Reason that a frame, or an exchange, was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TargetDrop {
     /// The peer is not logged in, or was logged in earlier.
     NotLoggedIn,
-    /// The frame's addresses are not the peer's and ours.
+    /// The frame's addresses are not those of the peer and of this port.
     Foreign,
-    /// EOFni, EOFa, or another delimiter that makes a frame void.
+    /// EOFni, EOFa, or another delimiter that invalidates a frame.
     Void,
-    /// Nothing a target is sent: R_CTL, TYPE or F_CTL are not a command's, its data's or a link service's.
+    /// A kind of frame not meant for a target: R_CTL, TYPE or F_CTL are not a command's, its data's or a link
+    /// service's.
     Unexpected,
     /// FCP_CMND of a peer that is no initiator.
     NotInitiator,
-    /// FCP_CMND that came twice.
+    /// Duplicate FCP_CMND.
     Duplicate,
-    /// FCP_CMND under the name of an exchange that is open, or was aborted: one of them has come late.
+    /// FCP_CMND with the OX_ID of an exchange that is open, or was aborted: one of them is late.
     Late,
-    /// It names no exchange of the peer's.
+    /// No such exchange of the peer.
     UnknownExchange,
     /// Data for which no FCP_XFER_RDY is out.
     UnaskedData,
@@ -25,22 +26,22 @@ pub enum TargetDrop {
     NoOffset,
     /// Data of a sequence other than the one that has begun, or not with the next SEQ_CNT.
     OutOfSequence,
-    /// Data from before the next byte on.
+    /// Data that begins before the next expected byte.
     Overlap,
-    /// Data from after the next byte on: a frame is missing.
+    /// Data that begins after the next expected byte: a frame is missing.
     Gap,
-    /// Data beyond what was asked for.
+    /// Data beyond the requested range.
     Beyond,
     /// The sequence ends before or after the burst does.
     WrongEnd,
-    /// A reply that found no room to wait in.
+    /// No room to queue a reply.
     NoRoom,
-    /// FCP_CMND or SRR that could not be read; it was answered so.
+    /// Malformed FCP_CMND or SRR, answered as such.
     Malformed,
 }
 
 impl TargetDrop {
-    /// All there are.
+    /// All reasons.
     pub const ALL: [Self; 17] = [
         Self::NotLoggedIn,
         Self::Foreign,
@@ -61,7 +62,7 @@ impl TargetDrop {
         Self::Malformed,
     ];
 
-    /// What it is called in a table of counters.
+    /// Name of the reason in a table of counters.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -89,33 +90,33 @@ impl TargetDrop {
 /// Counters of a target since it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TargetCounters {
-    /// Commands that were handed to the device server.
+    /// Commands given to the device server.
     pub commands: u64,
-    /// Commands that were answered with FCP_RSP.
+    /// Commands answered with FCP_RSP.
     pub responses: u64,
-    /// Bytes of data in, sent again ones included.
+    /// Bytes of data in, retransmissions included.
     pub octets_sent: u64,
-    /// Bytes of data out that were placed.
+    /// Bytes of data out that were stored.
     pub octets_received: u64,
-    /// FCP_XFER_RDY.
+    /// FCP_XFER_RDY frames sent.
     pub transfer_readies: u64,
-    /// Commands that were answered TASK SET FULL or BUSY.
+    /// Commands answered with TASK SET FULL or BUSY.
     pub task_set_full: u64,
     /// Task management functions.
     pub functions: u64,
-    /// Exchanges that ABTS ended.
+    /// Exchanges ended by ABTS.
     pub aborted: u64,
-    /// Exchanges that ended because another FCP_CMND came under their OX_ID.
+    /// Exchanges ended because another FCP_CMND came with their OX_ID.
     pub replaced: u64,
     /// Exchanges that were given up because their data did not come.
     pub expired: u64,
-    /// Exchanges that were given up because their initiator does not know them, whose FCP_CMND came twice perhaps.
+    /// Exchanges given up because their initiator does not know them, perhaps since FCP_CMND was duplicated.
     pub forgotten: u64,
-    /// RECs by which initiators were polled about such exchanges.
+    /// RECs sent to poll initiators about such exchanges.
     pub rec_polls: u64,
-    /// SRRs that were accepted.
+    /// SRRs accepted.
     pub retransmissions: u64,
-    /// Steps of the device server that could not be done: its memory was not there, or it asked for more than FCP_DL.
+    /// Steps of the device server that failed: its memory was missing, or it asked for more than FCP_DL.
     pub failed_steps: u64,
     drops: [u64; TargetDrop::ALL.len()],
 }

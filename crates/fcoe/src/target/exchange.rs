@@ -1,4 +1,4 @@
-//! An FCP exchange as its responder sees it.
+//! An FCP exchange from its responder's side.
 
 use crate::indexed::table_index;
 use crate::{Lun, PeerId, Response};
@@ -6,44 +6,44 @@ use linerate_block::{Buffer, Tag};
 use linerate_wire::{OxId, RxId};
 
 table_index! {
-    /// The place of an exchange in the target's table.
+    /// Index of an exchange in the target's table.
     ExchangeIndex
 }
 
-/// None, where the place of an exchange is expected.
+/// Null index.
 pub(super) const NIL: ExchangeIndex = ExchangeIndex(u16::MAX);
 
 impl ExchangeIndex {
-    /// The exchange's task as the device server knows it.
+    /// Tag of the exchange's task at the device server.
     pub(super) fn tag(self) -> Tag {
         Tag(u32::from(self.0))
     }
 }
 
-/// One command: its names, and how far it is.
+/// One command: its identifiers and its progress.
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) peer: PeerId,
     pub(super) ox_id: OxId,
     pub(super) rx_id: RxId,
     pub(super) lun: Lun,
-    /// Tells FCP_CMND sent twice from another that has the same OX_ID.
+    /// Digest that tells FCP_CMND sent twice from another one with the same OX_ID.
     pub(super) digest: u64,
     /// FCP_DL; zero when no data goes in either direction.
     pub(super) data_len: u32,
-    /// Bytes of data that went in order, in the one direction that the command has.
+    /// Bytes of data transferred in order, in the one direction that the command has.
     pub(super) moved: u32,
     pub(super) started: u64,
-    /// When it is given up, or forgotten; never when `u64::MAX`.
+    /// Time at which it is given up, or forgotten; never when `u64::MAX`.
     pub(super) deadline: u64,
-    /// The last sequence that we began.
+    /// SEQ_ID of the last sequence that we began.
     pub(super) seq_id: u8,
-    /// It counts in its peer's queue.
+    /// The exchange counts in its peer's queue.
     pub(super) queued: bool,
-    /// A task management function has ended it.
+    /// A task management function has ended the exchange.
     pub(super) doomed: bool,
     pub(super) state: State,
-    /// The list it is in, and its neighbours there.
+    /// List that the exchange is in, and its neighbours there.
     pub(super) list: Option<Which>,
     pub(super) next: ExchangeIndex,
     pub(super) prev: ExchangeIndex,
@@ -51,45 +51,45 @@ pub(super) struct Exchange {
     pub(super) chain: ExchangeIndex,
 }
 
-/// The lists an exchange can be in.
+/// List of exchanges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
-    /// It has something to send.
+    /// Frames are to be sent.
     Ready,
-    /// It has ended, but may be asked for again.
+    /// Ended, but the peer may ask for a retransmission.
     Finished,
-    /// It was aborted; its names are not used again yet.
+    /// Aborted; the identifiers are not used again yet.
     Aborted,
 }
 
 /// State of an exchange.
 #[derive(Debug)]
 pub(super) enum State {
-    /// It is none.
+    /// The entry is free.
     Free,
-    /// The device server is at it.
+    /// The device server works on the command.
     Working,
-    /// Data out is asked for, or is to be.
+    /// Data out has been requested, or is to be.
     Receiving(Receiving),
-    /// Data in and then FCP_RSP are being sent, or have been.
+    /// Data in and then FCP_RSP are being sent, or have been sent.
     Answering(Answering),
     /// ABTS was accepted.
     Aborted,
 }
 
-/// Place of data.
+/// Location of data.
 #[derive(Debug)]
 pub(super) enum Place {
-    /// Nowhere: there is none.
+    /// No data.
     Nowhere,
-    /// In the unit's memory from this byte on.
+    /// The unit's memory, from this byte on.
     Memory(u64),
-    /// Here.
+    /// This buffer.
     Buffer(Buffer),
 }
 
 impl Place {
-    /// The buffer, if it is one.
+    /// The buffer, if the data is in one.
     pub(super) fn into_buffer(self) -> Option<Buffer> {
         match self {
             Self::Buffer(buffer) => Some(buffer),
@@ -98,31 +98,31 @@ impl Place {
     }
 }
 
-/// Data out.
+/// State of the transfer of data out.
 #[derive(Debug)]
 pub(super) struct Receiving {
     pub(super) into: Place,
-    /// Bytes in all.
+    /// Total number of bytes.
     pub(super) len: u32,
-    /// Bytes that are there, in order.
+    /// Bytes received in order.
     pub(super) received: u32,
-    /// Place where the burst that was or is to be asked for ends.
+    /// End of the current or next burst, as an offset in the data.
     pub(super) burst_end: u32,
-    /// FCP_XFER_RDY was sent for it.
+    /// FCP_XFER_RDY was sent for the burst.
     pub(super) asked: bool,
-    /// The sequence that brings the burst, once it has begun, and the next SEQ_CNT in it.
+    /// SEQ_ID of the sequence that carries the burst, once it has begun, and the next SEQ_CNT in it.
     pub(super) sequence: Option<(u8, u16)>,
-    /// Time at which the initiator was last asked whether it knows the exchange.
+    /// Time at which the initiator was last polled with REC about the exchange.
     pub(super) polled: u64,
 }
 
-/// Data in, and the response.
+/// State of the transfer of data in, and of the response.
 #[derive(Debug)]
 pub(super) struct Answering {
     pub(super) from: Place,
-    /// Bytes in all.
+    /// Total number of bytes.
     pub(super) len: u32,
-    /// Bytes that were sent.
+    /// Bytes sent.
     pub(super) sent: u32,
     /// A frame of the sequence that carries the data was sent.
     pub(super) begun: bool,
@@ -135,11 +135,11 @@ pub(super) struct Answering {
 /// State of FCP_RSP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Said {
-    /// Not yet, or it is to be sent again.
+    /// Not sent, or to be sent again.
     No,
-    /// FCP_CONF is to come.
+    /// Sent; FCP_CONF is awaited.
     ToConfirm,
-    /// That was all.
+    /// Sent and finished.
     Done,
 }
 
@@ -166,7 +166,7 @@ impl Exchange {
         }
     }
 
-    /// It has not ended: its originator still waits for an answer.
+    /// True if the exchange has not ended: its originator still waits for an answer.
     pub(super) fn is_open(&self) -> bool {
         match &self.state {
             State::Free | State::Aborted => false,
@@ -175,17 +175,17 @@ impl Exchange {
         }
     }
 
-    /// Its originator has sent data under our name for it: it is the one that it knows by its own name.
+    /// True if the originator has sent data with our RX_ID: it knows this exchange by its OX_ID.
     pub(super) fn is_acknowledged(&self) -> bool {
         match &self.state {
             State::Free | State::Aborted => false,
-            // Nothing else moves bytes before there is an answer.
+            // No bytes are counted otherwise before there is an answer.
             State::Working | State::Receiving(_) => self.moved > 0,
             State::Answering(answering) => answering.len == 0 && self.moved > 0,
         }
     }
 
-    /// Bytes that it keeps for others in a buffer of its own.
+    /// Bytes that it keeps for retransmission in a buffer of its own.
     pub(super) fn kept(&self) -> usize {
         match &self.state {
             State::Answering(Answering { from: Place::Buffer(buffer), .. }) => buffer.capacity(),

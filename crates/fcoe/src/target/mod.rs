@@ -1,7 +1,7 @@
-//! The target of FCP: exchanges with initiators that are logged in, between their frames and a [`DeviceServer`] (FCP-4).
+//! The target of FCP: exchanges with logged-in initiators, between their frames and a [`DeviceServer`] (FCP-4).
 //!
-//! Out of scope: it logs nobody in, knows no disk, and holds no data beyond what its device server gave it. Frames
-//! that do not fit an exchange are counted and change nothing; nothing is written outside of what a command asked for.
+//! Out of scope: logins, disks, and storage of data beyond the device server's. Frames that fit no exchange are counted
+//! and change nothing; no byte is written outside of a command's range.
 
 mod command;
 mod counters;
@@ -24,33 +24,33 @@ use reply::Replies;
 use table::Table;
 
 const SECOND: u64 = 1_000_000_000;
-/// Time between two searches of the exchanges for those that have been there too long.
+/// Interval between two searches for exchanges past their deadline.
 const SWEEP: u64 = SECOND / 2;
 
 /// Limits of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TargetConfig {
-    /// Exchanges of all peers, those included that have ended and may be asked for again: 1 to 32768.
+    /// Exchanges of all peers, including ended ones that are kept for retransmission: 1 to 32768.
     pub max_exchanges: u16,
-    /// Commands that one peer can have open; more are answered TASK SET FULL.
+    /// Open commands of one peer; further ones are answered with TASK SET FULL.
     pub max_queue: u16,
-    /// Peers: places in their table.
+    /// Size of the table of peers.
     pub max_peers: u16,
-    /// Bytes of data out that one FCP_XFER_RDY asks for at most; of a number that is no multiple of four the next lower one.
+    /// Most bytes of data out that one FCP_XFER_RDY asks for; rounded down to a multiple of four.
     pub burst: u32,
-    /// Frames of data in that are sent for a command before the next has its turn.
+    /// Frames of data in that are sent for a command before the next one's turn.
     pub turn: u16,
     /// Nanoseconds after which a command whose data does not come is given up.
     pub patience: u64,
-    /// Exchanges that are kept when they have ended, for peers that ask for things again (SRR).
+    /// Ended exchanges that are kept for retransmission requests (SRR).
     pub max_finished: u16,
-    /// Bytes of buffers that such exchanges keep; fewer than the device server has, whose commands find none otherwise.
+    /// Bytes of buffers that such exchanges keep; must be fewer than the device server has, or its commands find none.
     pub max_finished_octets: usize,
 }
 
 impl Default for TargetConfig {
-    /// 16384 exchanges, 1024 a peer, 256 peers; data out in one burst, data in 32 frames a turn; a minute of patience;
-    /// 1024 finished exchanges with 8 MiB.
+    /// Defaults: 16384 exchanges, 1024 per peer, 256 peers; data out in one burst, data in 32 frames a turn; a minute
+    /// of patience; 1024 finished exchanges with 8 MiB.
     fn default() -> Self {
         Self {
             max_exchanges: 16384,
@@ -65,12 +65,12 @@ impl Default for TargetConfig {
     }
 }
 
-/// A peer that is logged in, as a status view shows it.
+/// A logged-in peer, for status views.
 #[derive(Debug, Clone, Copy)]
 pub struct TargetPeer {
-    /// Peer.
+    /// Identity and parameters.
     pub peer: Peer,
-    /// Commands that are open.
+    /// Number of open commands.
     pub queue_depth: u16,
     /// Commands since it logged in.
     pub commands: u64,
@@ -80,10 +80,10 @@ pub struct TargetPeer {
     pub octets_received: u64,
 }
 
-/// An FCP target: all exchanges whose responder it is, and the device server behind them.
+/// An FCP target: all exchanges of which it is the responder, and the device server behind them.
 ///
-/// `up` and `down` follow the logins; `handle` takes the frames of FCP and ABTS from peers that are logged in; `poll` is
-/// called in each turn of the loop, in which the device server may have got on or the port may have got room.
+/// `up` and `down` follow the logins; `handle` takes the FCP and ABTS frames of logged-in peers; `poll` is called in
+/// each turn of the loop, since the device server may have made progress or the port may have room.
 #[derive(Debug)]
 pub struct Target<S> {
     config: TargetConfig,
@@ -93,17 +93,17 @@ pub struct Target<S> {
     replies: Replies,
     rec_polls: RecPolls,
     counters: TargetCounters,
-    /// Place where a frame is put together of memory that lies in small pieces.
+    /// Buffer to assemble a frame from memory that lies in small pieces.
     scratch: Box<[u8; send::MAX_PAYLOAD]>,
     /// Bytes of buffers in finished exchanges.
     finished_octets: usize,
     sweep_at: u64,
-    /// What was sent is what others have waited for: the device server has a step.
+    /// Sent data has released waiting tasks: the device server has a step.
     woken: bool,
 }
 
 impl<S: DeviceServer> Target<S> {
-    /// A target with these logical units. All memory it needs is allocated here.
+    /// Target with these logical units. All memory that it needs is allocated here.
     #[must_use]
     pub fn new(config: TargetConfig, device: S) -> Self {
         let config = TargetConfig { burst: (config.burst & !3).max(4), turn: config.turn.max(1), ..config };
@@ -137,23 +137,23 @@ impl<S: DeviceServer> Target<S> {
         &self.counters
     }
 
-    /// Peers that are logged in, and the use of each.
+    /// Logged-in peers, with their counters.
     pub fn peers(&self) -> impl Iterator<Item = &TargetPeer> {
         self.peers.iter().flatten()
     }
 
-    /// Exchanges in use: open ones, and those that are kept though they have ended.
+    /// Number of exchanges in use: open ones, and ended ones that are kept.
     pub fn exchanges(&self) -> usize {
         self.table.used()
     }
 
-    /// True if frames wait for room.
+    /// True if frames wait for room in the port.
     pub fn is_blocked(&self) -> bool {
         !self.replies.is_empty() || self.table.count(Which::Ready) > 0
     }
 
-    /// A peer has logged in (PRLI). One that had its place is down first. False when its place is beyond
-    /// [`TargetConfig::max_peers`]: nothing it sends is taken.
+    /// Registers a peer that has logged in (PRLI). A previous peer of its place is removed first. False when its place
+    /// is beyond [`TargetConfig::max_peers`]: all of its frames are dropped.
     pub fn up(&mut self, peer: &Peer) -> bool {
         let index = usize::from(peer.id.index);
         if index >= self.peers.len() {
@@ -168,7 +168,7 @@ impl<S: DeviceServer> Target<S> {
         true
     }
 
-    /// A peer that is logged in says something else of itself: its time-outs (RTV), what it does (PRLI).
+    /// Updates the parameters of a logged-in peer: its time-outs (RTV), its service parameters (PRLI).
     pub fn change(&mut self, peer: &Peer) {
         match self.peer_mut(peer.id) {
             Some(known) => known.peer = within_limits(peer),
@@ -177,7 +177,7 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    /// A peer's login has ended, whatever the reason: so do all its exchanges, without a word (FCP-4, clause 4.10).
+    /// Removes a peer whose login has ended, for any reason: its exchanges end without a frame (FCP-4, clause 4.10).
     pub fn down(&mut self, peer: PeerId) {
         if self.peer(peer).is_none() {
             return;
@@ -192,7 +192,7 @@ impl<S: DeviceServer> Target<S> {
         self.device.nexus_lost(peer);
     }
 
-    /// Takes a frame that `peer` sent: of FCP, ABTS, or a reply to REC. Its CRC was right.
+    /// Processes a frame from `peer`: FCP, ABTS, or a reply to REC. Its CRC must have been checked.
     pub fn handle(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>, out: &mut impl Transmit) {
         if let Err(reason) = self.accept(now, peer.id, frame) {
             self.counters.drop(reason);
@@ -200,7 +200,7 @@ impl<S: DeviceServer> Target<S> {
         self.transmit(now, out);
     }
 
-    /// Lets the device server get on, gives up what has waited too long, and sends what there is room for.
+    /// Lets the device server proceed, gives up expired exchanges, and sends as many frames as there is room for.
     pub fn poll(&mut self, now: u64, out: &mut impl Transmit) {
         self.advance(now);
         if now >= self.sweep_at {
@@ -210,7 +210,7 @@ impl<S: DeviceServer> Target<S> {
         self.transmit(now, out);
     }
 
-    /// Takes the steps of the device server that are there.
+    /// Takes the available steps of the device server.
     fn advance(&mut self, now: u64) {
         while let Some((tag, step)) = self.device.poll(now) {
             let place = self.table.of_tag(tag);
@@ -226,7 +226,7 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    /// True if an exchange can have that step now. A task that somebody else has ended stops taking data into memory.
+    /// True if an exchange can take this step now. A task ended by another initiator stops taking data into memory.
     fn waits_for(&self, place: ExchangeIndex, step: &Step) -> bool {
         match &self.table.at(place).state {
             State::Working => true,
@@ -237,12 +237,12 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    /// When `poll` has something to do though no frame came, no step ended and no room was made.
+    /// Time at which `poll` has work even without a frame, an ended step or new room.
     pub fn poll_timeout(&self) -> Option<u64> {
         (self.table.used() > 0).then_some(self.sweep_at)
     }
 
-    /// What is checked of every frame; then it goes to the one who knows its kind.
+    /// Checks every frame, then passes it to the handler of its kind.
     fn accept(&mut self, now: u64, peer: PeerId, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let peer = self.peer(peer).ok_or(TargetDrop::NotLoggedIn)?.peer;
         let header = frame.header();
@@ -252,7 +252,7 @@ impl<S: DeviceServer> Target<S> {
         if !matches!(frame.eof(), Eof::N | Eof::T) {
             return Err(TargetDrop::Void);
         }
-        // All that a target is sent comes from the exchange's originator, without optional headers, but for replies to REC.
+        // All frames for a target come from the exchange's originator, without optional headers, except replies to REC.
         if header.from_responder() || header.has(f_ctl::SEQUENCE_RECIPIENT) || header.df_ctl != 0 {
             return match (header.fc_type, header.r_ctl) {
                 (FcType::ELS, r_ctl::ELS_REPLY) => self.rec_answered(&peer, frame),
@@ -277,7 +277,7 @@ impl<S: DeviceServer> Target<S> {
         self.peers.get_mut(usize::from(id.index))?.as_mut().filter(|known| known.peer.id == id)
     }
 
-    /// It does not count in its peer's queue any more.
+    /// Removes the exchange from its peer's queue count.
     fn dequeue(&mut self, place: ExchangeIndex) {
         let exchange = self.table.at_mut(place);
         if std::mem::take(&mut exchange.queued) {
@@ -288,7 +288,7 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    /// Takes from an exchange what it holds of the device server: it is over, but keeps its names.
+    /// Releases the device server's resources of an exchange: it is over, but keeps its identifiers.
     fn dispose(&mut self, place: ExchangeIndex) {
         self.dequeue(place);
         let exchange = self.table.at_mut(place);
@@ -314,7 +314,7 @@ impl<S: DeviceServer> Target<S> {
         self.table.remove(place);
     }
 
-    /// The device server can do with its data what it likes.
+    /// Returns the memory of an exchange's data to the device server.
     #[inline]
     fn leave(&mut self, place: ExchangeIndex, from: Place) {
         match from {
@@ -324,13 +324,13 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    /// Ends an exchange: nothing is left of it.
+    /// Ends an exchange and frees its entry.
     fn end(&mut self, place: ExchangeIndex) {
         self.dispose(place);
         self.table.close(place);
     }
 
-    /// Keeps an exchange whose response was sent, until it is confirmed or nobody will ask for it again.
+    /// Keeps an exchange whose response was sent, until it is confirmed or can no longer be asked for.
     fn finish(&mut self, now: u64, place: ExchangeIndex, peer: &Peer, confirm: bool) {
         self.dequeue(place);
         if !confirm && !peer.retry {
@@ -340,7 +340,7 @@ impl<S: DeviceServer> Target<S> {
         if let State::Answering(answering) = &mut exchange.state {
             answering.said = if confirm { Said::ToConfirm } else { Said::Done };
             let from = match &answering.from {
-                // It stays for who may ask for it again, and keeps nobody waiting.
+                // The exchange stays for a retransmission, without holding up other tasks.
                 Place::Memory(offset) if peer.retry => Place::Memory(*offset),
                 _ if peer.retry => Place::Nowhere,
                 _ => std::mem::replace(&mut answering.from, Place::Nowhere),
@@ -348,8 +348,8 @@ impl<S: DeviceServer> Target<S> {
             self.leave(place, from);
         }
         let exchange = self.table.at_mut(place);
-        // RR_TOV (FCP-4, clause 11.4): as long as it takes an initiator that retries to ask twice, REC_TOV being E_D_TOV and
-        // a second; else two seconds.
+        // RR_TOV (FCP-4, clause 11.4): time enough for an initiator that retries to ask twice, with REC_TOV = E_D_TOV +
+        // 1 s; otherwise two seconds.
         let (e_d_tov, r_a_tov) = (peer.e_d_tov.min(60 * SECOND), peer.r_a_tov.min(120 * SECOND));
         let rr_tov = if peer.retry { e_d_tov + SECOND + 2 * r_a_tov + SECOND } else { 2 * SECOND };
         exchange.deadline = now.saturating_add(rr_tov);
@@ -377,7 +377,7 @@ impl<S: DeviceServer> Target<S> {
     }
 }
 
-/// 256 bytes is what every port takes (FC-LS-3, PLOGI: the receive data field size is at least that).
+/// 256 bytes is the minimum for every port (FC-LS-3, PLOGI: the receive data field size is at least that).
 fn within_limits(peer: &Peer) -> Peer {
     Peer { max_payload: (peer.max_payload & !3).clamp(256, 2112), ..*peer }
 }

@@ -1,8 +1,8 @@
-//! REC polling of initiators that send no data: whether they know the exchange at all. Either end of an exchange may send
-//! REC (FC-LS-3, Read Exchange Concise).
+//! REC polling of initiators that send no data, to find out if they know the exchange at all. Either end of an exchange
+//! may send REC (FC-LS-3, Read Exchange Concise).
 //!
-//! A WRITE whose FCP_CMND came twice, the second time when the first had ended, is asked for data that nobody will send:
-//! initiators drop an FCP_XFER_RDY that they know no exchange for, as Linux does, and say nothing. REC they answer.
+//! A WRITE whose FCP_CMND came twice, the second time after the end of the first, asks for data that nobody will send:
+//! initiators silently drop an FCP_XFER_RDY for an unknown exchange, as Linux does. But they answer REC.
 
 use super::exchange::{ExchangeIndex, State};
 use super::{SECOND, Target, TargetDrop};
@@ -12,13 +12,13 @@ use linerate_wire::{
     els_reason, f_ctl, r_ctl,
 };
 
-/// OX_IDs of RECs: above those of an initiator, below those of logins.
+/// First OX_ID of RECs: above those of an initiator, below those of logins.
 pub(crate) const FIRST_OX_ID: OxId = OxId(0xef00);
 const COUNT: u16 = 0x100;
-/// RECs that one look at all exchanges sends at most.
+/// Most RECs sent in one pass over all exchanges.
 const AT_ONCE: usize = 64;
 
-/// RECs that are out: to whom, and about which place and RX_ID. The oldest make room.
+/// RECs under way: the peer, and the index and RX_ID of the exchange. The oldest make room for new ones.
 #[derive(Debug)]
 pub(super) struct RecPolls {
     out: Box<[Option<(PeerId, ExchangeIndex, RxId)>]>,
@@ -30,7 +30,7 @@ impl RecPolls {
         Self { out: vec![None; usize::from(COUNT)].into_boxed_slice(), next: 0 }
     }
 
-    /// The OX_ID of a new one.
+    /// Records a new REC; returns its OX_ID.
     fn open(&mut self, peer: PeerId, place: ExchangeIndex, rx_id: RxId) -> OxId {
         let at = self.next;
         self.next = (at + 1) % COUNT;
@@ -38,7 +38,7 @@ impl RecPolls {
         OxId(FIRST_OX_ID.0 + at)
     }
 
-    /// What a reply is about; there is no second.
+    /// Exchange that a reply is about; removes the REC, so that a second reply is ignored.
     fn close(&mut self, peer: PeerId, ox_id: OxId) -> Option<(ExchangeIndex, RxId)> {
         let at = usize::from(ox_id.0.checked_sub(FIRST_OX_ID.0)?);
         self.out.get_mut(at)?.take_if(|(whose, ..)| *whose == peer).map(|(_, place, rx_id)| (place, rx_id))
@@ -46,7 +46,7 @@ impl RecPolls {
 }
 
 impl<S: DeviceServer> Target<S> {
-    /// Asks for exchanges whose data has not come for REC_TOV, which is E_D_TOV and a second (FCP-4, clause 11).
+    /// Polls for exchanges whose data has not come for REC_TOV, which is E_D_TOV and a second (FCP-4, clause 11).
     pub(super) fn poll_by_rec(&mut self, now: u64) {
         let mut left = AT_ONCE;
         for place in self.table.touched() {
@@ -71,7 +71,7 @@ impl<S: DeviceServer> Target<S> {
                 seq_id: 0,
                 ox_id: self.rec_polls.open(peer.id, place, rx_id),
                 rx_id: RxId::UNASSIGNED,
-                // These are of every frame.
+                // These fields are the same in every frame.
                 d_id: peer.fc_id,
                 s_id: peer.own,
                 cs_ctl: 0,
@@ -89,8 +89,8 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    /// A reply to REC: an exchange that its originator does not know, or has ended, is over. Whatever else is said, one
-    /// that cannot be said anything about stays for as long as others.
+    /// Processes a reply to REC: an exchange that its originator does not know, or has ended, is over. After any other
+    /// reply the exchange stays until its usual deadline.
     pub(super) fn rec_answered(&mut self, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let header = frame.header();
         if !header.from_responder() {

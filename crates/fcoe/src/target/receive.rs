@@ -1,4 +1,4 @@
-//! FCP_DATA from the initiator: each byte goes from the frame to where the device server wants it, or nowhere.
+//! FCP_DATA from the initiator: each byte goes from the frame to the device server's memory or buffer, or is dropped.
 
 use super::exchange::{ExchangeIndex, Place, Receiving, State, Which};
 use super::{Target, TargetDrop};
@@ -6,12 +6,12 @@ use crate::{DeviceServer, Peer};
 use linerate_wire::{FcoeFrame, RxId, Sof, f_ctl};
 
 impl<S: DeviceServer> Target<S> {
-    /// Takes a frame of data out (FCP-4, clause 9.4). It counts only when it is the very next of the burst that was asked
-    /// for: then its bytes are placed. After a frame that is missing nothing does, the command does not complete, and
-    /// the initiator finds that out (FCP-4, clause 12.4: REC, then SRR or ABTS).
+    /// Processes a frame of data out (FCP-4, clause 9.4). It is accepted only when it is the next one of the requested
+    /// burst: then its bytes are stored. After a missing frame none is accepted, the command does not complete, and the
+    /// initiator finds that out (FCP-4, clause 12.4: REC, then SRR or ABTS).
     pub(super) fn data(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let (header, payload) = (frame.header(), frame.payload());
-        // FCP_XFER_RDY has told our name of the exchange: without it, or with another, it is data of another exchange.
+        // FCP_XFER_RDY has given our RX_ID: without it, or with another, the data belongs to another exchange.
         let named = header.rx_id != RxId::UNASSIGNED;
         let place = self.table.find(peer.id, header.ox_id, header.rx_id).filter(|_| named);
         let place = place.ok_or(TargetDrop::UnknownExchange)?;
@@ -72,14 +72,14 @@ impl<S: DeviceServer> Target<S> {
 }
 
 impl Receiving {
-    /// Wants a burst from this byte on.
+    /// Prepares to ask for a burst from this byte on.
     pub(super) fn ask(&mut self, from: u32, burst: u32) {
         self.received = from;
         self.burst_end = from.saturating_add(burst).min(self.len);
         (self.asked, self.sequence) = (false, None);
     }
 
-    /// Place where the data ends that this frame brings, if it is the next one.
+    /// End of the data in this frame, if it is the next one.
     fn next(&self, frame: &FcoeFrame<'_>) -> Result<u32, TargetDrop> {
         let (header, payload) = (frame.header(), frame.payload());
         if !self.asked {

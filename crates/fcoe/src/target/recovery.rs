@@ -1,4 +1,4 @@
-//! Recovery of exchanges that lost something: ABTS, REC, RRQ, SRR, and FCP_CONF, which says that nothing was.
+//! Recovery of exchanges after a loss: ABTS, REC, RRQ, SRR; and FCP_CONF, which confirms the response.
 
 use super::exchange::{ExchangeIndex, Place, Said, State, Which};
 use super::{Target, TargetDrop};
@@ -14,12 +14,13 @@ const CANNOT_SUPPLY: FcpSrrReply = FcpSrrReply::Reject { reason: 0x09, explanati
 const NOT_SUPPORTED: FcpSrrReply = FcpSrrReply::Reject { reason: 0x0b, explanation: 0x00 };
 
 impl<S: DeviceServer> Target<S> {
-    /// The state of an exchange that `s_id` has originated, for REC (FC-LS-3, Read Exchange Concise; FCP-4, clause 6.5);
-    /// `rx_id` is unassigned when it does not know ours. None when there is none such: the answer is LS_RJT, 0x03, 0x17 (FCP-4, clause 12.4).
+    /// Status of an exchange that `s_id` has originated, for REC (FC-LS-3, Read Exchange Concise; FCP-4, clause 6.5);
+    /// `rx_id` is unassigned when the originator does not know ours. None when there is no such exchange: the answer is
+    /// LS_RJT, 0x03, 0x17 (FCP-4, clause 12.4).
     ///
-    /// Without our RX_ID an exchange that has ended is none such: Linux gives an OX_ID again at once, so it asks for a
-    /// command that was lost on its way as likely as for the one before it, whose response must not be taken for that
-    /// command's. Who moved data knows the RX_ID; the rest may be sent again.
+    /// Without our RX_ID an ended exchange is not found: Linux reuses an OX_ID at once, so it may as well ask for a
+    /// command that was lost on its way as for the one before it, whose response must not be taken for that command's.
+    /// An originator that moved data knows the RX_ID; any other may send the command again.
     pub fn exchange_status(&self, s_id: FcId, ox_id: OxId, rx_id: RxId) -> Option<ExchangeStatus> {
         let place = self.place_of(s_id, ox_id, rx_id)?;
         let exchange = self.table.at(place);
@@ -40,8 +41,8 @@ impl<S: DeviceServer> Target<S> {
         Some(ExchangeStatus { rx_id: exchange.rx_id, transferred: exchange.moved, status })
     }
 
-    /// RRQ (FC-LS-3, Reinstate Recovery Qualifier): `s_id` will have no more to do with an exchange that it aborted, whose names are free
-    /// from now on. False when there is none such: the answer is LS_RJT, 0x03, 0x17.
+    /// RRQ (FC-LS-3, Reinstate Recovery Qualifier): `s_id` has finished the recovery of an exchange that it aborted,
+    /// whose identifiers are free from now on. False when there is no such exchange: the answer is LS_RJT, 0x03, 0x17.
     pub fn reinstate(&mut self, s_id: FcId, ox_id: OxId, rx_id: RxId) -> bool {
         match self.place_of(s_id, ox_id, rx_id) {
             Some(place) if matches!(self.table.at(place).state, State::Aborted) => {
@@ -57,9 +58,9 @@ impl<S: DeviceServer> Target<S> {
         self.table.find(peer, ox_id, rx_id)
     }
 
-    /// ABTS (FCP-4, clause 12.3): the exchange ends, whatever it was at, and so does the frame's sequence with BA_ACC; with
-    /// BA_RJT when it has an RX_ID that is not that exchange's. An unassigned RX_ID does not count; when there is no
-    /// exchange by that OX_ID, its FCP_CMND has not come yet, and is not done if it does.
+    /// ABTS (FCP-4, clause 12.3): the exchange ends in any state, answered with BA_ACC; with BA_RJT when the RX_ID is
+    /// not that exchange's. An unassigned RX_ID is not compared; when there is no exchange with that OX_ID, its
+    /// FCP_CMND has not come yet, and is not executed if it comes.
     pub(super) fn abort(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let header = frame.header();
         let place = self.table.find(peer.id, header.ox_id, header.rx_id);
@@ -79,11 +80,12 @@ impl<S: DeviceServer> Target<S> {
                 self.counters.aborted += 1;
                 self.dispose(place);
             }
-            // The names rest until RRQ, or until no frame of the exchange can be on its way any more (FC-FS-3, recovery qualifier).
+            // The identifiers rest until RRQ, or until no frame of the exchange can be under way any more (FC-FS-3,
+            // recovery qualifier).
             self.table.at_mut(place).deadline = now.saturating_add(peer.r_a_tov);
             self.table.append(Which::Aborted, place);
         }
-        // No SEQ_ID, as no sequence was delivered that is to be told; all frames of the exchange, SEQ_CNT from 0 to 0xffff,
+        // No SEQ_ID, as there is no delivered sequence to report; all frames of the exchange, SEQ_CNT from 0 to 0xffff,
         // have the recovery qualifier (FC-FS-3, Basic Accept).
         let accept =
             BaAccRepr { last_seq_id: None, ox_id: header.ox_id, rx_id, low_seq_cnt: 0, high_seq_cnt: u16::MAX };
@@ -91,7 +93,7 @@ impl<S: DeviceServer> Target<S> {
         Ok(())
     }
 
-    /// An exchange that was aborted before it began, if there is room for one that is none.
+    /// Enters an exchange as aborted before its command has come, if there is room.
     fn bar(&mut self, now: u64, peer: &Peer, ox_id: OxId) {
         if self.table.count(Which::Aborted) < usize::from(self.config.max_finished)
             && let Some(place) = self.table.open(peer.id, ox_id)
@@ -116,7 +118,7 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    /// SRR (FCP-4, clause 12.4): sends again what the initiator did not get, if that was agreed on.
+    /// SRR (FCP-4, clause 12.4): retransmits data or response that the initiator did not get, if retry was agreed.
     pub(super) fn retransmit(&mut self, now: u64, peer: &Peer, frame: &FcoeFrame<'_>) -> Result<(), TargetDrop> {
         let header = frame.header();
         if !header.has(f_ctl::END_SEQUENCE | f_ctl::SEQUENCE_INITIATIVE) {
@@ -139,7 +141,7 @@ impl<S: DeviceServer> Target<S> {
         let Some(place) = self.table.find(peer.id, request.ox_id, request.rx_id) else { return UNKNOWN };
         let burst = self.config.burst;
         let exchange = self.table.at_mut(place);
-        // As with REC: it may be another exchange's name by now.
+        // As with REC: the OX_ID may belong to another exchange by now.
         if request.rx_id == RxId::UNASSIGNED && !exchange.is_open() {
             return UNKNOWN;
         }
@@ -167,7 +169,7 @@ impl<S: DeviceServer> Target<S> {
                 answering.said = Said::No;
                 exchange.deadline = u64::MAX;
             }
-            // The response will come by itself.
+            // The response will be sent anyway.
             (State::Working, r_ctl::STATUS) => return FcpSrrReply::Accept,
             _ => return LOGICAL_ERROR,
         }

@@ -1,13 +1,13 @@
-//! Sequences of one frame that belong to no exchange of the table: refusals, and link services and their answers.
+//! Sequences of one frame that belong to no exchange of the table: rejects, and link services and their replies.
 
 use super::{Target, TargetDrop};
 use crate::{DeviceServer, Peer, PeerId, Sequence, Transmit};
 use linerate_wire::{FcHeader, FcType, FcpResponse, RxId, f_ctl};
 use std::collections::VecDeque;
 
-/// Answers that wait for room; more are dropped, for who asked will ask again.
+/// Most replies that wait for room; more are dropped, since the sender will repeat its request.
 const MAX: usize = 256;
-/// FCP_RSP with response information.
+/// Bytes of FCP_RSP with response information.
 const MAX_LEN: usize = FcpResponse::LEN + 8;
 
 /// F_CTL of the frame that ends an exchange as its responder.
@@ -21,7 +21,7 @@ struct Reply {
     len: usize,
 }
 
-/// Answers that wait for room, in order.
+/// Replies that wait for room, in order.
 #[derive(Debug)]
 pub(super) struct Replies(VecDeque<Reply>);
 
@@ -36,7 +36,7 @@ impl Replies {
 }
 
 impl<S: DeviceServer> Target<S> {
-    /// Answers the request of a link service: the reply's exchange is the request's, and ends.
+    /// Replies to a link service request: the reply's exchange is the request's, and ends.
     pub(super) fn answer(
         &mut self,
         peer: &Peer,
@@ -50,7 +50,7 @@ impl<S: DeviceServer> Target<S> {
         self.reply(peer, FcHeader { r_ctl, fc_type, f_ctl, rx_id, ..*request }, payload);
     }
 
-    /// Answers FCP_CMND without an exchange of our own: nothing but this FCP_RSP is ever said.
+    /// Answers FCP_CMND without an exchange: this FCP_RSP is the only frame.
     pub(super) fn respond(&mut self, peer: &Peer, command: &FcHeader, response: &FcpResponse<'_>) {
         let mut payload = [0; MAX_LEN];
         if let Ok(len) = response.emit(&mut payload) {
@@ -71,7 +71,7 @@ impl<S: DeviceServer> Target<S> {
         self.replies.0.push_back(Reply { peer: peer.id, header, payload, len: octets.len() });
     }
 
-    /// Sends what waits, but for peers that are gone; false when there was no room for all.
+    /// Sends waiting replies, except to peers that are gone; false when there was no room for all.
     pub(super) fn send_replies(&mut self, out: &mut impl Transmit) -> bool {
         while let Some(reply) = self.replies.0.front() {
             if let Some(known) = self.peer(reply.peer) {

@@ -1,4 +1,4 @@
-//! Transmission: FCP_XFER_RDY, FCP_DATA and FCP_RSP, as there is room, each exchange in its turn.
+//! Transmission: FCP_XFER_RDY, FCP_DATA and FCP_RSP, as there is room, each exchange in turn.
 
 use super::Target;
 use super::exchange::{Exchange, ExchangeIndex, Place, State, Which};
@@ -6,23 +6,23 @@ use crate::{DeviceServer, Peer, Sequence, Transmit};
 use linerate_block::Memory;
 use linerate_wire::{FcHeader, FcType, FcpResponse, FcpTransferReady, f_ctl, r_ctl};
 
-/// Pieces of memory that go out with one call.
+/// Most pieces of memory sent with one call.
 const PIECES: usize = 8;
 /// Bytes of payload in the longest frame.
 pub(super) const MAX_PAYLOAD: usize = 2112;
 
 /// Outcome of an exchange's turn.
 enum Turn {
-    /// It has nothing more to send now.
+    /// No more frames to send now.
     Over,
-    /// It has more to send; the next one's turn.
+    /// More frames to send; the next exchange's turn.
     More,
-    /// There is no room; something was sent, or nothing.
+    /// There is no room; `sent`: a frame was sent before.
     Blocked { sent: bool },
 }
 
 impl<S: DeviceServer> Target<S> {
-    /// Sends what is ready while there is room, and what may go on because that was sent.
+    /// Sends the ready frames while there is room, and those of tasks released by that.
     pub(super) fn transmit(&mut self, now: u64, out: &mut impl Transmit) {
         self.send_all(now, out);
         while std::mem::take(&mut self.woken) {
@@ -31,7 +31,7 @@ impl<S: DeviceServer> Target<S> {
         }
     }
 
-    /// Answers of one frame first, then a turn for each exchange.
+    /// Sends replies of one frame first, then a turn for each exchange.
     fn send_all(&mut self, now: u64, out: &mut impl Transmit) {
         if !self.send_replies(out) {
             return;
@@ -66,7 +66,7 @@ impl<S: DeviceServer> Target<S> {
                 match self.send_data(place, peer, out) {
                     Some(Turn::Over) => {}
                     Some(turn) => return turn,
-                    // It is answered otherwise in a turn of its own.
+                    // The failure is answered in a turn of its own.
                     None => return Turn::More,
                 }
             }
@@ -79,7 +79,7 @@ impl<S: DeviceServer> Target<S> {
         self.send_response(now, place, peer, out)
     }
 
-    /// Sends the next frames of data in. Over when all of it has gone; none when it could not be read.
+    /// Sends the next frames of data in. `Over` when all of it was sent; None when it could not be read.
     fn send_data(&mut self, place: ExchangeIndex, peer: &Peer, out: &mut impl Transmit) -> Option<Turn> {
         let Self { device, table, config, counters, scratch, .. } = self;
         let exchange = table.at_mut(place);
@@ -122,12 +122,12 @@ impl<S: DeviceServer> Target<S> {
         if octets == 0 {
             return Some(Turn::Blocked { sent: false });
         }
-        // No more is offered than is left.
+        // No more is offered than is left to send.
         let left = answering.len - answering.sent;
         let moved = u32::try_from(octets).map_or(left, |octets| octets.min(left));
         answering.sent += moved;
         answering.begun = true;
-        // As many frames as SEQ_CNT can count: it goes round (FC-FS-3, sequence count).
+        // SEQ_CNT wraps (FC-FS-3, sequence count).
         answering.seq_cnt = seq_cnt.wrapping_add(u16::try_from(frames & 0xffff).unwrap_or_default());
         exchange.seq_id = seq_id;
         exchange.moved = exchange.moved.max(answering.sent);
@@ -143,7 +143,7 @@ impl<S: DeviceServer> Target<S> {
         })
     }
 
-    /// Sends FCP_RSP (FCP-4, clause 9.5): the exchange's last sequence, unless it is to be confirmed.
+    /// Sends FCP_RSP (FCP-4, clause 9.5): the exchange's last sequence, unless a confirmation is requested.
     fn send_response(&mut self, now: u64, place: ExchangeIndex, peer: &Peer, out: &mut impl Transmit) -> Turn {
         let exchange = self.table.at_mut(place);
         let State::Answering(answering) = &exchange.state else { return Turn::Over };
@@ -196,7 +196,7 @@ impl<S: DeviceServer> Target<S> {
     }
 }
 
-/// The header of a frame of ours, as far as it is the same in all frames of the exchange.
+/// Header of a frame of ours, with the fields that are the same in all frames of the exchange.
 fn header(peer: &Peer, exchange: &Exchange, r_ctl: u8) -> FcHeader {
     FcHeader {
         r_ctl,
@@ -220,9 +220,9 @@ fn send_frame(peer: &Peer, header: FcHeader, payload: &[u8], out: &mut impl Tran
     out.sequence(&Sequence { link, header, max_payload, start: true, end: true, payload }) > 0
 }
 
-/// Puts pieces of a device's memory together: `wanted` bytes, or fewer that fill frames of `max_payload`; all of them
-/// when they are the `last`. Where memory lies in pieces too small for a frame, one is copied to `scratch`. Returns how
-/// many bytes there are; zero when the device has none.
+/// Collects pieces of a device's memory: `wanted` bytes, or fewer that fill frames of `max_payload`; all of them when
+/// they are the `last`. Where memory lies in pieces too small for a frame, one frame is copied to `scratch`. Returns
+/// the number of bytes; zero when the device has none.
 fn gather<'a>(
     memory: &'a dyn Memory,
     offset: u64,

@@ -1,4 +1,4 @@
-//! The exchanges there are: allocated once, found by RX_ID or by peer and OX_ID, kept in lists that need no memory.
+//! Table of exchanges: allocated once, found by RX_ID or by peer and OX_ID, kept in intrusive lists.
 
 use super::exchange::{Exchange, ExchangeIndex, NIL, State, Which};
 use crate::PeerId;
@@ -8,19 +8,19 @@ use linerate_wire::{OxId, RxId};
 
 /// A fixed number of exchanges.
 ///
-/// Places are given again at once, the last freed first, so that few exchanges in flight touch little memory. RX_IDs are
-/// given in a circle, each again as late as it can be: a frame that comes late finds no other exchange by it.
+/// Entries are reused at once, the last freed first, so that few exchanges in flight touch little memory. RX_IDs are
+/// assigned in a circle, each reused as late as possible: a late frame finds no other exchange by it.
 #[derive(Debug)]
 pub(super) struct Table {
     slots: Indexed<ExchangeIndex, Exchange>,
     free: Vec<ExchangeIndex>,
-    /// Places from here on were never used.
+    /// Entries from here on were never used.
     touched: u16,
-    /// The place of each RX_ID.
+    /// Entry of each RX_ID.
     by_rx_id: Box<[ExchangeIndex]>,
     next_rx_id: RxId,
-    /// The first place of each bucket of peer and OX_ID. OX_IDs of one peer spread evenly whatever they are, so none can
-    /// make a long chain.
+    /// First entry of each bucket of peer and OX_ID. OX_IDs of one peer spread evenly over the buckets in any case, so
+    /// no peer can make a long chain.
     buckets: Box<[ExchangeIndex]>,
     lists: [List; 3],
 }
@@ -33,7 +33,7 @@ struct List {
 }
 
 impl Table {
-    /// With places for so many, of which there can be 1 to 32768.
+    /// Table with this number of entries, 1 to 32768.
     pub(super) fn new(max_exchanges: u16) -> Self {
         let max = max_exchanges.clamp(1, 0x8000);
         Self {
@@ -47,17 +47,17 @@ impl Table {
         }
     }
 
-    /// The place whose task has this tag.
+    /// Entry whose task has this tag.
     pub(super) fn of_tag(&self, tag: Tag) -> Option<ExchangeIndex> {
         u16::try_from(tag.0).ok().map(ExchangeIndex).filter(|place| place.number() < self.slots.len())
     }
 
-    /// Places that were ever used: all exchanges are in them.
+    /// Entries that were ever used: all exchanges are among them.
     pub(super) fn touched(&self) -> impl Iterator<Item = ExchangeIndex> + use<> {
         (0..self.touched).map(ExchangeIndex)
     }
 
-    /// Places in use.
+    /// Number of entries in use.
     pub(super) fn used(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -70,7 +70,7 @@ impl Table {
         &mut self.slots[place]
     }
 
-    /// A place for a new exchange, with an RX_ID; none when all are in use.
+    /// Entry for a new exchange, with an RX_ID; None when all are in use.
     pub(super) fn open(&mut self, peer: PeerId, ox_id: OxId) -> Option<ExchangeIndex> {
         let place = self.free.pop()?;
         self.touched = self.touched.max(place.0 + 1);
@@ -87,7 +87,7 @@ impl Table {
         Some(place)
     }
 
-    /// Ends an exchange: nothing finds it any more.
+    /// Ends an exchange and frees its entry.
     pub(super) fn close(&mut self, place: ExchangeIndex) {
         self.remove(place);
         let (peer, ox_id, rx_id) = (self.at(place).peer, self.at(place).ox_id, self.at(place).rx_id);
@@ -107,7 +107,7 @@ impl Table {
         self.free.push(place);
     }
 
-    /// The exchange that a peer calls `ox_id` and we `rx_id`; by its OX_ID alone when `rx_id` is unassigned.
+    /// Exchange of a peer with this OX_ID and RX_ID; by its OX_ID alone when `rx_id` is unassigned.
     pub(super) fn find(&self, peer: PeerId, ox_id: OxId, rx_id: RxId) -> Option<ExchangeIndex> {
         let matches = |place: ExchangeIndex| {
             let exchange = self.at(place);
@@ -124,7 +124,7 @@ impl Table {
         (place != NIL).then_some(place)
     }
 
-    /// Puts an exchange at the end of a list, out of the one that it was in.
+    /// Appends an exchange to a list, out of the one that it was in.
     pub(super) fn append(&mut self, which: Which, place: ExchangeIndex) {
         self.remove(place);
         let tail = self.lists[which as usize].tail;
@@ -139,7 +139,7 @@ impl Table {
         }
     }
 
-    /// Takes an exchange out of the list that it is in.
+    /// Removes an exchange from the list that it is in.
     pub(super) fn remove(&mut self, place: ExchangeIndex) {
         let exchange = self.at_mut(place);
         let Some(which) = exchange.list.take() else { return };
@@ -155,12 +155,12 @@ impl Table {
         self.lists[which as usize].len -= 1;
     }
 
-    /// The exchange that is longest in a list.
+    /// Exchange that has been in a list for the longest time.
     pub(super) fn first(&self, which: Which) -> Option<ExchangeIndex> {
         Some(self.lists[which as usize].head).filter(|place| *place != NIL)
     }
 
-    /// Exchanges in a list.
+    /// Number of exchanges in a list.
     pub(super) fn count(&self, which: Which) -> usize {
         self.lists[which as usize].len
     }

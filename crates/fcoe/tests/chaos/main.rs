@@ -16,16 +16,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use world::{Tally, World};
 
-/// How long the schedules of an ordinary test run take at most, about: as many are run as fit.
+/// Approximate time limit for the schedules of an ordinary test run: as many are run as fit.
 const BUDGET: Duration = Duration::from_secs(15);
-/// Fewer prove nothing, however slow the machine is.
+/// Least number of schedules, even on a slow machine.
 const LEAST: u64 = 20;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
-/// Says which schedule a panic is of.
+/// Prints the schedule of a panic.
 struct Seed(u64);
 
 impl Drop for Seed {

@@ -1,5 +1,5 @@
-//! A medium that takes its time and has a cache: operations happen and end at times of chance, in any order, and a
-//! restart loses what was not put on stable storage.
+//! A slow medium with a cache: operations take effect and complete at random times, in any order, and a restart loses
+//! the data that was not put on stable storage.
 
 use crate::chance::Chance;
 use linerate_block::{Backend, Buffer, Completion, Geometry, Operation, Ram, Tag};
@@ -9,12 +9,12 @@ use std::rc::Rc;
 
 pub(crate) const BLOCK: usize = 512;
 
-/// What is asked of it.
+/// A submitted operation.
 #[derive(Debug)]
 struct Asked {
     tag: Tag,
     operation: Operation,
-    /// When it happens, if it has not.
+    /// Time at which it takes effect; None once it has.
     happens: Option<u64>,
     ends: u64,
 }
@@ -24,9 +24,9 @@ struct Asked {
 pub(crate) struct Medium {
     pub(crate) now: u64,
     chance: Chance,
-    /// What reads find.
+    /// Content for reads.
     current: Vec<u8>,
-    /// What a restart finds.
+    /// Content after a restart.
     stable: Vec<u8>,
     asked: Vec<Asked>,
     ended: VecDeque<Completion>,
@@ -63,18 +63,18 @@ impl Medium {
         }
     }
 
-    /// When something happens or ends next.
+    /// Time of the next effect or completion.
     pub(crate) fn next(&self) -> Option<u64> {
         let ends = self.asked.iter().map(|asked| asked.happens.unwrap_or(asked.ends)).min();
         if self.ended.is_empty() { ends } else { Some(self.now) }
     }
 
-    /// Operations that nobody has been told the end of.
+    /// Number of operations whose completion was not taken.
     pub(crate) fn open(&self) -> usize {
         self.asked.len() + self.ended.len()
     }
 
-    /// What is due happens, what happens first first.
+    /// Carries out all effects and completions up to `now`, in the order of their times.
     pub(crate) fn advance(&mut self, now: u64) {
         self.now = now;
         loop {

@@ -1,6 +1,7 @@
-//! What each block must hold: the value of the last acknowledged write, or of one that was under way beside it.
+//! Model of the expected content of each block: the value of the last acknowledged write, or of one that was under way
+//! at the same time.
 //!
-//! Every write has a value of its own. A write that has failed may have happened, until one that was begun later is
+//! Every write has a unique value. A write that has failed may have happened, until one that was begun later is
 //! acknowledged; one that failed because its session was lost may happen until its initiator has logged in again.
 
 use crate::medium::BLOCK;
@@ -14,10 +15,10 @@ pub(crate) const RAM: usize = 0;
 /// The disk on a slow medium with a cache.
 pub(crate) const SLOW: usize = 1;
 
-/// What was written; 0 is nothing, zeros.
+/// Value of a write; 0 means zeros.
 pub(crate) type Value = u32;
 
-/// What an operation is.
+/// Kind of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Read,
@@ -35,11 +36,11 @@ pub(crate) struct Op {
     pub(crate) range: Range<usize>,
     pub(crate) value: Value,
     begun: u64,
-    /// What each block may hold when it is begun.
+    /// Values that each block may hold at the operation's start.
     before: Vec<Vec<Value>>,
-    /// What others write while it is under way.
+    /// Values written by others during the operation.
     beside: Vec<(Range<usize>, Value)>,
-    /// The target has restarted meanwhile.
+    /// The target has restarted during the operation.
     restarted: bool,
 }
 
@@ -96,7 +97,7 @@ impl Op {
         !matches!(self.kind, Kind::Read | Kind::Flush)
     }
 
-    /// What others have written to a block meanwhile.
+    /// Values that others have written to a block during the operation.
     fn beside(&self, lba: usize) -> impl Iterator<Item = Value> + '_ {
         self.beside.iter().filter(move |(range, _)| range.contains(&lba)).map(|(_, value)| *value)
     }
@@ -109,7 +110,7 @@ impl Model {
         Self { disks: [disk.clone(), disk], values: 0, clock: 0, open: Vec::new(), ghosts: Vec::new() }
     }
 
-    /// What a block may hold.
+    /// Values that a block may hold.
     pub(crate) fn may_hold(&self, lun: usize, lba: usize) -> &[Value] {
         &self.disks[lun][lba].now
     }
@@ -155,7 +156,7 @@ impl Model {
         self.open[id].take().unwrap()
     }
 
-    /// It has ended well; `data` is what a read has brought.
+    /// Records a successful operation; `data` is the data of a read.
     pub(crate) fn good(&mut self, id: usize, data: &[u8]) {
         let op = self.end(id);
         let (clock, lun) = (self.clock, op.lun);
@@ -203,12 +204,13 @@ impl Model {
         assert!(other, "{op:?} has found block {lba} to differ from the only thing that it can hold");
     }
 
-    /// It has not been done, and will not be.
+    /// Records an operation that was not executed, and will not be.
     pub(crate) fn refused(&mut self, id: usize) {
         self.end(id);
     }
 
-    /// It has failed, and may have been done; it may still be done if its initiator has lost its session.
+    /// Records a failed operation, which may have been executed, and may still be if its initiator has lost its
+    /// session.
     pub(crate) fn failed(&mut self, id: usize, lost: Option<usize>) {
         let op = self.end(id);
         if !op.writes() {
@@ -249,9 +251,9 @@ impl Model {
     }
 }
 
-/// What a read has brought is what the blocks may hold. A block in memory may be partly old and partly new when it is
-/// written meanwhile, or when a write of it has failed: frames are placed as they come, and those to a peer whose claim
-/// was damaged may be smaller than a block.
+/// Checks that a read returned values that the blocks may hold. A block in memory may be partly old and partly new when
+/// it is written at the same time, or when a write of it has failed: frames are stored as they come, and those to a
+/// peer whose claim was damaged may be smaller than a block.
 fn check(op: &Op, data: &[u8]) {
     assert_eq!(data.len(), op.range.len() * BLOCK);
     for ((lba, before), block) in op.range.clone().zip(&op.before).zip(data.chunks_exact(BLOCK)) {

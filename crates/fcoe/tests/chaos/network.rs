@@ -1,4 +1,4 @@
-//! The network between the stations: what becomes of a frame on its way.
+//! The network between the stations: loss, duplication, delay and corruption of frames.
 
 use crate::chance::Chance;
 use linerate_fcoe::{Sequence, Transmit};
@@ -6,10 +6,10 @@ use linerate_wire::*;
 
 const MICROSECOND: u64 = 1_000;
 const MILLISECOND: u64 = 1_000_000;
-/// No frame is longer on its way: less than a station that restarts needs to log in, as FC-FS-3 wants of R_A_TOV.
+/// Longest delay of a frame: less than a restarting station needs to log in, as FC-FS-3 requires of R_A_TOV.
 pub(crate) const LONGEST: u64 = 800 * MILLISECOND;
 
-/// Where a node's frames go, as long as there is room: whole Ethernet frames, without a right CRC.
+/// Output of a node, as long as there is room: whole Ethernet frames, without a valid CRC.
 #[derive(Debug, Default)]
 pub(crate) struct Out {
     pub(crate) frames: Vec<Vec<u8>>,
@@ -71,7 +71,7 @@ fn frame(sequence: &Sequence<'_>, mut header: FcHeader, payload: &[u8], ends: Fc
     octets
 }
 
-/// What happens to frames, each so often in a thousand, and how often it has happened.
+/// Rates of the faults of frames, per thousand, and the number of each so far.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) lost: u64,
@@ -93,7 +93,7 @@ impl Network {
         (self.lost, self.doubled, self.late, self.corrupt) = (0, 0, 0, 0);
     }
 
-    /// What arrives of a frame, and how much later.
+    /// Passes on the copies of a frame that arrive, each with its delay.
     pub(crate) fn carry(&mut self, chance: &mut Chance, mut frame: Vec<u8>, mut arrive: impl FnMut(u64, Vec<u8>)) {
         if chance.often(self.lost) {
             return self.counts[0] += 1;

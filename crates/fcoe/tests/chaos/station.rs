@@ -14,14 +14,14 @@ use std::rc::Rc;
 pub(crate) const SECOND: u64 = 1_000_000_000;
 /// Commands of an initiator at once.
 pub(crate) const DEPTH: u16 = 16;
-/// Somebody who is not on the network, to look at disks from within.
+/// Initiator that is not on the network, to read disks directly.
 const WITHIN: PeerId = PeerId { index: 99, generation: 9 };
 
 pub(crate) fn lun(number: usize) -> Lun {
     Lun(lun_octets(u16::try_from(number).unwrap()).unwrap())
 }
 
-/// One node on the network, or what takes its place when it restarts.
+/// One node on the network, and its replacement after a restart.
 pub(crate) struct Station {
     pub(crate) node: Node<Disks>,
     pub(crate) out: Out,
@@ -74,7 +74,7 @@ impl Station {
         disks.add(1, Box::new(Slow::new(medium.clone()))).unwrap();
     }
 
-    /// What the disk in memory holds.
+    /// Content of the disk in memory.
     pub(crate) fn content(&mut self) -> Vec<u8> {
         let disks = self.node.target_mut().unwrap().device_mut();
         disks.nexus(WITHIN, Wwn(1));
@@ -114,12 +114,12 @@ impl Station {
         self.node.peers().find(|peer| peer.role.target).copied()
     }
 
-    /// Whether both it and the target have a session.
+    /// True if both this station and the target have a session.
     pub(crate) fn is_logged_in(&self, target: &Self) -> bool {
         self.session().is_some() && target.node.peers().any(|peer| peer.wwpn == self.config.wwpn)
     }
 
-    /// Whether a frame to this address is its own.
+    /// True if the station receives frames to this address.
     pub(crate) fn hears(&self, to: MacAddr) -> bool {
         to.is_multicast() || to == self.config.mac || self.node.own().is_some_and(|(_, mac)| mac == to)
     }

@@ -1,4 +1,4 @@
-//! What initiators ask for, and what its end means.
+//! Operations of initiators, and the evaluation of their completions.
 
 use crate::chance::Chance;
 use crate::medium::BLOCK;
@@ -66,20 +66,20 @@ fn out(octets: &[u8]) -> Data {
     Data::Out(buffer)
 }
 
-/// How an operation ended, as far as the model is concerned.
+/// Outcome of an operation for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Good,
     Differs,
-    /// It was not done, unless an attempt before the last was.
+    /// The operation was not executed, unless an attempt before the last one was.
     Refused,
-    /// It may have been done.
+    /// The operation may have been executed.
     Failed,
-    /// It may still be done, until the initiator logs in again.
+    /// The operation may still be executed, until the initiator logs in again.
     Lost,
 }
 
-/// What a completion tells; `unanswered` when an ABTS was given up meanwhile.
+/// Outcome of a completion; `unanswered` when an ABTS was given up meanwhile.
 pub(crate) fn end(completed: &Completed, unanswered: bool) -> End {
     match (completed.outcome, completed.status) {
         (Outcome::Response, 0) => {

@@ -19,18 +19,18 @@ use std::rc::Rc;
 const TARGET: usize = 0;
 /// Tags from here on are of resets of units.
 const RESETS: u32 = 1 << 16;
-/// What an abort that is not answered adds to a command's time: two times twice R_A_TOV, and a little.
+/// Time that an unanswered abort adds to a command's time limit: two times twice R_A_TOV, and a little.
 const ABORT: u64 = 17 * SECOND;
-/// How long after the last fault all sessions must be up: a neighbour is forgotten after 20 s, a claim or a beacon comes
-/// every 8 s, and requests are repeated.
+/// Time after the last fault within which all sessions must be up: a neighbour is forgotten after 20 s, a claim or a
+/// beacon comes every 8 s, and requests are repeated.
 const RECOVERY: u64 = 120 * SECOND;
-/// How long after that a disk is not readable at most: commands that nobody waits for may fill a queue as long as the
-/// target has patience.
+/// Further time within which a disk must be readable: commands of departed initiators may fill a queue for as long as
+/// the target's patience.
 const READABLE: u64 = 30 * SECOND;
-/// Turns at one instant that mean that nothing moves on.
+/// Number of turns at one instant that means a deadlock.
 const STUCK: u32 = 20_000;
 
-/// What happens at a time.
+/// Scheduled event.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Arrive(usize, Vec<u8>),
@@ -208,7 +208,7 @@ impl World {
         }
     }
 
-    /// When something happens next.
+    /// Time of the next event.
     fn next(&self) -> Option<u64> {
         let event = self.events.peek().map(|Reverse((at, ..))| *at);
         let timers = self.stations.iter().filter_map(|station| station.node.poll_timeout()).min();
@@ -342,7 +342,7 @@ impl World {
         }
     }
 
-    /// Whether a session took the command of an operation.
+    /// Submits the command of an operation; true if a session took it.
     fn submit(&mut self, who: usize, id: usize, attribute: TaskAttribute, timeout: u64) -> bool {
         let Some(peer) = self.stations[who].session() else {
             self.model.refused(id);
@@ -428,7 +428,7 @@ impl World {
     }
 }
 
-/// What happened in schedules.
+/// Counters over schedules.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) schedules: u64,

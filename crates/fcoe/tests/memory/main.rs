@@ -1,4 +1,4 @@
-//! What the ends of FCP allocate: all of it when they are made, within bounds, and nothing for a command.
+//! Allocations of the two ends of FCP: all are made at the start, within bounds, and none for a command.
 
 mod counting;
 mod initiator;

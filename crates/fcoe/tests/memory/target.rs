@@ -1,4 +1,4 @@
-//! What a target allocates: all of it when it is made, within bounds, and nothing for a command.
+//! Allocations of a target: all are made at the start, within bounds, and none for a command.
 
 use crate::counting::held;
 use linerate_block::{Buffer, Memory, Tag};

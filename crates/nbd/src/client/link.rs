@@ -1,4 +1,4 @@
-//! A connection in the transmission phase: requests under way, bytes that leave, bytes that come.
+//! A connection in the transmission phase: requests under way, bytes to send, bytes received.
 
 use super::{CLIENT_SLICES, ClientOptions, Lost};
 use crate::coverage::Coverage;
@@ -11,14 +11,14 @@ use std::time::Instant;
 
 /// Requests under way at once.
 const DEPTH: u32 = 128;
-/// Bytes received at once that do not go straight to where they belong.
+/// Bytes received at once that do not go straight into the buffer of a read.
 const INPUT: usize = 64 << 10;
-/// Requests that leave at once.
+/// Requests sent at once.
 pub(super) const BATCH: usize = 16;
-/// Errors that one reply may tell of.
+/// Most error chunks in one reply.
 const ERRORS: u32 = 256;
 
-/// An operation, and the request of it that is under way.
+/// An operation, and its request that is under way.
 #[derive(Debug)]
 pub(super) struct Job {
     tag: Tag,
@@ -26,7 +26,7 @@ pub(super) struct Job {
     pub(super) part: Part,
     buffer: Option<Buffer>,
     coverage: Coverage,
-    /// The first error that a chunk told of, and how many did.
+    /// Error number of the first error chunk, and the number of error chunks.
     error: u32,
     errors: u32,
 }
@@ -37,13 +37,13 @@ impl Job {
         Self { tag, plan, part, buffer, coverage: Coverage::default(), error: 0, errors: 0 }
     }
 
-    /// It has ended so.
+    /// Ends the operation with this result.
     pub(super) fn end(self, result: Result<(), BackendError>) -> Completion {
-        // Zeros that were written for want of a better way are nobody's.
+        // A buffer of zeros that stood in for WRITE_ZEROES is not the submitter's.
         Completion { tag: self.tag, buffer: self.buffer.filter(|_| self.plan.is_transfer()), result }
     }
 
-    /// The bytes of the part's data, from an offset within it on.
+    /// Bytes of the part's data, from offset `at` within the part on.
     fn data(&mut self, at: usize, len: usize) -> Option<&mut [u8]> {
         let from = self.part.from.checked_add(at)?;
         self.buffer.as_mut()?.bytes_mut().get_mut(from..from.checked_add(len)?)
@@ -55,7 +55,7 @@ impl Job {
 enum Expect {
     /// The head of a reply.
     Head,
-    /// Data of a read, from `at` of the part on; its reply is over after it if `last`.
+    /// Data of a read, from offset `at` of the part on; the reply ends after it if `last`.
     Data { index: usize, at: usize, left: usize, last: bool },
     /// The rest of an error's message.
     Message { index: usize, left: usize, last: bool },
@@ -65,19 +65,19 @@ enum Expect {
 #[derive(Debug)]
 pub(super) struct Link {
     jobs: Vec<Option<Job>>,
-    /// Number of times that each place was used: a part of its cookie, so that a reply that comes twice meets nobody.
+    /// Number of uses of each place: part of the cookie, so that a duplicate reply matches no later request.
     uses: Vec<u32>,
     free: Vec<usize>,
-    /// Places whose request has not left, and bytes of the first that have.
+    /// Places whose request has not been sent, and the number of bytes of the first that have.
     sending: VecDeque<(usize, [u8; Request::LEN])>,
     sent: usize,
     input: Box<[u8]>,
     start: usize,
     end: usize,
     expect: Expect,
-    /// When the server last gave a sign of life, or had nothing to say.
+    /// Time at which the server last sent something, or owed nothing.
     heard: Instant,
-    /// When the request at each place was begun, and a time that is not after the first of those under way.
+    /// Start time of the request at each place, and a time not after the first start of those under way.
     begun: Vec<Instant>,
     oldest: Instant,
     look: bool,
@@ -115,22 +115,22 @@ impl Link {
         self.free.len() == self.jobs.len()
     }
 
-    /// Takes back all operations.
+    /// Takes all operations out.
     pub(super) fn abandon(&mut self) -> impl Iterator<Item = Job> {
         self.jobs.iter_mut().filter_map(Option::take)
     }
 
-    /// True if nothing is due, and nobody wants to know whether the server has hung up.
+    /// True if no reply is due, and the caller did not ask for a check of the connection.
     pub(super) fn expects_nothing(&self) -> bool {
         self.is_idle() && !self.look
     }
 
-    /// The connection is to be asked although no reply is due: the server may have hung up.
+    /// Has the connection checked although no reply is due: the server may have hung up.
     pub(super) fn look(&mut self) {
         self.look = true;
     }
 
-    /// When the server's silence will have been too long, or a request may have taken too long.
+    /// Time at which the server's silence becomes too long, or a request may become late.
     pub(super) fn due(&self, options: &ClientOptions) -> Option<Instant> {
         (!self.is_idle()).then(|| (self.heard + options.timeout).min(self.oldest + options.patience))
     }
@@ -145,7 +145,7 @@ impl Link {
         now >= self.oldest + options.patience
     }
 
-    /// Begins a request. There must be room.
+    /// Starts a request. There must be room.
     pub(super) fn begin(&mut self, mut job: Job, now: Instant) {
         if self.is_idle() {
             (self.heard, self.oldest) = (now, now);
@@ -161,7 +161,7 @@ impl Link {
         self.sending.push_back((index, Request { flags, kind, cookie, offset, len }.emit()));
     }
 
-    /// Shows the bytes that are to be sent next, and gives how many slices there are.
+    /// Shows the bytes to send next; returns the number of slices.
     pub(super) fn output<'a>(&'a self, slices: &mut [IoSlice<'a>; CLIENT_SLICES]) -> usize {
         let (mut n, mut skip) = (0, self.sent);
         for (index, head) in self.sending.iter().take(BATCH) {
@@ -175,7 +175,7 @@ impl Link {
         n
     }
 
-    /// So many of them have been sent.
+    /// Takes note that so many of these bytes have been sent.
     pub(super) fn sent(&mut self, octets: usize) {
         self.sent += octets;
         while let Some((index, head)) = self.sending.front() {
@@ -188,8 +188,8 @@ impl Link {
         }
     }
 
-    /// Uses bytes that have come up to the end of a reply, and gives its operation and error number; none if that has not
-    /// come yet.
+    /// Processes received bytes up to the end of a reply; returns its operation and error number, or None if that end
+    /// has not arrived yet.
     pub(super) fn next(&mut self) -> Result<Option<(Job, u32)>, Lost> {
         let Some(index) = self.step()? else { return Ok(None) };
         self.free.push(index);
@@ -198,7 +198,7 @@ impl Link {
         Ok(Some((job, number)))
     }
 
-    /// Place where the next bytes belong: in the buffer of a read if that is known, else in our own.
+    /// Place for the next bytes received: the buffer of a read if they are its data, else the input buffer.
     pub(super) fn room(&mut self) -> &mut [u8] {
         match self.expect {
             Expect::Data { index, at, left, .. } if self.start == self.end => {
@@ -212,7 +212,7 @@ impl Link {
         }
     }
 
-    /// So many bytes have come there.
+    /// Takes note that so many bytes were received into [`Self::room`].
     pub(super) fn received(&mut self, octets: usize, now: Instant) {
         self.heard = now;
         match &mut self.expect {
@@ -224,13 +224,13 @@ impl Link {
         }
     }
 
-    /// Nothing more has come: whether the server has been silent for too long.
+    /// Takes note that nothing more can be received now; true if the server has been silent for too long.
     pub(super) fn is_silent(&mut self, options: &ClientOptions, now: Instant) -> bool {
         self.look = false;
         !self.is_idle() && now.saturating_duration_since(self.heard) >= options.timeout
     }
 
-    /// Uses bytes that have come; gives the place whose reply is over, or none if more must come first.
+    /// Processes received bytes; returns the place whose reply is complete, or None if more must arrive first.
     fn step(&mut self) -> Result<Option<usize>, Lost> {
         loop {
             let input = &self.input[self.start..self.end];
@@ -263,7 +263,7 @@ impl Link {
             self.expect = Expect::Head;
             if last {
                 let job = self.jobs[index].as_ref().ok_or(Lost)?;
-                // A read that says it is over, with neither an error nor all its data.
+                // A READ reply that ends with neither an error nor all its data.
                 if job.error == 0 && job.part.kind == command::READ && !job.coverage.is_whole(job.part.octets()) {
                     return Err(Lost);
                 }
@@ -272,7 +272,7 @@ impl Link {
         }
     }
 
-    /// Reads the head of a reply or chunk; false if it has not come in whole.
+    /// Reads the head of a reply or chunk; false if it has not arrived completely.
     fn head(&mut self) -> Result<bool, Lost> {
         let input = &self.input[self.start..self.end];
         let Some((reply, taken)) = Reply::parse(input).map_err(|_| Lost)? else { return Ok(false) };
@@ -282,7 +282,7 @@ impl Link {
         };
         let index = usize::try_from(cookie & 0xffff_ffff).map_err(|_| Lost)?;
         let known = self.uses.get(index).is_some_and(|uses| u64::from(*uses) == cookie >> 32);
-        // Who answers before the whole request is there has not read it.
+        // A reply to a request that has not been sent completely cannot be genuine.
         let left = !self.sending.iter().any(|(sending, _)| *sending == index);
         let job = self.jobs.get_mut(index).and_then(Option::as_mut).filter(|_| known && left).ok_or(Lost)?;
         let whole = job.part.octets();
@@ -326,7 +326,7 @@ impl Link {
                             return Err(Lost);
                         }
                         if job.error == 0 {
-                            // An error that is none is still one.
+                            // An error chunk with error number 0 is still an error.
                             job.error = error.max(1);
                         }
                         (Expect::Message { index, left: len - 4, last }, 4)
@@ -341,7 +341,7 @@ impl Link {
     }
 }
 
-/// The data that a request carries.
+/// Data that a request carries.
 fn payload(job: Option<&Job>) -> &[u8] {
     let data = job.filter(|job| job.part.kind == command::WRITE).and_then(|job| {
         let end = job.part.from.checked_add(job.part.octets())?;
@@ -354,7 +354,7 @@ fn number(octets: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_be_bytes(octets.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// Place where a piece of a read belongs, if it is one that has not come yet.
+/// Offset of a piece of a read within its part, if it has not arrived before.
 fn place(job: &mut Job, offset: u64, len: usize) -> Result<usize, Lost> {
     let at = offset.checked_sub(job.part.offset).and_then(|at| usize::try_from(at).ok()).ok_or(Lost)?;
     let end = at.checked_add(len).filter(|end| len > 0 && *end <= job.part.octets()).ok_or(Lost)?;

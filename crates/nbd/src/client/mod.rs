@@ -1,9 +1,10 @@
-//! The client of an export: operations in, requests out, replies in, ends out. Whoever has the connection moves the bytes.
+//! The client of an export: operations in, requests out, replies in, completions out. The owner of the connection moves
+//! the bytes.
 //!
-//! When the server is lost, or says what it may not, all operations end with [`BackendError::Gone`], and so do new ones
-//! until it is back; it must come back as large as it was. A server that is silent for [`ClientOptions::timeout`] while it
-//! owes a reply is lost, and so is one that has not done a request within [`ClientOptions::patience`], however much it says
-//! meanwhile.
+//! When the server is lost, or breaks the protocol, all operations end with [`BackendError::Gone`], and so do new ones
+//! until it is back; the size of the export must be unchanged. A server that is silent for [`ClientOptions::timeout`]
+//! while it owes a reply is lost, and so is one that has not completed a request within [`ClientOptions::patience`],
+//! even if it sends other data meanwhile.
 
 mod link;
 
@@ -17,46 +18,46 @@ use std::io::IoSlice;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Times that a server may take.
+/// Time limits for a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientOptions {
-    /// Time that it may take to connect and negotiate, and to give a sign of life while a reply is due.
+    /// Time that the server may take to connect and negotiate, and be silent while a reply is due.
     pub timeout: Duration,
-    /// Time that one request may take from its beginning to the end of its reply.
+    /// Time that one request may take from its start to the end of its reply.
     pub patience: Duration,
 }
 
 impl Default for ClientOptions {
-    /// 10 seconds, and a minute.
+    /// Defaults: 10 seconds, and a minute.
     fn default() -> Self {
         Self { timeout: Duration::from_secs(10), patience: Duration::from_secs(60) }
     }
 }
 
-/// An export that is of no use.
+/// Reason that an export cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Unfit {
-    /// Its blocks would be too large.
+    /// Its minimum block size is too large.
     #[error("it wants requests of {0} octets at least")]
     BlockSize(u32),
-    /// It is empty.
+    /// It is smaller than one block.
     #[error("it holds not one block")]
     Empty,
 }
 
-/// The server is gone, or not to be trusted.
+/// The server is gone, or broke the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the server is lost")]
 pub struct Lost;
 
-/// Slices of bytes that leave at once, at most: requests, and the data of each.
+/// Most slices of bytes sent at once: requests, and the data of each.
 pub const CLIENT_SLICES: usize = 2 * link::BATCH;
 
-/// An export on a server. Blocks are as large as the least request that the server takes, 512 bytes or more.
+/// An export on a server. The block size is the server's minimum request size, 512 bytes or more.
 ///
 /// To send: [`begin`](Self::begin), then [`output`](Self::output) and [`sent`](Self::sent) until there is no more. To
-/// receive, if [`expects`](Self::expects) says so: [`advance`](Self::advance) until it says that nothing has ended, then
-/// fill [`room`](Self::room), tell it by [`received`](Self::received), and again.
+/// receive, if [`expects`](Self::expects) is true: [`advance`](Self::advance) until it returns false, then fill
+/// [`room`](Self::room), report the bytes to [`received`](Self::received), and repeat.
 #[derive(Debug)]
 pub struct Client {
     options: ClientOptions,
@@ -64,13 +65,13 @@ pub struct Client {
     agreed: Agreed,
     /// None while the server is lost.
     link: Option<Link>,
-    /// Operations that wait for room among the requests under way.
+    /// Operations that wait for a free place among the requests under way.
     waiting: VecDeque<Job>,
     done: VecDeque<Completion>,
 }
 
 impl Client {
-    /// The client of an export that was agreed on; its device is told from others by the serial number.
+    /// Client of a negotiated export; `serial` identifies its device.
     ///
     /// # Errors
     /// The export is empty or wants requests of more than 4096 bytes.
@@ -99,20 +100,20 @@ impl Client {
         self.agreed.structured
     }
 
-    /// True if there is a server now.
+    /// True if the server is connected.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.link.is_some()
     }
 
-    /// The server is lost: all operations have ended.
+    /// Takes note that the server is lost: all operations end.
     pub fn lose(&mut self) {
         let Some(mut link) = self.link.take() else { return };
         let all = link.abandon().chain(self.waiting.drain(..));
         self.done.extend(all.map(|job| job.end(Err(BackendError::Gone))));
     }
 
-    /// There is a new connection to a server; false if what it serves is not what was lost.
+    /// Uses a new connection to a server; false if its export differs from the lost one.
     pub fn renew(&mut self, agreed: Agreed, now: Instant) -> bool {
         let same = agreed.info == self.agreed.info && agreed.sizes.least <= self.geometry.block_size;
         if same {
@@ -121,7 +122,7 @@ impl Client {
         same
     }
 
-    /// Takes an operation. It leaves with the next [`Client::begin`].
+    /// Takes an operation. Its first request is sent after the next [`Client::begin`].
     pub fn submit(&mut self, tag: Tag, operation: Operation) {
         let (result, buffer) = match RequestPlan::start(operation, self.geometry.block_size, &self.agreed) {
             Start::RequestPlan(plan, buffer) if self.is_up() => {
@@ -134,24 +135,24 @@ impl Client {
         self.done.push_back(Completion { tag, buffer, result });
     }
 
-    /// True if an operation has ended.
+    /// True if a completion can be taken.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         !self.done.is_empty()
     }
 
-    /// Takes an operation that has ended.
+    /// Takes the completion of an operation that has ended.
     pub fn complete(&mut self) -> Option<Completion> {
         self.done.pop_front()
     }
 
-    /// True if [`Client::begin`] has something to do.
+    /// True if [`Client::begin`] can start a request.
     #[must_use]
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty() && self.link.as_ref().is_some_and(Link::has_room)
     }
 
-    /// Begins the requests that there is room for.
+    /// Starts as many requests as there is room for.
     pub fn begin(&mut self, now: Instant) {
         let Some(link) = &mut self.link else { return };
         while link.has_room() {
@@ -160,25 +161,25 @@ impl Client {
         }
     }
 
-    /// True if something is to be sent.
+    /// True if there are bytes to send.
     #[must_use]
     pub fn has_output(&self) -> bool {
         self.link.as_ref().is_some_and(Link::has_output)
     }
 
-    /// Shows the bytes that are to be sent next, a WRITE's data where it lies; gives how many slices there are.
+    /// Shows the bytes to send next, a WRITE's data in its own buffer; returns the number of slices.
     pub fn output<'a>(&'a self, slices: &mut [IoSlice<'a>; CLIENT_SLICES]) -> usize {
         self.link.as_ref().map_or(0, |link| link.output(slices))
     }
 
-    /// So many of the bytes that [`Client::output`] showed have been sent.
+    /// Takes note that so many of the bytes that [`Client::output`] showed have been sent.
     pub fn sent(&mut self, octets: usize) {
         if let Some(link) = &mut self.link {
             link.sent(octets);
         }
     }
 
-    /// True if there is something to receive: a reply is due, or [`Client::look`] wants to know.
+    /// True if the connection is to be read: a reply is due, or [`Client::look`] asked for a check.
     ///
     /// # Errors
     /// A request has taken too long.
@@ -190,24 +191,24 @@ impl Client {
         if link.is_late(&self.options, now) { Err(Lost) } else { Ok(true) }
     }
 
-    /// The connection is to be asked although no reply is due: the server may have hung up.
+    /// Has the connection checked although no reply is due: the server may have hung up.
     pub fn look(&mut self) {
         if let Some(link) = &mut self.link {
             link.look();
         }
     }
 
-    /// Uses bytes that have come, up to the end of a reply; true if one has ended.
+    /// Processes received bytes, up to the end of a reply; true if a reply has ended.
     ///
     /// # Errors
-    /// The server said what it may not.
+    /// The server broke the protocol.
     pub fn advance(&mut self) -> Result<bool, Lost> {
         let Some(link) = &mut self.link else { return Ok(false) };
         let Some((mut job, number)) = link.next()? else { return Ok(false) };
         match job.plan.advance(number) {
             Next::Part(part) => {
                 job.part = part;
-                // It was begun before all that wait.
+                // It was started before all that wait.
                 self.waiting.push_front(job);
             }
             Next::End(result) => self.done.push_back(job.end(result)),
@@ -215,8 +216,8 @@ impl Client {
         Ok(true)
     }
 
-    /// Place where the next bytes received belong: a READ's data in its buffer, all else in a buffer of the client's. There is
-    /// room after [`Client::advance`] has said that nothing has ended.
+    /// Place for the next bytes received: a READ's data in its buffer, all else in a buffer of the client's. There is
+    /// room after [`Client::advance`] has returned false.
     pub fn room(&mut self) -> &mut [u8] {
         self.link.as_mut().map_or(&mut [], Link::room)
     }
@@ -228,7 +229,7 @@ impl Client {
         }
     }
 
-    /// Nothing more has come for now.
+    /// Takes note that nothing more can be received now.
     ///
     /// # Errors
     /// The server has been silent for too long.
@@ -237,7 +238,7 @@ impl Client {
         if silent { Err(Lost) } else { Ok(()) }
     }
 
-    /// When the server's silence will have been too long, or a request may have taken too long.
+    /// Time at which the server's silence becomes too long, or a request may become late.
     #[must_use]
     pub fn due(&self) -> Option<Instant> {
         self.link.as_ref()?.due(&self.options)

@@ -1,4 +1,5 @@
-//! What is to leave for a client: the answers of the negotiation, and replies, whose data leaves from where it was read to.
+//! Output queue of a client: negotiation answers, and replies, whose data is sent from the buffer that it was read
+//! into.
 
 use super::SERVER_SLICES;
 use crate::wire::{Reply, chunk};
@@ -7,20 +8,20 @@ use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::time::Instant;
 
-/// Bytes of the longest head of a reply.
+/// Bytes of the longest reply head.
 const HEAD: usize = Reply::CHUNK_LEN + 8;
-/// Replies that leave at once.
+/// Replies sent at once.
 pub(super) const BATCH: usize = 16;
 
-/// Answers that have not left.
+/// Answers that have not been sent.
 #[derive(Debug)]
 pub(super) struct Answers {
     /// The answers of the negotiation.
     early: Vec<u8>,
     replies: VecDeque<Outgoing>,
-    /// Bytes of the first reply that have left.
+    /// Bytes of the first reply that have been sent.
     sent: usize,
-    /// Since when the first of the answers has been there to be taken.
+    /// Time since which the first of the answers has been ready to send.
     since: Option<Instant>,
 }
 
@@ -38,7 +39,7 @@ impl Outgoing {
 }
 
 impl Answers {
-    /// None but a greeting, with room for so many replies.
+    /// Queue with a greeting only, and room for `depth` replies.
     pub(super) fn new(early: Vec<u8>, depth: usize, now: Instant) -> Self {
         Self { early, replies: VecDeque::with_capacity(depth), sent: 0, since: Some(now) }
     }
@@ -52,34 +53,34 @@ impl Answers {
         &mut self.early
     }
 
-    /// Bytes of them.
+    /// Bytes of the negotiation answers.
     pub(super) fn early_len(&self) -> usize {
         self.early.len()
     }
 
-    /// Replies there are.
+    /// Number of replies in the queue.
     pub(super) fn replies(&self) -> usize {
         self.replies.len()
     }
 
-    /// Since when the first of them has been there to be taken.
+    /// Time since which the first answer has been ready to send.
     pub(super) fn since(&self) -> Option<Instant> {
         self.since
     }
 
-    /// A simple reply, with the data of a READ if that has succeeded.
+    /// Queues a simple reply, with the data of a READ if that has succeeded.
     pub(super) fn simple(&mut self, cookie: u64, error: u32, data: Option<Buffer>) {
         self.push(Reply::Simple { error, cookie }, &[], data.filter(|_| error == 0));
     }
 
-    /// The data of a READ as the one chunk of its reply.
+    /// Queues the data of a READ as the one chunk of its reply.
     pub(super) fn chunk(&mut self, cookie: u64, offset: u64, data: Buffer) {
         let len = u32::try_from(data.len()).unwrap_or(0).saturating_add(8);
         let head = Reply::Chunk { flags: chunk::FLAG_DONE, kind: chunk::OFFSET_DATA, cookie, len };
         self.push(head, &offset.to_be_bytes(), Some(data));
     }
 
-    /// The error of a READ as the one chunk of its reply: a number, and a message without bytes.
+    /// Queues the error of a READ as the one chunk of its reply: a number, and an empty message.
     pub(super) fn error_chunk(&mut self, cookie: u64, error: u32) {
         let [a, b, c, d] = error.to_be_bytes();
         let head = Reply::Chunk { flags: chunk::FLAG_DONE, kind: chunk::ERROR | 1, cookie, len: 6 };
@@ -95,7 +96,7 @@ impl Answers {
         self.replies.push_back(Outgoing { head, len: len + more.len(), data });
     }
 
-    /// Shows what is to leave next, and gives how many slices there are.
+    /// Shows the bytes to send next; returns the number of slices.
     pub(super) fn output<'a>(&'a mut self, now: Instant, slices: &mut [IoSlice<'a>; SERVER_SLICES]) -> usize {
         if self.is_empty() {
             self.since = None;
@@ -113,7 +114,7 @@ impl Answers {
         n
     }
 
-    /// So many bytes of it have left; gives back the data of replies that have left whole.
+    /// Takes note that so many bytes have been sent; gives back the data buffers of completely sent replies.
     pub(super) fn sent(&mut self, now: Instant, octets: usize, mut give: impl FnMut(Buffer)) {
         let mut left = octets;
         if !self.early.is_empty() {
@@ -137,7 +138,7 @@ impl Answers {
         self.since = self.since.filter(|_| !self.is_empty());
     }
 
-    /// The data of all replies.
+    /// Data buffers of all replies.
     pub(super) fn into_buffers(self) -> impl Iterator<Item = Buffer> {
         self.replies.into_iter().filter_map(|reply| reply.data)
     }

@@ -1,35 +1,36 @@
-//! The memory of all clients' data: so much is each one's own, so much is lent to whoever comes.
+//! Memory for the data of all clients: each client has a reserved part, and all share a common part.
 //!
-//! A client that asks for more than it takes fills its own part and what it may borrow; all others go on with theirs.
+//! A client that asks for more than its part borrows from the common part, up to a limit; the parts of others stay
+//! free.
 
 use crate::service::LONGEST;
 use linerate_block::{Buffer, Pool};
 
-/// Bytes that each client can have whatever others do: its longest request.
+/// Bytes reserved for each client: its longest request.
 pub(super) const OWN: usize = LONGEST as usize;
-/// Bytes that one client has at most, borrowed ones included.
+/// Bytes that one client may hold at most, borrowed ones included.
 const MOST: usize = 32 << 20;
-/// Bytes that are lent.
+/// Bytes of the common part.
 const COMMON: usize = 128 << 20;
 
 /// The memory of a server.
 #[derive(Debug)]
 pub(super) struct Memory {
     pool: Pool,
-    /// Bytes that can still be lent; fewer than none when clients have left with much under way.
+    /// Free bytes of the common part; negative when clients have left with many operations under way.
     common: i64,
 }
 
-/// What one client has of it.
+/// Bytes that one client holds.
 #[derive(Debug, Default)]
 pub(super) struct Share(usize);
 
-/// The part of so many bytes that is borrowed.
+/// Bytes borrowed by a client that holds `octets` bytes.
 fn borrowed(octets: usize) -> i64 {
     signed(octets.saturating_sub(OWN))
 }
 
-/// Bytes that a buffer of so many takes of the pool.
+/// Bytes that a buffer of length `octets` takes from the pool.
 fn whole(octets: usize) -> usize {
     octets.next_power_of_two().max(4096)
 }
@@ -39,12 +40,12 @@ fn signed(octets: usize) -> i64 {
 }
 
 impl Memory {
-    /// Memory for so many clients.
+    /// Memory for this number of clients.
     pub(super) fn new(clients: usize) -> Self {
         Self { pool: Pool::new(clients * OWN + COMMON), common: signed(COMMON) }
     }
 
-    /// A buffer for a client; none when it has all that it may have.
+    /// Takes a buffer for a client; None when the client's limit or the common part is exhausted.
     pub(super) fn take(&mut self, share: &mut Share, octets: usize) -> Option<Buffer> {
         let after = share.0.checked_add(whole(octets)).filter(|after| *after <= MOST)?;
         let more = borrowed(after) - borrowed(share.0);
@@ -57,7 +58,7 @@ impl Memory {
         Some(buffer)
     }
 
-    /// Takes a client's buffer back, which it took with this length.
+    /// Takes back a client's buffer, which was taken with length `octets`.
     pub(super) fn give(&mut self, share: &mut Share, octets: usize, buffer: Option<Buffer>) {
         let after = share.0.saturating_sub(whole(octets));
         self.common += borrowed(share.0) - borrowed(after);
@@ -65,18 +66,18 @@ impl Memory {
         self.give_late(buffer);
     }
 
-    /// A client has gone; what it still has under way is lent to it from now on.
+    /// Removes a client; the memory of its operations still under way is charged to the common part.
     pub(super) fn leave(&mut self, share: &Share) {
         self.common -= signed(share.0) - borrowed(share.0);
     }
 
-    /// Takes so many bytes back that were under way when their client left.
+    /// Takes back `octets` bytes of an operation whose client has left.
     pub(super) fn give_after_leave(&mut self, octets: usize, buffer: Option<Buffer>) {
         self.common += signed(whole(octets));
         self.give_late(buffer);
     }
 
-    /// True if one more client can be given what is its own.
+    /// True if there is memory for one more client.
     pub(super) fn has_room(&self) -> bool {
         self.common >= 0
     }

@@ -1,10 +1,11 @@
-//! The server: its clients, and the operations that they have under way. Bytes in, operations out; ends in, bytes out.
-//! Whoever has the connections moves the bytes, and whoever has the devices does the operations.
+//! The server: its clients, and their operations under way. Bytes in, operations out; completions in, bytes out. The
+//! owner of the connections moves the bytes, and the owner of the devices does the operations.
 //!
-//! NBD has no authentication, so whoever connects is a client, and clients are kept from each other: each has memory of its
-//! own, a number of requests, and a time for its greeting, its data and its answers. When all places are taken and one more
-//! comes, an idle client goes: of whoever has the most of them the one that has been idle longest, and before all one that
-//! has never asked for anything. Where none is idle, whoever has more than half of the places loses one to others.
+//! NBD has no authentication, so anyone who connects is a client, and clients are isolated from each other: each has
+//! reserved memory, a limit of requests, and a time limit for its greeting, its data and its answers. When all places
+//! are taken and one more client comes, an idle client is dropped: of the peer with the most places the one that has
+//! been idle longest, and first of all one that has never sent a request. Where none is idle, a peer with more than
+//! half of the places loses one to other peers.
 
 mod answers;
 mod memory;
@@ -24,30 +25,31 @@ use std::io::IoSlice;
 use std::time::Instant;
 use thiserror::Error;
 
-/// Clients at once.
+/// Most clients at once.
 pub const CLIENTS: usize = 64;
-/// Slices of bytes that leave at once, at most: answers of the negotiation, replies, and the data of each.
+/// Most slices of bytes sent at once: answers of the negotiation, replies, and the data of each.
 pub const SERVER_SLICES: usize = 1 + 2 * answers::BATCH;
-/// Operations under way of clients that have left, with which one more is still let in.
+/// Most operations under way of departed clients with which a new client is still admitted.
 const LEFT_BEHIND: usize = 8 * DEPTH;
 
-/// A client has gone, or talks nonsense: hang up, and [leave](Server::leave) it.
+/// The client has gone, or broke the protocol: close the connection, and [remove](Server::leave) the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the client has gone, or talks nonsense")]
 pub struct Gone;
 
-/// A server of exports. Clients have places, 0 to [`CLIENTS`] - 1; `P` says whose a client is: those of one peer count
+/// A server of exports. Clients have places, 0 to [`CLIENTS`] - 1; `P` identifies the peer: clients of one peer count
 /// together.
 ///
-/// To receive of a client: [`next`](Self::next) until there is no operation, then, if
-/// [`wants_input`](Self::wants_input) says so, fill [`room`](Self::room), tell it by [`received`](Self::received), and
-/// again. To send: [`output`](Self::output) and [`sent`](Self::sent) until there is no more.
+/// To receive from a client: [`next`](Self::next) until there is no operation, then, if
+/// [`wants_input`](Self::wants_input) is true, fill [`room`](Self::room), report the bytes to
+/// [`received`](Self::received), and repeat. To send: [`output`](Self::output) and [`sent`](Self::sent) until there is
+/// no more.
 #[derive(Debug)]
 pub struct Server<P> {
     clients: Vec<Option<Client<P>>>,
-    /// Who came when: a client's number is never used again.
+    /// Number of the last client; numbers are never reused.
     number: u64,
-    /// Operations under way by tag: of which client, by place and number.
+    /// Operations under way by tag: place and number of the client, and the request.
     asked: Vec<Option<(usize, u64, Asked)>>,
     free: Vec<u32>,
     memory: Memory,
@@ -83,7 +85,7 @@ impl<P: Copy + PartialEq> Server<P> {
         }
     }
 
-    /// Clients there are.
+    /// Number of clients.
     #[must_use]
     pub fn clients(&self) -> usize {
         self.clients.iter().flatten().count()
@@ -95,14 +97,14 @@ impl<P: Copy + PartialEq> Server<P> {
         self.left_behind
     }
 
-    /// True if there is no client and nothing is under way.
+    /// True if there is no client and no operation is under way.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.clients() == 0 && self.free.len() == self.asked.len()
     }
 
-    /// A place for one more: a free one, or that of a client who gives way, which is to [leave](Self::leave) first; none for
-    /// now if all have something under way.
+    /// Place for a new client: a free one, or that of a client to be dropped, which must [leave](Self::leave) first;
+    /// None if all have something under way.
     #[must_use]
     pub fn place_for(&self, comer: P) -> Option<usize> {
         if !self.memory.has_room() || self.left_behind > LEFT_BEHIND {
@@ -125,14 +127,14 @@ impl<P: Copy + PartialEq> Server<P> {
         idle.or_else(excess).map(|(at, _)| at)
     }
 
-    /// A client of this peer takes a place; who was there leaves.
+    /// Puts a client of this peer at a place; the previous client of the place leaves.
     pub fn enter(&mut self, place: usize, peer: P, now: Instant) {
         self.leave(place);
         self.number += 1;
         self.clients[place] = Some(Client { number: self.number, peer, session: Session::new(now) });
     }
 
-    /// The client at a place leaves. What it has under way goes on.
+    /// Removes the client at a place. Its operations under way go on.
     pub fn leave(&mut self, place: usize) {
         if let Some(Client { session, .. }) = self.clients[place].take() {
             self.left_behind += session.under_way();
@@ -140,16 +142,15 @@ impl<P: Copy + PartialEq> Server<P> {
         }
     }
 
-    /// Takes no more requests: clients are over when all is answered.
+    /// Takes no more requests: each client is over when all its requests are answered.
     pub fn close(&mut self) {
         self.clients.iter_mut().flatten().for_each(|client| client.session.close());
     }
 
-    /// The next operation that a client asks for, on the export at the place that stands before it; none if more must come
-    /// first.
+    /// The next operation of a client, preceded by the place of its export; None if more bytes must arrive first.
     ///
     /// # Errors
-    /// The client talks nonsense.
+    /// The client broke the protocol.
     pub fn next(
         &mut self,
         place: usize,
@@ -172,8 +173,8 @@ impl<P: Copy + PartialEq> Server<P> {
         !self.free.is_empty() && self.session(place).is_some_and(Session::wants_input)
     }
 
-    /// Place where the next bytes received of a client belong: a WRITE's data in its buffer, all else in a buffer of the
-    /// server's. There is room if [`Server::wants_input`] says so after [`Server::next`].
+    /// Place for the next bytes received from a client: a WRITE's data in its buffer, all else in a buffer of the
+    /// server's. There is room if [`Server::wants_input`] is true after [`Server::next`].
     pub fn room(&mut self, place: usize) -> &mut [u8] {
         self.clients[place].as_mut().map_or(&mut [], |client| client.session.room())
     }
@@ -185,8 +186,8 @@ impl<P: Copy + PartialEq> Server<P> {
         }
     }
 
-    /// An operation has ended: its client is answered, if it is still the one who asked. Gives the place of an export that
-    /// is to be flushed under the same tag before.
+    /// Takes the completion of an operation and answers its client, unless that has left. Returns the place of an
+    /// export that must first be flushed under the same tag.
     pub fn completed(&mut self, completion: Completion) -> Option<usize> {
         let Completion { tag, buffer, result } = completion;
         let slot = usize::try_from(tag.0).ok().and_then(|tag| self.asked.get_mut(tag))?;
@@ -207,31 +208,32 @@ impl<P: Copy + PartialEq> Server<P> {
         None
     }
 
-    /// True if something is to be sent to a client.
+    /// True if there are bytes to send to a client.
     #[must_use]
     pub fn has_output(&self, place: usize) -> bool {
         self.session(place).is_some_and(Session::has_output)
     }
 
-    /// Shows the bytes that are to be sent to a client next, a READ's data where it lies; gives how many slices there are.
+    /// Shows the bytes to send to a client next, a READ's data in its own buffer; returns the number of slices.
     pub fn output<'a>(&'a mut self, place: usize, now: Instant, slices: &mut [IoSlice<'a>; SERVER_SLICES]) -> usize {
         self.clients[place].as_mut().map_or(0, |client| client.session.output(now, slices))
     }
 
-    /// So many of the bytes that [`Server::output`] showed have been sent.
+    /// Takes note that so many of the bytes that [`Server::output`] showed have been sent.
     pub fn sent(&mut self, place: usize, now: Instant, octets: usize) {
         if let Some(client) = &mut self.clients[place] {
             client.session.sent(now, octets, &mut self.memory);
         }
     }
 
-    /// True if a client has said goodbye and has all its answers, or its time is over: hang up, and [leave](Self::leave) it.
+    /// True if a client has disconnected and has all its answers, or its time is over: close the connection, and
+    /// [remove](Server::leave) the client.
     #[must_use]
     pub fn is_over(&self, place: usize, now: Instant) -> bool {
         self.session(place).is_some_and(|session| session.is_over(now))
     }
 
-    /// When a client must have chosen an export, sent the rest of what it began, or taken an answer.
+    /// Deadline for a client to choose an export, to send the rest of a WRITE's data, or to receive an answer.
     #[must_use]
     pub fn deadline(&self, place: usize) -> Option<Instant> {
         self.session(place)?.deadline()

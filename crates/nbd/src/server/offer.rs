@@ -6,31 +6,31 @@ use crate::wire::{
     reply,
 };
 
-/// Options that a client may ask for before it must have begun.
+/// Most options that a client may send before it must choose an export.
 const OPTIONS: u32 = 100;
 
-/// What follows from what a client said.
+/// Outcome of the client's bytes so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// More must come first.
+    /// More bytes must arrive first.
     More,
-    /// It has chosen the export at this place: requests follow.
+    /// The client has chosen the export at this place: requests follow.
     Begin(usize),
-    /// It has gone, or talks nonsense: hang up.
+    /// The client has gone, or broke the protocol: close the connection.
     End,
 }
 
-/// A negotiation.
+/// State of one negotiation.
 #[derive(Debug)]
 pub(super) struct Offer {
-    /// The client's flags, once they have come.
+    /// The client's flags, once they have arrived.
     flags: Option<u32>,
     structured: bool,
     asked: u32,
 }
 
 impl Offer {
-    /// Begins one: writes the greeting.
+    /// Starts a negotiation: writes the greeting.
     pub(super) fn new(out: &mut Vec<u8>) -> Self {
         out.extend_from_slice(&Greeting { flags: handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES }.emit());
         Self { flags: None, structured: false, asked: 0 }
@@ -41,7 +41,7 @@ impl Offer {
         self.structured
     }
 
-    /// Takes what has come; gives how many bytes it used, and what follows. Answers go to `out`.
+    /// Processes received bytes; returns the number of bytes used, and the outcome. Answers go to `out`.
     pub(super) fn handle(&mut self, input: &[u8], exports: &[Export], out: &mut Vec<u8>) -> (usize, Verdict) {
         let Some(flags) = self.flags else {
             let Some(octets) = input.first_chunk() else { return (0, Verdict::More) };
@@ -53,7 +53,7 @@ impl Offer {
         let Some((head, rest)) = input.split_first_chunk() else { return (0, Verdict::More) };
         let Ok(head) = OptionHeader::parse(head) else { return (0, Verdict::End) };
         self.asked += 1;
-        // Whoever sends more than any option has is not worth it.
+        // A client whose option is longer than any defined one, or that sends too many, is dropped.
         if head.len > LONGEST_OPTION || self.asked > OPTIONS {
             return (0, Verdict::End);
         }
@@ -117,7 +117,7 @@ impl Offer {
     }
 }
 
-/// What a client is told of an export: size, flags and sizes of requests always, the rest if it asked.
+/// Tells a client about an export: size, flags and request sizes always, the rest if it asked.
 fn tell(out: &mut Vec<u8>, kind: u32, export: &Export, wanted: &[u16]) {
     answer(out, kind, reply::INFO, &Info::Export(export.info()).emit());
     answer(out, kind, reply::INFO, &Info::BlockSize(export.sizes()).emit());

@@ -1,23 +1,24 @@
-//! What a request asks for, what is wrong with it, and how errors are told.
+//! Requests: the operation of each, its checks, and the error numbers of replies.
 
 use crate::service::{Export, LONGEST};
 use crate::wire::{Request, command, error};
 use linerate_block::{BackendError, Buffer, Operation};
 
-/// Longest WRITE whose data is thrown away with an error rather than its client (`doc/proto.md`, "Block size constraints").
+/// Longest WRITE whose data is skipped and answered with an error; the sender of a longer one is dropped
+/// (`doc/proto.md`, "Block size constraints").
 pub(super) const BEARABLE: u32 = 64 << 20;
 
-/// A request that is under way.
+/// A request under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
-    /// The export's place.
+    /// Place of the export.
     pub(super) export: usize,
     pub(super) cookie: u64,
     pub(super) kind: u16,
     pub(super) offset: u64,
-    /// Bytes of memory that it has.
+    /// Bytes of data memory that it holds.
     pub(super) memory: usize,
-    /// A TRIM that shall be on stable storage: a flush follows.
+    /// A TRIM with FUA: a flush follows.
     pub(super) then_flush: bool,
 }
 
@@ -35,7 +36,7 @@ impl Asked {
     }
 }
 
-/// The error number of a request that cannot be done; 0 if it can be tried.
+/// Error number of a request that must be refused; 0 if it can be tried.
 pub(super) fn wrong(export: &Export, request: &Request) -> u32 {
     let g = &export.geometry;
     let (len, block) = (u64::from(request.len), u64::from(g.block_size));
@@ -59,7 +60,7 @@ pub(super) fn wrong(export: &Export, request: &Request) -> u32 {
     }
 }
 
-/// The operation of a request that can be tried; none if it takes memory and there is none.
+/// Operation of a request that passed the checks; None if it needs a data buffer and there is none.
 pub(super) fn operation(request: &Request, block: u32, buffer: impl FnOnce() -> Option<Buffer>) -> Option<Operation> {
     let (block, stable) = (u64::from(block), request.flags & command::FLAG_FUA != 0);
     let (lba, blocks) = (request.offset / block, u64::from(request.len) / block);
@@ -75,7 +76,7 @@ pub(super) fn operation(request: &Request, block: u32, buffer: impl FnOnce() -> 
     })
 }
 
-/// The number of an error.
+/// NBD error number of a backend error.
 pub(super) fn number(error: BackendError) -> u32 {
     match error {
         BackendError::Medium | BackendError::Gone => error::EIO,

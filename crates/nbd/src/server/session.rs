@@ -1,4 +1,4 @@
-//! One client of a server: what it asks for, and what it is answered.
+//! One client of a server: its requests, and the answers to them.
 
 use super::answers::Answers;
 use super::memory::{Memory, Share};
@@ -11,43 +11,43 @@ use linerate_block::{BackendError, Buffer, Operation};
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
-/// Requests of one client at once, those whose reply has not left included; more are left in its connection.
+/// Most requests of one client at once, unsent replies included; further ones stay in its connection.
 pub(super) const DEPTH: usize = 128;
-/// Bytes received at once. Larger than any option.
+/// Size of the input buffer. Larger than any option.
 const INPUT: usize = 128 << 10;
 /// Time that a client may take to choose an export.
 pub const PATIENCE: Duration = Duration::from_secs(10);
-/// Time that a client may take to send the data of one WRITE, and to take one answer.
+/// Time that a client may take to send the data of one WRITE, and to receive one answer.
 pub const STALL: Duration = Duration::from_secs(60);
-/// Bytes of answers in the negotiation that wait to be taken; until then no more options are heard.
+/// Bytes of unsent negotiation answers beyond which no more options are processed.
 const EARLY: usize = 64 << 10;
 
 #[derive(Debug)]
 enum Phase {
     Offer(Offer),
-    /// Requests to the export at this place; reads are answered in chunks or not.
+    /// Requests to the export at this place; `structured`: reads are answered in chunks.
     Export {
         place: usize,
         structured: bool,
     },
 }
 
-/// What the bytes after a request are.
+/// Bytes that follow a request.
 #[derive(Debug)]
 enum Payload {
     None,
-    /// Data of a WRITE, of which so many bytes have come.
+    /// Data of a WRITE, and the number of bytes received.
     Write(Asked, Operation, usize),
-    /// So many bytes of data that nobody wants; then this error is the answer.
+    /// Number of data bytes to skip, and the error to answer with after them.
     Skip(Asked, usize, u32),
 }
 
 #[derive(Debug)]
 pub(super) struct Session {
     phase: Phase,
-    /// Time at which it came.
+    /// Time at which the client connected.
     since: Instant,
-    /// When it last asked for something, and whether it ever has.
+    /// Time of the last request, and true if there was one.
     heard: Instant,
     has_asked: bool,
     share: Share,
@@ -56,9 +56,9 @@ pub(super) struct Session {
     end: usize,
     payload: Payload,
     under_way: usize,
-    /// It has said goodbye, or is told to go: closed when all is answered.
+    /// The client has disconnected, or is to be closed: the session ends when all is answered.
     closing: bool,
-    /// There was no memory for its request: it is not listened to until there is.
+    /// There was no memory for the next request: no input is read until there is.
     starved: bool,
     answers: Answers,
 }
@@ -89,28 +89,28 @@ impl Session {
         self.closing = true;
     }
 
-    /// True if all has been answered and it can be dropped.
+    /// True if all has been answered and the session can be dropped.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         let done = self.closing && self.under_way == 0 && self.answers.is_empty();
         done || self.deadline().is_some_and(|at| at <= now)
     }
 
-    /// Time at which it last asked for something.
+    /// Time of the client's last request.
     pub(super) fn heard(&self) -> Instant {
         self.heard
     }
 
-    /// True if it has ever asked for something.
+    /// True if the client has ever sent a request.
     pub(super) fn has_asked(&self) -> bool {
         self.has_asked
     }
 
-    /// True if it has asked for nothing that is not done and taken.
+    /// True if every request has been completed and its reply sent.
     pub(super) fn is_idle(&self) -> bool {
         self.under_way == 0 && self.answers.replies() == 0 && matches!(self.payload, Payload::None)
     }
 
-    /// When it must have chosen an export, sent the rest of what it began, or taken an answer.
+    /// Deadline for the client to choose an export, to send the rest of a WRITE's data, or to receive an answer.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let chosen = matches!(self.phase, Phase::Offer(_)).then(|| self.since + PATIENCE);
         let received = (!matches!(self.payload, Payload::None)).then(|| self.heard + STALL);
@@ -122,7 +122,7 @@ impl Session {
         !self.closing && self.under_way + self.answers.replies() < DEPTH && self.answers.early_len() < EARLY
     }
 
-    /// True if bytes that have come are to be received.
+    /// True if more bytes are to be received.
     pub(super) fn wants_input(&self) -> bool {
         self.listens() && !self.starved
     }
@@ -131,7 +131,7 @@ impl Session {
         !self.answers.is_empty()
     }
 
-    /// Place where the next bytes belong: in the buffer of a WRITE if that is known, else in our own.
+    /// Place for the next bytes received: the buffer of a WRITE if they are its data, else the input buffer.
     pub(super) fn room(&mut self) -> &mut [u8] {
         match &mut self.payload {
             Payload::Write(_, Operation::Write { buffer, .. }, come) if self.start == self.end => {
@@ -145,7 +145,7 @@ impl Session {
         }
     }
 
-    /// So many bytes have come there.
+    /// Takes note that so many bytes were received into [`Self::room`].
     pub(super) fn received(&mut self, octets: usize) {
         match &mut self.payload {
             Payload::Write(_, Operation::Write { buffer, .. }, come) if self.start == self.end => {
@@ -155,7 +155,7 @@ impl Session {
         }
     }
 
-    /// The next operation that it asks for; none if more must come first.
+    /// The client's next operation; None if more bytes must arrive first.
     pub(super) fn next(
         &mut self,
         now: Instant,
@@ -168,7 +168,7 @@ impl Session {
         Ok(next)
     }
 
-    /// Uses bytes that have come.
+    /// Processes received bytes.
     fn step(
         &mut self,
         now: Instant,
@@ -232,7 +232,7 @@ impl Session {
         Ok(None)
     }
 
-    /// A request: an operation, or an answer at once, or data that must come first.
+    /// Processes a request: returns its operation, answers it at once, or prepares to receive its data.
     fn request(
         &mut self,
         request: &Request,
@@ -272,7 +272,7 @@ impl Session {
         Ok(Some((asked, operation)))
     }
 
-    /// An operation has ended; a read's buffer goes with the answer.
+    /// Answers an operation that has ended; a read's buffer goes with the reply.
     pub(super) fn answer(
         &mut self,
         asked: Asked,
@@ -295,7 +295,7 @@ impl Session {
     fn reply(&mut self, asked: Asked, structured: bool, result: Result<(), u32>, data: Option<Buffer>) {
         let Asked { cookie, offset, .. } = asked;
         let error = result.err().unwrap_or(0);
-        // Reads must be answered in chunks once that is agreed, all else may be answered simply.
+        // Once structured replies are agreed, reads must be answered in chunks; all else may have a simple reply.
         match (structured && asked.is_read(), data) {
             (false, data) => self.answers.simple(cookie, error, data),
             (true, Some(data)) if error == 0 => self.answers.chunk(cookie, offset, data),
@@ -303,23 +303,23 @@ impl Session {
         }
     }
 
-    /// Shows what is to be sent next, and gives how many slices there are.
+    /// Shows the bytes to send next; returns the number of slices.
     pub(super) fn output<'a>(&'a mut self, now: Instant, slices: &mut [IoSlice<'a>; SERVER_SLICES]) -> usize {
         self.answers.output(now, slices)
     }
 
-    /// So many bytes of it have been sent.
+    /// Takes note that so many of these bytes have been sent.
     pub(super) fn sent(&mut self, now: Instant, octets: usize, memory: &mut Memory) {
         let share = &mut self.share;
         self.answers.sent(now, octets, |buffer| memory.give(share, buffer.len(), Some(buffer)));
     }
 
-    /// Operations under way.
+    /// Number of operations under way.
     pub(super) fn under_way(&self) -> usize {
         self.under_way
     }
 
-    /// Gives back all its memory but for operations that are under way.
+    /// Gives back all memory of the client, except that of operations under way.
     pub(super) fn end(mut self, memory: &mut Memory) {
         for buffer in self.answers.into_buffers() {
             memory.give(&mut self.share, buffer.len(), Some(buffer));

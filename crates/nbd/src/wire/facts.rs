@@ -1,18 +1,18 @@
-//! Facts about an export, as NBD tells them.
+//! Parameters of an export, in NBD's terms.
 
 use super::export;
 
 /// Size and flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExportInfo {
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Transmission flags: see [`export`].
     pub flags: u16,
 }
 
 impl ExportInfo {
-    /// True if it has one of these flags.
+    /// True if the export has one of these flags.
     #[must_use]
     pub fn has(&self, flag: u16) -> bool {
         self.flags & export::HAS_FLAGS != 0 && self.flags & flag != 0
@@ -22,23 +22,23 @@ impl ExportInfo {
 /// Sizes of requests, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// What offsets and lengths are multiples of: a power of two.
+    /// Minimum block size: offsets and lengths are multiples of it. A power of two.
     pub least: u32,
-    /// What is best.
+    /// Preferred block size.
     pub preferred: u32,
-    /// The longest READ or WRITE.
+    /// Length of the longest READ or WRITE.
     pub most: u32,
 }
 
 impl Default for Sizes {
-    /// What holds for a server that says nothing (`doc/proto.md`, "Block size constraints").
+    /// Defaults for a server that sends no block sizes (`doc/proto.md`, "Block size constraints").
     fn default() -> Self {
         Self { least: 512, preferred: 4096, most: 32 << 20 }
     }
 }
 
 impl Sizes {
-    /// True if they are what the protocol allows.
+    /// True if the protocol allows these sizes.
     #[must_use]
     pub fn are_right(&self) -> bool {
         self.least.is_power_of_two()

@@ -17,13 +17,13 @@ pub struct Greeting {
 }
 
 impl Greeting {
-    /// Bytes it has.
+    /// Length in bytes.
     pub const LEN: usize = 18;
 
-    /// Reads one.
+    /// Parses a greeting.
     ///
     /// # Errors
-    /// It is not that of a newstyle server.
+    /// The greeting is not that of a newstyle server.
     pub fn parse(octets: &[u8; Self::LEN]) -> Result<Self, WireError> {
         match (u64_at(octets, 0), u64_at(octets, 8)) {
             (NBDMAGIC, IHAVEOPT) => Ok(Self { flags: u16_at(octets, 16) }),
@@ -32,14 +32,14 @@ impl Greeting {
         }
     }
 
-    /// Writes it.
+    /// Serializes the greeting.
     #[must_use]
     pub fn emit(&self) -> [u8; Self::LEN] {
         join(&[&NBDMAGIC.to_be_bytes(), &IHAVEOPT.to_be_bytes(), &self.flags.to_be_bytes()])
     }
 }
 
-/// What a client asks for while it negotiates; `len` bytes of data follow.
+/// Option that the client sends; `len` bytes of data follow.
 ///
 /// ```text
 ///   IHAVEOPT (8)   option (4)   length (4)   data
@@ -53,13 +53,13 @@ pub struct OptionHeader {
 }
 
 impl OptionHeader {
-    /// Bytes it has.
+    /// Length in bytes.
     pub const LEN: usize = 16;
 
-    /// Reads one.
+    /// Parses an option header.
     ///
     /// # Errors
-    /// It does not begin as one does.
+    /// The magic number is wrong.
     pub fn parse(octets: &[u8; Self::LEN]) -> Result<Self, WireError> {
         if u64_at(octets, 0) != IHAVEOPT {
             return Err(WireError::Magic);
@@ -67,7 +67,7 @@ impl OptionHeader {
         Ok(Self { option: u32_at(octets, 8), len: u32_at(octets, 12) })
     }
 
-    /// Writes it.
+    /// Serializes the header.
     #[must_use]
     pub fn emit(&self) -> [u8; Self::LEN] {
         join(&[&IHAVEOPT.to_be_bytes(), &self.option.to_be_bytes(), &self.len.to_be_bytes()])
@@ -90,13 +90,13 @@ pub struct OptionReply {
 }
 
 impl OptionReply {
-    /// Bytes it has.
+    /// Length in bytes.
     pub const LEN: usize = 20;
 
-    /// Reads one.
+    /// Parses a reply header.
     ///
     /// # Errors
-    /// It does not begin as one does, or its data is longer than any that is defined.
+    /// The magic number is wrong, or the data is longer than any that is defined.
     pub fn parse(octets: &[u8; Self::LEN]) -> Result<Self, WireError> {
         if u64_at(octets, 0) != REPLY_MAGIC {
             return Err(WireError::Magic);
@@ -105,7 +105,7 @@ impl OptionReply {
         if reply.len > LONGEST_OPTION { Err(WireError::Length) } else { Ok(reply) }
     }
 
-    /// Writes it.
+    /// Serializes the header.
     #[must_use]
     pub fn emit(&self) -> [u8; Self::LEN] {
         let magic = REPLY_MAGIC.to_be_bytes();
@@ -113,7 +113,7 @@ impl OptionReply {
     }
 }
 
-/// The data of GO and INFO: which export, and what to be told of it beyond size and flags.
+/// Data of GO and INFO: the export's name, and the information wanted beyond size and flags.
 ///
 /// ```text
 ///   name's length (4)   name   number of information requests (2)   information requests (2 each)
@@ -127,10 +127,10 @@ pub struct Go {
 }
 
 impl Go {
-    /// Reads it.
+    /// Parses the data.
     ///
     /// # Errors
-    /// Lengths that do not fit, or a name that is too long or not UTF-8.
+    /// Lengths that do not match, or a name that is too long or not UTF-8.
     pub fn parse(data: &[u8]) -> Result<Self, WireError> {
         let (len, rest) = data.split_first_chunk().ok_or(WireError::Length)?;
         let len = usize::try_from(u32::from_be_bytes(*len)).map_err(|_| WireError::Length)?;
@@ -147,7 +147,7 @@ impl Go {
         Ok(Self { name, wanted })
     }
 
-    /// Writes it.
+    /// Serializes the data.
     #[must_use]
     pub fn emit(&self) -> Vec<u8> {
         let mut data = u32::try_from(self.name.len()).unwrap_or(0).to_be_bytes().to_vec();
@@ -158,22 +158,22 @@ impl Go {
     }
 }
 
-/// The data of an INFO reply.
+/// Data of an INFO reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Info {
-    /// Bytes, and transmission flags.
+    /// Size in bytes, and transmission flags.
     Export(ExportInfo),
     /// Sizes of requests.
     BlockSize(Sizes),
-    /// Messages that are of no use here.
+    /// Information of another type, which is ignored.
     Other(u16),
 }
 
 impl Info {
-    /// Reads it.
+    /// Parses the data.
     ///
     /// # Errors
-    /// A length that is not that of its type, or sizes that are no sizes.
+    /// A length that does not match the type, or sizes that the protocol does not allow.
     pub fn parse(data: &[u8]) -> Result<Self, WireError> {
         let (kind, rest) = data.split_first_chunk().ok_or(WireError::Length)?;
         match (u16::from_be_bytes(*kind), rest.len()) {
@@ -187,7 +187,7 @@ impl Info {
         }
     }
 
-    /// Writes it.
+    /// Serializes the data.
     #[must_use]
     pub fn emit(&self) -> Vec<u8> {
         match self {

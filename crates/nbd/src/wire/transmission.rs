@@ -13,22 +13,22 @@ pub struct Request {
     pub flags: u16,
     /// See [`super::command`].
     pub kind: u16,
-    /// Comes back with the reply.
+    /// Cookie that the reply repeats.
     pub cookie: u64,
-    /// The first byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// How many.
+    /// Number of bytes.
     pub len: u32,
 }
 
 impl Request {
-    /// Bytes it has.
+    /// Length in bytes.
     pub const LEN: usize = 28;
 
-    /// Reads one.
+    /// Parses a request.
     ///
     /// # Errors
-    /// It does not begin as one does.
+    /// The magic number is wrong.
     pub fn parse(octets: &[u8; Self::LEN]) -> Result<Self, WireError> {
         if u32_at(octets, 0) != REQUEST_MAGIC {
             return Err(WireError::Magic);
@@ -42,7 +42,7 @@ impl Request {
         })
     }
 
-    /// Writes it.
+    /// Serializes the request.
     #[must_use]
     pub fn emit(&self) -> [u8; Self::LEN] {
         let [flags, kind] = [self.flags.to_be_bytes(), self.kind.to_be_bytes()];
@@ -51,8 +51,8 @@ impl Request {
     }
 }
 
-/// The head of a reply: a simple one, behind which the data of a READ follows if there was no error, or a chunk of a
-/// structured one, behind which `len` bytes follow.
+/// Head of a reply: a simple reply, followed by the data of a READ if there was no error, or a chunk of a structured
+/// reply, followed by `len` bytes.
 ///
 /// ```text
 ///   0x67446698 (4)   error (4)   cookie (8)
@@ -60,20 +60,20 @@ impl Request {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// All of it.
+    /// Simple reply.
     Simple {
         /// 0, or one of [`super::error`].
         error: u32,
-        /// The request's.
+        /// Cookie of the request.
         cookie: u64,
     },
-    /// A part of it.
+    /// Chunk of a structured reply.
     Chunk {
         /// See [`super::chunk`].
         flags: u16,
         /// See [`super::chunk`].
         kind: u16,
-        /// The request's.
+        /// Cookie of the request.
         cookie: u64,
         /// Bytes of this chunk.
         len: u32,
@@ -81,15 +81,16 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// Bytes of a simple one.
+    /// Bytes of a simple reply's head.
     pub const SIMPLE_LEN: usize = 16;
     /// Bytes of a chunk's head.
     pub const CHUNK_LEN: usize = 20;
 
-    /// Reads one from the start of what has come: none if that is too little yet, otherwise with the bytes it took.
+    /// Parses a head from the start of the received bytes, and returns it with its length; None if more bytes must
+    /// arrive first.
     ///
     /// # Errors
-    /// It does not begin as one does.
+    /// The magic number is wrong.
     pub fn parse(octets: &[u8]) -> Result<Option<(Self, usize)>, WireError> {
         let Some(magic) = octets.first_chunk() else { return Ok(None) };
         match (u32::from_be_bytes(*magic), octets.len()) {
@@ -106,7 +107,7 @@ impl Reply {
         }
     }
 
-    /// Writes it; gives how many bytes it has.
+    /// Serializes the head; returns its length in bytes.
     pub fn emit(&self, to: &mut [u8; Self::CHUNK_LEN]) -> usize {
         match self {
             Self::Simple { error, cookie } => {

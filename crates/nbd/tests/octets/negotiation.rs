@@ -7,7 +7,8 @@ use linerate_nbd::{Agreed, ExportInfo, NegotiateError, Negotiation, Sizes};
 const INFO: ExportInfo = ExportInfo { size: 1 << 20, flags: export::HAS_FLAGS | export::SEND_FLUSH };
 const SIZES: Sizes = Sizes { least: 4096, preferred: 4096, most: 1 << 20 };
 
-/// What comes of a server that says this, in pieces, and what it was told. The client must take all.
+/// Outcome of a negotiation with a server that sends these bytes, in pieces; and the bytes that the client sent. The
+/// client must take all.
 fn negotiate(octets: &[u8], pieces: &[usize]) -> (Result<Option<Agreed>, NegotiateError>, Vec<u8>) {
     let (mut negotiation, mut told, mut left) = (Negotiation::new("disk"), Vec::new(), octets);
     for piece in pieces.iter().copied().chain([usize::MAX]) {

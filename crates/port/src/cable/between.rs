@@ -1,9 +1,9 @@
-//! A cable between two processes: who makes the region, who joins it, and what happens when one goes.
+//! A cable between two processes: making or joining the region, and the handover when one end goes.
 //!
-//! Both ends look for the cable's socket in the user's runtime directory. Nobody listens: this end makes the region and
-//! listens. Somebody does: this end joins. A thread of each end watches the other one from then on ([`Watcher`]).
+//! Both ends look for the cable's socket in the user's runtime directory. If no process listens there, this end makes
+//! the region and listens; otherwise it joins. A thread of each end watches the other end from then on ([`Watcher`]).
 //!
-//! Nothing that the other process says or leaves unsaid makes an end wait for longer than [`PATIENCE`] and a handshake.
+//! No message of the other process, and no missing one, delays an end for longer than [`PATIENCE`] and one handshake.
 
 use super::memory::Memory;
 use super::message::{self, Offer, Refusal};
@@ -22,25 +22,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long an opener tries to find out whether it is the first.
+/// Time for which an opener tries to find out if it is the first.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How long a handshake may take.
+/// Time limit of a handshake.
 pub(super) const HANDSHAKE: Duration = Duration::from_secs(2);
 
-/// How two ends came together.
+/// Outcome of the meeting of two ends.
 pub(super) enum Met {
     /// This end is the first: it listens.
     First(OwnedFd),
-    /// The other end was there.
+    /// This end has joined the other one.
     Joined(Joined),
 }
 
-/// What joining gave.
+/// Resources obtained by joining.
 pub(super) struct Joined {
     pub(super) peer: Foreign,
     pub(super) memory: Memory,
     pub(super) shape: Shape,
-    /// The other end's bells: of its transmit queues, of its receive queues.
+    /// Bells of the other end: of its transmit queues, then of its receive queues.
     pub(super) far: Vec<Bell>,
 }
 
@@ -64,8 +64,8 @@ pub(super) fn open(spec: &Spec, end: &End, shape: &Shape) -> Result<Parts, OpenE
     }
 }
 
-/// Joins whoever listens at a socket of the user's runtime directory and understands this hello, now and whenever it
-/// comes anew; never listens itself. It is the right end of what it joins.
+/// Joins the process that listens at a socket of the user's runtime directory and understands this hello, now and
+/// whenever it restarts; never listens itself. It takes the right end.
 pub(crate) fn join(
     spec: &Spec,
     socket_name: &str,
@@ -88,7 +88,7 @@ fn system(spec: &Spec, e: &dyn std::fmt::Display) -> OpenError {
 }
 
 impl Joined {
-    /// The port of an end that has joined.
+    /// Makes the port of an end that has joined.
     fn start(self, spec: &Spec, meeting: Meeting, side: &Arc<Side>, path: String) -> Result<Parts, OpenError> {
         let Self { peer, memory, shape, far } = self;
         let ends = memory.ends(meeting.end.left).map_err(|e| system(spec, &e))?;
@@ -100,15 +100,15 @@ impl Joined {
     }
 }
 
-/// Why two ends did not meet.
+/// Reason that two ends did not meet.
 pub(crate) enum Trouble {
-    /// The other one was just going, or is not linerate: worth another try.
+    /// The other end was about to go, or is not linerate: worth another try.
     Again,
-    /// Nobody listens, and this end may not.
+    /// No process listens, and this end may not.
     Nobody,
-    /// Another process is just looking for an end, or keeps the directory locked.
+    /// Another process is looking for an end at this moment, or keeps the directory locked.
     Locked,
-    /// The maker's cable is another than is wanted.
+    /// The maker's cable has another shape than wanted.
     Shape(Shape),
     /// The maker has another number of queues.
     Queues(u32),
@@ -172,7 +172,7 @@ impl Trouble {
     }
 }
 
-/// A switch does not let its port have what it asks for by an option.
+/// Error: the switch does not grant its port an option.
 fn not_granted(spec: &Spec, option: &str) -> OpenError {
     let (switch, port) = spec.name.split_once(':').unwrap_or_default();
     let asked = spec.option(option).unwrap_or_default();
@@ -182,7 +182,7 @@ fn not_granted(spec: &Spec, option: &str) -> OpenError {
     OpenError::new(spec, Cause::Peer, what, mend)
 }
 
-/// The switch that a port's name says, before the second colon.
+/// Name of the switch in a port's name: the part before the second colon.
 fn switch_of(spec: &Spec) -> &str {
     spec.name.split(':').next().unwrap_or_default()
 }
@@ -197,19 +197,19 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// One end's way to the other.
+/// Connection parameters of one end: where and how it meets the other.
 pub(super) struct Meeting {
     pub(super) end: End,
     dir: PathBuf,
     pub(super) path: PathBuf,
     queues: u32,
-    /// First words to whoever listens.
+    /// First message to the listening process.
     hello: Vec<u8>,
-    /// Takes the listening place if nobody has it.
+    /// Take the listening place if no process has it.
     may_listen: bool,
 }
 
-/// A connection to whoever listens at a path of a directory; if nobody does, a listener, if that is wanted.
+/// Connects to the process that listens at a path of a directory; if there is none, listens there if `may_listen`.
 pub(crate) fn knock(dir: &Path, path: &Path, may_listen: bool) -> Result<Result<Foreign, OwnedFd>, Trouble> {
     let _lock = match DirLock::take(dir) {
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Err(Trouble::Locked),
@@ -221,7 +221,8 @@ pub(crate) fn knock(dir: &Path, path: &Path, may_listen: bool) -> Result<Result<
             if !may_listen {
                 return Err(Trouble::Nobody);
             }
-            // Refused: the file of a process that is gone. The lock makes sure that nobody is just replacing it.
+            // Refused: the socket file of a process that is gone. The lock makes sure that no process is replacing it
+            // right now.
             if e.kind() == io::ErrorKind::ConnectionRefused {
                 std::fs::remove_file(path)?;
             }
@@ -231,16 +232,16 @@ pub(crate) fn knock(dir: &Path, path: &Path, may_listen: bool) -> Result<Result<
     }
 }
 
-/// Whether the process at the other side is of this user.
+/// Checks that the process at the other end runs as this user.
 pub(crate) fn check_user(peer: &Foreign) -> Result<(), Trouble> {
     let uid = socket::peer_user(peer)?;
     if uid == socket::user() { Ok(()) } else { Err(Trouble::OtherUser(uid)) }
 }
 
 impl Meeting {
-    /// Meets, or finds out within [`PATIENCE`] why not.
+    /// Meets the other end, or finds out within [`PATIENCE`] why not.
     fn patiently(&mut self, spec: &Spec, shape: &Shape) -> Result<(Met, Arc<Side>), OpenError> {
-        // The bells must exist before the other end is met, their number is known only then: an offer may say otherwise.
+        // The bells must exist before the meeting, but their number is known only then: an offer may say otherwise.
         let deadline = Instant::now() + PATIENCE;
         loop {
             let side = Arc::new(Side::between(self.queues as usize, false).map_err(|e| system(spec, &e))?);
@@ -249,7 +250,7 @@ impl Meeting {
                 Err(Trouble::Shape(offered)) => shape.agree(spec, &offered)?,
                 Err(trouble) if Instant::now() >= deadline => return Err(trouble.named(spec)),
                 Err(Trouble::Queues(queues)) => self.queues = queues,
-                // Busy: the end before this one may be just going, and its socket is closed by a thread of its own.
+                // Busy: the previous end may be about to go, and its socket is closed by a thread of its own.
                 Err(Trouble::Again | Trouble::Locked | Trouble::Refused(Refusal::Busy)) => {
                     std::thread::sleep(Duration::from_millis(10));
                 }
@@ -258,7 +259,7 @@ impl Meeting {
         }
     }
 
-    /// Joins whoever listens, if its cable fits, or listens.
+    /// Joins the listening process if its cable fits, or listens.
     pub(super) fn meet(&self, side: &Side, fits: &dyn Fn(&Shape) -> bool) -> Result<Met, Trouble> {
         match knock(&self.dir, &self.path, self.may_listen)? {
             Ok(peer) => self.join(peer, side, fits),
@@ -266,12 +267,12 @@ impl Meeting {
         }
     }
 
-    /// Listens, if nobody does.
+    /// Listens, if no process does.
     pub(super) fn place(&self) -> Option<OwnedFd> {
         if !self.may_listen {
             return None;
         }
-        // Others hold the lock for a few system calls; who keeps it longer does not keep this end.
+        // Others hold the lock for a few system calls only; a process that keeps it longer does not block this end.
         for _ in 0..50 {
             match knock(&self.dir, &self.path, true) {
                 Err(Trouble::Locked) => std::thread::sleep(Duration::from_millis(1)),
@@ -302,7 +303,7 @@ impl Meeting {
             Region::join(file, offer.buf_area, offer.shape.buf_size, offer.buffers).map_err(Trouble::Region)?;
         let pairs = offer.pairs();
         region.check_pairs(pairs.right.iter().chain(&pairs.left)).map_err(Trouble::Region)?;
-        // The last that the maker waits for: from here on it counts us in.
+        // The last message that the maker waits for: from here on it counts this end as joined.
         socket::send(&peer, READY, &[])?;
         let own = side.bells();
         let mut fds = Vec::new();
@@ -321,23 +322,23 @@ impl Meeting {
     }
 }
 
-/// A joiner's word once it has looked at the offer.
+/// Message of a joiner after it has checked the offer.
 pub(super) const READY: &[u8] = b"ready";
-/// What a message says that brings bells.
+/// Text of a message that carries bells.
 const BELLS: &[u8] = b"bells";
-/// Bells of one message.
+/// Bells in one message.
 const BELLS_EACH: usize = 128;
 const _: () = assert!(BELLS_EACH <= MOST_FDS);
 
-/// Hands over what a joiner needs of all bells: what it sleeps on, and what it rings this end by; both of its transmit
-/// queues, then of its receive queues, and of this end's. Gives the bells that wake it.
+/// Hands over all bells that a joiner needs: those that it sleeps on, and those that wake this end; for each of its
+/// transmit queues, then of its receive queues, and then of this end's. Returns the bells that wake the joiner.
 pub(crate) fn send_bells(peer: &Foreign, side: &Side) -> io::Result<Vec<Bell>> {
     let hand = |ends: io::Result<Vec<OwnedFd>>| {
         let ends = ends?;
         let fds: Vec<BorrowedFd<'_>> = ends.iter().map(AsFd::as_fd).collect();
         socket::send(peer, BELLS, &fds)
     };
-    // As many descriptors at a time as a message carries: there may be no more to be had.
+    // As many descriptors at a time as a message carries: the process may have no more to spare.
     let (own, mut far) = (side.bells(), Vec::new());
     for some in own.chunks(BELLS_EACH) {
         let pairs = some.iter().map(|_| Bell::apart()).collect::<io::Result<Vec<_>>>()?;

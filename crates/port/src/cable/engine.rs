@@ -1,4 +1,4 @@
-//! The engines of a cable's queues: a pipe, a bell for each side, a wire's rate, the far end's pause.
+//! The engines of a cable's queues: a pipe, a bell for each end, a wire's rate, the far end's pause.
 
 use super::hold::Hold;
 use super::side::{NEVER, Side};
@@ -22,7 +22,7 @@ pub(super) struct CableTx {
     far: Bell,
     wire: Option<Wire>,
     hold: Hold,
-    /// Lies of this pairing's predecessors.
+    /// Protocol violations counted before this pairing.
     forgiven: u64,
 }
 
@@ -33,11 +33,11 @@ impl CableTx {
         Self { pipe, side: side.clone(), queue, seen, near, far, wire, hold: Hold::default(), forgiven: 0 }
     }
 
-    /// Leaves the last pairing, enters the next.
+    /// Leaves the last pairing and enters the next.
     #[cold]
     fn follow(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
         let mut desk = self.side.desk();
-        // Only now that the desk is ours: the link goes down, and reports are asked for, by those who hold it.
+        // Read only with the desk locked: the link goes down, and reports are requested, under the same lock.
         let state = self.side.state();
         let seat = &mut desk.tx[self.queue];
         let entered = self.seen & 1 == 1;
@@ -51,7 +51,7 @@ impl CableTx {
             change(ring, &mut self.pipe, *ends, count);
         }
         if !entered && seat.own.is_some() {
-            // A pairing came and went between two syncs.
+            // A pairing began and ended between two syncs.
             self.pipe.reset(ring);
             seat.let_go = true;
         }
@@ -87,7 +87,7 @@ impl CableTx {
     }
 }
 
-/// Goes on over other rings, with what is committed and not yet sent.
+/// Continues over other rings, with the frames that are committed and not yet sent.
 fn change(ring: &mut TxRing, pipe: &mut PipeTx, (mut fresh, mut other): (TxRing, PipeTx), count: &mut TxCounters) {
     let (left, open) = fresh.carry_over(ring);
     count.dropped.add(DropReason::TooLong, left.into());
@@ -155,11 +155,11 @@ pub(super) struct CableRx {
     seen: u32,
     near: Bell,
     far: Bell,
-    /// Lies of this pairing's predecessors.
+    /// Protocol violations counted before this pairing.
     forgiven: u64,
-    /// What this pairing's predecessors told of frames that did not get into the ring.
+    /// Drops that the sender reported before this pairing, for frames that did not get into the ring.
     told: Drops,
-    /// What the far end is to hold back.
+    /// Classes that the far end is to pause.
     paused: u8,
 }
 
@@ -170,11 +170,11 @@ impl CableRx {
         Self { pipe, side: side.clone(), queue, seen, near, far, forgiven: 0, told: Drops::default(), paused: 0 }
     }
 
-    /// Leaves the last pairing, enters the next. False while frames of the last one wait for the user.
+    /// Leaves the last pairing and enters the next. False while frames of the last one wait for the user.
     #[cold]
     fn follow(&mut self, ring: &mut RxRing) -> bool {
         let mut desk = self.side.desk();
-        // Only now that the desk is ours: the link goes down, and reports are asked for, by those who hold it.
+        // Read only with the desk locked: the link goes down, and reports are requested, under the same lock.
         let state = self.side.state();
         let seat = &mut desk.rx[self.queue];
         let entered = self.seen & 1 == 1;
@@ -185,11 +185,11 @@ impl CableRx {
             }
             self.told.merge(&told);
             seat.let_go = true;
-            // From here on the last pairing is left, whatever the rest of this says.
+            // From here on the last pairing is left, whether or not the rest succeeds.
             self.seen = NEVER;
         }
         if !entered && ring.available() > 0 {
-            // Of a pairing that came and went, as below.
+            // Frames of a pairing that began and ended between two syncs, as below.
             return false;
         }
         if let Some((ends, _)) = seat.fresh.ends.take() {
@@ -198,7 +198,7 @@ impl CableRx {
             (*ring, self.pipe) = (fresh, pipe);
         }
         if !entered && seat.own.is_some() {
-            // A pairing came and went between two syncs; what was published in it is delivered nevertheless.
+            // A pairing began and ended between two syncs; frames published in it are still delivered.
             let told = Drops::from_numbers(self.pipe.told());
             if self.pipe.reset(ring).is_none() {
                 return false;
@@ -224,7 +224,7 @@ impl CableRx {
         true
     }
 
-    /// Whether the pairing that this queue is in still stands: no other writes to what both ends share.
+    /// True if this queue's pairing still stands: no other process writes to the shared lines.
     fn is_paired(&self) -> bool {
         self.seen & 1 == 1 && self.side.state() == self.seen
     }
@@ -246,7 +246,7 @@ impl RxEngine for CableRx {
         if self.side.state() != self.seen {
             let before = ring.available();
             let followed = self.follow(ring);
-            // What had been published by one who has gone.
+            // Frames that a departed sender had published.
             count.slots += u64::from(ring.available().saturating_sub(before));
             if !followed {
                 return;

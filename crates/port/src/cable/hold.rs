@@ -1,36 +1,36 @@
-//! A transmit queue whose far end has paused it (priority-based flow control, IEEE 802.1Q clause 36): what is committed
-//! stays in the ring until the pause ends, or has held frames for [`PATIENCE`] and was not asked for again.
+//! A transmit queue whose far end has paused it (priority-based flow control, IEEE 802.1Q clause 36): committed frames
+//! stay in the ring until the pause ends, or has held frames for [`PATIENCE`] without being renewed.
 
 use super::side::Side;
 use crate::class::PATIENCE;
 use linerate_ring::Pause;
 use std::time::{Duration, Instant};
 
-/// See the module's text.
+/// State of the pause of one transmit queue; see the module's text.
 #[derive(Default)]
 pub(super) struct Hold {
-    /// The classes of the queue.
+    /// Traffic classes of the queue, one bit each.
     pub(super) classes: u8,
     held: Option<Held>,
 }
 
 struct Held {
     asked: Pause,
-    /// How far its time is counted.
+    /// Time up to which the pause has been counted.
     counted: Instant,
     until: Instant,
-    /// It has had its time.
+    /// The pause has lasted too long and has no effect until it is requested anew.
     overdue: bool,
 }
 
 impl Hold {
-    /// Whether a pause is to be looked at: it is for this queue, or an earlier one may end.
+    /// True if a pause must be looked at: one for this queue is asked for, or an earlier one may end.
     #[inline]
     pub(super) fn concerns(&self, asked: Pause) -> bool {
         asked.classes() & self.classes != 0 || self.held.is_some()
     }
 
-    /// Whether frames have to wait. `pending`: there are some.
+    /// True if frames have to wait. `pending`: there are frames to send.
     #[cold]
     pub(super) fn holds(&mut self, now: Instant, asked: Pause, pending: bool, side: &Side) -> bool {
         if let Some(held) = self.held.as_mut().filter(|held| !held.overdue) {
@@ -49,12 +49,12 @@ impl Hold {
         self.held.as_ref().is_some_and(|held| !held.overdue)
     }
 
-    /// The far end is another.
+    /// Ends the pause, because the far end is a new one.
     pub(super) fn end(&mut self) {
         self.held = None;
     }
 
-    /// When frames that wait can go, if nothing happens meanwhile.
+    /// Time at which waiting frames can be sent, unless something happens before.
     pub(super) fn due(&self) -> Option<Instant> {
         self.held.as_ref().filter(|held| !held.overdue).map(|held| held.until)
     }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use linerate_ring::{Pipe, Region, RegionConfig, Sharing};
 
-    /// What a far end asks for, one after the other.
+    /// Pauses that a far end asks for, one after the other.
     fn asked(classes: &[u8]) -> Vec<Pause> {
         let ring_bytes = 2 * Region::ring_room(64);
         let config = RegionConfig { buf_size: 512, buffers: 64, ring_bytes, sharing: Sharing::Private, huge: false };
@@ -93,7 +93,7 @@ mod tests {
         assert!(hold.concerns(asked[2]) && !hold.holds(at(950), asked[2], true, &side), "it is over");
         assert_eq!((hold.due(), side.pauses()), (None, (1, 850_000)));
         assert!(!hold.concerns(asked[2]));
-        // Overdue, and so without effect until it is asked for anew.
+        // Overdue, and so without effect until it is requested anew.
         assert!(hold.holds(at(2000), asked[3], true, &side) && !hold.holds(at(3500), asked[3], true, &side));
         assert!(!hold.holds(at(9000), asked[3], true, &side));
         assert_eq!((hold.due(), side.pauses()), (None, (2, 1_850_000)));

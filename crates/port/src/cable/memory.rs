@@ -1,4 +1,4 @@
-//! The region between two processes: the rings in it, the offer that describes it, the queues over it.
+//! The region between two processes: its rings, the offer that describes it, and the queues over it.
 
 use super::engine::{CableRx, CableTx};
 use super::message::Offer;
@@ -11,20 +11,21 @@ use linerate_ring::{PipeRx, PipeTx};
 use std::io;
 use std::sync::Arc;
 
-/// One end's rings and their pipes, a queue each. A maker makes them before the other end may send: their slots are written.
+/// The rings of one end with their pipes, one of each per queue. A maker makes them before the other end may send,
+/// because making them writes their slots.
 pub(crate) struct Ends {
     pub(super) tx: Vec<(TxRing, PipeTx)>,
     pub(super) rx: Vec<(RxRing, PipeRx)>,
 }
 
 impl Ends {
-    /// The queues over them. `far`: the other end's bells (of its transmit queues, then of its receive queues); empty
-    /// before it is there.
+    /// Makes the queues over the rings. `far`: bells of the other end (of its transmit queues, then of its receive
+    /// queues); empty before it is there.
     pub(crate) fn ready(self, side: &Arc<Side>, rate: Option<u64>, far: &[Bell]) -> Ready {
         let (wire, queues) = (rate.map(Wire::new), self.tx.len());
         let mut ready = Ready { side: side.clone(), tx: Vec::new(), rx: Vec::new() };
         for (q, (ring, pipe)) in self.tx.into_iter().enumerate() {
-            // Until the other end is there, the bell is this end's: nobody sleeps on the other side.
+            // Until the other end is there, this end's own bell stands in: nobody sleeps on the other side.
             let far = far.get(queues + q).cloned().unwrap_or_else(|| side.tx_bell(q));
             ready.tx.push(TxQueue::new(ring, Box::new(CableTx::new(pipe, side, q, far, wire.clone()))));
         }
@@ -36,7 +37,7 @@ impl Ends {
     }
 }
 
-/// The region and where the rings lie in it.
+/// The region and the positions of the rings in it.
 pub(crate) struct Memory {
     pub(super) pipe: Pipe,
     pub(super) region: Arc<Region>,
@@ -44,7 +45,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// A region of this process, for both directions, that can be handed over.
+    /// Makes a region for both directions that can be handed over to another process.
     pub(crate) fn make(end: &End, shape: &Shape) -> Result<Self, RegionError> {
         let rings = 4 * shape.queues;
         let room = Region::ring_room(shape.slots) * rings as usize;
@@ -57,7 +58,7 @@ impl Memory {
         Ok(Self { pipe: Pipe::Maker, region, pairs })
     }
 
-    /// The rings of one end's queues, and their pipes.
+    /// The rings of one end's queues, with their pipes.
     pub(crate) fn ends(&self, left: bool) -> Result<Ends, RegionError> {
         let tx = self.pairs.out(left).iter().map(|pair| self.pipe.sender(&self.region, pair, 0));
         let rx = self.pairs.out(!left).iter().map(|pair| self.pipe.receiver(&self.region, pair, 0));
@@ -77,7 +78,7 @@ impl Memory {
         socket::send(peer, &offer.write(), &[file])
     }
 
-    /// Writes anew, before it is used, what the other process may have written to since the offer.
+    /// Rewrites, before use, the parts that the other process may have written since the offer.
     pub(crate) fn renew(&self) {
         self.pairs.right.iter().chain(&self.pairs.left).for_each(|pair| self.region.renew(pair, 0));
     }

@@ -1,4 +1,4 @@
-//! What the two processes of a cable say to each other, once, when they meet.
+//! Messages that the two processes of a cable exchange once, when they meet.
 //!
 //! ```text
 //!   joiner                                   maker (listens)
@@ -7,52 +7,53 @@
 //!     ready                                ─►
 //!                                          ◄─  bells of both, up to 128 a message
 //! ```
-//! The maker is bound only by the last step, and gives the joiner nothing before that but the region. It makes the sockets
-//! of all doorbells, and so takes no descriptor from whoever comes. After that the socket is silent, and its end tells that
-//! the other process is gone. All words are little-endian u64; every word of an offer is checked before it is used.
+//! The maker is committed only by the last step, and gives the joiner nothing before it but the region. It makes the
+//! sockets of all doorbells, and so takes no descriptor from a joiner. After that the socket is silent; its end of file
+//! means that the other process is gone. All words are little-endian u64; every word of an offer is checked before it
+//! is used.
 
 use super::Shape;
 use linerate_ring::{RingPair, RingSpot};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"lr-cable");
-/// Changes whenever the messages or the layout of shared lines do.
+/// Version of the protocol: changes whenever the messages or the layout of shared lines change.
 const VERSION: u64 = 6;
-/// Longest message.
+/// Length in bytes of the longest message.
 pub(super) const LONGEST: usize = 8 * (12 + 2 * 128 * PAIR);
 const PAIR: usize = 6;
 
-/// Why the maker sends no offer.
+/// Reason that the maker sends no offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Not linerate, or another version of it.
+    /// Not linerate, or another protocol version.
     Version,
-    /// The same end is open there.
+    /// The same end is already open.
     SameEnd,
-    /// Both ends are open.
+    /// Both ends are already open.
     Busy,
-    /// A switch has a port of that name.
+    /// The switch already has a port of that name.
     Taken,
-    /// A switch has as many ports as it can have.
+    /// The switch has reached its limit of ports.
     Full,
-    /// A switch has no memory for such a port.
+    /// The switch has no memory for the port.
     Memory,
-    /// A switch is to have no port of that name.
+    /// The switch allows no port of that name.
     Unknown,
-    /// A switch does not grant that port such a pause.
+    /// The switch does not grant the port that pause.
     Pause,
-    /// A switch does not grant that port these VLANs.
+    /// The switch does not grant the port those VLANs.
     Vlans,
 }
 
-/// The maker's offer: a region that nobody else has or will have. Cursors start at 0.
+/// The maker's offer: a region that no other process has or will have. Cursors start at 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(super) shape: Shape,
     pub(super) buf_area: u64,
     pub(super) buffers: u32,
-    /// From the left end to the right one.
+    /// Ring pairs from the left end to the right one.
     pub(super) right: Vec<RingPair>,
-    /// From the right end to the left one.
+    /// Ring pairs from the right end to the left one.
     pub(super) left: Vec<RingPair>,
 }
 
@@ -74,12 +75,12 @@ pub(crate) fn bytes(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|w| w.to_le_bytes()).collect()
 }
 
-/// A joiner's first words.
+/// First message of a joiner.
 pub(super) fn hello(left: bool) -> Vec<u8> {
     bytes(&[MAGIC, VERSION, left.into()])
 }
 
-/// Reads a joiner's first words: which end it is.
+/// Parses the first message of a joiner: true if it is the left end.
 pub(super) fn read_hello(message: &[u8]) -> Option<bool> {
     let mut words = Words(message);
     let right_kind = words.next()? == MAGIC && words.next()? == VERSION;
@@ -106,7 +107,7 @@ impl Offer {
         bytes(&words)
     }
 
-    /// Reads what a maker answered. None: it cannot be read. The region checks where the rings lie.
+    /// Parses a maker's answer; None if it is malformed. The region checks the positions of the rings.
     pub(super) fn read(message: &[u8]) -> Option<Result<Self, Refusal>> {
         let mut words = Words(message);
         if words.next()? != MAGIC || words.next()? != VERSION {

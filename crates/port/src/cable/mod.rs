@@ -1,7 +1,7 @@
 //! `cable:NAME{ID` and `cable:NAME}ID`: the two ends of a virtual cable (netmap's pipe), in one process or in two.
 //!
-//! Both ends opened together are joined in memory. An end opened alone looks for the other in other processes of the
-//! same user ([`between`]), and waits for it if there is none.
+//! Both ends opened together are joined in memory. An end opened alone looks for the other end in other processes of
+//! the same user ([`between`]), and waits for it if there is none.
 
 mod between;
 mod engine;
@@ -43,14 +43,14 @@ pub(crate) const KIND: Kind = Kind {
     open,
 };
 
-/// Which end, and of which cable.
+/// One end of a cable: the cable's name, and which end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) cable: String,
     pub(crate) left: bool,
 }
 
-/// What both ends must agree on.
+/// Parameters that both ends must agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) queues: u32,
@@ -96,7 +96,7 @@ impl Shape {
     }
 }
 
-/// Whether the other end of a cable is opened in the same call.
+/// True if the other end of a cable is opened in the same call.
 pub(crate) fn both_ends_in(spec: &Spec, specs: &[Spec]) -> bool {
     let other = End::parse(spec).map(|end| end.other());
     specs.iter().filter(|s| s.kind.name == KIND.name).any(|s| End::parse(s).ok() == other.as_ref().ok().cloned())
@@ -105,17 +105,18 @@ pub(crate) fn both_ends_in(spec: &Spec, specs: &[Spec]) -> bool {
 fn demand(spec: &Spec) -> Result<Demand, OpenError> {
     End::parse(spec)?;
     let shape = Shape::parse(spec)?;
-    // The pairs of one direction; whichever end comes first makes both, so it is counted twice (`open_all`).
+    // The pairs of one direction; the end that comes first makes both directions, so the demand is counted twice
+    // (`open_all`).
     let mut demand = Demand::rings(shape.queues, shape.queues, shape.slots, shape.buf_size);
     demand.buffers = shape.queues * shape.slots;
     Ok(demand)
 }
 
-/// The rings of both directions, a pair a queue, and the interfaces over them.
+/// The rings of both directions, one pair per queue, and the interfaces over them.
 struct Pairs {
-    /// From the left end to the right one.
+    /// Ring pairs from the left end to the right one.
     right: Vec<RingPair>,
-    /// From the right end to the left one.
+    /// Ring pairs from the right end to the left one.
     left: Vec<RingPair>,
 }
 
@@ -134,7 +135,7 @@ impl Pairs {
         Ok(pairs)
     }
 
-    /// The pairs through which an end sends; it receives through the other end's.
+    /// Ring pairs through which an end sends; it receives through the other end's.
     fn out(&self, left: bool) -> &[RingPair] {
         if left { &self.right } else { &self.left }
     }
@@ -147,7 +148,7 @@ pub(crate) struct Ready {
     pub(crate) rx: Vec<RxQueue>,
 }
 
-/// One end's queues over rings that lie ready.
+/// Makes the queues of one end over existing rings.
 pub(crate) fn queues(
     pipe: Pipe,
     region: &Arc<Region>,
@@ -158,7 +159,7 @@ pub(crate) fn queues(
 ) -> Result<(Vec<TxQueue>, Vec<RxQueue>), RegionError> {
     let tx = pairs.0.iter().enumerate().map(|(q, pair)| {
         let (ring, pipe) = pipe.sender(region, pair, 0)?;
-        // What wakes the consumer of these frames is its receive bell.
+        // The consumer of these frames is woken by its receive bell.
         Ok(TxQueue::new(ring, Box::new(CableTx::new(pipe, side, q, far(false, q), wire.cloned()))))
     });
     let rx = pairs.1.iter().enumerate().map(|(q, pair)| {
@@ -168,7 +169,7 @@ pub(crate) fn queues(
     Ok((tx.collect::<Result<_, RegionError>>()?, rx.collect::<Result<_, RegionError>>()?))
 }
 
-/// Both ends at once, within this process.
+/// Makes both ends at once, within this process.
 fn both(spec: &Spec, region: &Arc<Region>, end: &End, shape: &Shape) -> Result<(Ready, Ready), OpenError> {
     let oops = |e: &dyn std::fmt::Display| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
     let count = shape.queues as usize;
@@ -188,7 +189,7 @@ fn both(spec: &Spec, region: &Arc<Region>, end: &End, shape: &Shape) -> Result<(
     Ok((ready(&near, &far, end.left)?, ready(&far, &near, !end.left)?))
 }
 
-/// What one end leaves for the other that is opened in the same call.
+/// State that one end leaves for the other end opened in the same call.
 struct Left {
     ready: Ready,
     shape: Shape,
@@ -217,7 +218,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
 }
 
 impl Shape {
-    /// The first end's shape stands; the second may leave options out, but not contradict.
+    /// Checks the second end's options: they may be absent, but must not contradict the first end's shape.
     fn agree(&self, spec: &Spec, first: &Shape) -> Result<(), OpenError> {
         let rate = |shape: &Shape| shape.rate.unwrap_or(0);
         for (key, mine, theirs) in [
@@ -270,7 +271,7 @@ impl Device for Cable {
     }
 }
 
-/// Reads a message of a handshake as either side would; what can be read must survive being written.
+/// Parses a message of a handshake as either side would; a valid message must survive serialization.
 #[cfg(fuzzing)]
 pub(crate) fn fuzz(message: &[u8]) {
     if let Some(left) = message::read_hello(message) {

@@ -1,7 +1,7 @@
-//! One end of a cable, as its queues and its watcher see it: is the link up, and in which generation?
+//! One end of a cable, as its queues and its watcher see it: the link's state and its generation.
 //!
 //! A generation is one pairing of two ends. When the other end goes, the link goes down; each queue notices at its next
-//! sync, takes its slots back, and reports. Only when all queues have reported does the watcher pair anew.
+//! sync, takes its slots back, and reports. Only when all queues have reported does the watcher pair again.
 
 use super::memory::Ends;
 use super::wire::Wire;
@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relax
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-/// The state that a queue has acted on before its first sync: down, and no generation that will come.
+/// State that a queue starts with before its first sync: down, in a generation that never comes.
 pub(super) const NEVER: u32 = u32::MAX - 1;
 
-/// News for a queue of a new generation: rings of a region of its own, with the rate of the wire that comes with them, and
-/// the bell of the far side.
+/// Resources for a queue of a new generation: rings of its own region, the rate of the wire that comes with them, and
+/// the far end's bell.
 #[derive(Default)]
 pub(super) struct Fresh<Half> {
     pub(super) ends: Option<(Box<Half>, Option<Wire>)>,
@@ -26,16 +26,16 @@ pub(super) struct Fresh<Half> {
 pub(super) type FreshTx = Fresh<(TxRing, PipeTx)>;
 pub(super) type FreshRx = Fresh<(RxRing, PipeRx)>;
 
-/// One queue's place at the desk.
+/// Entry of one queue in the [`Desk`].
 pub(super) struct Seat<Half> {
-    /// The queue was synced once.
+    /// The queue has been synced.
     pub(super) claimed: bool,
-    /// The queue was dropped.
+    /// The queue has been dropped.
     gone: bool,
-    /// The queue has let go of the last pairing.
+    /// The queue has left the last pairing.
     pub(super) let_go: bool,
     pub(super) fresh: Fresh<Half>,
-    /// Rings that nobody else maps, for when it has let go.
+    /// Rings that no other process maps, for the queue after it has left the pairing.
     pub(super) own: Option<Box<Half>>,
 }
 
@@ -44,51 +44,51 @@ impl<Half> Seat<Half> {
         Self { claimed: false, gone: false, let_go: true, fresh: Fresh { ends: None, far: None }, own: None }
     }
 
-    /// Whether somebody syncs this queue.
+    /// True if a queue is in use: synced once, and not dropped.
     fn in_use(&self) -> bool {
         self.claimed && !self.gone
     }
 
-    /// The queue is dropped.
+    /// Takes note that the queue is dropped.
     pub(super) fn leave(&mut self) {
         (self.gone, self.let_go) = (true, true);
     }
 }
 
-/// What queues and watcher leave for each other; looked at only when the link changes.
+/// Exchange between the queues and the watcher; used only when the link changes.
 pub(super) struct Desk {
     pub(super) tx: Vec<Seat<(TxRing, PipeTx)>>,
     pub(super) rx: Vec<Seat<(RxRing, PipeRx)>>,
 }
 
-/// See the module's text.
+/// State of one end; see the module's text.
 pub(crate) struct Side {
     /// Generation times two, plus one when the link is up.
     state: AtomicU32,
     desk: Mutex<Desk>,
     reported: Condvar,
-    /// What this end's queues sleep on: transmit queues, then receive queues.
+    /// Bells that this end's queues sleep on: transmit queues, then receive queues.
     bells: Vec<Bell>,
     queues: usize,
-    /// The other end, if it is of this process: it learns when this one is gone.
+    /// The other end, if it is in this process: it is told when this one is gone.
     far: OnceLock<Weak<Side>>,
-    /// The socket file to be removed at the end.
+    /// Socket file to be removed at the end.
     listens_at: Mutex<Option<PathBuf>>,
-    /// The state in which the other process lied; the watcher is told once.
+    /// State in which the other process violated the protocol; the watcher is told once.
     accused: AtomicU32,
-    /// Times that a pause of the far end held frames back here, and for how many ns.
+    /// Number of times that a pause of the far end held frames back here, and the total in ns.
     pauses: [AtomicU64; 2],
-    /// What the watcher sleeps on besides its sockets.
+    /// Bell that the watcher sleeps on besides its sockets.
     pub(crate) watcher: Bell,
 }
 
 impl Side {
-    /// An end whose far end is of this process.
+    /// An end whose far end is in this process.
     pub(crate) fn within(queues: usize) -> std::io::Result<Self> {
         Self::new(queues, true, Bell::new)
     }
 
-    /// An end whose far end is, or will be, of another process.
+    /// An end whose far end is, or will be, in another process.
     pub(crate) fn between(queues: usize, up: bool) -> std::io::Result<Self> {
         Self::new(queues, up, Bell::between)
     }
@@ -111,17 +111,17 @@ impl Side {
         })
     }
 
-    /// Tells the other end of the same process when this one is gone.
+    /// Registers the other end, in the same process, to be told when this one is gone.
     pub(crate) fn hang_up(&self, far: &Arc<Side>) {
         let _ = self.far.set(Arc::downgrade(far));
     }
 
-    /// The socket file that stands for this end, if there is one.
+    /// Sets the socket file that stands for this end, if there is one.
     pub(super) fn listens_at(&self, path: Option<&Path>) {
         *self.listens_at.lock().unwrap_or_else(PoisonError::into_inner) = path.map(Path::to_owned);
     }
 
-    /// The other process of this pairing wrote what cannot be: the watcher shall part from it.
+    /// Reports that the other process of this pairing violated the protocol: the watcher ends the pairing.
     #[cold]
     pub(super) fn accuse(&self, state: u32) {
         if self.accused.swap(state, Relaxed) != state {
@@ -129,7 +129,7 @@ impl Side {
         }
     }
 
-    /// Whether the other process of the present pairing was accused; what earlier ones did is not its fault.
+    /// True if the other process of the present pairing was accused; accusations of earlier pairings do not count.
     pub(crate) fn accused(&self) -> bool {
         let state = self.state();
         state & 1 == 1 && self.accused.load(Relaxed) == state
@@ -140,12 +140,13 @@ impl Side {
         self.pauses[1].fetch_add(u64::try_from(long.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// Times that the far end has paused queues that had something to send, and the microseconds that they have waited.
+    /// Number of times that the far end has paused queues with frames to send, and the microseconds that they have
+    /// waited.
     pub(super) fn pauses(&self) -> (u64, u64) {
         (self.pauses[0].load(Relaxed), self.pauses[1].load(Relaxed) / 1000)
     }
 
-    /// A new queue: it takes part from the start in a pairing that is up already, else from its first sync on.
+    /// Registers a new queue: it takes part from the start in a pairing that is up, else from its first sync on.
     pub(super) fn enter(&self, claim: impl FnOnce(&mut Desk)) -> u32 {
         let mut desk = self.desk();
         let state = self.state();
@@ -169,7 +170,8 @@ impl Side {
         self.bells[self.queues + queue].clone()
     }
 
-    /// Pairs with the release in `set`: who sees a generation sees what lies on the desk for it.
+    /// Link state. The load pairs with the release in `set`: a reader of a generation also sees the desk entries for
+    /// it.
     #[inline]
     pub(super) fn state(&self) -> u32 {
         self.state.load(Acquire)
@@ -186,12 +188,12 @@ impl Side {
         }
     }
 
-    /// The other end is gone. Queues in use have to report anew.
+    /// Takes the link down, because the other end is gone. Queues in use have to report anew.
     pub(crate) fn down(&self) {
         self.part(Ends { tx: Vec::new(), rx: Vec::new() });
     }
 
-    /// The same, with rings over which each queue stands from when it lets go of those that the other end maps.
+    /// Takes the link down, with rings that each queue uses once it has left those that the other end maps.
     pub(super) fn part(&self, own: Ends) {
         let state = self.state();
         if state & 1 == 0 {
@@ -209,7 +211,7 @@ impl Side {
         self.set(state.wrapping_add(1));
     }
 
-    /// Paired: what is fresh lies on the desk.
+    /// Takes the link up: the new rings and bells are in the desk.
     pub(super) fn up(&self) {
         let state = self.state();
         if state & 1 == 0 {
@@ -221,12 +223,12 @@ impl Side {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody has reported.
+    /// Wakes the watcher after a queue has reported.
     pub(super) fn reported(&self) {
         self.reported.notify_all();
     }
 
-    /// Waits a while until all queues have reported; whether they have.
+    /// Waits at most `patience` for the reports of all queues; true if all have reported.
     pub(super) fn reports(&self, patience: Duration) -> bool {
         let open = |desk: &mut Desk| desk.tx.iter().any(|seat| !seat.let_go) || desk.rx.iter().any(|seat| !seat.let_go);
         let waited = self.reported.wait_timeout_while(self.desk(), patience, open);
@@ -235,14 +237,14 @@ impl Side {
 }
 
 impl Drop for Side {
-    /// Runs when the port and all its queues are gone, so nothing of this end touches the rings any more.
+    /// Runs when the port and all its queues are gone, so nothing of this end accesses the rings any more.
     fn drop(&mut self) {
         if let Some(far) = self.far.get().and_then(Weak::upgrade) {
             far.down();
         }
         let path = self.listens_at.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = path.take() {
-            // Somebody may have removed it; then there is nothing to do.
+            // The file may be removed already; that is no error.
             let _ = std::fs::remove_file(path);
         }
         self.watcher.ring();

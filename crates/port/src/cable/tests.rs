@@ -18,7 +18,7 @@ fn receive(rx: &mut crate::RxQueue) -> Option<Vec<u8>> {
     frame
 }
 
-/// When a queue that has nothing to do wants to be asked again.
+/// Time at which an idle queue wants to be synced again.
 fn due(queue: &mut crate::TxQueue) -> Option<Instant> {
     let until = queue.fall_asleep().expect("nothing to do").until;
     queue.wake_up();
@@ -56,7 +56,7 @@ fn a_closed_end_takes_the_link_down_and_costs_what_it_had_not_read() {
     assert_eq!(tx.ring.outstanding(), 0, "all slots are back");
 }
 
-/// Regression: a queue that was first synced after the other end had gone got nothing, and nobody counted it.
+/// Regression: a queue that was first synced after the other end had gone got nothing, and no counter showed the loss.
 #[test]
 fn what_was_sent_before_the_first_sync_arrives_though_the_sender_is_gone() {
     let mut ports = open_all(&["cable:t{1", "cable:t}1"]).unwrap();
@@ -74,7 +74,7 @@ fn what_was_sent_before_the_first_sync_arrives_though_the_sender_is_gone() {
     assert_eq!(receive(&mut rx), None);
 }
 
-/// A ring that its user has taken out of its queue keeps its frames, whatever becomes of the queue.
+/// A ring that its user has taken out of its queue keeps its frames after the queue is dropped.
 #[test]
 fn a_ring_taken_out_of_its_queue_is_not_taken_back() {
     let mut ports = open_all(&["cable:t{1,slots=64", "cable:t}1"]).unwrap();
@@ -117,7 +117,7 @@ fn a_paused_queue_keeps_its_frames_and_other_classes_go_on() {
     let raw = ports[0].raw_counters();
     assert_eq!(raw[0], ("tx_pauses".into(), 1), "{raw:?}");
     assert!(raw[1].0 == "tx_paused_us" && ports[1].raw_counters()[0].1 == 0, "{raw:?}");
-    // A queue of one class stands still for no other's pause.
+    // A queue of one class does not stop for another class's pause.
     other.set_classes(0x04);
     assert!(send(&mut other, b"goes"));
     other.set_classes(0x08);

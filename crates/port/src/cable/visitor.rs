@@ -1,4 +1,4 @@
-//! Those who have connected to a maker, or to a switch, and are not paired yet. None of them can make it wait.
+//! Processes that have connected to a maker or a switch and are not paired yet. None of them can block it.
 
 use super::between::{HANDSHAKE, READY, Trouble};
 use crate::sys::seqpacket as socket;
@@ -6,34 +6,34 @@ use linerate_ring::Foreign;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
-/// Most visitors at a time: for one more the oldest has to go.
+/// Most visitors at a time: for one more the oldest is dropped.
 const MOST: usize = 16;
-/// Most that hold an offer at a time; each has a region.
+/// Most visitors that hold an offer at a time; each has a region.
 const MOST_OFFERED: usize = 4;
 
-/// Longest first words.
+/// Length in bytes of the longest first message.
 const HELLO: usize = 1024;
 
-/// Somebody who has connected.
+/// A process that has connected and is not paired yet.
 pub(crate) struct Visitor<Offered> {
     pub(crate) socket: Foreign,
     until: Instant,
-    /// Its offer; None before it has got one.
+    /// The visitor's offer; None before one is made.
     offered: Option<Offered>,
 }
 
-/// What a visitor wants.
+/// Request of a visitor.
 pub(crate) enum Wish<Offered> {
-    /// Nothing yet.
+    /// None yet.
     Wait,
-    /// An offer: its first words.
+    /// An offer; this is the visitor's first message.
     Hello(Vec<u8>),
-    /// To be paired over what it was offered.
+    /// Pairing over the region that was offered.
     Pair(Offered),
 }
 
 impl<Offered> Visitor<Offered> {
-    /// Hears what it has said. Descriptors that came with it are let go.
+    /// Receives the visitor's message. Descriptors that came with it are closed.
     pub(crate) fn hear(&mut self) -> Result<Wish<Offered>, Trouble> {
         let (word, fds) = match socket::receive(&self.socket, HELLO) {
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return Ok(Wish::Wait),
@@ -46,13 +46,13 @@ impl<Offered> Visitor<Offered> {
         }
     }
 
-    /// It has got an offer.
+    /// Takes note of the offer made to the visitor.
     pub(crate) fn offered(&mut self, offered: Offered) {
         self.offered = Some(offered);
     }
 }
 
-/// All of them, the oldest first.
+/// All visitors, the oldest first.
 pub(crate) struct Visitors<Offered>(Vec<Visitor<Offered>>);
 
 impl<Offered> Default for Visitors<Offered> {
@@ -62,7 +62,7 @@ impl<Offered> Default for Visitors<Offered> {
 }
 
 impl<Offered> Visitors<Offered> {
-    /// One more, or one who stays.
+    /// Adds a visitor, new or returning.
     pub(crate) fn admit(&mut self, visitor: Visitor<Offered>) {
         let offered = self.0.iter().filter(|v| v.offered.is_some()).count();
         if visitor.offered.is_some() && offered >= MOST_OFFERED {
@@ -75,22 +75,22 @@ impl<Offered> Visitors<Offered> {
         self.0.push(visitor);
     }
 
-    /// Somebody who has just connected.
+    /// Adds a visitor that has just connected.
     pub(crate) fn come(&mut self, socket: Foreign) {
         self.admit(Visitor { socket, until: Instant::now() + HANDSHAKE, offered: None });
     }
 
-    /// Their sockets.
+    /// Sockets of all visitors.
     pub(crate) fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.0.iter().map(|visitor| visitor.socket.as_fd())
     }
 
-    /// When the first of them has had its time.
+    /// Deadline of the first visitor to time out.
     pub(crate) fn until(&self) -> Option<Instant> {
         self.0.iter().map(|visitor| visitor.until).min()
     }
 
-    /// Takes out those who have said something, as the list of all says, and forgets those whose time is over.
+    /// Takes out the visitors whose flag in `spoke` is set, and drops those whose time is over.
     pub(crate) fn speakers(&mut self, spoke: &[bool]) -> Vec<Visitor<Offered>> {
         let now = Instant::now();
         let (mut speakers, mut silent) = (Vec::new(), Vec::new());
@@ -105,7 +105,7 @@ impl<Offered> Visitors<Offered> {
         speakers
     }
 
-    /// Somebody else was paired: offers that are out are void.
+    /// Drops all visitors that hold an offer: another one was paired.
     pub(crate) fn withdraw_offers(&mut self) {
         self.0.retain(|visitor| visitor.offered.is_none());
     }

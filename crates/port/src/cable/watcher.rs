@@ -1,9 +1,10 @@
 //! The thread that watches the other end, sleeping, and pairs anew when it goes.
 //!
-//! When the other end goes (however: the kernel closes its socket) or lies, the link goes down and each queue takes its
-//! slots back. Then a maker listens again; a joiner pairs anew: with a successor if there is one already, as a maker
-//! otherwise. A maker makes a region for each one that it sends an offer, and no region serves two: who had one, paired or
-//! not, may keep it mapped, and sees and reaches nothing of those that come after it.
+//! When the other end goes (for any reason: the kernel closes its socket) or violates the protocol, the link goes down
+//! and each queue takes its slots back. Then a maker listens again; a joiner pairs anew: with a successor if there is
+//! one already, as a maker otherwise. A maker makes a region for each process that it sends an offer to, and no region
+//! serves two: a process that had one, paired or not, may keep it mapped, but has no access to the regions of later
+//! ones.
 
 use super::Shape;
 use super::between::{Joined, Meeting, Met, check_user, send_bells};
@@ -19,7 +20,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// Between two tries to find a successor.
+/// Interval between two attempts to find a successor.
 const RETRY: Duration = Duration::from_millis(20);
 
 /// The thread that watches the other end.
@@ -31,7 +32,7 @@ pub(super) struct Watcher {
     listener: Option<OwnedFd>,
     peer: Option<Foreign>,
     visitors: Visitors<Memory>,
-    /// When this end was last paired.
+    /// Time at which this end was last paired.
     paired: Instant,
 }
 
@@ -50,7 +51,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// Until this end is closed.
+    /// Runs until this end is closed.
     fn run(mut self) {
         loop {
             let own =
@@ -63,20 +64,20 @@ impl Watcher {
                 self.bell.clear();
             }
             let Some(side) = self.side.upgrade() else { return };
-            // The peer never says anything after the handshake: whatever comes is its end, or nonsense. It is looked at now:
-            // who speaks may have come because it went, and is not told that it is here.
+            // The peer sends nothing after the handshake: input is its end of file, or a violation. It is checked now,
+            // because a new visitor may have come because the peer went, and must not be told that it is still here.
             let gone =
                 self.peer.as_ref().is_some_and(|peer| socket::poll(&[Some(peer.as_fd())], Some(Duration::ZERO))[0]);
             if self.peer.is_some() && (gone || side.accused()) {
                 let own = Memory::make(&self.meeting.end, &self.shape);
                 let Ok(own) = own.and_then(|own| own.ends(self.meeting.end.left)) else {
-                    // No memory now. Until there is some the queues stay where they are, and the link seems to be up.
+                    // No memory now. Until there is some, the queues keep their pairing, and the link seems to be up.
                     drop(side);
                     std::thread::sleep(Duration::from_millis(100));
                     continue;
                 };
                 self.peer = None;
-                // Before anybody learns of it, so that the place is not taken by one with other options.
+                // Taken before anybody learns of it, so that no process with other options takes the listening place.
                 let place = if self.listener.is_none() { self.meeting.place() } else { None };
                 if place.is_some() {
                     side.listens_at(Some(&self.meeting.path));
@@ -86,7 +87,7 @@ impl Watcher {
                 if !self.part(place) {
                     return;
                 }
-                // Who has spoken is heard in the next round.
+                // Messages of visitors are read in the next round.
                 continue;
             }
             for visitor in self.visitors.speakers(spoke) {
@@ -98,19 +99,19 @@ impl Watcher {
         }
     }
 
-    /// Somebody connects.
+    /// Accepts a connection.
     fn let_in(&mut self) {
         let Some(listener) = &self.listener else { return };
         match socket::accept(listener) {
             Ok(visitor) if check_user(&visitor).is_ok() => self.visitors.come(visitor),
             Ok(_) => {}
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => {}
-            // No descriptors or memory: the one that knocks has to wait, without keeping this thread busy.
+            // No descriptors or memory: the connecting process has to wait, without keeping this thread busy.
             Err(_) => std::thread::sleep(Duration::from_millis(50)),
         }
     }
 
-    /// A visitor has spoken, or is gone. One who is not let stay changes nothing here.
+    /// Handles a visitor that has sent a message, or is gone. A visitor that is rejected changes nothing here.
     fn answer(&mut self, side: &Arc<Side>, mut visitor: Visitor<Memory>) {
         let stays = match visitor.hear() {
             Err(_) => false,
@@ -121,7 +122,7 @@ impl Watcher {
                     true
                 }
                 Err(refusal) => {
-                    // It may be gone already, and then needs no answer.
+                    // The visitor may be gone already, and then needs no answer.
                     let _ = socket::send(&visitor.socket, &refusal.write(), &[]);
                     false
                 }
@@ -133,7 +134,7 @@ impl Watcher {
         }
     }
 
-    /// Offers a region of its own to one who has said hello.
+    /// Offers a new region to a visitor that has sent its hello.
     fn offer(&self, peer: &Foreign, message: &[u8]) -> Result<Memory, Refusal> {
         let left = message::read_hello(message).ok_or(Refusal::Version)?;
         if self.peer.is_some() {
@@ -147,12 +148,12 @@ impl Watcher {
         Ok(memory)
     }
 
-    /// All is said by one who has joined: the link goes up, over the region that it was offered.
+    /// Pairs with a visitor that has accepted its offer: the link goes up, over the region offered to it.
     fn pair(&mut self, side: &Arc<Side>, peer: Foreign, memory: &Memory) {
         if self.peer.is_some() {
             return;
         }
-        // It may have written to the region since the offer.
+        // The visitor may have written to the region since the offer.
         memory.renew();
         let Ok(ends) = memory.ends(self.meeting.end.left) else { return };
         if let Ok(far) = send_bells(&peer, side) {
@@ -161,13 +162,13 @@ impl Watcher {
             (self.peer, self.paired) = (Some(peer), Instant::now());
             side.up();
         } else {
-            // It may have got some of them.
+            // The visitor may have got some of them.
             side.bells().iter().for_each(Bell::detach);
         }
     }
 
-    /// The other end is gone: waits until the queues have let go, then sees to it that this end can be paired anew. `place`:
-    /// this end, once a joiner, listens now. False: this end was closed.
+    /// Ends a pairing: waits until the queues have left it, then prepares this end for the next. `place`: this end, so
+    /// far a joiner, now listens. False: this end was closed.
     fn part(&mut self, mut place: Option<OwnedFd>) -> bool {
         self.visitors.withdraw_offers();
         loop {
@@ -176,12 +177,13 @@ impl Watcher {
                 break;
             }
         }
-        // Makers that go as fast as they come shall not keep this thread busy.
+        // Makers that go as fast as they come must not keep this thread busy.
         let mut wait = if place.is_none() && self.paired.elapsed() < RETRY { RETRY } else { Duration::ZERO };
         while self.listener.is_none() && self.peer.is_none() {
             std::thread::sleep(std::mem::replace(&mut wait, RETRY));
             let Some(side) = self.side.upgrade() else { return false };
-            // A successor has as many queues; rings and rate may be others, and are the first's as long as it is there.
+            // A successor has the same number of queues; rings and rate may differ, and are the maker's while it is
+            // there.
             let queues = self.shape.queues;
             let met = match place.take() {
                 Some(listener) => Ok(Met::First(listener)),
@@ -206,8 +208,8 @@ impl Watcher {
     }
 }
 
-/// Leaves on the desk what the queues need for the pairing that begins: rings, and the far end's bells (of its transmit
-/// queues, then of its receive queues; empty before it is there).
+/// Puts into the desk what the queues need for a new pairing: rings, and the far end's bells (of its transmit queues,
+/// then of its receive queues; empty before it is there).
 fn lay_out(side: &Side, ends: Ends, rate: Option<u64>, far: &[Bell]) {
     let (mut desk, wire) = (side.desk(), rate.map(Wire::new));
     let (tx_far, rx_far) = far.split_at(far.len() / 2);

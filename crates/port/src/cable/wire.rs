@@ -1,7 +1,7 @@
-//! The rate of a wire: when may the next frame leave?
+//! The rate of a wire: the time at which the next frame may be sent.
 //!
 //! A frame of n bytes keeps an Ethernet wire busy for n + 24 byte times: 7 of preamble, 1 of start delimiter, 4 of FCS,
-//! 12 of gap (IEEE 802.3 clauses 3.1.1 and 4.4.2), and for no fewer than 60 + 24. Time is kept as nanoseconds times
+//! 12 of gap (IEEE 802.3 clauses 3.1.1 and 4.4.2), and never for less than 60 + 24. Time is kept as nanoseconds times
 //! rate, so nothing is rounded and a long run is exact.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ const FRAMING: usize = 24;
 /// Shortest frame without FCS.
 const SHORTEST: usize = 60;
 
-/// One direction of a link; all queues that send that way share it.
+/// One direction of a link, shared by all queues that send in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     rate: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Wire {
 
 #[derive(Debug, Default)]
 struct State {
-    /// When the wire is free, in ns · bit/s.
+    /// Time at which the wire becomes free, in ns · bit/s.
     free: u128,
     /// Frames were held back at the last look, so the wire has been busy ever since.
     backlog: bool,
@@ -37,7 +37,7 @@ impl Wire {
         now.saturating_duration_since(self.origin).as_nanos() * u128::from(self.rate)
     }
 
-    /// Runs `send` with a test that says of each frame's length whether it may leave now.
+    /// Runs `send` with a predicate: true if a frame of the given length may be sent now.
     pub(super) fn pass<R>(&self, now: Instant, send: impl FnOnce(&mut dyn FnMut(usize) -> bool) -> R) -> R {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.scaled(now);
@@ -57,7 +57,7 @@ impl Wire {
         })
     }
 
-    /// When the next frame may leave.
+    /// Time at which the next frame may be sent.
     pub(super) fn free(&self) -> Instant {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let ns = state.free.div_ceil(u128::from(self.rate));
@@ -69,7 +69,7 @@ impl Wire {
 mod tests {
     use super::*;
 
-    /// A sender that always has more, looking at odd times, is passed exactly the wire's rate.
+    /// A sender that always has more to send, called at odd times, gets exactly the wire's rate.
     #[test]
     fn a_backlogged_sender_gets_the_exact_rate() {
         for (rate, bytes, frames_per_second) in

@@ -9,12 +9,12 @@
 pub(super) const HEAD: usize = 24;
 /// Bytes of a record's header.
 pub(super) const RECORD: usize = 16;
-/// Nanoseconds, in the byte order of the file.
+/// Magic number of time-stamps in nanoseconds, in the byte order of the file.
 pub(super) const MAGIC_NS: u32 = 0xa1b2_3c4d;
-/// Microseconds, in the byte order of the file.
+/// Magic number of time-stamps in microseconds, in the byte order of the file.
 const MAGIC_US: u32 = 0xa1b2_c3d4;
 
-/// How integers are written.
+/// Byte order of the file's integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Order {
     pub(super) big: bool,
@@ -37,18 +37,18 @@ impl Order {
     }
 }
 
-/// What a file's header says.
+/// Parameters from a file's header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Classic {
     order: Order,
-    /// Nanoseconds of a unit of the fraction.
+    /// Nanoseconds per unit of a record's fraction field.
     unit: u64,
     /// Bytes of FCS at the end of each frame.
     pub(super) fcs: u32,
     pub(super) link: u32,
 }
 
-/// What a record's header says.
+/// Fields of a record's header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
     pub(super) time_ns: u64,
@@ -57,7 +57,7 @@ pub(super) struct Head {
 }
 
 impl Classic {
-    /// None if it is not pcap's, or not version 2.
+    /// Parses the header; None if it is not that of a pcap file of version 2.
     pub(super) fn parse(head: &[u8; HEAD]) -> Option<Self> {
         let (order, unit) = [false, true].into_iter().find_map(|big| {
             let order = Order { big };

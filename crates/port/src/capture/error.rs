@@ -1,68 +1,68 @@
-//! What can be wrong with a capture file.
+//! Errors of capture files.
 
 use std::io;
 use thiserror::Error;
 
-/// A capture file that cannot be used (further). Each message is one line: what is wrong, and the mend.
+/// A capture file that cannot be used (further). Each message is one line: the fault, and its remedy.
 #[derive(Debug, Error)]
 #[error("{}; {}", self.what(), self.mend())]
 pub enum CaptureError {
-    /// It could not be opened.
+    /// The file could not be opened.
     Open {
         /// The file.
         name: String,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Somebody reads or writes it, so that it cannot be written, or read.
+    /// Another reader or writer has the file open.
     Busy {
         /// The file.
         name: String,
     },
-    /// There is nothing in it.
+    /// The file is empty.
     Empty {
         /// The file.
         name: String,
     },
-    /// It is no capture, or of a version that is not known.
+    /// The file is no capture, or of an unknown version.
     NotCapture {
         /// The file.
         name: String,
         /// Its first four bytes.
         magic: [u8; 4],
     },
-    /// Its frames are not Ethernet's.
+    /// The frames are not Ethernet frames.
     LinkType {
         /// The file.
         name: String,
         /// LINKTYPE_ value.
         link: u32,
     },
-    /// Its interfaces do not include the one that was asked for.
+    /// No interface in the file has the requested number.
     NoInterface {
         /// The file.
         name: String,
-        /// The number that was asked for, counted from 0.
+        /// The requested number, counted from 0.
         wanted: u32,
     },
-    /// Reading failed; [`CaptureError::is_later`] tells whether only for now.
+    /// Reading failed; [`CaptureError::is_later`] is true if only for now.
     Read {
         /// The file.
         name: String,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Writing failed; [`CaptureError::is_later`] tells whether only for now.
+    /// Writing failed; [`CaptureError::is_later`] is true if only for now.
     Write {
         /// The file.
         name: String,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl CaptureError {
-    /// What is wrong.
+    /// Description of the fault.
     #[must_use]
     pub fn what(&self) -> String {
         match self {
@@ -81,7 +81,7 @@ impl CaptureError {
         }
     }
 
-    /// What to do about it.
+    /// Remedy for the user.
     #[must_use]
     pub fn mend(&self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl CaptureError {
         }
     }
 
-    /// Whether the same call may succeed later: a pipe has nothing to read, or no room.
+    /// True if the same call may succeed later: a pipe has nothing to read, or no room.
     #[must_use]
     pub fn is_later(&self) -> bool {
         matches!(self, Self::Read { source, .. } | Self::Write { source, .. }

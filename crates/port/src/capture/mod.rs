@@ -4,20 +4,20 @@
 //! interfaces, enhanced, simple and obsolete packet blocks; other blocks are skipped). Written: pcap with nanoseconds.
 //! Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng.
 //!
-//! What this module refuses to do: link types other than Ethernet, compression, and believing a length that it read:
-//! no record or block makes it allocate, and a step reads no more than one of them.
+//! Out of scope: link types other than Ethernet, and compression. A length that was read is never trusted: no record or
+//! block makes the reader allocate, and a step reads no more than one of them.
 //!
-//! # What is a record, what is skipped
-//! - A record that was captured shorter than its frame was ([`Record::orig_len`]) is given as captured and counted as
-//!   [`Counts::truncated`].
+//! # Records and skipped blocks
+//! - A record that was captured shorter than its frame was ([`Record::orig_len`]) is returned as captured and counted
+//!   as [`Counts::truncated`].
 //! - A record of fewer than 14 bytes or a pcapng packet block that contradicts itself (more bytes than the block,
 //!   an interface that was not described, more than [`LONGEST`] bytes) is skipped and counted as [`Counts::bad`].
-//! - A frame of a pcapng interface that is not Ethernet, or not the one asked for ([`Reader::only`]), is skipped and counted
-//!   as [`Counts::other`]. A file that describes no interface that is wanted is refused, or ends in an error.
-//! - Where the next record begins cannot be known after a pcap record of more than [`LONGEST`] bytes, a pcapng block
-//!   whose two lengths differ, a file cut inside a record, or 65536 skipped records or blocks in a row: one more
+//! - A frame of a pcapng interface that is not Ethernet, or not the requested one ([`Reader::only`]), is skipped and
+//!   counted as [`Counts::other`]. A file that describes no usable interface is refused, or ends in an error.
+//! - The start of the next record is unknown after a pcap record of more than [`LONGEST`] bytes, a pcapng block whose
+//!   two lengths differ, a file cut inside a record, or 65536 skipped records or blocks in a row: one more
 //!   [`Counts::bad`], and the capture ends there.
-//! - An FCS that the file's header or the interface's `if_fcslen` says is there is cut off: frames carry none.
+//! - An FCS announced by the file's header or the interface's `if_fcslen` is cut off: frames carry none.
 
 mod classic;
 mod error;
@@ -39,24 +39,24 @@ pub use writer::Writer;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Most bytes of a record that are read or written: what libpcap allows (its `MAXIMUM_SNAPLEN`).
+/// Most bytes of a record that are read or written: libpcap's limit (`MAXIMUM_SNAPLEN`).
 pub const LONGEST: usize = 262_144;
 
-/// Shortest frame: an Ethernet header.
+/// Bytes of the shortest frame: an Ethernet header.
 const SHORTEST: usize = 14;
 
 /// One captured frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// When, in nanoseconds since 1970 (UTC).
+    /// Time of capture, in nanoseconds since 1970 (UTC).
     pub time_ns: u64,
-    /// Bytes that the frame had, without FCS; more than `data` has if it was captured short.
+    /// Original length of the frame in bytes, without FCS; more than `data` has if it was captured short.
     pub orig_len: u32,
     /// The frame from its Ethernet header on, without FCS.
     pub data: &'a [u8],
 }
 
-/// Nanoseconds since 1970, by the system's real-time clock.
+/// Nanoseconds since 1970, from the system's real-time clock.
 pub(crate) fn real_time_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)

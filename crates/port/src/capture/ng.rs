@@ -1,4 +1,4 @@
-//! pcapng: what blocks say. (Sections of draft-ietf-opsawg-pcapng.)
+//! pcapng: parsing of blocks. (Sections of draft-ietf-opsawg-pcapng.)
 //!
 //! ```text
 //!  block  type u32, length u32, body, padding to 4, length u32                                      (3.1)
@@ -18,23 +18,23 @@ const PB: u32 = 2;
 const SPB: u32 = 3;
 const EPB: u32 = 6;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-/// Interfaces of a section that are remembered; packets of others are bad.
+/// Most interfaces of a section that are remembered; packets of others are bad.
 const INTERFACES: usize = 4096;
 
-/// Whether a block of this type carries a packet.
-/// The link type of frames that ports carry.
+/// LINKTYPE_ETHERNET, the link type of frames that ports carry.
 pub(super) const ETHERNET: u32 = 1;
 
+/// True if a block of this type carries a packet.
 pub(super) fn is_packet(kind: u32) -> bool {
     matches!(kind, PB | SPB | EPB)
 }
 
-/// What has been said since the last section header.
+/// State since the last section header.
 #[derive(Clone, Debug)]
 pub(super) struct Section {
     pub(super) order: Order,
     interfaces: Vec<Interface>,
-    /// The time of the last packet that had one.
+    /// Time of the last packet that had one.
     last_ns: u64,
 }
 
@@ -47,14 +47,14 @@ struct Interface {
     fcs: u32,
 }
 
-/// What a block is to a reader of frames.
+/// Meaning of a block to a reader of frames.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Said {
-    /// Nothing.
+    /// A block without a frame or an interface.
     Nothing,
-    /// A packet; where its bytes lie in the block's body.
+    /// A packet; `at`: its bytes in the block's body.
     Packet { interface: u32, time_ns: u64, original: u32, fcs: u32, at: Range<usize> },
-    /// A packet that cannot be.
+    /// A damaged packet.
     Bad,
     /// A packet of an interface that is not Ethernet.
     Other,
@@ -68,7 +68,7 @@ pub(super) fn order(head: &[u8]) -> Option<Order> {
 }
 
 impl Section {
-    /// Where the first section header block is still to come.
+    /// State before the first section header block.
     pub(super) fn before_any(order: Order) -> Self {
         Self { order, interfaces: Vec::new(), last_ns: 0 }
     }
@@ -78,7 +78,7 @@ impl Section {
         (body.len() >= 16 && order.u16(body, 4) == 1).then(|| Self::before_any(order))
     }
 
-    /// Takes in one block's body.
+    /// Processes one block's body.
     pub(super) fn block(&mut self, kind: u32, body: &[u8]) -> Said {
         match kind {
             IDB => self.interface(body),
@@ -103,7 +103,7 @@ impl Section {
             match (code, len) {
                 (0, _) => break,
                 (9, 1) => new.resolution = value[0],
-                // Bits by the text, bytes by common programs.
+                // Bits according to the draft, bytes according to common programs.
                 (13, 1) => new.fcs = u32::from(if value[0] >= 8 { value[0] / 8 } else { value[0] }),
                 (14, 8) => new.offset_s = i64::from_ne_bytes(self.order.u64(value, 0).to_ne_bytes()),
                 _ => {}
@@ -134,12 +134,12 @@ impl Section {
         Said::Packet { interface: number, time_ns: self.last_ns, original, fcs: interface.fcs, at: 20..20 + captured }
     }
 
-    /// It has no time of its own, so it takes that of the packet before.
+    /// A simple packet block has no time of its own, so it takes that of the packet before.
     fn simple(&self, body: &[u8]) -> Said {
         let Some(interface) = self.interfaces.first() else { return Said::Bad };
         let original = self.order.u32(body, 0);
         let most = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
-        // A snaplen that promises more than the block holds, beyond the padding, is a lie.
+        // A snaplen that promises more than the block holds, beyond the padding, is damage.
         match usize::try_from(original.min(most)) {
             Ok(_) if interface.link != ETHERNET => Said::Other,
             Ok(captured) if captured <= body.len() - 4 => {
@@ -151,7 +151,7 @@ impl Section {
 }
 
 impl Interface {
-    /// Since 1970; what lies before or beyond the range is cut to it.
+    /// Time in nanoseconds since 1970; a time out of the range is cut to it.
     fn nanoseconds(&self, time: u64) -> u64 {
         const BILLION: u128 = 1_000_000_000;
         let (time, power) = (u128::from(time), u32::from(self.resolution & 0x7f));

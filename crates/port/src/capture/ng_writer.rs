@@ -3,7 +3,7 @@
 use super::{CaptureError, LONGEST, Out, ng};
 use std::path::Path;
 
-/// Which way a frame went; the value of `epb_flags` bits 0 and 1.
+/// Direction of a frame; the value of `epb_flags` bits 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     In = 1,
@@ -40,7 +40,7 @@ impl NgWriter {
         Ok(Self { out })
     }
 
-    /// Adds a packet whose `kept` bytes `fill` appends. Errors as those of [`super::Writer::write`].
+    /// Appends a packet, whose `kept` bytes `fill` writes. The errors are those of [`super::Writer::write`].
     pub(crate) fn append(
         &mut self,
         time_ns: u64,

@@ -8,46 +8,46 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Bytes that are collected before they are written; no more than this and one record wait.
+/// Bytes that are collected before a write; no more than these and one record wait.
 const ENOUGH: usize = 128 << 10;
 
-/// The writing half of either format.
+/// Output file of either format.
 #[derive(Debug)]
 pub(crate) struct Out {
     name: String,
     file: File,
     regular: bool,
     waiting: Vec<u8>,
-    /// Where each waiting record ends, and the bytes of its frame.
+    /// End of each waiting record, and the bytes of its frame.
     ends: VecDeque<(usize, usize)>,
     /// Bytes of the file that hold whole records.
     whole: u64,
     failed: Option<(ErrorKind, String)>,
-    /// What happened so far.
+    /// Counters so far.
     pub(crate) done: Done,
 }
 
-/// What happened so far.
+/// Counters of an output file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Done {
-    /// Records that the file has whole.
+    /// Records written completely.
     pub(crate) records: u64,
-    /// The bytes of their frames.
+    /// Bytes of their frames.
     pub(crate) bytes: u64,
-    /// Records that were taken and did not reach the file.
+    /// Records that were accepted and did not reach the file.
     pub(crate) lost: u64,
-    /// System calls.
+    /// Write system calls.
     pub(crate) writes: u64,
 }
 
 impl Out {
-    /// Creates a file, or empties one that nobody (who locks it, as this does) reads or writes. A named pipe needs a
-    /// reader already.
+    /// Creates a file, or empties one that no other reader or writer holds the lock of. A named pipe needs a reader
+    /// already.
     pub(crate) fn create(path: &Path) -> Result<Self, CaptureError> {
         let name = path.display().to_string();
         let open = || -> Result<(File, bool), Error> {
             let mut options = OpenOptions::new();
-            // Emptied only when the lock is held; a pipe must not make us wait.
+            // The file is emptied only when the lock is held; opening a pipe must not block.
             options.write(true).create(true).truncate(false).custom_flags(libc::O_NONBLOCK);
             let file = options.open(path)?;
             let regular = file.metadata()?.is_file();
@@ -75,14 +75,14 @@ impl Out {
         }
     }
 
-    /// Writes what belongs to no frame, so that the file is a capture from the start.
+    /// Writes bytes of a file header, so that the file is a valid capture from the start.
     pub(super) fn head(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), CaptureError> {
         fill(&mut self.waiting);
         self.flush().or_else(|e| if e.is_later() { Ok(()) } else { Err(e) })
     }
 
-    /// Adds a record of a frame of so many bytes. After a failure it is counted as lost; an error that
-    /// [`CaptureError::is_later`] means that it was not taken, because a pipe has no room.
+    /// Appends a record of a frame of `bytes` bytes. After a failure it is counted as lost; an error that
+    /// [`CaptureError::is_later`] means that it was not accepted, because a pipe has no room.
     pub(super) fn record(&mut self, bytes: usize, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), CaptureError> {
         if let Some(error) = self.failure() {
             self.done.lost += 1;
@@ -99,8 +99,8 @@ impl Out {
         Ok(())
     }
 
-    /// Writes what waits. An error that [`CaptureError::is_later`] means that some still waits, because a pipe has no
-    /// room; after any other nothing more is ever written.
+    /// Writes all waiting bytes. An error that [`CaptureError::is_later`] means that some still wait, because a pipe
+    /// has no room; after any other error nothing more is ever written.
     pub(crate) fn flush(&mut self) -> Result<(), CaptureError> {
         if let Some(error) = self.failure() {
             return Err(error);
@@ -127,7 +127,7 @@ impl Out {
         })
     }
 
-    /// The first `at` waiting bytes are in the file.
+    /// Takes note that the first `at` waiting bytes are in the file.
     fn settle(&mut self, at: usize) {
         let mut last = if self.ends.is_empty() { at } else { 0 };
         while let Some((end, bytes)) = self.ends.front().copied().filter(|(end, _)| *end <= at) {
@@ -136,7 +136,8 @@ impl Out {
             self.done.bytes += bytes as u64;
             last = end;
         }
-        // `whole` runs ahead by what a pipe took of a record; only regular files are ever cut, and those fail at once.
+        // `whole` includes the bytes of an incomplete record that a pipe took; only regular files are ever cut, and
+        // those fail at once.
         self.whole += last as u64;
         self.waiting.drain(..at);
         for (end, _) in &mut self.ends {
@@ -151,7 +152,7 @@ impl Out {
         self.ends.clear();
         self.waiting = Vec::new();
         if self.regular {
-            // What remains is a capture that every reader takes. If even that fails, readers see a cut record.
+            // The rest is a capture that every reader accepts. If even the cut fails, readers see a truncated record.
             let _ = self.file.set_len(self.whole);
         }
     }
@@ -161,12 +162,12 @@ impl Out {
         Some(CaptureError::Write { name: self.name.clone(), source: Error::new(*kind, text.clone()) })
     }
 
-    /// Whether bytes wait for room in a pipe.
+    /// True if bytes wait for room in a pipe.
     pub(crate) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Whether nothing more can be written.
+    /// True if writing has failed for good.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.is_some()
     }
@@ -180,9 +181,9 @@ impl AsFd for Out {
 
 impl Drop for Out {
     fn drop(&mut self) {
-        // Nobody is left to be told; who wants to know flushes.
+        // An error here has no receiver; a caller that needs it flushes before.
         let _ = self.flush();
-        // Closing does not do it while a child that was just forked has the file too.
+        // Closing does not release the lock while a child that was just forked has the file open too.
         let _ = self.file.unlock();
     }
 }

@@ -11,19 +11,20 @@ use std::path::Path;
 /// Steps that opening looks ahead for the first record.
 const LOOK_AHEAD: usize = 1024;
 
-/// Records, blocks or windows skipped in a row that are enough to say that no frame comes any more.
+/// Number of records, blocks or windows skipped in a row after which the capture counts as over.
 const FRUITLESS: u32 = 1 << 16;
 
-/// What was read so far.
+/// Counters of a reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Records found, the next one included when it was looked for.
+    /// Records found, including the next one if it has been looked for.
     pub records: u64,
-    /// Of those, how many were captured shorter than their frames were.
+    /// Records among them that were captured shorter than their frames were.
     pub truncated: u64,
-    /// Records skipped because they are no frames or are damaged; where the capture is cut or damaged for good, one.
+    /// Records skipped because they are no frames or are damaged; a capture that is cut or damaged for good counts as
+    /// one.
     pub bad: u64,
-    /// Frames skipped because their interface is not Ethernet, or not the one that was asked for.
+    /// Frames skipped because their interface is not Ethernet, or not the requested one.
     pub other: u64,
 }
 
@@ -44,7 +45,7 @@ pub struct Reader<R = Source> {
     format: Format,
     counts: Counts,
     staged: Option<Staged>,
-    /// What is staged was given out by [`Reader::read`].
+    /// The staged record was returned by [`Reader::read`].
     given: bool,
     /// Steps since the last record.
     fruitless: u32,
@@ -72,7 +73,7 @@ enum Format {
 struct Skip {
     /// Bytes before the block's second length.
     left: u64,
-    /// What that must be.
+    /// Expected value of the second length.
     len: u32,
 }
 
@@ -86,25 +87,25 @@ struct Staged {
     len: usize,
 }
 
-/// What one step found.
+/// Outcome of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// A record, which stays until [`Reader::advance`].
     Record,
-    /// Something else; there may be more.
+    /// No record in this step; there may be more.
     Skipped,
-    /// The end.
+    /// End of the capture.
     End,
 }
 
 impl Reader {
-    /// Opens a file and looks for its first record, so that what is no capture is refused here; a file that
+    /// Opens a file and looks for its first record, so that a file that is no capture is refused here; a file that
     /// [`super::Writer`] is writing is refused too. Waits for a writer if it is a named pipe.
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
         Self::open_only(path, None)
     }
 
-    /// As [`Reader::open`], for the frames of one interface alone ([`Reader::only`]).
+    /// Opens a file as [`Reader::open`] does, for the frames of one interface alone ([`Reader::only`]).
     pub fn open_only(path: &Path, interface: Option<u32>) -> Result<Self, CaptureError> {
         let mut reader = Self::new(path.display().to_string(), Source::open(path, true)?).only(interface);
         reader.look_ahead()?;
@@ -113,7 +114,7 @@ impl Reader {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads from anything; `name` is for error messages. Nothing is read yet.
+    /// Reads from any source; `name` is for error messages. Nothing is read yet.
     pub fn new(name: impl Into<String>, source: R) -> Self {
         Self {
             name: name.into(),
@@ -129,7 +130,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Reads the frames of one interface alone, counted from 0 in each section.
+    /// Restricts the reader to the frames of one interface, counted from 0 in each section.
     #[must_use]
     pub fn only(mut self, interface: Option<u32>) -> Self {
         self.only = interface;
@@ -153,19 +154,19 @@ impl<R: Read> Reader<R> {
         Ok(self.staged())
     }
 
-    /// What was read so far.
+    /// Counters so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// What it reads from.
+    /// Source that it reads from.
     #[must_use]
     pub fn source(&self) -> &R {
         self.window.source()
     }
 
-    /// Reads from the source so far.
+    /// Number of reads from the source so far.
     pub(crate) fn reads(&self) -> u64 {
         self.window.reads
     }
@@ -180,7 +181,8 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// Makes one step towards the next record: bounded work, unlike [`Reader::read`], which goes on until there is one.
+    /// Makes one step towards the next record: bounded work, unlike [`Reader::read`], which continues until there is
+    /// one.
     pub(crate) fn stage(&mut self) -> Result<Stage, CaptureError> {
         if self.staged.is_some() {
             return Ok(Stage::Record);
@@ -208,14 +210,14 @@ impl<R: Read> Reader<R> {
         step
     }
 
-    /// What is staged.
+    /// The staged record.
     pub(crate) fn staged(&self) -> Option<Record<'_>> {
         let Staged { time_ns, orig_len, at, len } = self.staged.as_ref()?;
         let data = &self.window.view(*len)[at.clone()];
         Some(Record { time_ns: *time_ns, orig_len: *orig_len, data })
     }
 
-    /// Goes on from what is staged.
+    /// Moves on from the staged record.
     pub(crate) fn advance(&mut self) {
         self.given = false;
         if let Some(staged) = self.staged.take() {
@@ -223,7 +225,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Why a capture that is at its end held no frame that was wanted.
+    /// Reason that a finished capture held no wanted frame.
     fn nothing_fit(&mut self) -> Option<CaptureError> {
         let name = || self.name.clone();
         let why = match (self.described, self.only, self.foreign) {
@@ -231,7 +233,7 @@ impl<R: Read> Reader<R> {
             (false, Some(wanted), _) => Some(CaptureError::NoInterface { name: name(), wanted }),
             (false, None, Some(link)) => Some(CaptureError::LinkType { name: name(), link }),
         };
-        // It is said once.
+        // Reported once only.
         self.described = true;
         why
     }
@@ -338,7 +340,7 @@ impl<R: Read> Reader<R> {
         Ok(Stage::Skipped)
     }
 
-    /// A block longer than the window; nothing that matters is so long.
+    /// Starts to skip a block longer than the window; no block that matters is so long.
     fn begin_skip(&mut self, kind: u32, len: u32) -> Stage {
         match std::mem::replace(&mut self.format, Format::Over) {
             Format::Ng(section) if kind != ng::SHB => {
@@ -392,7 +394,7 @@ impl<R: Read> Reader<R> {
         Stage::Record
     }
 
-    /// The end: after the last record, or where no next one can be found.
+    /// Ends the capture: after the last record (`clean`), or where no next one can be found.
     fn end(&mut self, clean: bool) -> Stage {
         self.counts.bad += u64::from(!clean);
         self.format = Format::Over;
@@ -401,7 +403,7 @@ impl<R: Read> Reader<R> {
 }
 
 impl<R: Read + Seek> Reader<R> {
-    /// Begins anew. The counts go on.
+    /// Starts again from the beginning. The counters continue.
     pub fn rewind(&mut self) -> Result<(), CaptureError> {
         self.staged = None;
         self.given = false;

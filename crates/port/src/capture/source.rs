@@ -1,4 +1,4 @@
-//! A file that is read.
+//! Capture file open for reading.
 
 use super::CaptureError;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -7,18 +7,18 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// A capture file that is open to be read. Until it is dropped, [`super::Writer`] does not open it.
+/// A capture file that is open for reading. Until it is dropped, [`super::Writer`] does not open it.
 #[derive(Debug)]
 pub struct Source {
     file: File,
     pipe: bool,
-    /// Somebody has begun to write the pipe.
+    /// A writer has begun to write the pipe.
     begun: bool,
 }
 
 impl Source {
-    /// Opens a file that no [`super::Writer`] has open. A named pipe is waited for if `wait`; if not, reading it gives
-    /// [`CaptureError::is_later`] while it has nothing, also before somebody begins to write it.
+    /// Opens a file that no [`super::Writer`] has open. Waits for the writer of a named pipe if `wait`; otherwise
+    /// reading gives [`CaptureError::is_later`] while the pipe is empty, also before there is a writer.
     pub(crate) fn open(path: &Path, wait: bool) -> Result<Self, CaptureError> {
         let name = || path.display().to_string();
         let flags = if wait { 0 } else { libc::O_NONBLOCK };
@@ -64,7 +64,7 @@ impl AsFd for Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        // Closing does not do it while a child that was just forked has the file too.
+        // Closing does not release the lock while a child that was just forked has the file open too.
         let _ = self.file.unlock();
     }
 }

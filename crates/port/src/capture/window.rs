@@ -1,4 +1,4 @@
-//! A window of fixed size on a stream of bytes: what a parser looks at, never more.
+//! Window of fixed size on a stream of bytes: a parser sees only its content.
 
 use std::io::{ErrorKind, Read, Result, Seek};
 
@@ -12,7 +12,7 @@ pub(super) struct Window<R> {
     start: usize,
     end: usize,
     eof: bool,
-    /// Reads so far.
+    /// Number of reads so far.
     pub(super) reads: u64,
 }
 
@@ -25,7 +25,7 @@ impl<R: Read> Window<R> {
         &self.source
     }
 
-    /// Has at least `n` bytes (no more than [`WINDOW`]) in view; false if the stream ends before.
+    /// Brings at least `n` bytes (no more than [`WINDOW`]) into the window; false if the stream ends before.
     pub(super) fn need(&mut self, n: usize) -> Result<bool> {
         debug_assert!(n <= WINDOW);
         while self.available() < n {
@@ -55,23 +55,23 @@ impl<R: Read> Window<R> {
         Ok(())
     }
 
-    /// Bytes in view.
+    /// Number of bytes in the window.
     pub(super) fn available(&self) -> usize {
         self.end - self.start
     }
 
-    /// The first `n` bytes in view, which were needed before.
+    /// The first `n` bytes of the window; the caller has called [`Self::need`] for them.
     pub(super) fn view(&self, n: usize) -> &[u8] {
         &self.bytes[self.start..self.start + n]
     }
 
-    /// Goes on by `n` bytes, which were needed before.
+    /// Advances by `n` bytes; the caller has called [`Self::need`] for them.
     pub(super) fn pass(&mut self, n: usize) {
         debug_assert!(n <= self.available());
         self.start += n.min(self.available());
     }
 
-    /// Goes on by up to `n` bytes, in one read at most; gives by how many, 0 at the stream's end.
+    /// Advances by up to `n` bytes, with one read at most; returns the number of bytes, 0 at the stream's end.
     pub(super) fn skip(&mut self, n: u64) -> Result<u64> {
         if self.available() == 0 && !self.eof {
             self.fill()?;
@@ -81,7 +81,7 @@ impl<R: Read> Window<R> {
         Ok(some as u64)
     }
 
-    /// Whether the stream has ended and all of it was passed. True is final.
+    /// True if the stream has ended and all of it was passed. True is final.
     pub(super) fn is_over(&self) -> bool {
         self.eof && self.available() == 0
     }

@@ -5,7 +5,7 @@ use super::{CaptureError, LONGEST, Out, Record};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
-/// Writes a pcap file with time-stamps in nanoseconds. Buffered; what is left is written when it is dropped.
+/// Writes a pcap file with time-stamps in nanoseconds. Buffered; the rest is written when it is dropped.
 #[derive(Debug)]
 pub struct Writer {
     pub(crate) out: Out,
@@ -24,16 +24,16 @@ impl Writer {
         Ok(Self { out })
     }
 
-    /// Adds a record, cut to [`LONGEST`]. A time beyond the year 2106 is written as that. An error that
-    /// [`CaptureError::is_later`] means that a pipe has no room and the record was not taken; after any other this and
-    /// all further records are lost, and the file holds what was written before.
+    /// Appends a record, cut to [`LONGEST`]. A time beyond the year 2106 is clamped. An error that
+    /// [`CaptureError::is_later`] means that a pipe has no room and the record was not accepted; after any other error
+    /// this and all further records are lost, and the file keeps what was written before.
     pub fn write(&mut self, record: &Record<'_>) -> Result<(), CaptureError> {
         let kept = record.data.len().min(LONGEST);
         let orig_len = usize::try_from(record.orig_len).unwrap_or(usize::MAX).max(record.data.len());
         self.append(record.time_ns, orig_len, kept, |bytes| bytes.extend_from_slice(&record.data[..kept]))
     }
 
-    /// Adds a record whose `kept` bytes `fill` appends.
+    /// Appends a record, whose `kept` bytes `fill` writes.
     pub(crate) fn append(
         &mut self,
         time_ns: u64,
@@ -51,18 +51,18 @@ impl Writer {
         })
     }
 
-    /// Writes what waits. The errors are those of [`Writer::write`].
+    /// Writes all waiting bytes. The errors are those of [`Writer::write`].
     pub fn flush(&mut self) -> Result<(), CaptureError> {
         self.out.flush()
     }
 
-    /// Records that the file has, whole.
+    /// Number of records written completely.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.out.done.records
     }
 
-    /// Records that were taken and are lost, because writing failed.
+    /// Number of records that were accepted and are lost, because writing failed.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.out.done.lost

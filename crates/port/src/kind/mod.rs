@@ -1,5 +1,5 @@
-//! What a kind of port is: its row, what it is told, what it needs. Every kind knows this; the table of them, `kinds`,
-//! stands above all.
+//! A kind of port: its row in the table, the context of its `open`, and its demand for memory. Every kind uses this
+//! module; the table of kinds, `kinds`, is above all of them.
 
 mod number;
 mod spec;
@@ -17,47 +17,47 @@ use std::sync::Arc;
 /// One option of a kind.
 #[derive(Debug)]
 pub struct OptionRow {
-    /// Its key.
+    /// Key of the option.
     pub key: &'static str,
-    /// What its value is called in help.
+    /// Name of the value in help texts.
     pub value: &'static str,
-    /// What it does, and its default.
+    /// Effect of the option, and its default.
     pub about: &'static str,
 }
 
 /// One kind of port.
 pub struct Kind {
-    /// What stands before the colon.
+    /// Kind name: the part before the colon.
     pub name: &'static str,
-    /// What it is.
+    /// Description for help texts.
     pub about: &'static str,
-    /// How it is written.
+    /// Example of a port name.
     pub example: &'static str,
-    /// Whether something must follow the colon.
+    /// A name must follow the colon.
     pub needs_name: bool,
-    /// Whether `@N` chooses one queue.
+    /// `@N` chooses one queue.
     pub queue_suffix: bool,
-    /// Its options besides the common ones.
+    /// Options of the kind besides the common ones.
     pub options: &'static [OptionRow],
-    /// What it needs of the region; checks all options' values.
+    /// Computes the port's demand for memory; checks the values of all options.
     pub(crate) demand: fn(&Spec) -> Result<Demand, OpenError>,
-    /// Opens it.
+    /// Opens the port.
     pub(crate) open: fn(&Spec, &mut Context<'_>) -> Result<Parts, OpenError>,
 }
 
-/// What a port needs of the region.
+/// Memory that a port needs in the region.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
     /// Bytes for rings and interfaces.
     pub ring_bytes: usize,
-    /// Buffers.
+    /// Number of buffers.
     pub buffers: u32,
     /// Bytes of a buffer.
     pub buf_size: u32,
 }
 
 impl Demand {
-    /// For so many rings, each with a buffer a slot.
+    /// Demand of this number of rings, with one buffer per slot.
     #[must_use]
     pub fn rings(tx: u32, rx: u32, slots: u32, buf_size: u32) -> Self {
         let rings = tx + rx;
@@ -66,12 +66,12 @@ impl Demand {
     }
 }
 
-/// What a kind's `open` works with.
+/// Environment of a kind's `open`.
 pub(crate) struct Context<'a> {
     /// The region of the ports opened together.
     pub(crate) region: &'a Arc<Region>,
     /// All ports that are being opened.
     pub(crate) specs: &'a [Spec],
-    /// What one port leaves for another that is opened with it, by name.
+    /// State that one port leaves for another that is opened with it, by name.
     pub(crate) left: HashMap<String, Box<dyn Any>>,
 }

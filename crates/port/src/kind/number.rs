@@ -1,6 +1,6 @@
-//! Numbers as they are typed in a port's name.
+//! Parsing of numbers in a port's name.
 
-/// A whole number with an optional K, M or G, each of them `kilo` times the one before.
+/// Parses a whole number with an optional K, M or G, each of them `kilo` times the one before.
 pub(super) fn scaled(text: &str, kilo: u64) -> Option<u64> {
     let (digits, power) = match text.as_bytes().last()? {
         b'k' | b'K' => (&text[..text.len() - 1], 1),
@@ -14,8 +14,8 @@ pub(super) fn scaled(text: &str, kilo: u64) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(kilo.pow(power))
 }
 
-/// A decimal number without sign or exponent, in units of 10^-`digits`; None if it is none, has more digits than that
-/// behind the point, or is too large.
+/// Parses a decimal number without sign or exponent, in units of 10^-`digits`; None if it is malformed, has more
+/// decimal places than that, or is too large.
 pub(crate) fn decimal(text: &str, digits: usize) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let fits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());

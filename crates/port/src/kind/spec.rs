@@ -1,4 +1,4 @@
-//! A port's name as the grammar has understood it, and the values of its options.
+//! A parsed port name, and the values of its options.
 
 use super::Kind;
 use super::number::scaled;
@@ -7,18 +7,18 @@ use crate::path::shown;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A port's name, parsed: the kind is known, keys are the kind's; values are checked when it is opened.
+/// A parsed port name: the kind and the keys are known; values are checked when the port is opened.
 #[derive(Clone)]
 pub struct Spec {
     /// The row of its kind.
     pub kind: &'static Kind,
-    /// What follows the colon, without queue and options.
+    /// Name after the colon, without queue and options.
     pub name: String,
     /// The one queue asked for by `@N`.
     pub queue: Option<u16>,
     text: String,
     options: BTreeMap<&'static str, String>,
-    /// The MTU that is meant when none is named.
+    /// MTU to use when the options name none.
     unnamed_mtu: u16,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Spec {
 }
 
 impl Spec {
-    /// Made of the parts that the grammar finds in a name.
+    /// Spec from the parts that the grammar finds in a name.
     pub(crate) fn new(
         kind: &'static Kind,
         name: &str,
@@ -46,29 +46,30 @@ impl Spec {
         Self { kind, name: name.to_owned(), queue, text: text.to_owned(), options, unnamed_mtu: 1500 }
     }
 
-    /// Means this MTU when none is named, of kinds that have none of their own: a wish, that yields to the other end's.
+    /// Sets the MTU to use when the options name none, for kinds without an MTU of their own; the MTU of the other end
+    /// takes precedence.
     #[must_use]
     pub fn wanting_mtu(self, mtu: u16) -> Self {
         Self { unnamed_mtu: mtu, ..self }
     }
 
-    /// An option's value as it was typed.
+    /// Value of an option as typed.
     #[must_use]
     pub fn option(&self, key: &str) -> Option<&str> {
         self.options.get(key).map(String::as_str)
     }
 
-    /// A usage error about this port.
+    /// Usage error for this port.
     pub fn oops(&self, what: impl fmt::Display, mend: impl fmt::Display) -> OpenError {
         OpenError::usage(&self.text, what, mend)
     }
 
-    /// A number with an optional K, M or G (powers of 1024), inside a range.
+    /// Value of an option as a number with an optional K, M or G (powers of 1024), within a range.
     pub fn number(&self, key: &str, default: u64, least: u64, most: u64) -> Result<u64, OpenError> {
         self.scaled(key, 1024, least, most).map(|n| n.unwrap_or(default))
     }
 
-    /// A rate in bit/s with an optional K, M or G (powers of 1000).
+    /// Option `rate` in bit/s, with an optional K, M or G (powers of 1000).
     pub fn rate(&self) -> Result<Option<u64>, OpenError> {
         self.scaled("rate", 1000, 1_000, 10_000_000_000_000)
     }
@@ -98,7 +99,7 @@ impl Spec {
         self.number("mtu", self.unnamed_mtu.into(), 64, 65000).map(|n| usize::try_from(n).unwrap_or(1500))
     }
 
-    /// Bytes of a buffer: what was asked for, or the smallest that holds headroom, MTU and 22 bytes of Ethernet and tags.
+    /// Bytes of a buffer: the option's, or the smallest that holds headroom, MTU and 22 bytes of Ethernet and tags.
     pub fn buf_size(&self) -> Result<u32, OpenError> {
         let needed = (linerate_ring::HEADROOM + self.mtu()? + 22).next_power_of_two().min(65536);
         let n = self.number("buf", needed as u64, 512, 65536)?;

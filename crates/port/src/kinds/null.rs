@@ -1,4 +1,4 @@
-//! `null:` swallows what is sent and always has something to receive: it measures the harness itself.
+//! `null:` discards sent frames and always has frames to receive: it measures the cost of the program itself.
 
 use crate::counters::{RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};

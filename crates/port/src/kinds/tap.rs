@@ -1,12 +1,12 @@
-//! `tap:IF`: the far end of a TAP interface. What the kernel sends into the interface is received here, and what is sent
-//! here arrives from it.
+//! `tap:IF`: the far end of a TAP interface. Frames that the kernel sends into the interface are received here, and
+//! frames sent here arrive from the interface.
 //!
-//! The kernel's interface is one frame a read or write; each is counted as a system call. A virtio header of twelve
-//! bytes stands before every frame and becomes the slot's metadata, both ways. The kernel hands over finished frames
-//! unless `gso=on` tells it that open checksums and super-frames are welcome.
+//! The kernel's interface is one frame per read or write; each is counted as a system call. A virtio header of twelve
+//! bytes precedes every frame and becomes the slot's metadata, both ways. The kernel delivers finished frames unless
+//! `gso=on` allows open checksums and super-frames.
 //!
-//! A frame for which the interface's queue has no room (`txqueuelen`) is refused to whoever sends it, at once, and so it
-//! is not counted here as dropped; the interface counts it (`tx_dropped` of the raw counters).
+//! A frame for which the interface's queue has no room (`txqueuelen`) is refused to its sender at once, and so it is
+//! not counted here as dropped; the interface counts it (`tx_dropped` of the raw counters).
 
 use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};
@@ -41,9 +41,9 @@ pub(crate) const KIND: Kind = Kind {
     open,
 };
 
-/// Frames read in one sync at most, so that a busy interface cannot hold its reader.
+/// Most frames read in one sync, so that a busy interface cannot hold its reader.
 const BATCH: u32 = 256;
-/// When to try again to hand over a frame for which the kernel had no memory.
+/// Interval before another attempt to write a frame for which the kernel had no memory.
 const NO_MEMORY: Duration = Duration::from_millis(1);
 
 fn queues(spec: &Spec) -> Result<u32, OpenError> {
@@ -106,7 +106,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         path: format!("TAP with vnet headers, one frame a system call; {path}"),
         mtu,
         largest: mtu + 22,
-        // The interface's own address is the kernel's, at the other side.
+        // The interface's own address belongs to the kernel's side.
         mac: None,
         caps: Caps {
             checksum: true,
@@ -126,7 +126,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     Ok(Parts { info, tx, rx, device: Box::new(Tap { watch }) })
 }
 
-/// The queues, one descriptor each.
+/// Opens the queues, one descriptor each.
 fn attach(spec: &Spec, wanted: u32, there: Option<&LinkState>) -> Result<Vec<TapQueue>, OpenError> {
     if let Some(link) = there
         && link.kind != "tun"
@@ -145,7 +145,7 @@ fn attach(spec: &Spec, wanted: u32, there: Option<&LinkState>) -> Result<Vec<Tap
                 let mend = format!("give queues=1, or make it anew: ip tuntap add {} mode tap multi_queue", spec.name);
                 return Err(OpenError::new(spec, Cause::Usage, "the interface has one queue, or is no TAP", mend));
             }
-            // It was made with several queues; one of them will do.
+            // The interface was made with several queues; one of them will do.
             all(true).map_err(|e| match e.raw_os_error() {
                 Some(libc::EINVAL) => OpenError::new(
                     spec,
@@ -160,7 +160,7 @@ fn attach(spec: &Spec, wanted: u32, there: Option<&LinkState>) -> Result<Vec<Tap
     }
 }
 
-/// Sets MTU and state of the interface; says what was found or made.
+/// Sets MTU and state of the interface; returns a description of the interface found or made.
 fn finish(
     spec: &Spec,
     links: &mut Rtnetlink,
@@ -275,7 +275,7 @@ impl TxEngine for TapTx {
                     self.again = Some(Instant::now() + NO_MEMORY);
                     break;
                 }
-                // Switched off, or deleted.
+                // The interface was switched off, or deleted.
                 Some(libc::EIO | libc::EBADFD) => self.plan.drop_all(ring, count, DropReason::NoReceiver),
                 _ => self.plan.drop_first(ring, count, DropReason::Refused),
             }
@@ -297,7 +297,7 @@ impl Sleeper for TapTx {
 
 struct TapRx {
     queue: TapQueue,
-    /// Slots that the longest frame needs.
+    /// Slots for the longest frame.
     per_frame: u32,
     watch: Arc<Watch>,
 }

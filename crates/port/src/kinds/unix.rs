@@ -1,11 +1,12 @@
-//! `unix:LOCAL:REMOTE`: one Ethernet frame a UNIX datagram, as QEMU's dgram netdev speaks it. Frames are received at
-//! LOCAL and sent to REMOTE; no privileges.
+//! `unix:LOCAL:REMOTE`: one Ethernet frame per UNIX datagram, compatible with QEMU's dgram netdev. Frames are received
+//! at LOCAL and sent to REMOTE; no privileges.
 //!
 //! The socket is bound to LOCAL and connected to REMOTE, so the peer must send from the socket at which it receives (as
-//! QEMU does): a connected socket takes from its peer alone. In return the kernel tells when a full peer has room again,
-//! and between two ports of this kind lifts its limit of a few datagrams (`net.unix.max_dgram_qlen`).
+//! QEMU does): a connected socket accepts datagrams of its peer alone. In return the kernel reports when a full peer
+//! has room again, and between two ports of this kind lifts its limit of a few datagrams (`net.unix.max_dgram_qlen`).
 //!
-//! REMOTE may come later, go, and come again; while it is away the link is down and what is sent counts as not received.
+//! REMOTE may come later, go, and come again; while it is away the link is down and sent frames are counted as not
+//! received.
 
 use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};
@@ -42,9 +43,9 @@ pub(crate) const KIND: Kind = Kind {
     open,
 };
 
-/// How often an idle port looks whether its peer is still there.
+/// Interval at which an idle port checks that its peer is still there.
 const LOOK: Duration = Duration::from_millis(100);
-/// When to try again to send when the kernel had no memory.
+/// Interval before another attempt to send when the kernel had no memory.
 const NO_MEMORY: Duration = Duration::from_millis(1);
 
 fn paths(spec: &Spec) -> Result<[PathBuf; 2], OpenError> {
@@ -135,15 +136,15 @@ fn trouble(spec: &Spec, error: &io::Error) -> OpenError {
     }
 }
 
-/// The socket, and whether its peer is there: shared by both queues.
+/// The socket and the state of its peer, shared by both queues.
 struct End {
     socket: OwnedFd,
     local: PathBuf,
-    /// Device and inode of LOCAL: it is removed only if it is still ours.
+    /// Device and inode of LOCAL: the file is removed only if it is still this socket's.
     file: Option<(u64, u64)>,
     remote: PathBuf,
     up: AtomicBool,
-    /// When the peer was last looked for.
+    /// Time of the last attempt to reach the peer.
     looked: Mutex<Instant>,
 }
 
@@ -161,7 +162,7 @@ impl End {
         if self.up.load(Relaxed) { Link::Up } else { Link::Down }
     }
 
-    /// Connects to whoever is at REMOTE now; leaves the peer if nobody is.
+    /// Connects to the socket at REMOTE now; disconnects if there is none.
     fn look(&self, now: Instant) -> bool {
         let up = unix::connect(self.socket.as_fd(), &self.remote).is_ok();
         if !up && self.up.load(Relaxed) {
@@ -172,12 +173,12 @@ impl End {
         up
     }
 
-    /// When an idle port should look again.
+    /// Time at which an idle port should check its peer again.
     fn due(&self) -> Instant {
         *self.looked.lock().unwrap_or_else(PoisonError::into_inner) + LOOK
     }
 
-    /// Looks, if it is time; gives the system calls made.
+    /// Checks the peer, if it is time; returns the number of system calls.
     fn look_if_due(&self) -> u64 {
         let now = Instant::now();
         if now < self.due() {
@@ -191,7 +192,7 @@ impl End {
 impl Drop for End {
     fn drop(&mut self) {
         if self.file.is_some() && identity(&self.local) == self.file {
-            // Whoever removed it meanwhile did what was wanted.
+            // The file may be removed already; that is no error.
             let _ = std::fs::remove_file(&self.local);
         }
     }
@@ -201,7 +202,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
-/// Removes the socket of a dead process.
+/// Removes the socket file of a dead process.
 fn make_way(spec: &Spec, local: &Path) -> Result<(), OpenError> {
     let Ok(file) = std::fs::symlink_metadata(local) else { return Ok(()) };
     if !file.file_type().is_socket() {
@@ -244,7 +245,7 @@ impl TxEngine for UnixTx {
         if ring.pending() == 0 {
             count.syscalls += self.end.look_if_due();
         }
-        // One new peer a sync: another one that is gone at once is met by the next sync.
+        // At most one new peer per sync: another one that is gone at once is handled in the next sync.
         let mut looked = false;
         loop {
             let frames = self.plan.make(ring, count, MOST);
@@ -270,7 +271,7 @@ impl TxEngine for UnixTx {
                         self.plan.drop_first(ring, count, DropReason::TooLong);
                         continue;
                     }
-                    // The peer is gone, or has chosen another.
+                    // The peer is gone, or is connected to another socket.
                     _ => {}
                 }
             }
@@ -303,14 +304,14 @@ impl Sleeper for UnixTx {
 struct UnixRx {
     end: Arc<End>,
     messages: Messages,
-    /// Slots that the longest frame needs.
+    /// Slots for the longest frame.
     per_frame: u32,
 }
 
 impl RxEngine for UnixRx {
     fn sync(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) {
         let before = count.slots;
-        // Frames of several slots come one by one, so that no slot stays empty between two.
+        // Frames of several slots are received one by one, so that no slot stays empty between two.
         let most = if self.per_frame == 1 { u32::try_from(MOST).unwrap_or(1) } else { 1 };
         while ring.room() >= self.per_frame {
             count.syscalls += 1;
@@ -324,7 +325,7 @@ impl RxEngine for UnixRx {
                 } else if len < ETHERNET {
                     count.dropped.add(DropReason::TooShort, 1);
                 }
-                // What is not to be delivered leaves a void slot.
+                // A frame that must not be delivered leaves a void slot.
                 slots += set(ring, slots, if truncated || len < ETHERNET { 0 } else { len });
             }
             ring.deliver(slots);
@@ -350,7 +351,7 @@ impl Sleeper for UnixRx {
     }
 }
 
-/// Sets the free slots from `from` on that a frame of `len` bytes fills; gives how many.
+/// Sets the free slots from `from` on that a frame of `len` bytes fills; returns their number.
 fn set(ring: &mut OwnRx<'_>, from: u32, len: usize) -> u32 {
     let usable = ring.usable();
     let (mut slot, mut left) = (from, len);

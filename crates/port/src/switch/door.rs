@@ -1,10 +1,10 @@
-//! The door of a switch that other processes attach to: a socket in the user's runtime directory, and the thread behind
-//! it, which sleeps unless somebody comes, goes or lies.
+//! The door of a switch for ports of other processes: a socket in the user's runtime directory, and its thread, which
+//! sleeps until a process connects, leaves or violates the protocol.
 //!
-//! Each who comes gets a region of its own, made here, and is then at the right end of a cable whose left end is the
-//! switch's: what it may write, and what that can do, is as for a cable. It is let in when it says that it is ready; nothing
-//! that it leaves unsaid makes anybody wait. Who goes, or writes what cannot be, is parted from; the switch then reads
-//! what had been published, and takes the port off.
+//! Each process gets a region of its own, made here, and is then at the right end of a cable whose left end is the
+//! switch's: its access to memory is that of a cable's end. It is admitted when it reports that it is ready; no missing
+//! message makes anybody wait. A process that goes, or violates the protocol, is disconnected; the switch then reads
+//! the frames that it had published, and removes the port.
 
 use super::hello::{Hello, Wrong};
 use super::member::Policy;
@@ -25,9 +25,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Rela
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// How long the place is waited for while another process looks at it.
+/// Time limit for the directory's lock, which another process may hold.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How long who comes is held up by a port of its name that is just going.
+/// Most waits, of 1 ms each, of a newcomer for an earlier port of its name to go.
 const GOING: u32 = 100;
 
 /// The door; when it is dropped, the switch is closed to other processes, and their links go down.
@@ -36,14 +36,14 @@ pub struct Door {
     path: PathBuf,
 }
 
-/// What came of those who knocked.
+/// Counters of connection attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DoorCounters {
     /// Ports let in.
     pub admitted: u64,
-    /// Those not let in: of another user or version, a name that is taken, no place, or no answer in time.
+    /// Attempts rejected: of another user or version, a name that is taken, no place, or no answer in time.
     pub refused: u64,
-    /// Ports parted from because they wrote what cannot be.
+    /// Ports disconnected because they violated the protocol.
     pub liars: u64,
 }
 
@@ -55,12 +55,12 @@ struct Counts {
 }
 
 struct Shared {
-    /// Ports let in that the switch has not seen yet.
+    /// Ports admitted that the switch has not taken over yet.
     arrived: Mutex<Vec<Plug>>,
-    /// Names of ports that others cannot take.
+    /// Names of ports that other processes cannot take.
     reserved: Mutex<Vec<String>>,
     any: AtomicBool,
-    /// Rung for the switch: somebody has arrived.
+    /// Rung for the switch: a port has arrived.
     arrivals: Bell,
     /// Rung for the thread: the switch is closing.
     closing: Bell,
@@ -75,11 +75,11 @@ impl Shared {
 }
 
 impl Door {
-    /// Opens the door of a switch by this name. `guests`: the only names of ports that others may take, each with what is
-    /// granted to it; if they may take any, all VLANs and no pause are granted.
+    /// Opens the door of a switch by this name. `guests`: the only names of ports that others may take, with the policy
+    /// granted to each; without a list, any name may be taken, with all VLANs and no pause granted.
     ///
     /// # Errors
-    /// When a name is none or is given twice, or another process of this user has a switch by it.
+    /// When a name is invalid or given twice, or another process of this user has a switch of this name.
     pub fn open(name: &str, guests: Option<Vec<(String, Policy)>>) -> Result<Self, OpenError> {
         let new = |cause, what: &dyn std::fmt::Display, mend: &str| {
             OpenError::new(format!("switch '{name}'"), cause, what, mend)
@@ -129,12 +129,12 @@ impl Door {
         Ok(Self { shared, path })
     }
 
-    /// Keeps a name for a port that is attached to the switch here: nobody else gets it.
+    /// Keeps a name for a port of this process: no other process can take it.
     pub fn reserve(&self, name: &str) {
         self.shared.reserved.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
     }
 
-    /// Attaches to the switch whoever has come since the last call; true if somebody did.
+    /// Attaches the ports that have arrived since the last call to the switch; true if there was one.
     pub fn admit(&self, switch: &mut Switch) -> bool {
         if !self.shared.any.load(Acquire) {
             return false;
@@ -145,7 +145,7 @@ impl Door {
         let any = !arrived.is_empty();
         for plug in arrived {
             let side = plug.life.clone();
-            // A name that an attached port has and that was not reserved, or no place: its link goes down.
+            // The name of an attached port that was not reserved, or no place: the newcomer's link goes down.
             match (switch.plug(plug), side) {
                 (Err(_), Some(side)) => {
                     self.shared.counts.refused.fetch_add(1, Relaxed);
@@ -159,13 +159,13 @@ impl Door {
         any
     }
 
-    /// About to sleep: false if somebody has come meanwhile.
+    /// Checks before a sleep: false if a port has arrived meanwhile.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         !self.shared.any.load(Acquire)
     }
 
-    /// What came of those who knocked.
+    /// Counters of connection attempts.
     #[must_use]
     pub fn counters(&self) -> DoorCounters {
         let Counts { admitted, refused, liars } = &self.shared.counts;
@@ -173,7 +173,7 @@ impl Door {
     }
 }
 
-/// Readable when somebody has come.
+/// Readable when a port has arrived.
 impl AsFd for Door {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.shared.arrivals.as_fd()
@@ -182,14 +182,14 @@ impl AsFd for Door {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        // Somebody may have removed it; then there is nothing to do.
+        // The file may be removed already; that is no error.
         let _ = std::fs::remove_file(&self.path);
         self.shared.closed.store(true, Release);
         self.shared.closing.ring();
     }
 }
 
-/// What a visitor was offered.
+/// Resources offered to a visitor.
 struct Offered {
     name: String,
     policy: Policy,
@@ -198,17 +198,17 @@ struct Offered {
     side: Arc<Side>,
 }
 
-/// Somebody who was let in.
+/// A process that was admitted.
 struct Resident {
     name: String,
-    /// None: parted from.
+    /// None: disconnected.
     peer: Option<Foreign>,
     side: Weak<Side>,
-    /// Rung when it lied, and when the switch has taken it off.
+    /// Rung when the process violated the protocol, and when the switch has removed the port.
     bell: Bell,
 }
 
-/// The thread behind the door.
+/// The thread of the door.
 struct Porter {
     shared: Arc<Shared>,
     listener: OwnedFd,
@@ -252,7 +252,7 @@ impl Porter {
         self.shared.counts.refused.fetch_add(n, Relaxed);
     }
 
-    /// Parts from those who went or lied; forgets those whom the switch has taken off.
+    /// Disconnects processes that went or violated the protocol; drops those whose port the switch has removed.
     fn look_after(&mut self, ready: &[bool]) {
         for (resident, ready) in self.residents.iter_mut().zip(ready.chunks(2)) {
             if ready[1] {
@@ -263,7 +263,7 @@ impl Porter {
                 continue;
             };
             let lied = side.accused();
-            // It never says anything after the handshake: whatever comes is its end, or nonsense.
+            // A resident sends nothing after the handshake: input is its end of file, or a violation.
             if resident.peer.is_some() && (ready[0] || lied || side.link() == Link::Down) {
                 self.shared.counts.liars.fetch_add(lied.into(), Relaxed);
                 resident.peer = None;
@@ -273,18 +273,18 @@ impl Porter {
         self.residents.retain(|resident| resident.side.strong_count() > 0);
     }
 
-    /// Somebody connects.
+    /// Accepts a connection.
     fn let_in(&mut self) {
         match socket::accept(&self.listener) {
             Ok(visitor) if check_user(&visitor).is_ok() => self.visitors.come(visitor),
             Ok(_) => self.refused(1),
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionAborted) => {}
-            // No descriptors or memory: the one that knocks has to wait, without keeping this thread busy.
+            // No descriptors or memory: the connecting process has to wait, without keeping this thread busy.
             Err(_) => std::thread::sleep(Duration::from_millis(50)),
         }
     }
 
-    /// A visitor has spoken, or is gone.
+    /// Handles a visitor that has sent a message, or is gone.
     fn answer(&mut self, mut visitor: Visitor<Offered>) {
         let stays = match visitor.hear() {
             Err(_) => false,
@@ -295,7 +295,7 @@ impl Porter {
                     true
                 }
                 Err(refusal) => {
-                    // It may be gone already, and then needs no answer.
+                    // The visitor may be gone already, and then needs no answer.
                     let _ = socket::send(&visitor.socket, &refusal.write(), &[]);
                     false
                 }
@@ -309,7 +309,7 @@ impl Porter {
         }
     }
 
-    /// Whether a name is taken. One whose owner is gone is free as soon as the switch has taken its port off.
+    /// True if a name is taken. The name of a departed owner is free as soon as the switch has removed its port.
     fn is_taken(&self, name: &str) -> bool {
         let reserved = self.shared.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         if reserved.iter().any(|reserved| reserved == name) {
@@ -354,13 +354,13 @@ impl Porter {
         Ok(Offered { name: hello.port, policy, shape, memory, side: Arc::new(side) })
     }
 
-    /// All is said: it becomes a port.
+    /// Completes the handshake: the visitor becomes a port.
     fn pair(&mut self, peer: Foreign, offered: Offered) {
         let Offered { name, policy, shape, memory, side } = offered;
-        // It may have written to the region since the offer.
+        // The visitor may have written to the region since the offer.
         memory.renew();
         let free = !self.is_taken(&name) && self.residents.len() < MOST_PORTS;
-        // The rings lie ready before it gets its bells: from then on it may send.
+        // The rings are ready before the visitor gets its bells: from then on it may send.
         let ends = free.then(|| memory.ends(end(&name).left).ok()).flatten();
         let ready = ends.and_then(|ends| Some(ends.ready(&side, None, &send_bells(&peer, &side).ok()?)));
         let Some(Ready { mut tx, rx, .. }) = ready else { return self.refused(1) };
@@ -377,7 +377,7 @@ impl Porter {
     }
 }
 
-/// The switch's end of what leads to a port.
+/// The switch's end of the cable to a port.
 fn end(port: &str) -> End {
     End { cable: format!("switch#{port}"), left: true }
 }

@@ -1,8 +1,8 @@
 //! Forwarding: from one port's slots into other ports' rings.
 //!
-//! Frames that follow each other on one way are carried as a run: one decision, one reservation, one publication, and
-//! where both rings are in one region of this process, buffers are exchanged, not copied. All else (chains, metadata,
-//! several destinations, tags that change) goes frame by frame through a buffer.
+//! Successive frames with the same destination are carried as a run: one decision, one reservation, one publication,
+//! and where both rings are in one region of this process, buffers are exchanged, not copied. All others (chains,
+//! metadata, several destinations, changes of tags) go frame by frame through a buffer.
 
 use super::Switch;
 use super::inlet::{Inlet, Part};
@@ -21,7 +21,7 @@ const LONGEST: usize = 65_536 + 64;
 /// Every bit of the first 16 bytes' second word but the two bytes behind the Ethertype.
 const UNTAGGED: u64 = !0xffff;
 
-/// What a frame's first 16 bytes say.
+/// Addresses, Ethertype and tag from a frame's first 16 bytes.
 #[derive(Clone, Copy)]
 struct Head {
     dst: u64,
@@ -30,7 +30,7 @@ struct Head {
 }
 
 impl Head {
-    /// Of the first 16 bytes as two numbers.
+    /// Parses the first 16 bytes, given as two numbers.
     #[inline]
     fn new(first: u64, second: u64) -> Self {
         let [.., t0, t1, c0, c1] = second.to_be_bytes();
@@ -44,48 +44,48 @@ impl Head {
     }
 }
 
-/// Two numbers as the 16 bytes that they were read from.
+/// Bytes of the two numbers.
 #[inline]
 fn sixteen(first: u64, second: u64) -> [u8; 16] {
     (u128::from(first) << 64 | u128::from(second)).to_be_bytes()
 }
 
-/// Whether an address is of a group.
+/// True if an address is a group address.
 #[inline]
 fn is_group(mac: u64) -> bool {
     mac >> 40 & 1 == 1
 }
 
-/// A way that a run of frames can take as they are.
+/// Destination of a run of frames that can be carried unchanged.
 struct Destination {
     to: PortId,
     class: usize,
     flooded: bool,
-    /// Its source's address is held at another port.
+    /// The source's address is held at another port.
     held: bool,
 }
 
-/// What came of a batch.
+/// Result of forwarding a batch.
 pub(super) struct Passed {
-    /// Slots done with.
+    /// Slots consumed.
     pub(super) slots: u32,
-    /// Frames that went on, or were dropped at their destination, and their bytes.
+    /// Frames forwarded, including those dropped at their destination, and their bytes.
     pub(super) frames: u64,
     pub(super) bytes: u64,
-    /// Frames that did not go on.
+    /// Frames refused.
     pub(super) refused: Drops,
 }
 
-/// What came of one frame.
+/// Result of forwarding one frame.
 enum Came {
-    /// It is done with, with so many slots.
+    /// The frame is finished; it had this number of slots.
     Done(u32),
-    /// It has to wait: for room, or for its other slots.
+    /// The frame has to wait: for room, or for its other slots.
     Wait,
 }
 
 impl Switch {
-    /// Forwards what an inlet has, until something has to wait.
+    /// Forwards the frames of an inlet, until one has to wait.
     pub(super) fn pass<I: Inlet>(&mut self, from: PortId, state: &mut SourceState, inlet: &mut I) -> Passed {
         let n = inlet.len();
         let before = *self.count_mut(from);
@@ -128,7 +128,7 @@ impl Switch {
         Passed { slots: i, frames, bytes, refused: count.refused.since(&before.refused) }
     }
 
-    /// Where a frame goes, if that is one port that gets it as it came, and nobody watches.
+    /// Destination of a frame, if that is one port that gets it unchanged, and no monitor watches.
     #[inline]
     fn way(&mut self, from: PortId, head: Head) -> Option<Destination> {
         let source = self.members[usize::from(from)].as_ref()?;
@@ -147,13 +147,13 @@ impl Switch {
         simple.then(|| Destination { to, class: head.class(), flooded: known.is_none(), held })
     }
 
-    /// Learns where a frame's source is, if it has one; false if that is held at another port.
+    /// Learns the port of a frame's source address, if it has one; false if that is held at another port.
     #[inline]
     fn learn(&mut self, from: PortId, mac: u64, vid: u16) -> bool {
         is_group(mac) || mac == 0 || self.table.learn(Key::new(mac, vid), from)
     }
 
-    /// The one port besides `from` that is in a VLAN, if there is one and no more.
+    /// The only port besides `from` in a VLAN, if there is exactly one.
     fn only_other(&self, from: PortId, vid: u16, tag: Option<u16>) -> Option<PortId> {
         let mut found = None;
         for (port, member) in self.others(from) {
@@ -164,14 +164,14 @@ impl Switch {
         found
     }
 
-    /// All ports that take part in forwarding, but one.
+    /// All ports that take part in forwarding, except one.
     fn others(&self, from: PortId) -> impl Iterator<Item = (PortId, &Member)> {
         let members = self.live.iter().filter_map(|port| Some((*port, self.members[usize::from(*port)].as_ref()?)));
         members.filter(move |(port, member)| *port != from && !member.monitor)
     }
 
-    /// Carries frames from the `i`th on that begin as this one does; gives how many slots are done with. 0 of them, and
-    /// nothing said to wait: this frame cannot go this way.
+    /// Carries frames from the `i`th on that have the same head; returns the number of slots consumed. If it is 0 and
+    /// nothing has to wait, this frame cannot be part of a run.
     fn run<I: Inlet>(
         &mut self,
         from: PortId,
@@ -205,7 +205,7 @@ impl Switch {
             (slots, put, sent_bytes) = (slots + done, put + done, sent_bytes + bytes);
         }
         let (mut frames, mut bytes) = (u64::from(put), sent_bytes);
-        // The rest of the run finds no room.
+        // The rest of the run has no room.
         while put == batch.len() && !pauses && slots < n {
             match inlet.part(i + slots) {
                 Part::Frame(frame, slot) => {
@@ -241,7 +241,7 @@ impl Switch {
         slots
     }
 
-    /// Carries one frame of one or more slots, whatever it is.
+    /// Carries one frame of one or more slots, of any kind.
     #[cold]
     fn single<I: Inlet>(&mut self, from: PortId, state: &mut SourceState, inlet: &mut I, i: u32) -> Came {
         let n = inlet.len() - i;
@@ -252,7 +252,7 @@ impl Switch {
         let mut came = None;
         while came.is_none() {
             if slots == n || slots == MOST_PARTS {
-                // Unfinished: it waits for the rest, if there can be more.
+                // Unfinished: the frame waits for its rest, if more slots are possible.
                 let hopeless = slots == MOST_PARTS || slots >= inlet.most();
                 if hopeless {
                     self.refuse(from, DropReason::TooManyFragments);
@@ -270,7 +270,7 @@ impl Switch {
                     }
                 }
                 Part::Void => break,
-                // The slot was counted, and stands for its frame.
+                // The ring has counted the slot, which counts as its frame.
                 Part::Bad => came = Some(Came::Done(slots)),
             }
         }
@@ -286,7 +286,7 @@ impl Switch {
         self.count_mut(from).refused.add(reason, 1);
     }
 
-    /// Carries one gathered frame; false: it has to wait for room.
+    /// Carries one gathered frame; false if it has to wait for room.
     fn carry(&mut self, from: PortId, state: &mut SourceState, whole: &mut Whole) -> bool {
         if whole.too_long {
             self.refuse(from, DropReason::TooLong);
@@ -334,7 +334,7 @@ impl Switch {
         done
     }
 
-    /// Who gets a frame, and how.
+    /// Collects the receivers of a frame, and the form in which each gets it.
     fn collect(&self, from: PortId, known: Option<PortId>, vid: u16, tag: Option<u16>, targets: &mut Vec<Target>) {
         targets.clear();
         let leave = |member: &Member| member.policy.vlans.leave(vid, tag);
@@ -358,8 +358,8 @@ impl Switch {
         }
     }
 
-    /// Whether a frame has to wait for its destination. One for several destinations never waits: one of them must not
-    /// hold up the others.
+    /// True if a frame has to wait for its destination. A frame with several destinations never waits: one of them must
+    /// not hold up the others.
     fn must_wait(&mut self, targets: &[Target], len: usize, class: usize, state: &mut SourceState) -> bool {
         let mut real = targets.iter().filter(|target| !target.watches);
         let (Some(one), None) = (real.next(), real.next()) else { return false };
@@ -370,7 +370,7 @@ impl Switch {
         }
         let queue = member.queue_of(class);
         let Some(outlet) = member.outlets.get_mut(queue) else { return false };
-        // A tag may be put in.
+        // A tag may be inserted.
         let needed = u32::try_from((len + 4).div_ceil(outlet.tx.ring.usable())).unwrap_or(u32::MAX);
         let never = needed > MOST_PARTS.min(outlet.tx.ring.slots() - 1);
         if never || outlet.room(needed, false) >= needed || !outlet.wait(now) {
@@ -381,7 +381,7 @@ impl Switch {
         true
     }
 
-    /// Puts a copy into a port's ring, or counts why not.
+    /// Puts a copy into a port's ring, or counts the reason that it cannot.
     fn put(&mut self, target: &Target, whole: &Whole, head: Head) {
         let Some(member) = self.members[usize::from(target.to)].as_mut() else { return };
         let class = head.class();
@@ -397,7 +397,8 @@ impl Switch {
 }
 
 impl Member {
-    /// Puts a copy of a frame into a ring, as it has to leave; gives its bytes. `changed`: where to change it.
+    /// Puts a copy of a frame into a ring, in its outgoing form; returns its bytes. `changed`: buffer for a changed
+    /// frame.
     fn put(
         &mut self,
         class: usize,
@@ -408,7 +409,7 @@ impl Member {
     ) -> Result<usize, DropReason> {
         let mut meta = whole.meta;
         let is_super = meta.is_some_and(|meta| meta.gso_type != 0);
-        // Between programs, what is open stays open, and said in the metadata.
+        // Between programs, open checksums stay open, with the request in the metadata.
         let resident = self.life.is_some();
         if is_super && !resident && !self.caps.gso {
             return Err(DropReason::Unfinished);
@@ -419,7 +420,7 @@ impl Member {
         } else {
             retag(changed, &whole.bytes, &mut meta, leave, tagged);
             if let Some(meta) = meta.filter(|_| open) {
-                // What lies outside of the frame is left alone.
+                // A checksum outside of the frame is left alone.
                 let _ = complete_checksum(changed, &[], &meta);
             }
             &*changed
@@ -452,10 +453,10 @@ impl Member {
     }
 }
 
-/// Who gets a copy.
+/// Receiver of a copy.
 pub(super) struct Target {
     to: PortId,
     leave: Leave,
-    /// It is a monitor.
+    /// The receiver is a monitor.
     watches: bool,
 }

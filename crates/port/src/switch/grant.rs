@@ -1,12 +1,11 @@
-//! Grants: a port's VLANs and its pause are granted by whoever runs the switch, by the port's
-//! name. A program that says nothing gets all that is granted, one that asks for a part gets that part, and one that asks
-//! for more is refused.
+//! Grants: the operator of the switch grants VLANs and a pause by port name. A program that asks for nothing gets the
+//! whole grant, one that asks for a part gets that part, and one that asks for more is refused.
 
 use super::member::Policy;
 use super::vlan::Vlans;
 use crate::cable::Refusal;
 
-/// A program's wishes; None: all that is granted.
+/// A program's wishes; None: the whole grant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wish {
     pub(super) vlans: Option<Vlans>,
@@ -14,7 +13,7 @@ pub(super) struct Wish {
 }
 
 impl Wish {
-    /// The part of a grant that is asked for.
+    /// The requested part of a grant.
     pub(super) fn granted(self, grant: &Policy) -> Result<Policy, Refusal> {
         let vlans = self.vlans.unwrap_or_else(|| grant.vlans.clone());
         let pause = self.pause.unwrap_or(grant.pause);
@@ -27,17 +26,17 @@ impl Wish {
         Ok(Policy { vlans, pause })
     }
 
-    /// The policy where one program opens the switch and its ports together, and so grants all to itself.
+    /// Policy of a port whose program opens the switch too, and so grants itself all wishes.
     pub(super) fn of_itself(self) -> Policy {
         Policy { vlans: self.vlans.unwrap_or_default(), pause: self.pause.unwrap_or(0) }
     }
 }
 
 impl Policy {
-    /// Splits `NAME[:vlan=LIST][:pause=MASK]`, as whoever runs a switch names a port of it.
+    /// Splits `NAME[:vlan=LIST][:pause=MASK]`, the notation of the switch's operator for a port.
     ///
     /// # Errors
-    /// A line that says which part cannot be read, and what to write.
+    /// One line that names the malformed part and its correct form.
     pub fn behind(text: &str) -> Result<(&str, Self), String> {
         let (mut name, mut wish) = (text, Wish::default());
         while let Some((rest, part)) = name.rsplit_once(':') {

@@ -1,10 +1,11 @@
-//! What a program says first to a switch in another process: which port it wants to be.
+//! First message of a program to a switch in another process: the port that it wants to be.
 //!
 //! ```text
 //!   magic  version  queues  slots  mtu  buf_size  pause     (little-endian u64 each)
 //!   PORT "," VLANS                                          (text)
 //! ```
-//! A pause of 256 and VLANS of no letter ask for what is granted to that name. The answer is a cable's offer, the switch being its left end; so is all that follows.
+//! A pause of 256 and empty VLANS ask for the grant of that name. The answer is a cable's offer, with the switch as
+//! left end; the rest of the handshake is a cable's too.
 
 use super::Vlans;
 use super::grant::Wish;
@@ -13,10 +14,10 @@ use crate::cable::{Shape, Words, bytes};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"lr-vale\0");
 const VERSION: u64 = 3;
-/// A pause that is what is granted.
+/// Value of pause that asks for the grant.
 const AS_GRANTED: u64 = 256;
 
-/// See the module's text.
+/// First message of a program; see the module's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) shape: Shape,
@@ -25,12 +26,12 @@ pub(super) struct Hello {
     pub(super) vlans: String,
 }
 
-/// What is wrong with a hello.
+/// Fault of a hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wrong {
-    /// It is of another version, or nonsense.
+    /// Malformed, or of another version.
     Nonsense,
-    /// It wants more memory than a port may have.
+    /// More memory than a port may have.
     Memory,
 }
 
@@ -44,7 +45,7 @@ impl Hello {
         message
     }
 
-    /// Reads one; every word of it is checked.
+    /// Parses a hello; every word of it is checked.
     pub(super) fn read(message: &[u8]) -> Result<(Self, Wish), Wrong> {
         let (hello, wish) = Self::parse(message).ok_or(Wrong::Nonsense)?;
         if fits(&hello.shape) { Ok((hello, wish)) } else { Err(Wrong::Memory) }

@@ -1,36 +1,36 @@
-//! Where frames come from: received slots of a port's queue, or a sender's own committed slots.
+//! Sources of frames: received slots of a port's queue, or a sender's own committed slots.
 
 use linerate_ring::{Alike, BadSlot, Frame, Meta, OwnTx, RxBatch, TxBatch};
 
-/// One slot.
+/// Content of one slot.
 pub(super) enum Part<'a> {
-    /// A frame or its part, with the slot's flags.
+    /// A frame or a part of one, with the slot's flags.
     Frame(Frame<'a>, u16),
     /// No frame.
     Void,
-    /// Nonsense, which the ring has counted now.
+    /// An invalid slot, which the ring has counted.
     Bad,
 }
 
-/// Slots to be forwarded; nothing in them is trusted.
+/// Slots to be forwarded; their content is not trusted.
 pub(super) trait Inlet {
-    /// Slots there are.
+    /// Number of slots.
     fn len(&self) -> u32;
 
-    /// Slots there can be at a time.
+    /// Most slots at a time.
     fn most(&self) -> u32;
 
-    /// The `i`th, looked at now; another look may see something else.
+    /// The `i`th slot as it is now; another call may see something else.
     fn part(&mut self, i: u32) -> Part<'_>;
 
-    /// Its metadata.
+    /// Metadata of the `i`th slot.
     fn meta(&mut self, i: u32) -> Option<Meta>;
 
-    /// Moves frames that are alike; see [`RxBatch::move_run`].
+    /// Moves a run of similar frames; see [`RxBatch::move_run`].
     fn move_run(&mut self, i: u32, to: &mut TxBatch<'_>, at: u32, alike: &Alike) -> (u32, u64);
 }
 
-/// Received slots, and how many the ring can hold.
+/// Received slots, and the number of slots that the ring can hold.
 pub(super) struct Received<'a> {
     pub(super) batch: RxBatch<'a>,
     pub(super) most: u32,
@@ -65,7 +65,7 @@ impl Inlet for Received<'_> {
     }
 }
 
-/// A transmit ring's committed slots, taken where they lie.
+/// Committed slots of a transmit ring, forwarded in place.
 pub(super) struct Committed<'a, 'r>(pub(super) &'a mut OwnTx<'r>);
 
 impl Inlet for Committed<'_, '_> {

@@ -1,27 +1,27 @@
-//! Where every frame went, port by port and in all.
+//! Accounting of every frame, per port and in total.
 //!
-//! A frame that comes in is refused (with a reason) or becomes one copy a destination; a copy gets into its port's ring
-//! or is dropped (with a reason); what is in a ring is carried on, or lost with its receiver. Both sides of each step are
-//! counted by different hands, so that what is unexplained is a finding and not a definition.
+//! A received frame is refused (with a reason) or becomes one copy per destination; a copy gets into its port's ring or
+//! is dropped (with a reason); a copy in a ring is carried on, or lost with its receiver. Both sides of each step are
+//! counted independently, so that unexplained frames are a finding and not a definition.
 
 use super::member::{Fate, Member, PortCounters};
 use crate::counters::{DropReason, Drops};
 
-/// How many ports that have gone are remembered by name.
+/// Number of departed ports that are remembered by name.
 const REMEMBERED: usize = 256;
 
-/// One port.
+/// Report on one port.
 #[derive(Clone, Debug)]
 pub struct PortReport {
     /// Its name at the switch.
     pub name: String,
-    /// How it is reached.
+    /// Path to the port, in words.
     pub path: String,
-    /// It has gone.
+    /// The port has gone.
     pub gone: bool,
-    /// What it did.
+    /// Counters of the port.
     pub count: PortCounters,
-    /// What became of what was put into its rings.
+    /// Fate of the copies put into its rings.
     pub fate: Fate,
 }
 
@@ -37,27 +37,27 @@ impl PortReport {
     }
 }
 
-/// All ports together.
+/// Totals of all ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
-    /// Frames that came in and went on.
+    /// Frames received and forwarded.
     pub received: u64,
-    /// Frames that came in and did not.
+    /// Frames received and refused.
     pub refused: Drops,
-    /// Copies that they were to become.
+    /// Copies to be made of the forwarded frames.
     pub copies: u64,
     /// Copies that got into a ring.
     pub sent: u64,
-    /// Copies that did not.
+    /// Copies that did not get into a ring.
     pub dropped: Drops,
     /// Copies in rings whose receiver went before it took them.
     pub lost: u64,
-    /// Copies that nothing above tells of, or tells of twice.
+    /// Copies that the counts above miss, or count twice.
     pub unexplained: u64,
 }
 
 impl Ledger {
-    /// Of these ports.
+    /// Totals of these ports.
     #[must_use]
     pub fn of(ports: &[PortReport]) -> Self {
         let mut sum = Self::default();
@@ -73,13 +73,13 @@ impl Ledger {
             sum.unexplained += by_class.abs_diff(count.sent + count.dropped.total());
         }
         sum.unexplained += sum.copies.abs_diff(sum.sent + sum.dropped.total());
-        // A frame that went on became one copy at least.
+        // A forwarded frame became one copy at least.
         sum.unexplained += sum.received.saturating_sub(sum.copies);
         sum
     }
 }
 
-/// Ports that have gone, by name; beyond so many, all others together.
+/// Departed ports by name; beyond a limit, all further ones together.
 #[derive(Default)]
 pub(super) struct Retired {
     ports: Vec<PortReport>,
@@ -89,7 +89,7 @@ pub(super) struct Retired {
 impl Retired {
     pub(super) fn add(&mut self, member: &Member) {
         let mut report = PortReport::of(member);
-        // What is in rings that nobody reads any more is lost.
+        // Copies in rings without a reader are lost.
         let known = report.fate.carried + report.fate.lost.total() - report.fate.lost.of(DropReason::PeerDied);
         let left = report.count.sent.saturating_sub(known).min(report.fate.in_ring);
         report.fate.carried += left;
@@ -111,7 +111,7 @@ impl Retired {
         self.ports.iter().cloned()
     }
 
-    /// Counts of a port that there is not.
+    /// Counters for a port that does not exist.
     pub(super) fn nobody(&mut self) -> &mut PortCounters {
         &mut self.nobody
     }
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::switch::ClassCounters;
 
-    /// Ten frames from one port to another, as all who count them should tell it.
+    /// Reports of ten frames from one port to another, as all parties should count them.
     fn ports() -> [PortReport; 2] {
         let port =
             |name: &str, count, fate| PortReport { name: name.into(), path: String::new(), gone: false, count, fate };
@@ -153,12 +153,12 @@ mod tests {
         };
         assert_eq!(unexplained(|_, _, fate| dropped(fate, 7)), 0);
         assert_eq!(unexplained(|_, _, fate| dropped(fate, 10)), 3);
-        // In the ring: slots, of which a frame may have several.
+        // In the ring: counted in slots, of which a frame may have several.
         assert_eq!(unexplained(|_, _, fate| (fate.carried, fate.in_ring) = (7, 5)), 0);
         assert_eq!(unexplained(|_, _, fate| (fate.carried, fate.in_ring) = (7, 2)), 1);
         assert_eq!(unexplained(|_, _, fate| (fate.carried, fate.in_ring) = (13, 9)), 3, "a surplus waits nowhere");
         assert_eq!(unexplained(|a, _, _| (a.received, a.copies) = (11, 10)), 1, "one frame became nothing");
-        // One port's surplus does not pay for another's lack.
+        // One port's surplus does not hide another's deficit.
         let [a, b] = ports();
         let (mut more, mut less) = (b.clone(), b);
         (more.fate.carried, less.fate.carried) = (12, 8);

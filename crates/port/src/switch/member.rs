@@ -1,4 +1,4 @@
-//! A port of the switch, seen from inside: where its frames come in, where they go out, what it may, what it did.
+//! A port as the switch sees it: its receive queues, its transmit queues, its policy, its counters.
 
 use super::table::PortId;
 use super::vlan::Vlans;
@@ -10,25 +10,25 @@ use crate::port::Port;
 use crate::queue::{RxQueue, TxQueue};
 use std::sync::Arc;
 
-/// What a port wants of the switch.
+/// Policy of a port at the switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// Its VLANs.
     pub vlans: Vlans,
-    /// A bit a class: frames of that class wait for room at this port, in their sender's ring; those of others are
-    /// dropped.
+    /// Classes that pause, one bit each: frames of such a class wait for room at this port, in their sender's ring;
+    /// those of others are dropped.
     pub pause: u8,
 }
 
 impl Policy {
-    /// Reads a mask of classes: 0 to 255, or 0x00 to 0xff.
+    /// Parses a mask of classes: 0 to 255, or 0x00 to 0xff.
     #[must_use]
     pub fn parse_pause(text: &str) -> Option<u8> {
         text.strip_prefix("0x").map_or_else(|| text.parse().ok(), |hex| u8::from_str_radix(hex, 16).ok())
     }
 }
 
-/// One class of a port.
+/// Counters of one class of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassCounters {
     /// Copies that reached the port's ring.
@@ -39,33 +39,33 @@ pub struct ClassCounters {
     pub waits: u64,
 }
 
-/// What a port did, seen from the switch: it receives what the port's user sends.
+/// Counters of a port, from the switch's side: it receives what the port's user sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
-    /// Frames that came from the port and went on.
+    /// Frames from the port that were forwarded.
     pub received: u64,
-    /// Their bytes.
+    /// Bytes of these frames.
     pub received_bytes: u64,
-    /// Those of them that went to all ports of their VLAN.
+    /// Frames among them that were flooded to all ports of their VLAN.
     pub flooded: u64,
-    /// Frames with the address of a station at another port, which is held there.
+    /// Frames whose source address is held at another port.
     pub held: u64,
-    /// Copies that they were to become: one a destination, and one a monitor.
+    /// Copies to be made of them: one per destination, and one per monitor.
     pub copies: u64,
-    /// Frames that came from the port and did not go on.
+    /// Frames from the port that were refused.
     pub refused: Drops,
     /// Copies put into the port's ring.
     pub sent: u64,
-    /// Their bytes.
+    /// Bytes of these copies.
     pub sent_bytes: u64,
     /// Copies meant for the port that did not get into its ring.
     pub dropped: Drops,
-    /// The same by class.
+    /// Counters by class.
     pub classes: [ClassCounters; CLASSES],
 }
 
 impl PortCounters {
-    /// Both together.
+    /// Adds the counts of another port.
     pub(super) fn merge(&mut self, other: &Self) {
         self.received += other.received;
         self.received_bytes += other.received_bytes;
@@ -90,34 +90,34 @@ impl PortCounters {
     }
 }
 
-/// One queue in.
+/// One receive queue.
 pub(super) struct Source {
     pub(super) rx: RxQueue,
     pub(super) state: SourceState,
 }
 
-/// What a queue in remembers from batch to batch.
+/// State of a receive queue between batches.
 #[derive(Default)]
 pub(super) struct SourceState {
-    /// The rest of a chain that was refused is still to come.
+    /// The rest of a refused chain is still to come.
     pub(super) refusing: bool,
-    /// The port and queue for whose room its next frame waits.
+    /// The port and queue in which its next frame waits for room.
     pub(super) waits_for: Option<(PortId, usize)>,
 }
 
-/// One queue out: the output queue of one or more classes.
+/// One transmit queue: the output queue of one or more classes.
 pub(super) struct Outlet {
     pub(super) tx: TxQueue,
-    /// It was synced in this round.
+    /// The queue was synced in this round.
     pub(super) synced: bool,
-    /// Something was put since its last sync.
+    /// Frames were put since its last sync.
     pub(super) dirty: bool,
-    /// Since when a frame waits for room here, in ns; 0: none does.
+    /// Time in ns since which a frame waits for room here; 0 if none does.
     waits_since: u64,
 }
 
 impl Outlet {
-    /// Slots free for a class. Those that may be dropped leave a quarter to those that must not, where there are such.
+    /// Free slots for a class. Droppable classes leave a quarter to the pausing classes, if there are any.
     #[inline]
     pub(super) fn room(&mut self, wanted: u32, keep: bool) -> u32 {
         if !self.synced && self.tx.ring.free() < wanted + self.tx.ring.slots() / 4 {
@@ -128,8 +128,8 @@ impl Outlet {
         self.tx.ring.free().saturating_sub(kept)
     }
 
-    /// There is no room: whether to go on waiting. A receiver that takes nothing for too long has its pause count no more
-    /// until it has taken something.
+    /// Takes note of a lack of room; true if the frame shall go on waiting. If a receiver takes nothing for too long,
+    /// its pause has no effect until it has taken something.
     pub(super) fn wait(&mut self, now: u64) -> bool {
         if self.waits_since == 0 {
             self.waits_since = now.max(1);
@@ -137,13 +137,13 @@ impl Outlet {
         now.saturating_sub(self.waits_since) < PATIENCE
     }
 
-    /// Something found room.
+    /// Takes note that a frame found room.
     #[inline]
     pub(super) fn moved(&mut self) {
         (self.dirty, self.waits_since) = (true, 0);
     }
 
-    /// Sends what was put.
+    /// Sends the frames put into the ring.
     #[inline]
     pub(super) fn flush(&mut self) {
         if self.dirty || self.tx.ring.pending() > 0 {
@@ -153,10 +153,10 @@ impl Outlet {
     }
 }
 
-/// See the module's text.
+/// A port of the switch; see the module's text.
 pub(super) struct Member {
     pub(super) name: String,
-    /// How it is reached, in words.
+    /// Path to the port, in words.
     pub(super) path: String,
     pub(super) policy: Policy,
     pub(super) caps: Caps,
@@ -164,22 +164,22 @@ pub(super) struct Member {
     pub(super) largest: usize,
     pub(super) sources: Vec<Source>,
     pub(super) outlets: Vec<Outlet>,
-    /// Gets copies only, and sends nothing.
+    /// The port is a monitor: it gets copies only, and sends nothing.
     pub(super) monitor: bool,
-    /// Who gets a copy of what comes from this port, and of what goes to it.
+    /// Monitors that get a copy of frames from this port, and of frames to it.
     pub(super) copy_in: Vec<PortId>,
     pub(super) copy_out: Vec<PortId>,
     pub(super) count: PortCounters,
-    /// It goes when this link goes down.
+    /// Link whose loss removes the port.
     pub(super) life: Option<Arc<Side>>,
-    /// How many drops its user knows of.
+    /// Number of drops that have been reported to its user.
     pub(super) told: u64,
-    /// What has to live as long as its queues.
+    /// Port that has to live as long as its queues.
     pub(super) _keep: Option<Port>,
 }
 
 impl Member {
-    /// Which of its queues a class leaves through.
+    /// Index of the queue that a class uses.
     #[inline]
     pub(super) fn queue_of(&self, class: usize) -> usize {
         queue_of(class, self.outlets.len())
@@ -190,19 +190,19 @@ impl Member {
         self.policy.pause >> class & 1 == 1
     }
 
-    /// Whether frames of a class have to leave room to others.
+    /// True if frames of a class have to leave room for others.
     #[inline]
     pub(super) fn keeps_room(&self, class: usize) -> bool {
         self.policy.pause != 0 && !self.pauses(class)
     }
 
-    /// Whether its other end is gone and all that it had sent is read.
+    /// True if the other end is gone and all frames that it had sent are read.
     pub(super) fn is_gone(&self) -> bool {
         self.life.as_ref().is_some_and(|side| side.link() == Link::Down)
             && self.sources.iter().all(|source| source.rx.ring.available() == 0)
     }
 
-    /// Tells its user, at its first queue, what was dropped on the way to it.
+    /// Reports to its user, through its first queue, the drops on the way to it.
     #[inline]
     pub(super) fn tell_dropped(&mut self) {
         let dropped = self.count.dropped.total();
@@ -214,14 +214,14 @@ impl Member {
         }
     }
 
-    /// What it did, the rings' own refusals included.
+    /// Counters of the port, including the rings' own refusals.
     pub(super) fn counters(&self) -> PortCounters {
         let mut count = self.count;
         self.sources.iter().for_each(|source| count.refused.merge(&source.rx.counters().dropped));
         count
     }
 
-    /// What became of the copies that were put into its rings.
+    /// Fate of the copies that were put into its rings.
     pub(super) fn fate(&self) -> Fate {
         let mut fate = Fate::default();
         for Outlet { tx, .. } in &self.outlets {
@@ -234,20 +234,20 @@ impl Member {
     }
 }
 
-/// What became of the copies that were put into a port's rings, as its engine counts.
+/// Fate of the copies that were put into a port's rings, from the counts of its engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fate {
-    /// Frames that the engine handed on.
+    /// Frames that the engine sent on.
     pub carried: u64,
-    /// Frames that it could not hand on, or whose receiver went before it took them (`peer_died`, counted as carried
-    /// before).
+    /// Frames that the engine could not send on, or whose receiver went before it took them (`peer_died`, counted as
+    /// carried before).
     pub lost: Drops,
     /// Slots not yet given back.
     pub in_ring: u64,
 }
 
 impl Fate {
-    /// Of so many copies put: those not known to be carried, lost or in the rings, or known twice.
+    /// Number of `put` copies that are neither carried, lost nor in the rings, or are counted twice.
     pub(super) fn unexplained(&self, put: u64) -> u64 {
         let refused = self.lost.total() - self.lost.of(DropReason::PeerDied);
         let known = self.carried + refused;

@@ -1,16 +1,17 @@
-//! The switch: frames from each of its ports go where their destination was last seen (IEEE 802.1Q-2018 clause 8).
+//! The switch: forwards frames from each of its ports to the port of their destination address (IEEE 802.1Q-2018 clause
+//! 8).
 //!
-//! [`Switch`] is the machine: ports are attached to it, and whenever it is polled it moves frames from their receive rings
-//! into others' transmit rings, by exchanging buffers where it can and by copies elsewhere. It learns addresses in a table
-//! of fixed size (`table`), knows VLANs (`vlan`), and drops what finds no room, as VALE does, or lets its sender wait,
-//! class by class ([`Policy`]). `vale:SW:PORT` opened together in one call are ports of a switch of this process: then
-//! each sender forwards its own frames within its sync (`within`). Otherwise they are ports of a switch in another
-//! process, which lets them in at its [`Door`].
+//! [`Switch`] is the engine: ports are attached to it, and whenever it is polled it moves frames from their receive
+//! rings into others' transmit rings, by exchanging buffers where it can and by copies elsewhere. It learns addresses
+//! in a table of fixed size (`table`), knows VLANs (`vlan`), and drops frames without room, as VALE does, or lets their
+//! sender wait, class by class ([`Policy`]). `vale:SW:PORT` opened together in one call are ports of a switch of this
+//! process: then each sender forwards its own frames within its sync (`within`). Otherwise they are ports of a switch
+//! in another process, which admits them at its [`Door`].
 //!
 //! Each frame is accounted for: see [`Ledger`].
 //!
-//! What it refuses to do: it runs no spanning tree, keeps no clock, and never lends a buffer from one port to another:
-//! who gets one gives another for it at once.
+//! Out of scope: spanning tree and clocks. A buffer is never lent from one port to another: a port that gets one gives
+//! another for it at once.
 
 mod door;
 mod forward;
@@ -48,35 +49,35 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use table::{PortId, Table};
 
-/// Addresses that are remembered.
+/// Number of addresses in the learning table.
 const ADDRESSES: usize = 8192;
-/// Slots taken from one queue before it is the next one's turn.
+/// Slots taken from one queue before the next one's turn.
 const BURST: u32 = 512;
 
-/// The table's time, which goes on about once a second.
+/// Time of the learning table, in units of about a second.
 fn tick_of(now: u64) -> u32 {
     u32::try_from(now >> 30 & u64::from(u32::MAX)).unwrap_or(0)
 }
 
-/// So many seconds in the table's time, and no less.
+/// Seconds in units of the table's time, rounded up.
 fn ticks(seconds: u32) -> u32 {
     let whole = (u64::from(seconds) * 1_000_000_000).div_ceil(1 << 30);
-    // The tick in which an address was seen last may be all but over.
+    // The tick in which an address was last seen may be nearly over.
     u32::try_from(whole).map_or(u32::MAX, |ticks| if ticks == 0 { 0 } else { ticks + 1 })
 }
 
-/// What a monitor shows.
+/// Direction of the frames that a monitor shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// What the port sends into the switch.
+    /// Frames that the port sends into the switch.
     In,
-    /// What the switch sends to the port.
+    /// Frames that the switch sends to the port.
     Out,
     /// Both.
     Both,
 }
 
-/// A port shown to another one.
+/// Mirroring of a port to a monitor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mirror {
     of: String,
@@ -87,19 +88,19 @@ struct Mirror {
 /// A learning switch; see the module's text.
 pub struct Switch {
     members: Vec<Option<Member>>,
-    /// The ports there are, in order.
+    /// Attached ports, in order.
     live: Vec<PortId>,
     table: Table,
     mirrors: Vec<Mirror>,
     retired: Retired,
-    /// Nanoseconds, as told last.
+    /// Time of the last call, in ns.
     now: u64,
     whole: Whole,
     changed: Vec<u8>,
     targets: Vec<Target>,
 }
 
-/// What a port is attached with.
+/// Resources of a port to be attached.
 pub(crate) struct Plug {
     pub(crate) name: String,
     pub(crate) path: String,
@@ -137,10 +138,10 @@ impl Switch {
         }
     }
 
-    /// Attaches an open port, with all its queues, by a name of its own; as `vale-ctl -a` does.
+    /// Attaches an open port, with all its queues, under a name; as `vale-ctl -a` does.
     ///
     /// # Errors
-    /// When there is a port of that name, or no place for one more.
+    /// When there is a port of that name already, or no place for one more.
     pub fn attach(&mut self, name: &str, mut port: Port, policy: Policy) -> Result<(), OpenError> {
         let info = port.info().clone();
         let plug = Plug {
@@ -186,13 +187,13 @@ impl Switch {
         Ok(id)
     }
 
-    /// An address stays at the port that it was learned at until that port has sent nothing from it for so many seconds, or
-    /// is gone; 0, as at the start: it moves with the first frame that comes from elsewhere.
+    /// Holds addresses: an address stays at the port that it was learned at until that port has sent nothing from it
+    /// for `seconds`, or is gone; 0, the default: it moves with the first frame that comes from elsewhere.
     pub fn hold_addresses(&mut self, seconds: u32) {
         self.table.hold(ticks(seconds));
     }
 
-    /// Takes a port off: what waits for it is lost and counted, what was learned at it forgotten.
+    /// Removes a port: frames that wait for it are lost and counted, addresses learned at it are forgotten.
     pub fn detach(&mut self, name: &str) -> bool {
         let id = self.find(name);
         id.map(|id| self.remove(id)).is_some()
@@ -200,7 +201,7 @@ impl Switch {
 
     fn remove(&mut self, id: PortId) {
         let Some(mut member) = self.members[usize::from(id)].take() else { return };
-        // The last look counts what the other end took with it.
+        // The last sync counts the frames that the other end took.
         member.outlets.iter_mut().for_each(|outlet| outlet.tx.sync());
         self.retired.add(&member);
         self.table.flush(id);
@@ -211,13 +212,14 @@ impl Switch {
         self.live.iter().copied().find(|id| self.members[usize::from(*id)].as_ref().is_some_and(|m| m.name == name))
     }
 
-    /// Shows a port's traffic to another one, which takes part in nothing else from then on. Either may come later.
+    /// Mirrors a port's traffic to another port, which takes no part in forwarding from then on. Either may be attached
+    /// later.
     pub fn mirror(&mut self, of: &str, to: &str, direction: Direction) {
         self.mirrors.push(Mirror { of: of.to_owned(), to: to.to_owned(), direction });
         self.rewire();
     }
 
-    /// Ports have come or gone.
+    /// Updates the tables after ports have come or gone.
     fn rewire(&mut self) {
         let live = |(id, member): (usize, &Option<Member>)| PortId::try_from(id).ok().filter(|_| member.is_some());
         self.live = self.members.iter().enumerate().filter_map(live).collect();
@@ -239,7 +241,7 @@ impl Switch {
         }
     }
 
-    /// Forwards what has come, queue by queue; true if there was something. `now`: monotonic, in ns.
+    /// Forwards the frames that have arrived, queue by queue; true if there were any. `now`: monotonic, in ns.
     pub fn poll(&mut self, now: u64) -> bool {
         self.begin(now);
         let mut worked = false;
@@ -278,7 +280,7 @@ impl Switch {
         self.table.tick(tick_of(now));
     }
 
-    /// Sends what was put.
+    /// Sends the frames put into transmit rings.
     fn flush(&mut self) {
         for id in &self.live {
             let Some(member) = self.members[usize::from(*id)].as_mut() else { continue };
@@ -287,7 +289,7 @@ impl Switch {
         }
     }
 
-    /// Takes off those whose other end is gone; true if there were any.
+    /// Removes ports whose other end is gone; true if there were any.
     fn reap(&mut self) -> bool {
         let gone = |id: &PortId| self.members[usize::from(*id)].as_ref().is_some_and(Member::is_gone);
         let Some(id) = self.live.iter().copied().find(gone) else { return false };
@@ -295,8 +297,8 @@ impl Switch {
         true
     }
 
-    /// Shows all queues that there is to wait for: a queue whose next frame waits for room elsewhere is not one of them,
-    /// that room is.
+    /// Visits all queues to wait for: instead of a queue whose next frame waits for room elsewhere, the queue without
+    /// room.
     pub fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         let mut full = Vec::new();
         for member in self.members.iter_mut().flatten() {
@@ -318,7 +320,7 @@ impl Switch {
         }
     }
 
-    /// Whether a frame waits for room.
+    /// True if a frame waits for room.
     #[must_use]
     pub fn has_waiting(&self) -> bool {
         let sources = self.members.iter().flatten().flat_map(|member| &member.sources);
@@ -332,13 +334,13 @@ impl Switch {
         }
     }
 
-    /// What became of learned addresses.
+    /// Counters of the learning table.
     #[must_use]
     pub fn table(&self) -> TableCounters {
         self.table.counters()
     }
 
-    /// Each port: those there are, then those that have gone.
+    /// Reports of all ports: the attached ones, then the departed ones.
     #[must_use]
     pub fn ports(&self) -> Vec<PortReport> {
         let live = self.members.iter().flatten().map(PortReport::of);
@@ -346,7 +348,7 @@ impl Switch {
     }
 }
 
-/// Why a port was not attached.
+/// Reason that a port was not attached.
 #[derive(Debug)]
 pub(crate) enum Refused {
     Taken(String),
@@ -368,7 +370,7 @@ impl Refused {
     }
 }
 
-/// Reads what a program may say first; what can be read must survive being written.
+/// Parses the first message of a program; a valid message must survive serialization.
 #[cfg(fuzzing)]
 pub(crate) fn fuzz(message: &[u8]) {
     if let Ok((hello, _)) = hello::Hello::read(message) {

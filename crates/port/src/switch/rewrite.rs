@@ -1,11 +1,11 @@
-//! One frame gathered from its slots, and what has to be changed before it leaves: its tag, a checksum left open.
+//! One frame gathered from its slots, and the changes for its output: its tag, a checksum left open.
 
 use super::vlan::Leave;
 use linerate_offload::{TAG_LEN, insert_tag, tag_inserted, tag_stripped};
 use linerate_ring::{Frame, Meta};
 use linerate_wire::{EtherType, VlanTag};
 
-/// Where a tag stands.
+/// Offset of a tag in a frame.
 const TAG: usize = 12;
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
@@ -14,9 +14,9 @@ const ETHERNET: usize = 14;
 #[derive(Default)]
 pub(super) struct Whole {
     pub(super) bytes: Vec<u8>,
-    /// What its first slot said.
+    /// Metadata of its first slot.
     pub(super) meta: Option<Meta>,
-    /// It is longer than any frame; the rest of it was not kept.
+    /// The frame is longer than any frame may be; its rest was not kept.
     pub(super) too_long: bool,
 }
 
@@ -30,7 +30,7 @@ impl Whole {
         self.bytes.len()
     }
 
-    /// One more part, unless the frame then has more bytes than `most`.
+    /// Appends one part, unless the frame then has more bytes than `most`.
     pub(super) fn add(&mut self, part: &Frame<'_>, most: usize) {
         let at = self.bytes.len();
         if at + part.len() > most {
@@ -42,7 +42,7 @@ impl Whole {
         debug_assert!(whole, "its own length");
     }
 
-    /// The first 16 bytes as two numbers; None if it is shorter than an Ethernet header.
+    /// The first 16 bytes as two numbers; None if the frame is shorter than an Ethernet header.
     pub(super) fn head(&self) -> Option<(u64, u64)> {
         if self.bytes.len() < ETHERNET {
             return None;
@@ -54,7 +54,7 @@ impl Whole {
         Some((u64::try_from(head >> 64).unwrap_or(0), u64::try_from(head & u128::from(u64::MAX)).unwrap_or(0)))
     }
 
-    /// A tag that came beside the frame stands in it from now on.
+    /// Inserts a tag that came in the metadata into the frame.
     pub(super) fn tag_inside(&mut self) {
         let Some(meta) = &mut self.meta else { return };
         let tci = std::mem::take(&mut meta.vlan_tci);
@@ -68,7 +68,7 @@ impl Whole {
     }
 }
 
-/// The caller has seen an Ethernet header: the tag finds its place.
+/// Inserts a tag. The caller has checked the Ethernet header, so the offset is valid.
 fn insert(bytes: &mut Vec<u8>, tci: u16) {
     let len = bytes.len();
     bytes.resize(len + TAG_LEN, 0);
@@ -76,7 +76,7 @@ fn insert(bytes: &mut Vec<u8>, tci: u16) {
     debug_assert_eq!(inserted, Ok(len + TAG_LEN));
 }
 
-/// Writes a frame as it has to leave. `tagged`: it has a tag.
+/// Writes a frame in its outgoing form. `tagged`: it has a tag.
 pub(super) fn retag(into: &mut Vec<u8>, bytes: &[u8], meta: &mut Option<Meta>, leave: Leave, tagged: bool) {
     into.clear();
     into.extend_from_slice(bytes);

@@ -1,24 +1,25 @@
-//! The learning table: which port an address was last seen at, in which VLAN (IEEE 802.1Q-2018 clause 8.8).
+//! The learning table: the port at which an address was last seen, by VLAN (IEEE 802.1Q-2018 clause 8.8).
 //!
-//! Its memory is fixed when it is made. A bucket of four entries fills one cache line; where an address goes is decided
-//! by a hash with a secret, so that nobody can aim at a bucket. When a bucket is full, what gives way is decided by who
-//! holds how much: a port may push out others' idle entries as long as it holds less than its fair share, and only its
-//! own once it holds more. So a flood of invented addresses ends up evicting itself, and addresses that are in use stay.
+//! Its memory is fixed when it is made. A bucket of four entries fills one cache line; the bucket of an address is
+//! chosen by a hash with a secret, so that nobody can aim at a bucket. When a bucket is full, the entry to evict
+//! depends on the ports' shares: a port may evict others' idle entries as long as it holds less than its fair share,
+//! and only its own once it holds more. So a flood of invented addresses ends up evicting itself, and addresses that
+//! are in use stay.
 //!
-//! An address that turns up at another port moves there with that frame. If addresses are held ([`Table::hold`]), it does
-//! only when the port that it was learned at has sent nothing from it for that long, or is gone: one frame with another
-//! station's address takes nothing away from a station that speaks.
+//! An address that turns up at another port moves there with that frame. If addresses are held ([`Table::hold`]), it
+//! moves only when the port that it was learned at has sent nothing from it for that long, or is gone: one frame with
+//! another station's address does not divert the traffic of a station that sends.
 
 /// Entries of a bucket.
 const WAYS: usize = 4;
-/// How long an address is remembered that is not seen again, in ticks (802.1Q's default is 300 s).
+/// Ticks after which an address that is not seen again is forgotten (802.1Q's default is 300 s).
 const AGE: u32 = 280;
-/// An entry seen again within so many ticks is in use.
+/// Ticks within which an entry that was seen again is in use.
 const ACTIVE: u32 = 15;
-/// Buckets that are swept in one tick.
+/// Buckets swept in one tick.
 const SWEPT: usize = 64;
 
-/// Ports of one switch at most, as in netmap's VALE.
+/// Most ports of one switch, as in netmap's VALE.
 pub const MOST_PORTS: usize = 254;
 
 /// A port of the switch, by number.
@@ -38,12 +39,12 @@ impl Key {
 
 #[derive(Clone, Copy, Default)]
 struct Entry {
-    /// 0: none.
+    /// Key of the entry; 0: empty.
     key: u64,
-    /// When it was seen last.
+    /// Tick at which it was last seen.
     seen: u32,
     port: PortId,
-    /// It was seen at two different ticks, or frames were sent to it: somebody lives there.
+    /// The address was seen at two different ticks, or frames were sent to it, so a station uses it.
     used: bool,
 }
 
@@ -52,18 +53,18 @@ struct Entry {
 #[repr(align(64))]
 struct Bucket([Entry; WAYS]);
 
-/// What became of addresses, in all.
+/// Counters of the learning table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableCounters {
-    /// Addresses that are known now.
+    /// Addresses in the table now.
     pub known: u64,
     /// Addresses that were entered.
     pub learned: u64,
-    /// Known ones that turned up at another port, and are there now.
+    /// Addresses that moved to another port.
     pub moved: u64,
-    /// Known ones that had to make room.
+    /// Addresses evicted to make room.
     pub evicted: u64,
-    /// Frames whose source was not entered because its bucket was full of those that may stay.
+    /// Frames whose source was not entered because its bucket had no entry to evict.
     pub refused: u64,
 }
 
@@ -75,13 +76,13 @@ pub(super) struct Table {
     ports: u32,
     swept: usize,
     tick: u32,
-    /// An address stays for so many ticks after its port has sent from it; 0: it goes with the first frame.
+    /// Ticks for which an address stays after its port has sent from it; 0: it moves with the first frame.
     hold: u32,
     count: TableCounters,
 }
 
 impl Table {
-    /// A table of so many entries, rounded up to a power of two.
+    /// Table of this number of entries, rounded up to a power of two.
     pub(super) fn new(entries: usize, secret: [u64; 2]) -> Self {
         let buckets = entries.div_ceil(WAYS).next_power_of_two();
         Self {
@@ -100,17 +101,17 @@ impl Table {
         TableCounters { known: self.held.iter().map(|n| u64::from(*n)).sum(), ..self.count }
     }
 
-    /// Addresses stay where they are for so many ticks after they were seen there.
+    /// Holds addresses at their port for this number of ticks after they were seen there.
     pub(super) fn hold(&mut self, ticks: u32) {
         self.hold = ticks.min(AGE);
     }
 
-    /// How many ports share it.
+    /// Sets the number of ports that share the table.
     pub(super) fn shared_by(&mut self, ports: usize) {
         self.ports = u32::try_from(ports).unwrap_or(u32::MAX);
     }
 
-    /// Multiplication by a secret odd number: the upper bits depend on all lower ones.
+    /// Index of a key's bucket. Multiplication by a secret odd number: the upper bits depend on all lower ones.
     #[inline]
     fn bucket(&self, key: Key) -> usize {
         let hash = (key.0 ^ self.secret[0]).wrapping_mul(self.secret[1]);
@@ -118,7 +119,7 @@ impl Table {
         usize::try_from(hash.wrapping_mul(self.secret[1]) >> 32).unwrap_or(0) & (self.buckets.len() - 1)
     }
 
-    /// At which port an address lives.
+    /// Port of an address.
     #[inline]
     pub(super) fn find(&mut self, key: Key) -> Option<PortId> {
         let (bucket, tick) = (self.bucket(key), self.tick);
@@ -127,7 +128,7 @@ impl Table {
         (tick.wrapping_sub(entry.seen) <= AGE).then_some(entry.port)
     }
 
-    /// An address was seen at a port; false if it is held at another one.
+    /// Learns that an address was seen at a port; false if it is held at another one.
     #[inline]
     pub(super) fn learn(&mut self, key: Key, port: PortId) -> bool {
         let (bucket, tick) = (self.bucket(key), self.tick);
@@ -170,7 +171,7 @@ impl Table {
         self.count.learned += 1;
     }
 
-    /// Which way of a bucket a newcomer may have.
+    /// Index of the entry of a bucket that a new address may take.
     fn place(&self, bucket: usize, port: PortId) -> Option<usize> {
         let ways = &self.buckets[bucket].0;
         let age = |entry: &Entry| self.tick.wrapping_sub(entry.seen);
@@ -187,7 +188,7 @@ impl Table {
         candidates.max_by_key(|way| (held(ways[*way].port), age(&ways[*way])))
     }
 
-    /// Time goes on; forgets, a few buckets at a time, what has not been seen for long.
+    /// Advances the time; forgets, a few buckets at a time, addresses that have not been seen for long.
     pub(super) fn tick(&mut self, tick: u32) {
         if tick == self.tick {
             return;
@@ -205,7 +206,7 @@ impl Table {
         }
     }
 
-    /// Forgets all that was seen at a port.
+    /// Forgets all addresses of a port.
     pub(super) fn flush(&mut self, port: PortId) {
         let entries = self.buckets.iter_mut().flat_map(|bucket| &mut bucket.0);
         entries.filter(|entry| entry.key != 0 && entry.port == port).for_each(|entry| *entry = Entry::default());
@@ -270,7 +271,7 @@ mod tests {
         assert_eq!(t.find(Key::new(7, 2)), Some(3), "another VLAN is another place");
     }
 
-    /// Who fills a bucket must not get at what is held by having it forgotten.
+    /// A sender that fills a bucket must not be able to evict a held address.
     #[test]
     fn an_address_that_is_held_is_not_evicted_either() {
         let mut t = table(WAYS);
@@ -298,7 +299,8 @@ mod tests {
         }
     }
 
-    /// Ten million invented addresses from one port: nothing grows, nobody in use is lost, newcomers are still learned.
+    /// Ten million invented addresses from one port: nothing grows, no address in use is lost, new ones are still
+    /// learned.
     #[test]
     fn a_flood_of_invented_addresses_evicts_itself() {
         let mut t = table(1024);

@@ -1,4 +1,4 @@
-//! The switch with its ports in one process: where frames go, and that each is accounted for.
+//! The switch with its ports in one process: destinations of frames, and the accounting of each.
 
 mod slots;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::open::open_all;
 use linerate_ring::flags;
 
-/// A switch, and the far ends of its ports: what a program holds.
+/// A switch, and the far ends of its ports, which a program holds.
 struct Bench {
     switch: Switch,
     ends: Vec<End>,
@@ -22,7 +22,7 @@ struct End {
 const SECOND: u64 = 1_100_000_000;
 
 impl Bench {
-    /// Ports with a policy each, over rings of 64 slots.
+    /// Ports with one policy each, over rings of 64 slots.
     fn new(ports: &[(&'static str, Policy)]) -> Self {
         let mut bench = Self { switch: Switch::new(), ends: Vec::new(), now: 0 };
         for (name, policy) in ports {
@@ -35,7 +35,7 @@ impl Bench {
         Self::new(&names.iter().map(|name| (*name, Policy::default())).collect::<Vec<_>>())
     }
 
-    /// One more port: the left end of a cable is the switch's, the right one is the program's.
+    /// Adds a port: the left end of a cable is the switch's, the right one is the program's.
     fn add(&mut self, name: &'static str, policy: Policy, queues: u32, mtu: u32) {
         let options = format!(",slots=64,queues={queues},mtu={mtu}");
         let ports = open_all(&[format!("cable:t{{{name}{options}"), format!("cable:t}}{name}{options}")]).unwrap();
@@ -72,7 +72,7 @@ impl Bench {
         self.poll();
     }
 
-    /// Commits them all, and lets the switch see them at once.
+    /// Commits all frames, and lets the switch see them at once.
     fn burst(&mut self, name: &str, frames: &[Vec<u8>]) {
         let end = self.end(name);
         end.tx.sync();
@@ -109,7 +109,7 @@ impl Bench {
         frames
     }
 
-    /// How many have arrived at each of these.
+    /// Number of frames that have arrived at each of these ports.
     fn arrived<const N: usize>(&mut self, names: [&str; N]) -> [usize; N] {
         names.map(|name| self.receive(name).len())
     }
@@ -193,8 +193,8 @@ fn addresses_move_age_and_go_with_their_port() {
     b.ledger();
 }
 
-/// IEEE 802.1Q-2018 clause 8.7: only individual source addresses are learned. One of a group, or of nobody, takes no
-/// place in the table.
+/// IEEE 802.1Q-2018 clause 8.7: only individual source addresses are learned. A group address or the zero address takes
+/// no place in the table.
 #[test]
 fn group_addresses_and_none_are_not_learned() {
     // To one other port frames go as runs, to two one by one.
@@ -284,7 +284,7 @@ fn bursts_are_carried_in_order_and_counted_frame_by_frame() {
     b.ledger();
 }
 
-/// What finds no room is told apart by source, VLAN and class as what does.
+/// Frames without room are learned from and counted by source, VLAN and class as others are.
 #[test]
 fn bursts_to_a_full_port_are_learned_from_and_counted_by_class() {
     let mut b = Bench::plain(&["a", "b", "c"]);
@@ -362,7 +362,7 @@ fn a_receiver_that_has_stopped_stops_others_for_a_second_only() {
     b.send("a", &frame(mac(3), mac(1)));
     assert!(b.switch.has_waiting());
     assert_eq!(b.arrived(["c"]), [0], "it stands behind one that waits");
-    // What goes to several never waits for one of them.
+    // Frames with several destinations never wait for one of them.
     b.send("c", &frame(ALL, mac(3)));
     assert_eq!(b.count("b").dropped.of(DropReason::NoRoom), 1);
     b.now += SECOND;
@@ -500,7 +500,7 @@ fn invented_addresses_cost_nobody_else_anything() {
     b.ledger();
 }
 
-/// A buffer that was given on must not be its sender's as well: what waits at a receiver would be written over.
+/// A buffer given to a receiver must not be its sender's as well: waiting frames would be overwritten.
 #[test]
 fn frames_that_wait_in_exchanged_buffers_stay_as_they_are() {
     let mut b = Bench::together(&[("a", Policy::default()), ("b", pausing(0xff)), ("c", pausing(0xff))]);
@@ -568,7 +568,7 @@ fn ports_of_one_process_meet_without_a_thread() {
     assert_eq!(send(0, &frame(ALL, mac(1))), [0, 1, 1]);
     assert_eq!(send(1, &frame(mac(1), mac(2))), [1, 0, 0]);
     assert_eq!(ports[0].link(), Link::Up);
-    // One that goes is forgotten, and counts as nobody.
+    // A departed port's addresses are forgotten, and it no longer counts.
     drop((ports.remove(0), ends.remove(0)));
     let (tx, rx) = (&mut ends.remove(0).0, &mut ends.remove(0).1);
     for _ in 0..2 {

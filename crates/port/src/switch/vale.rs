@@ -33,16 +33,16 @@ pub(crate) const KIND: Kind = Kind {
     open,
 };
 
-/// Most bytes of buffers that a port may have at a switch.
+/// Most bytes of buffers of one port at a switch.
 const MOST_MEMORY: u64 = 1 << 30;
 
-/// Which port of which switch.
+/// Names of a switch and of a port of it.
 pub(super) struct Address<'a> {
     pub(super) switch: &'a str,
     pub(super) port: &'a str,
 }
 
-/// Whether a switch's or port's name will do.
+/// True if the name of a switch or port is valid.
 pub(super) fn is_name(name: &str) -> bool {
     (1..=48).contains(&name.len()) && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c))
 }
@@ -58,7 +58,7 @@ impl<'a> Address<'a> {
     }
 }
 
-/// What a port asks of its switch.
+/// VLANs and pause that a port asks for.
 fn wish(spec: &Spec) -> Result<Wish, OpenError> {
     let pause = spec.option("pause").map(|text| Policy::parse_pause(text).ok_or(()));
     let pause = pause.transpose();
@@ -79,12 +79,12 @@ pub(super) fn shape(spec: &Spec) -> Result<Shape, OpenError> {
     Ok(shape)
 }
 
-/// Whether a switch has memory for such a port.
+/// True if a switch allows the memory for such a port.
 pub(super) fn fits(shape: &Shape) -> bool {
     2 * u64::from(shape.queues) * u64::from(shape.slots) * u64::from(shape.buf_size) <= MOST_MEMORY
 }
 
-/// Whether another port of the same switch is opened in the same call: then they meet within this process.
+/// True if another port of the same switch is opened in the same call: then they meet within this process.
 pub(crate) fn meets_within(spec: &Spec, specs: &[Spec]) -> bool {
     let switch = |spec: &Spec| Address::parse(spec).map(|address| address.switch.to_owned()).ok();
     let mine = switch(spec);
@@ -95,7 +95,7 @@ fn demand(spec: &Spec) -> Result<Demand, OpenError> {
     Address::parse(spec)?;
     wish(spec)?;
     let shape = shape(spec)?;
-    // Within this process: a ring of its own to send, and a pair to receive through.
+    // Within this process: one ring to send, and a pair to receive through.
     let mut demand = Demand::rings(shape.queues, 2 * shape.queues, shape.slots, shape.buf_size);
     demand.buffers = 2 * shape.queues * shape.slots;
     Ok(demand)
@@ -112,7 +112,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     cable::join(spec, &socket_name(address.switch), hello.write(), &shape, path)
 }
 
-/// The socket file of a switch, without its ending.
+/// File name of a switch's socket, without its ending.
 pub(super) fn socket_name(switch: &str) -> String {
     format!("switch-{switch}")
 }

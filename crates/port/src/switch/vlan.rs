@@ -1,7 +1,7 @@
-//! Which VLANs a port is a member of, and with which tag frames come and go there (IEEE 802.1Q-2018 clauses 6.9, 8.6,
-//! 8.8). Only the outer C-tag counts; what has an S-tag outside is untagged here.
+//! VLAN membership of a port, and the tagging of frames that enter and leave there (IEEE 802.1Q-2018 clauses 6.9, 8.6,
+//! 8.8). Only the outer C-tag counts; a frame with an outer S-tag is untagged here.
 
-/// The VLAN of untagged frames where nothing was said.
+/// Default VLAN of untagged frames.
 const DEFAULT: u16 = 1;
 /// Ethertype of a C-tag.
 pub(super) const TPID: u16 = 0x8100;
@@ -9,27 +9,27 @@ pub(super) const TPID: u16 = 0x8100;
 /// A port's membership.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vlans {
-    /// Where untagged and priority-tagged frames belong; None: they are not let in.
+    /// VLAN of untagged and priority-tagged frames; None: they are not admitted.
     untagged: Option<u16>,
-    /// Whose frames come and go with their tag, a bit a VLAN; None: all others.
+    /// VLANs whose frames enter and leave tagged, one bit each; None: all other VLANs.
     tagged: Option<Box<[u64; 64]>>,
 }
 
-/// How a frame leaves.
+/// Form in which a frame leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leave {
-    /// The port is no member.
+    /// Not at all: the port is no member.
     Not,
-    /// As it came.
+    /// Unchanged.
     AsItCame,
-    /// With this tag, put in or put in place of what it has.
+    /// With this tag, inserted or instead of its own.
     Tagged(u16),
     /// Without its tag.
     Bare,
 }
 
 impl Default for Vlans {
-    /// A member of all: untagged frames are of VLAN 1, and tags stay as they came.
+    /// A member of all: untagged frames belong to VLAN 1, and tags stay unchanged.
     fn default() -> Self {
         Self { untagged: Some(DEFAULT), tagged: None }
     }
@@ -42,8 +42,8 @@ impl Vlans {
         Self { untagged: Some(vid), tagged: Some(Box::new([0; 64])) }
     }
 
-    /// From text: parts joined by `+`; `10` is the VLAN of untagged frames, `t20` and `t30-39` come and go with tags.
-    /// None: it cannot be read.
+    /// Parses parts joined by `+`: `10` is the VLAN of untagged frames, frames of `t20` and `t30-39` enter and leave
+    /// tagged. None if the text is malformed.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text == "all" {
@@ -68,7 +68,7 @@ impl Vlans {
         Some(Self { untagged, tagged: Some(tagged) })
     }
 
-    /// True if all of them are among others.
+    /// True if all these VLANs are among `others`.
     pub(super) fn are_among(&self, others: &Self) -> bool {
         let Some(theirs) = &others.tagged else { return true };
         let Some(mine) = &self.tagged else { return false };
@@ -85,7 +85,7 @@ impl Vlans {
         self.tagged.as_ref().is_none_or(|bits| bits[usize::from(vid & 0xfff) / 64] >> (vid % 64) & 1 == 1)
     }
 
-    /// The VLAN of a frame that comes in with this tag; None: it is not let in.
+    /// VLAN of a frame that enters with this tag; None: it is not admitted.
     #[inline]
     pub(super) fn enter(&self, tag: Option<u16>) -> Option<u16> {
         match tag.map_or(0, |tci| tci & 0xfff) {
@@ -95,11 +95,11 @@ impl Vlans {
         }
     }
 
-    /// How a frame of a VLAN leaves that came in with this tag.
+    /// Form in which a frame of a VLAN leaves that entered with this tag.
     #[inline]
     pub(super) fn leave(&self, vid: u16, tag: Option<u16>) -> Leave {
         if Some(vid) == self.untagged {
-            // A member of all is no end of a VLAN: tags pass through it.
+            // A member of all is not the edge of a VLAN: tags pass through it.
             return if tag.is_none() || self.tagged.is_none() { Leave::AsItCame } else { Leave::Bare };
         }
         match tag {

@@ -1,4 +1,4 @@
-//! A switch within this process: who sends forwards, within its sync, as in VALE. No thread, no second hop: frames are
+//! A switch within this process: the sender forwards, within its sync, as in VALE. No thread, no second hop: frames are
 //! copied from the sender's ring into the receivers', under the switch's lock, batch by batch.
 
 use super::inlet::Committed;
@@ -18,7 +18,7 @@ use linerate_ring::{OwnTx, Pipe, RingPair, RingSpot, TxRing};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// When a sender that waits for a receiver's room is to ask again: nobody rings for all who wait.
+/// Interval after which a sender that waits for a receiver's room tries again: it gets no notification.
 const AGAIN: Duration = Duration::from_micros(50);
 
 /// A switch and its clock, as its ports share it.
@@ -92,12 +92,12 @@ pub(super) fn open(
     };
     region.interface(&spec.name, &spots(true), &spots(false)).map_err(|e| oops(&e))?;
     let mut parts = ready.parts(spec, shape, format!("port of switch {} within this process", address.switch));
-    // Who sends forwards: nobody would be there to send what a pause had held back.
+    // The sender forwards: nobody would send the frames that a pause had held back.
     parts.info.caps.pause = false;
     Ok(parts)
 }
 
-/// A sender's end: forwards in the sender's own time.
+/// Transmit engine of a port: forwards in the sender's thread.
 struct ValeTx {
     shared: Arc<Shared>,
     side: Arc<Side>,
@@ -135,7 +135,7 @@ impl Sleeper for ValeTx {
 }
 
 impl Switch {
-    /// Forwards what a sender of this process has committed.
+    /// Forwards the frames that a sender of this process has committed.
     fn send(&mut self, from: PortId, state: &mut SourceState, inlet: &mut Committed<'_, '_>, now: u64) -> Passed {
         self.begin(now);
         while self.reap() {}

@@ -1,4 +1,4 @@
-//! System calls of ports. `unsafe` of this crate stands here and nowhere else.
+//! System calls of ports. All `unsafe` code of this crate is here.
 
 #[cfg(target_os = "linux")]
 pub(crate) mod packet;

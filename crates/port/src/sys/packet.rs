@@ -10,14 +10,14 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Release};
 
 const SOL_PACKET: libc::c_int = libc::SOL_PACKET;
-/// Milliseconds after which the kernel hands over a block that is not full.
+/// Milliseconds after which the kernel delivers a block that is not full.
 const RETIRE_MS: u32 = 1;
 /// Bytes of a block: two of the longest super-frames.
 pub(crate) const BLOCK: u32 = 128 << 10;
-/// An allotment that only has to divide the block; TPACKET_V3 packs frames as they come.
+/// Frame size given to the kernel, which only has to divide the block; TPACKET_V3 packs frames as they come.
 const ALLOTMENT: u32 = 2048;
 
-/// How frames are spread over the queues.
+/// Distribution of frames over the queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fanout {
     /// By flow.
@@ -69,9 +69,9 @@ pub(crate) struct BlockRing {
     fd: OwnedFd,
     base: NonNull<u8>,
     blocks: u32,
-    /// The block that is read, or will be next.
+    /// The block being read, or to be read next.
     block: u32,
-    /// Frames of it that are not passed yet, the current one included; 0 before it is ours.
+    /// Frames of it that are not passed yet, including the current one; 0 before the kernel has delivered it.
     left: u32,
     /// Offset of the current frame's header in the mapping.
     at: usize,
@@ -86,13 +86,13 @@ pub(crate) struct BlockRing {
 pub(crate) struct Arrived<'a> {
     /// The frame, its VLAN tag in place.
     pub(crate) bytes: &'a [u8],
-    /// It was longer than what the ring could take.
+    /// The frame was longer than the ring could take.
     pub(crate) truncated: bool,
-    /// What the kernel knows of its checksum and segments.
+    /// Metadata from the kernel about its checksum and segments.
     pub(crate) meta: Option<Meta>,
 }
 
-/// Where a frame lies in the ring.
+/// Position of a frame in the ring.
 #[derive(Clone, Copy, Debug)]
 struct Received {
     at: usize,
@@ -144,7 +144,7 @@ impl BlockRing {
         Some(Arrived { bytes, truncated, meta })
     }
 
-    /// Goes on to the next frame. The last frame of a block gives the block back to the kernel.
+    /// Moves to the next frame. The last frame of a block gives the block back to the kernel.
     pub(crate) fn pass(&mut self) {
         if self.current.take().is_none() {
             return;
@@ -157,12 +157,12 @@ impl BlockRing {
         }
     }
 
-    /// Whether a frame can be had now.
+    /// True if a frame is ready.
     pub(crate) fn ready(&self) -> bool {
         self.current.is_some() || self.left > 0 || self.status().load(Acquire) & libc::TP_STATUS_USER != 0
     }
 
-    /// Whether the kernel has said that it drops frames since this was asked last.
+    /// True if the kernel has reported drops since the last call.
     pub(crate) fn losing(&mut self) -> bool {
         std::mem::take(&mut self.losing)
     }
@@ -185,7 +185,7 @@ impl BlockRing {
         self.block as usize * BLOCK as usize
     }
 
-    /// Who has the current block.
+    /// Status of the current block: its owner, the kernel or this process.
     fn status(&self) -> &AtomicU32 {
         const AT: usize = std::mem::offset_of!(libc::tpacket_block_desc, hdr)
             + std::mem::offset_of!(libc::tpacket_hdr_v1, block_status);
@@ -205,7 +205,7 @@ impl BlockRing {
         while self.left == 0 {
             // Pairs with the kernel's barrier before it hands the block over: its frames are written.
             if self.status().load(Acquire) & libc::TP_STATUS_USER == 0 {
-                // A ring that was read through from end to end without a pause may have been full.
+                // A ring that was read from end to end without a pause may have been full.
                 self.losing |= self.run >= self.blocks;
                 self.run = 0;
                 return false;

@@ -1,5 +1,5 @@
-//! UNIX sequenced-packet sockets that carry descriptors: how two processes find each other. None of them blocks; who
-//! waits says how long.
+//! UNIX sequenced-packet sockets that carry descriptors, for the handshake of two processes. No call blocks, except
+//! those with a time limit.
 
 use linerate_ring::Foreign;
 pub(crate) use linerate_ring::sys::message::{MOST_FDS, receive, refuse_descriptors, send};
@@ -22,7 +22,7 @@ pub(crate) fn user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// A directory of this user alone, made if need be: `$XDG_RUNTIME_DIR/linerate`, or `/tmp/linerate-UID`.
+/// A directory accessible to this user alone, made if need be: `$XDG_RUNTIME_DIR/linerate`, or `/tmp/linerate-UID`.
 pub(crate) fn runtime_dir() -> io::Result<PathBuf> {
     let dir = match std::env::var_os("XDG_RUNTIME_DIR").filter(|d| Path::new(d).is_absolute()) {
         Some(runtime) => PathBuf::from(runtime).join("linerate"),
@@ -46,7 +46,8 @@ pub(crate) fn runtime_dir() -> io::Result<PathBuf> {
 pub(crate) struct DirLock(#[expect(dead_code, reason = "closing it unlocks")] File);
 
 impl DirLock {
-    /// `WouldBlock` if somebody else has it. Holders keep it for a few system calls that do not block.
+    /// Takes the lock; `WouldBlock` if another process has it. Holders keep it for a few system calls that do not
+    /// block.
     pub(crate) fn take(dir: &Path) -> io::Result<Self> {
         let dir = File::open(dir)?;
         // SAFETY: integer arguments on a descriptor of ours.
@@ -76,7 +77,8 @@ fn address(path: &Path) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
     Ok((address, libc::socklen_t::try_from(size_of::<libc::sockaddr_un>()).unwrap_or(0)))
 }
 
-/// Binds and listens; only this user can connect. Who does hands over no descriptors, where the kernel sees to that.
+/// Binds and listens; only this user can connect. The kernel refuses descriptors from a connecting process, where it
+/// can.
 pub(crate) fn listen(path: &Path) -> io::Result<OwnedFd> {
     let fd = socket()?;
     let (address, len) = address(path)?;
@@ -90,7 +92,7 @@ pub(crate) fn listen(path: &Path) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Connects to whoever listens; `WouldBlock` if too many others wait for it.
+/// Connects to the listening process; `WouldBlock` if too many others wait for it.
 pub(crate) fn connect(path: &Path) -> io::Result<Foreign> {
     let fd = socket()?;
     let (address, len) = address(path)?;
@@ -148,12 +150,12 @@ pub(crate) fn receive_until(socket: &Foreign, most: usize, end: Instant) -> io::
     }
 }
 
-/// Waits until one of the descriptors can be read or is hung up; says which are.
+/// Waits until one of the descriptors can be read or is hung up; true for those.
 pub(crate) fn poll(fds: &[Option<BorrowedFd<'_>>], patience: Option<Duration>) -> Vec<bool> {
     let raw = |fd: &Option<BorrowedFd<'_>>| fd.map_or(-1, |fd| fd.as_raw_fd());
     let entry = |fd| libc::pollfd { fd: raw(fd), events: libc::POLLIN, revents: 0 };
     let mut list: Vec<_> = fds.iter().map(entry).collect();
-    // Rounded up, so that who waits for a deadline does not come back just before it.
+    // Rounded up, so that the wait does not end just before a deadline.
     let ms = patience.map_or(-1, |p| i32::try_from(p.as_micros().div_ceil(1000)).unwrap_or(i32::MAX));
     let n = libc::nfds_t::try_from(list.len()).unwrap_or(0);
     // SAFETY: n entries; negative descriptors are ignored by poll. An interrupted poll reports nothing.

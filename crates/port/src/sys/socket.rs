@@ -35,7 +35,7 @@ pub(super) fn gather(ring: &mut OwnTx<'_>, frame: &Outgoing, iovecs: &mut Vec<li
     }
 }
 
-/// Appends whole buffers of free slots to a scatter list; gives how many bytes they hold, None if a slot has no buffer.
+/// Appends whole buffers of free slots to a scatter list; returns their total bytes, None if a slot has no buffer.
 pub(super) fn scatter(ring: &mut OwnRx<'_>, from: u32, slots: u32, iovecs: &mut Vec<libc::iovec>) -> Option<usize> {
     let mut bytes = 0;
     for slot in from..from + slots {
@@ -61,7 +61,7 @@ impl Messages {
         Self { messages: Vec::new(), iovecs: Vec::new(), headers: Vec::new() }
     }
 
-    /// Points each message at its part of the list, which starts where `starts` says.
+    /// Points each message at its part of the list, which starts at the index in `starts`.
     fn point(&mut self, starts: &[usize]) {
         self.messages.clear();
         let base = self.iovecs.as_mut_ptr();
@@ -75,8 +75,8 @@ impl Messages {
         }
     }
 
-    /// Sends frames of a ring in one system call, each as one message after its virtio header if `with_header`. Gives
-    /// how many were sent; an error is about the first.
+    /// Sends frames of a ring in one system call, each as one message after its virtio header if `with_header`. Returns
+    /// the number sent; an error is about the first.
     pub(crate) fn send(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -105,8 +105,8 @@ impl Messages {
         check(sent).map(|sent| usize::try_from(sent).unwrap_or(0))
     }
 
-    /// Receives up to `most` messages in one system call, each into `slots` free slots of their own, the first ones
-    /// first. Gives how many came; then see [`Messages::received`].
+    /// Receives up to `most` messages in one system call, each into `slots` free slots of its own, in order. Returns
+    /// the number received; then see [`Messages::received`].
     pub(crate) fn receive(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -134,7 +134,7 @@ impl Messages {
         check(got).map(|got| u32::try_from(got).unwrap_or(0))
     }
 
-    /// Bytes of the `i`th message of the last receipt, and whether it was longer than what it was received into.
+    /// Bytes of the `i`th message of the last receipt; true if it was longer than its slots.
     pub(crate) fn received(&self, i: u32) -> (usize, bool) {
         self.messages
             .get(i as usize)
@@ -142,6 +142,6 @@ impl Messages {
     }
 }
 
-/// Messages of one call at most.
+/// Most messages of one call.
 pub(crate) const MOST: usize = 64;
 const DONTWAIT: libc::c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;

@@ -21,17 +21,17 @@ unsafe impl Send for TapQueue {}
 
 /// A frame that was read.
 pub(crate) struct Read {
-    /// Its bytes.
+    /// Bytes of the frame.
     pub(crate) len: usize,
-    /// It was longer than the slots that it was read into.
+    /// The frame was longer than the slots that it was read into.
     pub(crate) truncated: bool,
-    /// What the kernel knows of its checksum and segments.
+    /// Metadata from the kernel about its checksum and segments.
     pub(crate) meta: Option<Meta>,
 }
 
 impl TapQueue {
-    /// Attaches to the interface of that name, which is made if there is none. It has virtio headers of twelve bytes and
-    /// several queues if `multi_queue`; `EINVAL` if there is one that has not, or is no TAP interface.
+    /// Attaches to the interface of that name, which is made if there is none. It has virtio headers of twelve bytes
+    /// and several queues if `multi_queue`; `EINVAL` if an existing one has not, or is no TAP interface.
     pub(crate) fn attach(name: &str, multi_queue: bool) -> io::Result<Self> {
         let mut options = File::options();
         let file = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
@@ -57,7 +57,7 @@ impl TapQueue {
         Ok(Self { file: self.file.try_clone()?, iovecs: Vec::new() })
     }
 
-    /// Whether the kernel may hand over frames with open checksums and super-frames, on all queues.
+    /// Allows the kernel to deliver frames with open checksums and super-frames, on all queues, or forbids it.
     pub(crate) fn set_offloads(&self, on: bool) -> io::Result<()> {
         let all = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_USO4 | libc::TUN_F_USO6;
         let tcp = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
@@ -85,7 +85,7 @@ impl TapQueue {
         }
     }
 
-    /// Hands one frame to the kernel.
+    /// Writes one frame to the kernel.
     pub(crate) fn write(&mut self, ring: &mut OwnTx<'_>, frame: &Outgoing) -> io::Result<()> {
         let mut header = vnet::header(frame.meta);
         self.iovecs.clear();
@@ -102,7 +102,7 @@ impl TapQueue {
     /// Reads one frame into the first `slots` free slots; `WouldBlock` if there is none.
     pub(crate) fn read(&mut self, ring: &mut OwnRx<'_>, slots: u32) -> io::Result<Read> {
         let mut header = [0u8; vnet::LONG];
-        // The kernel cuts what does not fit without a word: a byte too many tells.
+        // The kernel cuts a frame that is too long silently: one extra byte shows it.
         let mut beyond = 0u8;
         self.iovecs.clear();
         self.iovecs.push(libc::iovec { iov_base: header.as_mut_ptr().cast(), iov_len: header.len() });

@@ -1,6 +1,6 @@
 //! A region's buffers as AF_XDP sees them: chunks of one memory (UMEM), named by their distance from its start.
 //!
-//! The kernel leaves `XDP_PACKET_HEADROOM` (256) bytes before what it receives, and so does linerate: a chunk's data
+//! The kernel leaves `XDP_PACKET_HEADROOM` (256) bytes before received data, and so does linerate: a chunk's data
 //! begins where a slot's does.
 
 use super::xsk::{METADATA, Request};
@@ -21,7 +21,7 @@ impl Umem {
         Self { region: region.clone(), shift: region.buf_size().trailing_zeros() }
     }
 
-    /// Start and length.
+    /// Start and length of the memory.
     pub(crate) fn memory(&self) -> (NonNull<u8>, usize) {
         self.region.buffer_memory()
     }
@@ -31,7 +31,7 @@ impl Umem {
         1 << self.shift
     }
 
-    /// Buffers.
+    /// Number of buffers.
     pub(crate) fn buffers(&self) -> u32 {
         self.region.buffers()
     }
@@ -41,13 +41,13 @@ impl Umem {
         self.region.usable()
     }
 
-    /// Where a buffer's data begins.
+    /// Address of a buffer's data.
     #[inline]
     pub(crate) fn addr(&self, buffer: u32) -> u64 {
         (u64::from(buffer) << self.shift) + HEADROOM as u64
     }
 
-    /// The buffer that an address lies in, and how far behind the buffer's start; None outside the memory.
+    /// The buffer that an address lies in, and the offset in the buffer; None outside the memory.
     #[inline]
     pub(crate) fn split(&self, addr: u64) -> Option<(u32, usize)> {
         let buffer = u32::try_from(addr >> self.shift).ok().filter(|b| *b < self.region.buffers())?;
@@ -55,7 +55,7 @@ impl Umem {
         Some((buffer, usize::try_from(offset).ok()?))
     }
 
-    /// Writes bytes to the start of the `i`th pending slot's data, whatever length the slot has.
+    /// Writes bytes to the start of the `i`th pending slot's data, independent of the slot's length.
     pub(crate) fn write_pending(&self, ring: &mut OwnTx<'_>, i: u32, bytes: &[u8]) {
         assert!(i < ring.pending() && ring.region().id() == self.region.id());
         // The slot is committed and not taken, and the ring is borrowed: its buffer is in nobody else's hands.
@@ -75,7 +75,7 @@ impl Umem {
         }
     }
 
-    /// Moves `len` bytes that were received `offset` behind a buffer's start to where a slot's data begins.
+    /// Moves `len` received bytes from `offset` in a buffer to the place of a slot's data.
     pub(crate) fn realign(&self, buffer: &mut Buffer, offset: usize, len: usize, scratch: &mut [u8]) {
         assert!(buffer.is_of(&self.region) && offset + len <= self.chunk() as usize);
         let at = self.at(buffer.index(), offset);
@@ -92,7 +92,7 @@ impl Umem {
         unsafe { self.memory().0.add(((buffer as usize) << self.shift) + offset) }
     }
 
-    /// What a kernel or NIC does: reads the request before the data at an address.
+    /// Reads the request before the data at an address, as a kernel or NIC does.
     #[cfg(test)]
     pub(crate) fn request(&self, addr: u64) -> [u64; METADATA / 8] {
         let (buffer, offset) = self.split(addr).unwrap();
@@ -101,7 +101,7 @@ impl Umem {
         std::array::from_fn(|k| unsafe { at.add(k * 8).cast::<AtomicU64>().as_ref() }.load(Relaxed))
     }
 
-    /// What a kernel or NIC does: writes bytes at an address of its choice.
+    /// Writes bytes at an arbitrary address, as a kernel or NIC does.
     #[cfg(test)]
     pub(crate) fn dma(&self, addr: u64, bytes: &[u8]) {
         let (buffer, offset) = self.split(addr).unwrap();
@@ -111,7 +111,7 @@ impl Umem {
         }
     }
 
-    /// By atomics, because another process may have the region mapped. The caller has the buffer.
+    /// Writes by atomics, because another process may have the region mapped. The caller owns the buffer.
     fn write(&self, buffer: u32, bytes: &[u8]) {
         assert!(bytes.len() <= self.chunk() as usize - HEADROOM);
         let at = self.at(buffer, HEADROOM);
@@ -127,7 +127,7 @@ impl Umem {
     }
 }
 
-/// Buffers that the kernel has to receive into: one bit each, so that each comes back once, whatever the kernel says.
+/// Buffers lent to the kernel to receive into: one bit each, so that each comes back once, even if the kernel errs.
 pub(crate) struct Lent {
     umem: Umem,
     bits: Box<[u64]>,
@@ -140,7 +140,8 @@ impl Lent {
         Self { umem: umem.clone(), bits: vec![0; words].into(), count: 0 }
     }
 
-    /// Gives a buffer away; its address is for the fill ring. A buffer of another region is given back.
+    /// Lends a buffer; the result is its address for the fill ring. A buffer of another region is returned as the
+    /// error.
     #[inline]
     pub(crate) fn lend(&mut self, buffer: Buffer) -> Result<u64, Buffer> {
         if !buffer.is_of(&self.umem.region) {
@@ -152,8 +153,8 @@ impl Lent {
         Ok(self.umem.addr(index))
     }
 
-    /// Takes back the buffer that an address names, and tells how far behind its start the address is; None if that one
-    /// was not lent.
+    /// Takes back the buffer that an address names, with the offset of the address in it; None if that buffer was not
+    /// lent.
     #[inline]
     pub(crate) fn take_back(&mut self, addr: u64) -> Option<(Buffer, usize)> {
         let (index, offset) = self.umem.split(addr)?;
@@ -168,7 +169,7 @@ impl Lent {
         Some((unsafe { Buffer::from_index(index, &self.umem.region) }, offset))
     }
 
-    /// How many are lent.
+    /// Number of lent buffers.
     #[inline]
     pub(crate) fn count(&self) -> u32 {
         self.count

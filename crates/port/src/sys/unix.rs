@@ -8,11 +8,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Longest path of a socket.
+/// Bytes of a socket's longest path.
 pub(crate) const LONGEST_PATH: usize = 107;
 
-/// A new datagram socket. Frames carry no descriptors: the kernel, which would close them as the frame is received,
-/// refuses them (from Linux 6.16 on), since closing takes as long as their sender likes.
+/// A new datagram socket. Frames carry no descriptors: the kernel refuses them (from Linux 6.16 on); otherwise it would
+/// close them as the frame is received, and closing can take as long as their sender likes.
 pub(crate) fn datagram() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: no pointers; the descriptor that comes back is new and ours.
@@ -54,7 +54,7 @@ pub(crate) fn connect(fd: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     check(unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), len) }).map(drop)
 }
 
-/// Leaves the peer: whoever wants may send here again.
+/// Leaves the peer: any socket may send here again.
 pub(crate) fn disconnect(fd: BorrowedFd<'_>) {
     // SAFETY: a `sockaddr` is plain data, for which zeros are fine; zero is AF_UNSPEC.
     let none: libc::sockaddr = unsafe { zeroed() };
@@ -64,7 +64,7 @@ pub(crate) fn disconnect(fd: BorrowedFd<'_>) {
     unsafe { libc::connect(fd.as_raw_fd(), &raw const none, len) };
 }
 
-/// Bytes that may be under way: as asked for, beyond the system's limit if privileged.
+/// Sets the limit of bytes under way, beyond the system's limit if privileged.
 pub(crate) fn set_send_buffer(fd: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
     set_option(fd.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes)

@@ -7,13 +7,13 @@ use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Newer than the `libc` crate: frames that one system call may send in copy mode (Linux 6.17).
+/// Option number, newer than the `libc` crate: frames that one system call may send in copy mode (Linux 6.17).
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
 
-/// Bytes before a frame's data that its request takes (`struct xsk_tx_metadata` as of Linux 6.14; older ones are shorter).
+/// Bytes of a request before a frame's data (`struct xsk_tx_metadata` as of Linux 6.14; older ones are shorter).
 pub(crate) const METADATA: usize = 24;
 
-/// What a frame asks the kernel or the driver for: the checksum of all bytes from `start` on, completed at `offset` behind it
+/// Request for a transmit checksum: over all bytes from `start` on, stored at `offset` behind it
 /// (Documentation/networking/xsk-tx-metadata.rst).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
@@ -22,23 +22,23 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Where the checksum ends. The kernel takes no request beyond a frame's first descriptor, nor anything behind it
-    /// (`xsk_skb_metadata`): the frame would stand before all others for good.
+    /// End of the checksum field. The kernel refuses a request beyond a frame's first descriptor, and every frame
+    /// behind it (`xsk_skb_metadata`): the frame would block all others for good.
     pub(crate) fn end(self) -> usize {
         usize::from(self.start) + usize::from(self.offset) + 2
     }
 
-    /// As it lies in memory: flags; two halves and four bytes of nothing; the launch time, which is not asked for.
+    /// Memory layout: flags; two halves and four bytes of padding; the launch time, which is not requested.
     pub(crate) fn words(self) -> [u64; METADATA / 8] {
         let ([a, b], [c, d]) = (self.start.to_ne_bytes(), self.offset.to_ne_bytes());
         [libc::XDP_TXMD_FLAGS_CHECKSUM.into(), u64::from_ne_bytes([a, b, c, d, 0, 0, 0, 0]), 0]
     }
 }
 
-/// How a socket is bound (`sxdp_flags`).
+/// Binding of a socket (`sxdp_flags`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Binding {
-    /// The driver shall move frames to and from the memory itself; otherwise the kernel copies them.
+    /// The driver moves frames to and from the memory itself; otherwise the kernel copies them.
     pub(crate) zero_copy: bool,
     /// Frames of several descriptors (Linux 6.6).
     pub(crate) fragments: bool,
@@ -63,7 +63,7 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
 }
 
 impl Xsk {
-    /// A new socket, neither with memory nor bound. Needs CAP_NET_RAW.
+    /// A new socket, without memory and not bound. Needs CAP_NET_RAW.
     pub(crate) fn new() -> io::Result<Self> {
         // SAFETY: no pointers; the descriptor that comes back is new and ours.
         let fd =
@@ -71,7 +71,7 @@ impl Xsk {
         Ok(Self { fd })
     }
 
-    /// A socket that is none: every call on it fails.
+    /// An invalid socket: every call on it fails.
     #[cfg(test)]
     pub(crate) fn nowhere() -> Self {
         Self { fd: std::fs::File::open("/dev/null").unwrap().into() }
@@ -94,8 +94,8 @@ impl Xsk {
         Ok(value)
     }
 
-    /// Registers a region's buffers as this socket's UMEM; pins all their pages. `requests`: frames may have requests before
-    /// them, if the kernel knows of such (EINVAL before Linux 6.11).
+    /// Registers a region's buffers as this socket's UMEM; pins all their pages. `requests`: frames may have requests
+    /// before them, if the kernel supports those (EINVAL before Linux 6.11).
     pub(crate) fn register(&self, umem: &Umem, requests: bool) -> io::Result<()> {
         let (start, len) = umem.memory();
         let registration = libc::xdp_umem_reg {
@@ -140,7 +140,7 @@ impl Xsk {
         self.bind_with(interface, queue, flags, 0)
     }
 
-    /// Binds to a queue with the memory of a bound socket, and as that one is bound; the rings stay this one's own.
+    /// Binds to a queue with the memory and the binding of a bound socket; the rings stay this one's own.
     pub(crate) fn bind_shared(&self, interface: u32, queue: u16, owner: &Self) -> io::Result<()> {
         let owner = u32::try_from(owner.fd.as_raw_fd()).unwrap_or(u32::MAX);
         self.bind_with(interface, queue, libc::XDP_SHARED_UMEM, owner)
@@ -160,24 +160,24 @@ impl Xsk {
         Ok(())
     }
 
-    /// Whether the driver moves frames itself, as the kernel says.
+    /// True if the driver moves frames itself, according to the kernel.
     pub(crate) fn is_zero_copy(&self) -> io::Result<bool> {
         // SAFETY: a number only.
         let options = unsafe { self.get(libc::XDP_OPTIONS, libc::xdp_options { flags: 0 }) }?;
         Ok(options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0)
     }
 
-    /// Lets one system call send a whole ring, and as much be on its way. Older kernels send 32 frames a call.
+    /// Lets one system call send a whole ring, and as much be under way. Older kernels send 32 frames per call.
     pub(crate) fn widen(&self, slots: u32, chunk: u32) {
-        // Both only save system calls; the kick loop does without.
+        // Both only save system calls; the kick loop works without them.
         let _ = self.set(libc::SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &slots);
-        // A socket buffer's bookkeeping takes less than a KiB a frame.
+        // A socket buffer's bookkeeping takes less than 1 KiB per frame.
         let room = u64::from(slots) * (u64::from(chunk) + 1024);
         let room = libc::c_int::try_from(room).unwrap_or(libc::c_int::MAX).min(libc::c_int::MAX / 2);
         let _ = self.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &room);
     }
 
-    /// Has the kernel look at the transmit ring.
+    /// Wakes the kernel to read the transmit ring.
     pub(crate) fn kick_tx(&self) -> io::Result<()> {
         let fd = self.fd.as_raw_fd();
         // SAFETY: no bytes are sent and no address is given.
@@ -185,7 +185,7 @@ impl Xsk {
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Has the driver look at the fill ring.
+    /// Wakes the driver to read the fill ring.
     pub(crate) fn kick_rx(&self) -> io::Result<()> {
         let (fd, null) = (self.fd.as_raw_fd(), std::ptr::null_mut());
         // SAFETY: no bytes are received and no address is asked for.
@@ -194,7 +194,7 @@ impl Xsk {
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// What the kernel counted of this socket.
+    /// Kernel counters of this socket.
     pub(crate) fn statistics(&self) -> io::Result<libc::xdp_statistics> {
         let zero = libc::xdp_statistics {
             rx_dropped: 0,

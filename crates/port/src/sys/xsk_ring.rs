@@ -10,22 +10,22 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
-/// A frame, or its part (`struct xdp_desc`).
+/// Descriptor of a frame or of a part of one (`struct xdp_desc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Desc {
-    /// Where it is, counted from the memory's start.
+    /// Offset of the data from the start of the memory.
     pub(crate) addr: u64,
-    /// Bytes.
+    /// Bytes of data.
     pub(crate) len: u32,
     /// [`Desc::MORE`] and [`Desc::REQUEST`].
     pub(crate) options: u32,
 }
 
 impl Desc {
-    /// The frame goes on in the next descriptor.
+    /// The frame continues in the next descriptor.
     pub(crate) const MORE: u32 = libc::XDP_PKT_CONTD;
-    /// Before its data stands what the frame asks for.
+    /// A request precedes the data.
     pub(crate) const REQUEST: u32 = libc::XDP_TX_METADATA;
 
     pub(crate) fn has_more(self) -> bool {
@@ -115,7 +115,7 @@ impl<T> Drop for Mapped<T> {
 /// The side of a ring that fills it: transmit and fill.
 pub(crate) struct Producer<T> {
     ring: Mapped<T>,
-    /// Written, and published with the next [`Producer::publish`].
+    /// Index of the next entry, published with the next [`Producer::publish`].
     next: u32,
     published: u32,
 }
@@ -126,7 +126,7 @@ impl<T: Copy> Producer<T> {
         Self { ring, next, published: next }
     }
 
-    /// Published entries that the kernel has not consumed. An index that cannot be counts as nothing consumed.
+    /// Published entries that the kernel has not consumed. An impossible index counts as nothing consumed.
     #[inline]
     pub(crate) fn unread(&self) -> u32 {
         // Acquire: what the kernel has consumed it has read before, so it may be overwritten.
@@ -134,14 +134,14 @@ impl<T: Copy> Producer<T> {
         self.published.wrapping_sub(consumed).min(self.ring.size)
     }
 
-    /// Entries that the kernel has told it has read. It may have read more: see [`Producer::put`].
+    /// Entries that the kernel has reported as read. It may have read more: see [`Producer::put`].
     #[cfg(test)]
     fn free(&self) -> u32 {
         let consumed = self.ring.index(self.ring.consumer).load(Acquire);
         self.ring.size.saturating_sub(self.next.wrapping_sub(consumed))
     }
 
-    /// How many entries there are.
+    /// Number of entries.
     #[inline]
     pub(crate) fn size(&self) -> u32 {
         self.ring.size
@@ -149,9 +149,9 @@ impl<T: Copy> Producer<T> {
 
     /// Writes the next entry. There must be a free one: the callers have at most as many buffers as the ring entries.
     ///
-    /// The consumer index does not tell whether there is: the kernel hands a frame over before it says which entries of the
-    /// fill ring it has read (`xsk_flush`), and the frame's buffer may come back in between. It had read that buffer's
-    /// entry before it published the frame, so the entry is free all the same.
+    /// The consumer index does not show it: the kernel delivers a frame before it publishes which entries of the fill
+    /// ring it has read (`xsk_flush`), and the frame's buffer may come back in between. It had read that buffer's entry
+    /// before it published the frame, so the entry is free all the same.
     #[inline]
     pub(crate) fn put(&mut self, entry: T) {
         // SAFETY: inside the entries; the kernel does not read it before it is published.
@@ -159,7 +159,7 @@ impl<T: Copy> Producer<T> {
         self.next = self.next.wrapping_add(1);
     }
 
-    /// Publishes what was written.
+    /// Publishes the written entries.
     #[inline]
     pub(crate) fn publish(&mut self) {
         if self.next != self.published {
@@ -168,7 +168,7 @@ impl<T: Copy> Producer<T> {
         }
     }
 
-    /// Whether the kernel has said that it must be told of new entries.
+    /// True if the kernel asks to be woken for new entries.
     #[inline]
     pub(crate) fn wants_kick(&self) -> bool {
         self.ring.index(self.ring.flags).load(Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
@@ -187,7 +187,7 @@ impl<T: Copy> Consumer<T> {
         Self { ring, next }
     }
 
-    /// Entries to read. More than the ring holds cannot be, and counts as none.
+    /// Number of entries to read. More than the ring holds is impossible, and counts as none.
     #[inline]
     pub(crate) fn available(&self) -> u32 {
         // Acquire: the entries were written before the index.
@@ -195,7 +195,7 @@ impl<T: Copy> Consumer<T> {
         if n > self.ring.size { 0 } else { n }
     }
 
-    /// The `i`th entry; `i` must be below what [`Consumer::available`] said.
+    /// The `i`th entry; `i` must be below [`Consumer::available`].
     #[inline]
     pub(crate) fn peek(&self, i: u32) -> T {
         // SAFETY: inside the entries; written by the kernel before it published, and not again before it is released.
@@ -212,7 +212,7 @@ impl<T: Copy> Consumer<T> {
     }
 }
 
-/// A ring of memory alone, with the test in the kernel's place.
+/// A ring in plain memory, with the test in the kernel's place.
 #[cfg(test)]
 pub(crate) fn ring<T: Copy>(size: u32) -> (Producer<T>, Consumer<T>) {
     use std::os::fd::AsFd;
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// Old kernels say it in fewer words (`struct xdp_mmap_offsets_v1`), which then stand for others.
+    /// Old kernels return a shorter struct (`struct xdp_mmap_offsets_v1`), whose words would be misread.
     #[test]
     fn a_ring_whose_parts_lie_outside_is_refused() {
         use std::os::fd::AsFd;

@@ -1,4 +1,4 @@
-//! Random numbers that depend on nothing but a seed and a position.
+//! Random numbers that depend only on a seed and a position.
 //!
 //! splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014) is a hash of a
 //! counter, so its nth number is had without the ones before: what befalls a frame does not depend on time, batches or

@@ -1,18 +1,19 @@
-//! `faults=drop:P/dup:P/reorder:P/corrupt:P/delay:TIME/seed:N`: what a bad network does to frames that are sent.
+//! `faults=drop:P/dup:P/reorder:P/corrupt:P/delay:TIME/seed:N`: simulates a bad network for the frames that are sent.
 //!
-//! Each frame's fate depends on the seed, its queue and its number in the queue alone, so it is the same in every run.
+//! The fate of a frame depends on the seed, its queue and its number in the queue alone, so it is the same in every
+//! run.
 //!
-//! - `drop`: it is not sent.
-//! - `dup`: it is sent twice.
-//! - `reorder`: it is sent after the next frame that is sent. If none comes within 10 ms it goes without, and is
-//!   counted as `fault_in_order` instead of `fault_reordered`. The frame that overtakes is not reordered itself.
-//! - `corrupt`: one bit of it is flipped, anywhere; a duplicate is not corrupted. (The port then offers no checksum
-//!   offload, which would make the damage good.)
-//! - `delay`: it leaves so much later. Frames on their way stay in the ring: with N slots and a delay of T no more than
-//!   N/T slots a second pass.
+//! - `drop`: the frame is not sent.
+//! - `dup`: the frame is sent twice.
+//! - `reorder`: the frame is sent after the next frame that is sent. If none comes within 10 ms it is sent in order,
+//!   and is counted as `fault_in_order` instead of `fault_reordered`. The overtaking frame is not reordered itself.
+//! - `corrupt`: one bit of the frame is flipped, anywhere; a duplicate is not corrupted. (The port then offers no
+//!   checksum offload, which would hide the damage.)
+//! - `delay`: the frame is sent later by this time. Delayed frames stay in the ring: with N slots and a delay of T no
+//!   more than N/T slots a second pass.
 //!
-//! The frames are copied once more, into the ring behind. A slot comes back when that ring has sent its copies, so
-//! when nothing is outstanding, exactly: committed + `fault_duplicated` = sent + dropped.
+//! The frames are copied once more, into the inner ring. A slot comes back when that ring has sent its copies, so when
+//! nothing is outstanding, exactly: committed + `fault_duplicated` = sent + dropped.
 
 mod fate;
 
@@ -33,7 +34,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// How long a frame waits to be overtaken.
+/// Longest time for which a frame waits to be overtaken.
 const HOLD: Duration = Duration::from_millis(10);
 
 pub(super) const WRAPPER: Wrapper = Wrapper {
@@ -46,7 +47,7 @@ pub(super) const WRAPPER: Wrapper = Wrapper {
     wrap,
 };
 
-/// One more ring for each transmit ring that the kind has: it has no more than it asked room for.
+/// One more ring for each transmit ring of the kind.
 fn demand(spec: &Spec, kind: Demand) -> Result<Demand, OpenError> {
     Settings::parse(spec)?;
     Ok(Demand { ring_bytes: 2 * kind.ring_bytes, buffers: 2 * kind.buffers, ..kind })
@@ -57,7 +58,7 @@ fn wrap(spec: &Spec, region: &Arc<Region>, mut parts: Parts) -> Result<Parts, Op
     let tally = Arc::new(Tally::default());
     let mut tx = Vec::new();
     for (queue, inner) in (0..).zip(parts.tx) {
-        // The far end of a cable may have made longer rings than were asked for here.
+        // The far end of a cable may have made longer rings than requested here.
         let ring = TxRing::new(region, queue, inner.ring.slots().min(spec.slots()?))
             .map_err(|e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings"))?;
         tx.push(TxQueue::new(ring, Box::new(Faults::new(inner, settings, queue, tally.clone()))));
@@ -73,7 +74,7 @@ fn wrap(spec: &Spec, region: &Arc<Region>, mut parts: Parts) -> Result<Parts, Op
     Ok(parts)
 }
 
-/// Frames of all queues by what befell them.
+/// Frames of all queues by their fault.
 #[derive(Debug, Default)]
 struct Tally {
     dropped: AtomicU64,
@@ -109,14 +110,14 @@ struct PlannedFrame {
 enum Stage {
     /// To be sent when due.
     Waits { due: Instant, fate: Fate },
-    /// All copies are in the ring behind; gone when that has completed so many slots.
+    /// All copies are in the inner ring; the frame is finished when that ring has completed `mark` slots.
     Sent { mark: u64 },
-    /// Nothing (more) comes of it.
+    /// Finished: nothing (more) is sent.
     Gone,
 }
 
 impl PlannedFrame {
-    /// Whether a copy was sent, and another is still to be.
+    /// True if a copy was sent, and another is still to be.
     fn is_begun(&self) -> bool {
         matches!(self.stage, Stage::Waits { fate: Fate { again: true, .. }, .. })
     }
@@ -136,11 +137,11 @@ struct Faults {
     tally: Arc<Tally>,
     /// The user's pending frames, oldest first.
     plans: VecDeque<PlannedFrame>,
-    /// Their slots.
+    /// Number of their slots.
     planned: u32,
-    /// Slots ever committed to the ring behind.
+    /// Slots ever committed to the inner ring.
     committed: u64,
-    /// When the next frame is due.
+    /// Time at which the next frame is due.
     due: Option<Instant>,
 }
 
@@ -159,7 +160,7 @@ impl Faults {
         }
     }
 
-    /// Decides on frames that are new.
+    /// Decides on the new frames.
     fn plan(&mut self, user: &TxRing, now: Instant, count: &mut TxCounters) {
         while let Some(unit) = chain::unit(user, self.planned) {
             let mut stage = Stage::Gone;
@@ -182,10 +183,10 @@ impl Faults {
         }
     }
 
-    /// Sends what is due, as far as the ring behind has room.
+    /// Sends the frames that are due, as far as the inner ring has room.
     fn send(&mut self, user: &mut OwnTx<'_>, now: Instant, count: &mut TxCounters) {
         self.due = None;
-        // The one frame that waits to be overtaken: which plan, and its first slot.
+        // The one frame that waits to be overtaken: index of its plan, and its first slot.
         let mut held = None;
         let mut at = 0;
         for i in 0..self.plans.len() {
@@ -221,7 +222,7 @@ impl Faults {
         }
     }
 
-    /// Sends the copies of plan `i`, whose first pending slot is `at`; false if the ring behind has no room.
+    /// Sends the copies of plan `i`, whose first pending slot is `at`; false if the inner ring has no room.
     fn copy(&mut self, user: &mut OwnTx<'_>, i: usize, at: u32, count: &mut TxCounters) -> bool {
         let PlannedFrame { slots, stage: Stage::Waits { fate, .. } } = &mut self.plans[i] else { return true };
         while fate.copies > 0 {
@@ -232,8 +233,8 @@ impl Faults {
             let (mut fits, mut before, mut flips) = (true, 0, None);
             for k in 0..*slots {
                 let meta = user.pending_meta(at + k);
-                // Another process that has the region mapped may have changed the slot since it was planned, and may do so
-                // at any time: it is read once, and what is read is what goes on.
+                // Another process that has the region mapped may have changed the slot since it was planned, and may do
+                // so at any time: it is read once, and the value read is passed on.
                 let (len, word) = match user.pending_look(at + k) {
                     Some((frame, word)) => {
                         fits &= batch.frame(k).copy_from(&frame);
@@ -270,7 +271,7 @@ impl Faults {
         true
     }
 
-    /// Gives slots back whose frames have gone.
+    /// Gives back the slots of finished frames.
     fn finish(&mut self, user: &mut OwnTx<'_>) {
         let completed = self.committed.saturating_sub(self.ring.outstanding().into());
         let mut slots = 0;
@@ -333,13 +334,13 @@ mod tests {
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
-    /// Sends nothing: what it is given stays to be looked at.
+    /// Sends nothing: the test can look at the frames in its ring.
     struct Keep;
 
     impl Sleeper for Keep {}
     impl TxEngine for Keep {}
 
-    /// Regression: the bit to flip was looked for beyond the frame's slots, and beyond the ring's.
+    /// Regression: the bit to flip was looked up beyond the frame's slots, and beyond the ring's.
     #[test]
     fn a_frame_that_another_process_cuts_while_it_waits_goes_on_as_it_was_committed() {
         let ring_bytes = 6 * Region::ring_room(64);

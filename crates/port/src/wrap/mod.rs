@@ -1,5 +1,5 @@
-//! Wrappers: what can be put around the queues of every kind of port. One file and one row each; a row's key is an
-//! option of every kind. A port without such an option is not touched.
+//! Wrappers: layers around the queues of any kind of port. Each is one file and one row; a row's key is an option of
+//! every kind. A port without such an option is unchanged.
 
 mod dice;
 mod faults;
@@ -16,32 +16,32 @@ use std::sync::Arc;
 
 /// One wrapper.
 pub struct Wrapper {
-    /// Its option: given, it wraps.
+    /// Option that selects the wrapper.
     pub option: OptionRow,
-    /// What it needs of the region beside what the kind needs; checks the option's value.
+    /// Computes the port's demand for memory with the wrapper; checks the option's value.
     pub(crate) demand: fn(&Spec, Demand) -> Result<Demand, OpenError>,
     /// Wraps an opened port.
     pub(crate) wrap: fn(&Spec, &Arc<Region>, Parts) -> Result<Parts, OpenError>,
 }
 
-/// All wrappers, from the one next to the kind outwards: the trace shows what faults left.
+/// All wrappers, from the innermost outwards: the trace shows the frames that faults left.
 pub static WRAPPERS: &[Wrapper] = &[trace::WRAPPER, faults::WRAPPER];
 
 fn asked<'a>(spec: &'a Spec) -> impl Iterator<Item = &'static Wrapper> + 'a {
     WRAPPERS.iter().filter(|wrapper| spec.option(wrapper.option.key).is_some())
 }
 
-/// What a port with its wrappers needs.
+/// Memory demand of a port with its wrappers.
 pub(crate) fn demand(spec: &Spec, kind: Demand) -> Result<Demand, OpenError> {
     asked(spec).try_fold(kind, |demand, wrapper| (wrapper.demand)(spec, demand))
 }
 
-/// Puts the wrappers that were asked for around a port.
+/// Puts the requested wrappers around a port.
 pub(crate) fn wrap(spec: &Spec, region: &Arc<Region>, parts: Parts) -> Result<Parts, OpenError> {
     asked(spec).try_fold(parts, |parts, wrapper| (wrapper.wrap)(spec, region, parts))
 }
 
-/// What a wrapper tells of itself, beside what the port tells.
+/// Counters and errors of a wrapper, shown beside the port's.
 trait Tells: Send + Sync {
     fn counters(&self) -> Vec<(String, u64)>;
 
@@ -50,7 +50,7 @@ trait Tells: Send + Sync {
     }
 }
 
-/// A port's device and a wrapper's say.
+/// Device of a wrapped port: the port's own device and the wrapper.
 struct Beside<T> {
     inner: Box<dyn Device>,
     own: Arc<T>,

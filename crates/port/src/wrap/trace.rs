@@ -1,9 +1,9 @@
 //! `trace=FILE`: every frame that the port sends or receives is written to a pcapng file, with its direction
 //! (`epb_flags`) and queue (`epb_queue`).
 //!
-//! Received frames are written when the port delivers them, sent ones when the port is handed them: one that the port
+//! Received frames are written when the port delivers them, sent ones when the port gets them: a frame that the port
 //! then drops is in the trace, and in the port's drops. Frames of more than 256 KiB are cut. A trace that cannot be
-//! written costs no frame: what it misses is counted.
+//! written drops no frame of the port: frames missing in the trace are counted.
 
 use super::{Beside, Tells, Wrapper};
 use crate::capture::{CaptureError, Direction, LONGEST, NgWriter, real_time_ns};
@@ -74,7 +74,7 @@ impl Inside {
         self.refused += u64::from(result.is_err_and(|e| e.is_later()));
     }
 
-    /// So that the file can be read while the port runs, and is whole if the program dies.
+    /// Flushes the file, so that it can be read while the port runs, and is complete if the program dies.
     fn flush(&mut self) {
         if self.trouble.is_none()
             && let Err(error) = self.writer.out.flush()
@@ -101,12 +101,12 @@ struct TraceTx {
     inner: Box<dyn TxEngine>,
     trace: Arc<Trace>,
     queue: u32,
-    /// Pending slots that are in the trace already: the port did not take them yet.
+    /// Pending slots that are in the trace already, but that the port has not taken yet.
     traced: u32,
 }
 
 impl TraceTx {
-    /// Writes whole frames that are new. They must be read before the port has them: it may give their buffers away.
+    /// Writes whole new frames. They must be read before the port has them: it may pass their buffers on.
     fn write(&mut self, ring: &mut TxRing) {
         let now = real_time_ns();
         let mut inside = self.trace.open();
@@ -154,7 +154,7 @@ struct TraceRx {
     inner: Box<dyn RxEngine>,
     trace: Arc<Trace>,
     queue: u32,
-    /// The last delivered slots that are not in the trace, because their frame's end has not come.
+    /// Last delivered slots that are not in the trace, because the end of their frame has not come.
     untraced: u32,
     bytes: Vec<u8>,
 }
@@ -169,8 +169,8 @@ impl TraceRx {
         let mut at = available - new;
         while at < available {
             self.bytes.clear();
-            // In slots of which no frame can be made the user of the ring finds none either. (A bad one, which only another
-            // process can make, is counted for each look at it.)
+            // Slots that form no frame here form none for the user of the ring either. (A bad slot, which only another
+            // process can make, is counted at each look.)
             match batch.gather(at, usize::MAX, &mut self.bytes) {
                 Gathered::Whole { slots } => {
                     inside.add(now, Direction::In, self.queue, self.bytes.len(), |to, kept| {

@@ -31,7 +31,7 @@ pub(crate) fn number(bytes: &[u8]) -> Option<u32> {
     (bytes[12..14] == [0x88, 0xb5]).then(|| u32::from_be_bytes(number.try_into().unwrap()))
 }
 
-/// What is sent.
+/// Frames to send.
 #[derive(Clone, Copy)]
 pub(crate) struct Load<'a> {
     /// Frame n has `sizes[n % len]` bytes.
@@ -77,7 +77,7 @@ impl Load<'_> {
     }
 }
 
-/// What has arrived at a queue.
+/// Frames that have arrived at a queue.
 pub(crate) struct Inbox {
     part: Vec<u8>,
     in_part: bool,

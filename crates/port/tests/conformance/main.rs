@@ -1,4 +1,4 @@
-//! What every kind of port keeps to, tried on every row of [`KINDS`].
+//! Rules that every kind of port keeps, tested on every row of [`KINDS`].
 
 mod load;
 mod rigs;
@@ -374,7 +374,7 @@ fn the_link_goes_down_with_the_far_end() {
         drain(kind, &tx.counters(), &mut rx, &mut inbox, &half, until);
         drop((rx, back.tx));
         cut();
-        // What is sent now is counted, or waits; the call comes back.
+        // Frames sent now are counted, or wait; the call returns.
         assert_eq!(load.fill(&mut tx, 10), 30);
         while near.link() == Link::Up {
             assert!(Instant::now() < until, "{kind}: the receiver does not see it");

@@ -1,9 +1,9 @@
-//! How each kind of port is set up for the suite. A new kind is one function and one row of [`RIGS`].
+//! Setup of each kind of port for the suite. A new kind is one function and one row of [`RIGS`].
 
 use linerate_port::{Cause, OpenError, Port, RxQueue, TxQueue, open_all};
 use std::any::Any;
 
-/// How the ports of a rig are to be opened.
+/// Options for opening the ports of a rig.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) slots: u32,
@@ -35,9 +35,9 @@ pub(crate) struct FramePath {
 /// The receiving end of a way.
 #[expect(clippy::large_enum_variant, reason = "there is one a test")]
 pub(crate) enum Far {
-    /// It receives while frames are sent.
+    /// Receiver that is open while frames are sent.
     Now(RxQueue),
-    /// It can be opened when all is sent and the sender closed (a file).
+    /// Receiver that can be opened when all is sent and the sender closed (a file).
     Later(Box<dyn FnOnce() -> RxQueue>),
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Rig {
     pub(crate) again: Option<Again>,
     /// Takes the far end of the first way away, if that can be done.
     pub(crate) cut: Option<Box<dyn FnOnce()>>,
-    /// What has to live as long as the queues.
+    /// Objects that have to live as long as the queues.
     pub(crate) keep: Vec<Box<dyn Any>>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Again {
     pub(crate) must_fail: bool,
 }
 
-/// Why a rig could not be set up: a privilege or kernel feature is missing.
+/// Reason that a rig could not be set up: a privilege or kernel feature is missing.
 pub(crate) struct Skipped(pub(crate) String);
 
 type Setup = fn(&Shape) -> Result<Rig, Skipped>;
@@ -122,7 +122,7 @@ fn null(shape: &Shape) -> Result<Rig, Skipped> {
     Ok(Rig { sinks, sources, again, keep: vec![Box::new(ports)], ..Rig::default() })
 }
 
-/// One port drops what finds no room, as VALE does; the other makes its senders wait.
+/// One port drops frames without room, as VALE does; the other makes its senders wait.
 fn vale(shape: &Shape) -> Result<Rig, Skipped> {
     let names =
         [("a", ",pause=0xff"), ("b", "")].map(|(port, pause)| format!("vale:conf:{port}{}{pause}", shape.options()));

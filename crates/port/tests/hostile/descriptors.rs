@@ -1,5 +1,5 @@
-//! What strangers hand over: descriptors that take as long to close as they like, doorbells that they keep a hold on, and
-//! regions that hold no more than is theirs.
+//! Descriptors passed by hostile processes: some that take long to close, doorbells that they keep, and regions that
+//! are smaller than claimed.
 
 use super::stranger::*;
 use super::{Honest, in_time, joins, until};
@@ -81,7 +81,7 @@ fn leave_slow_descriptors() {
     assert!(!through || !kernel_refuses(), "a kernel that can refuse descriptors was not told to");
 }
 
-/// Whether the kernel knows SO_PASSRIGHTS (Linux 6.16).
+/// True if the kernel knows SO_PASSRIGHTS (Linux 6.16).
 fn kernel_refuses() -> bool {
     use std::os::fd::AsRawFd;
     let socket = std::os::unix::net::UnixDatagram::unbound().unwrap();

@@ -72,8 +72,8 @@ fn a_switch_ports_lines_are_written_anew_before_it_is_paired() {
     host.gone("it left");
 }
 
-/// Who is paired may send before the switch's thread has got its port: the rings, which are many slots to write, must lie
-/// ready before it is told.
+/// A paired process may send before the switch's thread has got its port: the rings, which are many slots to write,
+/// must be ready before it is told.
 #[test]
 fn what_a_switch_port_publishes_as_soon_as_it_is_paired_comes_in() {
     let mut host = Host::new("at-once", &[]);

@@ -128,7 +128,7 @@ fn noise(attack: &Attack<'_>) {
                 return;
             }
             let published = evil.map.see(evil.outward.published());
-            // What waits here for the pause's end is still to be published.
+            // Frames that wait here for the pause's end are still to be published.
             let comes = evil.map.see(evil.inward.published());
             for n in 0..16 {
                 let word = attack.random() >> (attack.random() % 60);
@@ -388,7 +388,7 @@ fn honest_guests_go_on_beside_a_hostile_one_of_each_kind() {
             println!("{}: {median:.3} of the rate alone ({:.3} to {:.3})", kind.0, ratios[0], ratios[ratios.len() - 1]);
             assert!(*median >= 0.9, "{}: {median:.3} of the rate alone", kind.0);
         }
-        // Who was there is gone, and an honest one is let in by its name.
+        // The former process is gone, and an honest one is admitted under its name.
         let next = super::until("the next one is let in", || {
             Joiner::join_saying(&honest.host.path, &switch_hello("evil", 64, 2048))
         });

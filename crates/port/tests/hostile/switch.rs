@@ -114,7 +114,7 @@ impl Host {
         self.whole(what);
     }
 
-    /// Where each frame went is known.
+    /// Checks that every frame is accounted for.
     pub(super) fn whole(&self, what: &str) {
         let ledger = Ledger::of(&self.ports());
         assert_eq!(ledger.unexplained, 0, "{what}: {ledger:?}");
@@ -232,7 +232,7 @@ fn pause_and_vlans_are_granted_by_who_runs_the_switch() {
     }
     let line = open(&format!("vale:{}:evil,vlan=30", host.name)).err().unwrap().to_string();
     assert!(line.contains("does not grant vlan=30") && line.contains("leave vlan= out"), "{line}");
-    // What is granted holds without being asked for: frames of the honest ports' VLAN do not come here.
+    // The grant holds without a request: frames of the honest ports' VLAN do not come here.
     let evil = host.stranger();
     host.talks("beside a guest of another VLAN");
     assert_eq!(evil.map.see(evil.inward.published()), 0);

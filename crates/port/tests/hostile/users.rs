@@ -9,7 +9,7 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::process::Command;
 
-/// What they are told at a socket: nothing.
+/// Reply of a socket to a hello from another user, with its number of descriptors; None if the test is skipped.
 fn says_hello(path: &Path, hello: &[u8]) -> Option<(Vec<u8>, usize)> {
     let said = as_nobody(|| {
         let socket = connect(path).unwrap();
@@ -66,7 +66,7 @@ fn opens_a_cable() {
     }
 }
 
-/// What comes of it, under a mask that takes no permission away.
+/// Outcome of opening a cable under a umask of 0.
 fn opened_in(runtime: &Path) -> String {
     let out = Command::new("sh")
         .args(["-c", "umask 0; exec \"$0\" users::opens_a_cable --exact --nocapture --ignored"])

@@ -40,12 +40,12 @@ pub(crate) fn hello() -> Vec<u8> {
     words(&[MAGIC, VERSION, 0])
 }
 
-/// What a switch's port of one queue says first, and asks for no more than is granted to it.
+/// First message to a switch from a port of one queue that asks for no more than its grant.
 pub(crate) fn switch_hello(port: &str, slots: u64, buf_size: u64) -> Vec<u8> {
     switch_wish(port, slots, buf_size, 256, "")
 }
 
-/// The same with a pause and VLANs that it asks for.
+/// First message to a switch that asks for a pause and VLANs.
 pub(crate) fn switch_wish(port: &str, slots: u64, buf_size: u64, pause: u64, vlans: &str) -> Vec<u8> {
     let mut message = words(&[u64::from_le_bytes(*b"lr-vale\0"), 3, 1, slots, 1500, buf_size, pause]);
     message.extend(format!("{port},{vlans}").bytes());
@@ -177,7 +177,7 @@ pub(crate) fn listen(path: &Path) -> OwnedFd {
     fd
 }
 
-/// Whether a socket at which nothing was said has something to read: its end.
+/// True if an idle socket has something to read: its end of file.
 pub(crate) fn hung_up(socket: &OwnedFd) -> bool {
     let mut entry = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: one entry.
@@ -194,7 +194,7 @@ pub(crate) fn accept(listener: &OwnedFd, patience: Duration) -> Option<OwnedFd> 
     ready.then(|| own(unsafe { libc::accept(listener.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut()) }))
 }
 
-/// Whether it could be sent: the other side may have hung up.
+/// Sends a message; false if that failed: the other side may have hung up.
 pub(crate) fn send(socket: &OwnedFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> bool {
     let mut control = [0u64; 128];
     let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
@@ -219,7 +219,7 @@ pub(crate) fn send(socket: &OwnedFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> bo
     }
 }
 
-/// One message; nothing if the other side hung up.
+/// Receives one message; empty if the other side hung up.
 pub(crate) fn receive(socket: &OwnedFd) -> (Vec<u8>, Vec<OwnedFd>) {
     let (mut bytes, mut control, mut fds) = (vec![0u8; 20_000], [0u64; 128], Vec::new());
     let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
@@ -376,16 +376,16 @@ pub(crate) struct Joiner {
     /// From here to the honest left end.
     pub(crate) outward: Pair,
     pub(crate) buffers: u32,
-    /// Where buffer 0 lies, and how far it is from one to the next.
+    /// Offset of buffer 0, and the distance between two buffers.
     area: u64,
     buf_size: u64,
-    /// By these the honest end is rung: its transmit queue, its receive queue.
+    /// Bells that wake the honest end: of its transmit queue, of its receive queue.
     pub(crate) bells: Vec<OwnedFd>,
     /// The bells that it would sleep on.
     pub(crate) own: Vec<OwnedFd>,
 }
 
-/// Says hello and reads the offer.
+/// Sends a hello and reads the offer.
 pub(crate) fn offered(path: &Path, hello: &[u8]) -> Option<(OwnedFd, Vec<u64>, OwnedFd)> {
     let socket = connect(path).ok()?;
     send(&socket, hello, &[]);
@@ -401,7 +401,7 @@ impl Joiner {
         Self::join_saying(path, &hello())
     }
 
-    /// The same with other first words.
+    /// Joins with another first message.
     pub(crate) fn join_saying(path: &Path, hello: &[u8]) -> Option<Self> {
         Self::join_writing(path, hello, |_, _, _| ())
     }

@@ -209,7 +209,7 @@ fn queues_are_apart() {
         exchange(&mut tx, &mut rx, 1000, &[60], 60);
     }
     drop(four);
-    // What comes to a queue without a socket is the network stack's.
+    // Frames to a queue without a socket go to the network stack.
     let stack = ns.run_in(|| Packets::open("vb")).unwrap().unwrap();
     let mut mixed = ports(&ns, &["xdp:va", "xdp:vb@0"]);
     let mut tx = mixed[0].take_tx(1).unwrap();

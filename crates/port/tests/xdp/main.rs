@@ -55,7 +55,7 @@ pub(crate) fn ports(ns: &Namespace, names: &[&str]) -> Vec<Port> {
     ns.run_in(|| open_all(names)).unwrap().unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// What opening says when it must fail: one line with a mend.
+/// Error of an open that must fail: one line with a remedy.
 pub(crate) fn refusal(ns: &Namespace, names: &[&str]) -> (Cause, String) {
     let e = ns.run_in(|| open_all(names).err()).unwrap().unwrap_or_else(|| panic!("{names:?} must not open"));
     let line = e.to_string();

@@ -1,4 +1,4 @@
-//! REC, RRQ and the LS_ACC to REC: what became of an exchange.
+//! REC, RRQ and the LS_ACC to REC: the status of an exchange.
 
 use super::{ElsCommand, payload};
 use crate::field::{array_at, put, u32_at};
@@ -6,15 +6,15 @@ use crate::{Error, FcId, OxId, RxId};
 
 /// Status of an exchange (FC-FS-3, exchange status block).
 pub mod e_stat {
-    /// The one who answers is the exchange's responder.
+    /// The sender of the reply is the exchange's responder.
     pub const RESPONDER: u32 = 0x8000_0000;
-    /// The one who answers holds the sequence initiative.
+    /// The sender of the reply holds the sequence initiative.
     pub const SEQUENCE_INITIATIVE: u32 = 0x4000_0000;
     /// The exchange is complete.
     pub const COMPLETE: u32 = 0x2000_0000;
-    /// It ended abnormally.
+    /// The exchange ended abnormally.
     pub const ABNORMAL: u32 = 0x1000_0000;
-    /// Its names are not to be used again yet.
+    /// Recovery qualifier: the exchange's identifiers must not be reused yet.
     pub const RECOVERY_QUALIFIER: u32 = 0x0400_0000;
 }
 
@@ -26,15 +26,14 @@ mod rec_rrq {
     pub(super) const RX_ID: usize = 10;
 }
 
-/// Which exchange REC and RRQ are about (FC-LS-3, RRQ and REC): the command's word, `0, S_ID`, OX_ID,
-/// RX_ID.
+/// Exchange named by REC and RRQ (FC-LS-3, RRQ and REC): the command's word, `0, S_ID`, OX_ID, RX_ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExchangeRepr {
     /// The exchange's originator.
     pub originator: FcId,
-    /// As the originator calls it.
+    /// OX_ID of the originator.
     pub ox_id: OxId,
-    /// As the responder calls it; unassigned if it is not known.
+    /// RX_ID of the responder; unassigned if it is not known.
     pub rx_id: RxId,
 }
 
@@ -46,7 +45,7 @@ impl ExchangeRepr {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it is shorter.
+    /// [`Error::Truncated`] when the payload is too short.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let octets: &[u8; Self::LEN] = payload(octets)?;
         Ok(Self {
@@ -79,19 +78,19 @@ mod rec_acc {
     pub(super) const STATUS: usize = 20;
 }
 
-/// The LS_ACC to REC (FC-LS-3, REC): the command's word, OX_ID, RX_ID, `0, originator`, `0, responder`, how
-/// much went over, and the status.
+/// The LS_ACC to REC (FC-LS-3, REC): the command's word, OX_ID, RX_ID, `0, originator`, `0, responder`, the bytes
+/// transferred, and the status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecAccRepr {
-    /// As the originator calls it.
+    /// OX_ID of the originator.
     pub ox_id: OxId,
-    /// As the responder calls it.
+    /// RX_ID of the responder.
     pub rx_id: RxId,
     /// The exchange's originator.
     pub originator: FcId,
     /// Its responder.
     pub responder: FcId,
-    /// FC4VALUE: in FCP, bytes that were received or sent without a gap (FCP-4, REC).
+    /// FC4VALUE: in FCP, bytes received or sent without a gap (FCP-4, REC).
     pub transferred: u32,
     /// Bits of [`e_stat`].
     pub status: u32,
@@ -101,11 +100,11 @@ impl RecAccRepr {
     /// Bytes of the payload.
     pub const LEN: usize = 24;
 
-    /// The values in a payload.
+    /// Parses a payload.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it is shorter.
+    /// [`Error::Truncated`] when the payload is too short.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let octets: &[u8; Self::LEN] = payload(octets)?;
         Ok(Self {
@@ -118,7 +117,7 @@ impl RecAccRepr {
         })
     }
 
-    /// The payload.
+    /// Serializes the payload.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];

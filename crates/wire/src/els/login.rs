@@ -20,7 +20,7 @@ mod field {
 }
 
 /// Service parameters of a port: the payload of FLOGI, FDISC, PLOGI and of the LS_ACC to each (FC-LS-3, login and
-/// service parameters). Of the classes only class 3 is kept: FCoE carries no other. What is not named is zero.
+/// service parameters). Of the classes only class 3 is kept: FCoE carries no other. All other fields are zero.
 ///
 /// ```text
 ///  0                   1                   2                   3
@@ -44,7 +44,7 @@ mod field {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoginRepr {
-    /// Highest and lowest version that the port speaks.
+    /// Highest and lowest supported version.
     pub version: u16,
     /// Buffer-to-buffer credit.
     pub bb_credit: u16,
@@ -52,19 +52,19 @@ pub struct LoginRepr {
     pub features: u16,
     /// Buffer-to-buffer state change number: four bits.
     pub bb_sc_n: u8,
-    /// Bytes of payload that it takes in a frame: twelve bits.
+    /// Receive data field size: bytes of payload that the port accepts in a frame, twelve bits.
     pub receive_size: u16,
-    /// Sequences at a time in all classes.
+    /// Total concurrent sequences.
     pub sequences: u16,
-    /// Which information categories may have a relative offset.
+    /// Information categories that may have a relative offset, one bit each.
     pub relative_offset: u16,
-    /// Milliseconds.
+    /// E_D_TOV in milliseconds.
     pub e_d_tov: u32,
     /// The port's name.
     pub port_name: Wwn,
     /// The node's name.
     pub node_name: Wwn,
-    /// Class 3.
+    /// Parameters of class 3.
     pub class_3: ClassParameters,
 }
 
@@ -82,19 +82,19 @@ mod class {
 /// Parameters of one class (FC-LS-3, class service parameters).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClassParameters {
-    /// [`ClassParameters::VALID`] and others.
+    /// Service options: [`ClassParameters::VALID`] and others.
     pub options: u16,
-    /// What the port can do as initiator of sequences.
+    /// Initiator control: capabilities as initiator of sequences.
     pub initiator_control: u16,
-    /// What it can do as recipient.
+    /// Recipient control: capabilities as recipient of sequences.
     pub recipient_control: u16,
-    /// Bytes of payload that it takes in a frame.
+    /// Receive data field size: bytes of payload that the port accepts in a frame.
     pub receive_size: u16,
-    /// Sequences at a time.
+    /// Concurrent sequences.
     pub sequences: u16,
     /// End-to-end credit.
     pub credit: u16,
-    /// Open sequences in an exchange.
+    /// Open sequences per exchange.
     pub open_sequences: u16,
 }
 
@@ -106,11 +106,11 @@ impl LoginRepr {
     /// E_D_TOV counts nanoseconds, in [`LoginRepr::features`].
     pub const E_D_TOV_NS: u16 = 0x0400;
 
-    /// The parameters in a payload.
+    /// Parses a payload.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it is shorter.
+    /// [`Error::Truncated`] when the payload is too short.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let octets: &[u8; Self::LEN] = payload(octets)?;
         let size = u16_at(octets, field::RECEIVE_SIZE);
@@ -129,7 +129,7 @@ impl LoginRepr {
         })
     }
 
-    /// The payload that begins with this command.
+    /// Serializes the payload, beginning with this command.
     #[must_use]
     pub fn octets(&self, command: ElsCommand) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
@@ -149,9 +149,9 @@ impl LoginRepr {
 }
 
 impl ClassParameters {
-    /// The port has this class.
+    /// The class is supported.
     pub const VALID: u16 = 0x8000;
-    /// Frames of a sequence come in the order in which they were sent.
+    /// Sequential delivery: frames of a sequence arrive in the order in which they were sent.
     pub const SEQUENTIAL_DELIVERY: u16 = 0x0800;
 
     fn parse(octets: &[u8; 16]) -> Self {
@@ -183,7 +183,7 @@ impl ClassParameters {
         octets
     }
 
-    /// True if the port has this class.
+    /// True if the class is supported.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.options & Self::VALID != 0

@@ -78,7 +78,7 @@ fn payload<const N: usize>(octets: &[u8]) -> Result<&[u8; N], crate::Error> {
     octets.first_chunk().ok_or(crate::Error::Truncated(NAME))
 }
 
-/// Writes bytes to the front of a buffer and says how many they are.
+/// Writes bytes to the front of a buffer; returns their number.
 fn emit(octets: &[u8], buffer: &mut [u8]) -> Result<usize, crate::Error> {
     let place = buffer.get_mut(..octets.len()).ok_or(crate::Error::Truncated(NAME))?;
     place.copy_from_slice(octets);

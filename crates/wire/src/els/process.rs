@@ -11,19 +11,19 @@ pub mod fcp_service {
     pub const READ_XFER_RDY_DISABLED: u32 = 0x0002;
     /// Writes need no FCP_XFER_RDY for the first burst.
     pub const WRITE_XFER_RDY_DISABLED: u32 = 0x0001;
-    /// It is a target.
+    /// The process is a target.
     pub const TARGET: u32 = 0x0010;
-    /// It is an initiator.
+    /// The process is an initiator.
     pub const INITIATOR: u32 = 0x0020;
-    /// Data may overlay.
+    /// Data overlay is allowed.
     pub const DATA_OVERLAY: u32 = 0x0040;
-    /// It does confirmed completion (FCP_CONF).
+    /// Confirmed completion (FCP_CONF) is supported.
     pub const CONFIRMED_COMPLETION: u32 = 0x0080;
-    /// It retries (SRR).
+    /// Retry (SRR) is supported.
     pub const RETRY: u32 = 0x0100;
-    /// It asks for task retry identification.
+    /// Task retry identification is requested.
     pub const TASK_RETRY_ID: u32 = 0x0200;
-    /// REC is understood.
+    /// REC is supported.
     pub const REC: u32 = 0x0400;
 }
 
@@ -54,17 +54,17 @@ mod page {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServicePage {
-    /// Of which protocol.
+    /// Type of the process: the FC-4 protocol.
     pub fc_type: FcType,
-    /// More of it.
+    /// Type code extension.
     pub extension: u8,
-    /// [`ServicePage::IMAGE_PAIR`], whether associators are valid, and in a reply the response code.
+    /// [`ServicePage::IMAGE_PAIR`], the validity bits of the associators, and in a reply the response code.
     pub flags: u16,
-    /// The originator's process.
+    /// The originator's process associator.
     pub originator: u32,
-    /// The responder's.
+    /// The responder's process associator.
     pub responder: u32,
-    /// What the process can do; for FCP bits of [`fcp_service`].
+    /// Service parameters; for FCP bits of [`fcp_service`].
     pub parameters: u32,
 }
 
@@ -77,9 +77,9 @@ impl ServicePage {
     pub const EXECUTED: u16 = 0x0100;
     /// Response code: the responder has no such image (FC-LS-3, PRLI response codes).
     pub const NO_IMAGE: u16 = 0x0400;
-    /// Response code: the responder's configuration precludes it.
+    /// Response code: the responder's configuration precludes the image pair.
     pub const PRECLUDED: u16 = 0x0500;
-    /// Response code: no such type or parameters here.
+    /// Response code: invalid type or parameters.
     pub const INVALID: u16 = 0x0800;
 
     /// FCP's page.
@@ -94,7 +94,7 @@ impl ServicePage {
         self.flags & 0x0f00
     }
 
-    /// The payload that begins with this command and has no other page.
+    /// Payload that begins with this command and has this page only.
     #[must_use]
     pub fn payload(&self, command: ElsCommand) -> [u8; pages::FIRST_PAGE + Self::LEN] {
         let mut octets = [0; pages::FIRST_PAGE + Self::LEN];
@@ -125,7 +125,7 @@ impl ServicePage {
     }
 }
 
-/// Offsets of what stands before the pages, and of the first page (FC-LS-3, PRLI and PRLO).
+/// Offsets of the fields before the pages, and of the first page (FC-LS-3, PRLI and PRLO).
 mod pages {
     pub(super) const COMMAND: usize = 0;
     pub(super) const PAGE_LENGTH: usize = 1;
@@ -144,8 +144,8 @@ impl<'a> ServicePages<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it is shorter than its length says, [`Error::Malformed`] when pages are not 16 bytes
-    /// long or there is none.
+    /// [`Error::Truncated`] when it is shorter than its length field states, [`Error::Malformed`] when pages are not 16
+    /// bytes long or there is none.
     pub fn new_checked(octets: &'a [u8]) -> Result<Self, Error> {
         let head: &[u8; 4] = payload(octets)?;
         if usize::from(head[pages::PAGE_LENGTH]) != ServicePage::LEN {
@@ -159,7 +159,7 @@ impl<'a> ServicePages<'a> {
         }
     }
 
-    /// Views a payload's pages.
+    /// Iterates over the pages.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = ServicePage> + use<'a> {
         self.pages.iter().map(|page| ServicePage::parse(page))
     }
@@ -170,19 +170,19 @@ impl<'a> ServicePages<'a> {
         self.iter().find(|page| page.fc_type == FcType::FCP)
     }
 
-    /// Bytes of the payload.
+    /// Length of the payload in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         pages::FIRST_PAGE + self.pages.as_flattened().len()
     }
 
-    /// Never: there is a page.
+    /// Always false: there is at least one page.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pages.is_empty()
     }
 
-    /// Writes a payload with these pages and says how many bytes it has.
+    /// Writes a payload with these pages; returns its length in bytes.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! LS_RJT: why a request is not done.
+//! LS_RJT: rejection of a request, with the reason.
 
 use super::{ElsCommand, payload};
 use crate::Error;
@@ -8,25 +8,25 @@ use crate::field::put;
 pub mod els_reason {
     /// No such command.
     pub const INVALID_COMMAND: u8 = 0x01;
-    /// The request makes no sense.
+    /// Logical error: the request is inconsistent.
     pub const LOGICAL_ERROR: u8 = 0x03;
-    /// Not now.
+    /// Logical busy: try again later.
     pub const LOGICAL_BUSY: u8 = 0x05;
-    /// A rule of the protocol was broken.
+    /// Protocol error.
     pub const PROTOCOL_ERROR: u8 = 0x07;
-    /// It cannot be done.
+    /// Unable to perform the command.
     pub const UNABLE: u8 = 0x09;
     /// The command is not supported.
     pub const NOT_SUPPORTED: u8 = 0x0b;
     /// The command is in progress.
     pub const IN_PROGRESS: u8 = 0x0e;
-    /// FIP says no.
+    /// FIP error.
     pub const FIP_ERROR: u8 = 0x20;
 }
 
 /// Reason explanations (FC-LS-3, LS_RJT explanations).
 pub mod els_explanation {
-    /// None.
+    /// No explanation.
     pub const NONE: u8 = 0x00;
     /// Service parameters: options.
     pub const OPTIONS: u8 = 0x01;
@@ -46,7 +46,7 @@ pub mod els_explanation {
     pub const LOGIN_REQUIRED: u8 = 0x1e;
     /// Invalid N_Port_ID.
     pub const N_PORT_ID: u8 = 0x1f;
-    /// Nothing left to support the login.
+    /// Insufficient resources to support the login.
     pub const RESOURCES: u8 = 0x29;
     /// The request is not supported.
     pub const NOT_SUPPORTED: u8 = 0x2c;
@@ -67,11 +67,11 @@ mod field {
 /// Link service reject (FC-LS-3, LS_RJT): the command's word, `0, reason, explanation, vendor specific`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LsRjtRepr {
-    /// One of [`els_reason`].
+    /// Reason code of [`els_reason`].
     pub reason: u8,
-    /// One of [`els_explanation`].
+    /// Reason explanation of [`els_explanation`].
     pub explanation: u8,
-    /// The vendor's.
+    /// Vendor-specific code.
     pub vendor: u8,
 }
 
@@ -79,17 +79,17 @@ impl LsRjtRepr {
     /// Bytes of the payload.
     pub const LEN: usize = 8;
 
-    /// Without anything of a vendor.
+    /// Reject without a vendor-specific code.
     #[must_use]
     pub const fn new(reason: u8, explanation: u8) -> Self {
         Self { reason, explanation, vendor: 0 }
     }
 
-    /// The reasons in a payload.
+    /// Parses a payload.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it is shorter.
+    /// [`Error::Truncated`] when the payload is too short.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let octets: &[u8; Self::LEN] = payload(octets)?;
         Ok(Self {
@@ -99,7 +99,7 @@ impl LsRjtRepr {
         })
     }
 
-    /// The payload.
+    /// Serializes the payload.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];

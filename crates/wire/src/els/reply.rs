@@ -59,7 +59,7 @@ impl<'a> ElsReply<'a> {
         }))
     }
 
-    /// Writes the payload and says how many bytes it has.
+    /// Writes the payload; returns its length in bytes.
     ///
     /// # Errors
     ///

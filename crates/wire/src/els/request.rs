@@ -78,7 +78,7 @@ impl<'a> ElsRequest<'a> {
         }
     }
 
-    /// Writes the payload and says how many bytes it has.
+    /// Writes the payload; returns its length in bytes.
     ///
     /// # Errors
     ///

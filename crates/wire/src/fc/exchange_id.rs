@@ -34,7 +34,7 @@ impl OxId {
 pub struct RxId(pub u16);
 
 impl RxId {
-    /// No identifier: the responder has assigned none yet, or whoever sends this does not know it.
+    /// No identifier: the responder has assigned none yet, or the sender does not know it.
     pub const UNASSIGNED: Self = Self(UNASSIGNED);
 
     /// True if it identifies an exchange.

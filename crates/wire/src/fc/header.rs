@@ -6,7 +6,7 @@ use crate::{Error, OxId, RxId};
 
 const NAME: &str = "fc";
 
-/// Routing control: what kind of frame it is (FC-FS-3, clause 12.3).
+/// Routing control: the kind of frame (FC-FS-3, clause 12.3).
 pub mod r_ctl {
     /// Solicited data: FCP_DATA.
     pub const DATA: u8 = 0x01;
@@ -48,11 +48,11 @@ pub mod f_ctl {
     pub const LAST_SEQUENCE: u32 = 0x10_0000;
     /// The sequence's last frame.
     pub const END_SEQUENCE: u32 = 0x08_0000;
-    /// The initiative to send the next sequence goes over to the receiver.
+    /// The initiative to send the next sequence passes to the receiver.
     pub const SEQUENCE_INITIATIVE: u32 = 0x01_0000;
     /// The parameter is a relative offset.
     pub const RELATIVE_OFFSET: u32 = 0x00_0008;
-    /// Number of bytes that fill the last word of the payload.
+    /// Number of fill bytes in the last word of the payload.
     pub const FILL: u32 = 0x00_0003;
 }
 
@@ -117,17 +117,17 @@ pub struct FcHeader {
     pub fc_type: FcType,
     /// Frame control: bits of [`f_ctl`], 24 of them.
     pub f_ctl: u32,
-    /// The sequence.
+    /// Sequence identifier.
     pub seq_id: u8,
-    /// Optional headers.
+    /// Data field control: optional headers.
     pub df_ctl: u8,
-    /// Which frame of the sequence it is, from 0.
+    /// Number of the frame in its sequence, from 0.
     pub seq_cnt: u16,
-    /// The exchange as its originator calls it.
+    /// Exchange identifier of the originator.
     pub ox_id: OxId,
-    /// The exchange as its responder calls it; unassigned before that.
+    /// Exchange identifier of the responder; unassigned before its first frame.
     pub rx_id: RxId,
-    /// The relative offset of the payload, when [`f_ctl::RELATIVE_OFFSET`] says so.
+    /// Relative offset of the payload, if [`f_ctl::RELATIVE_OFFSET`] is set.
     pub parameter: u32,
 }
 
@@ -135,7 +135,7 @@ impl FcHeader {
     /// Bytes of the header.
     pub const LEN: usize = 24;
 
-    /// The header at the front of `frame`.
+    /// Parses the header at the front of `frame`.
     ///
     /// # Errors
     ///
@@ -160,7 +160,7 @@ impl FcHeader {
         })
     }
 
-    /// The header's bytes.
+    /// Serializes the header.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
@@ -179,7 +179,7 @@ impl FcHeader {
         octets
     }
 
-    /// Bytes that fill the payload's last word.
+    /// Number of fill bytes in the payload's last word.
     #[must_use]
     pub fn fill(&self) -> usize {
         usize::from((self.f_ctl & f_ctl::FILL).to_be_bytes()[3])

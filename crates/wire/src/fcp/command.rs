@@ -5,15 +5,15 @@ use crate::field::{array_at, put, u32_at};
 
 const NAME: &str = "fcp command";
 
-/// Task attributes: in which order a command is done (FCP-4, clause 9.2.2).
+/// Task attributes: order of a command's execution (FCP-4, clause 9.2.2).
 pub mod fcp_attribute {
-    /// Any.
+    /// SIMPLE: in any order.
     pub const SIMPLE: u8 = 0;
-    /// Before all others.
+    /// HEAD OF QUEUE: before all others.
     pub const HEAD_OF_QUEUE: u8 = 1;
-    /// After all before it.
+    /// ORDERED: after all before it.
     pub const ORDERED: u8 = 2;
-    /// Under auto contingent allegiance.
+    /// ACA: under auto contingent allegiance.
     pub const ACA: u8 = 4;
 }
 
@@ -68,33 +68,34 @@ pub struct FcpCommand<'a> {
     pub reference: u8,
     /// The priority, 0 to 15.
     pub priority: u8,
-    /// One of [`fcp_attribute`], 0 to 7.
+    /// Task attribute, see [`fcp_attribute`]; 0 to 7.
     pub attribute: u8,
-    /// None, or one of [`fcp_function`]: then the CDB does not count.
+    /// Task management function, see [`fcp_function`]; zero for a command. With a function, the CDB is ignored.
     pub function: u8,
-    /// The initiator takes data: RDDATA.
+    /// RDDATA: the initiator receives data.
     pub read: bool,
-    /// The initiator gives data: WRDATA.
+    /// WRDATA: the initiator sends data.
     pub write: bool,
-    /// The command descriptor block: 16 bytes and up to 63 words more.
+    /// Command descriptor block: 16 bytes and up to 63 words more.
     pub cdb: &'a [u8],
-    /// Bytes of data at most; of data out, when both directions are used.
+    /// FCP_DL: most bytes of data; of data out, when both directions are used.
     pub data_len: u32,
-    /// Bytes of data in at most, when both directions are used; else zero and not on the wire.
+    /// FCP_BIDIRECTIONAL_READ_DL: most bytes of data in, when both directions are used; else zero and absent from the
+    /// frame.
     pub bidirectional_read_len: u32,
 }
 
 impl<'a> FcpCommand<'a> {
-    /// Bytes of a unit whose CDB has 16 and which moves data in one direction.
+    /// Length in bytes of a unit with a CDB of 16 bytes and one direction of data.
     pub const LEN: usize = 32;
-    /// Bytes of the longest unit.
+    /// Length in bytes of the longest unit.
     pub const MAX_LEN: usize = Self::LEN + 63 * 4 + 4;
 
-    /// Reads a unit: the whole payload of its frame.
+    /// Parses a unit: the whole payload of its frame.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it is shorter than its own lengths say, [`Error::Malformed`] when it is longer.
+    /// [`Error::Truncated`] when it is shorter than its length fields state, [`Error::Malformed`] when it is longer.
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         if octets.len() < Self::LEN {
             return Err(Error::Truncated(NAME));
@@ -129,13 +130,13 @@ impl<'a> FcpCommand<'a> {
         field::CDB + self.cdb_words() * 4 + if self.read && self.write { 8 } else { 4 }
     }
 
-    /// Writes the unit to the front of `buffer`; a CDB shorter than 16 bytes, or no number of words long, is filled with
-    /// zeros. Returns the bytes written.
+    /// Writes the unit to the front of `buffer`; a CDB shorter than 16 bytes, or not a whole number of words, is padded
+    /// with zeros. Returns the number of bytes written.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it does not fit, [`Error::TooLarge`] when the CDB is longer than 268 bytes, the priority
-    /// above 15 or the attribute above 7; nothing is written then.
+    /// [`Error::Truncated`] when it does not fit, [`Error::TooLarge`] when the CDB is longer than 268 bytes, the
+    /// priority above 15 or the attribute above 7; nothing is written then.
     pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, Error> {
         let added = u8::try_from(self.cdb_words() - 4).ok().filter(|words| *words < 64);
         let added = added.ok_or(Error::TooLarge(NAME, "command descriptor block"))?;

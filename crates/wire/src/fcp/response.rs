@@ -5,7 +5,7 @@ use crate::field::{at_most_u32, put, put_u16, u16_at, u32_at};
 
 const NAME: &str = "fcp response";
 
-/// What the target says apart from SCSI's status: RSP_CODE (FCP-4, clause 9.5).
+/// Response codes of the target, apart from SCSI's status: RSP_CODE (FCP-4, clause 9.5).
 pub mod fcp_code {
     /// The task management function is complete.
     pub const COMPLETE: u8 = 0x00;

@@ -17,7 +17,7 @@ mod field {
     pub(super) const R_CTL: usize = 12;
 }
 
-/// The SRR request of the FC-4 link services (FCP-4, clause 8.2): please send it again.
+/// The SRR request of the FC-4 link services (FCP-4, clause 8.2): asks for a retransmission.
 ///
 /// ```text
 ///  0                   1                   2                   3
@@ -34,13 +34,13 @@ mod field {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FcpSrr {
-    /// The exchange that lacks something, as its originator calls it.
+    /// OX_ID of the exchange to recover.
     pub ox_id: OxId,
-    /// As its responder calls it; unassigned when the originator does not know.
+    /// RX_ID of the exchange; unassigned when the originator does not know it.
     pub rx_id: RxId,
-    /// From where on data, or readiness for data, is wanted again.
+    /// Relative offset from which data, or FCP_XFER_RDY, is wanted again.
     pub offset: u32,
-    /// Which unit is wanted: [`DATA`](crate::r_ctl::DATA), [`DATA_DESCRIPTOR`](crate::r_ctl::DATA_DESCRIPTOR) or
+    /// R_CTL of the wanted unit: [`DATA`](crate::r_ctl::DATA), [`DATA_DESCRIPTOR`](crate::r_ctl::DATA_DESCRIPTOR) or
     /// [`STATUS`](crate::r_ctl::STATUS).
     pub r_ctl: u8,
 }
@@ -49,7 +49,7 @@ impl FcpSrr {
     /// Bytes of the request.
     pub const LEN: usize = 16;
 
-    /// Reads a request: the payload of its frame.
+    /// Parses a request: the payload of its frame.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl FcpSrr {
         }
     }
 
-    /// The request's bytes.
+    /// Serializes the request.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
@@ -83,9 +83,9 @@ impl FcpSrr {
 /// The answer to SRR (FCP-4, clause 8.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FcpSrrReply {
-    /// It will be sent again.
+    /// Accept: the unit will be retransmitted.
     Accept,
-    /// FCP_RJT: it will not.
+    /// FCP_RJT: the unit will not be retransmitted.
     Reject {
         /// The reason code (FCP-4, clause 8.4): 0x03 logical error, 0x09 unable to perform, 0x0b not supported.
         reason: u8,
@@ -98,11 +98,11 @@ impl FcpSrrReply {
     /// Bytes of the longer answer.
     pub const MAX_LEN: usize = 8;
 
-    /// Reads an answer: the payload of its frame.
+    /// Parses an answer: the payload of its frame.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when it is shorter than what it begins with, [`Error::Malformed`] when it is neither.
+    /// [`Error::Truncated`] when it is shorter than its command requires, [`Error::Malformed`] for another command.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         match octets {
             [ACCEPT, _, _, _, ..] => Ok(Self::Accept),
@@ -114,7 +114,7 @@ impl FcpSrrReply {
         }
     }
 
-    /// The answer's bytes, and how many of them count.
+    /// Serializes the answer; the second value is its length in bytes.
     #[must_use]
     pub fn octets(self) -> ([u8; Self::MAX_LEN], usize) {
         match self {

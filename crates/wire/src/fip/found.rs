@@ -1,4 +1,4 @@
-//! What a list of descriptors holds, when only some may be there and each once.
+//! Contents of a descriptor list in which only some types may occur, each once.
 
 use super::{FipDescriptor, FipFrame};
 use crate::Error;
@@ -34,13 +34,13 @@ impl<'a> Found<'a> {
         Ok(found)
     }
 
-    /// The one of this type.
+    /// The descriptor of this type.
     pub(super) fn find(&self, code: u8) -> Option<FipDescriptor<'a>> {
         self.by_code.get(usize::from(code)).copied().flatten()
     }
 }
 
-/// What a pattern takes out of a [`Found`]'s descriptor of a type, if there is one.
+/// Extracts a value by a pattern from a [`Found`]'s descriptor of a type, if there is one.
 macro_rules! optional {
     ($found:expr, $code:expr, $pattern:pat => $value:expr) => {
         match $found.find($code) {
@@ -50,7 +50,7 @@ macro_rules! optional {
     };
 }
 
-/// What a pattern takes out of a [`Found`]'s descriptor of a type, which must be there.
+/// Extracts a value by a pattern from a [`Found`]'s descriptor of a type, which must be there.
 macro_rules! required {
     ($found:expr, $code:expr, $pattern:pat => $value:expr) => {
         $crate::fip::found::optional!($found, $code, $pattern => $value)

@@ -85,7 +85,7 @@ impl<'a> FipFrame<'a> {
         FipDescriptors::new(&self.octets[Self::HEADER_LEN..self.end])
     }
 
-    /// What follows the descriptors.
+    /// Bytes after the descriptors.
     #[must_use]
     pub fn padding(&self) -> &'a [u8] {
         &self.octets[self.end..]

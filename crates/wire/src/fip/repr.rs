@@ -1,11 +1,11 @@
-//! A FIP frame of whichever kind.
+//! A FIP frame of any kind.
 
 use super::found::{Found, optional, required};
 use super::header::{emit, frame_len};
 use super::{FipCode, FipDescriptor, FipElsRepr, FipFlags, FipFrame, FipVlanRepr, FipVn2vnRepr};
 use crate::{Error, MacAddr, Wwn};
 
-/// A FIP frame that a VN2VN node may meet.
+/// A FIP frame that a VN2VN node may receive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FipRepr<'a> {
     /// Discovery of VN2VN.
@@ -19,11 +19,11 @@ pub enum FipRepr<'a> {
 }
 
 impl<'a> FipRepr<'a> {
-    /// The fields of `frame`.
+    /// Parses `frame`.
     ///
     /// # Errors
     ///
-    /// [`Error::Malformed`] when it is of another kind (an FCF's), or its list is not its kind's.
+    /// [`Error::Malformed`] when it is of another kind (an FCF's), or its descriptor list does not match its kind.
     pub fn parse(frame: &FipFrame<'a>) -> Result<Self, Error> {
         match frame.code() {
             FipCode::SOLICITATION => FipSolicitationRepr::parse(frame).map(Self::Solicitation),
@@ -49,7 +49,7 @@ impl<'a> FipRepr<'a> {
     ///
     /// # Errors
     ///
-    /// Those of its kind.
+    /// The errors of its kind.
     pub fn emit<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
         match self {
             Self::Vn2vn(repr) => repr.emit(buffer),
@@ -63,25 +63,25 @@ impl<'a> FipRepr<'a> {
 /// A discovery solicitation (FC-BB-6, clause 7, FIP Discovery Solicitation): an ENode or an FCF asks for FCFs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FipSolicitationRepr {
-    /// The way in which MAC addresses are given; [`FipFlags::F_PORT`] when an FCF asks.
+    /// Addressing mode; [`FipFlags::F_PORT`] when an FCF asks.
     pub flags: FipFlags,
     /// The sender's MAC address.
     pub mac: MacAddr,
-    /// The fabric's, when an FCF asks.
+    /// FC-MAP of the fabric, when an FCF asks.
     pub fc_map: Option<[u8; 3]>,
     /// The sender's node or switch name.
     pub name: Wwn,
-    /// Bytes of its longest FCoE frame behind the Ethernet header.
+    /// Bytes of its longest FCoE frame after the Ethernet header.
     pub max_fcoe_size: u16,
 }
 
 impl FipSolicitationRepr {
-    /// The fields of `frame`.
+    /// Parses `frame`.
     ///
     /// # Errors
     ///
     /// [`Error::Malformed`] when it is no solicitation, or its list is not MAC address, Name_Identifier, Max FCoE Size
-    /// and perhaps FC-MAP.
+    /// and optionally FC-MAP.
     pub fn parse(frame: &FipFrame<'_>) -> Result<Self, Error> {
         if frame.code() != FipCode::SOLICITATION {
             return Err(Error::Malformed("fip", "subcode"));

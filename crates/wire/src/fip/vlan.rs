@@ -1,42 +1,42 @@
-//! Finding VLANs.
+//! FIP VLAN discovery.
 
 use super::found::{Found, optional, required};
 use super::header::{emit, frame_len};
 use super::{FipCode, FipDescriptor, FipFlags, FipFrame};
 use crate::{Error, MacAddr, Wwn};
 
-/// Which VLAN frame.
+/// Kind of a VLAN discovery frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FipVlanKind {
-    /// An ENode asks.
+    /// Request of an ENode.
     Request,
-    /// An FCF answers.
+    /// Answer of an FCF.
     Notification,
-    /// A VN2VN ENode answers.
+    /// Answer of a VN2VN ENode.
     Vn2vnNotification,
 }
 
 /// A frame of VLAN discovery (FC-BB-6, clause 7, FIP VLAN Discovery).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FipVlanRepr {
-    /// Which.
+    /// Kind of the frame.
     pub kind: FipVlanKind,
-    /// The way in which MAC addresses are given.
+    /// Addressing mode.
     pub flags: FipFlags,
     /// The sender's MAC address.
     pub mac: MacAddr,
-    /// The sender's name, when it tells it.
+    /// The sender's name, if present.
     pub name: Option<Wwn>,
-    /// VLANs that FCoE is on; none in a request, which is written without them.
+    /// VLANs with FCoE; empty in a request, which is written without them.
     pub vlans: Vec<u16>,
 }
 
 impl FipVlanRepr {
-    /// The fields of `frame`.
+    /// Parses `frame`.
     ///
     /// # Errors
     ///
-    /// [`Error::Malformed`] when it is no VLAN frame, or its list is not a MAC address, perhaps a name, and with a
+    /// [`Error::Malformed`] when it is no VLAN frame, or its list is not a MAC address, optionally a name, and in a
     /// notification VLANs.
     pub fn parse(frame: &FipFrame<'_>) -> Result<Self, Error> {
         let kind = match frame.code() {

@@ -5,23 +5,23 @@ use super::header::{emit, frame_len};
 use super::{Fc4Features, FipCode, FipDescriptor, FipFlags, FipFrame, FipVnPort};
 use crate::{Error, MacAddr, Wwn};
 
-/// Which of the five.
+/// Kind of a VN2VN discovery frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Vn2vnKind {
-    /// N_Port_ID Probe Request: who has this identifier?
+    /// N_Port_ID Probe Request: asks if a port has this identifier.
     ProbeRequest,
-    /// N_Port_ID Probe Reply: I have.
+    /// N_Port_ID Probe Reply: the sender has it.
     ProbeReply,
-    /// N_Port_ID Claim Notification: I take this identifier; who is there?
+    /// N_Port_ID Claim Notification: the sender takes this identifier, and asks for the other ports.
     ClaimNotification,
-    /// N_Port_ID Claim Response: I am here. As long as FCoE frames may be, to try the way.
+    /// N_Port_ID Claim Response: the sender is present. As long as the longest FCoE frame, to test the path.
     ClaimResponse,
-    /// N_Port_ID Beacon: I still have it.
+    /// N_Port_ID Beacon: the sender still has its identifier.
     Beacon,
 }
 
 impl Vn2vnKind {
-    /// Its protocol code and subcode.
+    /// Protocol code and subcode.
     #[must_use]
     pub const fn code(self) -> FipCode {
         match self {
@@ -33,7 +33,7 @@ impl Vn2vnKind {
         }
     }
 
-    /// True if it tells what the port does and how long its frames may be.
+    /// True if it carries a [`FipClaim`].
     #[must_use]
     pub const fn is_claim(self) -> bool {
         matches!(self, Self::ClaimNotification | Self::ClaimResponse)
@@ -67,9 +67,9 @@ impl Vn2vnKind {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FipVn2vnRepr {
-    /// Which.
+    /// Kind of the frame.
     pub kind: Vn2vnKind,
-    /// REC or P2P.
+    /// Flags REC and P2P.
     pub flags: FipFlags,
     /// The sender's own MAC address.
     pub enode_mac: MacAddr,
@@ -77,21 +77,21 @@ pub struct FipVn2vnRepr {
     pub node_name: Wwn,
     /// The identifier in question, its MAC address, and the name of the port that has it or wants it.
     pub port: FipVnPort,
-    /// What a claim tells of the port; nothing in the other kinds, which are written without it.
+    /// Properties of the port in a claim; None in the other kinds, which are written without them.
     pub claim: Option<FipClaim>,
 }
 
-/// What a claim tells of a port.
+/// Properties of a port in a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FipClaim {
-    /// What it does.
+    /// FC-4 features of the port.
     pub features: Fc4Features,
-    /// Bytes of its longest FCoE frame behind the Ethernet header.
+    /// Bytes of its longest FCoE frame after the Ethernet header.
     pub max_fcoe_size: u16,
 }
 
 impl FipVn2vnRepr {
-    /// The fields of `frame`.
+    /// Parses `frame`.
     ///
     /// # Errors
     ///

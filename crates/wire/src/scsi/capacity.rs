@@ -29,7 +29,7 @@ mod short {
     pub(super) const BLOCK_SIZE: usize = 4;
 }
 
-/// What READ CAPACITY (10) and (16) return (SBC-3, clauses 5.15.2 and 5.16.2).
+/// Data of READ CAPACITY (10) and (16) (SBC-3, clauses 5.15.2 and 5.16.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
     /// The last logical block.
@@ -52,7 +52,7 @@ impl Capacity {
     /// Bytes of READ CAPACITY (16) data.
     pub const LEN: usize = 32;
 
-    /// READ CAPACITY (10) data: the last block and the block size; 0xffffffff says that one must ask for (16).
+    /// READ CAPACITY (10) data: the last block and the block size; 0xffffffff means that (16) is needed.
     #[must_use]
     pub fn octets_10(&self) -> [u8; 8] {
         let mut octets = [0; 8];
@@ -77,7 +77,7 @@ impl Capacity {
         octets
     }
 
-    /// From READ CAPACITY (10) data. None when it says that one must ask for (16).
+    /// Parses READ CAPACITY (10) data. None if (16) is needed.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn capacity_is_as_sbc_3_clause_5_16_2_lays_it_out() {
-        // What LIO answered for a RAM disk of 64 MiB (capture 02, frame 70).
+        // Answer of LIO for a RAM disk of 64 MiB (capture 02, frame 70).
         let mut octets = [0; 32];
         octets[..12].copy_from_slice(&[0, 0, 0, 0, 0, 1, 0xff, 0xff, 0, 0, 2, 0]);
         let disk = Capacity::parse_16(&octets).unwrap();

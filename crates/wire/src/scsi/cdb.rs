@@ -21,7 +21,7 @@ mod field {
     pub(super) const OPCODE: usize = 0;
     /// Options and service action, of all but the longest.
     pub(super) const OPTIONS: usize = 1;
-    /// What several commands say in their third byte: a page, a selection, scope and type of a reservation.
+    /// Third byte of several commands: a page code, a selection, or scope and type of a reservation.
     pub(super) const SELECTION: usize = 2;
     /// MODE SENSE (SPC-4, clauses 6.13 and 6.14).
     pub(super) const SUBPAGE: usize = 3;
@@ -71,7 +71,7 @@ mod field {
     }
 }
 
-/// Which of a command's forms it is: they differ in how large its fields may be.
+/// Form of a command, by the length of its CDB: the forms differ in the sizes of their fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
     /// 6 bytes: 21 bits of address, 1 to 256 blocks.
@@ -82,40 +82,40 @@ pub enum Width {
     Twelve,
     /// 16 bytes: 64 bits of address.
     Sixteen,
-    /// 32 bytes: as 16, and what the protection information is to be.
+    /// 32 bytes: as 16, and the expected protection information.
     ThirtyTwo(ProtectionTags),
 }
 
-/// What protection information is expected to be (SBC-3, clause 5.14).
+/// Expected protection information (SBC-3, clause 5.14).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProtectionTags {
     /// The reference tag of the first block.
     pub reference: u32,
     /// The application tag.
     pub application: u16,
-    /// The bits of it that are compared.
+    /// Mask of the bits of the application tag that are compared.
     pub application_mask: u16,
 }
 
-/// Blocks to be moved.
+/// Parameters of READ, WRITE and similar commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// Which form.
+    /// Form of the command.
     pub width: Width,
     /// The first logical block.
     pub lba: u64,
-    /// How many.
+    /// Number of blocks.
     pub blocks: u32,
     /// RDPROTECT, VRPROTECT or WRPROTECT: three bits.
     pub protect: u8,
-    /// Not worth a place in a cache.
+    /// Disable page out: do not cache the blocks.
     pub dpo: bool,
-    /// Not from or to a cache only. VERIFY and WRITE AND VERIFY have no such bit.
+    /// Force unit access: bypass a volatile cache. VERIFY and WRITE AND VERIFY have no such bit.
     pub fua: bool,
 }
 
 impl Transfer {
-    /// The shortest form of 10 bytes or more that reaches those blocks, with no option set.
+    /// Transfer in the shortest form of 10 bytes or more that can address those blocks, with no option set.
     #[must_use]
     pub fn new(lba: u64, blocks: u32) -> Self {
         let ten = u32::try_from(lba).is_ok() && u16::try_from(blocks).is_ok();
@@ -127,126 +127,126 @@ impl Transfer {
 /// A command, of those that [`FORMS`](super::FORMS) lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cdb {
-    /// Is the unit ready? (SPC-4, clause 6.47)
+    /// TEST UNIT READY (SPC-4, clause 6.47)
     TestUnitReady,
     /// REQUEST SENSE (SPC-4, clause 6.39)
     RequestSense {
-        /// In descriptor format.
+        /// Sense data in descriptor format.
         descriptors: bool,
-        /// Bytes that are taken.
+        /// Allocation length in bytes.
         allocation: u8,
     },
     /// INQUIRY (SPC-4, clause 6.6)
     Inquiry {
         /// A page of vital product data, or else the standard data.
         page: Option<u8>,
-        /// Bytes that are taken.
+        /// Allocation length in bytes.
         allocation: u16,
     },
-    /// Which units are there? (SPC-4, clause 6.33)
+    /// REPORT LUNS (SPC-4, clause 6.33)
     ReportLuns {
-        /// Which kinds of units.
+        /// SELECT REPORT: kinds of units to report.
         select: u8,
-        /// Bytes that are taken.
+        /// Allocation length in bytes.
         allocation: u32,
     },
     /// MODE SENSE (SPC-4, clauses 6.13 and 6.14)
     ModeSense {
         /// The form of 10 bytes; otherwise that of 6.
         ten: bool,
-        /// No block descriptor, please.
+        /// DBD: no block descriptor.
         no_descriptors: bool,
-        /// A long block descriptor would be taken.
+        /// LLBAA: a long block descriptor is accepted.
         long: bool,
         /// Current (0), changeable (1), default (2) or saved (3) values.
         control: u8,
-        /// Which page; 0x3f for all.
+        /// Page code; 0x3f for all.
         page: u8,
-        /// Which subpage; 0xff for all.
+        /// Subpage code; 0xff for all.
         subpage: u8,
-        /// Bytes that are taken.
+        /// Allocation length in bytes.
         allocation: u16,
     },
-    /// Start, stop, and power conditions (SBC-3, clause 5.25).
+    /// START STOP UNIT (SBC-3, clause 5.25).
     StartStop {
-        /// Do not wait for the end.
+        /// IMMED: return status at once.
         immediate: bool,
         /// Power condition modifier.
         modifier: u8,
-        /// Which power condition; 0 for `start` and `load`.
+        /// Power condition; 0 for `start` and `load`.
         power: u8,
-        /// Keep the cache as it is.
+        /// NO_FLUSH: do not flush the cache.
         no_flush: bool,
         /// Load or eject the medium.
         load: bool,
         /// Start; otherwise stop.
         start: bool,
     },
-    /// Test the unit (SPC-4, clause 6.42).
+    /// SEND DIAGNOSTIC (SPC-4, clause 6.42).
     SendDiagnostic {
-        /// SELF-TEST CODE: three bits, which test; 0 for that of `test`, or none.
+        /// SELF-TEST CODE: three bits; 0 for the test of `test`, or none.
         code: u8,
-        /// The parameter list is of pages.
+        /// PF: the parameter list consists of pages.
         pages: bool,
-        /// The unit's default test.
+        /// SELFTEST: the unit's default self-test.
         test: bool,
-        /// The test may disturb all units.
+        /// UNITOFFL: the test may affect all units.
         all_offline: bool,
-        /// The test may disturb this unit.
+        /// DEVOFFL: the test may affect this unit.
         offline: bool,
-        /// Bytes of parameter list.
+        /// Parameter list length in bytes.
         len: u16,
     },
     /// READ CAPACITY (10) (SBC-3, clause 5.15)
     ReadCapacity10,
     /// READ CAPACITY (16) (SBC-3, clause 5.16)
     ReadCapacity16 {
-        /// Bytes that are taken.
+        /// Allocation length in bytes.
         allocation: u32,
     },
-    /// Read blocks (SBC-3, clauses 5.11 to 5.14; SBC-2 for 6 bytes).
+    /// READ (SBC-3, clauses 5.11 to 5.14; SBC-2 for 6 bytes).
     Read(Transfer),
-    /// Write blocks (SBC-3, clauses 5.33 to 5.36; SBC-2 for 6 bytes).
+    /// WRITE (SBC-3, clauses 5.33 to 5.36; SBC-2 for 6 bytes).
     Write(Transfer),
-    /// Write blocks and verify them on the medium (SBC-3, clause 5.37 and on).
+    /// WRITE AND VERIFY (SBC-3, clause 5.37 and on).
     WriteAndVerify {
-        /// Which.
+        /// Blocks to write.
         transfer: Transfer,
-        /// BYTCHK: two bits; with 1 they are compared with what came.
+        /// BYTCHK: two bits; 1 compares the written blocks with the data out.
         compare: u8,
     },
-    /// Verify blocks on the medium (SBC-3, clauses 5.29 and on).
+    /// VERIFY (SBC-3, clauses 5.29 and on).
     Verify {
-        /// Which.
+        /// Blocks to verify.
         transfer: Transfer,
         /// BYTCHK: two bits; 1 compares with as many blocks of data out, 3 with one.
         compare: u8,
     },
-    /// Read blocks into the cache (SBC-3, clauses 5.8 and 5.9).
+    /// PRE-FETCH: read blocks into the cache (SBC-3, clauses 5.8 and 5.9).
     PreFetch {
-        /// Ten or sixteen bytes.
+        /// Form: 10 or 16 bytes.
         width: Width,
-        /// Do not wait for the end.
+        /// IMMED: return status at once.
         immediate: bool,
         /// The first logical block.
         lba: u64,
         /// Number of blocks; 0 for all to the end.
         blocks: u32,
     },
-    /// Put the cache on the medium (SBC-3, clauses 5.26 and 5.27).
+    /// SYNCHRONIZE CACHE (SBC-3, clauses 5.26 and 5.27).
     SynchronizeCache {
-        /// Ten or sixteen bytes.
+        /// Form: 10 or 16 bytes.
         width: Width,
-        /// Do not wait for the end.
+        /// IMMED: return status at once.
         immediate: bool,
         /// The first logical block.
         lba: u64,
         /// Number of blocks; 0 for all to the end.
         blocks: u32,
     },
-    /// Write the same block many times (SBC-3, clauses 5.43 and on).
+    /// WRITE SAME: write one block many times (SBC-3, clauses 5.43 and on).
     WriteSame {
-        /// Which form: 10, 16 or 32 bytes.
+        /// Form: 10, 16 or 32 bytes.
         width: Width,
         /// The first logical block.
         lba: u64,
@@ -254,21 +254,21 @@ pub enum Cdb {
         blocks: u32,
         /// WRPROTECT: three bits.
         protect: u8,
-        /// Blocks that are given back keep their place.
+        /// ANCHOR: unmapped blocks stay allocated.
         anchor: bool,
-        /// Blocks may be given back.
+        /// UNMAP: the blocks may be deallocated.
         unmap: bool,
-        /// There is no data out: zeros are written. Not in the form of 10 bytes.
+        /// NDOB: there is no data out, zeros are written. Not in the form of 10 bytes.
         no_data: bool,
     },
-    /// Give blocks back (SBC-3, clause 5.28).
+    /// UNMAP: deallocate blocks (SBC-3, clause 5.28).
     Unmap {
-        /// They keep their place.
+        /// ANCHOR: the blocks stay allocated.
         anchor: bool,
-        /// Bytes of parameter list.
+        /// Parameter list length in bytes.
         len: u16,
     },
-    /// Write blocks if the medium has others that came with them (SBC-3, clause 5.2).
+    /// COMPARE AND WRITE: write blocks if the medium matches the first half of the data out (SBC-3, clause 5.2).
     CompareAndWrite {
         /// The first logical block.
         lba: u64,
@@ -276,57 +276,58 @@ pub enum Cdb {
         blocks: u8,
         /// WRPROTECT: three bits.
         protect: u8,
-        /// Not worth a place in a cache.
+        /// Disable page out: do not cache the blocks.
         dpo: bool,
-        /// Not to a cache only.
+        /// Force unit access: not to a volatile cache only.
         fua: bool,
     },
     /// PERSISTENT RESERVE IN (SPC-4, clause 6.15)
     PersistentReserveIn {
         /// READ KEYS (0), READ RESERVATION (1), REPORT CAPABILITIES (2), READ FULL STATUS (3).
         action: u8,
-        /// Bytes that are taken.
+        /// Allocation length in bytes.
         allocation: u16,
     },
-    /// Register and reserve (SPC-4, clause 6.16).
+    /// PERSISTENT RESERVE OUT (SPC-4, clause 6.16).
     PersistentReserveOut {
-        /// Which service action: 0 to 6.
+        /// Service action: 0 to 6.
         action: u8,
-        /// Of what: 0 is the unit.
+        /// Scope of the reservation: 0 is the unit.
         scope: u8,
-        /// Which type.
+        /// Type of the reservation.
         kind: u8,
-        /// Bytes of parameter list.
+        /// Parameter list length in bytes.
         len: u32,
     },
-    /// Which commands are there? (SPC-4, clause 6.35)
+    /// REPORT SUPPORTED OPERATION CODES (SPC-4, clause 6.35)
     ReportSupportedOperationCodes {
-        /// With timeouts.
+        /// RCTD: include command timeouts descriptors.
         timeouts: bool,
-        /// All (0), one by its opcode (1), by opcode and service action (2), or by what it has (3).
+        /// REPORTING OPTIONS: all commands (0), or one by opcode (1), by opcode and service action (2), or by whichever
+        /// it has (3).
         options: u8,
-        /// Which opcode.
+        /// Requested opcode.
         opcode: u8,
-        /// Which service action.
+        /// Requested service action.
         action: u16,
-        /// Bytes that are taken.
+        /// Allocation length in bytes.
         allocation: u32,
     },
 }
 
-/// Effect of a command on the medium, as a reservation sees it (SPC-4, table 65; SBC-3, table 13).
+/// Effect of a command on the medium, for conflicts with reservations (SPC-4, table 65; SBC-3, table 13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// It is let through whatever is reserved, or has rules of its own.
+    /// Allowed under any reservation, or with rules of its own.
     Neither,
-    /// It is let through where others may read.
+    /// Allowed where others may read.
     Reads,
-    /// It is let through to nobody else.
+    /// Allowed to the reservation's holders only.
     Writes,
 }
 
 impl Cdb {
-    /// Its effect on the medium.
+    /// Effect of the command on the medium.
     #[must_use]
     pub const fn access(&self) -> Access {
         match self {
@@ -337,7 +338,7 @@ impl Cdb {
             | Self::ReadCapacity10
             | Self::ReadCapacity16 { .. }
             | Self::PersistentReserveIn { .. }
-            // It has rules of its own.
+            // PERSISTENT RESERVE OUT has rules of its own.
             | Self::PersistentReserveOut { .. }
             | Self::StartStop { power: 0, start: true, .. } => Access::Neither,
             Self::Read(_)
@@ -357,27 +358,27 @@ impl Cdb {
     }
 }
 
-/// Why bytes are no command that is known.
+/// Reason that bytes are not a supported command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CdbError {
-    /// There are fewer bytes than the command has.
+    /// Fewer bytes than the command has.
     #[error("scsi command: cut short: give all octets of the command")]
     Truncated,
-    /// The opcode is not known.
+    /// Unknown opcode.
     #[error("scsi command: opcode {0:#04x} is not known: use one that REPORT SUPPORTED OPERATION CODES lists")]
     Opcode(u8),
-    /// A field has a value that is not known.
+    /// Unsupported value of a field.
     #[error("scsi command: octet {octet} has a value that is not known: use one of its standard")]
     Field {
         /// The field's first byte.
         octet: u16,
-        /// Its highest bit, if it is no whole byte.
+        /// The field's highest bit, if it is not a whole byte.
         bit: Option<u8>,
     },
 }
 
 impl CdbError {
-    /// What the initiator is told.
+    /// Sense data for the initiator.
     #[must_use]
     pub const fn sense(self) -> Sense {
         match self {
@@ -388,7 +389,7 @@ impl CdbError {
     }
 }
 
-/// The bytes of a command.
+/// A serialized command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CdbOctets {
     octets: [u8; 32],
@@ -396,7 +397,7 @@ pub struct CdbOctets {
 }
 
 impl CdbOctets {
-    /// The first 16 bytes, zeros after the last: as FCP_CMND carries them. None for a longer command.
+    /// The first 16 bytes, padded with zeros, as in FCP_CMND. None for a longer command.
     #[must_use]
     pub fn sixteen(&self) -> Option<[u8; 16]> {
         (self.len <= 16).then(|| array_at(&self.octets, 0))
@@ -411,7 +412,7 @@ impl Deref for CdbOctets {
     }
 }
 
-/// Bytes of a command, which the opcode's three highest bits say (SPC-4, clause 4.3.5.1).
+/// Length of a CDB in bytes, from the opcode's three highest bits (SPC-4, clause 4.3.5.1).
 pub(super) const fn cdb_len(opcode: u8) -> u8 {
     match opcode >> 5 {
         0 => 6,

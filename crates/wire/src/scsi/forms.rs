@@ -37,9 +37,9 @@ const fn action(name: &'static str, action: u16, usage: &'static [u8]) -> CdbFor
     CdbForm { name, action: Some(action), usage }
 }
 
-/// Each bit of a byte is looked at.
+/// All bits of a byte are evaluated.
 const A: u8 = 0xff;
-/// What is looked at in CONTROL: NACA.
+/// Evaluated bits of CONTROL: NACA.
 const C: u8 = 0x04;
 /// RDPROTECT or WRPROTECT, DPO, FUA.
 const T: u8 = 0xf8;

@@ -10,11 +10,11 @@ const NAME: &str = "inquiry data";
 pub struct Qualifier(pub u8);
 
 impl Qualifier {
-    /// There is.
+    /// A unit is present.
     pub const CONNECTED: Self = Self(0);
-    /// There could be, but there is none.
+    /// A unit is possible, but none is present.
     pub const NOT_CONNECTED: Self = Self(1);
-    /// There cannot be one.
+    /// No unit is possible.
     pub const NOT_SUPPORTED: Self = Self(3);
 }
 
@@ -46,35 +46,35 @@ mod field {
 pub struct Inquiry {
     /// Presence of the unit.
     pub qualifier: Qualifier,
-    /// Which kind: 0 for a disk, 0x1f when none.
+    /// Peripheral device type: 0 for a disk, 0x1f for none.
     pub device_type: u8,
-    /// Which SPC: 6 for SPC-4.
+    /// Version of SPC: 6 for SPC-4.
     pub version: u8,
     /// LUNs are hierarchical addresses.
     pub hierarchical: bool,
-    /// It can have protection information.
+    /// PROTECT: the unit supports protection information.
     pub protect: bool,
-    /// It has more than one port.
+    /// MULTIP: the unit has more than one port.
     pub multi_port: bool,
-    /// It takes several commands at once.
+    /// CMDQUE: the unit accepts several commands at once.
     pub queues: bool,
-    /// Vendor identification, filled up with spaces.
+    /// Vendor identification, padded with spaces.
     pub vendor: [u8; 8],
-    /// Product identification, filled up with spaces.
+    /// Product identification, padded with spaces.
     pub product: [u8; 16],
-    /// Which one of those.
+    /// Product revision level.
     pub revision: [u8; 4],
-    /// Which standards it follows (SPC-4, table 179), zeros last.
+    /// Version descriptors of the standards that it follows (SPC-4, table 179), zeros last.
     pub standards: [u16; 8],
 }
 
 impl Inquiry {
-    /// Bytes of the data.
+    /// Length of the data in bytes.
     pub const LEN: usize = 96;
-    /// SAM-5, FCP-4, SPC-4, SBC-3, no versions claimed.
+    /// Version descriptors of a disk: SAM-5, FCP-4, SPC-4, SBC-3, no versions claimed.
     pub const DISK_STANDARDS: [u16; 8] = [0x00a0, 0x0a40, 0x0460, 0x04c0, 0, 0, 0, 0];
 
-    /// The data's bytes.
+    /// Serializes the data.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
@@ -94,7 +94,7 @@ impl Inquiry {
         octets
     }
 
-    /// From the first 36 bytes or more; what an allocation length cut off counts as zeros.
+    /// Parses the first 36 bytes or more; bytes cut off by an allocation length count as zeros.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Inquiry {
 mod tests {
     use super::*;
 
-    /// What LIO answered (capture 02, frame 5).
+    /// Answer of LIO (capture 02, frame 5).
     const LIO: &[u8; 36] = b"\0\0\x06\x02\x5b\xb8\0\x02LIO-ORG RAMDISK-MCP     4.0 ";
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!((disk.qualifier, disk.device_type, disk.version), (Qualifier::CONNECTED, 0, 6));
         assert_eq!((&disk.vendor, &disk.product, &disk.revision), (b"LIO-ORG ", b"RAMDISK-MCP     ", b"4.0 "));
         assert_eq!(disk.standards, Inquiry::DISK_STANDARDS);
-        // Byte 5 of LIO says TPGS and 3PC, which this type does not claim.
+        // Byte 5 of LIO has TPGS and 3PC, which this type does not claim.
         lio[5] = 0;
         assert_eq!(disk.octets(), lio);
         let none = Inquiry {

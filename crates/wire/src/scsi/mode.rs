@@ -32,10 +32,10 @@ mod long {
     pub(super) const BLOCK_SIZE: usize = 12;
 }
 
-/// What stands before the pages: a header and at most one block descriptor (SPC-4, clause 7.5.4; SBC-3, clause 6.5).
+/// Header of mode data, before the pages, with at most one block descriptor (SPC-4, clause 7.5.4; SBC-3, clause 6.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ModeHeader {
-    /// WP: nothing can be written.
+    /// WP: the medium is write-protected.
     pub write_protected: bool,
     /// DPOFUA: both bits are known.
     pub dpo_fua: bool,
@@ -130,11 +130,11 @@ pub struct ModePages<'a> {
 /// A mode page (SPC-4, clause 7.5.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModePage<'a> {
-    /// Which: six bits.
+    /// Page code: six bits.
     pub page: u8,
-    /// Which subpage; 0 for the page itself.
+    /// Subpage code; 0 for the page itself.
     pub subpage: u8,
-    /// What follows its header of 2 bytes, or 4 of a subpage; of a page less than 256.
+    /// Bytes after its header, which is 2 bytes long, or 4 for a subpage; fewer than 256 for a page.
     pub body: &'a [u8],
 }
 

@@ -10,13 +10,13 @@ pub enum ReserveType {
     WriteExclusive,
     /// Reading and writing are for the holder.
     ExclusiveAccess,
-    /// Writing is for whoever is registered; one holds the reservation.
+    /// Write exclusive, registrants only: registered ports may write; one holds the reservation.
     WriteExclusiveRegistrants,
-    /// Reading and writing are for whoever is registered; one holds the reservation.
+    /// Exclusive access, registrants only: registered ports may read and write; one holds the reservation.
     ExclusiveAccessRegistrants,
-    /// Writing is for whoever is registered; all of them hold the reservation.
+    /// Write exclusive, all registrants: registered ports may write; all of them hold the reservation.
     WriteExclusiveAll,
-    /// Reading and writing are for whoever is registered; all of them hold the reservation.
+    /// Exclusive access, all registrants: registered ports may read and write; all of them hold the reservation.
     ExclusiveAccessAll,
 }
 
@@ -48,7 +48,7 @@ impl ReserveType {
         matches!(self, Self::ExclusiveAccess | Self::ExclusiveAccessRegistrants | Self::ExclusiveAccessAll)
     }
 
-    /// True if whoever is registered may do as the holder.
+    /// True if every registered port has the holder's access.
     #[must_use]
     pub const fn registrants(self) -> bool {
         !matches!(self, Self::WriteExclusive | Self::ExclusiveAccess)

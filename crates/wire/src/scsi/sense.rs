@@ -1,4 +1,4 @@
-//! Sense data: why a command ended as it did.
+//! Sense data: the reason of a command's status.
 
 use crate::Error;
 use crate::field::{array_at, put, u32_at};
@@ -6,35 +6,35 @@ use std::fmt;
 
 const NAME: &str = "sense data";
 
-/// Sense key (SPC-4, clause 4.5.6, table 43). Other codes than these four bits do not exist.
+/// Sense key (SPC-4, clause 4.5.6, table 43), a code of four bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SenseKey(pub u8);
 
 impl SenseKey {
-    /// There is nothing to say.
+    /// No sense data.
     pub const NO_SENSE: Self = Self(0);
-    /// It was done after some effort.
+    /// The command succeeded after error recovery.
     pub const RECOVERED_ERROR: Self = Self(1);
-    /// The unit cannot be used now.
+    /// The unit is not accessible now.
     pub const NOT_READY: Self = Self(2);
-    /// The medium has a flaw.
+    /// The medium has an error.
     pub const MEDIUM_ERROR: Self = Self(3);
-    /// The device has a flaw.
+    /// The device has an error.
     pub const HARDWARE_ERROR: Self = Self(4);
-    /// The command or its parameters are not right.
+    /// The command or its parameters are invalid.
     pub const ILLEGAL_REQUEST: Self = Self(5);
-    /// Something happened to the unit that the initiator must know.
+    /// An event of the unit that the initiator must be told.
     pub const UNIT_ATTENTION: Self = Self(6);
-    /// The medium is not to be written.
+    /// The medium is write-protected.
     pub const DATA_PROTECT: Self = Self(7);
-    /// The device gave up; another try may succeed.
+    /// The device aborted the command; a retry may succeed.
     pub const ABORTED_COMMAND: Self = Self(0xb);
-    /// What was compared is different.
+    /// The compared data differs.
     pub const MISCOMPARE: Self = Self(0xe);
 }
 
 impl fmt::Display for SenseKey {
-    /// As the standard calls it.
+    /// Name in the standard.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match *self {
             Self::NO_SENSE => "NO SENSE",
@@ -61,7 +61,7 @@ pub mod asc {
                 pub const $name: (u8, u8) = $code;
             )*
 
-            /// What the standard calls a code.
+            /// Name of a code in the standard.
             pub(super) fn text(code: (u8, u8)) -> Option<&'static str> {
                 match code {
                     $($name => Some($text),)*
@@ -73,7 +73,7 @@ pub mod asc {
 
     codes! {
         NONE (0x00, 0x00) "NO ADDITIONAL SENSE INFORMATION";
-        // It was stopped.
+        // The unit was stopped.
         STOPPED (0x04, 0x02) "LOGICAL UNIT NOT READY, INITIALIZING COMMAND REQUIRED";
         WRITE_ERROR (0x0c, 0x00) "WRITE ERROR";
         GUARD_CHECK (0x10, 0x01) "LOGICAL BLOCK GUARD CHECK FAILED";
@@ -109,14 +109,14 @@ pub mod asc {
     }
 }
 
-/// Which field of a command or of its parameters is not right (SPC-4, clause 4.5.2.4.2).
+/// Position of an invalid field of a command or of its parameters (SPC-4, clause 4.5.2.4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldPointer {
-    /// In the command descriptor block; otherwise in the parameter list.
+    /// True for the command descriptor block; otherwise the parameter list.
     pub in_cdb: bool,
     /// The field's first byte.
     pub octet: u16,
-    /// Its highest bit in that byte, if it is no whole byte.
+    /// Its highest bit in that byte, if it is not a whole byte.
     pub bit: Option<u8>,
 }
 
@@ -172,49 +172,50 @@ mod descriptor_field {
 pub struct Sense {
     /// Sense key.
     pub key: SenseKey,
-    /// The additional sense code and its qualifier, as [`asc`] names them.
+    /// Additional sense code and its qualifier, see [`asc`].
     pub code: (u8, u8),
-    /// What depends on the command: mostly the logical block where it stopped.
+    /// INFORMATION field, defined by the command: mostly the logical block at which it stopped.
     pub information: Option<u64>,
-    /// Which field is not right.
+    /// Field pointer: the invalid field of the CDB or parameter list.
     pub field: Option<FieldPointer>,
-    /// It is about an earlier command than the one it came with (response codes 0x71 and 0x73).
+    /// The error belongs to an earlier command than the one it came with (response codes 0x71 and 0x73).
     pub deferred: bool,
 }
 
 impl Sense {
-    /// Bytes of fixed format.
+    /// Length in bytes of fixed format.
     pub const FIXED_LEN: usize = 18;
-    /// Bytes of the longest that [`descriptors`](Self::descriptors) makes.
+    /// Longest output of [`descriptors`](Self::descriptors) in bytes.
     pub const DESCRIPTORS_LEN: usize = 28;
 
-    /// With neither information nor a field.
+    /// Sense data without information and field pointer.
     #[must_use]
     pub const fn new(key: SenseKey, code: (u8, u8)) -> Self {
         Self { key, code, information: None, field: None, deferred: false }
     }
 
-    /// The same with information.
+    /// Adds the INFORMATION field.
     #[must_use]
     pub const fn at(self, information: u64) -> Self {
         Self { information: Some(information), ..self }
     }
 
-    /// INVALID FIELD IN CDB that points there.
+    /// INVALID FIELD IN CDB with a field pointer.
     #[must_use]
     pub const fn invalid_field(octet: u16, bit: Option<u8>) -> Self {
         let field = Some(FieldPointer { in_cdb: true, octet, bit });
         Self { field, ..Self::new(SenseKey::ILLEGAL_REQUEST, asc::FIELD_IN_CDB) }
     }
 
-    /// INVALID FIELD IN PARAMETER LIST that points there.
+    /// INVALID FIELD IN PARAMETER LIST with a field pointer.
     #[must_use]
     pub const fn invalid_parameter(octet: u16, bit: Option<u8>) -> Self {
         let field = Some(FieldPointer { in_cdb: false, octet, bit });
         Self { field, ..Self::new(SenseKey::ILLEGAL_REQUEST, asc::FIELD_IN_PARAMETERS) }
     }
 
-    /// In fixed format. Information of more than 32 bits does not fit it and is left out (SPC-4, clause 4.5.3).
+    /// Serializes in fixed format. Information of more than 32 bits is left out, because it does not fit (SPC-4, clause
+    /// 4.5.3).
     #[must_use]
     pub fn fixed(&self) -> [u8; Self::FIXED_LEN] {
         let mut octets = [0; Self::FIXED_LEN];
@@ -233,7 +234,7 @@ impl Sense {
         octets
     }
 
-    /// In descriptor format, and how many of the bytes it takes.
+    /// Serializes in descriptor format; the second value is the length in bytes.
     #[must_use]
     pub fn descriptors(&self) -> ([u8; Self::DESCRIPTORS_LEN], usize) {
         let mut octets = [0; Self::DESCRIPTORS_LEN];
@@ -257,13 +258,13 @@ impl Sense {
         (octets, len)
     }
 
-    /// From either format; descriptors that are not known are passed over, and fixed data may be cut short behind the
-    /// sense key, as an allocation length does.
+    /// Parses either format; unknown descriptors are ignored, and fixed data may be cut after the sense key, as by an
+    /// allocation length.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when not even the sense key is there, [`Error::Malformed`] when the response code is none
-    /// of 0x70 to 0x73.
+    /// [`Error::Truncated`] when the sense key is missing, [`Error::Malformed`] when the response code is not 0x70 to
+    /// 0x73.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let code = octets.first().ok_or(Error::Truncated(NAME))? & 0x7f;
         let deferred = code & 1 != 0;
@@ -323,7 +324,7 @@ impl Sense {
 }
 
 impl fmt::Display for Sense {
-    /// As logs have it: ILLEGAL REQUEST, LOGICAL BLOCK ADDRESS OUT OF RANGE (05/21/00).
+    /// Text for logs: ILLEGAL REQUEST, LOGICAL BLOCK ADDRESS OUT OF RANGE (05/21/00).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, code, .. } = self;
         if self.deferred {
@@ -368,7 +369,7 @@ mod tests {
         assert_eq!((octets[0], len, Sense::parse(&octets[..len])), (0x73, 8, Ok(deferred)));
     }
 
-    /// SPC-4, table 40: the same bytes are a field's place, a progress or a count of retries.
+    /// SPC-4, table 40: the same bytes hold a field's position, a progress or a retry count.
     #[test]
     fn only_an_illegal_request_points_at_a_field() {
         let field = Some(FieldPointer { in_cdb: true, octet: 7, bit: None });

@@ -23,7 +23,7 @@ mod range_field {
 pub struct UnmapRange {
     /// The first.
     pub lba: u64,
-    /// How many.
+    /// Number of blocks.
     pub blocks: u32,
 }
 

@@ -6,7 +6,7 @@ use crate::field::{array_at, counted_u8, counted_u16, put, put_u16, u16_at, u32_
 const NAME: &str = "vital product data";
 
 /// Appends a page to `to` (SPC-4, clause 7.8): a header of 4 bytes, of which `peripheral` is the first (qualifier and
-/// device type), and what `body` appends, at most 65535 bytes.
+/// device type), and the bytes appended by `body`, at most 65535.
 pub fn vpd(peripheral: u8, page: u8, to: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     let at = to.len();
     to.extend([peripheral, page, 0, 0]);
@@ -25,40 +25,40 @@ mod page {
     pub(super) const LENGTH: usize = 2;
 }
 
-/// A page.
+/// A VPD page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VpdPage<'a> {
-    /// Its qualifier and device type, as in standard data.
+    /// Peripheral qualifier and device type, as in standard INQUIRY data.
     pub peripheral: u8,
-    /// Which.
+    /// Page code.
     pub page: u8,
-    /// Bytes of its body, of which fewer are there when an allocation length was too small.
+    /// Length of the body in bytes; fewer are present if the allocation length was too small.
     pub len: u16,
-    /// What is there of it.
+    /// Bytes of the body that are present.
     pub body: &'a [u8],
 }
 
 impl<'a> VpdPage<'a> {
-    /// Page 00: which pages there are.
+    /// Page 00h: list of supported pages.
     pub const SUPPORTED: u8 = 0x00;
-    /// Page 80: the serial number.
+    /// Page 80h: the serial number.
     pub const SERIAL: u8 = 0x80;
-    /// Page 83: designators.
+    /// Page 83h: designators.
     pub const DESIGNATORS: u8 = 0x83;
-    /// Page 86: extended INQUIRY data.
+    /// Page 86h: extended INQUIRY data.
     pub const EXTENDED: u8 = 0x86;
-    /// Page B0: block limits.
+    /// Page B0h: block limits.
     pub const LIMITS: u8 = 0xb0;
-    /// Page B1: block device characteristics.
+    /// Page B1h: block device characteristics.
     pub const CHARACTERISTICS: u8 = 0xb1;
-    /// Page B2: logical block provisioning.
+    /// Page B2h: logical block provisioning.
     pub const PROVISIONING: u8 = 0xb2;
 
-    /// The page at the front of `octets`.
+    /// Parses the page at the front of `octets`.
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] when there is not even its header.
+    /// [`Error::Truncated`] when the header is incomplete.
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         let (header, rest) = octets.split_at_checked(4).ok_or(Error::Truncated(NAME))?;
         let len = u16_at(header, page::LENGTH);
@@ -77,13 +77,13 @@ mod designator {
 /// A name of a unit, a port or a device (SPC-4, clause 7.8.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Designator<'a> {
-    /// Binary (1), ASCII (2), UTF-8 (3).
+    /// Encoding of the identifier: binary (1), ASCII (2), UTF-8 (3).
     pub code_set: u8,
     /// T10 vendor identification (1), EUI-64 (2), NAA (3), relative port (4), port group (5), SCSI name (8) …
     pub kind: u8,
-    /// Of the unit (0), the port (1), the device (2).
+    /// Subject of the name: the unit (0), the port (1), the device (2).
     pub association: u8,
-    /// The protocol of the port it is about: 0 for Fibre Channel.
+    /// Protocol of the port: 0 for Fibre Channel.
     pub protocol: Option<u8>,
     /// The name.
     pub identifier: &'a [u8],
@@ -96,7 +96,7 @@ impl<'a> Designator<'a> {
         Self { code_set: 1, kind: 3, association, protocol: None, identifier }
     }
 
-    /// Appends it to `to`; an identifier of more than 255 bytes is cut.
+    /// Appends the designator to `to`; an identifier of more than 255 bytes is cut.
     pub fn put(&self, to: &mut Vec<u8>) {
         let (identifier, len) = counted_u8(self.identifier);
         to.push(self.protocol.unwrap_or(0) << 4 | self.code_set & 0xf);
@@ -105,7 +105,7 @@ impl<'a> Designator<'a> {
         to.extend(identifier);
     }
 
-    /// Those of the body of a page 83; one that is cut short ends them.
+    /// Iterates over the designators in the body of page 83h; ends at one that is incomplete.
     pub fn all(mut body: &'a [u8]) -> impl Iterator<Item = Self> {
         std::iter::from_fn(move || {
             let (header, rest) = body.split_at_checked(4)?;
@@ -130,10 +130,10 @@ mod extended {
     pub(super) const REPORTS: usize = 3;
 }
 
-/// The body of page 86 (SPC-4, clause 7.8.7).
+/// The body of page 86h (SPC-4, clause 7.8.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExtendedInquiry {
-    /// SPT: which types of protection information a unit may have (SBC-3, table 149).
+    /// SPT: supported types of protection information (SBC-3, table 149).
     pub protection_types: u8,
     /// Guards are checked.
     pub guard: bool,
@@ -141,11 +141,11 @@ pub struct ExtendedInquiry {
     pub application: bool,
     /// Reference tags are checked.
     pub reference: bool,
-    /// Simple, ordered and head-of-queue tasks are known.
+    /// Simple, ordered and head-of-queue tasks are supported.
     pub attributes: bool,
-    /// It has a volatile cache.
+    /// The unit has a volatile cache.
     pub volatile: bool,
-    /// A unit attention for one nexus does not end with a report to another (LUICLR).
+    /// LUICLR: reporting a unit attention to one nexus does not clear it for others.
     pub nexus_attentions: bool,
 }
 
@@ -153,7 +153,7 @@ impl ExtendedInquiry {
     /// Bytes of the body.
     pub const LEN: usize = 60;
 
-    /// The body's bytes.
+    /// Serializes the body.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
@@ -167,7 +167,7 @@ impl ExtendedInquiry {
         octets
     }
 
-    /// From the first 4 bytes or more.
+    /// Parses the first 4 bytes or more.
     ///
     /// # Errors
     ///
@@ -203,30 +203,30 @@ mod limits {
     pub(super) const WRITE_SAME: usize = 32;
 }
 
-/// The body of page B0 (SBC-3, clause 6.6.3); numbers are of logical blocks.
+/// The body of page B0h (SBC-3, clause 6.6.3); numbers are of logical blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BlockLimits {
-    /// WRITE SAME must say how many.
+    /// WSNZ: WRITE SAME must give a number of blocks other than zero.
     pub write_same_non_zero: bool,
-    /// The most of COMPARE AND WRITE.
+    /// Most blocks of COMPARE AND WRITE.
     pub compare_and_write: u8,
-    /// What transfers should be multiples of.
+    /// Optimal transfer length granularity: lengths of transfers should be multiples of it.
     pub granularity: u16,
-    /// The most of a transfer.
+    /// Most blocks of a transfer.
     pub transfer: u32,
-    /// What a transfer is best.
+    /// Optimal transfer length.
     pub optimal: u32,
-    /// The most of a PRE-FETCH.
+    /// Most blocks of a PRE-FETCH.
     pub prefetch: u32,
-    /// The most that one UNMAP gives back.
+    /// Most blocks that one UNMAP deallocates.
     pub unmap_blocks: u32,
-    /// The most ranges of it.
+    /// Most ranges (block descriptors) of one UNMAP.
     pub unmap_ranges: u32,
-    /// What ranges should be multiples of.
+    /// Optimal unmap granularity: lengths of ranges should be multiples of it.
     pub unmap_granularity: u32,
-    /// Place where the first such multiple begins.
+    /// Address of the first block at which such a multiple begins.
     pub unmap_alignment: Option<u32>,
-    /// The most of WRITE SAME.
+    /// Most blocks of WRITE SAME.
     pub write_same: u64,
 }
 
@@ -234,7 +234,7 @@ impl BlockLimits {
     /// Bytes of the body.
     pub const LEN: usize = 60;
 
-    /// The body's bytes.
+    /// Serializes the body.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
@@ -258,7 +258,7 @@ impl BlockLimits {
         octets
     }
 
-    /// From the first 12 bytes or more (SBC-2 had no more); what is not there counts as zeros.
+    /// Parses the first 12 bytes or more (SBC-2 had no more); missing bytes count as zeros.
     ///
     /// # Errors
     ///
@@ -294,14 +294,14 @@ mod characteristics {
     pub(super) const VERIFIES_UNMAPPED: usize = 4;
 }
 
-/// The body of page B1 (SBC-3, clause 6.6.2).
+/// The body of page B1h (SBC-3, clause 6.6.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BlockCharacteristics {
-    /// Rotations a minute; 0 when not told, 1 when nothing rotates.
+    /// Rotations per minute; 0 when not stated, 1 for a non-rotating medium.
     pub rotation: u16,
-    /// Form factor; 0 when not told.
+    /// Form factor; 0 when not stated.
     pub form_factor: u8,
-    /// VERIFY compares data with blocks that are not there as with others (VBULS).
+    /// VBULS: VERIFY compares data with unmapped blocks as with others.
     pub verifies_unmapped: bool,
 }
 
@@ -309,7 +309,7 @@ impl BlockCharacteristics {
     /// Bytes of the body.
     pub const LEN: usize = 60;
 
-    /// The body's bytes.
+    /// Serializes the body.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let mut octets = [0; Self::LEN];
@@ -319,7 +319,7 @@ impl BlockCharacteristics {
         octets
     }
 
-    /// From the first 4 bytes or more (SBC-2 had no more); what is not there counts as zeros.
+    /// Parses the first 4 bytes or more (SBC-2 had no more); missing bytes count as zeros.
     ///
     /// # Errors
     ///
@@ -331,20 +331,20 @@ impl BlockCharacteristics {
     }
 }
 
-/// The body of page B2 (SBC-3, clause 6.6.4).
+/// The body of page B2h (SBC-3, clause 6.6.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BlockProvisioning {
-    /// LBPU: UNMAP gives blocks back.
+    /// LBPU: UNMAP deallocates blocks.
     pub unmap: bool,
-    /// LBPWS: WRITE SAME (16) does.
+    /// LBPWS: WRITE SAME (16) can deallocate blocks.
     pub write_same_16: bool,
-    /// LBPWS10: WRITE SAME (10) does.
+    /// LBPWS10: WRITE SAME (10) can deallocate blocks.
     pub write_same_10: bool,
-    /// LBPRZ: blocks that are not there read as zeros.
+    /// LBPRZ: unmapped blocks read as zeros.
     pub zeroes: bool,
     /// ANC_SUP: blocks can be anchored.
     pub anchors: bool,
-    /// None (0), resource (1), thin (2).
+    /// Provisioning type: none (0), resource (1), thin (2).
     pub kind: u8,
 }
 
@@ -352,7 +352,7 @@ impl BlockProvisioning {
     /// Bytes of the body.
     pub const LEN: usize = 4;
 
-    /// The body's bytes.
+    /// Serializes the body.
     #[must_use]
     pub fn octets(&self) -> [u8; Self::LEN] {
         let flags = u8::from(self.unmap) << 7
@@ -363,7 +363,7 @@ impl BlockProvisioning {
         [0, flags, self.kind & 7, 0]
     }
 
-    /// From the first 4 bytes or more.
+    /// Parses the first 4 bytes or more.
     ///
     /// # Errors
     ///

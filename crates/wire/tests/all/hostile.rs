@@ -1,4 +1,4 @@
-//! Whatever the bytes are: no panic, and what `new_checked` refuses it refuses for the stated reason.
+//! Arbitrary bytes: no panic, and `new_checked` refuses them for the stated reason only.
 
 use linerate_wire::*;
 use proptest::collection::vec;

@@ -116,7 +116,7 @@ fn ep_options(options: &[u8]) -> (Option<MacAddr>, Option<u32>, Vec<NdpPrefix>) 
     (mac, mtu, prefixes)
 }
 
-/// What etherparse understands of a neighbour discovery message.
+/// Neighbour discovery message as etherparse reads it.
 fn ep_ndp(bytes: &[u8]) -> NdpRepr {
     let (header, body) = ep::Icmpv6Header::from_slice(bytes).unwrap();
     match header.icmp_type {

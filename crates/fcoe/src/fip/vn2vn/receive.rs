@@ -1,4 +1,4 @@
-//! Frames that come: whom they are from and for, and what they change.
+//! Processing of received frames: their sender and receiver, and the changes that they cause.
 
 use super::{EVENTS, FipEvent, State, Vn2vn, tell};
 use crate::Transmit;
@@ -8,7 +8,7 @@ use crate::fip::neighbours::{Neighbour, is_consistent};
 use linerate_wire::*;
 
 impl Vn2vn {
-    /// Takes a frame in, or says why not.
+    /// Processes a frame; the error is the reason to drop it.
     pub(super) fn take(&mut self, now: u64, ethernet: &[u8], out: &mut impl Transmit) -> Result<(), FipDrop> {
         let frame = EthernetFrame::new_checked(ethernet).map_err(|_| FipDrop::NotFip)?;
         let (vid, ethertype, payload) = match frame.ethertype() {
@@ -47,7 +47,7 @@ impl Vn2vn {
         if !is_consistent(src, repr) {
             return Err(FipDrop::Inconsistent);
         }
-        // A Beacon's source address tells nothing: another port with our identifier has our VN_Port's.
+        // A Beacon's source address proves nothing: another port with our identifier has our VN_Port's.
         if repr.enode_mac == self.config.mac {
             return Err(FipDrop::Own);
         }
@@ -65,7 +65,8 @@ impl Vn2vn {
         match repr.kind {
             Vn2vnKind::ProbeRequest => self.probe_request(now, repr, flagged && multipoint, out),
             Vn2vnKind::ProbeReply => self.probe_reply(now, repr, out),
-            // One that expects to be alone with us learns from a Probe Request that this is multipoint (captures 10).
+            // A port that expects to be alone with us learns from a Probe Request that this is multipoint (captures
+            // 10).
             Vn2vnKind::ClaimNotification | Vn2vnKind::Beacon if flagged && multipoint => {
                 self.multicast(Vn2vnKind::ProbeRequest, FipMode::Multipoint, out);
             }
@@ -76,14 +77,15 @@ impl Vn2vn {
         Ok(())
     }
 
-    /// Someone asks for an identifier; `recorded` when it had it in an earlier life.
+    /// A port probes for an identifier; `recorded` when it had the identifier in an earlier life.
     fn probe_request(&mut self, now: u64, repr: &FipVn2vnRepr, recorded: bool, out: &mut impl Transmit) {
         if repr.port.fc_id != self.fc_id {
             return;
         }
         let ours = match self.state {
             State::Claim | State::Up => true,
-            // What we ask for was never recorded, so one that was goes before the greater name.
+            // The identifier that we probe for was never recorded, so a recorded one takes precedence over the greater
+            // name.
             State::Probe1 | State::Probe2 => self.config.wwpn > repr.port.name && !recorded,
             State::Off | State::Start => false,
         };
@@ -94,7 +96,7 @@ impl Vn2vn {
         }
     }
 
-    /// Someone has an identifier.
+    /// A port replies that it has an identifier.
     fn probe_reply(&mut self, now: u64, repr: &FipVn2vnRepr, out: &mut impl Transmit) {
         if repr.port.fc_id != self.fc_id {
             return;
@@ -106,7 +108,7 @@ impl Vn2vn {
         }
     }
 
-    /// Someone takes an identifier.
+    /// A port claims an identifier.
     fn claim_notification(&mut self, now: u64, repr: &FipVn2vnRepr, out: &mut impl Transmit) -> Result<(), FipDrop> {
         let claimed = matches!(self.state, State::Claim | State::Up);
         if repr.port.fc_id == self.fc_id {
@@ -127,7 +129,7 @@ impl Vn2vn {
         Ok(())
     }
 
-    /// Someone tells of itself because we took an identifier.
+    /// A port describes itself in response to our claim.
     fn claim_response(&mut self, now: u64, repr: &FipVn2vnRepr) -> Result<(), FipDrop> {
         if repr.port.fc_id == self.fc_id {
             return Err(FipDrop::Inconsistent);
@@ -135,13 +137,13 @@ impl Vn2vn {
         if matches!(self.state, State::Claim | State::Up) { self.learn(now, repr) } else { Ok(()) }
     }
 
-    /// Someone still has its identifier.
+    /// A port still has its identifier.
     fn beacon(&mut self, now: u64, repr: &FipVn2vnRepr, out: &mut impl Transmit) -> Result<(), FipDrop> {
         if self.state != State::Up {
             return Ok(());
         }
         let Some(neighbour) = self.neighbours.find(repr.port.fc_id).copied() else {
-            // Its claim was before our time, or is in conflict with ours: who hears our claim answers it.
+            // Its claim was before ours, or conflicts with ours: every port answers our claim.
             if self.claimed.is_none_or(|at| now > at.saturating_add(ANNOUNCE_WAIT)) {
                 self.claim(now, out);
             }
@@ -181,14 +183,14 @@ impl Vn2vn {
         Ok(())
     }
 
-    /// Puts the sender of a claim into the table.
+    /// Enters the sender of a claim into the table.
     fn learn(&mut self, now: u64, repr: &FipVn2vnRepr) -> Result<(), FipDrop> {
         let new = Neighbour::from_claim(repr).ok_or(FipDrop::Malformed)?;
         let events = &mut self.events;
         self.neighbours.learn(now, new, |gone| tell(events, FipEvent::Gone(gone)))
     }
 
-    /// Queues an event that may be lost.
+    /// Queues an event, or drops it if the queue is half full.
     fn tell_or_drop(&mut self, event: FipEvent) -> Result<(), FipDrop> {
         if self.events.len() >= EVENTS / 2 {
             return Err(FipDrop::EventsFull);

@@ -273,7 +273,7 @@ fn write_same_uses_what_the_back_end_can() {
     diary.borrow_mut().no_zeroes = false;
     diary.borrow_mut().results.push(BackendError::NoSpace);
     assert_eq!(bench.send(&same(false), &[]).why(), (7, asc::NO_SPACE));
-    // What reads as anything after it was given back is not given back for zeros.
+    // Blocks are not deallocated instead of zeroed if deallocated blocks may read as anything.
     let (backend, diary) = Slow::new(1 << 20, |geometry| geometry.discard_zeroes = false);
     let mut bench = Bench::new(backend);
     bench.send(&same(true), &[]).good();

@@ -135,7 +135,7 @@ fn every_command_of_the_table_is_done_or_denied_as_it_is_reported() {
             if listed {
                 assert_eq!((&one[4..], usize::from(one[3])), (form.usage, form.usage.len()));
             }
-            // What is listed is not answered with INVALID COMMAND OPERATION CODE, and the other way about.
+            // A listed command is not answered with INVALID COMMAND OPERATION CODE, and an unlisted one is.
             let mut cdb = [0; 32];
             cdb[0] = form.opcode();
             if form.usage.len() == 32 {
@@ -325,7 +325,7 @@ fn new_units_are_told_and_listed() {
     let data = bench.by(BOB, &Cdb::ReportLuns { select: 2, allocation: 65535 }, &[]).good();
     let luns: Vec<_> = parse_luns(&data).unwrap().0.collect();
     assert_eq!(luns, (0..=400).map(|number| lun(number).0).collect::<Vec<_>>());
-    // Who has asked for the list knows.
+    // An initiator that has asked for the list is no longer notified.
     assert_eq!(bench.raw(BOB, lun(0), &[0; 16], &[], 0).response.status, Response::GOOD);
     assert_eq!(bench.raw(BOB, lun(400), &[0; 16], &[], 0).why(), (6, asc::RESET));
     assert_eq!(bench.raw(BOB, lun(400), &[0; 16], &[], 0).response.status, Response::GOOD);

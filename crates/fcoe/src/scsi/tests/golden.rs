@@ -105,7 +105,7 @@ fn what_the_linux_initiator_asks_is_answered_in_the_same_form() {
                 assert_eq!((page.page, page.body.len(), page.body[0]), (theirs.page, theirs.body.len(), 0));
             }
             (0xa0, _, _) => assert_eq!(data, lio, "LUN 0 and no other"),
-            // What was read before it was written.
+            // Data read before it was written.
             (0x28, _, _) => assert_eq!(data.len(), lio.len()),
             // TEST UNIT READY, and headers of mode data alone.
             _ => assert_eq!(data.len(), lio.len(), "{cdb:x?}"),

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const BLOCKS: u64 = 256;
 
-/// What is done to some blocks.
+/// Command on some blocks.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Read,
@@ -27,11 +27,11 @@ struct Doing {
     blocks: u32,
     value: u8,
     attribute: TaskAttribute,
-    /// It is aborted before it ends.
+    /// The command is aborted before it ends.
     abort: bool,
 }
 
-/// The `i`-th of eight parts of the disk has its own command: what is done at once does not overlap.
+/// Command on the `i`-th of eight parts of the disk: simultaneous commands do not overlap.
 fn doing(i: u64) -> impl Strategy<Value = Doing> {
     let kind = prop_oneof![
         Just(Kind::Read),
@@ -75,7 +75,7 @@ impl Doing {
         (0..self.blocks).flat_map(block).collect()
     }
 
-    /// The command, its data out, and what it is to end with: status, data in, and the blocks after it.
+    /// The command, its data out, and its expected end: status, data in, and the blocks after it.
     fn expect(&self, disk: &[u8]) -> (Cdb, Vec<u8>, u8, Vec<u8>, Vec<u8>) {
         let now = disk[self.span()].to_vec();
         let mut transfer = Transfer::new(self.lba, self.blocks);
@@ -127,7 +127,7 @@ struct Open {
     after: Vec<u8>,
 }
 
-/// Does all of a batch at once, and compares.
+/// Runs all commands of a batch at once, and compares.
 fn together(bench: &mut Bench, disk: &mut [u8], batch: &[Doing], rng: &mut u64) {
     let mut open = Vec::new();
     for doing in batch {
@@ -158,7 +158,7 @@ fn together(bench: &mut Bench, disk: &mut [u8], batch: &[Doing], rng: &mut u64) 
             while let Some((tag, step)) = bench.disks.poll(0) {
                 open.iter_mut().find(|one| one.tag == tag).expect("a step of a task that is").step = Some(step);
             }
-            // Whether it was done does not matter; what is there now is what counts.
+            // An aborted command may have been executed or not: the blocks are overwritten.
             disk[one.doing.span()].fill(0xa5);
             let again = Doing {
                 kind: Kind::Write { verify: false },
@@ -209,7 +209,7 @@ fn together(bench: &mut Bench, disk: &mut [u8], batch: &[Doing], rng: &mut u64) 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever is done, in whatever order the back end ends it, the disk holds what was written.
+    /// The disk holds the written data, in whatever order the back end completes its operations.
     #[test]
     fn a_disk_is_an_array_of_octets(batches in prop::collection::vec(batch(), 1..12), seed: u64, no_zeroes: bool) {
         let ram = Ram::new(BLOCKS * 512, 512, false, 1).unwrap();

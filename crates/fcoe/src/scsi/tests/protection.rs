@@ -87,7 +87,7 @@ fn without_it_in_the_data_it_is_made() {
     let all = blocks(ProtectionType::Type1, 0, 20);
     bench.send(&Cdb::Write(transfer(20, 0)), &bare(&all)).good();
     assert_eq!(bench.send(&Cdb::Read(transfer(20, 1)), &[]).good(), all);
-    // What was never written is all ones and not compared (clause 4.22.2.1).
+    // Protection information of unwritten blocks is all ones and not compared (clause 4.22.2.1).
     let fresh = bench.send(&Cdb::Read(transfer(100, 1)), &[]).good();
     assert_eq!((&fresh[..512], &fresh[512..520]), (&[0; 512][..], &[0xff; 8][..]));
 }
@@ -145,7 +145,7 @@ fn type_2_is_for_commands_of_32_octets() {
     for ended in [bench.send(&Cdb::Read(transfer(8, 1)), &[]), bench.send(&Cdb::Write(transfer(8, 1)), &all)] {
         assert_eq!(ended.why(), (5, asc::OPCODE));
     }
-    // What is made takes the tags of the command.
+    // Generated protection information takes the tags of the command.
     bench.send(&Cdb::Write(long(8, 0, tags)), &bare(&all)).good();
     assert_eq!(bench.send(&Cdb::Read(long(8, 1, tags)), &[]).good(), blocks(ProtectionType::Type2, 0x1200, 77));
     // They are listed for it.
@@ -234,7 +234,7 @@ fn verify_checks_what_is_on_the_medium() {
         assert_eq!(bench.send(&verify(8, 0, 1), &bare(&bad)).why(), (0xb, code));
         bench.send(&verify(8, 3, 1), &bad).good();
     }
-    // Where there is none, there is nothing to ask for (clause 4.22).
+    // A device without protection information refuses to check it (clause 4.22).
     assert_eq!(Bench::ram().send(&verify(8, 1, 0), &[]).why(), (5, asc::FIELD_IN_CDB));
 }
 
@@ -269,7 +269,7 @@ fn verify_makes_of_one_block_what_write_same_makes_of_it() {
         assert_eq!(bench.send(&verify(0), &data).response.wanted, 512);
         assert_eq!(bench.send(&verify(1), &data).why(), (5, asc::INFORMATION_UNIT));
         assert_eq!(bench.send(&verify(6), &block(good)).why(), (5, asc::FIELD_IN_CDB));
-        // What comes is checked, as far as it is to be, and then compared.
+        // The data out is checked, as far as requested, and then compared.
         let bad = block(ProtectionTuple { guard: good.guard ^ 1, ..good });
         assert_eq!(bench.send(&verify(1), &bad).why(), (0xb, asc::GUARD_CHECK));
         assert_eq!(bench.send(&verify(3), &bad).why(), (0xe, asc::GUARD_CHECK));
@@ -455,7 +455,7 @@ fn compare_and_write_moves_it() {
         for protect in [6, 7] {
             assert_eq!(bench.send(&compare(protect), &[&odd[..], &new].concat()).why(), (5, asc::FIELD_IN_CDB));
         }
-        // What differs is told by its place in the data, protection information counted.
+        // A difference is reported by its offset in the data, protection information included.
         let mut other = odd.clone();
         other[2 * 520 + 3] ^= 1;
         let ended = bench.send(&compare(3), &[&other[..], &new].concat());

@@ -33,7 +33,7 @@ impl Bench {
         (data.len() > 8).then(|| (u64::from_be_bytes(data[8..16].try_into().unwrap()), data[21]))
     }
 
-    /// What a nexus is told next.
+    /// Next unit attention of a nexus.
     fn told(&mut self, who: PeerId) -> Option<(u8, u8)> {
         let ended = self.by(who, &Cdb::TestUnitReady, &[]);
         (ended.response.status == Response::CHECK_CONDITION).then(|| ended.why().1)

@@ -1,31 +1,31 @@
-//! A back end that takes its time: operations end in any order, some fail, and what happened is written down.
+//! A slow back end: operations complete in any order, some fail, and all are recorded.
 
 use linerate_block::{Backend, BackendError, Buffer, Completion, Geometry, Operation, Ram, Tag};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What a test knows of the back end.
+/// State of the back end, shared with the test.
 #[derive(Debug, Default)]
 pub(super) struct Diary {
-    /// What was asked, in short.
+    /// Submitted operations in short notation.
     pub(super) asked: Vec<String>,
     /// Operations that have not ended.
     pub(super) open: Vec<(Tag, Operation)>,
-    /// How the next operations end; well, when there is nothing here.
+    /// Errors of the next operations; an operation succeeds when the list is empty.
     pub(super) results: Vec<BackendError>,
-    /// So many operations end well before that.
+    /// Number of operations that succeed before the first error.
     pub(super) good: usize,
-    /// Nothing ends as long as this is set.
+    /// No operation completes while this is set.
     pub(super) stuck: bool,
-    /// Each operation's turn is drawn from this.
+    /// Seed of the order of completions.
     pub(super) seed: u64,
-    /// Times that submitted operations were handed on.
+    /// Number of flushes of submitted operations.
     pub(super) flushes: u32,
-    /// It does not write zeros itself.
+    /// The device does not write zeros itself.
     pub(super) no_zeroes: bool,
 }
 
-/// See the module.
+/// A slow back end; see the module's text.
 pub(super) struct Slow {
     ram: Ram,
     geometry: Geometry,

@@ -5,9 +5,9 @@ use linerate_block::{Backend, Ram, Tag};
 use linerate_wire::Wwn;
 use linerate_wire::scsi::{Cdb, Sense, lun_octets};
 
-/// Who sends, unless a test says otherwise.
+/// Default initiator of the tests.
 pub(super) const ALICE: PeerId = PeerId { index: 0, generation: 1 };
-/// Another one.
+/// Another initiator.
 pub(super) const BOB: PeerId = PeerId { index: 1, generation: 1 };
 
 pub(super) fn wwpn(peer: PeerId) -> Wwn {
@@ -54,7 +54,7 @@ pub(super) const CONFIG: DisksConfig =
     DisksConfig { wwpn: Wwn(0x2000_0200_0000_00ff), wwnn: Wwn(0x1000_0200_0000_00ff), buffers: 64 << 20 };
 
 impl Bench {
-    /// One disk of that back end as LUN 0, and Alice and Bob, who have been told that they are new.
+    /// One disk with that back end as LUN 0, and Alice and Bob, who have received their first unit attention.
     pub(super) fn new(backend: impl Backend + 'static) -> Self {
         let mut bench = Self { disks: Disks::new(&CONFIG), next: 0 };
         bench.disks.add(0, Box::new(backend)).unwrap();

@@ -1,4 +1,4 @@
-//! VERIFY and COMPARE AND WRITE: what is on the medium against what came.
+//! VERIFY and COMPARE AND WRITE: comparison of the medium with the data out.
 
 use super::{Guarded, Next, Outcome, Tools, Work, Write};
 use crate::scsi::Response;
@@ -10,19 +10,19 @@ use linerate_wire::scsi::{Sense, SenseKey, asc};
 /// VERIFY (SBC-3, clause 5.29), and the second half of WRITE AND VERIFY.
 #[derive(Debug)]
 pub(in crate::scsi) struct Verify {
-    /// The block that is read next.
+    /// Next block to read.
     pub(in crate::scsi) lba: u64,
-    /// Blocks that are not yet verified.
+    /// Blocks not yet verified.
     pub(in crate::scsi) left: u64,
-    /// Blocks that were verified.
+    /// Blocks verified.
     pub(in crate::scsi) done: u64,
-    /// What they are compared with, if anything.
+    /// Data to compare with, if any.
     pub(in crate::scsi) data: Option<Buffer>,
     /// The data is one block, with which all are compared (BYTCHK 3).
     pub(in crate::scsi) one: bool,
-    /// Of protected blocks. With data, "moved" means that their protection information is in it.
+    /// Handling of protection information; for protected blocks. With data, "moved" means that it is in the data.
     pub(in crate::scsi) guarded: Option<Guarded>,
-    /// Put the cache on the medium before: what is verified is the medium (SBC-3, clause 5.29).
+    /// Flush the cache to the medium before: VERIFY reads the medium (SBC-3, clause 5.29).
     pub(in crate::scsi) flush: bool,
 }
 
@@ -52,12 +52,12 @@ impl Verify {
         next
     }
 
-    /// What the data is compared by, if its protection information came with it.
+    /// Handling and data for a comparison, if protection information came with the data.
     fn guarded_data(&self) -> Option<(&Guarded, &Buffer)> {
         self.guarded.as_ref().filter(|guarded| guarded.moved).zip(self.data.as_ref())
     }
 
-    /// Protection information that came is checked before anything is read (SBC-3, clause 5.29: BYTCHK 1 and 3).
+    /// Checks the protection information of the data before anything is read (SBC-3, clause 5.29: BYTCHK 1 and 3).
     fn check_data(&self, tools: &Tools<'_>) -> Result<u64, Response> {
         match (self.guarded_data(), tools.protection) {
             (Some((guarded, data)), Some(protection)) => {
@@ -67,7 +67,7 @@ impl Verify {
         }
     }
 
-    /// Number of blocks read, if they are right.
+    /// Compares the blocks read; returns their number.
     fn judge(&self, tools: &Tools<'_>, read: &[u8]) -> Result<u64, Response> {
         let (block, stride) = (tools.block(), tools.stride());
         let blocks = read.len() as u64 / stride;
@@ -75,7 +75,7 @@ impl Verify {
             if let Some((guarded, data)) = self.guarded_data() {
                 return self.compare(protection, guarded, data.bytes(), read).map(|()| blocks);
             }
-            // Nothing but the medium's own (BYTCHK 0, and 1 without protection information in the data).
+            // Only the medium's own protection information is checked (BYTCHK 0, and 1 without it in the data).
             if let Some(guarded) = &self.guarded {
                 guarded.verify(protection, read, self.lba, self.done)?;
             }
@@ -90,8 +90,8 @@ impl Verify {
         if same { Ok(blocks) } else { Err(miscompare(asc::MISCOMPARE)) }
     }
 
-    /// Compares blocks and the protection information behind them with what is on the medium, byte by byte; the guard not
-    /// when VRPROTECT is 2 (SBC-3, clause 5.29: BYTCHK 1 and 3; application tags are the initiators' own, ATO).
+    /// Compares blocks and the protection information behind them with the medium, byte by byte; not the guard when
+    /// VRPROTECT is 2 (SBC-3, clause 5.29: BYTCHK 1 and 3; application tags belong to the initiators, ATO).
     fn compare(&self, protection: &Protection, guarded: &Guarded, data: &[u8], read: &[u8]) -> Result<(), Response> {
         let mut blocks = data.chunks_exact(protection.stride());
         let skipped = if self.one { Some(0) } else { usize::try_from(self.done).ok() };
@@ -103,7 +103,7 @@ impl Verify {
                 return Err(miscompare(asc::MISCOMPARE));
             }
             let (mut came, there) = (ProtectionTuple::read(came), ProtectionTuple::read(there));
-            // One block is as many as WRITE SAME makes of it.
+            // One block stands for as many as WRITE SAME makes of it.
             match self.one {
                 true => came = protection.numbered(came, came.reference, done),
                 false => next = blocks.next(),
@@ -126,14 +126,14 @@ fn miscompare(code: (u8, u8)) -> Response {
     Response::check(&Sense::new(SenseKey::MISCOMPARE, code))
 }
 
-/// COMPARE AND WRITE (SBC-3, clause 5.2): the first half of the data is compared, the second written. Of protection
-/// information that comes, that of the second half counts.
+/// COMPARE AND WRITE (SBC-3, clause 5.2): the first half of the data is compared, the second written. Of received
+/// protection information, that of the second half counts.
 #[derive(Debug)]
 pub(in crate::scsi) struct Compare {
     pub(in crate::scsi) lba: u64,
     pub(in crate::scsi) fua: bool,
     pub(in crate::scsi) data: Option<Buffer>,
-    /// Of protected blocks.
+    /// Handling of protection information; for protected blocks.
     pub(in crate::scsi) guarded: Option<Guarded>,
 }
 
@@ -178,7 +178,8 @@ impl Compare {
     }
 }
 
-/// The first byte of what was expected that is not what was read; there each block has `stride` bytes, here `block`.
+/// Offset of the first byte of the expected data that differs from the data read; each block has `stride` bytes there,
+/// `block` bytes here.
 fn difference(expected: &[u8], stride: u64, read: &[u8], block: u64) -> Option<u64> {
     let (stride_len, block) = (usize::try_from(stride).ok()?, usize::try_from(block).ok()?);
     let blocks = expected.chunks_exact(stride_len).zip(read.chunks_exact(block));

@@ -11,30 +11,30 @@ use linerate_wire::scsi::{Sense, asc, parse_unmap};
 /// WRITE SAME (SBC-3, clause 5.43).
 #[derive(Debug)]
 pub(in crate::scsi) struct Same {
-    /// The block that is written next.
+    /// Next block to write.
     pub(in crate::scsi) lba: u64,
-    /// Blocks that are not yet written.
+    /// Blocks not yet written.
     pub(in crate::scsi) left: u64,
-    /// Blocks that were written.
+    /// Blocks written.
     pub(in crate::scsi) done: u64,
-    /// Blocks that would be zeros may be given back.
+    /// Blocks of zeros may be deallocated.
     pub(in crate::scsi) unmap: bool,
-    /// The block; none for zeros.
+    /// Data of the block; None for zeros.
     pub(in crate::scsi) data: Option<Buffer>,
-    /// Of protected blocks.
+    /// Handling of protection information; for protected blocks.
     pub(in crate::scsi) guarded: Option<Guarded>,
     pub(in crate::scsi) stage: SameStage,
 }
 
-/// State.
+/// Progress of WRITE SAME.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::scsi) enum SameStage {
-    /// Nothing is done.
+    /// Not started.
     #[default]
     Begin,
     /// The device was asked to write zeros itself.
     Zeroes,
-    /// Pieces are written.
+    /// Pieces are being written.
     Pieces,
 }
 
@@ -48,7 +48,7 @@ impl Same {
                 next.unwrap_or_else(Next::from)
             }
             (SameStage::Zeroes, Ok(())) => tools.done(outcome.buffer),
-            // A device that cannot do it itself is written to.
+            // The back end does not write zeros itself, so they are written as data.
             (SameStage::Zeroes, Err(BackendError::Unsupported)) => {
                 self.stage = SameStage::Pieces;
                 let piece = self.pattern(tools, &[]);
@@ -72,7 +72,7 @@ impl Same {
         }
     }
 
-    /// True if the protection information of the block came with it.
+    /// True if protection information came with the block.
     fn moved(&self) -> bool {
         self.guarded.is_some_and(|guarded| guarded.moved)
     }
@@ -82,10 +82,10 @@ impl Same {
         let made = tools.protection.is_some() && !self.moved();
         if let (false, Some(guarded), Some(protection)) = (tuple.is_empty(), self.guarded.as_mut(), tools.protection) {
             guarded.verify(protection, data, self.lba, 0)?;
-            // The first block has the tag that came, whatever it is (clause 5.43).
+            // The first block gets the received tag, unchanged (clause 5.43).
             guarded.reference = ProtectionTuple::read(tuple).reference;
         }
-        // What the device gives back, and zeros that it writes itself, have protection information of all ones.
+        // Blocks that the device deallocates or zeroes itself get protection information of all ones.
         let ones = tuple.iter().all(|octet| *octet == u8::MAX);
         if block.iter().all(|octet| *octet == 0) && ones && (self.unmap || !made) {
             self.stage = SameStage::Zeroes;
@@ -97,13 +97,13 @@ impl Same {
         Ok(self.write(tools, piece))
     }
 
-    /// A piece full of the block.
+    /// A piece filled with copies of the block.
     fn pattern(&self, tools: &mut Tools<'_>, block: &[u8]) -> Option<Buffer> {
         let mut piece = tools.pool.take(self.len(tools)?)?;
         if block.is_empty() {
             piece.bytes_mut().fill(0);
             if self.moved() {
-                // Only of all ones it is the device's own to write.
+                // Zeros without data have protection information of all ones.
                 let (block, stride) = (usize::try_from(tools.block()).ok()?, usize::try_from(tools.stride()).ok()?);
                 piece.bytes_mut().chunks_exact_mut(stride).for_each(|to| to[block..].fill(u8::MAX));
             }
@@ -142,7 +142,7 @@ impl Same {
 pub(in crate::scsi) struct Unmap {
     /// The parameter list.
     pub(in crate::scsi) list: Option<Buffer>,
-    /// The range that is next.
+    /// Index of the next range.
     pub(in crate::scsi) range: usize,
 }
 
@@ -163,7 +163,7 @@ impl Unmap {
         let list = self.list.as_ref().map_or(&[][..], Buffer::bytes);
         let ranges = parse_unmap(list).map_err(|_| Response::illegal(asc::PARAMETER_LENGTH))?;
         if self.range == 0 {
-            // Nothing is given back when any of it is not right.
+            // Nothing is deallocated if any range is invalid.
             let mut all = 0;
             for (i, range) in (0u16..).zip(ranges.clone()) {
                 let blocks = u64::from(range.blocks);

@@ -1,4 +1,4 @@
-//! Whatever comes and whenever: no panic, no growth, no more answers than questions.
+//! Arbitrary frames at any time: no panic, no growth, no more answers than requests.
 
 use crate::fip::capture;
 use crate::fip::node::*;
@@ -118,7 +118,7 @@ fn play(steps: Vec<Step>, config: &FipConfig, start: u64) {
     }
 }
 
-/// What was sent is right, whatever made us send it.
+/// Checks that all frames sent are valid, whatever input caused them.
 fn check(out: &mut Recorder, config: &FipConfig) {
     for octets in out.frames.drain(..) {
         let heard = Heard::of(&capture::Frame { at: 0, octets }).expect("FIP");

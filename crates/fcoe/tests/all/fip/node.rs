@@ -50,19 +50,19 @@ pub(crate) struct Node {
     pub(crate) machine: Vn2vn,
     pub(crate) out: Recorder,
     pub(crate) now: u64,
-    /// What was sent, and when.
+    /// Frames sent, with their times.
     pub(crate) sent: Vec<Frame>,
-    /// What was told, and when.
+    /// Events, with their times.
     pub(crate) told: Vec<(u64, FipEvent)>,
 }
 
 impl Node {
-    /// One whose link is down, at time 0.
+    /// Node whose link is down, at time 0.
     pub(crate) fn new(config: &FipConfig) -> Self {
         Self { machine: Vn2vn::new(config), out: Recorder::default(), now: 0, sent: Vec::new(), told: Vec::new() }
     }
 
-    /// One that has its identifier since a second ago, with nothing recorded.
+    /// Node that has had its identifier for a second, with nothing recorded.
     pub(crate) fn up(config: &FipConfig) -> Self {
         let mut node = Self::new(config);
         node.link(true);

@@ -4,7 +4,7 @@ use crate::fip::node::*;
 use linerate_fcoe::{FipConfig, FipEvent, FipMode};
 use linerate_wire::*;
 
-/// Whether a frame is lost: from whom, the frame, how many went before it.
+/// Loss of a frame: decided by its sender, the frame, and the number of frames before it.
 type Lost = Box<dyn FnMut(usize, &Heard, usize) -> bool>;
 
 /// Some nodes on one Ethernet, whose frames arrive at once, or never.

@@ -1,4 +1,4 @@
-//! What the kernels sent, parsed and written again, byte for byte.
+//! Frames of the kernels, parsed and serialized again, byte for byte.
 
 use crate::fip::capture;
 use linerate_wire::*;

@@ -11,7 +11,7 @@ const INITIATOR: [u8; 6] = [0x52, 0x54, 0, 0xfc, 0x0e, 1];
 /// The initiator of capture 03, whose name ends as the target's.
 const RIVAL: [u8; 6] = [0x52, 0x54, 0, 0xfd, 0x0e, 2];
 
-/// What a frame means: all but how many other FC-4 types a claim names (the kernel's also CT, ours FCP alone).
+/// Fields of a frame to compare: all but the other FC-4 types of a claim (the kernel also names CT, ours FCP alone).
 fn meaning(heard: &Heard) -> impl PartialEq + std::fmt::Debug + use<> {
     let discovery = heard.discovery.map(|repr| {
         let claim = repr.claim.map(|claim| (claim.features.fcp(), claim.max_fcoe_size));

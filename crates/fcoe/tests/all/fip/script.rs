@@ -33,7 +33,7 @@ fn on_the_way() -> [Node; 5] {
     })
 }
 
-/// Whether the node chose another identifier, and said nothing.
+/// True if the node silently chose another identifier.
 fn yielded(node: &mut Node) -> bool {
     let silent = node.take().is_empty();
     node.run(node.now + 100 * MS);
@@ -424,7 +424,7 @@ fn logins_pass_in_both_directions() {
     assert_eq!((header.d_id, header.s_id), (FcId::new(0x0e01), FcId::new(0x0e02)));
     assert_eq!((&payload[..], *mac), (&request.octets[52..168], Some(MacAddr([0x0e, 0xfd, 0, 0, 0x0e, 2]))));
 
-    // What the kernel answered is, from us, the same bytes.
+    // Our answer has the same bytes as the kernel's.
     let answer = FcHeader::parse(&accept.octets[28..52]).unwrap();
     let Node { machine, out, .. } = &mut node;
     assert!(machine.send_els(*enode_mac, FipElsKind::Flogi, &answer, &accept.octets[52..168], out));
@@ -618,7 +618,7 @@ fn who_beacons_unknown_is_asked_to_claim_but_not_at_once_again() {
         claims.push(node.take().len());
     }
     assert_eq!(claims, [0, 1, 0, 0, 1, 0]);
-    // What found no room was not said.
+    // A claim for which there was no room does not count as sent.
     node.now += SECOND;
     node.out.full = true;
     node.hear(&beacon);

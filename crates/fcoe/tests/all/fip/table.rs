@@ -180,7 +180,7 @@ fn events_that_nobody_takes_are_bounded_and_counted() {
     for _ in 0..10_000 {
         machine.handle(2 * SECOND, &other.frame(Vn2vnKind::Beacon), &mut out);
     }
-    // What must not be lost still has room.
+    // Events that must not be lost still have room.
     machine.set_link(3 * SECOND, false);
     let events: Vec<_> = std::iter::from_fn(|| machine.poll_event()).collect();
     let lost = machine.counters().dropped(FipDrop::EventsFull);

@@ -1,4 +1,4 @@
-//! What tshark thinks of our frames.
+//! Check of our frames by tshark.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,4 @@
-//! Whose frames count, and when they do.
+//! Frames that are accepted: from the right sender, in the right state.
 
 use crate::initiator::world::*;
 use linerate_block::Buffer;

@@ -1,4 +1,4 @@
-//! What FCP_CMND says, and what is done twice.
+//! Content of FCP_CMND, and repetition of commands.
 
 use crate::initiator::world::*;
 use linerate_block::{Buffer, Tag};
@@ -66,8 +66,8 @@ fn a_busy_target_is_heeded() {
     assert_eq!(world.initiator.counters(world.peer.id).task_set_full, 1);
 }
 
-/// What is not the same twice as once: COMPARE AND WRITE, PERSISTENT RESERVE OUT, EXTENDED COPY, and commands of 32 bytes
-/// that nobody here knows.
+/// Commands whose repetition does harm: COMPARE AND WRITE, PERSISTENT RESERVE OUT, EXTENDED COPY, and unknown commands
+/// of 32 bytes.
 #[test]
 fn only_what_may_be_done_twice_is_sent_twice() {
     let long = |high, low| {

@@ -20,7 +20,7 @@ pub(crate) struct Exchange {
     data: Vec<Frame>,
 }
 
-/// What a capture holds: the target's side is the script, the initiator's what is expected.
+/// Contents of a capture: the target's side is the script, the initiator's the expected output.
 pub(crate) struct Script {
     peer: Peer,
     pub(crate) exchanges: Vec<Exchange>,

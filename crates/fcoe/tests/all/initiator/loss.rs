@@ -1,4 +1,4 @@
-//! Whatever the path does to frames: what is good is right, and nothing outlives its time.
+//! Lossy paths: every GOOD is correct, and no command outlives its time.
 
 use crate::initiator::model::{Dice, Faults, Manner, Path, Target};
 use crate::initiator::world::*;
@@ -11,7 +11,7 @@ const PLACES: usize = 8;
 const PLACE: usize = 8192;
 const TIMEOUT: u64 = 30 * SECOND;
 
-/// What may be on the disk at a place: one thing, or two after a WRITE that failed.
+/// Possible contents of the disk at a place: one, or two after a WRITE that failed.
 struct Place {
     may_be: Vec<Vec<u8>>,
     writes: Option<Vec<u8>>,
@@ -171,7 +171,7 @@ proptest! {
     }
 }
 
-/// One frame in a hundred is lost or corrupt: a target that answers REC as it should loses no command by it.
+/// One frame in a hundred is lost or corrupt: a target that answers REC correctly loses no command by it.
 #[test]
 fn a_hundredth_of_the_frames_is_no_reason_to_fail() {
     let faults = Faults { lose: 5, repeat: 0, overtake: 0, delay: 0, corrupt: 5 };

@@ -26,7 +26,7 @@ impl Dice {
     }
 }
 
-/// How often what goes wrong, in a thousand frames.
+/// Rates of faults, per thousand frames.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Faults {
     pub(crate) lose: u64,
@@ -92,14 +92,14 @@ impl Path {
     }
 }
 
-/// What a target does about REC and ABTS.
+/// Support of a target for REC and ABTS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// It knows its exchanges by OX_ID and counts bytes.
+    /// The target knows its exchanges by OX_ID and counts bytes.
     Full,
-    /// As Linux: REC and ABTS find an exchange by its RX_ID only; bytes are not counted.
+    /// The target behaves as Linux: REC and ABTS find an exchange by its RX_ID only; bytes are not counted.
     Linux,
-    /// It has no REC.
+    /// The target has no REC.
     NoRec,
 }
 
@@ -108,10 +108,10 @@ struct Work {
     offset: usize,
     len: usize,
     write: bool,
-    /// What has come, and of it which bytes.
+    /// Data received, and a flag for each byte received.
     data: Vec<u8>,
     there: Vec<bool>,
-    /// When it answers.
+    /// Time of the answer.
     due: Option<u64>,
 }
 
@@ -262,7 +262,7 @@ impl Target {
     }
 }
 
-/// How long the unit takes: mostly microseconds, sometimes seconds.
+/// Time that the unit takes: mostly microseconds, sometimes seconds.
 fn pause(dice: &mut Dice) -> u64 {
     if dice.permille(20) { dice.below(6 * SECOND) } else { dice.below(100_000) }
 }

@@ -146,7 +146,7 @@ fn data_may_come_behind_its_status() {
     assert_eq!(world.good().buffer.unwrap().bytes(), octets);
 }
 
-/// What each frame that does not fit is counted as. None of them moves a byte or ends the command.
+/// Counter for each kind of inconsistent frame. None of them moves a byte or ends the command.
 #[test]
 fn what_does_not_fit_is_dropped_and_counted() {
     let octets = pattern(8192, 4);
@@ -277,7 +277,7 @@ fn data_waits_for_room() {
     world.good();
 }
 
-/// What a target may not ask for.
+/// Requests that a target must not make.
 #[test]
 fn no_octet_goes_that_is_not_the_commands() {
     let mut world = World::new();

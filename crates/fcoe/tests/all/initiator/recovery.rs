@@ -1,4 +1,4 @@
-//! What is done when something was lost: each path of FCP-4, clause 12, that this initiator goes.
+//! Recovery from losses: each path of FCP-4, clause 12, that this initiator takes.
 
 use crate::initiator::world::*;
 use linerate_block::{Buffer, Tag};
@@ -177,7 +177,7 @@ fn a_command_is_not_sent_again_for_ever() {
     assert_eq!(world.initiator.counters(world.peer.id).resent, 2);
 }
 
-/// What is not the same twice as once is not sent twice: the one who submitted it decides.
+/// A command whose repetition does harm is not sent twice: its submitter decides.
 #[test]
 fn a_compare_and_write_is_not_repeated() {
     let mut world = World::new();
@@ -736,7 +736,7 @@ fn an_abort_that_goes_late_has_its_time() {
     assert_eq!(world.done().outcome, Outcome::TimedOut);
 }
 
-/// What never went out is not aborted; its time passes nevertheless.
+/// A command that was never sent is not aborted; its time limit holds nevertheless.
 #[test]
 fn a_command_that_never_went_has_its_time() {
     let mut world = World::new();

@@ -40,7 +40,7 @@ fn scan(answers: Answers<'_>) -> (Result<Vec<FoundLun>, ScanError>, Vec<Skipped>
     panic!("the scan does not end");
 }
 
-/// What the kernel's target answered to a command of this kind: the longest there is.
+/// Longest answer of the kernel's target to a command of this kind.
 fn captured(script: &Script, cdb: &[u8]) -> Vec<u8> {
     let key = |cdb: &[u8]| match cdb[0] {
         0x12 => [0x12, cdb[1] & 1, cdb[2], 0],
@@ -139,8 +139,8 @@ fn units_differ() {
     assert_eq!(took, (4 + 11) * SECOND / 2, "not ready is asked again after a pause, an attention at once");
 }
 
-/// What is not connected, has blocks of a size that is none, or is named by its port is not taken for what it is not; what is
-/// busy is asked again.
+/// A unit that is not connected or has an impossible block size is skipped; the port's designator is not taken for the
+/// unit's; a busy unit is asked again.
 #[test]
 fn only_what_is_a_disk_is_taken() {
     let mut busy = 2;

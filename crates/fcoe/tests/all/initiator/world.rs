@@ -10,7 +10,7 @@ use linerate_wire::{OxId, RxId};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const LUN: Lun = Lun([0; 8]);
-/// What a timer may be late by.
+/// Tolerance of timers, in nanoseconds.
 pub(crate) const TICK: u64 = 20_000_000;
 
 /// Frames as they went out, without their Ethernet header, and room for more.
@@ -212,7 +212,7 @@ impl World {
         completed
     }
 
-    /// Nothing has ended.
+    /// Checks that no command has ended.
     pub(crate) fn none_done(&mut self) {
         assert!(self.initiator.poll_completion().is_none());
     }

@@ -47,7 +47,7 @@ fn word(octets: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(octets[at..at + 4].try_into().unwrap())
 }
 
-/// What follows the first `at` bytes, as an array.
+/// Bytes from offset `at` on, as an array.
 fn array<const N: usize>(octets: &[u8], at: usize) -> [u8; N] {
     octets[at..at + N].try_into().unwrap()
 }

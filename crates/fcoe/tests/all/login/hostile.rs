@@ -1,4 +1,4 @@
-//! Whatever comes, nothing panics, and what is kept and sent has bounds.
+//! Arbitrary frames: no panic, and bounded memory and output.
 
 use crate::login::golden::{self, Message};
 use crate::login::world::*;

@@ -6,15 +6,15 @@ use linerate_fcoe::*;
 use linerate_wire::*;
 use std::collections::VecDeque;
 
-/// What a frame needs to get over.
+/// Transit time of a frame.
 const LATENCY: u64 = SECOND / 1000;
 const BEACON: u64 = 8 * SECOND;
 
-/// Which frames get over.
+/// Frames that arrive.
 enum Loss {
     /// All but this one.
     One(usize),
-    /// One of so many, drawn with this seed, until this time.
+    /// All but one of so many, drawn with this seed, until this time.
     Random { one_of: u64, seed: u64, until: u64 },
 }
 
@@ -22,9 +22,9 @@ struct Pair {
     sides: [Logins; 2],
     roles: [Role; 2],
     ways: [Recorder; 2],
-    /// When each sends its next beacon; never, if it has died.
+    /// Time of each side's next beacon; never, if it has died.
     beacons: [Option<u64>; 2],
-    /// Time of arrival, whom it reaches, and what it is.
+    /// Frames under way: time of arrival, receiver, and frame.
     way: VecDeque<(u64, usize, Sent)>,
     now: u64,
     loss: Loss,
@@ -119,7 +119,7 @@ impl Pair {
         }
     }
 
-    /// Whether both know each other as logged in, and each what the other is.
+    /// True if both are logged in, and each knows the other's role.
     fn is_up(&self) -> bool {
         (0..2).all(|side| {
             let peer = self.sides[side].peer_by_id(FcId::new(number(1 - side).into()));

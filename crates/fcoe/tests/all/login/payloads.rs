@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 /// VN2VN's prefix of a VN_Port's MAC address.
 const FC_MAP: [u8; 3] = [0x0e, 0xfd, 0];
 
-/// What was rebuilt, by R_CTL, command, and in replies LS_ACC or LS_RJT.
+/// Number of rebuilt payloads by R_CTL, command, and in replies LS_ACC or LS_RJT.
 type Seen = BTreeMap<(u8, u8, u8), usize>;
 
 #[derive(Default)]

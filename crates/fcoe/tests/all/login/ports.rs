@@ -67,7 +67,7 @@ fn the_lesser_name_waits() {
     assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
 }
 
-/// Who answered our claim and sends no beacon is logged in to as well, unless that has begun.
+/// A neighbour that answered our claim and sends no beacon is logged in to as well, unless its login has begun.
 #[test]
 fn who_was_there_before_us_is_not_waited_for() {
     let mut scene = Scene::new(9, TARGET, 2);
@@ -233,8 +233,7 @@ fn a_role_that_becomes_known_may_end_a_login() {
     assert_eq!(scene.ways.commands(), [ElsCommand::FLOGI]);
 }
 
-/// What goes into a frame: the least of both receive sizes and of what reaches the peer (FC-LS-3, receive data field
-/// size).
+/// Payload of a frame: the least of both receive sizes and the path's limit (FC-LS-3, receive data field size).
 #[test]
 fn the_payload_is_the_least_of_all_limits() {
     for (common, class, reaches, ours, agreed) in [

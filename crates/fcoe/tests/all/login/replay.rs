@@ -16,10 +16,10 @@ const ADISC: u8 = ElsCommand::ADISC.0;
 const LOGO: u8 = ElsCommand::LOGO.0;
 const ACC: u8 = ElsCommand::LS_ACC.0;
 
-/// How the kernel's ports are told apart: 02 is the target in all captures.
+/// MAC address of the kernel's target: it ends in 02 in all captures.
 const TARGET_MAC: MacAddr = MacAddr([0x52, 0x54, 0x00, 0xfc, 0x0e, 0x02]);
 
-/// What a link service means: where it goes, and its payload. That of a request, or of the reply to one.
+/// Fields of a link service to compare: its destination and payload, and the command of the request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Meaning {
     fip: bool,
@@ -160,7 +160,7 @@ impl Replay {
         Some(FcHeader { ox_id: sent.header.ox_id, ..*header })
     }
 
-    /// What a frame of the replaced kernel means.
+    /// Fields of a frame of the replaced kernel.
     fn meaning(&mut self, frame: &Frame) -> Option<Meaning> {
         let (fip, header, payload) = match &frame.message {
             Message::Vn2vn { .. } => return None,
@@ -195,7 +195,7 @@ impl Replay {
         Meaning { fip, dst: dst.0, command, reply, payload }
     }
 
-    /// What our machine sent.
+    /// Fields of the frames that our machine sent.
     fn sent(&mut self) -> Vec<Meaning> {
         let sent = self.ways.take();
         for request in sent.iter().filter(|sent| sent.header.r_ctl == r_ctl::ELS_REQUEST) {
@@ -248,12 +248,12 @@ fn play(name: &str, target: bool) -> (Vec<Meaning>, Vec<Meaning>, Vec<LoginEvent
     (expected, ours, replay.events)
 }
 
-/// Whether this may be the reply to a request of this command.
+/// True if this may be the reply to a request of this command.
 fn fits(command: ElsCommand, payload: &[u8]) -> bool {
     ElsReply::parse(command, payload).and_then(|reply| reply.emit(&mut [0; 2112])) == Ok(payload.len())
 }
 
-/// What was sent, in an order of its own: who of two that cross comes first is chance.
+/// Link services in sorted order: the order of crossing ones is random.
 fn sorted(mut all: Vec<Meaning>) -> Vec<Meaning> {
     all.sort();
     all

@@ -1,4 +1,4 @@
-//! What a session has to answer and how it ends, clause by clause: a machine on one side and the test on the other.
+//! Answers and endings of sessions, clause by clause: a machine on one side and the test on the other.
 
 use crate::login::world::*;
 use linerate_fcoe::*;
@@ -257,7 +257,7 @@ fn rrq_echo_and_test() {
         scene.ask(&ElsRequest::Test(octets));
         assert_eq!(scene.ways.take(), []);
     }
-    // What does not come back in one frame does not come back.
+    // An echo that does not fit into one frame is not answered.
     scene.logins = Logins::new(&LoginConfig { max_payload: 1452, ..config(1, TARGET) });
     scene.logins.set_own(Some((FcId::new(1), neighbour(1, None).vn_mac)));
     scene.beacon(Some(TARGET));
@@ -295,7 +295,7 @@ fn an_abort_is_rejected() {
     assert_eq!((reject.header.ox_id, &reject.payload[..]), (OxId(4), &[0, 3, 3, 0][..]));
 }
 
-/// Who is no neighbour, or says that he is another, logs in nowhere.
+/// A port that is no neighbour, or claims another's identity, cannot log in.
 #[test]
 fn strangers_and_impostors_are_refused_and_counted() {
     let mut scene = Scene::ready();
@@ -534,7 +534,7 @@ fn the_name_of_a_request_is_its_own_until_it_is_answered() {
     }
 }
 
-/// What has no room on the way is counted, and sent again as if lost.
+/// A frame without room is counted, and sent again as if lost.
 #[test]
 fn a_full_queue_is_a_lost_frame() {
     let mut scene = Scene::new(9, TARGET, 2);

@@ -1,4 +1,4 @@
-//! What an independent decoder makes of our link services.
+//! Check of our link services by an independent decoder.
 
 use crate::login::world::*;
 use linerate_fcoe::*;

@@ -11,19 +11,19 @@ pub(crate) const TARGET: Role = Role { target: true, initiator: false };
 pub(crate) const INITIATOR: Role = Role { target: false, initiator: true };
 pub(crate) const BOTH: Role = Role { target: true, initiator: true };
 
-/// What a machine sent.
+/// Frame sent by a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sent {
     /// Inside FIP, to this ENode MAC address; else in FCoE, to the VN_Port's.
     pub(crate) fip: bool,
     pub(crate) dst: MacAddr,
-    /// Who it was told it goes to, in FIP.
+    /// FC header of the frame.
     pub(crate) header: FcHeader,
     pub(crate) payload: Vec<u8>,
 }
 
 impl Sent {
-    /// What it asks for, or that it accepts or rejects.
+    /// Command of a request, or LS_ACC or LS_RJT.
     pub(crate) fn command(&self) -> ElsCommand {
         ElsCommand::of(&self.payload)
     }
@@ -37,13 +37,13 @@ impl Sent {
     }
 }
 
-/// Everything that a machine sent since it was last asked.
+/// All frames that a machine has sent since the last call of `take`.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
     pub(crate) sent: Vec<Sent>,
-    /// Whether nothing can be sent.
+    /// There is no room to send.
     pub(crate) full: bool,
-    /// The exchange there is, and what is known of it.
+    /// The only exchange, and its status.
     pub(crate) exchange: Option<(FcId, OxId, ExchangeStatus)>,
 }
 
@@ -72,7 +72,7 @@ impl Ways for Recorder {
 }
 
 impl Recorder {
-    /// What was sent, and nothing of it is left.
+    /// Takes the frames sent.
     pub(crate) fn take(&mut self) -> Vec<Sent> {
         std::mem::take(&mut self.sent)
     }
@@ -126,7 +126,7 @@ pub(crate) fn neighbour(number: u16, role: Option<Role>) -> NeighbourInfo {
     }
 }
 
-/// What a port says of itself.
+/// Configuration of a port.
 pub(crate) fn config(number: u16, role: Role) -> LoginConfig {
     let NeighbourInfo { wwpn, wwnn, .. } = neighbour(number, None);
     LoginConfig { wwpn, wwnn, role, max_payload: 2112, retry: true, confirm: true, vlan: None, peers: 8 }
@@ -196,9 +196,9 @@ pub(crate) struct Scene {
     pub(crate) now: u64,
     pub(crate) us: u16,
     pub(crate) them: u16,
-    /// What discovery says of the neighbour, but for its role.
+    /// The neighbour as discovery describes it, but for its role.
     pub(crate) info: NeighbourInfo,
-    /// What went over the wire, of both.
+    /// Frames of both sides.
     pub(crate) trace: Vec<Sent>,
     ox_id: OxId,
 }
@@ -218,7 +218,7 @@ impl Scene {
         }
     }
 
-    /// One that is logged in with an initiator of Linux, as target, which it was asked to be.
+    /// A machine that is logged in with an initiator of Linux, as target; the initiator began the login.
     pub(crate) fn ready() -> Self {
         let mut scene = Self::new(1, TARGET, 2);
         scene.ask_fip(&ElsRequest::Flogi(parameters(2)));

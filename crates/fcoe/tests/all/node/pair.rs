@@ -66,7 +66,7 @@ impl Pair {
         self.now = end;
     }
 
-    /// What the target makes of a frame: the reason why no part got it, if so.
+    /// Passes a frame to the target; returns the reason if no part took it.
     fn drop_of(&mut self, frame: &[u8]) -> Option<NodeDrop> {
         let before: Vec<_> = self.nodes[0].drops().collect();
         let mut out = Out::default();

@@ -9,7 +9,7 @@ use linerate_wire::{OxId, RxId};
 /// The node's address and the neighbour's, which are the ends of their MAC addresses.
 const OURS: FcId = FcId::new(0x0e01);
 const THEIRS: FcId = FcId::new(0x0e02);
-/// What the neighbour says in PRLI: target and initiator, no FCP_XFER_RDY for reads.
+/// PRLI parameters of the neighbour: target and initiator, no FCP_XFER_RDY for reads.
 const BOTH: u32 = fcp_service::TARGET | fcp_service::INITIATOR | fcp_service::READ_XFER_RDY_DISABLED;
 
 /// The time-outs of a kernel.

@@ -36,7 +36,7 @@ pub(crate) fn names() -> Vec<String> {
     names
 }
 
-/// What follows the Ethernet header of an FCoE frame, tagged or not.
+/// FCoE frame after the Ethernet header, tagged or not.
 pub(crate) fn fcoe(frame: &[u8]) -> Option<FcoeFrame<'_>> {
     let ethernet = EthernetFrame::new_checked(frame).ok()?;
     if ethernet.ethertype() == EtherType::VLAN {

@@ -42,7 +42,7 @@ struct Io {
     from: usize,
     region: usize,
     start: usize,
-    /// What is to be written, or what was read as far as it came.
+    /// Data to be written, or data read so far.
     data: Vec<u8>,
     came: Vec<bool>,
     write: bool,
@@ -56,7 +56,7 @@ struct World {
     to_target: VecDeque<Vec<u8>>,
     to_initiator: VecDeque<Vec<u8>>,
     open: BTreeMap<OxId, Io>,
-    /// What the memory holds, where no command is open.
+    /// Content of the memory outside of open commands.
     expected: Vec<u8>,
     next_ox_id: OxId,
     good: usize,
@@ -135,7 +135,7 @@ impl World {
         self.to_target.push_back(frame(header, Sof::I3, Eof::T, &[]));
     }
 
-    /// What an initiator makes of a frame.
+    /// Processes a frame as the initiator.
     fn initiator(&mut self, octets: &[u8]) {
         let frame = FcoeFrame::new_checked(octets).unwrap();
         let (header, payload) = (*frame.header(), frame.payload());
@@ -214,7 +214,7 @@ impl World {
         self.to_initiator.extend(self.rig.wire.frames.drain(..));
     }
 
-    /// Where no command is open, nothing has changed.
+    /// Checks that the memory without open commands has not changed.
     fn check(&mut self) {
         for region in (0..REGIONS).filter(|region| self.open.values().all(|io| io.region != *region)) {
             let range = region * REGION..(region + 1) * REGION;

@@ -7,7 +7,7 @@ use crate::target::wire::{Sent, crc, frame};
 use linerate_fcoe::{ExchangeStatus, Function, Peer, Response, TargetConfig, TargetDrop};
 use linerate_wire::{FcHeader, FcType, FcoeFrame, FcpCommand, FcpResponse, FcpTransferReady, OxId, RxId, f_ctl, r_ctl};
 
-/// What the kernels did in one exchange.
+/// Recorded exchange of the kernels.
 struct Recorded {
     ox_id: OxId,
     data_len: u32,
@@ -41,7 +41,7 @@ fn recorded(capture: &[Vec<u8>]) -> Vec<Recorded> {
     exchanges
 }
 
-/// What our device server does, so that the answer can be the same.
+/// Behaviour of our device server that can lead to the same answer.
 fn plan(exchange: &Recorded) -> Behaviour {
     let data: Vec<u8> = exchange.data.iter().flat_map(|sent| sent.payload.clone()).collect();
     let then = exchange.response.as_ref().map(|sent| {
@@ -164,7 +164,8 @@ fn scan_reads_writes_and_a_reset() {
     assert_eq!(written, 4096 + 32768);
 }
 
-/// What REC is told: FC-LS-3, Read Exchange Concise; its S_ID, OX_ID and RX_ID stand behind the command word.
+/// Status for a REC, if the frame is one (FC-LS-3, Read Exchange Concise): its S_ID, OX_ID and RX_ID are behind the
+/// command word.
 fn rec(rig: &Rig, frame: &FcoeFrame<'_>) -> Option<Option<ExchangeStatus>> {
     if frame.payload()[0] != 0x13 || !frame.header().has(f_ctl::FIRST_SEQUENCE) {
         return None;
@@ -234,7 +235,8 @@ fn a_slow_command_is_told_to_be_at_work() {
     let mut told = Vec::new();
     let (_, exchanges) =
         play("14-slow-target-rec-rejected-eio.pcap", |_| false, 0, |rig, frame| told.extend(rec(rig, frame)));
-    // Where the kernel's target rejects REC, which has no RX_ID, ours has the initiative: the initiator waits.
+    // The kernel's target rejects REC, which has no RX_ID; ours answers that it has the initiative: the initiator
+    // waits.
     assert_eq!(told.len(), 6);
     for (rx_id, status) in (0..).zip(told) {
         assert_eq!(status, Some(ExchangeStatus { rx_id: RxId(rx_id), transferred: 0, status: 0xc000_0000 }));

@@ -262,7 +262,7 @@ fn a_command_that_comes_after_its_abts_is_not_done() {
         rig.command(0, OxId(8), &write);
         rig.ready();
     }
-    // Who aborts what is none makes no table full.
+    // Aborts of unknown exchanges fill no table.
     let mut rig =
         Rig::new(TargetConfig { max_exchanges: 100, max_finished: 20, ..TargetConfig::default() }, |peer| peer);
     for ox_id in 0..100 {
@@ -274,8 +274,8 @@ fn a_command_that_comes_after_its_abts_is_not_done() {
     assert_eq!(rig.target.exchanges(), 0);
 }
 
-/// What has ended tells nothing: an initiator may give its OX_ID to the same command again at once, and Linux does. The
-/// data of a READ that came twice goes to who knows no such exchange, and is not kept.
+/// An ended exchange proves nothing: an initiator may reuse its OX_ID for the same command at once, and Linux does. The
+/// data of a READ that came twice goes to an initiator that knows no such exchange, and is not kept.
 #[test]
 fn a_command_whose_twin_has_ended_is_done() {
     let mut rig = rig();

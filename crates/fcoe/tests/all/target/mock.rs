@@ -1,21 +1,21 @@
-//! A device server that does what a test says, and otherwise reads and writes blocks of one memory.
+//! A device server scripted by the test; by default it reads and writes blocks of one memory.
 
 use linerate_block::{Buffer, Memory, Tag};
 use linerate_fcoe::{DeviceServer, Function, FunctionResponse, Lun, PeerId, Response, Step, Task};
 use linerate_wire::Wwn;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// How a command is done.
+/// Behaviour for one command.
 #[derive(Debug, Clone)]
 pub(crate) enum Behaviour {
     End(Response),
     /// Data in from a buffer.
     Send(Vec<u8>, Response),
     SendMemory(u64, u32, Response),
-    /// Data out into a buffer, then the end.
+    /// Data out into a buffer, then the response.
     Receive(usize, Response),
     ReceiveMemory(u64, u32, Response),
-    /// It stays with the device server.
+    /// The command stays with the device server.
     Wait,
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum Event {
     Manage(Function, Lun),
 }
 
-/// GOOD, of a command that wanted so many bytes.
+/// GOOD for a command that wanted this number of bytes.
 pub(crate) fn good(wanted: u64) -> Response {
     Response { status: 0, sense: [0; 32], sense_len: 0, wanted }
 }
@@ -43,14 +43,14 @@ pub(crate) fn check(key: u8, wanted: u64) -> Response {
 #[derive(Debug)]
 pub(crate) struct Mock {
     pub(crate) memory: Chunked,
-    /// What becomes of the next commands; when it is empty, READ(10) and WRITE(10) are done.
+    /// Behaviour for the next commands; when it is empty, READ(10) and WRITE(10) are executed.
     pub(crate) plans: VecDeque<Behaviour>,
     pub(crate) events: Vec<Event>,
-    /// Steps that `poll` will tell.
+    /// Steps that `poll` will return.
     pub(crate) later: VecDeque<(Tag, Step)>,
     /// Data goes through buffers instead of memory.
     pub(crate) buffers: bool,
-    /// Buffers that are away.
+    /// Number of buffers not yet given back.
     pub(crate) away: i32,
     pub(crate) function: FunctionResponse,
     /// The memory cannot be found any more.
@@ -125,7 +125,7 @@ impl Mock {
     }
 }
 
-/// What byte `at` of the memory is at first.
+/// Initial value of byte `at` of the memory.
 pub(crate) fn pattern(at: usize) -> u8 {
     (at * 7 + at / 251).to_le_bytes()[0]
 }

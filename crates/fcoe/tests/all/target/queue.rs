@@ -36,7 +36,7 @@ fn a_full_queue_is_told() {
     assert_eq!(rig.response(OxId(1)), (0x08, -512, None));
 }
 
-/// What has ended and is only kept makes room for a new command.
+/// Ended exchanges that are only kept make room for a new command.
 #[test]
 fn what_has_ended_makes_room() {
     let config = TargetConfig { max_exchanges: 2, ..TargetConfig::default() };
@@ -293,7 +293,7 @@ fn answers_wait_for_room() {
     assert!(!rig.target.is_blocked());
 }
 
-/// What the target is made of, whatever it is configured to.
+/// A target works with any configuration.
 #[test]
 fn odd_configurations_work() {
     let config = TargetConfig { max_exchanges: 0, burst: 0, turn: 0, ..TargetConfig::default() };

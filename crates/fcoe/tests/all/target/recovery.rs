@@ -218,7 +218,7 @@ fn srr_skips_nothing_that_was_not_sent() {
     assert_eq!(rig.dropped(TargetDrop::Unexpected), 1);
 }
 
-/// What is to be sent again is not forgotten while it waits for room.
+/// A retransmission that waits for room is not forgotten.
 #[test]
 fn what_is_sent_again_may_wait() {
     for r_ctl in [r_ctl::DATA, r_ctl::STATUS] {
@@ -287,7 +287,7 @@ fn srr_is_rejected_with_its_reason() {
     assert_eq!(rig.dropped(TargetDrop::Malformed), 1);
 }
 
-/// What ended is kept within bounds: the oldest goes first.
+/// Ended exchanges are kept within bounds: the oldest goes first.
 #[test]
 fn finished_exchanges_are_bounded() {
     let config = TargetConfig { max_finished: 3, max_finished_octets: 8192, ..TargetConfig::default() };
@@ -302,7 +302,7 @@ fn finished_exchanges_are_bounded() {
     }
     assert_eq!((rig.target.exchanges(), rig.device().away), (2, 2), "two buffers of 4096 octets");
     assert_eq!(e_stat(&rig, OxId(7), RxId(7)), Some((0xa000_0000, 4096)));
-    // What is sent again is kept again, and counts once.
+    // A retransmitted exchange is kept again, and counts once.
     for _ in 0..3 {
         rig.srr(0, &FcpSrr { ox_id: OxId(7), rx_id: RxId(7), offset: 0, r_ctl: r_ctl::STATUS });
     }

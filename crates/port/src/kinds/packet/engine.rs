@@ -15,25 +15,27 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// When to ask an interface again whose queue was full: about the time that a 10 Gb/s link takes for 64 frames.
+/// Interval before another attempt on an interface whose queue was full: about the time that a 10 Gb/s link takes for
+/// 64 frames.
 const FULL: Duration = Duration::from_micros(50);
-/// An interface that is up and has had no room for a frame so long never will: no link's queue takes this to drain.
+/// Time after which an interface that is up but has had no room counts as stuck: no link's queue takes so long to
+/// drain.
 const HOPELESS: Duration = Duration::from_millis(200);
 
 pub(super) struct PacketTx {
-    /// For frames that ask for nothing: past the queueing discipline.
+    /// Socket for frames without offload requests: bypasses the queueing discipline.
     plain: OwnedFd,
-    /// For frames that ask for a checksum or segments: with virtio headers, and through the queueing discipline, past
-    /// which the kernel drops what the driver cannot segment itself.
+    /// Socket for frames that request a checksum or segmentation: with virtio headers, and through the queueing
+    /// discipline, because past it the kernel drops frames that the driver cannot segment itself.
     asking: OwnedFd,
     control: Arc<Control>,
     plan: SendPlan,
     messages: Messages,
-    /// The frames sent last asked for something.
+    /// The frames sent last had offload requests.
     asked: bool,
-    /// The interface's queue was full: nothing tells when it is not, so it has to be tried.
+    /// Time of the next attempt after the interface's queue was full: there is no notification of room.
     again: Option<Instant>,
-    /// Since when it has been full.
+    /// Time since which it has been full.
     full_since: Option<Instant>,
 }
 
@@ -44,7 +46,7 @@ impl PacketTx {
     }
 }
 
-/// Whether a frame asks the kernel for anything.
+/// True if a frame requests an offload of the kernel.
 fn asks(frame: &Outgoing) -> bool {
     frame.meta.is_some_and(|meta| meta.gso_type != 0 || meta.flags & Meta::NEEDS_CSUM != 0)
 }
@@ -71,7 +73,7 @@ impl TxEngine for PacketTx {
                 Err(error) => error,
             };
             match error.raw_os_error() {
-                // The socket's buffer is full; poll tells when it is not.
+                // The socket's buffer is full; poll reports when it has room.
                 Some(libc::EAGAIN | libc::EINTR) => break,
                 Some(libc::ENOBUFS) if link(&self.control) == Link::Up => {
                     let now = Instant::now();

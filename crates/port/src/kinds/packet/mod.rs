@@ -1,16 +1,16 @@
-//! `packet:IF`: an interface of the system by packet sockets. Works on every interface and with every driver; the kernel
-//! copies each frame once each way.
+//! `packet:IF`: an interface of the system by packet sockets. Works on every interface and with every driver; the
+//! kernel copies each frame once in each direction.
 //!
-//! Receiving is by TPACKET_V3's ring of blocks: a block is handed over when it is full, or a millisecond after its first
-//! frame, so a lone frame comes up to 1 ms late; in return the ring takes half as many frames again as one of
-//! TPACKET_V2. Sending is by sendmmsg past the queueing discipline, which gathers frames where they lie and was never
+//! Reception uses TPACKET_V3's ring of blocks: the kernel delivers a block when it is full, or a millisecond after its
+//! first frame, so a single frame comes up to 1 ms late; in return the ring takes half as many frames again as one of
+//! TPACKET_V2. Transmission uses sendmmsg past the queueing discipline, which gathers frames in place and was never
 //! slower than a mapped transmit ring (TPACKET_V2 or V3) with its extra copy.
 //!
 //! A frame whose slot asks for a checksum or segments is sent with a virtio header and through the queueing discipline,
-//! which is where the kernel segments in software. Received frames all come with a virtio header: a checksum that the
-//! sender left open (CHECKSUM_PARTIAL, the rule on veth pairs) or a super-frame comes with the request in its slot's
-//! metadata, as it is. It is not completed here: whoever reads the payload loses nothing by an open checksum, and
-//! whoever forwards it can hand the request on.
+//! which is where the kernel segments in software. Received frames all come with a virtio header: an open checksum
+//! (CHECKSUM_PARTIAL, the rule on veth pairs) or a super-frame is passed on as it is, with the request in its slot's
+//! metadata. It is not completed here: a reader of the payload does not need it, and a forwarder can pass the request
+//! on.
 
 mod engine;
 
@@ -43,7 +43,7 @@ pub(crate) const KIND: Kind = Kind {
     open,
 };
 
-/// What may stand between Ethernet header and payload: one tag.
+/// Bytes that may precede the payload: Ethernet header and one tag.
 const ETHERNET_AND_TAG: usize = 14 + 4;
 
 fn queues(spec: &Spec) -> Result<u32, OpenError> {
@@ -120,7 +120,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     Ok(Parts { info, tx, rx, device: Box::new(device) })
 }
 
-/// Largest payload: the interface's, or less if the port names less.
+/// Largest payload: the interface's, or less if the port asks for less.
 fn mtu(spec: &Spec, link: &LinkState) -> Result<usize, OpenError> {
     let interface = link.mtu as usize;
     if spec.option("mtu").is_none() {
@@ -157,7 +157,7 @@ struct Packet {
     links: Mutex<Rtnetlink>,
 }
 
-/// An interface that cannot be asked is gone.
+/// Link state; an interface that cannot be queried is gone.
 fn link(control: &Control) -> Link {
     if control.running().unwrap_or(false) { Link::Up } else { Link::Down }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// A namespace with a pair `va`, `vb`; None, and why on standard output, if the privilege is missing.
+/// A namespace with a pair `va`, `vb`; without the privilege None, with the reason on standard output.
 pub(crate) fn veth(queues: u32, mtu: u32) -> Option<(Namespace, VethPair)> {
     let made = Namespace::new().and_then(|ns| {
         let pair = ns.run_in(|| VethPair::new(["va", "vb"], queues, mtu))??;
@@ -87,7 +87,7 @@ pub(crate) fn tcp(payload: usize) -> Vec<u8> {
     bytes
 }
 
-/// RFC 1071, not complemented.
+/// Ones' complement sum of RFC 1071, not complemented.
 pub(crate) fn sum(bytes: &[u8], start: u32) -> u16 {
     let mut sum = start;
     for pair in bytes.chunks(2) {
@@ -238,7 +238,7 @@ fn own_frames_are_not_received_and_a_switched_off_link_takes_nothing() {
     assert_eq!(receive(&mut own).0.len(), 99, "the first that the near end sees is the far end's");
     assert_eq!(ports[0].link(), Link::Up);
     pair.set_up("vb", false).unwrap();
-    // The kernel takes its time to say that the carrier is gone.
+    // The kernel reports the loss of carrier with a delay.
     let until = Instant::now() + LIMIT;
     while ports[0].link() == Link::Up {
         assert!(Instant::now() < until, "the link stays up");
@@ -272,7 +272,7 @@ fn filters_are_asked_of_the_interface() {
     assert!(!says() && !pair.link("va").unwrap().promiscuous, "groups are kept apart");
     let multicasts = ns.run_in(|| std::fs::read_to_string("/proc/thread-self/net/dev_mcast").unwrap());
     assert!(multicasts.unwrap().contains("01005e010203"), "the kernel has it");
-    // A veth keeps no unicast addresses, and receives all frames instead.
+    // A veth has no unicast filter, and receives all frames instead.
     ports[0].filter(&Filter { addresses: vec![[2, 0, 0, 0, 0, 77]], ..Filter::default() }).unwrap();
     assert!(says() && pair.link("va").unwrap().promiscuous);
     ports[0].filter(&Filter::default()).unwrap();

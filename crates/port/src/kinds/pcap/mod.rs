@@ -1,8 +1,9 @@
-//! `pcap:FILE`: a capture file as a port. A file that exists is read on receive; one that does not is written on
-//! transmit. What exists is overwritten only by `mode=w` or `out=`.
+//! `pcap:FILE`: a capture file as a port. An existing file is read on receive; a new one is written on transmit. An
+//! existing file is overwritten only with `mode=w` or `out=`.
 //!
-//! Frames are delivered as captured, whatever the MTU: what is longer than a buffer becomes a chain, and only what
-//! needs more than 64 slots (or the ring) is dropped. The link of the receive queue goes down at the end of the file.
+//! Frames are delivered as captured, independent of the MTU: a frame longer than a buffer becomes a chain, and only one
+//! that needs more than 64 slots (or the ring) is dropped. The link of the receive queue goes down at the end of the
+//! file.
 
 mod pace;
 mod rx;
@@ -45,15 +46,15 @@ pub(crate) const KIND: Kind = Kind {
     open,
 };
 
-/// What the options say.
+/// Parsed options of the port.
 struct PcapOptions<'a> {
     read: Option<&'a str>,
     write: Option<&'a str>,
-    /// In millionths.
+    /// Speed in millionths.
     speed: Option<u64>,
-    /// After the first one; None without end.
+    /// Passes after the first one; None without end.
     passes: Option<u64>,
-    /// The only interface that is read.
+    /// Number of the only interface to read.
     only: Option<u32>,
 }
 
@@ -86,7 +87,7 @@ impl<'a> PcapOptions<'a> {
     }
 }
 
-/// None if time-stamps do not matter.
+/// Speed in millionths; None if time-stamps are ignored.
 fn speed(spec: &Spec) -> Result<Option<u64>, OpenError> {
     let paced = match spec.option("pace") {
         None => None,
@@ -104,7 +105,7 @@ fn speed(spec: &Spec) -> Result<Option<u64>, OpenError> {
 
 fn demand(spec: &Spec) -> Result<Demand, OpenError> {
     PcapOptions::parse(spec)?;
-    // Both, whichever it will be: whether the file exists may change until it is opened.
+    // Demand for both directions, because the file may appear or vanish before it is opened.
     Ok(Demand::rings(1, 1, spec.slots()?, spec.buf_size()?))
 }
 
@@ -122,7 +123,7 @@ fn refused(spec: &Spec, error: &CaptureError) -> OpenError {
 }
 
 fn reader(spec: &Spec, name: &str, plan: &PcapOptions<'_>) -> Result<Reader, OpenError> {
-    // A port must not wait for a pipe.
+    // Opening a port must not block on a pipe.
     let source = Source::open(&from_text(name), false).map_err(|e| refused(spec, &e))?;
     if source.is_pipe() && plan.passes != Some(0) {
         return Err(spec.oops("a pipe can be read only once", "leave loop= out"));
@@ -170,7 +171,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     Ok(Parts { info, tx, rx, device: Box::new(CaptureFile { status, reads, writes }) })
 }
 
-/// What the queues tell the port.
+/// State that the queues report to the port.
 #[derive(Debug, Default)]
 struct Status {
     rx_down: AtomicBool,
@@ -202,7 +203,7 @@ struct CaptureFile {
 }
 
 impl Device for CaptureFile {
-    /// Up while either direction is.
+    /// Link state: up while either direction is up.
     fn link(&self) -> Link {
         let (rx, tx) = (self.status.rx_down.load(Relaxed), self.status.tx_down.load(Relaxed));
         if (self.reads && !rx) || (self.writes && !tx) { Link::Up } else { Link::Down }
@@ -213,7 +214,7 @@ impl Device for CaptureFile {
             return Vec::new();
         }
         let of = |name: &str, n: &AtomicU64| (name.to_owned(), n.load(Relaxed));
-        // Delivered all the same, so these are no drops.
+        // These frames are delivered all the same, so they are no drops.
         vec![
             of("capture_truncated", &self.status.truncated),
             of("capture_other_interfaces", &self.status.other),

@@ -1,16 +1,16 @@
-//! When is a captured frame due?
+//! Pacing of a replay: the time at which a captured frame is due.
 
 use std::time::{Duration, Instant};
 
-/// Frames further apart than this, or out of order, are taken for a clock that was set (or a damaged record): they
-/// follow each other without a gap.
+/// Gap beyond which frames count as captured over a change of the clock (or as a damaged record), as do frames out of
+/// order: they follow each other without a gap.
 const LONGEST_GAP_NS: u64 = 3_600_000_000_000;
 
 /// Keeps the gaps between records, divided by the speed. Gaps are measured from an anchor, not from frame to frame, so
-/// that nothing adds up.
+/// that errors do not add up.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// In millionths.
+    /// Speed in millionths.
     speed: u64,
     anchor: Option<(Instant, u64)>,
     last: (Option<Instant>, u64),
@@ -21,7 +21,7 @@ impl Pace {
         Self { speed: speed_millionths.max(1), anchor: None, last: (None, 0) }
     }
 
-    /// When the next record, which was captured at `time_ns`, is due.
+    /// Time at which the next record, captured at `time_ns`, is due.
     pub(super) fn due(&mut self, time_ns: u64, now: Instant) -> Instant {
         let (last_due, last_ns) = (self.last.0.unwrap_or(now), self.last.1);
         let gap_fits = time_ns.checked_sub(last_ns).is_some_and(|gap| gap <= LONGEST_GAP_NS);

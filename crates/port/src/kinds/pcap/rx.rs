@@ -14,32 +14,32 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-/// Steps of a sync: what a file full of damage may cost.
+/// Most steps of a sync: bounds the cost of a file full of damaged records.
 const STEPS: usize = 4096;
 
 pub(super) struct PcapRx {
     pub(super) reader: Reader,
     pub(super) status: Arc<Status>,
     pub(super) pace: Option<Pace>,
-    /// Passes still to come after this one; None without end.
+    /// Passes left after this one; None without end.
     pub(super) passes: Option<u64>,
     pub(super) state: State,
 }
 
-/// Where the replay stands.
+/// State of the replay.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// When the staged record is due.
+    /// Time at which the staged record is due.
     due: Option<Instant>,
     /// Frames found in this pass.
     found: u64,
-    /// A pipe has nothing to read.
+    /// The pipe has nothing to read.
     dry: bool,
     over: bool,
 }
 
 impl PcapRx {
-    /// Goes to the next pass, if there is one and this one was good for anything.
+    /// Starts the next pass, if there is one and this one had any frame.
     fn again(&mut self) -> Result<bool, CaptureError> {
         if self.state.found == 0 || self.passes == Some(0) {
             return Ok(false);
@@ -51,7 +51,7 @@ impl PcapRx {
         Ok(true)
     }
 
-    /// Delivers the staged record; false if it cannot be delivered yet.
+    /// Delivers the staged record; false if that must wait.
     fn deliver(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) -> bool {
         let Some(record) = self.reader.staged() else { return true };
         if let Some(pace) = &mut self.pace {
@@ -127,7 +127,7 @@ impl RxEngine for PcapRx {
 }
 
 impl Sleeper for PcapRx {
-    /// A file has always more until its end, unless the next frame is not due yet.
+    /// A file has more frames until its end, unless the next one is not due yet.
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         let State { due: until, dry, over, .. } = self.state;
         let on = dry.then(|| (self.reader.source().as_fd(), Interest::Readable));

@@ -11,14 +11,14 @@ use linerate_ring::OwnTx;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-/// Writes frames as they come. Each sync ends with a flush, so that what is counted is in the file.
+/// Writes frames as they are sent. Each sync ends with a flush, so that counted frames are in the file.
 pub(super) struct PcapTx {
     pub(super) writer: Writer,
     pub(super) status: Arc<Status>,
 }
 
 impl PcapTx {
-    /// Moves frames to the writer: as many as it takes.
+    /// Moves frames to the writer, as many as it accepts; returns the number of slots.
     fn fill(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) -> u32 {
         let now = real_time_ns();
         let mut at = 0;
@@ -32,7 +32,7 @@ impl PcapTx {
                     let taken = self.writer.append(now, bytes, bytes, |to| ring.append_pending(at, slots, to));
                     match taken {
                         Err(error) if error.is_later() => break,
-                        // A failure is counted and told of once the sync is over.
+                        // A failure is counted and reported at the end of the sync.
                         _ => {}
                     }
                 }

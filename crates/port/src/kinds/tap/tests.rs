@@ -4,7 +4,8 @@ use linerate_host::{Cause, Namespace, Rtnetlink};
 use linerate_ring::Meta;
 use std::time::{Duration, Instant};
 
-/// A namespace whose new interfaces are silent; None, and why on standard output, if the privilege is missing.
+/// A namespace whose new interfaces send nothing of their own; without the privilege None, with the reason on standard
+/// output.
 fn namespace() -> Option<Namespace> {
     match Namespace::new() {
         Err(e) if e.cause == Cause::Capability => {
@@ -13,7 +14,7 @@ fn namespace() -> Option<Namespace> {
         }
         ns => {
             let ns = ns.unwrap();
-            // A kernel without IPv6 has no such file, and is silent anyhow.
+            // A kernel without IPv6 has no such file, and sends nothing anyhow.
             let _ = ns.run_in(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
             Some(ns)
         }
@@ -24,7 +25,7 @@ fn port(ns: &Namespace, name: &str) -> Port {
     ns.run_in(|| open(name)).unwrap().unwrap()
 }
 
-/// The kernel takes its time to say so.
+/// Waits for a link state, which the kernel reports with a delay.
 fn link_is(port: &Port, wanted: Link) {
     let until = Instant::now() + Duration::from_secs(20);
     while port.link() != wanted {
@@ -101,7 +102,7 @@ fn what_cannot_be_carried_is_counted() {
     send(&mut tx, &frame([0x88, 0xb5], 14)[..13], None);
     assert_eq!(tx.counters().dropped.of(DropReason::TooLong), 1);
     assert_eq!(tx.counters().dropped.of(DropReason::TooShort), 1);
-    // A nonsensical request is the kernel's to refuse.
+    // An invalid request is refused by the kernel.
     send(&mut tx, &frame([0x88, 0xb5], 60), Some(Meta { csum_start: 1000, ..OPEN }));
     assert_eq!(tx.counters().dropped.of(DropReason::Refused), 1);
     ns.run_in(|| {

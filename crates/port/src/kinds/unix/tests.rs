@@ -89,7 +89,7 @@ fn a_peer_may_come_late_go_and_come_again() {
         until_link(&mut far_rx, Link::Up);
         send(&mut tx, 100);
         assert_eq!(receive(&mut far_rx).len(), 100);
-        // More than the system's limit of datagrams for strangers.
+        // More than the system's limit of datagrams for unconnected senders.
         for _ in 0..50 {
             send(&mut far_tx, 99);
         }
@@ -111,7 +111,7 @@ fn a_dead_programs_socket_is_replaced_and_a_living_ones_is_not() {
     let a = open(&name(&dir, "a", "b", "")).unwrap();
     let busy = open(&name(&dir, "a", "b", "")).err().unwrap();
     assert_eq!(busy.cause, Cause::Busy, "{busy}");
-    // Somebody else's file at our path is not ours to remove.
+    // A foreign file at the port's path must not be removed.
     std::fs::remove_file(dir.path().join("a")).unwrap();
     std::fs::write(dir.path().join("a"), "precious").unwrap();
     drop(a);

@@ -1,4 +1,4 @@
-//! From an interface to bound sockets: which program and which binding are to be had, tried from the best down.
+//! From an interface to bound sockets: tries programs and bindings from the best down.
 
 use super::checksums;
 use super::host::{Host, denied};
@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How frames get from the interface to the memory.
+/// Path of frames between the interface and the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// The driver moves them.
+    /// The driver moves frames itself.
     ZeroCopy,
     /// The driver runs the program, the kernel copies.
     Copy,
@@ -39,7 +39,7 @@ pub(super) fn wanted_mode(spec: &Spec) -> Result<Option<Mode>, OpenError> {
     }
 }
 
-/// The program at an interface, and where it finds the sockets.
+/// The program at an interface, and its map of sockets.
 #[derive(Debug)]
 pub(super) struct Attachment {
     map: Map,
@@ -77,7 +77,7 @@ impl Attachment {
         Ok(Self { map, _attached: attached, driver, fragments })
     }
 
-    /// Has a queue's frames go to a socket from now on.
+    /// Steers a queue's frames to a socket from now on.
     pub(super) fn steer(&self, spec: &Spec, queue: u16, socket: &Xsk) -> Result<(), OpenError> {
         self.map.set_socket(queue.into(), socket.as_fd()).map_err(|e| {
             let what = format!("steering queue {queue} to its socket: {e}");
@@ -86,21 +86,21 @@ impl Attachment {
     }
 }
 
-/// What was brought up.
+/// Sockets and properties of an opened interface.
 pub(super) struct Up {
     pub(super) attachment: Arc<Attachment>,
     pub(super) sockets: Vec<(Xsk, Rings)>,
-    /// Frames of several buffers pass.
+    /// Frames of several buffers are possible.
     pub(super) fragments: bool,
-    /// How transmitted chains must be shaped.
+    /// Required shape of transmitted chains.
     pub(super) shape: Shape,
-    /// Kernel or driver complete checksums.
+    /// The kernel or the driver completes checksums on request.
     pub(super) requests: bool,
-    /// In words.
+    /// Data path in words.
     pub(super) path: String,
 }
 
-/// The kernel gives up a closed socket's queue and program a little later than it closes.
+/// Repeats `work` while it fails as busy: the kernel frees a closed socket's queue and program with a delay.
 fn retry_while_busy<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let mut left = 50;
     loop {
@@ -118,7 +118,7 @@ fn is_busy(e: &io::Error) -> bool {
     matches!(e.raw_os_error(), Some(libc::EBUSY | libc::EEXIST))
 }
 
-/// Another mode would not help.
+/// True if another mode would not help.
 fn is_hopeless(e: &io::Error) -> bool {
     let errno = e.raw_os_error();
     is_busy(e)
@@ -137,7 +137,7 @@ fn is_hopeless(e: &io::Error) -> bool {
         || matches!(errno, Some(libc::EAFNOSUPPORT | libc::ENOSYS | libc::ENODEV))
 }
 
-/// Attaches the program (or takes the one that an earlier port of the interface has) and binds a socket to each queue.
+/// Attaches the program (or uses that of an earlier port of the interface) and binds a socket to each queue.
 pub(super) fn bring_up(
     spec: &Spec,
     host: &mut Host,
@@ -170,7 +170,7 @@ pub(super) fn bring_up(
     }
     tries.retain(|binding| attachment.fragments || !binding.fragments);
     if host.needs_fragments(usable) {
-        // Better slower than without the long frames.
+        // A slower mode is better than no long frames.
         tries.sort_by_key(|binding| !binding.fragments);
     }
     let mut failed = None;
@@ -180,7 +180,7 @@ pub(super) fn bring_up(
         let bind = |requests| retry_while_busy(|| sockets(interface, queues, binding, (umem, requests), slots));
         let mut sockets = bind(who.is_ok());
         if who.is_ok() && sockets.as_ref().is_err_and(|e| e.raw_os_error() == Some(libc::EINVAL)) {
-            // It may be for the requests; whatever else it is for stays.
+            // The cause may be the requests; other causes remain in the second attempt.
             who = Err(checksums::REFUSED.into());
             sockets = bind(false);
         }
@@ -232,7 +232,7 @@ fn attach(spec: &Spec, host: &mut Host, wanted: Option<Mode>) -> Result<Attachme
     Ok(attachment)
 }
 
-/// A socket a queue; the first one's memory serves all.
+/// Opens one socket per queue; the first one's memory serves all.
 fn sockets(
     interface: u32,
     queues: &[u16],
@@ -270,7 +270,7 @@ fn path(attachment: &Attachment, zero_copy: bool, [requests, fragments]: [bool; 
     format!("AF_XDP, {runs}, {moves}, {which}, need_wakeup{requests}{fragments}")
 }
 
-/// What a driver means by its error (veth_xdp_set, dev_xdp_install).
+/// Explanation of a driver's error number (veth_xdp_set, dev_xdp_install).
 fn explain(e: &io::Error) -> String {
     match e.raw_os_error() {
         Some(libc::ENOSPC) => "it wants at least as many receive queues as the far end has transmit queues".into(),

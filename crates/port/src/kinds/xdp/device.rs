@@ -1,4 +1,4 @@
-//! What the queues of an `xdp:` port have in common, and what the port says when asked.
+//! State shared by the queues of an `xdp:` port, and the port's link state, filter and counters.
 
 use crate::info::{Filter, Link};
 use crate::memberships::Memberships;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// How old an answer about the link may be.
+/// Longest time, in ms, for which a link state read from the kernel is reused.
 const FRESH_MS: u128 = 20;
 
 /// The interface, as long as the port or one of its queues lives.
@@ -18,7 +18,7 @@ pub(super) struct Interface {
     control: Control,
     down: AtomicBool,
     made: Instant,
-    /// The moment of the last look, in units of [`FRESH_MS`] since it was made.
+    /// Time of the last look, in units of [`FRESH_MS`] since it was made.
     looked: AtomicU64,
     /// The program at the interface.
     _attachment: Arc<dyn Any + Send + Sync>,
@@ -35,7 +35,7 @@ impl Interface {
         Self { control, down, made, looked, _attachment: attachment }
     }
 
-    /// As it was a moment ago at most: queues are asked often, the kernel seldom.
+    /// Link state, read from the kernel at most every [`FRESH_MS`]: queues ask often.
     pub(super) fn link(&self) -> Link {
         let moment = u64::try_from(self.made.elapsed().as_millis() / FRESH_MS).unwrap_or(u64::MAX);
         if self.looked.swap(moment, Relaxed) != moment {
@@ -45,13 +45,13 @@ impl Interface {
     }
 
     pub(super) fn set_down(&self, down: bool) {
-        // The line stays shared as long as nothing changes.
+        // The cache line stays shared as long as nothing changes.
         if self.down.load(Relaxed) != down {
             self.down.store(down, Relaxed);
         }
     }
 
-    /// Asks the kernel.
+    /// Reads the link state from the kernel.
     pub(super) fn look(&self) -> Link {
         let running = self.control.running().unwrap_or(false);
         self.set_down(!running);
@@ -64,7 +64,7 @@ pub(super) struct Socket {
     pub(super) queue: u16,
     pub(super) xsk: Xsk,
     pub(super) interface: Arc<Interface>,
-    /// Descriptors from the kernel that named no buffer of ours; always 0, or the kernel is broken.
+    /// Descriptors from the kernel that named no buffer of this port; always 0, or the kernel is broken.
     pub(super) nonsense: AtomicU64,
 }
 

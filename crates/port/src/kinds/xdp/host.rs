@@ -1,4 +1,4 @@
-//! What the host says of the interface before anything is opened: is it there, how large, how many queues, whose veth.
+//! Properties of the interface before anything is opened: existence, size, number of queues, the peer of a veth.
 
 use crate::error::{Cause, OpenError};
 use crate::kind::Spec;
@@ -18,7 +18,7 @@ pub(super) struct Host {
     pub(super) netlink: Rtnetlink,
     /// The queues to use.
     pub(super) queues: Vec<u16>,
-    /// Bytes of a buffer that suit.
+    /// Bytes of a suitable buffer.
     pub(super) buf_size: u32,
     pub(super) notes: Vec<String>,
     pub(super) mtu: usize,
@@ -68,7 +68,7 @@ impl Host {
         Ok(Self { link, control, netlink, queues, buf_size, notes, mtu })
     }
 
-    /// The region's buffers are as large as the port with the largest ones wants them.
+    /// Checks the region's buffers, which have the size of the largest that any port asked for.
     pub(super) fn check_region(&self, spec: &Spec, region: &Region) -> Result<(), OpenError> {
         if region.buf_size() <= MOST_BUFFER {
             return Ok(());
@@ -82,7 +82,7 @@ impl Host {
         ))
     }
 
-    /// The largest frame that can pass, and a note if the interface's own limit is beyond it.
+    /// Largest frame that can pass; adds a note if the interface's own limit is beyond it.
     pub(super) fn largest(&mut self, usable: usize, fragments: bool) -> usize {
         let largest = self.mtu + ETHERNET;
         if fragments || largest <= usable {
@@ -98,12 +98,13 @@ impl Host {
         usable
     }
 
-    /// Whether one buffer holds the largest frame.
+    /// True if a frame may need more than one buffer.
     pub(super) fn needs_fragments(&self, usable: usize) -> bool {
         self.mtu + ETHERNET > usable
     }
 
-    /// A veth passes frames on with their checksums unfilled when the far end's stack was told that it need not.
+    /// Adds a note for a veth, which passes frames on with open checksums if the far end's stack was told to allow
+    /// them.
     pub(super) fn tell_of_veth_checksums(&mut self) {
         if self.link.kind != "veth" {
             return;
@@ -133,7 +134,7 @@ impl Host {
     }
 }
 
-/// What is missing when the system says EPERM.
+/// Error for EPERM: names the missing privilege.
 pub(super) fn denied(spec: &Spec) -> OpenError {
     OpenError::new(
         spec,

@@ -3,21 +3,23 @@
 //! # Memory
 //! A socket's memory (UMEM) is the region's buffer area itself, so frames pass between ports of one region by a swap of
 //! buffers, and where the driver can (zero-copy) the NIC writes straight into them. **Each port registers its memory
-//! once, and its queues share that registration** (XDP_SHARED_UMEM), each with rings of its own: the pages are pinned and
-//! accounted once a port, and all queues get the mode of the first, so that the port has *one* path to tell. Ports do not
-//! share a registration: shared sockets inherit the first one's mode whatever their driver can do, and would tie the
-//! life of one interface to another's. The kernel does not mind: it keeps no record of which socket a buffer came from,
-//! so a buffer received by one registration may be sent by another over the same pages.
+//! once, and its queues share that registration** (XDP_SHARED_UMEM), each with rings of its own: the pages are pinned
+//! and accounted once per port, and all queues get the mode of the first, so that the port has *one* path to report.
+//! Ports do not share a registration: shared sockets inherit the first one's mode even if their driver supports
+//! another, and would tie the life of one interface to another's. The kernel permits this: it keeps no record of which
+//! socket a buffer came from, so a buffer received by one registration may be sent by another over the same pages.
 //!
 //! # Checksums
-//! A frame that asks for its checksum has the request before its data, in the buffer's headroom, where the driver (zero-copy)
-//! or the kernel (copy) complete it; otherwise the port says that it does not, and why. AF_XDP segments nothing.
+//! A frame that asks for its checksum has the request before its data, in the buffer's headroom, where the driver
+//! (zero-copy) or the kernel (copy) completes it; otherwise the port notes that it does not, and the reason. AF_XDP
+//! segments nothing.
 //!
-//! # What the kernel is trusted with
-//! Indices are bounds-checked; each address that comes back must lie in the memory and name a buffer that is really out.
+//! # Trust in the kernel
+//! Indices are bounds-checked; each address from the kernel must lie in the memory and name a buffer that is really
+//! lent.
 //!
-//! What this kind refuses to do: it changes no setting of the interface but what a [`Filter`](crate::Filter) asks for,
-//! and leaves nothing behind: program, map, sockets and filters are held by descriptors.
+//! Out of scope: settings of the interface other than those that a [`Filter`](crate::Filter) asks for. Nothing is left
+//! behind: program, map, sockets and filters are held by descriptors.
 
 mod attach;
 mod checksums;
@@ -40,7 +42,7 @@ use host::Host;
 use linerate_ring::{RxRing, TxRing};
 use std::sync::Arc;
 
-/// Most slots of one frame, as slots are counted.
+/// Most slots of one frame, in the type of slot counts.
 const MOST_SLOTS: u32 = {
     assert!(linerate_ring::layout::MAX_FRAGS == 64);
     64
@@ -94,7 +96,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
         let sender =
             tx::XdpTx::new(&socket, (rings.tx, rings.completion), &umem, slots, largest, (up.shape, up.requests));
         let receiver = rx::XdpRx::new(&socket, (rings.rx, rings.fill), &umem, &mut rx_ring);
-        // Only now frames come: there are buffers for them.
+        // Frames come only from here on: the buffers for them are ready.
         up.attachment.steer(spec, *queue, &socket.xsk)?;
         tx.push(TxQueue::new(tx_ring, Box::new(sender)));
         rx.push(RxQueue::new(rx_ring, Box::new(receiver)));

@@ -1,18 +1,18 @@
-//! Looking less often while much comes, as NICs hold back interrupts.
+//! Polling less often under load, as NICs moderate interrupts.
 //!
-//! Each look at the kernel's cursors takes their cache lines from the core that is about to write them. A receiver that
-//! polls without a pause so finds one frame at a time, and slows the sender down by a quarter. While frames come fast,
-//! a look that found few is followed by a pause; a ping's answer is never held back.
+//! Each read of the kernel's cursors takes their cache lines from the core that is about to write them. A receiver that
+//! polls without a pause so finds one frame at a time, and slows the sender down by a quarter. At high frame rates, a
+//! read that found few frames is followed by a pause; a ping's answer is never delayed.
 
 use std::time::{Duration, Instant};
 
-/// Over how long the rate is taken.
+/// Time over which the rate is measured.
 const WINDOW: Duration = Duration::from_micros(200);
-/// Frames come fast if there is one at least each so many nanoseconds.
+/// Mean gap, in ns, up to which the rate counts as high.
 const FAST: u32 = 2500;
-/// How long a look is put off. At the rates that count as fast, a few frames gather meanwhile.
+/// Length of the pause after a read. At high rates a few frames gather meanwhile.
 const PAUSE: Duration = Duration::from_micros(6);
-/// A look that found so many is followed by the next one at once.
+/// Number of frames in one read from which on there is no pause after it.
 const MANY: u32 = 32;
 
 #[derive(Debug)]
@@ -28,13 +28,13 @@ impl Moderation {
         Self { since: now, frames: 0, fast: false, next: now }
     }
 
-    /// Whether it is time to look.
+    /// True if it is time to read the cursors.
     #[inline]
     pub(super) fn may_look(&self, now: Instant) -> bool {
         !self.fast || now >= self.next
     }
 
-    /// What a look found.
+    /// Records the number of frames that a read found.
     #[inline]
     pub(super) fn found(&mut self, now: Instant, frames: u32) {
         self.frames = self.frames.saturating_add(frames);
@@ -53,7 +53,7 @@ impl Moderation {
 mod tests {
     use super::*;
 
-    /// Looks each microsecond for a millisecond, a frame coming each `gap` microseconds; gives the looks made.
+    /// Polls each microsecond for a millisecond, with a frame every `gap` microseconds; returns the number of reads.
     fn looks(gap: u64) -> u32 {
         let start = Instant::now();
         let mut moderation = Moderation::new(start);

@@ -15,14 +15,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-/// Syncs between two looks at the kernel's counters: when the kernel has been without buffers, and otherwise.
+/// Syncs between two reads of the kernel's counters: when the kernel has been without buffers, and otherwise.
 const LOOK_SOON: u32 = 256;
 const LOOK_ANYWAY: u32 = 4096;
 
-/// A descriptor's buffer.
+/// Part of a frame: the buffer of one descriptor.
 struct Part {
     buffer: Buffer,
-    /// Where the bytes begin.
+    /// Offset of the data in the buffer.
     offset: usize,
     len: usize,
     more: bool,
@@ -34,9 +34,9 @@ pub(super) struct XdpRx {
     fill: Producer<u64>,
     umem: Umem,
     lent: Lent,
-    /// The frame in hand; empty between frames.
+    /// Parts of the current frame; empty between frames.
     parts: Vec<Part>,
-    /// Syncs since the kernel's counters were looked at.
+    /// Syncs since the kernel's counters were read.
     since: u32,
     /// The kernel has been without buffers since then, so it may have dropped frames.
     dry: bool,
@@ -45,7 +45,7 @@ pub(super) struct XdpRx {
 }
 
 impl XdpRx {
-    /// Gives the kernel all buffers of the ring at once.
+    /// Engine of a queue; gives the kernel all buffers of the ring at once.
     pub(super) fn new(
         socket: &Arc<Socket>,
         (rx, fill): (Consumer<Desc>, Producer<u64>),
@@ -88,7 +88,7 @@ impl XdpRx {
         }
     }
 
-    /// Delivers whole frames as long as there is room; gives how many slots.
+    /// Delivers whole frames as long as there is room; returns the number of slots.
     #[inline]
     fn deliver(&mut self, ring: &mut OwnRx<'_>, count: &mut RxCounters) -> u32 {
         let n = self.rx.available();
@@ -112,12 +112,12 @@ impl XdpRx {
             at = last + 1;
         }
         self.rx.release(at);
-        // All that are out have come back filled: the kernel has none to receive into.
+        // All lent buffers have come back filled: the kernel has none to receive into.
         self.dry |= self.lent.count() == n - at;
         delivered
     }
 
-    /// Takes back the buffer that a descriptor names, if it names one that is out and bytes inside it.
+    /// Takes back the buffer of a descriptor, if that is valid: a lent buffer, and data inside it.
     #[inline]
     fn collect(&mut self, desc: Desc, usable: usize) -> Result<(), DropReason> {
         let Some((buffer, offset)) = self.lent.take_back(desc.addr) else {
@@ -130,13 +130,13 @@ impl XdpRx {
         if fits { Ok(()) } else { Err(DropReason::BadLength) }
     }
 
-    /// Delivers the collected frame, for which there is room; gives how many slots.
+    /// Delivers the collected frame, for which there is room; returns the number of slots.
     #[inline]
     fn hand_over(&mut self, ring: &mut OwnRx<'_>) -> u32 {
         let mut delivered = 0;
         for Part { mut buffer, offset, len, more } in self.parts.drain(..) {
             if offset != HEADROOM {
-                // A driver that puts something of its own before the data (a time-stamp, say).
+                // The driver put data of its own before the frame (a time-stamp, say).
                 self.umem.realign(&mut buffer, offset, len, &mut self.scratch);
             }
             let done = ring.deliver_buffer(buffer, len, if more { flags::MOREFRAG } else { 0 }, None);
@@ -156,7 +156,7 @@ impl XdpRx {
         self.fill.publish();
     }
 
-    /// What the kernel dropped for want of a buffer or of room.
+    /// Counts the frames that the kernel dropped for lack of a buffer or of room.
     #[cold]
     fn look(&mut self, count: &mut RxCounters) {
         (self.since, self.dry) = (0, false);
@@ -178,7 +178,7 @@ impl RxEngine for XdpRx {
         self.moderation.found(now, delivered);
         if self.fill.wants_kick() {
             count.syscalls += 1;
-            // The driver looks; an error says that it cannot now, and the next sync asks again.
+            // An error means that the driver cannot look now; the next sync asks again.
             let _ = self.socket.xsk.kick_rx();
         }
         count.slots += u64::from(delivered);

@@ -1,4 +1,4 @@
-//! The engines against a kernel that is played by the test: order of completions, nonsense, data at odd places.
+//! The engines against a kernel simulated by the test: order of completions, invalid descriptors, data at odd offsets.
 
 use super::device::{Interface, Socket};
 use super::rx::XdpRx;
@@ -86,7 +86,7 @@ impl TxBench {
         self.sync();
     }
 
-    /// What the kernel finds in the transmit ring.
+    /// Takes the descriptors in the transmit ring, as the kernel does.
     fn take(&mut self) -> Vec<Desc> {
         let n = self.sent.available();
         let descs = (0..n).map(|i| self.sent.peek(i)).collect();
@@ -106,7 +106,7 @@ impl TxBench {
 #[test]
 fn slots_come_back_in_order_whatever_the_order_of_completions() {
     let mut bench = TxBench::new(Shape::One);
-    // Round and round, so that indices wrap.
+    // Many rounds, so that indices wrap.
     for round in 0..200u64 {
         bench.commit(&[(60, 0); 7]);
         let addrs: Vec<_> = bench.take().iter().map(|desc| desc.addr).collect();
@@ -115,7 +115,7 @@ fn slots_come_back_in_order_whatever_the_order_of_completions() {
         assert_eq!(bench.ring.outstanding(), 7, "the oldest is out");
         bench.complete(&[addrs[0]]);
         assert_eq!(bench.ring.outstanding(), 4);
-        // Once more, and an address that is nobody's: refused, and nothing comes back for it.
+        // A duplicate, and an address outside the memory: refused, and no slot comes back for them.
         bench.complete(&[addrs[0], u64::MAX, 5 << 40]);
         assert_eq!(bench.ring.outstanding(), 4);
         bench.complete(&[addrs[6], addrs[5], addrs[4]]);
@@ -163,8 +163,8 @@ fn a_frame_that_the_ring_cannot_hold_does_not_stop_it() {
     assert_eq!(bench.count.dropped.iter().collect::<Vec<_>>(), [("too_many_fragments", 1)]);
 }
 
-/// Regression: lengths were read again after they had been checked, so that another process that has the region mapped (a
-/// cable's other end) could leave the kernel with a frame without end, or of more buffers than it gives back.
+/// Regression: lengths were read again after they had been checked, so that another process that has the region mapped
+/// (a cable's other end) could give the kernel a frame without end, or of more buffers than it gives back.
 #[test]
 fn lengths_that_another_process_changes_meanwhile_break_no_frame() {
     const MOST_BUFFERS: usize = 17;
@@ -246,7 +246,7 @@ fn a_request_stands_before_the_data_of_the_part_that_it_goes_with() {
     }
 }
 
-/// The kernel would keep such a frame, and all behind it, for ever (xsk_skb_metadata, xsk_build_skb: EINVAL).
+/// The kernel would keep such a frame, and all frames behind it, for ever (xsk_skb_metadata, xsk_build_skb: EINVAL).
 #[test]
 fn a_request_that_cannot_be_is_a_counted_drop() {
     const MORE: u16 = flags::MOREFRAG;
@@ -345,9 +345,9 @@ fn only_lent_buffers_and_whole_frames_are_delivered() {
     assert_eq!(bench.count.dropped.of(DropReason::BadIndex), 3);
     assert_eq!(bench.count.dropped.of(DropReason::BadLength), 3);
     assert_eq!(bench.socket.nonsense.load(Relaxed), 3);
-    // The buffers that were ours went back to the kernel.
+    // The buffers of this port went back to the kernel.
     assert_eq!(bench.offered(), [all[0], all[1], all[2]]);
-    // Twice the same: the first is delivered, the second is nobody's.
+    // A duplicate: the first is delivered, the second names no lent buffer.
     bench.receive(&[(all[3], 60, false), (all[3], 60, false)]);
     assert_eq!(bench.delivered().len(), 1);
     assert_eq!(bench.count.dropped.of(DropReason::BadIndex), 4);
@@ -359,7 +359,7 @@ fn only_lent_buffers_and_whole_frames_are_delivered() {
         bench.delivered().iter().map(|(len, _, more)| (*len, *more)).collect::<Vec<_>>(),
         [(1792, true), (8, false)]
     );
-    // A frame with a bad part goes as a whole, and its good buffers back.
+    // A frame with a bad part is dropped as a whole, and its good buffers go back.
     bench.offered();
     bench.receive(&[(all[6], 1792, true), (end, 60, false)]);
     assert!(bench.delivered().is_empty());
@@ -391,11 +391,11 @@ fn a_frame_that_can_never_fit_is_dropped_and_one_that_can_waits() {
     assert_eq!(bench.delivered().len(), 2);
 }
 
-/// The kernel hands frames over before it says that it has read their buffers' entries.
+/// The kernel delivers frames before it publishes that it has read their buffers' entries.
 #[test]
 fn buffers_go_back_before_the_kernel_has_said_that_it_took_them() {
     let mut bench = RxBench::new();
-    // Longer than a look is ever put off.
+    // Longer than the longest pause.
     let pause = || std::thread::sleep(std::time::Duration::from_micros(20));
     for n in 0..3 * SLOTS {
         let addr = bench.filled.peek(0);

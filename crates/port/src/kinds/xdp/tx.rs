@@ -15,20 +15,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// An Ethernet header.
+/// Bytes of the shortest frame: an Ethernet header.
 const SHORTEST: usize = 14;
-/// How long completions that nothing announces are waited for.
+/// Interval after which to look for completions, which come without notification.
 const LOOK_AGAIN: Duration = Duration::from_micros(50);
 
-/// How a frame of several slots may be given to the kernel.
+/// Number of buffers in which a chain may be given to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// As one buffer.
+    /// One buffer.
     One,
-    /// As up to 17 buffers: the kernel makes a socket buffer of them (MAX_SKB_FRAGS; xsk_build_skb refuses more, and then
+    /// Up to 17 buffers: the kernel makes a socket buffer of them (MAX_SKB_FRAGS; xsk_build_skb refuses more, and then
     /// *keeps* them, so more must never be given).
     Socket,
-    /// As few buffers as hold it: how many a driver takes is not told here, but it takes its largest frame.
+    /// As few buffers as hold the frame: the driver's limit is unknown here, but it takes its largest frame.
     Few,
 }
 
@@ -41,7 +41,7 @@ impl Shape {
         }
     }
 
-    /// Most buffers for a frame of `bytes`.
+    /// Most buffers for a frame of `bytes` bytes.
     fn most(self, bytes: usize, usable: usize) -> usize {
         match self {
             Self::One => 1,
@@ -51,12 +51,12 @@ impl Shape {
     }
 }
 
-/// Where a taken slot is.
+/// State of a taken slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// The kernel has its buffer.
     Out,
-    /// Sent, or a part of what was sent.
+    /// Sent, or part of a frame that was sent.
     Sent,
     /// Void or dropped.
     Skipped,
@@ -68,17 +68,17 @@ pub(super) struct XdpTx {
     completion: Consumer<u64>,
     umem: Umem,
     shape: Shape,
-    /// Kernel or driver complete checksums.
+    /// The kernel or the driver completes checksums on request.
     requests: bool,
     largest: usize,
     /// For each buffer: the slot that waits for its completion.
     slot_of: Box<[u32]>,
-    /// For each slot. Completions may come in another order than frames went.
+    /// For each slot: its state. Completions may come in another order than the frames were sent.
     state: Box<[State]>,
     /// The oldest slot not completed, and the next to take.
     done: u32,
     taken: u32,
-    /// In the middle of a frame of more than 64 slots, which is dropped as it comes.
+    /// In the middle of a frame of more than 64 slots, which is dropped slot by slot.
     skipping: bool,
     scratch: Vec<u8>,
 }
@@ -111,13 +111,13 @@ impl XdpTx {
         }
     }
 
-    /// The place of the `i`th pending slot.
+    /// Index of the `i`th pending slot.
     #[inline]
     fn index(&self, i: u32) -> usize {
         self.taken.wrapping_add(i) as usize & (self.state.len() - 1)
     }
 
-    /// Notes what becomes of pending slots that the kernel does not get.
+    /// Marks pending slots that the kernel does not get.
     #[inline]
     fn skip(&mut self, slots: std::ops::Range<u32>, as_what: State) {
         for i in slots {
@@ -126,7 +126,7 @@ impl XdpTx {
         }
     }
 
-    /// Puts the `i`th pending slot's buffer into the transmit ring. A request goes with a frame's first.
+    /// Puts the `i`th pending slot's buffer into the transmit ring. A request goes with the first buffer of a frame.
     #[inline]
     fn send(&mut self, ring: &TxRing, i: u32, len: usize, more: bool, request: Option<Request>) {
         let buffer = ring.pending_word(i).buf_idx();
@@ -141,13 +141,13 @@ impl XdpTx {
         self.tx.put(Desc { addr: self.umem.addr(buffer), len: u32::try_from(len).unwrap_or(0), options });
     }
 
-    /// Moves whole frames from the ring's pending slots to the transmit ring; gives how many slots it took.
+    /// Moves whole frames from the ring's pending slots to the transmit ring; returns the number of slots taken.
     ///
     /// The transmit ring has as many entries as there are slots, so there is always room.
     #[inline]
     fn load(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) -> u32 {
         let pending = ring.pending();
-        // An unfinished frame of so many slots cannot become one that is carried.
+        // An unfinished frame of so many slots can never be sent.
         let hopeless = MOST_SLOTS.min(ring.slots() - 1);
         let mut i = 0;
         while i < pending {
@@ -156,7 +156,7 @@ impl XdpTx {
                 let len = usize::from(word.len());
                 let asked = match self.fits(len, count) {
                     false => None,
-                    // Nearly no frame asks for anything.
+                    // Hardly any frame has a request.
                     true if !word.has(flags::META) => Some(None),
                     true => self.asked(ring, i, len, count),
                 };
@@ -188,7 +188,7 @@ impl XdpTx {
         i
     }
 
-    /// Whether a frame of so many bytes goes; otherwise it is counted, unless it is void.
+    /// True if a frame of `len` bytes can be sent; otherwise it is counted, unless it is void.
     #[inline]
     fn fits(&self, len: usize, count: &mut TxCounters) -> bool {
         if (SHORTEST..=self.largest).contains(&len) {
@@ -202,8 +202,8 @@ impl XdpTx {
         false
     }
 
-    /// What the frame at the `i`th pending slot asks for that kernel or driver do, if it can stand in `first` bytes; None,
-    /// and counted, if it can never be done.
+    /// Offload request of the frame at the `i`th pending slot for kernel or driver, if it lies within the `first`
+    /// bytes; None, and counted, if it can never be met.
     #[cold]
     fn asked(&self, ring: &TxRing, i: u32, first: usize, count: &mut TxCounters) -> Option<Option<Request>> {
         let Some(meta) = ring.pending_meta(i) else { return Some(None) };
@@ -223,7 +223,7 @@ impl XdpTx {
         Some(Some(request))
     }
 
-    /// A whole frame of several slots.
+    /// Loads a whole frame of several slots.
     fn load_chain(&mut self, ring: &mut OwnTx<'_>, first: u32, slots: u32, count: &mut TxCounters) {
         let all = first..first + slots;
         // Another process that has the region mapped may change lengths at any time: each is read once.
@@ -236,7 +236,7 @@ impl XdpTx {
         let filled = lens.iter().filter(|len| **len > 0).count();
         let usable = ring.usable();
         let most = self.shape.most(bytes, usable);
-        // A chain is never void: its slots say that there is more.
+        // A chain is never void: its slots announce more.
         if bytes == 0 {
             count.dropped.add(DropReason::TooShort, 1);
         }
@@ -250,10 +250,10 @@ impl XdpTx {
         let Some(mut request) = self.asked(ring, first, bytes.min(usable), count) else {
             return self.skip(all, State::Skipped);
         };
-        // The part with which the request would go has to hold what it names.
+        // The part that carries the request has to hold all bytes that it names.
         let foremost = lens.iter().copied().find(|len| *len > 0).unwrap_or(0);
         let apart = filled <= most && request.is_none_or(|request| request.end() <= foremost);
-        // Slots that carry nothing themselves come back with the rest.
+        // Slots without data come back with the rest.
         self.skip(all.clone(), State::Sent);
         if apart {
             let mut left = bytes;
@@ -279,7 +279,7 @@ impl XdpTx {
         self.scratch = scratch;
     }
 
-    /// Has the kernel send what it has not read yet, as long as that gets on. Old kernels send 32 frames a call.
+    /// Has the kernel send what it has not read yet, as long as it makes progress. Old kernels send 32 frames per call.
     #[inline]
     fn kick(&mut self, count: &mut TxCounters) {
         let mut unread = self.tx.unread();
@@ -287,7 +287,7 @@ impl XdpTx {
             count.syscalls += 1;
             let sent = self.socket.xsk.kick_tx();
             match sent.as_ref().map_err(std::io::Error::raw_os_error) {
-                // EAGAIN, EBUSY, ENOBUFS: enough for now. Anything else shows in what is left unread.
+                // EAGAIN, EBUSY, ENOBUFS: enough for now. Other errors leave entries unread.
                 Ok(()) => self.socket.interface.set_down(false),
                 Err(Some(libc::ENETDOWN | libc::ENXIO)) => return self.socket.interface.set_down(true),
                 Err(_) => {}
@@ -300,7 +300,7 @@ impl XdpTx {
         }
     }
 
-    /// Takes completions, and gives slots back as far as they are all complete; gives how many.
+    /// Takes completions, and gives slots back in order as far as they are complete; returns their number.
     #[inline]
     fn reap(&mut self, ring: &mut OwnTx<'_>, count: &mut TxCounters) -> u32 {
         let n = self.completion.available();
@@ -355,7 +355,7 @@ impl Sleeper for XdpTx {
         if self.completion.available() > 0 {
             return None;
         }
-        // The kernel calls the socket writable when it has read half of the ring, and says nothing of completions.
+        // The kernel reports the socket writable when it has read half of the ring, and does not report completions.
         let half = u32::try_from(self.state.len() / 2).unwrap_or(0);
         let on = (self.tx.unread() > half).then(|| (self.socket.xsk.as_fd(), Interest::Writable));
         Some(Sleep { on, until: (self.done != self.taken).then(|| Instant::now() + LOOK_AGAIN) })

@@ -102,8 +102,8 @@ fn bytes_of_chains_and_of_frames_with_metadata_are_counted() {
     assert_eq!((b.arrived(["b"]), b.ledger().received), ([5], 5));
 }
 
-/// What a port can take is what its receiver has left free by now, not what it had when it was looked at last: frames that
-/// have to leave room to others are dropped only where that is so.
+/// A port's room is what its receiver has freed by now, not the number seen at the last look: frames that have to leave
+/// room for others are dropped only when the ring is really that full.
 #[test]
 fn a_receiver_that_has_taken_all_has_room_for_frames_that_keep_some_free() {
     // To one other port frames go as runs, to two one by one.

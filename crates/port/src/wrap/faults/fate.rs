@@ -1,4 +1,4 @@
-//! What befalls each frame, decided in advance by a seed.
+//! Faults of each frame, decided in advance by a seed.
 
 use super::super::dice::Dice;
 use crate::error::OpenError;
@@ -10,7 +10,7 @@ const ONE: u64 = 1_000_000_000;
 /// Numbers drawn for each frame, whether they are needed or not, so that one fault does not change the others.
 const DRAWS: u64 = 8;
 
-/// What the option says.
+/// Parsed value of the option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
     drop: u64,
@@ -60,7 +60,7 @@ impl Settings {
         self.corrupt > 0
     }
 
-    /// The fate of one frame by itself; None if it is dropped.
+    /// Fate of one frame by itself; None if it is dropped.
     fn fate(&self, dice: Dice, number: u64, bytes: usize) -> Option<Fate> {
         let base = number.wrapping_mul(DRAWS);
         let falls = |draw: u64, chance| dice.below(base.wrapping_add(draw), ONE) < chance;
@@ -90,35 +90,35 @@ fn time(text: &str) -> Option<Duration> {
     decimal(&text[..unit], digits).map(Duration::from_nanos).filter(|time| *time <= Duration::from_secs(10))
 }
 
-/// What is to be done with a frame that is not dropped.
+/// Treatment of a frame that is not dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fate {
     /// Copies to be sent.
     pub(super) copies: u8,
-    /// One was sent already.
+    /// The first copy was sent already.
     pub(super) again: bool,
-    /// The bit of the first copy to be flipped.
+    /// Index of the bit to be flipped in the first copy.
     pub(super) flip: Option<usize>,
-    /// It lets the next frame pass.
+    /// The next frame overtakes this one.
     pub(super) overtaken: bool,
 }
 
-/// What `faults=` does to each frame of a port, known in advance: it follows from the seed, the queue and the frame's
-/// number in the queue, so that who receives can tell by number which frames are missing, doubled or damaged on purpose.
+/// Faults of a port's `faults=` option, known in advance: they follow from the seed, the queue and the frame's number
+/// in the queue, so that a receiver can tell by number which frames are missing, doubled or damaged on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultPlan(Settings);
 
-/// What was done to one frame on purpose.
+/// Planned faults of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// How often it was sent.
+    /// Number of times that it is sent.
     pub copies: u8,
-    /// The bit of its first copy that was flipped.
+    /// Index of the bit that is flipped in its first copy.
     pub flip: Option<usize>,
 }
 
 impl FaultPlan {
-    /// The plan of a port of this name; None if it has no `faults=` or is no port's name.
+    /// Plan of a port of this name; None if it has no `faults=` or the name is invalid.
     #[must_use]
     pub fn of(port: &str) -> Option<Self> {
         let spec = Spec::parse(port).ok()?;
@@ -126,7 +126,7 @@ impl FaultPlan {
         Settings::parse(&spec).ok().map(Self)
     }
 
-    /// The fate of the frame with this number, counted from 0, which has so many bytes.
+    /// Faults of the frame with this number, counted from 0, and this length in bytes.
     #[must_use]
     pub fn fate(&self, queue: u16, number: u64, bytes: usize) -> Planned {
         let fate = self.0.fate(Dice::new(self.0.seed, queue.into()), number, bytes);
@@ -134,13 +134,13 @@ impl FaultPlan {
     }
 }
 
-/// The fates of a queue's frames, one after the other.
+/// Fates of a queue's frames, one after the other.
 #[derive(Debug)]
 pub(super) struct Fates {
     settings: Settings,
     dice: Dice,
     frames: u64,
-    /// The last frame that was not dropped lets this one pass.
+    /// This frame overtakes the last frame that was not dropped.
     passing: bool,
 }
 
@@ -149,7 +149,7 @@ impl Fates {
         Self { settings, dice: Dice::new(settings.seed, queue.into()), frames: 0, passing: false }
     }
 
-    /// The next frame's, which has so many bytes; None if it is dropped.
+    /// Fate of the next frame, which has `bytes` bytes; None if it is dropped.
     pub(super) fn next(&mut self, bytes: usize) -> Option<Fate> {
         let number = self.frames;
         self.frames += 1;

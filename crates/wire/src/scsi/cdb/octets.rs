@@ -139,7 +139,7 @@ const fn field(octet: u16, bit: u8) -> CdbError {
     CdbError::Field { octet, bit: Some(bit) }
 }
 
-/// What READ and WRITE of all widths have in common. `cdb` is as long as its opcode says.
+/// Common fields of READ and WRITE of all widths. `cdb` has the length that belongs to its opcode.
 #[inline]
 fn transfer(opcode: u8, cdb: &[u8]) -> Transfer {
     let (width, lba, blocks) = match opcode >> 5 {

@@ -38,7 +38,7 @@ fn the_designators_of_the_linux_target_are_read() {
 
 #[test]
 fn block_limits_are_as_sbc_3_clause_6_5_3_lays_them_out() {
-    // What LIO answered (capture 02, frame 44), shorter than SBC-3's.
+    // Answer of LIO (capture 02, frame 44), shorter than SBC-3's.
     let lio = [1, 1, 0, 1, 0xff, 0xff, 0xff, 0xf8, 0xff, 0xff, 0xff, 0xf8, 0, 0, 0, 0];
     let limits = BlockLimits::parse(&lio).unwrap();
     assert_eq!((limits.write_same_non_zero, limits.compare_and_write, limits.granularity), (true, 1, 1));
